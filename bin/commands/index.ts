@@ -1,0 +1,47 @@
+import { Command, CommanderError } from 'commander';
+import { VERSION } from '../../src/version.ts';
+
+/** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
+export async function runCommand(args: readonly string[]): Promise<number> {
+  let exitCode = 0;
+  const finish = (code: number): void => {
+    exitCode = code;
+  };
+  try {
+    await program(finish).parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    throw error;
+  }
+}
+
+function program(finish: (code: number) => void): Command {
+  const gw = new Command('gw')
+    .description("A config-driven HTTP gateway. nginx's own options work too: see gw -h.")
+    .exitOverride()
+    .showSuggestionAfterError();
+  gw.command('check [files...]')
+    .description('report everything that is wrong with a configuration')
+    .option('-p, --prefix <directory>', 'directory that relative paths start from')
+    .action(async (files: string[], { prefix }: { prefix?: string }) => {
+      finish((await import('./check.ts')).check(files, prefix));
+    });
+  gw.command('demo')
+    .description('run the demo: gateway, embedded PostgreSQL and embedded key-value store')
+    .option('--port <number>', 'port to listen on', '8080')
+    .option('--data <directory>', 'where its data is kept', '.gw')
+    .action(async (options: { port: string; data: string }) => {
+      finish(await (await import('./demo.ts')).demo(options));
+    });
+  gw.command('reference')
+    .description('print the directive reference as Markdown')
+    .action(async () => {
+      const { reference } = await import('../../src/pipeline.ts');
+      process.stdout.write(reference());
+    });
+  gw.command('version')
+    .description('print the version')
+    .action(() => void process.stdout.write(`gw/${VERSION}\n`));
+  return gw;
+}

@@ -1,0 +1,92 @@
+/** nginx's command line options. */
+export interface Options {
+  readonly help?: true;
+  readonly version?: 'short' | 'long';
+  /** `-t`, or `-T` with the dump. */
+  readonly test?: 'check' | 'dump';
+  readonly quiet?: true;
+  readonly signal?: Signal;
+  readonly confFile?: string;
+  readonly prefix?: string;
+  readonly globals?: string;
+  readonly errorLog?: string;
+}
+
+/** What `-s` can send. */
+export type Signal = 'stop' | 'quit' | 'reopen' | 'reload';
+
+const SIGNALS: readonly string[] = ['stop', 'quit', 'reopen', 'reload'];
+
+/** Options without a value. */
+const FLAGS: Readonly<Record<string, Options>> = {
+  '?': { help: true },
+  h: { help: true },
+  v: { version: 'short' },
+  V: { version: 'long' },
+  t: { test: 'check' },
+  T: { test: 'dump' },
+  q: { quiet: true },
+};
+
+/** Options with a value: the rest of the word, or the next word. What nginx says when there is none. */
+const VALUES: Readonly<Record<string, readonly [field: keyof Options, missing: string]>> = {
+  c: ['confFile', 'file name'],
+  p: ['prefix', 'directory name'],
+  g: ['globals', 'parameter'],
+  e: ['errorLog', 'file name'],
+  s: ['signal', 'parameter'],
+};
+
+/** Reads options as nginx does, short flags joined at will (`-tq`, `-cfile`). Gives a message when they are wrong. */
+export function parseOptions(args: readonly string[]): Options | string {
+  let options: Options = {};
+  const words = [...args];
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    if (!/^-./.test(word)) return `invalid option: "${word}"`;
+    let rest = word.slice(1);
+    while (rest !== '') {
+      const letter = rest[0] as string;
+      rest = rest.slice(1);
+      const flag = FLAGS[letter];
+      if (flag) {
+        options = { ...options, ...flag };
+        continue;
+      }
+      const taken = VALUES[letter];
+      if (!taken) return `invalid option: "${letter}"`;
+      const value = rest === '' ? words.shift() : rest;
+      if (value === undefined) return `option "-${letter}" requires ${taken[1]}`;
+      if (letter === 's' && !SIGNALS.includes(value)) return `invalid option: "-s ${value}"`;
+      options = { ...options, [taken[0]]: value };
+      rest = '';
+    }
+  }
+  return options;
+}
+
+/** The text of `-h`. */
+export function usage(version: string): string {
+  return `gw version: gw/${version}
+Usage: gw [-?hvVtTq] [-s signal] [-p prefix] [-e filename] [-c filename] [-g directives]
+       gw COMMAND [...]
+
+Options:
+  -?,-h         : this help
+  -v            : show version and exit
+  -V            : show version and what it runs on, then exit
+  -t            : test configuration and exit
+  -T            : test configuration, dump it and exit (secrets are masked)
+  -q            : suppress non-error messages during configuration testing
+  -s signal     : send signal to the running gateway: stop, quit, reopen, reload
+  -p prefix     : set prefix path (default: the current directory)
+  -e filename   : set error log file (default: stderr)
+  -c filename   : set configuration file (default: gateway.conf, conf/gateway.conf)
+  -g directives : set global directives out of configuration file
+
+Commands:
+  check [FILE]  : report everything that is wrong with a configuration
+  demo          : run the demo with embedded PostgreSQL and key-value store
+  reference     : print the directive reference
+  help          : show all commands
+`;
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { runMaster, supervise } from '../src/master/index.ts';
+import type { ConfigSource } from '../src/pipeline.ts';
+import type { Options } from './options.ts';
+import { sourceOf } from './source.ts';
+
+/** Runs the gateway: under the supervisor, in this process (`master_process off`), or in the background (`daemon on`). */
+export async function run(options: Options): Promise<number> {
+  const source = sourceOf(options);
+  const wanted = wishes(source);
+  if (wanted.daemon && process.env['GW_DAEMON'] === undefined) return detach();
+  return wanted.alone ? runMaster(source) : supervise([JSON.stringify(source)]);
+}
+
+interface Wishes {
+  readonly daemon: boolean;
+  readonly alone: boolean;
+}
+
+/**
+ * Two directives decide which process reads the configuration, so they are looked for before it is read: they count in the
+ * main file and in `-g`, not in an included file. The supervisor stays small because it never loads the parser.
+ */
+function wishes({ confFile, globals = '' }: ConfigSource): Wishes {
+  const text = `${readText(confFile)}\n;${globals}`;
+  return { daemon: isSet(text, 'daemon', 'on'), alone: isSet(text, 'master_process', 'off') };
+}
+
+function isSet(text: string, directive: string, value: string): boolean {
+  return new RegExp(`(^|[;}])\\s*${directive}\\s+${value}\\s*;`, 'mi').test(text);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    // The load says what is wrong with it.
+    return '';
+  }
+}
+
+/** Starts this command again in a session of its own, and waits until it serves or fails. */
+function detach(): Promise<number> {
+  const child = spawn(process.execPath, process.argv.slice(1), {
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, GW_DAEMON: '1' },
+  });
+  return new Promise((resolve) => {
+    child.once('exit', (code) => resolve(code ?? 1));
+    child.once('message', () => {
+      child.disconnect();
+      child.unref();
+      resolve(0);
+    });
+  });
+}

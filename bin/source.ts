@@ -1,0 +1,21 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { ConfigSource } from '../src/pipeline.ts';
+import type { Options } from './options.ts';
+
+/** Where the options say that the configuration is; relative files start from the prefix, as in nginx. */
+export function sourceOf({ confFile, prefix = '.', globals, errorLog }: Options): ConfigSource {
+  const directory = resolve(prefix);
+  const name = confFile ?? defaultName(directory);
+  const withErrorLog = errorLog === undefined ? globals : `error_log ${quote(errorLog)}; ${globals ?? ''}`;
+  return { prefix: directory, confFile: resolve(directory, name), name, globals: withErrorLog };
+}
+
+function defaultName(prefix: string): string {
+  const names = ['gateway.conf', 'conf/gateway.conf'];
+  return names.find((name) => existsSync(resolve(prefix, name))) ?? 'gateway.conf';
+}
+
+function quote(word: string): string {
+  return `"${word.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+}

@@ -1,0 +1,105 @@
+import { resolve } from 'node:path';
+import type { Report } from './diagnostic.ts';
+import type { ReadFile } from './files.ts';
+import { decodeText, errorCode, MAX_SECRET_BYTES, systemError } from './files.ts';
+import type { Span } from './source.ts';
+import type { Edit, Word } from './tree.ts';
+import { spanInWord } from './tree.ts';
+
+/** Where `${env:…}` and `${file:…}` take their values from. */
+export interface Expansion {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What a relative `${file:…}` is relative to. */
+  readonly directory: string;
+  readonly readFile: ReadFile;
+  readonly report: Report;
+}
+
+interface Refusal {
+  readonly message: string;
+  readonly hint?: string;
+}
+
+const REFERENCE = /\$\{(env|file):([^}]*)(\}?)/g;
+const ENV = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([^]*))?$/;
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  EACCES: 'permission denied',
+  EISDIR: 'is a directory',
+  EFBIG: `larger than ${MAX_SECRET_BYTES / 1024} KB`,
+};
+
+/**
+ * Replaces `${env:NAME}`, `${env:NAME:-default}` and `${file:/path}`. As in a shell, the default also stands in for an
+ * empty variable. A reference that has no value is reported and becomes empty.
+ */
+export function expandWord(word: Word, from: Expansion): Word {
+  if (!word.value.includes('${env:') && !word.value.includes('${file:')) return word;
+  const literals: [number, number][] = [];
+  const edits: Edit[] = [];
+  let value = '';
+  let copied = 0;
+  const faultsBefore = from.report.faults.length;
+  // Text between two references keeps its escapes, moved by what the references before it have added.
+  const copyTo = (end: number): void => {
+    const shift = value.length - copied;
+    for (const edit of word.edits ?? []) {
+      if (edit.value[0] < copied || edit.value[1] > end) continue;
+      edits.push({ value: [edit.value[0] + shift, edit.value[1] + shift], source: edit.source });
+    }
+    value += word.value.slice(copied, end);
+  };
+  for (const match of word.value.matchAll(REFERENCE)) {
+    const end = match.index + match[0].length;
+    const span = spanInWord(word, match.index, end);
+    copyTo(match.index);
+    const start = value.length;
+    value += valueOf(match, span, from);
+    literals.push([start, value.length]);
+    edits.push({ value: [start, value.length], source: [span.start, span.end] });
+    copied = end;
+  }
+  copyTo(word.value.length);
+  // What a later stage says of a word that lacks a part of its value is only a consequence.
+  if (from.report.faults.length > faultsBefore) from.report.explain(word.span);
+  return { ...word, value, secret: true, literals, edits };
+}
+
+function valueOf([text, kind, subject = '', end]: RegExpExecArray, span: Span, from: Expansion): string {
+  const found =
+    end === '' ? unclosed(text) : kind === 'env' ? envValue(subject, from) : fileValue(subject, from);
+  if (typeof found === 'string') return found;
+  from.report.emerg(found.message, span, found.hint);
+  return '';
+}
+
+function unclosed(text: string): Refusal {
+  return {
+    message: `the closing bracket in "${text}" is missing`,
+    hint: 'quote a word that contains spaces',
+  };
+}
+
+function envValue(subject: string, { env }: Expansion): string | Refusal {
+  const match = ENV.exec(subject);
+  if (!match) {
+    const hint = 'expected "${env:NAME}" or "${env:NAME:-default}"';
+    return { message: `invalid environment variable name "${subject}"`, hint };
+  }
+  const [, name = '', fallback] = match;
+  const value = Object.hasOwn(env, name) ? env[name] : undefined;
+  if (fallback !== undefined) return value || fallback;
+  return value ?? { message: `environment variable "${name}" is not set and has no default` };
+}
+
+function fileValue(path: string, { directory, readFile }: Expansion): string | Refusal {
+  try {
+    const bytes = readFile(resolve(directory, path), MAX_SECRET_BYTES);
+    return decodeText(bytes).text.replace(/\r?\n$/, '');
+  } catch (error) {
+    return {
+      message: `"\${file:${path}}" cannot be read: ${REASONS[errorCode(error)] ?? systemError(error)}`,
+    };
+  }
+}

@@ -1,0 +1,14 @@
+export { placeOf } from './source.ts';
+export type { Source, Span, Place } from './source.ts';
+export { printableWord, spanInWord } from './tree.ts';
+export type { Word, DirectiveNode, ConfigTree, Edit } from './tree.ts';
+export { Report } from './diagnostic.ts';
+export type { Fault, Severity } from './diagnostic.ts';
+export { formatFault, formatFaults } from './print.ts';
+export type { PrintOptions } from './print.ts';
+export { printable } from './terminal.ts';
+export { splitValue } from './value.ts';
+export type { ValuePart } from './value.ts';
+export { loadTree } from './load.ts';
+export type { LoadOptions } from './load.ts';
+export type { ReadFile } from './files.ts';

@@ -1,0 +1,64 @@
+import type { ParseInput } from './parse-input.ts';
+import type { Fault } from './diagnostic.ts';
+import { indentAt } from './source.ts';
+import type { DirectiveNode, Word } from './tree.ts';
+import { printableWord } from './tree.ts';
+
+/*
+ * Where is the `;` missing? In nginx's syntax arguments may go on in the next line, and any word may be an argument:
+ * the text alone proves a missing `;` only where a `}` or the end of the text follows the words. There, a word that
+ * starts a line and is the name of a directive starts that directive, and the line before it lacks the `;`.
+ *
+ * Elsewhere (`listen 80` LF `server_name a;`) the words are one directive, which may be valid, so nothing is reported.
+ * If a line in it starts with the name of a directive and is not indented deeper than the directive itself, the report
+ * is told the explanation: should a later stage refuse a word of this directive, it gets the missing `;` as the fault.
+ * So no configuration is refused for its line breaks.
+ */
+
+/** The directives that a cut-off run of words consists of. */
+export function splitAtDirectives(words: readonly Word[], { knownDirective }: ParseInput): Word[][] {
+  const parts: Word[][] = [];
+  for (const word of words) {
+    const startsDirective = word.quote === '' && indentOf(word) !== undefined && knownDirective(word.value);
+    if (parts.length === 0 || startsDirective) parts.push([word]);
+    else parts.at(-1)!.push(word);
+  }
+  return parts;
+}
+
+/** Reports the missing `;` at the end of the words that lack it. */
+export function reportMissingEnd(
+  { words, next, endsText }: { words: readonly Word[]; next: Word | undefined; endsText: boolean },
+  { report, isParameter }: ParseInput,
+): void {
+  const { message, span, hint } = missingEnd(words[0]!, words.at(-1)!, next);
+  if (!endsText) report.emerg(message, span, hint);
+  else if (isParameter) report.emerg('unexpected end of parameter, expecting ";"', span);
+  else report.emerg('unexpected end of file, expecting ";" or "}"', span, hint);
+}
+
+/** Leaves an explanation for a directive whose words, up to `end`, look like two directives. */
+export function explainMissingEnd({ name, args }: DirectiveNode, end: number, input: ParseInput): void {
+  const limit = indentOf(name) ?? Infinity;
+  const at = args.findIndex((word) => {
+    const indent = indentOf(word);
+    return word.quote === '' && indent !== undefined && indent <= limit && input.knownDirective(word.value);
+  });
+  if (at < 0 || !input.knownDirective(name.value)) return;
+  const range = { source: input.source, start: name.span.start, end };
+  input.report.explain(range, missingEnd(name, args[at - 1] ?? name, args[at]));
+}
+
+function missingEnd(name: Word, last: Word, next: Word | undefined): Fault {
+  const { source, end } = last.span;
+  return {
+    severity: 'emerg',
+    message: `directive "${printableWord(name)}" is not terminated by ";"`,
+    span: { source, start: end, end },
+    hint: next ? `add ";" here, "${next.value}" starts the next directive` : 'add ";" here',
+  };
+}
+
+function indentOf({ span }: Word): number | undefined {
+  return indentAt(span.source.text, span.start);
+}

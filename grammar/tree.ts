@@ -1,0 +1,60 @@
+import type { Source, Span } from './source.ts';
+
+/**
+ * One word of the configuration after nginx's unquoting.
+ * `value` has `${env:…}` and `${file:…}` expanded; `literals` are the ranges of `value` that came from them, in which
+ * `$` has no meaning. `secret` is set when there is such a range: the value must never be printed.
+ */
+export interface Word {
+  readonly value: string;
+  readonly quote: '' | '"' | "'";
+  readonly span: Span;
+  readonly secret: boolean;
+  readonly literals: readonly (readonly [start: number, end: number])[];
+  /** Where `value` and the source differ (escapes, expansions), in order; absent when they do not. */
+  readonly edits?: readonly Edit[];
+}
+
+/** A range of a word's value and the range of the source that it was written as. */
+export interface Edit {
+  readonly value: readonly [start: number, end: number];
+  readonly source: readonly [start: number, end: number];
+}
+
+/** A directive with its arguments; `block` is present when it was written with braces. `include` is resolved away. */
+export interface DirectiveNode {
+  readonly name: Word;
+  readonly args: readonly Word[];
+  readonly block?: readonly DirectiveNode[];
+  /** From the name to the `;` or the closing `}`. */
+  readonly span: Span;
+}
+
+/** Everything one load read: the directives of the main context, and each file once, in the order of reading. */
+export interface ConfigTree {
+  readonly directives: readonly DirectiveNode[];
+  readonly sources: readonly Source[];
+}
+
+/** A word as a message may show it: its value, or what the file says when the value is a secret. */
+export function printableWord(word: Word): string {
+  return word.secret ? word.span.source.text.slice(word.span.start, word.span.end) : word.value;
+}
+
+/** The span of `value.slice(start, end)` in the source, exact across escapes and expansions. */
+export function spanInWord(word: Word, start: number, end: number): Span {
+  return { source: word.span.source, start: sourceOffset(word, start, 0), end: sourceOffset(word, end, 1) };
+}
+
+/** `side` decides for an offset inside an edit: the edit's first (0) or last (1) source offset. */
+function sourceOffset(word: Word, offset: number, side: 0 | 1): number {
+  let from = 0;
+  let base = word.span.start + word.quote.length;
+  for (const { value, source } of word.edits ?? []) {
+    if (offset <= value[0]) break;
+    if (offset < value[1]) return source[side];
+    from = value[1];
+    base = source[1];
+  }
+  return base + offset - from;
+}

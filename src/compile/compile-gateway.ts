@@ -1,0 +1,119 @@
+import type { AnyModule, ListenAddress, WorkerScope } from '../contract/index.ts';
+import type { AnswerRules, Exchange, Handler, PortFacts } from '../http/index.ts';
+import { addressText } from '../plan/index.ts';
+import type { GatewayPlan, PortPlan } from '../plan/index.ts';
+import type { RequestNeeds } from './build.ts';
+import type { LocationContext } from './location.ts';
+import { guarded } from './phases.ts';
+import { keepCaptures, ServerHandler } from './server.ts';
+import { ServerNames } from './server-names.ts';
+
+/** One listening port, ready to serve: what a transport needs to know. */
+export interface PortHandler {
+  /** Equal for the same address before and after a reload. */
+  readonly key: string;
+  readonly address: ListenAddress;
+  readonly facts: PortFacts;
+  readonly headerLineBytes: number;
+  readonly headBytes: number;
+  readonly mergeSlashes: boolean;
+  readonly needs: RequestNeeds;
+  /** Shared by all ports of one configuration. */
+  readonly usage: Usage;
+  /** Rules of refusals that fall before a server is chosen: the default server's. */
+  readonly rules: AnswerRules;
+  /** Never throws and never rejects. */
+  readonly serve: Handler;
+}
+
+/** How much a configuration is still in use. */
+export interface Usage {
+  /** Exchanges that are not finished; those answered within their handler never count. */
+  inFlight: number;
+}
+
+/** A configuration ready to serve. */
+export interface CompiledGateway {
+  readonly ports: readonly PortHandler[];
+  readonly usage: Usage;
+}
+
+/** What a worker compiles with. */
+export interface CompileOptions {
+  readonly modules: readonly AnyModule[];
+  readonly worker: WorkerScope;
+}
+
+/** Plan to handlers, once per worker. Opens the modules' resources through `worker`; fails when one of them fails to open. */
+export async function compileGateway(
+  plan: GatewayPlan,
+  { modules, worker }: CompileOptions,
+): Promise<CompiledGateway> {
+  const context: LocationContext = {
+    modules,
+    worker,
+    log: worker.log,
+    version: plan.main.version,
+    variables: plan.variables,
+    needs: { headers: new Set(), allHeaders: false, peer: false },
+    provisioned: new Map(),
+  };
+  const servers: ServerHandler[] = [];
+  for (const server of plan.servers) servers.push(await ServerHandler.compile(server, context));
+  const usage: Usage = { inFlight: 0 };
+  return { usage, ports: plan.ports.map((port) => compilePort(port, { plan, servers, context, usage })) };
+}
+
+interface Compiled {
+  readonly plan: GatewayPlan;
+  readonly servers: readonly ServerHandler[];
+  readonly context: LocationContext;
+  readonly usage: Usage;
+}
+
+function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
+  const { needs, log } = compiled.context;
+  const fallback = compiled.servers[port.defaultServer] as ServerHandler;
+  const { address } = port;
+  const facts: PortFacts = {
+    scheme: 'http',
+    port: address.kind === 'inet' ? address.port : 0,
+    address: address.kind === 'inet' ? address.host : `unix:${address.path}`,
+  };
+  return {
+    key: addressText(address),
+    address,
+    facts,
+    headerLineBytes: port.headerLineBytes,
+    headBytes: port.headBytes,
+    mergeSlashes: fallback.mergeSlashes,
+    needs,
+    usage: compiled.usage,
+    rules: fallback.rules,
+    serve: guarded(isAlone(port, compiled) ? (x) => fallback.serve(x) : byName(port, compiled), log),
+  };
+}
+
+/** One server without captures in its names: whatever the host, it answers. */
+function isAlone({ servers, defaultServer }: PortPlan, { plan }: Compiled): boolean {
+  return servers.length === 1 && !plan.servers[defaultServer]?.names.some(({ kind }) => kind === 'regex');
+}
+
+/** Several servers share the port: the request's host decides. */
+function byName(port: PortPlan, { plan, servers, context }: Compiled): Handler {
+  const names = new ServerNames(servers[port.defaultServer] as ServerHandler);
+  for (const index of port.servers) {
+    for (const name of plan.servers[index]?.names ?? []) names.add(name, servers[index] as ServerHandler);
+  }
+  const slots = Object.entries(context.variables.slots);
+  return (x: Exchange) => {
+    const { server, captures } = names.find(x.host);
+    if (captures)
+      keepCaptures(
+        x,
+        captures,
+        slots.filter(([name]) => name in (captures.groups ?? {})),
+      );
+    return server.serve(x);
+  };
+}

@@ -1,0 +1,3 @@
+export { compileGateway } from './compile-gateway.ts';
+export type { CompiledGateway, CompileOptions, PortHandler } from './compile-gateway.ts';
+export type { RequestNeeds } from './build.ts';

@@ -1,0 +1,102 @@
+import type {
+  AnyModule,
+  LocationFacts,
+  LocationMatch,
+  LocationParts,
+  WorkerScope,
+} from '../contract/index.ts';
+import type { AnswerRules, Handler } from '../http/index.ts';
+import type { LocationPlan } from '../plan/index.ts';
+import { LocationBuild } from './build.ts';
+import type { BuildContext } from './build.ts';
+import { compileErrorPages } from './error-pages.ts';
+import type { Redirector } from './error-pages.ts';
+import { logContext, sequence } from './phases.ts';
+
+/** A location that is ready to serve. */
+export interface LocationHandler {
+  readonly rules: AnswerRules;
+  readonly internal: boolean;
+  /** The rewrite phase alone: what a server level runs before the location is chosen. */
+  readonly rewrite: Handler | undefined;
+  /** All phases. */
+  readonly serve: Handler;
+}
+
+/** What the locations of one compile share. */
+export interface LocationContext extends BuildContext {
+  readonly worker: WorkerScope;
+  readonly version: string;
+  /** What `provision` gave, by config object: locations that share a config share its resources. */
+  readonly provisioned: Map<object, unknown>;
+}
+
+/** Opens what a location needs, and compiles its phases. */
+export async function compileLocation(
+  plan: LocationPlan,
+  redirector: Redirector,
+  context: LocationContext,
+): Promise<LocationHandler> {
+  const build = new LocationBuild(factsOf(plan), context);
+  const parts: LocationParts[] = [];
+  for (const module of context.modules) {
+    const config = plan.modules[module.name];
+    if (config) parts.push(module.compile(config, await provision(module, config, context), build));
+  }
+  const rules = compileRules(plan, parts, { redirector, context, build });
+  const rewrite = parts.flatMap((part) => part.rewrite ?? []);
+  const rest = parts.flatMap(({ access }) => access ?? []);
+  const content = parts.find((part) => part.content)?.content ?? notFound;
+  return {
+    rules,
+    internal: plan.core.internal === true,
+    rewrite: rewrite.length > 0 ? sequence(rewrite) : undefined,
+    serve: sequence([...rewrite, ...rest, content]),
+  };
+}
+
+const notFound: Handler = (x) => x.end(404);
+
+async function provision(module: AnyModule, config: object, context: LocationContext): Promise<unknown> {
+  if (!module.provision) return undefined;
+  if (!context.provisioned.has(config)) {
+    context.provisioned.set(config, await module.provision(config, context.worker));
+  }
+  return context.provisioned.get(config);
+}
+
+interface RulesContext {
+  readonly redirector: Redirector;
+  readonly context: LocationContext;
+  readonly build: LocationBuild;
+}
+
+function compileRules(
+  { core }: LocationPlan,
+  parts: readonly LocationParts[],
+  { redirector, context, build }: RulesContext,
+): AnswerRules {
+  const { log, version } = context;
+  return {
+    defaultType: core.defaultType,
+    maxBodyBytes: core.maxBodyBytes,
+    bodyTimeoutMs: core.bodyTimeoutMs,
+    sendTimeoutMs: core.sendTimeoutMs,
+    keepalive: core.keepaliveTimeoutMs > 0 && core.keepaliveRequests > 0,
+    serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${version}`,
+    absoluteRedirect: core.absoluteRedirect,
+    filters: parts.flatMap(({ filter }) => filter ?? []),
+    logs: parts.flatMap((part) => part.log ?? []),
+    errorPages: compileErrorPages(core.errorPages, redirector, build),
+    warn: (message, x) => log.write('error', message, logContext(x)),
+  };
+}
+
+function factsOf({ match, place }: LocationPlan): LocationFacts {
+  return { kind: match?.kind ?? 'server', path: match ? pathOf(match) : '', place };
+}
+
+function pathOf(match: LocationMatch): string {
+  if (match.kind === 'regex') return match.regex.pattern;
+  return match.kind === 'named' ? match.name : match.path;
+}

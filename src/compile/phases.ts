@@ -1,0 +1,57 @@
+import { HttpFault } from '../http/index.ts';
+import type { Exchange, Handler } from '../http/index.ts';
+import type { ErrorLog } from '../log/index.ts';
+
+/** Handlers one after the other, until one of them answers. Waits only for those that wait. */
+export function sequence(handlers: readonly Handler[]): Handler {
+  const [only] = handlers;
+  if (only && handlers.length === 1) return only;
+  return (x) => runFrom(handlers, 0, x);
+}
+
+function runFrom(handlers: readonly Handler[], start: number, x: Exchange): void | Promise<void> {
+  for (let index = start; index < handlers.length; index++) {
+    const waiting = (handlers[index] as Handler)(x);
+    if (waiting) return waiting.then(() => (x.done ? undefined : runFrom(handlers, index + 1, x)));
+    if (x.done) return undefined;
+  }
+  return undefined;
+}
+
+/** A handler whose failures answer the request and never escape: 500, or the status of an `HttpFault`. */
+export function guarded(handler: Handler, log: ErrorLog): Handler {
+  return (x) => {
+    try {
+      const waiting = handler(x);
+      return waiting?.catch((error: unknown) => answerFault(x, error, log));
+    } catch (error) {
+      return answerFault(x, error, log);
+    }
+  };
+}
+
+/** What a request says of itself in the error log. */
+export function logContext(x: Exchange): { client: string; server: string; request: string; host: string } {
+  return {
+    client: x.remoteAddress,
+    server: x.serverName,
+    request: `${x.requestMethod} ${x.requestUri} HTTP/1.1`,
+    host: x.host,
+  };
+}
+
+function answerFault(x: Exchange, error: unknown, log: ErrorLog): void {
+  const status = error instanceof HttpFault ? error.status : 500;
+  const text = error instanceof HttpFault ? error.message : `unexpected failure: ${describe(error)}`;
+  log.write('error', text, logContext(x));
+  try {
+    x.end(status);
+  } catch (second) {
+    log.write('error', `unexpected failure while answering ${status}: ${describe(second)}`, logContext(x));
+    x.abort();
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,135 @@
+import type { LocationMatch } from '../contract/index.ts';
+import { HttpFault } from '../http/index.ts';
+import type { Exchange, Handler } from '../http/index.ts';
+import type { LocationPlan, ServerPlan } from '../plan/index.ts';
+import type { Redirector } from './error-pages.ts';
+import { LocationLevel } from './location-tree.ts';
+import type { Place } from './location-tree.ts';
+import { compileLocation } from './location.ts';
+import type { LocationContext, LocationHandler } from './location.ts';
+import { guarded } from './phases.ts';
+
+/** A location in the tree: its handler, and the slots that its regex's named captures fill. */
+interface Target {
+  readonly handler: LocationHandler;
+  readonly captures: readonly (readonly [name: string, slot: number])[];
+}
+
+/** nginx's limit of internal redirects of one request. */
+const MAX_INTERNAL_REDIRECTS = 10;
+
+/** One virtual server: its rewrites, its locations, and the way around in it. */
+export class ServerHandler implements Redirector {
+  readonly name: string;
+  readonly mergeSlashes: boolean;
+  readonly #context: LocationContext;
+  readonly #locations = new LocationLevel<Target>();
+  readonly #named = new Map<string, Handler>();
+  #root!: LocationHandler;
+
+  private constructor(plan: ServerPlan, context: LocationContext) {
+    this.name = plan.name;
+    this.mergeSlashes = plan.root.core.mergeSlashes;
+    this.#context = context;
+  }
+
+  static async compile(plan: ServerPlan, context: LocationContext): Promise<ServerHandler> {
+    const server = new ServerHandler(plan, context);
+    server.#root = await compileLocation(plan.root, server, context);
+    await server.#addAll(server.#locations, plan.root.locations);
+    for (const location of plan.named) {
+      const { handler } = await server.#target(location);
+      server.#named.set((location.match as { name: string }).name, enter(handler));
+    }
+    return server;
+  }
+
+  /** Rules of answers that no location decides. */
+  get rules(): LocationHandler['rules'] {
+    return this.#root.rules;
+  }
+
+  /** The whole way of a request through this server. */
+  serve(x: Exchange): void | Promise<void> {
+    x.rules = this.#root.rules;
+    x.serverName = this.name;
+    const { rewrite } = this.#root;
+    if (!rewrite) return this.#route(x);
+    const waiting = rewrite(x);
+    if (waiting) return waiting.then(() => (x.done ? undefined : this.#route(x)));
+    return x.done ? undefined : this.#route(x);
+  }
+
+  toUri(x: Exchange, target: string): void | Promise<void> {
+    const query = target.indexOf('?');
+    x.uri = query < 0 ? target : target.slice(0, query);
+    if (query >= 0) x.args = target.slice(query + 1);
+    return this.#again(x, (again) => this.serve(again));
+  }
+
+  toNamed(x: Exchange, name: string): void | Promise<void> {
+    const handler = this.#named.get(name);
+    return this.#again(x, (again) => {
+      if (!handler) throw new HttpFault(500, `could not find named location "${name}"`);
+      return handler(again);
+    });
+  }
+
+  #again(x: Exchange, serve: Handler): void | Promise<void> {
+    x.internalRedirects++;
+    return guarded((again) => {
+      if (again.internalRedirects <= MAX_INTERNAL_REDIRECTS) return serve(again);
+      throw new HttpFault(500, 'rewrite or internal redirection cycle');
+    }, this.#context.log)(x);
+  }
+
+  #route(x: Exchange): void | Promise<void> {
+    const found = this.#locations.find(x.uri);
+    if (!found) return x.end(404);
+    const { handler, captures } = found.target;
+    if (found.captures) keepCaptures(x, found.captures, captures);
+    return enterLocation(handler, x);
+  }
+
+  async #addAll(level: LocationLevel<Target>, locations: readonly LocationPlan[]): Promise<void> {
+    for (const location of locations) {
+      const target = await this.#target(location);
+      const inner = location.locations.length > 0 ? new LocationLevel<Target>() : undefined;
+      if (inner) await this.#addAll(inner, location.locations);
+      add(level, location.match as LocationMatch, { target, inner });
+    }
+  }
+
+  async #target(location: LocationPlan): Promise<Target> {
+    const handler = await compileLocation(location, this, this.#context);
+    const names = location.match?.kind === 'regex' ? location.match.regex.names : [];
+    return {
+      handler,
+      captures: names.map((name) => [name, this.#context.variables.slots[name] as number] as const),
+    };
+  }
+}
+
+function add(level: LocationLevel<Target>, match: LocationMatch, place: Place<Target>): void {
+  if (match.kind === 'prefix') level.addPrefix(match.path, { ...place, stop: match.stop });
+  else if (match.kind === 'exact') level.addExact(match.path, place);
+  else if (match.kind === 'regex') level.addRegex({ ...place, regex: new RegExp(match.regex.source) });
+}
+
+function enter(handler: LocationHandler): Handler {
+  return (x) => enterLocation(handler, x);
+}
+
+function enterLocation({ rules, internal, serve }: LocationHandler, x: Exchange): void | Promise<void> {
+  x.rules = rules;
+  if (internal && x.internalRedirects === 0) return x.end(404);
+  // What is announced too large is refused before anybody reads it; an error page for it is served all the same.
+  if (x.contentLength > rules.maxBodyBytes && rules.maxBodyBytes > 0 && !x.inErrorPage) return x.end(413);
+  return serve(x);
+}
+
+/** Gives `$1` … `$9` and named captures to the request. */
+export function keepCaptures(x: Exchange, captures: RegExpExecArray, slots: Target['captures']): void {
+  x.captures = captures;
+  for (const [name, slot] of slots) (x.slots ??= [])[slot] = captures.groups?.[name];
+}

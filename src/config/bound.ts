@@ -1,0 +1,34 @@
+import type { DirectiveNode, Span } from '../../grammar/index.ts';
+import type { Context } from './row.ts';
+
+/** A field of a module's config as one block sets it. */
+export interface BoundField {
+  readonly directive: string;
+  /** One for each directive that contributed, in file order. */
+  readonly spans: readonly Span[];
+  readonly value: unknown;
+}
+
+/** One block after binding: what it sets itself, by module and field, and the blocks inside it in file order. */
+export interface BoundBlock {
+  readonly context: Context;
+  readonly node: DirectiveNode | undefined;
+  /** What the opening row's reader made of the block's arguments. */
+  readonly args: unknown;
+  readonly own: ReadonlyMap<string, ReadonlyMap<string, BoundField>>;
+  readonly children: readonly BoundBlock[];
+}
+
+/** A variable that some text uses, and where. */
+export interface VariableUse {
+  readonly name: string;
+  readonly span: Span;
+}
+
+/** The typed configuration: the main block, and what its texts say of variables. */
+export interface BoundConfig {
+  readonly main: BoundBlock;
+  readonly uses: readonly VariableUse[];
+  /** Names that directives define, such as `set $name`, and where each is defined first. */
+  readonly defined: ReadonlyMap<string, Span>;
+}

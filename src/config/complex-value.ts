@@ -1,0 +1,14 @@
+/**
+ * Text with variables, as plain data: `"hi $arg_n"` is `['hi ', { variable: 'arg_n' }]`. No variables: at most one string.
+ * (nginx: complex value.)
+ */
+export interface ComplexValue {
+  readonly parts: readonly (string | { readonly variable: string } | { readonly capture: number })[];
+}
+
+/** The text of a value without variables, else `undefined`. */
+export function constantText(value: ComplexValue): string | undefined {
+  if (value.parts.length === 0) return '';
+  const [only] = value.parts;
+  return value.parts.length === 1 && typeof only === 'string' ? only : undefined;
+}

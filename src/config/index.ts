@@ -1,0 +1,17 @@
+export type { ComplexValue } from './complex-value.ts';
+export { constantText } from './complex-value.ts';
+export { bind } from './bind.ts';
+export type { BoundBlock, BoundConfig, BoundField, VariableUse } from './bound.ts';
+export { contextName, syntaxOf } from './choose.ts';
+export { nearest } from './nearest.ts';
+export { Registry } from './registry.ts';
+export type { DirectiveOwner, Entry, Field } from './registry.ts';
+export { resolve } from './resolve.ts';
+export type { ResolvedConfig, ResolvedConfigs } from './resolve.ts';
+export { directivesFor } from './row.ts';
+export type { AnyRow, ArgReader, Context, ReadScope, Row, Rows } from './row.ts';
+export * as readers from './readers/index.ts';
+export { readRegex } from './regex-reader.ts';
+export type { ReadRegex } from './regex-reader.ts';
+export { dumpConfig } from './dump.ts';
+export { referenceText } from './reference.ts';

@@ -1,0 +1,5 @@
+export { flag, oneOf } from './choice.ts';
+export { integer } from './number.ts';
+export { parseSize, size } from './size.ts';
+export { parseTimeMs, time } from './time.ts';
+export { oneWord, present, text, texts, value, words } from './words.ts';

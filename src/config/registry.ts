@@ -1,0 +1,68 @@
+import type { AnyRow, Context, Rows } from './row.ts';
+
+/** What the binder needs to know of a module; the full definition lives in `contract`. */
+export interface DirectiveOwner {
+  readonly name: string;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- modules of every config type
+  readonly directives: Rows<any>;
+}
+
+/** A directive with the module it belongs to. */
+export interface Entry {
+  readonly name: string;
+  readonly owner: string;
+  readonly row: AnyRow;
+}
+
+/** How a field of a module's config comes down from the enclosing block. */
+export interface Field {
+  readonly inherit: boolean;
+  readonly default: unknown;
+}
+
+/** All directives of all modules. One name may have several rows when their contexts differ (`server`). */
+export class Registry {
+  readonly entries: readonly Entry[];
+  readonly owners: readonly string[];
+  readonly #byName = new Map<string, Entry[]>();
+  readonly #fields = new Map<string, Map<string, Field>>();
+
+  constructor(owners: readonly DirectiveOwner[]) {
+    this.owners = owners.map((owner) => owner.name);
+    this.entries = owners.flatMap((owner) =>
+      Object.entries(owner.directives).map(([key, row]) => ({ name: nameOf(key), owner: owner.name, row })),
+    );
+    for (const owner of owners) this.#fields.set(owner.name, new Map());
+    for (const entry of this.entries) this.#add(entry);
+  }
+
+  named(name: string): readonly Entry[] {
+    return this.#byName.get(name) ?? [];
+  }
+
+  /** Names that are legal in a context, for did-you-mean and completion. */
+  legalIn(context: Context): readonly string[] {
+    return this.entries.filter(({ row }) => row.contexts.includes(context)).map(({ name }) => name);
+  }
+
+  fields(owner: string): ReadonlyMap<string, Field> {
+    return this.#fields.get(owner) as Map<string, Field>;
+  }
+
+  #add(entry: Entry): void {
+    const { name, owner, row } = entry;
+    this.#byName.set(name, [...this.named(name), entry]);
+    if (row.into === undefined) return;
+    const fields = this.#fields.get(owner) as Map<string, Field>;
+    const known = fields.get(row.into);
+    fields.set(row.into, {
+      inherit: (known?.inherit ?? true) && !('inherit' in row && row.inherit === false),
+      default: known?.default ?? ('default' in row ? row.default : undefined),
+    });
+  }
+}
+
+/** A table holds a name twice as `server` and `server (upstream)`; what stands in brackets only tells them apart. */
+function nameOf(key: string): string {
+  return key.replace(/ \(.*\)$/, '');
+}

@@ -1,0 +1,114 @@
+import type { DirectiveNode, Report, Span, Word } from '../../grammar/index.ts';
+import type { ComplexValue } from './complex-value.ts';
+
+export type Context =
+  | 'main'
+  | 'events'
+  | 'http'
+  | 'server'
+  | 'location'
+  | 'limit_except'
+  | 'upstream'
+  | 'server if'
+  | 'location if';
+
+/** What a reader may ask and tell while it reads one directive. */
+export interface ReadScope {
+  readonly directive: string;
+  /** The directive's name in the text: where a fault without a better place goes. */
+  readonly span: Span;
+  readonly report: Report;
+  /** Absolute directory that relative paths of the configuration's own files start from. */
+  readonly confDir: string;
+  /** Absolute directory that relative paths of logs, data and roots start from (`-p`). */
+  readonly prefix: string;
+  /** Notes the variables of a value, so that unknown ones fail the load at their place. */
+  complexValue(word: Word): ComplexValue;
+  /** Notes names that this directive defines (`set $x`, named captures). */
+  defineVariable(name: string, span: Span): void;
+}
+
+/** Words to one value. It reports what is wrong and gives `undefined`. */
+export interface ArgReader<T> {
+  /** As the reference prints it, for example `on | off`. */
+  readonly syntax: string;
+  readonly min: number;
+  readonly max: number;
+  read(words: readonly Word[], scope: ReadScope): T | undefined;
+}
+
+interface RowFacts {
+  readonly contexts: readonly Context[];
+  /** One sentence for the reference and for editors. */
+  readonly summary: string;
+  /** `nginx ngx_http_core_module#listen`, or `gw` for a directive of our own. */
+  readonly source: string;
+  /** The value (or the password inside it) never shows in `-T`, logs or the console. */
+  readonly secret?: 'whole' | 'password';
+}
+
+type Single<K, V> = RowFacts & {
+  readonly into: K;
+  readonly args: ArgReader<NonNullable<V>>;
+  readonly default?: NonNullable<V>;
+  /** As the reference prints it, where the value itself does not say it well. */
+  readonly defaultText?: string;
+  /** False: a nested block does not see it (nginx's `proxy_pass`, `return` …). */
+  readonly inherit?: false;
+  readonly repeat?: never;
+};
+
+/** Several directives of one block collect in one list; a list set at a level discards the inherited one. */
+type Repeated<K, V> =
+  NonNullable<V> extends readonly (infer E)[]
+    ? RowFacts & {
+        readonly into: K;
+        readonly args: ArgReader<E>;
+        readonly repeat: 'append';
+        readonly default?: NonNullable<V>;
+        readonly defaultText?: string;
+        readonly inherit?: false;
+      }
+    : never;
+
+/** A block of data lines, such as `types`. */
+type DataBlock<K, V> = RowFacts & {
+  readonly into: K;
+  readonly data: (node: DirectiveNode, scope: ReadScope) => NonNullable<V> | undefined;
+  readonly syntax: string;
+  readonly default?: NonNullable<V>;
+  readonly defaultText?: string;
+};
+
+/** A block of directives, such as `server`; what `args` reads is kept on the bound block. */
+type Opening = RowFacts & {
+  readonly opens: Context;
+  readonly args: ArgReader<unknown>;
+  /** False: only once per enclosing block. */
+  readonly many?: boolean;
+  readonly into?: never;
+};
+
+/** Understood and checked, but without effect; `accepted` says why. */
+type Accepted = RowFacts & {
+  readonly args: ArgReader<unknown>;
+  readonly accepted: string;
+  readonly into?: never;
+};
+
+export type Row<C> =
+  | { [K in keyof C & string]: Single<K, C[K]> | Repeated<K, C[K]> | DataBlock<K, C[K]> }[keyof C & string]
+  | Opening
+  | Accepted;
+
+export type Rows<C> = { readonly [directive: string]: Row<C> };
+
+/** A row whose field and value types are no longer known: what the binder works on. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- every concrete row must be assignable
+export type AnyRow = Row<any>;
+
+/** Declares a module's directives; a wrong type, slot, context or default does not compile. */
+export const directivesFor =
+  <C extends object>() =>
+  <const R extends Rows<C>>(rows: R): Rows<C> =>
+    rows;

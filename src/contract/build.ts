@@ -1,0 +1,30 @@
+import type { ComplexValue } from '../config/index.ts';
+import type { Exchange, Getter } from '../http/index.ts';
+import type { ErrorLog } from '../log/index.ts';
+
+/** The location that is being compiled, as far as a module may know it. */
+export interface LocationFacts {
+  /** The prefix or exact path as written; the pattern for a regex; `@name`; '' on server level. */
+  readonly path: string;
+  readonly kind: 'server' | 'prefix' | 'exact' | 'regex' | 'named';
+  /** `file:line` of its first word. */
+  readonly place: string;
+}
+
+/** Turns parts of the plan into closures for one worker. */
+export interface Build {
+  readonly location: LocationFacts;
+  readonly log: ErrorLog;
+  value(value: ComplexValue): (x: Exchange) => string;
+  /** Like `value`, but `undefined` when a single variable has no value. */
+  optionalValue(value: ComplexValue): Getter;
+  variable(name: string): Getter;
+  /** Index into `x.slots` of a variable that configuration defines (`set`, named captures). */
+  slot(name: string): number;
+  /** True when some configured text uses the variable: a module may skip keeping it otherwise. */
+  uses(variable: string): boolean;
+  /** The exchange copies only what was asked for here, before uWebSockets.js frees its request. */
+  needHeader(lowerCaseName: string): void;
+  needAllHeaders(): void;
+  needPeer(): void;
+}

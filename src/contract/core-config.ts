@@ -1,0 +1,87 @@
+import type { ComplexValue } from '../config/index.ts';
+import type { PeerConfig } from '../upstream/index.ts';
+
+/** Where `listen` binds: an address with a port, or a Unix socket. */
+export type ListenAddress =
+  | { readonly kind: 'inet'; readonly host: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string };
+
+/** One `listen` directive. */
+export interface ListenConfig {
+  readonly address: ListenAddress;
+  readonly defaultServer: boolean;
+}
+
+/** A server name by nginx's four kinds, in the order in which they win. */
+export type ServerName =
+  | { readonly kind: 'exact'; readonly name: string }
+  /** `*.example.org`: `suffix` is `.example.org`. */
+  | { readonly kind: 'leading wildcard'; readonly suffix: string }
+  /** `www.example.*`: `prefix` is `www.example.`. */
+  | { readonly kind: 'trailing wildcard'; readonly prefix: string }
+  | { readonly kind: 'regex'; readonly regex: RegexConfig };
+
+/** A PCRE pattern, already translated to a JavaScript one without flags. */
+export interface RegexConfig {
+  readonly pattern: string;
+  readonly source: string;
+  /** Named captures in the order of their groups; they become variables. */
+  readonly names: readonly string[];
+}
+
+/** How a location matches. */
+export type LocationMatch =
+  | { readonly kind: 'prefix'; readonly path: string; readonly stop: boolean }
+  | { readonly kind: 'exact'; readonly path: string }
+  | { readonly kind: 'regex'; readonly regex: RegexConfig; readonly caseless: boolean }
+  | { readonly kind: 'named'; readonly name: string };
+
+/** `error_page codes [=[response]] target`. */
+export interface ErrorPageConfig {
+  readonly codes: readonly number[];
+  /** Absent: keep the original status; `'target'`: the status of the page itself (`=` alone). */
+  readonly response?: number | 'target';
+  readonly target: ComplexValue;
+}
+
+/** MIME types by file name extension, lower case. */
+export type MimeTypes = Readonly<Record<string, string>>;
+
+/** An `error_log` target. */
+export interface ErrorLogConfig {
+  readonly path: string;
+  readonly level: 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
+}
+
+/** What the core of the gateway reads of the configuration; each level fills the fields that are legal there. */
+export interface CoreConfig {
+  readonly daemon: boolean;
+  readonly masterProcess: boolean;
+  readonly workerProcesses: number | 'auto';
+  readonly pidFile: string;
+  readonly shutdownTimeoutMs: number;
+  readonly errorLogs?: readonly ErrorLogConfig[];
+
+  readonly listens?: readonly ListenConfig[];
+  readonly serverNames?: readonly (readonly ServerName[])[];
+  readonly mergeSlashes: boolean;
+  /** Bytes of one request or header line; the head as a whole may have `number` times as many. */
+  readonly largeHeaderBuffers: { readonly number: number; readonly sizeBytes: number };
+
+  readonly defaultType: string;
+  readonly types?: MimeTypes;
+  readonly maxBodyBytes: number;
+  readonly bodyTimeoutMs: number;
+  readonly sendTimeoutMs: number;
+  readonly keepaliveTimeoutMs: number;
+  readonly keepaliveRequests: number;
+  readonly serverTokens: 'on' | 'off' | 'build' | string;
+  readonly errorPages?: readonly ErrorPageConfig[];
+  readonly internal?: true;
+  readonly absoluteRedirect: boolean;
+}
+
+/** The servers of an `upstream` block. */
+export interface UpstreamConfig {
+  readonly peers?: readonly PeerConfig[];
+}

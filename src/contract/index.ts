@@ -1,0 +1,23 @@
+export { moduleFor } from './module.ts';
+export type {
+  AnyModule,
+  ConfigReport,
+  LocationParts,
+  ModuleDefinition,
+  VariableDefinition,
+  VariableFamily,
+} from './module.ts';
+export type { Build, LocationFacts } from './build.ts';
+export type { MasterScope, ResourceScope, WorkerScope } from './scope.ts';
+export type {
+  CoreConfig,
+  ErrorLogConfig,
+  ErrorPageConfig,
+  ListenAddress,
+  ListenConfig,
+  LocationMatch,
+  MimeTypes,
+  RegexConfig,
+  ServerName,
+  UpstreamConfig,
+} from './core-config.ts';

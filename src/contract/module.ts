@@ -1,0 +1,69 @@
+import type { Rows } from '../config/index.ts';
+import type { Getter, Handler, HeaderFilter, LogStep } from '../http/index.ts';
+import type { ZoneDeclaration } from '../zone/index.ts';
+import type { Build } from './build.ts';
+import type { MasterScope, WorkerScope } from './scope.ts';
+
+/** Where a module tells that a config is wrong: the core adds the directive's name and place. */
+export interface ConfigReport<C> {
+  /** `predicate` completes `"directive" …`, for example `exceeds "kv_pool_max" (8)`. */
+  on(field: keyof C & string, predicate: string, hint?: string): void;
+  warn(field: keyof C & string, predicate: string, hint?: string): void;
+  /** A whole message, where nginx has its own; `index` picks one of several directives of a list. */
+  phrase(field: keyof C & string, message: string, options?: { index?: number; hint?: string }): void;
+}
+
+/** What one module does for one location. Absent members cost nothing at request time. */
+export interface LocationParts {
+  readonly rewrite?: readonly Handler[];
+  readonly access?: Handler;
+  readonly content?: Handler;
+  readonly filter?: HeaderFilter;
+  readonly log?: LogStep;
+}
+
+/** `$name`: how the worker reads it. `build` lets it ask for request headers and the peer's address. */
+export interface VariableDefinition {
+  readonly summary: string;
+  compile(build: Build): Getter;
+}
+
+/** A family such as `$arg_NAME`; `rest` is what follows the prefix. */
+export interface VariableFamily {
+  readonly summary: string;
+  compile(rest: string, build: Build): Getter;
+}
+
+/**
+ * A module: its directives and what they do. Everything is a pure function of its arguments; nothing happens on import.
+ * `C` is its config of one location (plain data), `R` what `provision` opened for it.
+ */
+export interface ModuleDefinition<C extends object, R = undefined> {
+  readonly name: string;
+  readonly directives: Rows<C>;
+  readonly variables?: { readonly [name: string]: VariableDefinition };
+  /** By prefix: `arg_`, `http_`. */
+  readonly families?: { readonly [prefix: string]: VariableFamily };
+  /** The field whose directive makes this module answer the location; at most one module may. */
+  readonly content?: keyof C & string;
+  /** False: this location does not use the module; the members below are not called for it. Default: always true. */
+  enabled?(config: C): boolean;
+  /** Pure; also runs under `gw -t`. */
+  validate?(config: C, report: ConfigReport<C>): void;
+  /** Shared memory that this location needs; `field` is the directive that a conflict is blamed on. */
+  zones?(config: C): readonly { readonly zone: ZoneDeclaration; readonly field: keyof C & string }[];
+  /** Once per load in the master, before any worker compiles: what the whole process shares (an embedded server). */
+  prepare?(configs: readonly C[], master: MasterScope): Promise<void> | void;
+  /** Once per worker and distinct config. A resource is owned the moment it opens. */
+  provision?(config: C, worker: WorkerScope): Promise<R> | R;
+  compile(config: C, resources: R, build: Build): LocationParts;
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- the registry holds modules of every config type
+export type AnyModule = ModuleDefinition<any, any>;
+
+/** Checks a definition against its config type and infers what `provision` gives. */
+export const moduleFor =
+  <C extends object>() =>
+  <R = undefined>(definition: ModuleDefinition<C, R>): ModuleDefinition<C, R> =>
+    definition;

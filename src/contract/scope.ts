@@ -1,0 +1,34 @@
+import type { ErrorLog } from '../log/index.ts';
+
+/** Opens and shares resources; what it opened is closed when the last configuration that asked for it is gone. */
+export interface ResourceScope {
+  /** One resource per key in this worker (or master). An unchanged key survives a reload with its connections. */
+  share<T>(key: string, open: () => T, close: (resource: T) => void | Promise<void>): T;
+  readonly log: ErrorLog;
+  /** Absolute; relative data paths start here. */
+  readonly prefix: string;
+}
+
+/** The process: handed to `prepare`. */
+export interface MasterScope extends ResourceScope {
+  /** Hands cloneable data to every worker of this load, under the module's own key. */
+  provide(key: string, value: unknown): void;
+}
+
+/** One worker thread and one loaded configuration: handed to `provision`. */
+export interface WorkerScope extends ResourceScope {
+  /** 1 … worker_processes. */
+  readonly workerId: number;
+  /** `host:port` or `unix:/path` of each server of an `upstream` block; `undefined` when there is no such block. */
+  upstream(name: string): readonly string[] | undefined;
+  /** Closed when this configuration retires. */
+  own<T>(resource: T, close: (resource: T) => void | Promise<void>): T;
+  /** Fires when this configuration retires or the worker drains, before requests in flight are waited for. */
+  readonly retiring: AbortSignal;
+  /** Called when log files were rotated (USR1). */
+  onReopen(listener: () => void): void;
+  /** Shared memory of a zone that some module declared. */
+  zone(name: string): SharedArrayBuffer;
+  /** What `prepare` provided. */
+  provided(key: string): unknown;
+}

@@ -1,0 +1,77 @@
+/** A path that decoding and normalising would leave as it is: no `%`, no empty segment, none that begins with a dot. */
+const NORMAL = /^\/(?:[\w~!$&'()*+,;=:@[\]-][\w~!$&'()*+,;=:@[\].-]*(?:\/|$))*$/;
+
+/** RFC 3986's reserved and unreserved characters and `%`, without `?` and `#`, which end a path. */
+const PATH_CHARACTERS = /^\/[\w.~!$&'()*+,;=:@[\]/%-]*$/;
+
+// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+const CONTROL = /[\0-\x1f\x7f]/;
+
+/** Every printable ASCII character but `#`; `%` only before two hexadecimal digits. */
+const QUERY = /^[!"$&-~]*(?:%[0-9A-Fa-f]{2}[!"$&-~]*)*$/;
+
+/** What nginx's `ngx_escape_uri` escapes in a URI (1.21.1 and later). */
+const ESCAPED_IN_URI = /[^!$&-;=@-[\]_a-z~]+/g;
+
+/**
+ * The path as locations see it (`$uri`): percent-decoded once, `.` and `..` resolved, `//` merged when asked.
+ * `undefined` means 400: a character outside RFC 3986, a malformed `%`, a decoded control byte, invalid UTF-8, or a `..`
+ * above the root. As in nginx `%2F` becomes a slash; `%3F` and `%23` become plain characters of the path.
+ */
+export function normalizePath(raw: string, mergeSlashes: boolean): string | undefined {
+  if (NORMAL.test(raw)) return raw;
+  if (!PATH_CHARACTERS.test(raw)) return undefined;
+  const path = decodeComponent(raw);
+  if (path === undefined || CONTROL.test(path)) return undefined;
+  return resolveSegments(path, mergeSlashes);
+}
+
+function resolveSegments(path: string, mergeSlashes: boolean): string | undefined {
+  const resolved: string[] = [];
+  const segments = path.split('/');
+  const last = segments.length - 1;
+  for (let i = 1; i <= last; i++) {
+    const segment = segments[i] as string;
+    if (segment === '..') {
+      if (resolved.pop() === undefined) return undefined;
+    } else if (segment !== '.' && (segment !== '' || (!mergeSlashes && i < last))) {
+      resolved.push(segment);
+    }
+  }
+  const end = segments[last];
+  const namesFolder = end === '' || end === '.' || end === '..';
+  const joined = resolved.join('/');
+  return namesFolder && resolved.length > 0 ? `/${joined}/` : `/${joined}`;
+}
+
+/**
+ * Whether a query may be taken as it is. Wider than RFC 3986 by `"<>[\]^`{|}`, which browsers and API clients send raw
+ * (`data->>name=eq.x`, `tags=cs.{a,b}`, `in.("a","b\"c")`): the core never decodes a query, so they are harmless.
+ * Raw 8-bit bytes, control bytes, blanks, `#` and a malformed `%` are refused (400).
+ */
+export function isValidQuery(raw: string): boolean {
+  return QUERY.test(raw);
+}
+
+/** Percent-encodes a decoded path again, as nginx does for redirects and changed URIs (`ngx_escape_uri`). */
+export function encodePath(uri: string): string {
+  return uri.replace(ESCAPED_IN_URI, escapeBytes);
+}
+
+function escapeBytes(text: string): string {
+  let escaped = '';
+  for (const byte of Buffer.from(text)) escaped += `%${HEX[byte] as string}`;
+  return escaped;
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).toUpperCase().padStart(2, '0'));
+
+/** Percent-decodes once, strictly: `undefined` for a malformed `%` or invalid UTF-8. `+` stays a plus. */
+export function decodeComponent(text: string): string | undefined {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

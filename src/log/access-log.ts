@@ -1,0 +1,137 @@
+import { closeSync, fstatSync, openSync } from 'node:fs';
+import { SonicBoom } from 'sonic-boom';
+import type { ErrorLog } from './error-log.ts';
+
+/** An open access log. Nothing here throws: trouble with a file never fails a request. */
+export interface AccessLog {
+  /** One line, without its end. */
+  write(line: string): void;
+  /** Goes on in a new file of the same name; what waits still goes to the old one. */
+  reopen(): void;
+  /** Resolves when everything is written, or cannot be. */
+  close(): Promise<void>;
+}
+
+/** Where lines go, and how many bytes may wait for how long before they are written (0: at once). */
+export interface AccessLogOptions {
+  /** Absolute, or `stderr`. */
+  readonly path: string;
+  readonly bufferBytes: number;
+  readonly flushMs: number;
+  /** Told when the file cannot be written; once until it can be again. */
+  readonly log: ErrorLog;
+}
+
+const DESCRIPTORS: Readonly<Record<string, number>> = { '/dev/stdout': 1, '/dev/stderr': 2, stderr: 2 };
+const FILE_MODE = 0o644;
+/** Lines beyond this are dropped while the disk does not take any. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+const MAX_WRITE_BYTES = 64 * 1024;
+/** POSIX: up to PIPE_BUF bytes reach a pipe in one piece, more may mix with other writers' lines. */
+const PIPE_BUF_BYTES = 4096;
+const MAX_BYTES_PER_UNIT = 3;
+
+/**
+ * Opens a log for appending. Lines of one turn of the event loop (or of a whole buffer) are written together, and every
+ * write holds whole lines, so the threads of a process may share a file or pipe.
+ */
+export function openAccessLog(options: AccessLogOptions): AccessLog {
+  return new AppendedLog(options);
+}
+
+class AppendedLog implements AccessLog {
+  readonly #options: AccessLogOptions;
+  #file: OpenFile | undefined;
+  #waiting = '';
+  #flushSoon: NodeJS.Immediate | undefined;
+  #flushLater: NodeJS.Timeout | undefined;
+  #trouble = '';
+  #isClosed = false;
+
+  constructor(options: AccessLogOptions) {
+    this.#options = options;
+    this.#file = this.#open();
+  }
+
+  write(line: string): void {
+    if (!this.#file) return;
+    if (this.#waiting.length + line.length >= this.#file.chunkLength) this.#flush();
+    this.#waiting += `${line}\n`;
+    const { bufferBytes, flushMs } = this.#options;
+    if (this.#waiting.length >= bufferBytes) this.#flushSoon ??= setImmediate(() => this.#flush());
+    else if (flushMs > 0) this.#flushLater ??= setTimeout(() => this.#flush(), flushMs).unref();
+  }
+
+  reopen(): void {
+    if (this.#isClosed || this.#options.path in DESCRIPTORS) return;
+    const next = this.#open();
+    if (!next) return;
+    this.#flush();
+    this.#file?.boom.end();
+    this.#file = next;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#flush();
+    const boom = this.#file?.boom;
+    this.#file = undefined;
+    if (!boom) return;
+    await new Promise<void>((resolve) => {
+      boom.once('close', resolve).once('error', () => {
+        boom.destroy();
+        resolve();
+      });
+      boom.end();
+    });
+  }
+
+  #flush(): void {
+    clearImmediate(this.#flushSoon);
+    clearTimeout(this.#flushLater);
+    this.#flushSoon = this.#flushLater = undefined;
+    if (this.#waiting !== '') this.#file?.boom.write(this.#waiting);
+    this.#waiting = '';
+  }
+
+  #open(): OpenFile | undefined {
+    const { path, bufferBytes } = this.#options;
+    try {
+      const file = openFile(path, bufferBytes);
+      file.boom.on('error', (error: Error) => this.#tell(error));
+      file.boom.on('write', () => (this.#trouble = ''));
+      return file;
+    } catch (error) {
+      this.#tell(error as Error);
+      return undefined;
+    }
+  }
+
+  #tell({ message }: Error): void {
+    if (message === this.#trouble) return;
+    this.#trouble = message;
+    this.#options.log.write('alert', `access log "${this.#options.path}" cannot be written: ${message}`);
+  }
+}
+
+interface OpenFile {
+  readonly boom: SonicBoom;
+  /** In UTF-16 units; what one write may hold. */
+  readonly chunkLength: number;
+}
+
+/** Opens at once, so that a path without permission shows here and not in the middle of a request. */
+function openFile(path: string, bufferBytes: number): OpenFile {
+  const standard = DESCRIPTORS[path];
+  const fd = standard ?? openSync(path, 'a', FILE_MODE);
+  try {
+    const stat = fstatSync(fd);
+    const isPipe = stat.isFIFO() || stat.isSocket();
+    const maxWrite = isPipe ? PIPE_BUF_BYTES : Math.max(MAX_WRITE_BYTES, bufferBytes);
+    const chunkLength = isPipe ? Math.floor(maxWrite / MAX_BYTES_PER_UNIT) : maxWrite;
+    return { boom: new SonicBoom({ fd, sync: false, maxWrite, maxLength: MAX_WAITING_BYTES }), chunkLength };
+  } catch (error) {
+    if (standard === undefined) closeSync(fd);
+    throw error;
+  }
+}

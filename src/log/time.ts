@@ -1,0 +1,43 @@
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** A text that changes once a second, made once a second. */
+function perSecond(render: (date: Date) => string): (ms: number) => string {
+  let second = -1;
+  let text = '';
+  return (ms) => {
+    const now = Math.floor(ms / 1000);
+    if (now !== second) [second, text] = [now, render(new Date(now * 1000))];
+    return text;
+  };
+}
+
+/** `20/Nov/2026:16:34:49 +0000`: the common log format. */
+export const timeLocal = perSecond(
+  (date) =>
+    `${two(date.getDate())}/${MONTHS[date.getMonth()]}/${date.getFullYear()}:${clock(date)} ${zone(date, '')}`,
+);
+
+/** `2026-11-20T16:34:49+00:00`. */
+export const timeIso8601 = perSecond(
+  (date) =>
+    `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${clock(date)}${zone(date, ':')}`,
+);
+
+/** `2026/11/20 16:34:49`: what a line of the error log starts with. */
+export const errorLogTime = perSecond(
+  (date) => `${date.getFullYear()}/${two(date.getMonth() + 1)}/${two(date.getDate())} ${clock(date)}`,
+);
+
+function clock(date: Date): string {
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+function zone(date: Date, separator: string): string {
+  const minutes = -date.getTimezoneOffset();
+  const size = Math.abs(minutes);
+  return `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}${separator}${two(size % 60)}`;
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, '0');
+}

@@ -1,0 +1,15 @@
+import type { ConfigSource } from '../pipeline.ts';
+
+export { readPidFile } from './pid-file.ts';
+
+/** Runs the gateway in this process until a signal ends it. Gives the exit code. */
+export async function runMaster(source: ConfigSource): Promise<number> {
+  const main = await import('./main.ts');
+  return main.runMaster(source);
+}
+
+/** Runs the gateway in a child process that is started again when it dies; this process loads nothing of it. */
+export async function supervise(args: readonly string[]): Promise<number> {
+  const supervisor = await import('./supervisor.ts');
+  return supervisor.supervise(args);
+}

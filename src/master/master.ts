@@ -1,0 +1,136 @@
+import { resolve } from 'node:path';
+import type { Report } from '../../grammar/index.ts';
+import type { LogFiles } from '../log/index.ts';
+import { load, prepare } from '../pipeline.ts';
+import type { ConfigSource } from '../pipeline.ts';
+import type { GatewayPlan } from '../plan/index.ts';
+import { OwnedResources, SharedResources } from '../worker/index.ts';
+import type { Shipment } from '../worker/index.ts';
+import { removePidFile, writePidFile } from './pid-file.ts';
+import { probePort } from './probe-port.ts';
+import { Workers } from './workers.ts';
+import { Zones } from './zones.ts';
+
+/** What a master needs to begin: a configuration that loads, and where it came from. */
+export interface MasterOptions {
+  readonly source: ConfigSource;
+  readonly plan: GatewayPlan;
+  readonly log: LogFiles;
+  /** The process that takes signals: the supervisor where there is one. */
+  readonly signalPid: number;
+  /** Prints what a reload found wrong. */
+  readonly show: (report: Report) => void;
+}
+
+/** The process: zones, what the whole process shares, the workers, reload and stop. */
+export class Master {
+  readonly #options: MasterOptions;
+  readonly #zones = new Zones();
+  readonly #shared = new SharedResources();
+  readonly #workers: Workers;
+  #plan: GatewayPlan;
+  #resources: OwnedResources | undefined;
+  #generation = 0;
+  #busy: Promise<void> = Promise.resolve();
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: MasterOptions) {
+    this.#options = options;
+    this.#plan = options.plan;
+    this.#workers = new Workers({ log: options.log, release: (workerId) => this.#zones.release(workerId) });
+  }
+
+  /** Resolves when every worker listens. Fails with one line that says why not. */
+  async start(): Promise<void> {
+    const { log, signalPid } = this.#options;
+    setHeadLimit(this.#plan);
+    for (const { address } of this.#plan.ports) await probePort(address);
+    writePidFile(this.#pidFile, signalPid);
+    const { shipment, resources } = await this.#ship(this.#plan);
+    this.#resources = resources;
+    this.#zones.commit(shipment.zones);
+    await this.#workers.start(shipment);
+    log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
+  }
+
+  /** One after the other; a configuration that cannot be used leaves the old one in place. */
+  reload(): Promise<void> {
+    this.#busy = this.#busy.then(async () => {
+      if (this.#stopping) return;
+      const refusal = await this.#tryReload().catch((error: unknown) => (error as Error).message);
+      const { log } = this.#options;
+      if (refusal === undefined) log.write('notice', `reload done, configuration ${this.#generation}`);
+      else log.write('error', `reload refused, the old configuration goes on: ${refusal}`);
+    });
+    return this.#busy;
+  }
+
+  /** Log files were rotated. */
+  reopen(): void {
+    this.#options.log.reopen();
+    this.#workers.reopen();
+  }
+
+  /** Ends workers and resources; the process may exit then. A second, faster stop overtakes a graceful one. */
+  stop({ graceful }: { graceful: boolean }): Promise<void> {
+    this.#stopping ??= this.#end(graceful);
+    if (!graceful) void this.#workers.stop(false);
+    return this.#stopping;
+  }
+
+  async #end(graceful: boolean): Promise<void> {
+    this.#options.log.write('notice', graceful ? 'gracefully shutting down' : 'exiting');
+    await this.#workers.stop(graceful);
+    await this.#resources?.close();
+    removePidFile(this.#pidFile, this.#options.signalPid);
+    this.#options.log.write('notice', 'exit');
+  }
+
+  async #tryReload(): Promise<string | undefined> {
+    const { source, show } = this.#options;
+    const { plan, report } = load(source);
+    show(report);
+    if (!plan) return 'the configuration has errors';
+    const known = new Set(this.#plan.ports.map(({ address }) => JSON.stringify(address)));
+    for (const { address } of plan.ports) if (!known.has(JSON.stringify(address))) await probePort(address);
+    const { shipment, resources } = await this.#ship(plan);
+    const refusal = await this.#workers.reload(shipment);
+    if (refusal !== undefined) {
+      await resources.close();
+      return refusal;
+    }
+    await this.#resources?.close();
+    this.#resources = resources;
+    this.#zones.commit(shipment.zones);
+    this.#plan = plan;
+    return undefined;
+  }
+
+  /** Opens what the process as a whole needs for a plan, and packs what the workers need. */
+  async #ship(plan: GatewayPlan): Promise<{ shipment: Shipment; resources: OwnedResources }> {
+    const { log } = this.#options;
+    const resources = new OwnedResources({ shared: this.#shared, log, prefix: plan.main.prefix });
+    const provided = new Map<string, unknown>();
+    try {
+      await prepare(
+        plan,
+        Object.assign(resources, { provide: (key: string, value: unknown) => void provided.set(key, value) }),
+      );
+    } catch (error) {
+      await resources.close();
+      throw error;
+    }
+    const zones = this.#zones.plan(plan.zones);
+    return { shipment: { generation: ++this.#generation, plan, zones, provided }, resources };
+  }
+
+  get #pidFile(): string {
+    return resolve(this.#plan.main.prefix, this.#plan.main.core.pidFile);
+  }
+}
+
+/** uWebSockets.js reads its limit for a request head from the environment, once, when a worker loads it. */
+function setHeadLimit({ ports }: GatewayPlan): void {
+  const bytes = Math.max(...ports.map(({ headBytes }) => headBytes), 4096);
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(bytes + 1024);
+}

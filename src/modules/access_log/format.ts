@@ -1,0 +1,80 @@
+import type { Build } from '../../contract/index.ts';
+import type { Exchange, Getter } from '../../http/index.ts';
+import { escapeDefault, escapeJson, isSecretParameter, redactQuery } from '../../log/index.ts';
+import type { Escape, LogFormat } from './directives.ts';
+
+/** nginx's predefined format, byte for byte what log tools expect. */
+export const COMBINED: LogFormat = {
+  name: 'combined',
+  escape: 'default',
+  value: {
+    parts: [
+      { variable: 'remote_addr' },
+      ' - ',
+      { variable: 'remote_user' },
+      ' [',
+      { variable: 'time_local' },
+      '] "',
+      { variable: 'request' },
+      '" ',
+      { variable: 'status' },
+      ' ',
+      { variable: 'body_bytes_sent' },
+      ' "',
+      { variable: 'http_referer' },
+      '" "',
+      { variable: 'http_user_agent' },
+      '"',
+    ],
+  },
+};
+
+/** Variables that carry the query string: secrets in it are masked before they reach a log. */
+const WITH_QUERY: ReadonlySet<string> = new Set([
+  'request',
+  'request_uri',
+  'args',
+  'query_string',
+  'http_referer',
+]);
+const MASKED: ReadonlySet<string> = new Set(['http_authorization', 'http_cookie', 'http_x_publish_key']);
+
+/** A format as one closure that gives the line without its end. */
+export function compileFormat({ value, escape }: LogFormat, build: Build): (x: Exchange) => string {
+  const parts = value.parts.map((part) => {
+    if (typeof part === 'string') return part;
+    return 'variable' in part
+      ? escaped(variable(part.variable, build), escape)
+      : escaped(capture(part.capture), escape);
+  });
+  return (x) => {
+    let line = '';
+    for (const part of parts) line += typeof part === 'string' ? part : part(x);
+    return line;
+  };
+}
+
+function variable(name: string, build: Build): Getter {
+  const read = build.variable(name);
+  const isSecret = name.startsWith('arg_') && isSecretParameter(name.slice(4));
+  if (isSecret || MASKED.has(name)) return (x) => (read(x) === undefined ? undefined : '***');
+  if (!WITH_QUERY.has(name)) return read;
+  return (x) => {
+    const text = read(x);
+    return text === undefined ? undefined : redactQuery(text);
+  };
+}
+
+function capture(index: number): Getter {
+  return (x) => x.captures?.[index];
+}
+
+/** A variable without a value shows as `-`, in JSON as nothing (nginx ngx_http_log_module). */
+function escaped(read: Getter, escape: Escape): (x: Exchange) => string {
+  if (escape === 'none') return (x) => read(x) ?? '';
+  if (escape === 'json') return (x) => escapeJson(read(x) ?? '');
+  return (x) => {
+    const text = read(x);
+    return text === undefined || text === '' ? '-' : escapeDefault(text);
+  };
+}

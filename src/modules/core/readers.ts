@@ -1,0 +1,100 @@
+import type { DirectiveNode, Word } from '../../../grammar/index.ts';
+import { readers } from '../../config/index.ts';
+import type { ArgReader, ReadScope } from '../../config/index.ts';
+import type { ErrorLogConfig, ErrorPageConfig, MimeTypes } from '../../contract/index.ts';
+
+const LEVELS = ['debug', 'info', 'notice', 'warn', 'error', 'crit', 'alert', 'emerg'] as const;
+
+/** `error_log file [level]`. */
+export const errorLog: ArgReader<ErrorLogConfig> = readers.words(
+  { syntax: 'file | stderr [debug | info | notice | warn | error | crit | alert | emerg]', min: 1, max: 2 },
+  ([file, level], { report }) => {
+    const known = level ? LEVELS.find((name) => name === level.value) : 'error';
+    if (!known) {
+      report.emerg(`invalid log level "${level?.value}"`, level?.span, `expected ${LEVELS.join(', ')}`);
+      return undefined;
+    }
+    if (file?.value.startsWith('syslog:')) {
+      report.emerg(
+        'syslog is not supported by "error_log"',
+        file.span,
+        'log to stderr and let the system collect it',
+      );
+      return undefined;
+    }
+    return { path: (file as Word).value, level: known };
+  },
+);
+
+/** `large_client_header_buffers number size`. */
+export const headerBuffers: ArgReader<{ number: number; sizeBytes: number }> = readers.words(
+  { syntax: 'number size', min: 2, max: 2 },
+  (words, scope) => {
+    const [count, sizeWord] = words as [Word, Word];
+    const number = readers.integer({ min: 1, max: 1024 }).read([count], scope);
+    const sizeBytes = readers.size.read([sizeWord], scope);
+    return number === undefined || sizeBytes === undefined ? undefined : { number, sizeBytes };
+  },
+);
+
+/** `worker_processes number | auto`. */
+export const workerCount: ArgReader<number | 'auto'> = readers.oneWord('number | auto', (word, scope) =>
+  word.value === 'auto' ? 'auto' : readers.integer({ min: 1, max: 128 }).read([word], scope),
+);
+
+/** `keepalive_timeout time [header_time]`. */
+export const keepaliveTimeout: ArgReader<number> = readers.words(
+  { syntax: 'timeout [header_timeout]', min: 1, max: 2 },
+  (words, scope) => {
+    const times = words.map((word) => readers.time.read([word], scope));
+    return times[0];
+  },
+);
+
+/** `error_page code ... [=[response]] uri`. */
+export const errorPage: ArgReader<ErrorPageConfig> = readers.words(
+  { syntax: 'code ... [=[response]] uri', min: 2, max: Infinity },
+  (words, scope) => {
+    const target = scope.complexValue(words.at(-1) as Word);
+    const before = words.slice(0, -1);
+    const last = before.at(-1) as Word;
+    const hasResponse = last.value.startsWith('=');
+    const codes = (hasResponse ? before.slice(0, -1) : before).map((word) => readCode(word, scope));
+    if (codes.some((code) => code === undefined)) return undefined;
+    if (codes.length === 0) {
+      scope.report.emerg('invalid number of arguments in "error_page" directive', last.span);
+      return undefined;
+    }
+    if (!hasResponse) return { codes: codes as number[], target };
+    const response = readResponse(last, scope);
+    return response === undefined ? undefined : { codes: codes as number[], response, target };
+  },
+);
+
+function readCode(word: Word, { report }: ReadScope): number | undefined {
+  const code = Number(word.value);
+  if (!/^\d+$/.test(word.value)) {
+    report.emerg(`invalid value "${word.value}"`, word.span, 'expected a status code');
+    return undefined;
+  }
+  if (code >= 300 && code <= 599 && code !== 499) return code;
+  report.emerg(`value "${word.value}" must be between 300 and 599`, word.span);
+  return undefined;
+}
+
+function readResponse(word: Word, { report }: ReadScope): number | 'target' | undefined {
+  if (word.value === '=') return 'target';
+  if (/^=[1-9]\d\d$/.test(word.value)) return Number(word.value.slice(1));
+  report.emerg(`invalid value "${word.value}"`, word.span, 'expected =code or =');
+  return undefined;
+}
+
+/** The block `types { type extension ...; }`. */
+export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes {
+  const types: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const { name, args } of node.block ?? []) {
+    if (args.length === 0) report.emerg(`no extensions are given for the type "${name.value}"`, name.span);
+    for (const extension of args) types[extension.value.toLowerCase()] = name.value;
+  }
+  return { ...types };
+}

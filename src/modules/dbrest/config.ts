@@ -1,0 +1,15 @@
+import type { DbrestPass } from './dsn/index.ts';
+
+/** What the directives of one location say. */
+export interface DbrestConfig {
+  readonly pass?: DbrestPass;
+  readonly poolSize: number;
+  readonly poolTimeoutMs: number;
+  readonly poolQueue: number;
+  readonly timeoutMs: number;
+  /** Never empty; the first is the default. */
+  readonly schemas: readonly string[];
+  readonly extraSearchPath: readonly string[];
+  readonly anonRole?: string;
+  readonly maxRows?: number;
+}

@@ -1,0 +1,134 @@
+import type { ErrorLog } from '../../log/index.ts';
+import { Pool, PoolRefusal } from '../../pool/index.ts';
+import { noSchemaCache } from './fault/index.ts';
+import type { Schema } from './schema/index.ts';
+import { CATALOGUE_SQL, readCatalogue, SchemaCache } from './schema/index.ts';
+import type { Row, Session } from './session/index.ts';
+import { ConnectionLost } from './session/index.ts';
+import type { Statement } from './sql/index.ts';
+
+const MAX_AGE_MS = 30 * 60_000;
+const CATALOGUE_DEADLINE_MS = 30_000;
+/** What the server gets on top of `statement_timeout` to say so itself. */
+const GRACE_MS = 500;
+
+/** Who waits for a read: an exchange. */
+export interface Reader {
+  readonly aborted: boolean;
+  onAbort(listener: () => void): void;
+}
+
+/** What a location allows its requests. */
+export interface ReadRules {
+  readonly poolTimeoutMs: number;
+  readonly poolQueue: number;
+  readonly timeoutMs: number;
+}
+
+export interface DatabaseOptions {
+  /** As the log names it; without secrets. */
+  readonly name: string;
+  /** Connects; `ended` is called when the session is gone. */
+  readonly open: (ended: (session: Session) => void) => Promise<Session>;
+  readonly log: ErrorLog;
+}
+
+/** One database for one worker: its sessions, shared by all locations that name it, and what is known of its schema. */
+export class Database {
+  readonly schema: SchemaCache;
+  readonly #pool: Pool<Session>;
+  readonly #log: ErrorLog;
+  readonly #name: string;
+  readonly #sizes: number[] = [];
+
+  constructor({ name, open, log }: DatabaseOptions) {
+    this.#name = name;
+    this.#log = log;
+    this.schema = new SchemaCache(() => this.#readSchema());
+    this.#pool = new Pool<Session>({
+      open: () => open((session) => this.#pool.discard(session)),
+      close: (session) => session.end(),
+      size: 1,
+      maxAgeMs: MAX_AGE_MS,
+      unreachable: (error) => this.#noteReachability(error),
+    });
+  }
+
+  /** Lets the pool grow to the largest size that is claimed at the moment; gives the way to take the claim back. */
+  claim(size: number): () => void {
+    this.#sizes.push(size);
+    this.#pool.resize(Math.max(...this.#sizes));
+    return () => {
+      this.#sizes.splice(this.#sizes.indexOf(size), 1);
+      if (this.#sizes.length > 0) this.#pool.resize(Math.max(...this.#sizes));
+    };
+  }
+
+  /**
+   * Runs an idempotent read: cancelled when the reader goes away, sent once more when its connection broke before an
+   * answer. Rejects with `PoolRefusal`, `ConnectionLost` or the server's error.
+   */
+  async read(statements: readonly Statement[], reader: Reader, rules: ReadRules): Promise<Row> {
+    let running: Session | undefined;
+    reader.onAbort(() => running?.cancel());
+    const use = async (): Promise<Row> => {
+      const session = await this.#acquire(reader, rules);
+      running = session;
+      try {
+        return await session.run(statements, rules.timeoutMs + GRACE_MS);
+      } finally {
+        running = undefined;
+        this.#pool.release(session, session.broken);
+      }
+    };
+    try {
+      return await use();
+    } catch (error) {
+      if (!mayRetry(error) || reader.aborted) throw error;
+      return use();
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  async #acquire(reader: Reader, { poolTimeoutMs, poolQueue }: ReadRules): Promise<Session> {
+    const session = await this.#pool.acquire({
+      waitMs: poolTimeoutMs,
+      queueLimit: poolQueue,
+      abandoned: () => reader.aborted,
+    });
+    if (!reader.aborted) return session;
+    this.#pool.release(session);
+    throw new PoolRefusal('abandoned');
+  }
+
+  async #readSchema(): Promise<Schema> {
+    const everyone: Reader = { aborted: false, onAbort: () => undefined };
+    const rules = { poolTimeoutMs: 10_000, poolQueue: Infinity, timeoutMs: CATALOGUE_DEADLINE_MS };
+    try {
+      const row = await this.read([{ text: CATALOGUE_SQL, values: [] }], everyone, rules);
+      return readCatalogue(row[0] ?? '');
+    } catch (error) {
+      if (error instanceof PoolRefusal) throw error;
+      this.#log.write(
+        'error',
+        `dbrest: cannot read the schema of ${this.#name}: ${(error as Error).message}`,
+      );
+      throw noSchemaCache();
+    }
+  }
+
+  #noteReachability(error: Error | undefined): void {
+    if (error)
+      this.#log.write('error', `dbrest: cannot connect to ${this.#name}: ${error.message}; trying again`);
+    else this.#log.write('notice', `dbrest: connected to ${this.#name} again`);
+  }
+}
+
+function mayRetry(error: unknown): boolean {
+  if (error instanceof ConnectionLost) return !error.late;
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && /^(57P0[1-3]|26000)$/.test(code);
+}

@@ -1,0 +1,102 @@
+import { directivesFor, readers } from '../../config/index.ts';
+import type { DbrestConfig } from './config.ts';
+import { passReader } from './dsn/index.ts';
+
+const EVERYWHERE = ['http', 'server', 'location'] as const;
+
+/** `"a, b"` or several words: names, each at most once. */
+const nameList = readers.words<readonly string[]>(
+  { syntax: '"name, ..."', min: 1, max: Infinity },
+  (list, { directive, report, span }) => {
+    const names = list.flatMap(({ value }) => value.split(',')).flatMap((name) => name.trim() || []);
+    if (names.length > 0) return [...new Set(names)];
+    report.emerg(`no name in "${directive}" directive`, span);
+    return undefined;
+  },
+);
+
+/** `none` means "no role switch" to PostgreSQL: requests would run as the login role. */
+const role = readers.oneWord<string>('role', (word, { directive, report }) => {
+  if (word.value !== '' && word.value !== 'none') return word.value;
+  report.emerg(`invalid role in "${directive}" directive`, word.span, 'expected the name of a database role');
+  return undefined;
+});
+
+/** The directives of `dbrest_*` (contract, `dbrest.md`). */
+export const directives = directivesFor<DbrestConfig>()({
+  dbrest_pass: {
+    contexts: ['location'],
+    args: passReader,
+    into: 'pass',
+    inherit: false,
+    secret: 'password',
+    summary: 'Serves the tables of a PostgreSQL database as REST.',
+    source: 'gw',
+  },
+  dbrest_pool_size: {
+    contexts: EVERYWHERE,
+    args: readers.integer({ min: 1, max: 16 }),
+    into: 'poolSize',
+    default: 16,
+    summary: 'Most connections per database and worker.',
+    source: 'gw',
+  },
+  dbrest_pool_timeout: {
+    contexts: EVERYWHERE,
+    args: readers.time,
+    into: 'poolTimeoutMs',
+    default: 10_000,
+    defaultText: '10s',
+    summary: 'Longest wait of a request for a connection.',
+    source: 'gw',
+  },
+  dbrest_pool_queue: {
+    contexts: EVERYWHERE,
+    args: readers.integer({ min: 0, max: 1_000_000 }),
+    into: 'poolQueue',
+    default: 512,
+    summary: 'Most requests that wait for a connection.',
+    source: 'gw',
+  },
+  dbrest_timeout: {
+    contexts: EVERYWHERE,
+    args: readers.time,
+    into: 'timeoutMs',
+    default: 15_000,
+    defaultText: '15s',
+    summary: 'Longest run of a request in the database (statement_timeout).',
+    source: 'gw',
+  },
+  dbrest_schemas: {
+    contexts: EVERYWHERE,
+    args: nameList,
+    into: 'schemas',
+    default: ['public'],
+    defaultText: 'public',
+    summary: 'Schemas that requests may read; the first is the default.',
+    source: 'gw',
+  },
+  dbrest_extra_search_path: {
+    contexts: EVERYWHERE,
+    args: nameList,
+    into: 'extraSearchPath',
+    default: ['public'],
+    defaultText: 'public',
+    summary: 'Schemas where operators and functions are looked for besides the served one.',
+    source: 'gw',
+  },
+  dbrest_anon_role: {
+    contexts: EVERYWHERE,
+    args: role,
+    into: 'anonRole',
+    summary: 'Database role of unauthenticated requests.',
+    source: 'gw',
+  },
+  dbrest_max_rows: {
+    contexts: EVERYWHERE,
+    args: readers.integer({ min: 1 }),
+    into: 'maxRows',
+    summary: 'Most rows in one answer.',
+    source: 'gw',
+  },
+});

@@ -1,0 +1,3 @@
+export { readDsn } from './read-dsn.ts';
+export { passReader } from './pass-reader.ts';
+export type { ConnectionTarget, DbrestPass, DsnFault, Host, SslMode } from './target.ts';

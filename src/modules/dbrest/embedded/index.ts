@@ -1,0 +1,2 @@
+export { startEmbeddedPostgres } from './server.ts';
+export type { EmbeddedOptions, EmbeddedPostgres } from './server.ts';

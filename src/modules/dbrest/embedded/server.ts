@@ -1,0 +1,124 @@
+import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ErrorLog } from '../../../log/index.ts';
+import { chooseAccount } from './account.ts';
+import type { Account } from './account.ts';
+import { findBinaries } from './binaries.ts';
+import { openCluster } from './cluster.ts';
+import { spawnGuarded } from './guard.ts';
+import { isAlive, isServing, readLockFile, socketPath } from './lock-file.ts';
+import type { LockFile } from './lock-file.ts';
+
+export interface EmbeddedOptions {
+  /** Absolute; created (mode 700) when it does not exist. */
+  readonly dataDir: string;
+  readonly log: ErrorLog;
+  /** PostgreSQL settings in addition to ours, for example `{ fsync: 'off' }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export interface EmbeddedPostgres {
+  /** URI of the database `postgres`, as the superuser `postgres`, through the Unix socket. */
+  readonly dsn: string;
+  readonly socketDir: string;
+  /** Resolves when the server is gone. A server that somebody else started stays. */
+  stop(): Promise<void>;
+}
+
+/** sockaddr_un holds 104 bytes on macOS and 108 on Linux, with the final NUL. */
+const SOCKET_PATH_BYTES = 104;
+/** Crash recovery after a SIGKILL included; pg_ctl waits as long. */
+const START_TIMEOUT_MS = 60_000;
+/** pg_ctl polls the same file; PostgreSQL offers no event. */
+const POLL_MS = 10;
+
+/**
+ * Starts PostgreSQL on a data directory, or joins the server that already runs on it. It listens on a Unix socket only
+ * and never outlives this process. Throws an Error that says what to do instead.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  try {
+    return await start(options);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const instead = 'set DATABASE_URL to use a PostgreSQL server of your own';
+    throw new Error(`embedded PostgreSQL cannot start in "${options.dataDir}": ${reason}; ${instead}`, {
+      cause: error,
+    });
+  }
+}
+
+async function start({ dataDir, log, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const running = await joinRunning(dataDir);
+  if (running) return { ...address(running), stop: () => Promise.resolve() };
+
+  const account = await chooseAccount(dataDir);
+  const binDir = await findBinaries(account);
+  const home = await openCluster({ dataDir, account, binDir, log });
+  const port = settings['port'] ?? '5432';
+  const socketDir = await chooseSocketDir(home, Number(port), account);
+  const removeSocketDir = async () => {
+    if (socketDir !== home) await rm(socketDir, { recursive: true, force: true });
+  };
+  const own = {
+    listen_addresses: '',
+    unix_socket_directories: `"${socketDir.replaceAll('"', '""')}"`,
+    shared_buffers: '32MB',
+    port,
+  };
+  const args = Object.entries({ ...own, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  try {
+    const server = await launch([join(binDir, 'postgres'), '-D', home, ...args], home, account);
+    return { ...address(server.lockFile), stop: () => server.stop().then(removeSocketDir) };
+  } catch (error) {
+    await removeSocketDir();
+    throw error;
+  }
+}
+
+function address({ socketDir, port }: LockFile): { dsn: string; socketDir: string } {
+  const dsn = `postgresql:///postgres?host=${encodeURIComponent(socketDir)}&port=${port}&user=postgres`;
+  return { dsn, socketDir };
+}
+
+/** The server of another gw on this directory; one that is just starting or stopping is waited for. */
+async function joinRunning(dataDir: string): Promise<LockFile | undefined> {
+  const deadlineMs = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    const lockFile = await readLockFile(dataDir);
+    if (!lockFile || !isAlive(lockFile)) return undefined;
+    if (await isServing(lockFile)) return lockFile;
+    // Its number went to another process after a crash: PostgreSQL itself decides whether the file is stale.
+    if (lockFile.status === 'ready' || Date.now() > deadlineMs) return undefined;
+    await sleep(POLL_MS);
+  }
+}
+
+async function chooseSocketDir(home: string, port: number, { uid, gid }: Account): Promise<string> {
+  if (Buffer.byteLength(socketPath(home, port)) < SOCKET_PATH_BYTES) return home;
+  const dir = await mkdtemp('/tmp/gw-');
+  if (uid !== undefined && gid !== undefined) await chown(dir, uid, gid);
+  return dir;
+}
+
+interface Launched {
+  readonly lockFile: LockFile;
+  stop(): Promise<void>;
+}
+
+async function launch(command: readonly string[], home: string, account: Account): Promise<Launched> {
+  const logPath = join(home, 'server.log');
+  const server = await spawnGuarded(command, logPath, account);
+  const deadlineMs = Date.now() + START_TIMEOUT_MS;
+  while (!server.ended() && Date.now() < deadlineMs) {
+    const lockFile = await readLockFile(home);
+    if (lockFile && (await isServing(lockFile))) return { lockFile, stop: server.stop };
+    await sleep(POLL_MS);
+  }
+  const what = server.ended() ? 'the server ended' : 'the server is not ready after 60 s';
+  await server.stop();
+  const lines = (await readFile(logPath, 'utf8')).trim().split('\n');
+  const reason = lines.findLast((line) => /FATAL: /.test(line))?.replace(/^.*FATAL: +/, '') ?? lines.at(-1);
+  throw new Error(`${what}: ${reason} (see "${logPath}")`);
+}

@@ -1,0 +1,35 @@
+/** Body and head of an error answer; `dbrest-errors.md` of the contract has the table. */
+export interface FaultShape {
+  /** A `PGRST…` code or the SQLSTATE. */
+  readonly code: string;
+  readonly status: number;
+  readonly message: string;
+  readonly details?: string | null;
+  readonly hint?: string | null;
+  /** Header name, value, name, value … beside the fixed ones. */
+  readonly headers?: readonly string[];
+}
+
+/** A request that ends with an error answer. Carries no stack: it is an answer, not a defect. */
+export class DbrestFault extends Error implements FaultShape {
+  readonly code: string;
+  readonly status: number;
+  readonly details: string | null;
+  readonly hint: string | null;
+  readonly headers: readonly string[];
+
+  constructor({ code, status, message, details = null, hint = null, headers = [] }: FaultShape) {
+    super(message);
+    this.code = code;
+    this.status = status;
+    this.details = details;
+    this.hint = hint;
+    this.headers = headers;
+  }
+
+  /** The body, keys sorted, all four always there. */
+  get body(): string {
+    const { code, details, hint, message } = this;
+    return JSON.stringify({ code, details, hint, message });
+  }
+}

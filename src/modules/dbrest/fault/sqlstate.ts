@@ -1,0 +1,68 @@
+import { DbrestFault } from './dbrest-fault.ts';
+
+/** The fields of a server error that an answer passes on. */
+export interface ServerError {
+  readonly code: string;
+  readonly message: string;
+  readonly detail?: string | undefined;
+  readonly hint?: string | undefined;
+}
+
+type StatusOf = number | ((error: ServerError, authenticated: boolean) => number);
+
+/** SQLSTATE or its first characters to a status; the first match from above counts (contract, `dbrest-errors.md`). */
+const STATUSES: readonly (readonly [prefix: string, status: StatusOf])[] = [
+  ['08', 503],
+  ['09', 500],
+  ['0L', 403],
+  ['0P', 403],
+  ['23503', 409],
+  ['23505', 409],
+  ['25006', 405],
+  ['21000', ({ message }) => (message.endsWith('requires a WHERE clause') ? 400 : 500)],
+  ['22023', ({ message }) => (/^role .* does not exist$/s.test(message) ? 401 : 400)],
+  ['25', 500],
+  ['2D', 500],
+  ['38', 500],
+  ['39', 500],
+  ['3B', 500],
+  ['40', 500],
+  ['28', 403],
+  ['53400', 500],
+  ['53', 503],
+  ['54', 500],
+  ['55', 500],
+  ['57P01', 503],
+  ['57', 500],
+  ['58', 500],
+  ['F0', 500],
+  ['HV', 500],
+  ['P0001', 400],
+  ['P0', 500],
+  ['XX', 500],
+  ['42883', ({ message }) => (message.startsWith('function xmlagg(') ? 406 : 404)],
+  ['42P01', 404],
+  ['42P17', 500],
+  ['42501', (_, authenticated) => (authenticated ? 403 : 401)],
+  ['PT', ({ code }) => chosenStatus(code)],
+];
+
+/** A server error as an answer. `authenticated`: the role in use is not the anonymous one. */
+export function serverFault(error: ServerError, authenticated: boolean): DbrestFault {
+  const [, of] = STATUSES.find(([prefix]) => error.code.startsWith(prefix)) ?? ['', 400];
+  const status = typeof of === 'number' ? of : of(error, authenticated);
+  return new DbrestFault({
+    code: error.code,
+    status,
+    message: error.message,
+    details: error.detail ?? null,
+    hint: error.hint ?? null,
+    headers: status === 401 ? ['WWW-Authenticate', 'Bearer'] : status === 503 ? ['Retry-After', '1'] : [],
+  });
+}
+
+/** `PTnnn`: nnn, where it is a status that can be sent. */
+function chosenStatus(code: string): number {
+  const digits = /^PT([2-5]\d\d)$/.exec(code);
+  return digits ? Number(digits[1]) : 500;
+}

@@ -1,0 +1,75 @@
+import { moduleFor } from '../../contract/index.ts';
+import type { WorkerScope } from '../../contract/index.ts';
+import type { DbrestConfig } from './config.ts';
+import { Database } from './database.ts';
+import { directives } from './directives.ts';
+import type { ConnectionTarget, DbrestPass } from './dsn/index.ts';
+import { readDsn } from './dsn/index.ts';
+import { compileDbrest } from './handler.ts';
+import { openSession } from './session/index.ts';
+
+/** Timers hold 24 days at most; nobody waits for a day. */
+const LONGEST_MS = 86_400_000;
+
+/** Where the master leaves the address of an embedded server for the workers. */
+const providedKey = (dir: string): string => `dbrest:embedded:${dir}`;
+
+/** Tables of PostgreSQL as REST (contract: `dbrest.md`). */
+export const dbrest = moduleFor<DbrestConfig>()({
+  name: 'dbrest',
+  directives,
+  enabled: ({ pass }) => pass !== undefined,
+
+  validate({ pass, anonRole, timeoutMs, poolTimeoutMs }, report) {
+    if (timeoutMs < 1 || timeoutMs > LONGEST_MS) report.on('timeoutMs', 'must be between 1ms and 1d');
+    if (poolTimeoutMs > LONGEST_MS) report.on('poolTimeoutMs', 'must be at most 1d');
+    if (pass?.kind === 'server' && anonRole !== undefined && pass.target.user === anonRole) {
+      report.warn('anonRole', 'is the role that "dbrest_pass" logs in with, so requests have all its rights');
+    }
+  },
+
+  async prepare(configs, master) {
+    const dirs = new Set(configs.flatMap(({ pass }) => (pass?.kind === 'embedded' ? [pass.dir] : [])));
+    if (dirs.size === 0) return;
+    const { startEmbeddedPostgres } = await import('./embedded/index.ts');
+    for (const dir of dirs) {
+      const starting = master.share(
+        providedKey(dir),
+        () => startEmbeddedPostgres({ dataDir: dir, log: master.log }),
+        async (server) => (await server).stop(),
+      );
+      master.provide(providedKey(dir), (await starting).dsn);
+    }
+  },
+
+  async provision({ pass, poolSize }, worker) {
+    // The driver loads here and not with the module: the master imports every module, and connects to nothing.
+    const { default: pg } = await import('pg');
+    const target = connectionTarget(pass as DbrestPass, worker);
+    const database = worker.share(
+      `dbrest:${JSON.stringify(target)}`,
+      () =>
+        new Database({
+          name: nameOf(target),
+          open: (ended) => openSession(pg, target, ended),
+          log: worker.log,
+        }),
+      (opened) => opened.close(),
+    );
+    worker.own(database.claim(poolSize), (release) => release());
+    return database;
+  },
+
+  compile: (config, database, build) => ({ content: compileDbrest(config, database, build) }),
+});
+
+function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarget {
+  if (pass.kind === 'server') return pass.target;
+  const read = readDsn(String(worker.provided(providedKey(pass.dir))));
+  if ('fault' in read) throw new Error(`the embedded database has no usable address: ${read.fault.message}`);
+  return read;
+}
+
+function nameOf({ hosts, database }: ConnectionTarget): string {
+  return `"${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database ?? ''}"`;
+}

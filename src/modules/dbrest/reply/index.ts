@@ -1,0 +1,2 @@
+export { faultOf } from './fault-of.ts';
+export { sendFault, sendRows } from './send.ts';

@@ -1,0 +1,74 @@
+import { userInfo } from 'node:os';
+import type { QueryConfig } from 'pg';
+import type { ConnectionTarget } from '../dsn/index.ts';
+import type { Attempt } from './attempts.ts';
+import { connectionAttempts } from './attempts.ts';
+import { Session } from './session.ts';
+import type { Pg, WireClient } from './wire.ts';
+
+/**
+ * A net for our own death: the server notices a gone client in mid-query (PostgreSQL 14 and later, not on every
+ * platform, hence no error where it cannot be set).
+ */
+const CHECK_CLIENT_SQL = `select set_config(name, '500', false) from pg_settings where name = 'client_connection_check_interval'`;
+
+/** Connects to the first host that answers. Rejects with the last attempt's error. `ended` runs once, when the session is gone. */
+export async function openSession(
+  pg: Pg,
+  target: ConnectionTarget,
+  ended: (session: Session) => void,
+): Promise<Session> {
+  let lastError: unknown;
+  let unreachable: Attempt | undefined;
+  for (const attempt of await connectionAttempts(target)) {
+    // Without TLS it would not be any closer.
+    if (attempt.host === unreachable?.host && attempt.port === unreachable.port) continue;
+    const client = newClient(pg, target, attempt);
+    try {
+      await client.connect();
+      await client.query(checkClient(target.connectTimeoutMs)).catch(ignoreServerError);
+      return new Session(pg, { client, attempt, ended });
+    } catch (error) {
+      client.end(() => undefined);
+      lastError = error;
+      if (!wasReached(error as NodeJS.ErrnoException)) unreachable = attempt;
+    }
+  }
+  throw lastError;
+}
+
+/** pg knows a time limit per query; its type declarations do not. */
+function checkClient(timeoutMs: number): QueryConfig {
+  const limited = { text: CHECK_CLIENT_SQL, query_timeout: timeoutMs };
+  return limited;
+}
+
+function ignoreServerError(error: Error): void {
+  if (!('severity' in error)) throw error;
+}
+
+/** False: no server answered at this address. */
+function wasReached({ syscall, message }: NodeJS.ErrnoException): boolean {
+  return syscall === undefined && message !== 'timeout expired';
+}
+
+function newClient(pg: Pg, target: ConnectionTarget, { host, port, ssl }: Attempt): WireClient {
+  const user = target.user ?? userInfo().username;
+  const client = new pg.Client({
+    host,
+    port,
+    ssl,
+    user,
+    database: target.database ?? user,
+    // A function: an absent password then stays absent, instead of pg reading the environment and ~/.pgpass.
+    password: () => target.password ?? '',
+    application_name: target.applicationName,
+    connectionTimeoutMillis: target.connectTimeoutMs,
+    keepAlive: target.keepAlive,
+    keepAliveInitialDelayMillis: target.keepAliveIdleMs,
+    ...(target.options !== undefined && { options: target.options }),
+  }) as WireClient;
+  // Between the failure of `connect` and the socket's end more errors may come; nobody waits for them.
+  client.on('error', () => undefined);
+  return client;
+}

@@ -1,0 +1,129 @@
+import type { Statement } from '../sql/index.ts';
+import type { Attempt } from './attempts.ts';
+import { Batch } from './batch.ts';
+import { sendCancel } from './cancel.ts';
+import { StatementNames } from './statement-names.ts';
+import type { Pg, Row, WireClient, WireError } from './wire.ts';
+
+const PREPARED_STATEMENTS = 256;
+const GOODBYE_MS = 1_000;
+
+/** The connection broke, or was given up at the deadline, while a batch was under way. */
+export class ConnectionLost extends Error {
+  /** The server may still be at work: sending the same again would only add to it. */
+  readonly late: boolean;
+
+  constructor(message: string, late: boolean) {
+    super(message);
+    this.late = late;
+  }
+}
+
+/** The server answered something else than one row per statement. */
+export class UnexpectedResult extends Error {}
+
+interface Running {
+  readonly batch: Batch;
+  readonly deadline: NodeJS.Timeout;
+  readonly resolve: (row: Row) => void;
+  readonly reject: (error: Error) => void;
+  cancelling?: Promise<void>;
+}
+
+/** One connection to PostgreSQL that runs one batch at a time. */
+export class Session {
+  readonly #pg: Pg;
+  readonly #client: WireClient;
+  readonly #attempt: Attempt;
+  readonly #ended: (session: Session) => void;
+  readonly #names = new StatementNames(PREPARED_STATEMENTS);
+  #running: Running | undefined;
+  /** Not to be used again. */
+  broken = false;
+
+  constructor(pg: Pg, how: { client: WireClient; attempt: Attempt; ended: (session: Session) => void }) {
+    this.#pg = pg;
+    this.#client = how.client;
+    this.#attempt = how.attempt;
+    this.#ended = how.ended;
+    how.client.on('error', (error) => this.#die(error));
+    how.client.on('end', () => this.#die(new Error('Connection terminated')));
+    how.client.connection.on('parseComplete', () => this.#names.parseComplete());
+    how.client.connection.on('readyForQuery', ({ status }: { status: string }) => this.#ready(status));
+  }
+
+  /**
+   * Runs statements as one transaction in one round trip; gives the last row of the last one. Rejects with the server's
+   * error (`WireError` with a `code`) or `ConnectionLost`, and not before the session is ready for the next batch.
+   */
+  run(statements: readonly Statement[], deadlineMs: number): Promise<Row> {
+    if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
+    return new Promise((resolve, reject) => {
+      const batch = new Batch(statements, this.#names);
+      const deadline = setTimeout(() => this.#giveUp(), deadlineMs);
+      this.#running = { batch, deadline, resolve, reject };
+      this.#client.query(batch);
+    });
+  }
+
+  /** Stops what runs; `run` then rejects once neither the query nor the cancel is under way any more. */
+  cancel(): void {
+    const running = this.#running;
+    if (!running || running.cancelling || this.broken) return;
+    running.cancelling = sendCancel(this.#pg, this.#attempt, this.#client).catch((error: Error) =>
+      this.#die(error),
+    );
+  }
+
+  /** Says goodbye when the connection still works, else just drops it. */
+  async end(): Promise<void> {
+    const { stream } = this.#client.connection;
+    if (this.broken) {
+      stream.destroy();
+      return;
+    }
+    const timer = setTimeout(() => stream.destroy(), GOODBYE_MS);
+    await this.#client.end();
+    clearTimeout(timer);
+  }
+
+  #ready(status: string): void {
+    this.#names.batchEnded();
+    // Always `I` behind a batch; anything else would hand an open transaction to the next request.
+    if (status !== 'I') this.broken = true;
+    const running = this.#running;
+    if (running?.cancelling) void running.cancelling.then(() => this.#settle(running));
+    else if (running) this.#settle(running);
+  }
+
+  #settle(running: Running): void {
+    if (this.#running !== running) return;
+    this.#running = undefined;
+    clearTimeout(running.deadline);
+    const { error, row } = running.batch;
+    if (row && !error) return running.resolve(row);
+    if (error && endsSession(error)) this.broken = true;
+    running.reject(error ?? new UnexpectedResult('the statement gave no row'));
+  }
+
+  #giveUp(): void {
+    this.#die(new ConnectionLost('no answer from the database in time', true));
+  }
+
+  #die(error: Error): void {
+    const wasBroken = this.broken;
+    this.broken = true;
+    if (!wasBroken) this.#ended(this);
+    this.#client.connection.stream.destroy();
+    const running = this.#running;
+    if (!running) return;
+    running.batch.error ??=
+      error instanceof ConnectionLost ? error : new ConnectionLost(error.message, false);
+    this.#settle(running);
+  }
+}
+
+/** SQLSTATEs after which the server drops the connection, or its prepared statements cannot be relied on. */
+function endsSession({ code = '', severity }: WireError): boolean {
+  return severity === 'FATAL' || code.startsWith('08') || /^57P0[1-3]$/.test(code) || code === '26000';
+}

@@ -1,0 +1,28 @@
+import type { Client, Connection } from 'pg';
+
+/** What is used of the loaded driver. */
+export type Pg = Pick<typeof import('pg'), 'Client' | 'Connection'>;
+
+/** Members of pg's `Connection` that its type declarations leave out. */
+export interface WireConnection extends Connection {
+  connect(portOrPath: number | string, host?: string): void;
+  requestSsl(): void;
+  cancel(processId: number, secretKey: number): void;
+}
+
+/** Members of pg's `Client` that its type declarations leave out. */
+export interface WireClient extends Client {
+  readonly processID: number;
+  readonly secretKey: number;
+}
+
+/** A server's error as pg gives it. */
+export interface WireError extends Error {
+  readonly code?: string;
+  readonly severity?: string;
+  readonly detail?: string;
+  readonly hint?: string;
+}
+
+/** One row, every column as text. */
+export type Row = readonly (string | null)[];

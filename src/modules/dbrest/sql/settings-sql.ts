@@ -1,0 +1,58 @@
+import { quoteIdentifier } from './identifier.ts';
+import type { Statement } from './statement.ts';
+
+/** What the database learns of a request; it all ends with the request's implicit transaction. */
+export interface RequestSettings {
+  readonly role: string;
+  readonly searchPath: string;
+  readonly readOnly: boolean;
+  readonly timeoutMs: number;
+  /** The raw token, '' when none was sent. */
+  readonly jwt: string;
+  /** JSON object. */
+  readonly claims: string;
+  readonly method: string;
+  readonly path: string;
+  /** JSON objects by header and cookie name. */
+  readonly headers: string;
+  readonly cookies: string;
+}
+
+const NAMES = [
+  'role',
+  'search_path',
+  'transaction_read_only',
+  'statement_timeout',
+  'request.jwt',
+  'request.jwt.claims',
+  'request.method',
+  'request.path',
+  'request.headers',
+  'request.cookies',
+];
+
+const TEXT = `select ${NAMES.map((name, i) => `pg_catalog.set_config('${name}', $${i + 1}, true)`).join(', ')}`;
+
+/** The statement that runs in front of every request's own: always the same text, every setting set every time. */
+export function settingsSql(settings: RequestSettings): Statement {
+  return {
+    text: TEXT,
+    values: [
+      settings.role,
+      settings.searchPath,
+      settings.readOnly ? 'on' : 'off',
+      String(settings.timeoutMs),
+      settings.jwt,
+      settings.claims,
+      settings.method,
+      settings.path,
+      settings.headers,
+      settings.cookies,
+    ],
+  };
+}
+
+/** Schema names as the value of `search_path`. */
+export function searchPath(schemas: readonly string[]): string {
+  return schemas.map(quoteIdentifier).join(', ');
+}

@@ -1,0 +1,21 @@
+/** A statement and its bound values; equal texts share one prepared statement. */
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly string[];
+}
+
+/** Collects bound values while a statement's text is put together. */
+export class Parameters {
+  readonly values: string[] = [];
+
+  /** The placeholder of a value. */
+  bind(value: string): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+}
+
+/** An array literal: every element quoted, so that none is NULL or a nested array. */
+export function arrayLiteral(values: readonly string[]): string {
+  return `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
+}

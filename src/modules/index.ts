@@ -1,0 +1,12 @@
+import type { AnyModule } from '../contract/index.ts';
+import { accessLog } from './access_log/index.ts';
+import { core } from './core/index.ts';
+import { dbrest } from './dbrest/index.ts';
+import { headers } from './headers/index.ts';
+import { kv } from './kv/index.ts';
+import { rewrite } from './rewrite/index.ts';
+import { upstream } from './upstream/index.ts';
+import { workerEvents } from './worker_events/index.ts';
+
+/** All modules, in the order in which their parts of a location run. */
+export const MODULES: readonly AnyModule[] = [core, rewrite, upstream, headers, accessLog, kv, workerEvents, dbrest];

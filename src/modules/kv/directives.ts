@@ -1,0 +1,117 @@
+import type { Word } from '../../../grammar/index.ts';
+import type { ComplexValue, ReadScope } from '../../config/index.ts';
+import { constantText, directivesFor, nearest, readers } from '../../config/index.ts';
+import { AddressProblem, parseAddress } from './address.ts';
+import type { CommandName } from './commands.ts';
+import { COMMAND_NAMES } from './commands.ts';
+import type { KvConfig, KvPass } from './config.ts';
+
+const LEVELS = ['http', 'server', 'location'] as const;
+
+/** The rows of the contract page's table "Directives". */
+export const directives = directivesFor<KvConfig>()({
+  kv_pass: {
+    contexts: ['location', 'location if'],
+    args: readers.oneWord('address', readPass),
+    into: 'pass',
+    inherit: false,
+    secret: 'password',
+    summary: 'Answers requests with one command of a key-value store.',
+    source: 'gw',
+  },
+  kv_key: {
+    contexts: ['location'],
+    args: readers.value,
+    into: 'key',
+    defaultText: 'the URI without its leading slash',
+    summary: 'The key that the command works on.',
+    source: 'gw',
+  },
+  kv_command: {
+    contexts: ['location'],
+    args: readers.oneWord(COMMAND_NAMES.join(' | '), readCommand),
+    into: 'command',
+    default: 'get',
+    summary: 'The command that this location runs.',
+    source: 'gw',
+  },
+  kv_timeout: {
+    contexts: LEVELS,
+    args: readers.time,
+    into: 'timeoutMs',
+    default: 5_000,
+    defaultText: '5s',
+    summary: 'Longest time from a request to the reply of the store.',
+    source: 'gw',
+  },
+  kv_connect_timeout: {
+    contexts: LEVELS,
+    args: readers.time,
+    into: 'connectTimeoutMs',
+    default: 1_000,
+    defaultText: '1s',
+    summary: 'Longest time for a connection to the store, and once more for its first reply.',
+    source: 'gw',
+  },
+  kv_connections: {
+    contexts: LEVELS,
+    args: readers.integer({ min: 1, max: 64 }),
+    into: 'connections',
+    default: 1,
+    summary: 'Multiplexed connections per worker and address.',
+    source: 'gw',
+  },
+  kv_pipelining: {
+    contexts: LEVELS,
+    args: readers.flag,
+    into: 'pipelining',
+    default: true,
+    defaultText: 'on',
+    summary: 'Off: one command in flight per connection.',
+    source: 'gw',
+  },
+  kv_max_value_size: {
+    contexts: LEVELS,
+    args: readers.size,
+    into: 'maxValueBytes',
+    default: 1024 ** 2,
+    defaultText: '1m',
+    summary: 'Largest request body and largest reply.',
+    source: 'gw',
+  },
+});
+
+function readCommand(word: Word, { report }: ReadScope): CommandName | undefined {
+  const known = COMMAND_NAMES.find((name) => name === word.value);
+  if (known === undefined) {
+    const near = nearest(word.value, COMMAND_NAMES);
+    const hint =
+      near === undefined ? `expected one of ${COMMAND_NAMES.join(', ')}` : `did you mean "${near}"?`;
+    report.emerg(`unknown command "${word.value}"`, word.span, hint);
+  }
+  return known;
+}
+
+function readPass(word: Word, scope: ReadScope): KvPass | undefined {
+  const value = scope.complexValue(word);
+  const text = constantText(value);
+  const read = text === undefined ? readVariablePass(value) : parseAddress(text);
+  if (!(read instanceof AddressProblem)) return read;
+  scope.report.emerg(
+    `"${scope.directive}" ${read.predicate}`,
+    word.span,
+    text === undefined ? undefined : EXPECTED,
+  );
+  return undefined;
+}
+
+const EXPECTED = 'expected host:port, unix:/path, redis://host, an upstream name or embedded[:dir]';
+
+/** Whoever sends a request must not aim a socket, a data directory or the configured password somewhere else. */
+function readVariablePass(value: ComplexValue): KvPass | AddressProblem {
+  const written = value.parts.map((part) => (typeof part === 'string' ? part : '$')).join('');
+  if (/^(?:unix|embedded):/.test(written))
+    return new AddressProblem('takes no variables after "unix:" and "embedded:"');
+  if (written.includes('@')) return new AddressProblem('takes no variables in a URL with a login');
+  return { kind: 'variable', value };
+}

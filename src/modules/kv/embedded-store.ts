@@ -1,0 +1,117 @@
+import { mkdirSync } from 'node:fs';
+import type { open, RootDatabase } from 'lmdb';
+import type { ErrorLog } from '../../log/index.ts';
+import type { CommandName } from './commands.ts';
+import type { StoreSettings } from './config.ts';
+import { EMBEDDED_COMMANDS } from './embedded-commands.ts';
+import { Records } from './embedded-records.ts';
+import { printable } from './errors.ts';
+import type { Call } from './outstanding.ts';
+import { Outstanding } from './outstanding.ts';
+import type { Bytes, ConnectionState, Done, Reply, Store } from './store.ts';
+
+/** Writes of one worker that may wait for their commit. */
+const MAX_OUTSTANDING = 10_000;
+const SWEEP_EVERY_MS = 1_000;
+/** Keys of one sweep: it holds the one write lock that all workers share. */
+const SWEEP_KEYS = 1_000;
+
+/** What an embedded store is made of. */
+export interface EmbeddedStoreParts {
+  /** Absolute. */
+  readonly dir: string;
+  readonly settings: Pick<StoreSettings, 'timeoutMs'>;
+  readonly open: typeof open;
+  /** True in one worker of the process: it removes what has expired. */
+  readonly sweeps: boolean;
+  readonly log: ErrorLog;
+}
+
+type Result = { readonly reply: Reply } | { readonly refused: string };
+
+/**
+ * Redis's semantics on LMDB, in this process. Every worker opens the same files; one write transaction at a time holds
+ * for all of them. A write is answered once it is on disk.
+ */
+export class EmbeddedStore implements Store {
+  readonly label: string;
+  readonly #records: Records;
+  readonly #outstanding: Outstanding<Call>;
+  readonly #log: ErrorLog;
+  readonly #sweeper: NodeJS.Timeout | undefined;
+  #lastGood = true;
+  #closed = false;
+
+  constructor({ dir, settings, open, sweeps, log }: EmbeddedStoreParts) {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    this.label = `embedded:${dir}`;
+    this.#records = new Records(openEnvironment(open, dir));
+    this.#log = log;
+    this.#outstanding = new Outstanding(settings.timeoutMs, MAX_OUTSTANDING, (late) => {
+      log.write('error', `kv: ${late.length} write(s) to ${this.label} timed out`);
+    });
+    this.#sweeper = sweeps ? setInterval(() => void this.#sweep(), SWEEP_EVERY_MS) : undefined;
+  }
+
+  get state(): ConnectionState {
+    if (this.#closed) return 'error';
+    return this.#lastGood ? 'connected' : 'degraded';
+  }
+
+  run(name: CommandName, args: readonly Bytes[], done: Done): void {
+    if (this.#closed || this.#outstanding.full) {
+      const text = this.#closed ? 'the store is closed' : `${MAX_OUTSTANDING} writes wait already`;
+      return done({ code: 'connection_failed', text }, null);
+    }
+    const bytes = args.map((arg) => (typeof arg === 'string' ? Buffer.from(arg) : arg));
+    if (EMBEDDED_COMMANDS[name].writes) return this.#write(name, bytes, done);
+    this.#records.refresh();
+    this.#answer(this.#attempt(name, bytes), done);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#sweeper);
+    await this.#records.close();
+    this.#outstanding.failAll({ code: 'connection_failed', text: 'the store is closed' });
+  }
+
+  #write(name: CommandName, args: readonly Buffer[], done: Done): void {
+    const call: Call = { done, deadlineMs: this.#outstanding.deadlineMs() };
+    this.#outstanding.add(call);
+    this.#records
+      .transaction(() => this.#attempt(name, args))
+      .catch((error: Error): Result => ({ refused: error.message }))
+      .then((result) => this.#answer(result, (fault, reply) => this.#outstanding.settle(call, fault, reply)))
+      .catch((error: unknown) => this.#log.write('crit', `kv: ${printable(String(error))}`));
+  }
+
+  /** Throws nothing into a transaction that others share: refusals come before a first write, failed writes fail its commit. */
+  #attempt(name: CommandName, args: readonly Buffer[]): Result {
+    try {
+      return { reply: EMBEDDED_COMMANDS[name].run({ records: this.#records, nowMs: Date.now() }, args) };
+    } catch (error) {
+      return { refused: (error as Error).message };
+    }
+  }
+
+  #answer(result: Result, done: Done): void {
+    this.#lastGood = 'reply' in result;
+    if ('reply' in result) done(undefined, result.reply);
+    else done({ code: 'kv_error', text: result.refused }, null);
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      const swept = await this.#records.transaction(() => this.#records.sweep(Date.now(), SWEEP_KEYS));
+      if (swept === SWEEP_KEYS && !this.#closed) await this.#sweep();
+    } catch (error) {
+      if (!this.#closed) this.#log.write('error', `kv: sweep failed: ${printable(String(error))}`);
+    }
+  }
+}
+
+function openEnvironment(openDatabase: typeof open, path: string): RootDatabase {
+  // With overlapping sync a commit would be answered before it is on disk.
+  return openDatabase({ path, noSubdir: false, overlappingSync: false, maxDbs: 4 });
+}

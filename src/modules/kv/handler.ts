@@ -1,0 +1,110 @@
+import type { Build } from '../../contract/index.ts';
+import type { Exchange, Handler } from '../../http/index.ts';
+import { replyBytes, sendError, sendReply } from './answer.ts';
+import type { CommandRow } from './commands.ts';
+import { COMMANDS, DEFAULT_EXPIRE, MAX_KEYS } from './commands.ts';
+import type { KvConfig } from './config.ts';
+import type { ErrorCode } from './errors.ts';
+import { printable } from './errors.ts';
+import { compileKeepOutcome, faultOutcome, replyOutcome } from './outcome.ts';
+import { percentDecode, rawParameter } from './query.ts';
+import type { Bytes, Reply, Store, StoreFault } from './store.ts';
+
+/** The store that serves this request; `undefined` when its address is refused, which the source has logged. */
+export type StoreSource = (x: Exchange) => Store | undefined;
+
+/** The content handler of `kv_pass`: one configured command per location (specification, section 4.3). */
+export function compileCommand(config: KvConfig, source: StoreSource, build: Build): Handler {
+  const row = COMMANDS[config.command];
+  const allow = row.methods.join(', ');
+  const readKey = config.key ? build.value(config.key) : (x: Exchange) => x.uri.slice(1);
+  const execute = compileExecute(config, source, build);
+
+  return (x) => {
+    if (!row.methods.includes(x.method)) {
+      x.setHeader('Allow', allow);
+      return sendError(x, 'method_not_allowed');
+    }
+    const args = readArgs(x, row, readKey);
+    if (typeof args === 'string') return sendError(x, args);
+    return row.body ? withBody(x, args, config, execute) : execute(x, args);
+  };
+}
+
+type Execute = (x: Exchange, args: readonly Bytes[]) => void | Promise<void>;
+
+/** Key, field or keys as the command takes them, or what the request lacks. */
+function readArgs(x: Exchange, row: CommandRow, readKey: (x: Exchange) => string): Bytes[] | ErrorCode {
+  const args: Bytes[] = [];
+  if (row.takesKey) {
+    const key = readKey(x);
+    if (key === '') return 'empty_key';
+    args.push(key);
+  }
+  if (row.query === 'field') {
+    const field = rawParameter(x.args, 'field');
+    if (!field) return 'missing_field';
+    args.push(percentDecode(field));
+  } else if (row.query === 'keys') {
+    const list = rawParameter(x.args, 'keys');
+    if (!list) return 'missing_keys';
+    const keys = list.split(',');
+    if (keys.length > MAX_KEYS) return 'too_many_keys';
+    if (keys.includes('')) return 'empty_key';
+    args.push(...keys.map(percentDecode));
+  }
+  return args;
+}
+
+async function withBody(
+  x: Exchange,
+  args: readonly Bytes[],
+  config: KvConfig,
+  execute: Execute,
+): Promise<void> {
+  const body = await x.readBody(config.maxValueBytes);
+  if (body === undefined) return;
+  if (body.length > 0) return execute(x, [...args, body]);
+  if (COMMANDS[config.command].body === 'value') return sendError(x, 'empty_body');
+  return execute(x, [...args, DEFAULT_EXPIRE]);
+}
+
+/** Runs the command and answers with what came back. */
+function compileExecute({ command, maxValueBytes }: KvConfig, source: StoreSource, build: Build): Execute {
+  const row = COMMANDS[command];
+  const keepOutcome = compileKeepOutcome(build);
+
+  const fail = (x: Exchange, fault: StoreFault, store: Store | undefined): void => {
+    keepOutcome(x, () => faultOutcome(fault, store?.state ?? 'error'));
+    if (fault.code === 'kv_error' && store) {
+      x.rules.warn(`kv: "${command}" failed on ${store.label}: ${printable(fault.text)}`, x);
+    }
+    sendError(x, fault.code);
+  };
+
+  const succeed = (x: Exchange, reply: Reply, store: Store): void => {
+    if (replyBytes(row.reply, reply) > maxValueBytes) {
+      keepOutcome(x, () => ({ exists: '1', error: 'kv_error', state: store.state }));
+      return sendError(x, 'value_too_large');
+    }
+    keepOutcome(x, () => replyOutcome(row, reply, store.state));
+    const base64 = x.args !== '' && rawParameter(x.args, 'encoding') === 'base64';
+    sendReply(x, row.reply, reply, base64 ? 'base64' : 'utf8');
+  };
+
+  return (x, args) => {
+    const store = source(x);
+    if (!store) return fail(x, { code: 'connection_failed', text: 'no store' }, store);
+    return new Promise((resolve, reject) => {
+      store.run(command, args, (fault, reply) => {
+        try {
+          if (fault) fail(x, fault, store);
+          else succeed(x, reply, store);
+          resolve();
+        } catch (error) {
+          reject(error as Error);
+        }
+      });
+    });
+  };
+}

@@ -1,0 +1,18 @@
+import { moduleFor } from '../../contract/index.ts';
+import type { KvConfig } from './config.ts';
+import { directives } from './directives.ts';
+import { compileCommand } from './handler.ts';
+import { compileSource, provisionStore } from './sources.ts';
+import { variables } from './variables.ts';
+
+/** Key-value access: one command of Redis, Valkey or the embedded store per location. */
+export const kv = moduleFor<KvConfig>()({
+  name: 'kv',
+  directives,
+  variables,
+  enabled: ({ pass }) => pass !== undefined,
+  provision: provisionStore,
+  compile: (config, provisioned, build) => ({
+    content: compileCommand(config, compileSource(provisioned, config, build), build),
+  }),
+});

@@ -1,0 +1,169 @@
+import type { ErrorLog } from '../../log/index.ts';
+import type { Endpoint } from './address.ts';
+import type { CommandName, ReplyShape } from './commands.ts';
+import { COMMANDS, MAX_KEYS } from './commands.ts';
+import type { StoreSettings } from './config.ts';
+import { printable } from './errors.ts';
+import type { Call } from './outstanding.ts';
+import { Outstanding } from './outstanding.ts';
+import type { ConnectionOwner, RedisClient } from './redis-connection.ts';
+import { isReplyError, RedisConnection } from './redis-connection.ts';
+import type { Bytes, ConnectionState, Done, Reply, Store } from './store.ts';
+
+/** Commands of one store that may wait for their reply in one worker (reliability.md, 4d). */
+const MAX_OUTSTANDING = 10_000;
+/** Room for the framing of a reply besides its values. */
+const FRAMING_BYTES = 65_536;
+
+interface RedisCall extends Call {
+  readonly name: CommandName;
+  readonly args: readonly Bytes[];
+  /** Absent while the call waits for a connection. */
+  connection: RedisConnection | undefined;
+}
+
+/** What a Redis store is made of. */
+export interface RedisStoreParts {
+  readonly label: string;
+  readonly endpoints: readonly Endpoint[];
+  readonly settings: StoreSettings;
+  readonly client: RedisClient;
+  readonly log: ErrorLog;
+}
+
+/** Redis or Valkey: commands take turns over the connections that are up. When none is, they fail at once. */
+export class RedisStore implements ConnectionOwner, Store {
+  readonly label: string;
+  readonly #pipelining: boolean;
+  readonly #log: ErrorLog;
+  readonly #connections: readonly RedisConnection[];
+  readonly #outstanding: Outstanding<RedisCall>;
+  /** Calls for the first connection that opens or, without pipelining, gets free. */
+  #waiting: RedisCall[] = [];
+  #next = 0;
+  #lastReplyGood = true;
+
+  constructor({ label, endpoints, settings, client, log }: RedisStoreParts) {
+    this.label = label;
+    this.#pipelining = settings.pipelining;
+    this.#log = log;
+    this.#outstanding = new Outstanding(settings.timeoutMs, MAX_OUTSTANDING, (late) => this.#timedOut(late));
+    const options = {
+      connectTimeoutMs: settings.connectTimeoutMs,
+      // No reply to values that came in through gw is that large: nobody can cut the others' connection with one.
+      maxReplyBytes: (MAX_KEYS + 1) * settings.maxValueBytes + FRAMING_BYTES,
+    };
+    this.#connections = endpoints
+      .flatMap((endpoint) => Array.from({ length: settings.connections }, () => endpoint))
+      .map((endpoint) => new RedisConnection(endpoint, client, options, this));
+  }
+
+  get state(): ConnectionState {
+    const up = this.#connections.filter((connection) => connection.up).length;
+    if (up === 0) return 'error';
+    return up === this.#connections.length && this.#lastReplyGood ? 'connected' : 'degraded';
+  }
+
+  get busy(): boolean {
+    return this.#outstanding.size > 0;
+  }
+
+  run(name: CommandName, args: readonly Bytes[], done: Done): void {
+    if (this.#outstanding.full) {
+      return done({ code: 'connection_failed', text: `${MAX_OUTSTANDING} commands wait already` }, null);
+    }
+    const connection = this.#idle();
+    if (!connection && !this.#connections.some(({ up, opening }) => up || opening)) {
+      return done({ code: 'connection_failed', text: 'not connected' }, null);
+    }
+    const call: RedisCall = { name, args, done, deadlineMs: this.#outstanding.deadlineMs(), connection };
+    this.#outstanding.add(call);
+    if (connection) this.#send(call, connection);
+    else this.#waiting.push(call);
+  }
+
+  async close(): Promise<void> {
+    for (const connection of this.#connections) connection.close();
+    this.#outstanding.failAll({ code: 'connection_failed', text: 'the store is closed' });
+  }
+
+  up(connection: RedisConnection): void {
+    this.#log.write('notice', `kv: connected to ${connection.label}`);
+    this.#serveWaiting();
+  }
+
+  down(connection: RedisConnection, reason: string): void {
+    this.#log.write('error', `kv: no connection to ${connection.label}: ${printable(reason)}`);
+    if (this.#connections.some(({ up, opening }) => up || opening)) return;
+    const waiting = this.#waiting.splice(0);
+    for (const call of waiting)
+      this.#outstanding.settle(call, { code: 'connection_failed', text: reason }, null);
+  }
+
+  /** The next connection in turn that can take a command. */
+  #idle(): RedisConnection | undefined {
+    const all = this.#connections;
+    for (let tried = 0; tried < all.length; tried++) {
+      this.#next = (this.#next + 1) % all.length;
+      const connection = all[this.#next] as RedisConnection;
+      if (connection.up && (this.#pipelining || connection.inFlight === 0)) return connection;
+    }
+    return undefined;
+  }
+
+  #send(call: RedisCall, connection: RedisConnection): void {
+    call.connection = connection;
+    connection.send(call.name, call.args, (error, reply) => {
+      if (error) this.#failed(call, error);
+      else if (fits(COMMANDS[call.name].reply, reply)) {
+        this.#lastReplyGood = true;
+        this.#outstanding.settle(call, undefined, reply);
+      } else {
+        // Replies are matched to commands by their order alone: one that does not fit may belong to another request.
+        connection.drop(`a reply that is none to "${call.name}"`);
+        this.#outstanding.settle(call, { code: 'connection_failed', text: 'unexpected reply' }, null);
+      }
+      if (this.#waiting.length > 0) this.#serveWaiting();
+    });
+  }
+
+  #failed(call: RedisCall, error: Error): void {
+    const code = isReplyError(error) ? 'kv_error' : 'connection_failed';
+    this.#lastReplyGood = false;
+    this.#outstanding.settle(call, { code, text: error.message }, null);
+  }
+
+  #serveWaiting(): void {
+    while (this.#waiting.length > 0) {
+      const connection = this.#idle();
+      if (!connection) return;
+      this.#send(this.#waiting.shift() as RedisCall, connection);
+    }
+  }
+
+  #timedOut(late: readonly RedisCall[]): void {
+    this.#lastReplyGood = false;
+    this.#log.write('error', `kv: ${late.length} command(s) to ${this.label} timed out`);
+    const expired = new Set(late);
+    this.#waiting = this.#waiting.filter((call) => !expired.has(call));
+    for (const { connection, name } of late) {
+      if (!connection?.up) continue;
+      // Without pipelining nothing else may be sent on it before the late reply, so it is of no more use.
+      if (this.#pipelining) connection.timedOut();
+      else connection.drop(`no reply to "${name}" in time`);
+    }
+  }
+}
+
+function fits(shape: ReplyShape, reply: Reply): boolean {
+  switch (shape) {
+    case 'text':
+      return reply === null || reply instanceof Buffer;
+    case 'status':
+      return reply instanceof Buffer;
+    case 'integer':
+      return typeof reply === 'string' && /^-?\d{1,19}$/.test(reply);
+    case 'texts':
+      return Array.isArray(reply) && reply.every((item) => item === null || item instanceof Buffer);
+  }
+}

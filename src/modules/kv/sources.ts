@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { Build, WorkerScope } from '../../contract/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import type { RedisAddress } from './address.ts';
+import { addressLabel, AddressProblem, endpointsOf, parseRequestAddress } from './address.ts';
+import type { KvConfig, StoreSettings } from './config.ts';
+import { EmbeddedStore } from './embedded-store.ts';
+import type { StoreSource } from './handler.ts';
+import type { RedisClient } from './redis-connection.ts';
+import type { RedisStoreParts } from './redis-store.ts';
+import { RedisStore } from './redis-store.ts';
+import type { Store } from './store.ts';
+
+/** Addresses that variables may have opened at one time in one worker and location. */
+const MAX_REQUEST_STORES = 64;
+
+/** What `provision` gives: the location's store, or the way to the one that a request names. */
+export type Provisioned = Store | RequestStores;
+
+/** Opens the location's store, or shares the one that another location has opened. */
+export async function provisionStore(config: KvConfig, worker: WorkerScope): Promise<Provisioned> {
+  const { pass } = config;
+  if (!pass) throw new Error('a location without "kv_pass" has no store');
+  if (pass.kind === 'embedded') return shareEmbedded(resolve(worker.prefix, pass.dir), config, worker);
+  const client = await import('./redis-client.ts');
+  if (pass.kind === 'variable') return worker.own(new RequestStores(config, client, worker), closeStore);
+  const parts = redisParts(pass, { config, client, worker });
+  return worker.share(shareKey(parts), () => new RedisStore(parts), closeStore);
+}
+
+async function shareEmbedded(dir: string, { timeoutMs }: KvConfig, worker: WorkerScope): Promise<Store> {
+  const { open } = await import('lmdb');
+  const { log, workerId } = worker;
+  const parts = { dir, settings: { timeoutMs }, open, sweeps: workerId === 1, log };
+  return worker.share(`kv ${dir} ${timeoutMs}`, () => new EmbeddedStore(parts), closeStore);
+}
+
+function closeStore(store: { close(): Promise<void> }): Promise<void> {
+  return store.close();
+}
+
+/** Locations with the same addresses and settings share connections. Hashed: keys may get printed, passwords may not. */
+function shareKey({ endpoints, settings }: RedisStoreParts): string {
+  const { timeoutMs, connectTimeoutMs, connections, pipelining, maxValueBytes } = settings;
+  const facts = [endpoints, timeoutMs, connectTimeoutMs, connections, pipelining, maxValueBytes];
+  return `kv ${createHash('sha256').update(JSON.stringify(facts)).digest('hex')}`;
+}
+
+/** Where the handler gets its store from. */
+export function compileSource(provisioned: Provisioned, { pass }: KvConfig, build: Build): StoreSource {
+  if (!(provisioned instanceof RequestStores)) return () => provisioned;
+  if (pass?.kind !== 'variable') throw new Error('only a "kv_pass" with variables has stores by request');
+  const address = build.value(pass.value);
+  return (x: Exchange) => provisioned.named(address(x));
+}
+
+/** The stores of a location whose address has variables: opened when first asked for, closed when not used for longest. */
+export class RequestStores {
+  readonly #settings: StoreSettings;
+  readonly #client: RedisClient;
+  readonly #worker: WorkerScope;
+  /** By address as requests name it, the least recently used first. */
+  readonly #stores = new Map<string, RedisStore>();
+
+  constructor(settings: StoreSettings, client: RedisClient, worker: WorkerScope) {
+    this.#settings = settings;
+    this.#client = client;
+    this.#worker = worker;
+  }
+
+  /** `undefined`, and a line in the error log, when the address is refused. */
+  named(text: string): Store | undefined {
+    const known = this.#stores.get(text);
+    const store = known ?? this.#open(text);
+    if (!store) return undefined;
+    this.#stores.delete(text);
+    this.#stores.set(text, store);
+    return store;
+  }
+
+  async close(): Promise<void> {
+    for (const store of this.#stores.values()) await store.close();
+    this.#stores.clear();
+  }
+
+  #open(text: string): RedisStore | undefined {
+    const { log } = this.#worker;
+    const address = parseRequestAddress(text);
+    if (address instanceof AddressProblem) {
+      log.write('error', `kv: "kv_pass" ${address.predicate} in an address from variables`);
+      return undefined;
+    }
+    if (this.#stores.size >= MAX_REQUEST_STORES && !this.#evict()) {
+      log.write('error', `kv: ${MAX_REQUEST_STORES} addresses from variables are in use already`);
+      return undefined;
+    }
+    const opening = { config: this.#settings, client: this.#client, worker: this.#worker };
+    return new RedisStore(redisParts(address, opening));
+  }
+
+  /** Closes the store that has been idle for longest; false when all are at work. */
+  #evict(): boolean {
+    for (const [text, store] of this.#stores) {
+      if (store.busy) continue;
+      this.#stores.delete(text);
+      void store.close();
+      return true;
+    }
+    return false;
+  }
+}
+
+interface Opening {
+  readonly config: StoreSettings;
+  readonly client: RedisClient;
+  readonly worker: WorkerScope;
+}
+
+function redisParts(address: RedisAddress, { config, client, worker }: Opening): RedisStoreParts {
+  const endpoints = endpointsOf(address, (name) => worker.upstream(name));
+  return { label: addressLabel(address), endpoints, settings: config, client, log: worker.log };
+}

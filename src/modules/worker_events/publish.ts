@@ -1,0 +1,75 @@
+import { isUtf8 } from 'node:buffer';
+import type { Build } from '../../contract/index.ts';
+import type { Exchange, Handler } from '../../http/index.ts';
+import { EVENT_LIMITS } from '../../zone/index.ts';
+import type { Ring } from '../../zone/index.ts';
+import { refuse, refuseBusy } from './answer.ts';
+import type { EndpointConfig } from './config.ts';
+import { compileKeyCheck } from './publish-key.ts';
+
+const MAX_BODY_BYTES = 64 * 1024;
+const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
+
+/** POST: publishes `{"type","payload"}` under the location's channel. */
+export function compilePublish(config: EndpointConfig, ring: Ring, build: Build): Handler {
+  const { publishKey, channel } = config;
+  const mayPublish = publishKey ? compileKeyCheck(publishKey, build) : () => true;
+  const answer = compileAnswer(config);
+  build.needHeader('content-type');
+
+  const publish = (x: Exchange, body: Buffer): void => {
+    const event = readEvent(body);
+    if (typeof event === 'string') return refuse(x, 400, event);
+    const published = ring.publish({ channel, type: event.type, payload: event.payload });
+    if (!published) return refuseBusy(x);
+    x.send(200, 'application/json', answer(published.generation, published.evicted));
+  };
+  return (x) => {
+    if (!mayPublish(x)) return refuse(x, 401, 'unauthorized: the publish key is missing or wrong');
+    if (!JSON_TYPE.test(x.header('content-type') ?? '')) {
+      return refuse(x, 415, 'content-type must be application/json');
+    }
+    return x.readBody(MAX_BODY_BYTES).then((body) => {
+      // Without a body the exchange has answered already, or the client is gone.
+      if (body) publish(x, body);
+    });
+  };
+}
+
+function compileAnswer({ zone, channel }: EndpointConfig): (generation: number, evicted: boolean) => string {
+  const start =
+    `{"module":"worker_events","status":"published","zone":${JSON.stringify(zone.name)},` +
+    `"channel":${JSON.stringify(channel)},"generation":`;
+  return (generation, evicted) => `${start}${generation},"retention_evicted":${evicted}}`;
+}
+
+/** Type and payload of a body; a text instead that says what is wrong with it. */
+export function readEvent(body: Buffer): { type: string; payload: string | undefined } | string {
+  const parsed = parseObject(body);
+  if (typeof parsed === 'string') return parsed;
+  const { type, payload } = parsed;
+  if (type === undefined) return 'type is missing';
+  if (typeof type !== 'string') return 'type must be a string';
+  if (type === '') return 'type must not be empty';
+  if (Buffer.byteLength(type) > EVENT_LIMITS.typeBytes) return `type exceeds ${EVENT_LIMITS.typeBytes} bytes`;
+  if (payload === undefined) return { type, payload };
+  if (typeof payload !== 'string') return 'payload must be a string';
+  if (Buffer.byteLength(payload) > EVENT_LIMITS.payloadBytes) {
+    return `payload exceeds ${EVENT_LIMITS.payloadBytes} bytes`;
+  }
+  return { type, payload };
+}
+
+function parseObject(body: Buffer): { type?: unknown; payload?: unknown } | string {
+  if (!isUtf8(body)) return 'body is not valid JSON';
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body.toString());
+  } catch {
+    return 'body is not valid JSON';
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    return 'body must be a JSON object';
+  }
+  return parsed;
+}

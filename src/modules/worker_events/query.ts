@@ -1,0 +1,49 @@
+/**
+ * Names and values of a raw query, percent-decoded, in order; `undefined` when one is not valid. `+` is no
+ * blank.
+ */
+export function parseQuery(args: string): readonly (readonly [name: string, value: string])[] | undefined {
+  if (args === '') return [];
+  try {
+    return args.split('&').map((pair) => {
+      const equals = pair.indexOf('=');
+      return equals < 0
+        ? [decodeURIComponent(pair), '']
+        : [decodeURIComponent(pair.slice(0, equals)), decodeURIComponent(pair.slice(equals + 1))];
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a reader asks for. An absent channel or type matches all. */
+export interface EventQuery {
+  /** `undefined` when the query does not say. */
+  readonly since: number | undefined;
+  readonly limit: number;
+  readonly channel: string | undefined;
+  readonly type: string | undefined;
+}
+
+/** Reads `since`, `limit`, `channel` and `type`; gives a text instead that says what is wrong. */
+export function readEventQuery(args: string, ownChannel: string): EventQuery | string {
+  const pairs = parseQuery(args);
+  if (!pairs) return 'the query is not valid percent-encoded UTF-8';
+  // Of a repeated parameter the last counts.
+  const given = new Map(pairs);
+  const since = given.get('since');
+  const limit = given.get('limit');
+  if (since !== undefined && !isCount(since)) return 'since must be a non-negative integer';
+  if (limit !== undefined && !isCount(limit)) return 'limit must be a non-negative integer';
+  return {
+    since: since === undefined ? undefined : Number(since),
+    limit: limit === undefined ? Infinity : Number(limit),
+    channel: (given.get('channel') ?? ownChannel) || undefined,
+    type: given.get('type') || undefined,
+  };
+}
+
+/** True for a non-negative integer in plain decimal digits. */
+export function isCount(text: string): boolean {
+  return /^\d+$/.test(text);
+}

@@ -1,0 +1,77 @@
+import { dirname } from 'node:path';
+import { loadTree, Report } from '../grammar/index.ts';
+import type { ConfigTree } from '../grammar/index.ts';
+import { compileGateway } from './compile/index.ts';
+import type { CompiledGateway } from './compile/index.ts';
+import { bind, dumpConfig, referenceText, Registry } from './config/index.ts';
+import type { MasterScope, WorkerScope } from './contract/index.ts';
+import { MODULES } from './modules/index.ts';
+import { allLocations, makePlan } from './plan/index.ts';
+import type { GatewayPlan } from './plan/index.ts';
+import { VERSION } from './version.ts';
+
+/** Where a configuration comes from. */
+export interface ConfigSource {
+  /** Absolute path of the main file. */
+  readonly confFile: string;
+  /** The file as messages print it. */
+  readonly name: string;
+  /** Absolute directory that relative paths of logs and data start from. */
+  readonly prefix: string;
+  /** Directives of `-g`. */
+  readonly globals?: string | undefined;
+}
+
+/** What came out of a load: the plan only when nothing refuses it. */
+export interface Loaded {
+  readonly plan: GatewayPlan | undefined;
+  readonly report: Report;
+  readonly tree: ConfigTree | undefined;
+}
+
+/** Text to plan. Reads files, opens no connection, starts no thread. */
+export function load({ confFile, name, prefix, globals }: ConfigSource): Loaded {
+  const report = new Report();
+  const registry = new Registry(MODULES);
+  const knownDirective = (directive: string): boolean => registry.named(directive).length > 0;
+  const tree = loadTree({
+    file: confFile,
+    name,
+    env: process.env,
+    report,
+    knownDirective,
+    ...(globals !== undefined && { globals }),
+  });
+  if (!tree) return { plan: undefined, report, tree };
+
+  const config = bind(tree, { registry, report, prefix, confDir: dirname(confFile) });
+  const plan = makePlan(config, { registry, modules: MODULES, report, prefix, confFile, version: VERSION });
+  return { plan: report.failed ? undefined : plan, report, tree };
+}
+
+/** Opens what the process as a whole needs for a plan, in the master. */
+export async function prepare(plan: GatewayPlan, master: MasterScope): Promise<void> {
+  const locations = allLocations(plan);
+  for (const module of MODULES) {
+    const configs = new Set(locations.flatMap(({ modules }) => modules[module.name] ?? []));
+    if (module.prepare && configs.size > 0) await module.prepare([...configs], master);
+  }
+}
+
+/** Plan to handlers, in a worker. */
+export function compile(plan: GatewayPlan, worker: WorkerScope): Promise<CompiledGateway> {
+  return compileGateway(plan, { modules: MODULES, worker });
+}
+
+/** The configuration as `-T` prints it. */
+export function dump(tree: ConfigTree): string {
+  return dumpConfig(tree, new Registry(MODULES));
+}
+
+/** The directive reference. */
+export function reference(): string {
+  return referenceText(new Registry(MODULES));
+}
+
+/** The built-in modules, for `-V`. */
+export const MODULE_NAMES: readonly string[] = MODULES.map(({ name }) => name);

@@ -1,0 +1,34 @@
+import type { Report, Span } from '../../grammar/index.ts';
+import type { ResolvedConfig } from '../config/index.ts';
+import type { ConfigReport } from '../contract/index.ts';
+
+/** Adds the directive's name and place to what a module finds wrong with its config. */
+export class ConfigReporter implements ConfigReport<Record<string, unknown>> {
+  readonly #config: ResolvedConfig;
+  readonly #report: Report;
+
+  constructor(config: ResolvedConfig, report: Report) {
+    this.#config = config;
+    this.#report = report;
+  }
+
+  on(field: string, predicate: string, hint?: string): void {
+    this.#report.emerg(`"${this.#directive(field)}" ${predicate}`, this.#span(field), hint);
+  }
+
+  warn(field: string, predicate: string, hint?: string): void {
+    this.#report.warn(`"${this.#directive(field)}" ${predicate}`, this.#span(field), hint);
+  }
+
+  phrase(field: string, message: string, { index = 0, hint }: { index?: number; hint?: string } = {}): void {
+    this.#report.emerg(message, this.#span(field, index), hint);
+  }
+
+  #directive(field: string): string {
+    return this.#config.from.get(field)?.directive ?? field;
+  }
+
+  #span(field: string, index = 0): Span | undefined {
+    return this.#config.from.get(field)?.spans[index];
+  }
+}

@@ -1,0 +1,13 @@
+export { makePlan } from './make-plan.ts';
+export type { PlanOptions } from './make-plan.ts';
+export { addressText } from './address-text.ts';
+export type {
+  GatewayPlan,
+  LocationPlan,
+  MainPlan,
+  ModuleConfigs,
+  PortPlan,
+  ServerPlan,
+  VariablePlan,
+} from './plan.ts';
+export { allLocations } from './all-locations.ts';

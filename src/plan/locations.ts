@@ -1,0 +1,87 @@
+import { placeOf } from '../../grammar/index.ts';
+import type { Report } from '../../grammar/index.ts';
+import { resolve } from '../config/index.ts';
+import type { BoundBlock, Registry, ResolvedConfig, ResolvedConfigs } from '../config/index.ts';
+import type { AnyModule, LocationMatch } from '../contract/index.ts';
+import { checkContent } from './checks/content.ts';
+import { checkNesting } from './checks/nesting.ts';
+import { ConfigReporter } from './config-reporter.ts';
+import { coreOf } from './core.ts';
+import type { LocationPlan, ServerPlan } from './plan.ts';
+import { ZoneCollector } from './zones.ts';
+
+interface Planning {
+  readonly registry: Registry;
+  readonly modules: readonly AnyModule[];
+  readonly report: Report;
+}
+
+/** Plans locations, and on the way lets each module judge each of its configs once. */
+export class LocationPlanner {
+  readonly zones: ZoneCollector;
+  readonly #planning: Planning;
+  readonly #validated = new Set<object>();
+
+  constructor(planning: Planning) {
+    this.#planning = planning;
+    this.zones = new ZoneCollector(planning.report);
+  }
+
+  /** The server level with its locations; named ones apart, because no URI ever finds them. */
+  server(block: BoundBlock, level: ResolvedConfigs): Pick<ServerPlan, 'root' | 'named'> {
+    const root = this.#plan(block, level);
+    const isNamed = ({ match }: LocationPlan): boolean => match?.kind === 'named';
+    return {
+      root: { ...root, locations: root.locations.filter((location) => !isNamed(location)) },
+      named: root.locations.filter(isNamed),
+    };
+  }
+
+  /** Lets the modules judge one level; a config that several places share is judged once. */
+  validate(level: ResolvedConfigs): void {
+    for (const module of this.#planning.modules) {
+      const config = level.get(module.name) as ResolvedConfig;
+      if (this.#validated.has(config.value) || module.enabled?.(config.value) === false) continue;
+      this.#validated.add(config.value);
+      module.validate?.(config.value, new ConfigReporter(config, this.#planning.report));
+      for (const { zone, field } of module.zones?.(config.value) ?? []) {
+        this.zones.add(zone, config.from.get(field)?.spans[0]);
+      }
+    }
+  }
+
+  #plan(block: BoundBlock, level: ResolvedConfigs): LocationPlan {
+    const { modules, report } = this.#planning;
+    this.validate(level);
+    const used = modules.filter((module) => module.name !== 'core' && isEnabled(module, level));
+    const match = block.context === 'location' ? (block.args as LocationMatch) : undefined;
+    checkContent(used, level, report);
+    return {
+      ...(match && { match }),
+      place: placeText(block),
+      core: coreOf(level),
+      modules: Object.fromEntries(used.map(({ name }) => [name, level.get(name)?.value as object])),
+      locations: this.#children(block, level),
+    };
+  }
+
+  #children(block: BoundBlock, level: ResolvedConfigs): LocationPlan[] {
+    const { registry, report } = this.#planning;
+    // A location whose arguments could not be read has been reported; it takes no further part.
+    const children = block.children.filter(
+      (child) => child.context === 'location' && child.args !== undefined,
+    );
+    checkNesting(block, children, report);
+    return children.map((child) => this.#plan(child, resolve(registry, child, level)));
+  }
+}
+
+function isEnabled(module: AnyModule, level: ResolvedConfigs): boolean {
+  return module.enabled?.(level.get(module.name)?.value as object) ?? true;
+}
+
+function placeText({ node }: BoundBlock): string {
+  if (!node) return '';
+  const { file, line } = placeOf(node.name.span);
+  return `${file}:${line}`;
+}

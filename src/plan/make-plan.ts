@@ -1,0 +1,107 @@
+import { availableParallelism } from 'node:os';
+import type { Report } from '../../grammar/index.ts';
+import { resolve } from '../config/index.ts';
+import type { BoundBlock, BoundConfig, Registry, ResolvedConfigs } from '../config/index.ts';
+import type { AnyModule, CoreConfig, UpstreamConfig } from '../contract/index.ts';
+import type { UpstreamPlan } from '../upstream/index.ts';
+import { checkUpstream } from './checks/upstream.ts';
+import { checkVariables } from './checks/variables.ts';
+import { deepFreeze } from './freeze.ts';
+import { LocationPlanner } from './locations.ts';
+import type { GatewayPlan, MainPlan, ServerPlan } from './plan.ts';
+import { planPorts } from './ports.ts';
+import { coreOf, serverNamesOf } from './core.ts';
+import type { PlannedServer } from './planned-server.ts';
+
+/** What the plan is made with, besides the configuration itself. */
+export interface PlanOptions {
+  readonly registry: Registry;
+  readonly modules: readonly AnyModule[];
+  readonly report: Report;
+  readonly prefix: string;
+  readonly confFile: string;
+  readonly version: string;
+}
+
+/** Typed configuration to plan. What is wrong goes to the report; the plan of a failed load must not be used. */
+export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan {
+  const { registry, modules, report } = options;
+  const main = resolve(registry, config.main, undefined);
+  const locations = new LocationPlanner({ registry, modules, report });
+  const servers: PlannedServer[] = [];
+  const upstreams: UpstreamPlan[] = [];
+
+  for (const http of blocksIn(config.main, 'http')) {
+    const level = resolve(registry, http, main);
+    locations.validate(level);
+    for (const block of blocksIn(http, 'upstream')) {
+      upstreams.push(planUpstream(block, { registry, report, others: upstreams }));
+    }
+    for (const block of blocksIn(http, 'server'))
+      servers.push(planServer(block, level, { registry, locations }));
+  }
+  return deepFreeze({
+    main: planMain(coreOf(main), options),
+    ports: planPorts(servers, report),
+    servers: servers.map(({ plan }) => plan),
+    upstreams,
+    zones: locations.zones.declarations,
+    variables: checkVariables(config, { modules, report }),
+  });
+}
+
+function blocksIn(block: BoundBlock, context: BoundBlock['context']): readonly BoundBlock[] {
+  return block.children.filter((child) => child.context === context);
+}
+
+function planMain(core: CoreConfig, { prefix, confFile, version }: PlanOptions): MainPlan {
+  const workers = core.workerProcesses === 'auto' ? availableParallelism() : core.workerProcesses;
+  return { core, workers, prefix, confFile, version };
+}
+
+interface ServerPlanning {
+  readonly registry: Registry;
+  readonly locations: LocationPlanner;
+}
+
+function planServer(
+  block: BoundBlock,
+  http: ResolvedConfigs,
+  { registry, locations }: ServerPlanning,
+): PlannedServer {
+  const level = resolve(registry, block, http);
+  const names = serverNamesOf(level);
+  const [first] = names;
+  const plan: ServerPlan = {
+    name: first === undefined ? '' : displayName(first),
+    names,
+    ...locations.server(block, level),
+  };
+  return { plan, level, block };
+}
+
+function displayName(name: ServerPlan['names'][number]): string {
+  switch (name.kind) {
+    case 'exact':
+      return name.name;
+    case 'leading wildcard':
+      return `*${name.suffix}`;
+    case 'trailing wildcard':
+      return `${name.prefix}*`;
+    case 'regex':
+      return `~${name.regex.pattern}`;
+  }
+}
+
+interface UpstreamPlanning {
+  readonly registry: Registry;
+  readonly report: Report;
+  readonly others: readonly UpstreamPlan[];
+}
+
+function planUpstream(block: BoundBlock, { registry, report, others }: UpstreamPlanning): UpstreamPlan {
+  const config = resolve(registry, block, undefined).get('upstream')?.value as UpstreamConfig | undefined;
+  const upstream = { name: block.args as string, peers: config?.peers ?? [] };
+  checkUpstream(upstream, { others, span: block.node?.name.span, report });
+  return upstream;
+}

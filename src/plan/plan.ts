@@ -1,0 +1,62 @@
+import type { CoreConfig, ListenAddress, LocationMatch, ServerName } from '../contract/index.ts';
+import type { UpstreamPlan } from '../upstream/index.ts';
+import type { ZoneDeclaration } from '../zone/index.ts';
+
+/** A location's config of each module, by module name: only modules that this location uses. */
+export type ModuleConfigs = Readonly<Record<string, object>>;
+
+/** One location, or the server level itself (`match` absent), with its nested locations in file order. */
+export interface LocationPlan {
+  readonly match?: LocationMatch;
+  /** `file:line`. */
+  readonly place: string;
+  readonly core: CoreConfig;
+  readonly modules: ModuleConfigs;
+  readonly locations: readonly LocationPlan[];
+}
+
+/** A virtual server. */
+export interface ServerPlan {
+  /** The first name: `$server_name`. */
+  readonly name: string;
+  readonly names: readonly ServerName[];
+  readonly root: LocationPlan;
+  /** `@name` locations; they may stand in the server only. */
+  readonly named: readonly LocationPlan[];
+}
+
+/** A socket to listen on, and the servers behind it by their index. */
+export interface PortPlan {
+  readonly address: ListenAddress;
+  readonly servers: readonly number[];
+  readonly defaultServer: number;
+  /** Limits hold before the server is known, so the widest of the port's servers counts (nginx: the default server's). */
+  readonly headerLineBytes: number;
+  readonly headBytes: number;
+}
+
+/** What configuration texts say of variables. */
+export interface VariablePlan {
+  /** Slot of each variable that the configuration itself defines. */
+  readonly slots: Readonly<Record<string, number>>;
+  readonly used: readonly string[];
+}
+
+/** Everything the process itself needs. */
+export interface MainPlan {
+  readonly core: CoreConfig;
+  readonly workers: number;
+  readonly prefix: string;
+  readonly confFile: string;
+  readonly version: string;
+}
+
+/** The validated configuration: plain, frozen, cloneable. The master makes it, each worker compiles it. */
+export interface GatewayPlan {
+  readonly main: MainPlan;
+  readonly ports: readonly PortPlan[];
+  readonly servers: readonly ServerPlan[];
+  readonly upstreams: readonly UpstreamPlan[];
+  readonly zones: readonly ZoneDeclaration[];
+  readonly variables: VariablePlan;
+}

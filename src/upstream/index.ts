@@ -1,0 +1,1 @@
+export type { PeerConfig, UpstreamPlan } from './peer.ts';

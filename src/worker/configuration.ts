@@ -1,0 +1,101 @@
+import type { CompiledGateway } from '../compile/index.ts';
+import type { WorkerScope } from '../contract/index.ts';
+import type { ErrorLog } from '../log/index.ts';
+import { compile } from '../pipeline.ts';
+import type { Shipment } from './messages.ts';
+import { OwnedResources } from './resources.ts';
+import type { SharedResources } from './resources.ts';
+
+/** What every configuration of a worker gets from it. */
+export interface WorkerFacts {
+  readonly workerId: number;
+  readonly shared: SharedResources;
+  readonly log: ErrorLog;
+}
+
+const IDLE_CHECK_MS = 25;
+
+/** One loaded configuration in one worker, from compile to retirement. */
+export class Configuration extends OwnedResources implements WorkerScope {
+  readonly workerId: number;
+  readonly generation: number;
+  readonly #shipment: Shipment;
+  readonly #retiring = new AbortController();
+  readonly #reopeners: (() => void)[] = [];
+  #compiled: CompiledGateway | undefined;
+
+  private constructor(shipment: Shipment, { workerId, shared, log }: WorkerFacts) {
+    super({ shared, log, prefix: shipment.plan.main.prefix });
+    this.workerId = workerId;
+    this.generation = shipment.generation;
+    this.#shipment = shipment;
+  }
+
+  /** Compiles the plan and opens what it needs; when that fails, closes again what it opened and fails. */
+  static async open(shipment: Shipment, worker: WorkerFacts): Promise<Configuration> {
+    const configuration = new Configuration(shipment, worker);
+    try {
+      configuration.#compiled = await compile(shipment.plan, configuration);
+      return configuration;
+    } catch (error) {
+      await configuration.close();
+      throw error;
+    }
+  }
+
+  get ports(): CompiledGateway['ports'] {
+    return this.#compiled?.ports ?? [];
+  }
+
+  get shutdownTimeoutMs(): number {
+    return this.#shipment.plan.main.core.shutdownTimeoutMs;
+  }
+
+  get inFlight(): number {
+    return this.#compiled?.usage.inFlight ?? 0;
+  }
+
+  get retiring(): AbortSignal {
+    return this.#retiring.signal;
+  }
+
+  onReopen(listener: () => void): void {
+    this.#reopeners.push(listener);
+  }
+
+  reopen(): void {
+    for (const listener of this.#reopeners) listener();
+  }
+
+  zone(name: string): SharedArrayBuffer {
+    const buffer = this.#shipment.zones.get(name);
+    if (!buffer) throw new Error(`zone "${name}" was not declared`);
+    return buffer;
+  }
+
+  provided(key: string): unknown {
+    return this.#shipment.provided.get(key);
+  }
+
+  upstream(name: string): readonly string[] | undefined {
+    return this.#shipment.plan.upstreams
+      .find((upstream) => upstream.name === name)
+      ?.peers.map(({ address }) => address);
+  }
+
+  /** Ends what would go on for ever, waits for requests in flight (at most `timeoutMs`), closes the resources. */
+  async retire(timeoutMs: number): Promise<void> {
+    this.#retiring.abort();
+    await this.idle(timeoutMs);
+    await this.close();
+  }
+
+  /** True when the last request has ended in time. */
+  async idle(timeoutMs: number): Promise<boolean> {
+    const deadline = Date.now() + timeoutMs;
+    while (this.inFlight > 0 && Date.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, IDLE_CHECK_MS));
+    }
+    return this.inFlight === 0;
+  }
+}

@@ -1,0 +1,2 @@
+export type { FromWorker, Shipment, ToWorker, WorkerStart } from './messages.ts';
+export { OwnedResources, SharedResources } from './resources.ts';

@@ -1,0 +1,36 @@
+import type { GatewayPlan } from '../plan/index.ts';
+
+/** A configuration on its way into a worker: all of it survives structured cloning. */
+export interface Shipment {
+  /** Counts the loads of this process from 1. */
+  readonly generation: number;
+  readonly plan: GatewayPlan;
+  /** Shared memory by zone name. */
+  readonly zones: ReadonlyMap<string, SharedArrayBuffer>;
+  /** What the modules' `prepare` provided. */
+  readonly provided: ReadonlyMap<string, unknown>;
+}
+
+/** What a worker thread starts with. */
+export interface WorkerStart {
+  readonly workerId: number;
+  /** One `Int32` per worker at its id: a counter that moves as long as the worker's event loop turns. */
+  readonly heartbeats: SharedArrayBuffer;
+  readonly shipment: Shipment;
+}
+
+/** Master to worker. A reload is two steps, so that a configuration that one worker cannot open is refused by all. */
+export type ToWorker =
+  | { readonly type: 'prepare'; readonly shipment: Shipment }
+  | { readonly type: 'switch' }
+  | { readonly type: 'discard' }
+  | { readonly type: 'reopen' }
+  | { readonly type: 'stop'; readonly graceful: boolean };
+
+/** Worker to master. */
+export type FromWorker =
+  | { readonly type: 'listening' }
+  | { readonly type: 'prepared'; readonly generation: number }
+  | { readonly type: 'refused'; readonly generation: number; readonly reason: string }
+  | { readonly type: 'switched'; readonly generation: number }
+  | { readonly type: 'crashed'; readonly reason: string };

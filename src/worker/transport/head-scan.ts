@@ -1,0 +1,89 @@
+import { hasForbiddenBytes } from '../../http/index.ts';
+import type { RequestNeeds } from '../../compile/index.ts';
+
+/** uWebSockets.js stops at 100 headers; a request that comes near is refused before it is cut. */
+const MAX_HEADERS = 98;
+
+/** Methods that are served; others that are tokens get 405, the rest 400. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const TOKEN = /^[A-Z][A-Z0-9_-]*$/;
+
+/**
+ * One pass over the headers of a request: what framing and routing need, and the headers that the build asked for.
+ * uWebSockets.js takes the first of two lengths, any Transfer-Encoding as chunked and control bytes in values: whatever
+ * two parsers could read differently is refused here. One object serves a port; `start` clears it for each request.
+ */
+export class HeadScan {
+  host: string | undefined = undefined;
+  /** -1 for a chunked body. */
+  contentLength = 0;
+  hasLength = false;
+  headers: string[] = [];
+  headBytes = 0;
+  private hosts = 0;
+  private lengths = 0;
+  private encodings = 0;
+  private lengthText = '';
+  private encodingText = '';
+  private count = 0;
+  private longest = 0;
+  private forbidden = false;
+  private readonly needs: RequestNeeds;
+
+  constructor(needs: RequestNeeds) {
+    this.needs = needs;
+  }
+
+  start(): void {
+    this.host = undefined;
+    this.contentLength = 0;
+    this.hasLength = false;
+    this.headers = [];
+    this.headBytes = 0;
+    this.hosts = this.lengths = this.encodings = this.count = this.longest = 0;
+    this.forbidden = false;
+  }
+
+  /** For `req.forEach`; names come in lower case. */
+  readonly visit = (name: string, value: string): void => {
+    const size = name.length + value.length;
+    this.count++;
+    this.headBytes += size + 4;
+    if (size > this.longest) this.longest = size;
+    if (name === '' || hasForbiddenBytes(value)) this.forbidden = true;
+    if (name === 'host') {
+      this.hosts++;
+      this.host = value;
+    } else if (name === 'content-length') {
+      this.lengths++;
+      this.lengthText = value;
+    } else if (name === 'transfer-encoding') {
+      this.encodings++;
+      this.encodingText = value;
+    }
+    if (this.needs.allHeaders || this.needs.headers.has(name)) this.headers.push(name, value);
+  };
+
+  /** 0 when the request may go on, else the status that refuses it. */
+  refusal(method: string, limits: { readonly headerLineBytes: number; readonly headBytes: number }): number {
+    if (!METHODS.has(method)) return TOKEN.test(method) ? 405 : 400;
+    if (this.forbidden || this.hosts > 1) return 400;
+    if (this.count > MAX_HEADERS) return 431;
+    if (this.longest > limits.headerLineBytes || this.headBytes > limits.headBytes) return 494;
+    return this.framingRefusal();
+  }
+
+  private framingRefusal(): number {
+    if (this.encodings > 0) {
+      if (this.lengths > 0) return 400;
+      if (this.encodings > 1 || this.encodingText.toLowerCase() !== 'chunked') return 501;
+      this.contentLength = -1;
+      this.hasLength = true;
+    } else if (this.lengths > 0) {
+      if (this.lengths > 1 || !/^\d{1,15}$/.test(this.lengthText)) return 400;
+      this.contentLength = Number(this.lengthText);
+      this.hasLength = true;
+    }
+    return 0;
+  }
+}

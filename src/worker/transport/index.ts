@@ -1,0 +1,2 @@
+export { UwsTransport } from './uws.ts';
+export type { OpenPort } from './uws.ts';

@@ -1,0 +1,109 @@
+import { ALIVE_WORD, ALIVE_WORDS, LOCK_WORD } from './layout.ts';
+
+/** Set beside the owner while somebody sleeps: only then does a release have to wake. */
+const WAITERS = 1 << 30;
+const OWNER = WAITERS - 1;
+/** A sleep and a wake cost about 30 us, more than a holder usually needs. */
+const SPINS = 200;
+const SLEEP_MS = 20;
+const SUSPICION_MS = 100;
+/** A waiter that does not get the lock in this time gives up. */
+export const LOCK_PATIENCE_MS = 250;
+
+/** Thread ids are 0 (the master) to this number. */
+export const MAX_THREAD_ID = ALIVE_WORDS * 32 - 1;
+
+// Ids 0 to 15 have a word each; the following ones share these words, a bit further up each time.
+const aliveWord = (threadId: number) => ALIVE_WORD + (threadId % ALIVE_WORDS);
+const aliveBit = (threadId: number) => 1 << Math.floor(threadId / ALIVE_WORDS);
+
+/** Notes in the zone that this thread lives. */
+export function setAlive(words: Int32Array, threadId: number): void {
+  if (!Number.isInteger(threadId) || threadId < 0 || threadId > MAX_THREAD_ID) {
+    throw new RangeError(`thread id ${threadId} is not between 0 and ${MAX_THREAD_ID}`);
+  }
+  Atomics.or(words, aliveWord(threadId), aliveBit(threadId));
+}
+
+/** Notes in the zone that this thread is gone. */
+export function clearAlive(words: Int32Array, threadId: number): void {
+  Atomics.and(words, aliveWord(threadId), ~aliveBit(threadId));
+}
+
+function isAlive(words: Int32Array, threadId: number): boolean {
+  return (Atomics.load(words, aliveWord(threadId)) & aliveBit(threadId)) !== 0;
+}
+
+/**
+ * The one lock of a zone, as one thread sees it: 0 when free, else the owner's id + 1. Not reentrant.
+ * `repair` runs under the lock after it was taken from a dead owner, before anybody else sees the zone.
+ */
+export class ZoneLock {
+  readonly #words: Int32Array;
+  readonly #mine: number;
+  readonly #repair: () => void;
+
+  constructor(words: Int32Array, threadId: number, repair: () => void) {
+    this.#words = words;
+    this.#mine = threadId + 1;
+    this.#repair = repair;
+  }
+
+  /** False when the lock was not to be had in 250 ms. Blocks the thread meanwhile. */
+  acquire(): boolean {
+    if (Atomics.compareExchange(this.#words, LOCK_WORD, 0, this.#mine) === 0) return true;
+    for (let spin = 0; spin < SPINS; spin++) {
+      if (
+        Atomics.load(this.#words, LOCK_WORD) === 0 &&
+        Atomics.compareExchange(this.#words, LOCK_WORD, 0, this.#mine) === 0
+      ) {
+        return true;
+      }
+    }
+    return this.#sleepFor();
+  }
+
+  release(): void {
+    if ((Atomics.exchange(this.#words, LOCK_WORD, 0) & WAITERS) !== 0)
+      Atomics.notify(this.#words, LOCK_WORD, 1);
+  }
+
+  /**
+   * Takes the lock if `threadId` holds it, which must be dead, and repairs the zone; the lock is free
+   * afterwards.
+   */
+  takeOver(threadId: number): void {
+    for (;;) {
+      const held = Atomics.load(this.#words, LOCK_WORD);
+      if ((held & OWNER) !== threadId + 1) return;
+      if (this.#takeFromDead(held)) {
+        this.release();
+        return;
+      }
+    }
+  }
+
+  #sleepFor(): boolean {
+    const words = this.#words;
+    const startedMs = performance.now();
+    for (;;) {
+      // Others may be asleep too, and only the bit tells the release of this thread to wake them.
+      const held = Atomics.compareExchange(words, LOCK_WORD, 0, this.#mine | WAITERS);
+      if (held === 0) return true;
+      const waitedMs = performance.now() - startedMs;
+      if (waitedMs >= LOCK_PATIENCE_MS) return false;
+      if (waitedMs > SUSPICION_MS && !isAlive(words, (held & OWNER) - 1) && this.#takeFromDead(held))
+        return true;
+      const marked = held | WAITERS;
+      if (held === marked || Atomics.compareExchange(words, LOCK_WORD, held, marked) === held) {
+        Atomics.wait(words, LOCK_WORD, marked, Math.min(SLEEP_MS, LOCK_PATIENCE_MS - waitedMs));
+      }
+    }
+  }
+
+  #takeFromDead(held: number): boolean {
+    if (Atomics.compareExchange(this.#words, LOCK_WORD, held, this.#mine | WAITERS) !== held) return false;
+    this.#repair();
+    return true;
+  }
+}

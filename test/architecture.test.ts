@@ -1,0 +1,159 @@
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { rules } from './architecture/rules.ts';
+import { parseFile, readTree } from './architecture/tree.ts';
+
+const tree = readTree(resolve(import.meta.dirname, '..'), ['bin', 'grammar', 'src']);
+
+for (const [name, rule] of Object.entries(rules)) {
+  test(`in the tree, ${name}`, () => expect(rule(tree)).toEqual([]));
+}
+
+type Files = Readonly<Record<string, string>>;
+
+/** Small trees that break one rule each, with everything that its checker says. */
+const broken: readonly {
+  readonly rule: string;
+  readonly it: string;
+  readonly files: Files;
+  readonly says: readonly string[];
+}[] = [
+  {
+    rule: 'imports point one way',
+    it: 'a lower folder imports a higher one, be it for a type',
+    files: { 'src/config/row.ts': `\nimport type { Plan } from '../plan/index.ts';` },
+    says: ['src/config/row.ts:2 imports src/plan/index.ts: "config" may not import "plan"'],
+  },
+  {
+    rule: 'imports point one way',
+    it: 'a re-export, a dynamic import and an import type count',
+    files: {
+      'grammar/a.ts': `export { x } from '../src/log/index.ts';\nexport const load = () => import('../src/http/index.ts');`,
+      'src/log/b.ts': `export type Plan = import('../plan/index.ts').Plan;`,
+    },
+    says: [
+      'grammar/a.ts:1 imports src/log/index.ts: "grammar" may not import "log"',
+      'grammar/a.ts:2 imports src/http/index.ts: "grammar" may not import "http"',
+      'src/log/b.ts:1 imports src/plan/index.ts: "log" may not import "plan"',
+    ],
+  },
+  {
+    rule: 'imports point one way',
+    it: 'a module reaches above the contract, and the worker into a module',
+    files: {
+      'src/modules/kv/a.ts': `import { p } from '../../plan/index.ts'; import { c } from '../../contract/index.ts';`,
+      'src/worker/a.ts': `import { kv } from '../modules/kv/index.ts'; import { load } from '../pipeline.ts';`,
+      'src/pipeline.ts': `import { modules } from './modules/index.ts';`,
+    },
+    says: [
+      'src/modules/kv/a.ts:1 imports src/plan/index.ts: "modules" may not import "plan"',
+      'src/worker/a.ts:1 imports src/modules/kv/index.ts: only the pipeline imports modules',
+    ],
+  },
+  {
+    rule: 'imports point one way',
+    it: 'a folder has no place in the order',
+    files: { 'src/helpers/a.ts': '' },
+    says: [
+      expect.stringMatching(/^src\/helpers\/a\.ts:1 lies in no folder of the order bin → master/) as string,
+    ],
+  },
+  {
+    rule: 'no files import each other in a circle',
+    it: 'three files close a circle',
+    files: {
+      'src/log/a.ts': `import './b.ts';`,
+      'src/log/b.ts': `import type { C } from './c.ts';`,
+      'src/log/c.ts': `export * from './a.ts';`,
+      'src/log/d.ts': `import './a.ts'; import './c.ts';`,
+    },
+    says: ['src/log/a.ts → src/log/b.ts → src/log/c.ts → src/log/a.ts: a circle'],
+  },
+  {
+    rule: 'a module imports no other module',
+    it: 'one module imports a type of another',
+    files: { 'src/modules/kv/a.ts': `import type { X } from '../dbrest/index.ts';` },
+    says: [
+      'src/modules/kv/a.ts:1 imports src/modules/dbrest/index.ts: module "kv" may not import module "dbrest"',
+    ],
+  },
+  {
+    rule: 'a folder is entered through its index.ts',
+    it: 'a file behind the index is imported from outside, and the index from inside',
+    files: {
+      'src/config/row.ts': `import type { A } from './index.ts'; import { t } from './readers/time.ts';`,
+      'src/config/readers/index.ts': '',
+      'src/config/readers/time.ts': `import type { A } from '../index.ts'; import { s } from './size.ts';`,
+      'src/plan/a.ts': `import { row } from '../config/row.ts'; import { c } from './checks/b.ts';`,
+      'src/plan/checks/b.ts': `import { index } from '../../config/index.ts';`,
+    },
+    says: [
+      'src/config/row.ts:1 imports src/config/index.ts: a file imports its siblings, never the index above it',
+      'src/config/row.ts:1 imports src/config/readers/time.ts: "src/config/readers/" is entered through its index.ts',
+      'src/config/readers/time.ts:1 imports src/config/index.ts: a file imports its siblings, never the index above it',
+      'src/plan/a.ts:1 imports src/config/row.ts: "src/config/" is entered through its index.ts',
+    ],
+  },
+  {
+    rule: 'a dependency has one home',
+    it: 'a driver, or its types, is imported elsewhere',
+    files: {
+      'src/modules/kv/a.ts': `import type { Client } from 'pg'; import { Redis } from 'ioredis';`,
+      'src/worker/a.ts': `import { App } from 'uWebSockets.js';`,
+      'src/worker/transport/b.ts': `import { App } from 'uWebSockets.js';`,
+    },
+    says: [
+      'src/modules/kv/a.ts:1 imports pg: its home is "src/modules/dbrest/"',
+      'src/worker/a.ts:1 imports uWebSockets.js: its home is "src/worker/transport/"',
+    ],
+  },
+  {
+    rule: 'a dependency has one home',
+    it: 'two folders import the same package',
+    files: { 'src/http/a.ts': `import x from '@scope/x/y';`, 'src/log/b.ts': `import x from '@scope/x';` },
+    says: ['src/log/b.ts:1 imports @scope/x: its home is "http" already'],
+  },
+  {
+    rule: 'importing a file of a module changes nothing',
+    it: 'a file acts, keeps state or asks the outside world',
+    files: {
+      'src/modules/kv/a.ts': `import './b.ts';
+        import { readFileSync } from 'node:fs';
+        register('kv');
+        let count = 0;
+        export const text = readFileSync('x');
+        const timer = setInterval(() => count++, 1);
+        const ready = await open();
+        if (ready) text.trim();`,
+      'src/modules/kv/pure.ts': `import { readFileSync } from 'node:fs';
+        export const read = () => readFileSync('x');
+        export const table = new Map([['a', 1]]);
+        const row = directivesFor()({ a: readers.size() });
+        export { row };
+        export default class Pool {}`,
+      'src/worker/main.ts': `start();`,
+    },
+    says: [
+      'src/modules/kv/a.ts:1 imports src/modules/kv/b.ts for its side effect',
+      'src/modules/kv/a.ts:3 runs a statement (ExpressionStatement) on import',
+      'src/modules/kv/a.ts:4 makes a variable that can change (let) on import',
+      'src/modules/kv/a.ts:5 calls "readFileSync" on import',
+      'src/modules/kv/a.ts:6 calls "setInterval" on import',
+      'src/modules/kv/a.ts:7 waits on import',
+      'src/modules/kv/a.ts:8 runs a statement (IfStatement) on import',
+    ],
+  },
+  {
+    rule: 'files stay under 250 lines',
+    it: 'a file has 251 lines',
+    files: { 'bin/long.ts': '\n'.repeat(251), 'bin/short.ts': '\n'.repeat(250) },
+    says: ['bin/long.ts:251 has 251 lines'],
+  },
+];
+
+for (const { rule, it, files, says } of broken) {
+  test(`the checker of "${rule}" tells when ${it}`, () => {
+    const small = Object.entries(files).map(([path, text]) => parseFile(path, text));
+    expect(rules[rule]?.(small)).toEqual(says);
+  });
+}

@@ -1,0 +1,144 @@
+import { cyclesOf } from './cycles.ts';
+import { sideEffectsOf } from './side-effects.ts';
+import type { Import, SourceFile } from './tree.ts';
+
+/** A rule of the house style: gives one line per fault, `path:line what`. */
+export type Rule = (tree: readonly SourceFile[]) => string[];
+
+/** Each may import the ones behind it. */
+const LAYERS = [
+  'bin',
+  'master',
+  'worker',
+  'pipeline',
+  'compile',
+  'plan',
+  'contract',
+  'upstream',
+  'zone',
+  'pool',
+  'http',
+  'config',
+  'log',
+  'grammar',
+  'version',
+] as const;
+
+const HOMES: Readonly<Record<string, string>> = {
+  chevrotain: 'grammar/',
+  'uWebSockets.js': 'src/worker/transport/',
+  'uWebSockets.js-node24': 'src/worker/transport/',
+  pg: 'src/modules/dbrest/',
+  ioredis: 'src/modules/kv/',
+  lmdb: 'src/modules/kv/',
+};
+
+const MAX_LINES = 250;
+
+/** The rules of house style, section 1, that imports and text can show. */
+export const rules: Readonly<Record<string, Rule>> = {
+  'imports point one way': importsPointOneWay,
+  'no files import each other in a circle': (tree) =>
+    cyclesOf(tree).map((cycle) => `${cycle.join(' → ')}: a circle`),
+  'a module imports no other module': modulesAreApart,
+  'a folder is entered through its index.ts': foldersHaveOneDoor,
+  'a dependency has one home': dependenciesHaveOneHome,
+  'importing a file of a module changes nothing': sideEffectsOf,
+  [`files stay under ${MAX_LINES} lines`]: filesAreShort,
+};
+
+/** The folder that a file belongs to: a layer, `modules`, or undefined when it has no place. */
+function layerOf(path: string): string | undefined {
+  const [, layer] = /^(?:src\/)?([^/.]+)/.exec(path) ?? [];
+  const isKnown = layer === 'modules' || (LAYERS as readonly string[]).includes(layer ?? '');
+  return isKnown ? layer : undefined;
+}
+
+const depthOf = (layer: string): number => (LAYERS as readonly string[]).indexOf(layer);
+
+/** The name of the module that a file belongs to. */
+const moduleOf = (path: string): string | undefined => /^src\/modules\/([^/]+)\//.exec(path)?.[1];
+
+function eachImport(
+  tree: readonly SourceFile[],
+  check: (file: SourceFile, imported: Import) => string | undefined,
+): string[] {
+  return tree.flatMap((file) =>
+    file.imports.flatMap((imported) => {
+      const fault = check(file, imported);
+      return fault === undefined
+        ? []
+        : [`${file.path}:${imported.line} imports ${imported.target}: ${fault}`];
+    }),
+  );
+}
+
+function importsPointOneWay(tree: readonly SourceFile[]): string[] {
+  const placeless = tree
+    .filter(({ path }) => layerOf(path) === undefined)
+    .map(({ path }) => `${path}:1 lies in no folder of the order ${LAYERS.join(' → ')}`);
+  const upward = eachImport(tree, ({ path }, { kind, target }) => {
+    const from = layerOf(path);
+    const to = layerOf(target);
+    if (kind !== 'file' || from === undefined || to === undefined || from === to) return undefined;
+    if (to === 'modules') return from === 'pipeline' ? undefined : 'only the pipeline imports modules';
+    const floor = depthOf(from === 'modules' ? 'contract' : from);
+    const reachesDown = from === 'modules' ? depthOf(to) >= floor : depthOf(to) > floor;
+    return reachesDown ? undefined : `"${from}" may not import "${to}"`;
+  });
+  return [...placeless, ...upward];
+}
+
+function modulesAreApart(tree: readonly SourceFile[]): string[] {
+  return eachImport(tree, ({ path }, { target }) => {
+    const [from, to] = [moduleOf(path), moduleOf(target)];
+    if (from === undefined || to === undefined || from === to) return undefined;
+    return `module "${from}" may not import module "${to}"`;
+  });
+}
+
+function foldersHaveOneDoor(tree: readonly SourceFile[]): string[] {
+  const paths = new Set(tree.map(({ path }) => path));
+  return eachImport(tree, ({ path }, { kind, target }) => {
+    if (kind !== 'file') return undefined;
+    const entered = foldersOf(target).filter((folder) => !path.startsWith(folder) && hasDoor(folder, paths));
+    const closed = entered.find((folder) => target !== `${folder}index.ts`);
+    if (closed !== undefined) return `"${closed}" is entered through its index.ts`;
+    const isOwnIndex = target.endsWith('/index.ts') && path.startsWith(target.slice(0, -'index.ts'.length));
+    return isOwnIndex ? 'a file imports its siblings, never the index above it' : undefined;
+  });
+}
+
+/** `src/a/`, `src/a/b/` for `src/a/b/c.ts`. */
+function foldersOf(path: string): string[] {
+  const names = path.split('/').slice(0, -1);
+  return names.map((_, i) => `${names.slice(0, i + 1).join('/')}/`).filter((folder) => folder !== 'src/');
+}
+
+/** A folder inside of one of ours may do without an index: then only that one reaches into it. */
+function hasDoor(folder: string, paths: ReadonlySet<string>): boolean {
+  const isOurs = folder === 'src/modules/' || /^(bin|grammar|src\/[^/]+|src\/modules\/[^/]+)\/$/.test(folder);
+  return isOurs || paths.has(`${folder}index.ts`);
+}
+
+function dependenciesHaveOneHome(tree: readonly SourceFile[]): string[] {
+  const homeOf = ({ path }: SourceFile): string => {
+    const module = moduleOf(path);
+    return module === undefined ? `${layerOf(path)}` : `modules/${module}`;
+  };
+  const found = new Map<string, string>();
+  return eachImport(tree, (file, { kind, target }) => {
+    if (kind !== 'package') return undefined;
+    const home = HOMES[target];
+    if (home !== undefined) return file.path.startsWith(home) ? undefined : `its home is "${home}"`;
+    const first = found.get(target) ?? homeOf(file);
+    found.set(target, first);
+    return first === homeOf(file) ? undefined : `its home is "${first}" already`;
+  });
+}
+
+function filesAreShort(tree: readonly SourceFile[]): string[] {
+  return tree
+    .filter(({ lines }) => lines > MAX_LINES)
+    .map(({ path, lines }) => `${path}:${lines} has ${lines} lines`);
+}

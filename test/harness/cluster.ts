@@ -1,0 +1,47 @@
+import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { startEmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.ts';
+import { freePort } from './ports.ts';
+import type { Services } from './services.ts';
+
+/** A crash of the machine may take a test's database with it: that makes every commit cheap. */
+const NOT_DURABLE = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '300',
+};
+
+/** `authenticator` logs in and may become the others, as in a dbrest installation. */
+const ROLES = `
+  create role authenticator login noinherit;
+  create role anon;
+  create role web_user;
+  grant anon, web_user to authenticator;
+`;
+
+/** Starts the run's PostgreSQL in a directory of its own. */
+export async function startCluster(): Promise<Services['postgres'] & { stop(): Promise<void> }> {
+  const dir = mkdtempSync(join(tmpdir(), 'gw-tests-pg-'));
+  // Started by root, the server runs as another user, who has to pass through here.
+  chmodSync(dir, 0o711);
+  const dataDir = join(dir, 'pg');
+  const host = '127.0.0.1';
+  const port = await freePort();
+  const settings = { ...NOT_DURABLE, listen_addresses: host, port: String(port) };
+  const server = await startEmbeddedPostgres({ dataDir, settings, log: { write: () => undefined } });
+
+  const client = new pg.Client({ host: server.socketDir, port, user: 'postgres', database: 'postgres' });
+  await client.connect();
+  await client.query(ROLES);
+  await client.end();
+
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    rmSync(realpathSync(dataDir), { recursive: true });
+    rmSync(dir, { recursive: true });
+  };
+  return { host, port, socketDir: server.socketDir, stop };
+}

@@ -1,0 +1,54 @@
+/** A whole configuration file around the content of `http`. */
+export interface ConfParts {
+  readonly http: string;
+  readonly dir: string;
+  readonly port: number;
+  readonly workers: number;
+  /** Directives of the main context. */
+  readonly main: string;
+}
+
+/** Logs, pid file and ports of the test around `http`; what the test itself says wins. */
+export function wholeConf({ http, dir, port, workers, main }: ConfParts): string {
+  const accessLog = /\baccess_log\s/.test(withoutText(http)) ? '' : `access_log ${dir}/access.log;`;
+  return `daemon off; pid ${dir}/gw.pid; error_log ${dir}/error.log info; worker_processes ${workers};
+${main}
+events {}
+http { ${accessLog}
+${withListen(http, port)}
+}
+`;
+}
+
+/** Gives each `server` without `listen` the test's port, on the same line, so that positions stay. */
+export function withListen(http: string, port: number): string {
+  const shape = withoutText(http);
+  let result = '';
+  let done = 0;
+  for (const match of shape.matchAll(/(?<![^\s;{}])server\s*\{/g)) {
+    const start = match.index + match[0].length;
+    result += http.slice(done, start);
+    if (!/(?<![^\s;{}])listen\s/.test(shape.slice(start, endOfBlock(shape, start)))) {
+      result += ` listen 127.0.0.1:${port};`;
+    }
+    done = start;
+  }
+  return result + http.slice(done);
+}
+
+/** The same text with comments and quoted strings blanked out: what is left of braces and names is structure. */
+function withoutText(conf: string): string {
+  return conf.replace(/(?<![^\s;{}])(#[^\n]*|"(?:\\[^]|[^"\\])*"|'(?:\\[^]|[^'\\])*')/g, (text) =>
+    ' '.repeat(text.length),
+  );
+}
+
+function endOfBlock(shape: string, start: number): number {
+  let depth = 1;
+  for (let i = start; i < shape.length; i++) {
+    if (shape[i] === '{') depth++;
+    if (shape[i] === '}') depth--;
+    if (depth === 0) return i;
+  }
+  return shape.length;
+}

@@ -1,0 +1,240 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { wholeConf } from './conf.ts';
+import { expectAnswer } from './expect-answer.ts';
+import type { Expected } from './expect-answer.ts';
+import { call } from './http.ts';
+import type { Answer, CallInit } from './http.ts';
+import { describeExit, launch } from './launch.ts';
+import type { Launched } from './launch.ts';
+import type { Owner } from './owner.ts';
+import { freePort } from './ports.ts';
+import { connectRaw, exchangeRaw } from './raw.ts';
+import type { RawConnection } from './raw.ts';
+
+export type { Owner } from './owner.ts';
+
+/** The built program; `npm test` builds it first. */
+export const GW = fileURLToPath(new URL('../../dist/bin/gw.js', import.meta.url));
+
+export interface GatewayOptions {
+  /** Default 1. */
+  readonly workers?: number;
+  /** More directives of the main context. */
+  readonly main?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Written beside the configuration before the start: path → content. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** More command-line arguments. */
+  readonly args?: readonly string[];
+  /** Where the configuration names the port itself. */
+  readonly port?: number;
+  /** Another program than the built gateway: the harness tests itself with one that misbehaves. */
+  readonly program?: string;
+  /** `[alert]` and `[emerg]` lines and an unclean end belong to the test. */
+  readonly expectAlerts?: boolean;
+}
+
+const WAIT_MS = 15_000;
+const READY = /start worker processes/;
+const RELOADED = /reload (done|refused)/;
+
+/**
+ * Starts the built gateway on `http` and resolves when its workers listen. It stops when the test ends; the test fails
+ * when the gateway died, did not end cleanly, or left an `[alert]` or `[emerg]` line in its error log.
+ */
+export async function startGateway(t: Owner, http: string, options: GatewayOptions = {}): Promise<Gateway> {
+  const { program = GW } = options;
+  if (!existsSync(program)) throw new Error(`"${program}" is missing: npm run build`);
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gw-test-')));
+  // Root's embedded PostgreSQL runs as another user, who has to pass through here to stay inside.
+  chmodSync(dir, 0o711);
+  const port = options.port ?? (await freePort());
+  for (const [path, content] of Object.entries(options.files ?? {})) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), content);
+  }
+  const gateway = new Gateway(dir, port, options);
+  gateway.write(http);
+  gateway.start();
+  t.onTestFailed?.(() => console.error(`gateway in ${dir}:\n${gateway.output()}${gateway.errorLog()}`));
+  t.onTestFinished(async () => {
+    try {
+      await gateway.stop();
+      gateway.assertHealthy();
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+  await gateway.waitForLog(READY);
+  return gateway;
+}
+
+/** A running gateway, its files and its client. */
+export class Gateway {
+  readonly dir: string;
+  readonly port: number;
+  readonly url: string;
+  /** Path of its configuration file. */
+  readonly conf: string;
+  #options: GatewayOptions;
+  #process: Launched | undefined;
+  #signals = new Set<NodeJS.Signals>();
+
+  constructor(dir: string, port: number, options: GatewayOptions) {
+    this.dir = dir;
+    this.port = port;
+    this.url = `http://127.0.0.1:${port}`;
+    this.conf = join(dir, 'gw.conf');
+    this.#options = options;
+  }
+
+  start(): void {
+    const { env, args = [], program = GW } = this.#options;
+    const inherited = Object.entries(process.env).filter(
+      ([name]) => !/^(VITEST|NODE_|DATABASE_URL)/.test(name),
+    );
+    this.#process = launch(process.execPath, [program, '-p', this.dir, '-c', this.conf, ...args], {
+      cwd: this.dir,
+      env: { ...Object.fromEntries(inherited), ...env },
+    });
+  }
+
+  /** Replaces the content of `http` in the configuration file. */
+  write(http: string): void {
+    const { workers = 1, main = '' } = this.#options;
+    writeFileSync(this.conf, wholeConf({ http, dir: this.dir, port: this.port, workers, main }));
+  }
+
+  /** The process that takes signals. */
+  get pid(): number {
+    return Number(this.read('gw.pid')) || this.#running.pid;
+  }
+
+  /** One request on a connection of its own. */
+  fetch(path: string, init?: CallInit): Promise<Answer> {
+    return call(this.port, path, init);
+  }
+
+  /** `await gw.expect('GET /a?n=1', { status: 200, body: 'x' })` */
+  async expect(line: string, expected: Expected, init?: CallInit): Promise<Answer> {
+    const [, method, path = '/'] = /^(\S+) (.*)$/.exec(line) ?? [];
+    const answer = await this.fetch(path, { ...init, ...(method && { method }) });
+    expectAnswer(line, answer, expected);
+    return answer;
+  }
+
+  /** Sends the bytes on a new connection; everything received until the gateway closes or falls silent. */
+  raw(bytes: string | Uint8Array): Promise<string> {
+    return exchangeRaw(this.port, bytes);
+  }
+
+  connect(): Promise<RawConnection> {
+    return connectRaw(this.port);
+  }
+
+  /** Content of a file below the test's directory; empty when it does not exist. */
+  read(path: string): string {
+    const file = resolve(this.dir, path);
+    return existsSync(file) ? readFileSync(file, 'utf8') : '';
+  }
+
+  errorLog(): string {
+    return this.read('error.log');
+  }
+
+  accessLog(): string {
+    return this.read('access.log');
+  }
+
+  /** Standard output and standard error. */
+  output(): string {
+    return this.#running.output();
+  }
+
+  /** The match, as soon as the error log has it behind `from` characters. */
+  async waitForLog(pattern: RegExp, from = 0): Promise<RegExpExecArray> {
+    return this.#waitFor('error.log', pattern, from);
+  }
+
+  /** The access log is buffered per request end, so a test waits for its line. */
+  async waitForAccessLog(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#waitFor('access.log', pattern, 0);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#signals.add(signal);
+    process.kill(this.pid, signal);
+  }
+
+  /** Resolves when the gateway has taken or refused the new content of `http`. */
+  async reload(http: string): Promise<'done' | 'refused'> {
+    const from = this.errorLog().length;
+    this.write(http);
+    this.signal('SIGHUP');
+    const [, verdict] = await this.waitForLog(RELOADED, from);
+    return verdict as 'done' | 'refused';
+  }
+
+  /** Ends the gateway (if it still runs) and waits until every process of it is gone. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (!this.#running.exit()) this.#signals.add(signal);
+    await this.#running.stop(signal);
+  }
+
+  /** Resolves when the gateway ends by itself. */
+  async ended(): Promise<void> {
+    await this.#running.exited;
+  }
+
+  /** Throws when the gateway ended in a way that the test did not ask for, or left alerts. */
+  assertHealthy(): void {
+    if (this.#options.expectAlerts) return;
+    const exit = this.#running.exit();
+    const asked = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGKILL'].some((signal) =>
+      this.#signals.has(signal as NodeJS.Signals),
+    );
+    if (exit && !asked) throw new Error(`the gateway ended by itself: ${describeExit(exit)}`);
+    if (exit && exit.code !== 0 && !this.#signals.has('SIGKILL'))
+      throw new Error(`the gateway ended with ${describeExit(exit)}`);
+    // A refused reload tells its faults on standard error; what is an alert there had no log to go to.
+    const alerts = [
+      ...this.errorLog().matchAll(/^.*\[(?:alert|emerg)\].*$/gm),
+      ...this.output().matchAll(/^.*\[alert\].*$/gm),
+    ];
+    if (alerts.length > 0) throw new Error(`the gateway left alerts:\n${alerts.join('\n')}`);
+  }
+
+  get #running(): Launched {
+    if (!this.#process) throw new Error('the gateway was not started');
+    return this.#process;
+  }
+
+  async #waitFor(file: string, pattern: RegExp, from: number): Promise<RegExpExecArray> {
+    const deadlineMs = Date.now() + WAIT_MS;
+    for (;;) {
+      const found = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, '')).exec(
+        this.read(file).slice(from),
+      );
+      if (found) return found;
+      const exit = this.#running.exit();
+      const log = () => `${this.output()}${this.read(file).slice(from)}`;
+      if (exit)
+        throw new Error(`the gateway ended (${describeExit(exit)}) before ${file} had ${pattern}:\n${log()}`);
+      if (Date.now() > deadlineMs) throw new Error(`${file} did not get ${pattern}:\n${log()}`);
+      await sleep(10);
+    }
+  }
+}

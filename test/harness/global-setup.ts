@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { startCluster } from './cluster.ts';
+import { findRedis } from './redis-program.ts';
+import type { Services } from './services.ts';
+
+/**
+ * Runs once, in vitest's main process: starts what the tests of a run share when the first of them asks, and stops it
+ * after the last. A run of unit tests starts nothing.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dir = mkdtempSync(join(tmpdir(), 'gw-tests-'));
+  const starting = new Map<string, Promise<Services[keyof Services]>>();
+  const stops: (() => Promise<void>)[] = [];
+
+  const start = async (name: string): Promise<Services[keyof Services]> => {
+    if (name === 'redis') return { program: findRedis() };
+    const { stop, ...address } = await startCluster();
+    stops.push(stop);
+    return address;
+  };
+  const server = createServer((socket) => {
+    socket.once('data', (data) => {
+      const name = data.toString();
+      const started = starting.get(name) ?? start(name);
+      starting.set(name, started);
+      started.then(
+        (value) => socket.end(JSON.stringify({ value })),
+        (error: Error) => socket.end(JSON.stringify({ reason: error.message })),
+      );
+    });
+  });
+  await once(server.listen(join(dir, 'services')), 'listening');
+  project.provide('services', join(dir, 'services'));
+
+  return async () => {
+    server.close();
+    await Promise.allSettled(starting.values());
+    for (const stop of stops) await stop();
+    rmSync(dir, { recursive: true });
+  };
+}

@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+const given = new Set<number>();
+
+/** A port of 127.0.0.1 that nobody listens on. Below the kernel's ephemeral range, so no client socket takes it meanwhile. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 22_000);
+    if (!given.has(port) && (await isFree(port))) {
+      given.add(port);
+      return port;
+    }
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+    await once(server.close(), 'close');
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,75 @@
+import { createHash, randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { service } from './services.ts';
+
+export interface TestDatabase {
+  /** URI that logs in as `authenticator`, who may become `anon` and `web_user`. */
+  readonly dsn: string;
+  /** URI of the superuser. */
+  readonly adminDsn: string;
+  readonly host: string;
+  readonly port: number;
+  /** Where the same server listens on a Unix socket. */
+  readonly socketDir: string;
+  readonly database: string;
+  /** Runs SQL as the superuser; gives the rows of the last statement. */
+  query<Row extends pg.QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** Two files that create one template at a time: any number will do. */
+const TEMPLATE_LOCK = 7_304_117;
+
+/**
+ * A fresh database of a real PostgreSQL, filled by `fixture` (SQL, run once per test run as the superuser: later calls
+ * with the same text copy its result). It goes when the run ends.
+ */
+export async function postgres(fixture = ''): Promise<TestDatabase> {
+  const { host, port, socketDir } = await service('postgres');
+  const dsn = (user: string, database: string) => `postgresql://${user}@${host}:${port}/${database}`;
+  const database = `test_${randomUUID().replaceAll('-', '')}`;
+  const adminDsn = dsn('postgres', database);
+
+  await withClient(dsn('postgres', 'postgres'), async (client) => {
+    await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+    const template = await openTemplate(client, fixture, (name) => dsn('postgres', name));
+    await client.query(`create database ${database} template ${template}`);
+  });
+  const query = <Row extends pg.QueryResultRow>(
+    sql: string,
+    values: readonly unknown[] = [],
+  ): Promise<Row[]> =>
+    withClient(adminDsn, async (client) => {
+      const result = await client.query<Row>(sql, [...values]);
+      return (Array.isArray(result) ? (result as pg.QueryResult<Row>[]).at(-1) : result)?.rows ?? [];
+    });
+  return { dsn: dsn('authenticator', database), adminDsn, host, port, socketDir, database, query };
+}
+
+async function openTemplate(
+  admin: pg.Client,
+  fixture: string,
+  dsn: (database: string) => string,
+): Promise<string> {
+  if (fixture === '') return 'template1';
+  const template = `fixture_${createHash('sha256').update(fixture).digest('hex').slice(0, 24)}`;
+  const { rowCount } = await admin.query('select from pg_database where datname = $1', [template]);
+  if (rowCount === 1) return template;
+  await admin.query(`create database ${template}`);
+  try {
+    await withClient(dsn(template), (client) => client.query(fixture));
+  } catch (error) {
+    await admin.query(`drop database ${template}`);
+    throw error;
+  }
+  return template;
+}
+
+async function withClient<T>(dsn: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: dsn });
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}

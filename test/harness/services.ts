@@ -1,0 +1,30 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { inject } from 'vitest';
+
+/** What the run's main process starts when the first test asks for it. */
+export interface Services {
+  /** The cluster that all databases of the run live in; superuser `postgres`, no passwords. */
+  readonly postgres: { readonly host: string; readonly port: number; readonly socketDir: string };
+  /** Path of redis-server or valkey-server. */
+  readonly redis: { readonly program: string };
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Unix socket of `global-setup.ts`. */
+    readonly services: string;
+  }
+}
+
+/** Asks the main process for a service of the run; throws with its reason when it cannot give it. */
+export async function service<K extends keyof Services>(name: K): Promise<Services[K]> {
+  const socket = connect(inject('services'));
+  let reply = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => (reply += chunk));
+  socket.write(name);
+  await once(socket, 'close');
+  const { value, reason } = JSON.parse(reply) as { value?: Services[K]; reason?: string };
+  if (value === undefined) throw new Error(reason);
+  return value;
+}

@@ -1,0 +1,56 @@
+/** One HTTP/1.1 answer as it came over the wire. */
+export interface WireAnswer {
+  readonly status: number;
+  /** Lower-case names; repeated ones joined with `, `. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/**
+ * Splits what a connection received (latin1) into answers, strictly: whatever is not an answer, byte by byte, throws.
+ * `methods` are those of the requests in order (GET when missing), because an answer to HEAD has no body.
+ */
+export function splitAnswers(received: string, methods: readonly string[] = []): WireAnswer[] {
+  const answers: WireAnswer[] = [];
+  let rest = received;
+  while (rest !== '') {
+    const head = /^HTTP\/1\.1 (\d{3}) [^\r\n\0]*\r\n((?:[!#$%&'*+.^_`|~\w-]+: [^\r\n\0\x7f]*\r\n)*)\r\n/.exec(
+      rest,
+    );
+    if (!head) throw new Error(`not an answer: ${JSON.stringify(rest.slice(0, 300))}`);
+    const status = Number(head[1]);
+    const headers = readHeaders(head[2] as string);
+    rest = rest.slice(head[0].length);
+    if (status === 100) continue;
+    const bodiless = methods[answers.length] === 'HEAD' || status === 204 || status === 304;
+    const [body, left] = bodiless ? ['', rest] : readBody(headers, rest);
+    rest = left;
+    answers.push({ status, headers, body });
+  }
+  return answers;
+}
+
+function readHeaders(block: string): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>();
+  for (const line of block.split('\r\n').slice(0, -1)) {
+    const colon = line.indexOf(': ');
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 2);
+    const known = headers.get(name);
+    if (known !== undefined && /^(?:content-length|transfer-encoding|connection)$/.test(name)) {
+      throw new Error(`two ${name} headers: ${known} and ${value}`);
+    }
+    headers.set(name, known === undefined ? value : `${known}, ${value}`);
+  }
+  return headers;
+}
+
+function readBody(headers: ReadonlyMap<string, string>, rest: string): [body: string, rest: string] {
+  if (headers.has('transfer-encoding')) throw new Error('a chunked answer is not expected here');
+  // uWebSockets.js ends its own refusals by closing.
+  if (!headers.has('content-length') && headers.get('connection') === 'close') return [rest, ''];
+  const length = Number(headers.get('content-length'));
+  if (!Number.isInteger(length) || rest.length < length)
+    throw new Error(`cut off after ${rest.length} of ${length} bytes`);
+  return [rest.slice(0, length), rest.slice(length)];
+}

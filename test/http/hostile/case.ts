@@ -1,0 +1,47 @@
+/** A raw request, or several, and what the gateway must do with it. `guard` is the number in reliability.md, section 3. */
+export interface HostileCase {
+  readonly guard: number;
+  readonly it: string;
+  /** latin1: one character is one byte. */
+  readonly send: string;
+  /** Statuses of the answers, in order; nothing else may come. */
+  readonly answers: readonly number[];
+  /** `open`: the next request on the connection is answered in step. */
+  readonly then: 'open' | 'closed';
+  /** What the first answer's body holds. */
+  readonly body?: string;
+  /** Methods of the requests, where they decide how an answer is read. */
+  readonly methods?: readonly string[];
+}
+
+export const HOST = 'Host: a.example\r\n';
+
+/** Stands behind a request that must not let it through. */
+export const SMUGGLED = `GET /smuggled HTTP/1.1\r\n${HOST}\r\n`;
+
+/** A request line and its header lines. */
+export const head = (requestLine: string, headers = HOST): string => `${requestLine}\r\n${headers}\r\n`;
+export const get = (target: string, headers = ''): string => head(`GET ${target} HTTP/1.1`, HOST + headers);
+export const post = (headers: string, body = ''): string => head('POST / HTTP/1.1', HOST + headers) + body;
+export const chunked = (chunks: string): string => post('Transfer-Encoding: chunked\r\n', chunks);
+export const withHost = (value: string): string => head('GET / HTTP/1.1', `Host: ${value}\r\n`);
+
+type Make = (guard: number, it: string, send: string) => HostileCase;
+
+/** One answer, then the connection goes. */
+export const refused =
+  (status: number): Make =>
+  (guard, it, send) => ({ guard, it, send, answers: [status], then: 'closed' });
+
+export const served: Make = (guard, it, send) => ({ guard, it, send, answers: [200], then: 'open' });
+
+/** Served, with this in the body. */
+export const shows =
+  (body: string): Make =>
+  (guard, it, send) => ({ ...served(guard, it, send), body });
+
+/** Served, then closed: nobody can be sure where a next request would begin. */
+export const servedAlone = refused(200);
+
+/** Bytes behind a request that is still being answered: the connection goes without serving any of it. */
+export const cut: Make = (guard, it, send) => ({ guard, it, send, answers: [], then: 'closed' });

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { startGateway, type Gateway } from '../../harness/gateway.ts';
+import type { HostileCase } from './case.ts';
+import { hostileCases } from './cases.ts';
+import { splitAnswers } from './answers.ts';
+
+const CONF = `
+  server {
+    location / { return 200 "uri=$uri args=$args host=$host"; }
+    location /none { return 204; }
+    location /header { add_header X-N $arg_n; return 200; }
+    location ~ ^/to/(.*)$ { return 302 /$1; }
+  }
+  server { server_name b.example; return 200 "server b"; }`;
+
+const PROBE = 'GET /probe HTTP/1.1\r\nHost: a.example\r\n\r\n';
+const PROBED = /uri=\/probe args= host=a\.example$/;
+
+let gw: Gateway;
+beforeAll(async () => {
+  gw = await startGateway({ onTestFinished: afterAll }, CONF);
+});
+
+/**
+ * Everything that the connection received. A last good request follows: an open connection answers it, a closing one does
+ * not. It comes after the last answer, because on top of a pending one it would close any connection.
+ */
+async function converse({ send, answers, then }: HostileCase): Promise<string> {
+  const connection = await gw.connect();
+  connection.write(send);
+  if (answers.length > 0) {
+    const heads = `(?:HTTP/1\\.1 \\d{3} [^]*?\\r\\n\\r\\n[^]*?){${answers.length}}`;
+    await connection.until(new RegExp(heads));
+    connection.write(PROBE);
+  }
+  if (then === 'closed') return connection.closed;
+  await connection.until(PROBED);
+  connection.destroy();
+  return connection.received();
+}
+
+// At once, because uWebSockets.js takes its time to give up on some.
+describe.concurrent('the gateway', () => {
+  for (const hostile of hostileCases) {
+    const { guard, it, answers, then, body = '', methods = answers.map(() => 'GET') } = hostile;
+    const after = then === 'open' ? ', and the connection stays in step' : ', and the connection closes';
+    test(`guard ${guard}: ${it}${after}`, async ({ expect }) => {
+      const received = splitAnswers(await converse(hostile), methods);
+      expect(received.map(({ status }) => status)).toEqual(then === 'open' ? [...answers, 200] : answers);
+      if (body !== '') expect(received[0]?.body).toContain(body);
+    });
+  }
+});

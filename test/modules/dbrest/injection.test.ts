@@ -1,0 +1,145 @@
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { TestDatabase } from '../../harness/postgres.ts';
+import { postgres } from '../../harness/postgres.ts';
+import { direct } from './direct.ts';
+
+/** The role may do everything to the canary: only the gateway stands between a statement and its death. */
+const FIXTURE = `
+  create table canary (id int primary key, name text);
+  insert into canary select i, 'row ' || i from generate_series(1, 5) i;
+  create table "weird""; drop table canary; --" (id int);
+  create function touched() returns int language sql as 'delete from canary returning id';
+  grant all on canary, "weird""; drop table canary; --" to anon;
+`;
+
+const HOSTILE = [
+  `'`,
+  `"`,
+  `''`,
+  `\\`,
+  `\\'`,
+  `"; drop table canary; --`,
+  `'; drop table canary; --`,
+  `1; drop table canary`,
+  `1 or 1=1`,
+  `' or '1'='1`,
+  `" or "1"="1`,
+  `1) or (1=1`,
+  `') or ('1'='1`,
+  `1 union select 1,'x'`,
+  `1/**/or/**/1=1`,
+  `--`,
+  `/*`,
+  `*/`,
+  `$1`,
+  `$$; drop table canary; $$`,
+  `$a$x$a$`,
+  `E'\\x27'`,
+  `U&"d0061"`,
+  `touched()`,
+  `(select touched())`,
+  `pg_sleep(10)`,
+  `id::int from canary; delete from canary`,
+  `constructor`,
+  `__proto__`,
+  `hasOwnProperty`,
+  `toString`,
+  `ctid`,
+  `xmin`,
+  `tableoid`,
+  `r`,
+  `t.*`,
+  `canary.*`,
+  `pg_catalog.pg_authid`,
+  `null`,
+  `NULL`,
+  `{}`,
+  `{"a","b"}`,
+  `{{1},{2}}`,
+  `(1,2)`,
+  `"a"`,
+  `"a\\"; drop table canary; --"`,
+  `a"b`,
+  `\u02bc or 1=1`,
+  `\uff07; drop table canary`,
+  `\u202e`,
+  `😀'`,
+  `%`,
+  `%27`,
+  `*`,
+  `a\nb`,
+  `a\r\nSet-Cookie: x=1`,
+  `${'a'.repeat(63)}`,
+  `${'('.repeat(2000)}`,
+  `${'9'.repeat(400)}`,
+];
+
+/** Every part of a request that a client writes, with the hostile text in it. */
+const PLACES: [
+  where: string,
+  request: (text: string) => [target: string, headers?: Record<string, string>],
+][] = [
+  ['path', (text) => [`/api/${text}`]],
+  ['filter column', (text) => [`/api/canary?${text}=eq.1`]],
+  ['quoted filter column', (text) => [`/api/canary?%22${text}%22=eq.1`]],
+  ['operator', (text) => [`/api/canary?id=${text}.1`]],
+  ['number', (text) => [`/api/canary?id=eq.${text}`]],
+  ['text', (text) => [`/api/canary?name=eq.${text}`]],
+  ['pattern', (text) => [`/api/canary?name=like.${text}`]],
+  ['regular expression', (text) => [`/api/canary?name=match.${text}`]],
+  ['is', (text) => [`/api/canary?name=is.${text}`]],
+  ['list', (text) => [`/api/canary?name=in.(${text})`]],
+  ['quoted list', (text) => [`/api/canary?name=in.(%22${text}%22)`]],
+  ['numbers', (text) => [`/api/canary?id=in.(1,${text})`]],
+  ['search', (text) => [`/api/canary?name=plfts.${text}`]],
+  ['search configuration', (text) => [`/api/canary?name=fts(${text}).a`]],
+  ['select', (text) => [`/api/canary?select=${text}`]],
+  ['alias', (text) => [`/api/canary?select=${text}:id&limit=0`]],
+  ['quoted alias', (text) => [`/api/canary?select=%22${text}%22:id&limit=0`]],
+  ['cast', (text) => [`/api/canary?select=id::${text}`]],
+  ['order', (text) => [`/api/canary?order=${text}&limit=0`]],
+  ['direction', (text) => [`/api/canary?order=id.${text}`]],
+  ['limit', (text) => [`/api/canary?limit=${text}`]],
+  ['offset', (text) => [`/api/canary?offset=${text}`]],
+  ['schema', (text) => ['/api/canary?limit=0', { 'accept-profile': text }]],
+  ['accept', (text) => ['/api/canary?limit=0', { accept: text }]],
+  ['prefer', (text) => ['/api/canary?limit=0', { prefer: text }]],
+  ['range', (text) => ['/api/canary?limit=0', { range: text }]],
+  ['token', (text) => ['/api/canary?limit=0', { authorization: `Bearer ${text}` }]],
+  ['cookie', (text) => ['/api/canary?limit=0', { cookie: `a=${text}; ${text}=1` }]],
+  ['header', (text) => ['/api/canary?limit=0', { 'x-any': text }]],
+];
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await postgres(FIXTURE);
+});
+
+test.each(PLACES)('hostile text in the %s stays data', async (where, request) => {
+  const api = await direct({ onTestFinished }, db.dsn, { poolSize: 1 });
+  for (const text of HOSTILE) {
+    const [target, headers = {}] = request(encodeURIComponent(text));
+    const plain = Object.entries(headers).map(([name, value]) => [name, decodeURIComponent(value)]);
+    const { status, body } = await api.get(target, Object.fromEntries(plain) as Record<string, string>);
+    expect([200, 400, 404, 406, 416], `${text}: ${body}`).toContain(status);
+    expect(body, text).not.toMatch(/syntax error at or near|unterminated|XX000/);
+    const most = where === 'regular expression' || /[*%]/.test(text) ? 5 : 1;
+    if (status === 200) expect((JSON.parse(body) as unknown[]).length, text).toBeLessThanOrEqual(most);
+  }
+  expect(await db.query('select count(*)::int as n from canary')).toEqual([{ n: 5 }]);
+});
+
+test('NUL is refused with 400 wherever the database would see it', async (t) => {
+  const api = await direct(t, db.dsn, { poolSize: 1 });
+  for (const query of ['name=eq.a%00b', 'name=in.(a%00b)', 'name=match.%00']) {
+    expect((await api.get(`/api/canary?${query}`)).status).toBe(400);
+  }
+  for (const query of ['a%00b=eq.1', 'select=a%00b', 'select=%22a%00b%22:id', 'order=%22%00%22']) {
+    expect((await api.get(`/api/canary?${query}`)).status).toBe(400);
+  }
+});
+
+test('a table with a hostile name is read like any other', async (t) => {
+  const api = await direct(t, db.dsn);
+  expect((await api.get(`/api/${encodeURIComponent('weird"; drop table canary; --')}`)).body).toBe('[]');
+});

@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { GW } from '../../harness/gateway.ts';
+
+const CONF = `events {}
+http {
+  dbrest_timeout 0;
+  dbrest_pool_size 0;
+  server {
+    location /a/ { dbrest_pool_size 17; dbrest_pass "hots=db"; }
+    location /b/ { dbrest_anon_role none; dbrest_pass postgres://db/x?sslmode=on; }
+    location /c/ { dbrest_schemas ","; dbrest_pass host=db port=x; }
+    location /d/ { dbrest_anon_role shop; dbrest_pass "host=db user=shop"; }
+  }
+}
+`;
+
+const SAID = [
+  ['"dbrest_pool_size" must be between 1 and 16, 0 given', '4:20'],
+  ['"dbrest_pool_size" must be between 1 and 16, 17 given', '6:37'],
+  ['invalid value in "dbrest_pass" directive, unknown keyword "hots"', '6:54'],
+  ['invalid role in "dbrest_anon_role" directive', '7:37'],
+  ['invalid value in "dbrest_pass" directive, invalid "sslmode"', '7:71'],
+  ['no name in "dbrest_schemas" directive', '8:20'],
+  ['invalid value in "dbrest_pass" directive, invalid port', '8:60'],
+];
+
+/** What `gw -t` says of a configuration, without the lines that show the place. */
+function check(
+  t: { onTestFinished(stop: () => void): void },
+  conf: string,
+): { status: number | null; said: string[] } {
+  const dir = mkdtempSync(join(tmpdir(), 'gw-test-'));
+  t.onTestFinished(() => rmSync(dir, { recursive: true }));
+  writeFileSync(join(dir, 'gw.conf'), conf);
+  const { status, stderr } = spawnSync(process.execPath, [GW, '-t', '-p', dir, '-c', join(dir, 'gw.conf')], {
+    encoding: 'utf8',
+  });
+  const said = stderr.split('\n').filter((line) => / in .*gw\.conf:/.test(line));
+  return { status, said: said.map((line) => line.replace(`${dir}/`, '')) };
+}
+
+test('every bad directive is refused in one run, each at its place', (t) => {
+  const { status, said } = check(t, CONF);
+  expect(status).toBe(1);
+  for (const [message, place] of SAID) expect(said).toContain(`gw: [emerg] ${message} in gw.conf:${place}`);
+});
+
+test('a time limit of nothing, and an anonymous role that is the login role, are told', (t) => {
+  const { said } = check(
+    t,
+    CONF.replace(/^.*location \/[abc]\/.*\n/gm, '').replace('dbrest_pool_size 0;', ''),
+  );
+  expect(said).toEqual([
+    'gw: [emerg] "dbrest_timeout" must be between 1ms and 1d in gw.conf:3:3',
+    'gw: [warn] "dbrest_anon_role" is the role that "dbrest_pass" logs in with, so requests have all its rights in gw.conf:6:20',
+  ]);
+});

@@ -1,0 +1,195 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { startEmbeddedPostgres } from '../../../src/modules/dbrest/embedded/index.ts';
+import { freePort } from '../../harness/ports.ts';
+import type { TestDatabase } from '../../harness/postgres.ts';
+import { postgres } from '../../harness/postgres.ts';
+import type { Direct } from './direct.ts';
+import { direct } from './direct.ts';
+
+/** `gate` answers once nobody holds the lock: the test decides how long a query runs. */
+const FIXTURE = `
+  create view gate as select pg_backend_pid() as pid from (select pg_advisory_xact_lock_shared(1)) l;
+  create view pid as select pg_backend_pid() as pid;
+  grant select on gate, pid to anon;
+`;
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await postgres(FIXTURE);
+});
+
+let gate: { open(): Promise<void>; waiting(count: number): Promise<number[]> };
+beforeEach(async (t) => {
+  const keeper = new pg.Client(db.adminDsn);
+  await keeper.connect();
+  await keeper.query('select pg_advisory_lock(1)');
+  t.onTestFinished(() => keeper.end());
+  gate = {
+    open: async () => void (await keeper.query('select pg_advisory_unlock(1)')),
+    /** Resolves with their process ids once so many queries stand before the gate. */
+    waiting: async (count) => {
+      for (;;) {
+        const sql = `select pid from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`;
+        const pids = (await keeper.query<{ pid: number }>(sql)).rows.map(({ pid }) => pid);
+        if (pids.length === count) return pids;
+        await sleep(5);
+      }
+    },
+  };
+});
+
+const pidOf = async (api: Direct): Promise<number> =>
+  (JSON.parse((await api.get('/api/pid')).body) as [{ pid: number }])[0].pid;
+
+test('a full line is answered with 503 and Retry-After', async (t) => {
+  const api = await direct(t, db.dsn, { poolSize: 1, poolQueue: 0 });
+  await api.get('/api/pid');
+  const first = api.get('/api/gate');
+  await gate.waiting(1);
+  expect(await api.get('/api/pid')).toMatchObject({
+    status: 503,
+    headers: { 'proxy-status': 'gw; error=PGRST003', 'retry-after': '1' },
+  });
+  await gate.open();
+  expect((await first).status).toBe(200);
+});
+
+test('a wait beyond dbrest_pool_timeout is answered with 504', async (t) => {
+  const api = await direct(t, db.dsn, { poolSize: 1, poolTimeoutMs: 50 });
+  const first = api.get('/api/gate');
+  await gate.waiting(1);
+  expect(await api.get('/api/pid')).toMatchObject({
+    status: 504,
+    headers: { 'proxy-status': 'gw; error=PGRST003' },
+  });
+  await gate.open();
+  expect((await first).status).toBe(200);
+});
+
+test('a query beyond dbrest_timeout is stopped by the database, and its connection serves on', async (t) => {
+  const api = await direct(t, db.dsn, { poolSize: 1, timeoutMs: 100 });
+  const pid = await pidOf(api);
+  expect(await api.get('/api/gate')).toMatchObject({
+    status: 500,
+    headers: { 'proxy-status': 'gw; error=57014' },
+  });
+  expect(await pidOf(api)).toBe(pid);
+});
+
+test('a read whose backend is killed is answered by another', async (t) => {
+  const api = await direct(t, db.dsn, { poolSize: 1 });
+  const reading = api.get('/api/gate');
+  const [killed] = await gate.waiting(1);
+  await db.query('select pg_terminate_backend($1)', [killed]);
+  for (let [pid] = await gate.waiting(1); pid === killed; [pid] = await gate.waiting(1)) await sleep(5);
+  await gate.open();
+  const reply = await reading;
+  expect(reply.status).toBe(200);
+  expect(reply.body).not.toContain(`${killed}`);
+});
+
+test('a read whose backends are killed twice gets 503', async (t) => {
+  const api = await direct(t, db.dsn, { poolSize: 1 });
+  const reading = api.get('/api/gate');
+  const [first] = await gate.waiting(1);
+  await db.query('select pg_terminate_backend($1)', [first]);
+  let [second] = await gate.waiting(1);
+  while (second === first) [second] = await gate.waiting(1);
+  await db.query('select pg_terminate_backend($1)', [second]);
+  expect(await reading).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+  await gate.open();
+  expect((await api.get('/api/gate')).status).toBe(200);
+});
+
+test('an idle connection that dies is replaced without a failed request', async (t) => {
+  const api = await direct(t, db.dsn, { poolSize: 1 });
+  const pid = await pidOf(api);
+  await db.query('select pg_terminate_backend($1)', [pid]);
+  expect(await pidOf(api)).not.toBe(pid);
+});
+
+test('a client that leaves has its query cancelled, and the connection serves on', async (t) => {
+  const api = await direct(t, db.dsn, { poolSize: 1 });
+  const pid = await pidOf(api);
+  for (let i = 0; i < 20; i += 1) {
+    const { x, done } = api.start('GET /api/gate');
+    await gate.waiting(1);
+    x.leave();
+    await done;
+    expect(x.reply?.status).toBe(undefined);
+    expect(await pidOf(api)).toBe(pid);
+  }
+  await gate.waiting(0);
+});
+
+test('a client that leaves while it waits takes no connection', async (t) => {
+  const api = await direct(t, db.dsn, { poolSize: 1 });
+  const first = api.get('/api/gate');
+  await gate.waiting(1);
+  const { x, done } = api.start('GET /api/pid');
+  x.leave();
+  await gate.open();
+  await Promise.all([first, done]);
+  expect(x.reply).toBeUndefined();
+});
+
+test('a backend that does not answer is given up at the deadline, and others serve on', async (t) => {
+  const api = await direct(t, db.dsn, { poolSize: 1, timeoutMs: 100 });
+  const pid = await pidOf(api);
+  process.kill(pid, 'SIGSTOP');
+  t.onTestFinished(() => void process.kill(pid, 'SIGCONT'));
+  expect(await api.get('/api/pid')).toMatchObject({
+    status: 503,
+    headers: { 'proxy-status': 'gw; error=PGRST001', 'retry-after': '1' },
+  });
+  expect(await pidOf(api)).not.toBe(pid);
+});
+
+test('a database that cannot be reached is answered with 503, and logged once', async (t) => {
+  const api = await direct(t, `host=127.0.0.1 port=${await freePort()}`, {});
+  for (let i = 0; i < 5; i += 1) {
+    const reply = await api.get('/api/pid');
+    expect(reply).toMatchObject({
+      status: 503,
+      headers: { 'proxy-status': 'gw; error=PGRST000', 'retry-after': '1' },
+    });
+    expect(reply.body).toContain('ECONNREFUSED');
+  }
+  expect(api.log.filter((line) => line.includes('trying again'))).toHaveLength(1);
+});
+
+test('a server that is restarted is used again without a restart of ours', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'gw-restart-'));
+  // Started by root, the server runs as another user, who has to pass through here.
+  await chmod(dataDir, 0o711);
+  const log = { write: () => undefined };
+  const port = String(await freePort());
+  const start = () =>
+    startEmbeddedPostgres({ dataDir: join(dataDir, 'pg'), log, settings: { port, fsync: 'off' } });
+  let server = await start();
+  t.onTestFinished(async () => {
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  const admin = new pg.Client(server.dsn);
+  await admin.connect();
+  await admin.query(
+    'create role anon; create view pid as select pg_backend_pid() as pid; grant select on pid to anon',
+  );
+  await admin.end();
+
+  const api = await direct(t, server.dsn);
+  const before = await pidOf(api);
+  await server.stop();
+  expect((await api.get('/api/pid')).status).toBe(503);
+  server = await start();
+  let reply = await api.get('/api/pid');
+  while (reply.status === 503) reply = await api.get('/api/pid');
+  expect(reply.status).toBe(200);
+  expect(reply.body).not.toContain(`${before}`);
+});

@@ -1,0 +1,101 @@
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { TestDatabase } from '../../harness/postgres.ts';
+import { postgres } from '../../harness/postgres.ts';
+import type { Direct } from './direct.ts';
+import { direct } from './direct.ts';
+import { THINGS } from './things.ts';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await postgres(THINGS);
+});
+
+const location = (config = {}): Promise<Direct> => direct({ onTestFinished }, db.dsn, config);
+
+const faults: [target: string, status: number, code: string, message: string][] = [
+  ['things?id=eq.x', 400, '22P02', 'invalid input syntax for type integer: "x"'],
+  [
+    'things?big=eq.99999999999999999999',
+    400,
+    '22003',
+    'value "99999999999999999999" is out of range for type bigint',
+  ],
+  ['things?born=eq.2001-02-30', 400, '22008', 'date/time field value out of range: "2001-02-30"'],
+  ['things?kind=eq.angry', 400, '22P02', 'invalid input value for enum mood: "angry"'],
+  ['things?ref=eq.1', 400, '22P02', 'invalid input syntax for type uuid: "1"'],
+  ['things?id=in.(1,x)', 400, '22P02', 'invalid input syntax for type integer: "x"'],
+  ['things?id=is.true', 400, '42804', 'argument of IS TRUE must be type boolean, not type integer'],
+  ['things?id=like.1', 404, '42883', 'operator does not exist: integer ~~ unknown'],
+  ['things?name=match.(', 400, '2201B', 'invalid regular expression: parentheses () not balanced'],
+  ['things?doc=fts.a b', 400, '42601', 'syntax error in tsquery: "a b"'],
+  ['things?name=fts(klingon).a', 400, '42704', 'text search configuration "klingon" does not exist'],
+  ['things?nope=eq.1', 400, '42703', 'column things.nope does not exist'],
+  ['things?select=xmin', 400, '42703', 'column things.xmin does not exist'],
+  ['nope', 404, 'PGRST205', "Could not find the table 'public.nope' in the schema cache"],
+  ['secrets', 404, 'PGRST205', "Could not find the table 'public.secrets' in the schema cache"],
+  ['pg_class', 404, 'PGRST205', "Could not find the table 'public.pg_class' in the schema cache"],
+  ['closed', 401, '42501', 'permission denied for table closed'],
+  ['things/1', 404, 'PGRST125', 'Invalid path specified in request URL'],
+  ['things/', 404, 'PGRST125', 'Invalid path specified in request URL'],
+  ['', 404, 'PGRST126', 'Root endpoint metadata is disabled'],
+  ['rpc/f', 400, 'PGRST127', 'Feature not implemented'],
+];
+
+test.each(faults)('a fault of /api/%s', async (target, ...[status, code, message]) => {
+  const reply = await (await location()).get(`/api/${target}`);
+  expect([reply.status, (JSON.parse(reply.body) as { message: string }).message]).toEqual([status, message]);
+  expect(Object.keys(JSON.parse(reply.body) as object)).toEqual(['code', 'details', 'hint', 'message']);
+  expect(reply.headers).toMatchObject({
+    'proxy-status': `gw; error=${code}`,
+    'content-type': 'application/json; charset=utf-8',
+  });
+});
+
+const hints: [table: string, hint: string | null][] = [
+  ['thing', "Perhaps you meant the table 'public.things'"],
+  ['Things', "Perhaps you meant the table 'public.things'"],
+  ['column_only', "Perhaps you meant the table 'public.columns_only'"],
+  ['for_everybodyy', "Perhaps you meant the table 'public.for_everybody'"],
+  ['close', null],
+  ['secret', null],
+  ['th', null],
+];
+test.each(hints)('a fault of /api/%s hints at nothing that the role may not see: %s', async (table, hint) => {
+  const { body } = await (await location()).get(`/api/${table}`);
+  expect(JSON.parse(body)).toMatchObject({ code: 'PGRST205', hint });
+});
+
+const requests: [request: string, headers: Record<string, string>, status: number, code: string][] = [
+  ['POST /api/things', {}, 405, 'PGRST117'],
+  ['PROPFIND /api/things', {}, 405, 'PGRST117'],
+  ['GET /api/things', { accept: 'text/csv' }, 406, 'PGRST107'],
+  ['GET /api/things', { 'accept-profile': 'hidden' }, 406, 'PGRST106'],
+  ['GET /api/things', { 'accept-profile': 'absent' }, 406, 'PGRST106'],
+  ['GET /api/things', { prefer: 'count=exact' }, 400, 'PGRST127'],
+];
+test.each(requests)('a fault of %s with %j', async (request, headers, ...[status, code]) => {
+  const { x, done } = (await location()).start(request, headers);
+  await done;
+  expect(x.reply).toMatchObject({ status, headers: { 'proxy-status': `gw; error=${code}` } });
+});
+
+test('a request without a role for the anonymous is 401, before the database is asked', async (t) => {
+  const api = await direct(t, 'host=/nowhere', { anonRole: undefined as never });
+  expect(await api.get('/api/things')).toMatchObject({
+    status: 401,
+    headers: { 'www-authenticate': 'Bearer', 'proxy-status': 'gw; error=PGRST302' },
+  });
+});
+
+const roles: [role: string, status: number, code: string][] = [
+  ['ghost', 401, '22023'],
+  ['postgres', 401, '42501'],
+  ['anon"; reset role; --', 401, '22023'],
+];
+test.each(roles)('a request as %s gets no other role’s answer', async (anonRole, status, code) => {
+  const reply = await (await location({ anonRole })).get('/api/things');
+  expect(reply).toMatchObject({
+    status,
+    headers: { 'proxy-status': `gw; error=${code}`, 'www-authenticate': 'Bearer' },
+  });
+});

@@ -1,0 +1,51 @@
+import { expect, test, vi } from 'vitest';
+import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
+import { SchemaCache } from '../../../src/modules/dbrest/schema/index.ts';
+
+const empty = (): Schema => ({ tables: new Map(), textSearchConfigs: new Set(), roles: new Map() });
+
+test('all who wait for the first load share it', async () => {
+  const read = vi.fn(() => Promise.resolve(empty()));
+  const cache = new SchemaCache(read);
+  const [a, b] = await Promise.all([cache.current(), cache.current()]);
+  expect(a).toBe(b);
+  expect(cache.current()).toBe(a);
+  expect(read).toHaveBeenCalledTimes(1);
+});
+
+test('a failed first load is tried again by the next request', async () => {
+  const read = vi.fn(() => Promise.resolve(empty()));
+  read.mockRejectedValueOnce(new Error('down'));
+  const cache = new SchemaCache(read);
+  await expect(cache.current()).rejects.toThrow('down');
+  await cache.current();
+  expect(read).toHaveBeenCalledTimes(2);
+});
+
+test('requests with an unknown name cause one reload together, and no more until the pause is over', async () => {
+  vi.useFakeTimers();
+  try {
+    const read = vi.fn(() => Promise.resolve(empty()));
+    const cache = new SchemaCache(read);
+    const first = await cache.current();
+    const [a, b] = await Promise.all([cache.newerThan(first), cache.newerThan(first)]);
+    expect(a).toBe(b);
+    expect(a).not.toBe(first);
+    expect(await cache.newerThan(a as Schema)).toBeUndefined();
+    expect(await cache.newerThan(first)).toBe(a);
+    expect(read).toHaveBeenCalledTimes(2);
+    vi.advanceTimersByTime(1_000);
+    expect(await cache.newerThan(a as Schema)).not.toBe(a);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('answers go on with the old schema when a reload fails', async () => {
+  const read = vi.fn(() => Promise.resolve(empty()));
+  const cache = new SchemaCache(read);
+  const first = await cache.current();
+  read.mockRejectedValueOnce(new Error('down'));
+  expect(await cache.newerThan(first)).toBeUndefined();
+  expect(cache.current()).toBe(first);
+});

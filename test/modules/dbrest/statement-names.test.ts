@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { StatementNames } from '../../../src/modules/dbrest/session/statement-names.ts';
+
+test('a statement is parsed once and keeps its name', () => {
+  const names = new StatementNames(10);
+  const first = names.use('select 1');
+  names.parseComplete();
+  names.batchEnded();
+  expect(first.parse).toBe(true);
+  expect(names.use('select 1')).toEqual({ name: first.name, parse: false });
+});
+
+test('what stood behind an error is parsed again', () => {
+  const names = new StatementNames(10);
+  names.use('select 1');
+  names.use('select 2');
+  names.parseComplete();
+  names.batchEnded();
+  expect(names.use('select 1').parse).toBe(false);
+  expect(names.use('select 2').parse).toBe(true);
+});
+
+test('the least recently used statement goes first', () => {
+  const names = new StatementNames(2);
+  const run = (text: string) => {
+    const used = names.use(text);
+    const closed = names.evict();
+    if (used.parse) names.parseComplete();
+    names.batchEnded();
+    return { ...used, closed };
+  };
+  const a = run('a');
+  const b = run('b');
+  run('a');
+  expect(run('c').closed).toBe(b.name);
+  expect(run('a').name).toBe(a.name);
+  expect(run('b').parse).toBe(true);
+});

@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Store } from '../../../src/modules/kv/store.ts';
+import { redis } from '../../harness/redis.ts';
+import { refused, sequences } from './sequences.ts';
+import { answer, embeddedStore, redisStore } from './stores.ts';
+
+describe.each(['redis', 'embedded'] as const)('%s', (kind) => {
+  let store: Store;
+  beforeAll(async () => {
+    store = kind === 'redis' ? redisStore((await redis()).port) : embeddedStore();
+  });
+  afterAll(() => store.close());
+
+  test.each(sequences)('$it', async ({ steps }) => {
+    for (const [expected, name, ...args] of steps) {
+      const wanted = expected === refused ? refused : { reply: expected };
+      expect(
+        await answer(store, name, ...args),
+        `${name} ${args.map(String).join(' ').slice(0, 80)}`,
+      ).toEqual(wanted);
+    }
+  });
+
+  test('answers commands in the order in which they were sent', async () => {
+    const answers = await Promise.all(Array.from({ length: 500 }, () => answer(store, 'incr', 'order')));
+    expect(answers).toEqual(Array.from({ length: 500 }, (_, at) => ({ reply: String(at + 1) })));
+  });
+});

@@ -1,0 +1,230 @@
+import { once } from 'node:events';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { createServer } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { StoreSettings } from '../../../src/modules/kv/config.ts';
+import type { Store } from '../../../src/modules/kv/store.ts';
+import { freePort } from '../../harness/ports.ts';
+import { redis } from '../../harness/redis.ts';
+import { answer, memoryLog, redisStore } from './stores.ts';
+
+const unreachable = { fault: 'connection_failed' };
+const late = { fault: 'timeout' };
+
+function opened(port: number, settings: Partial<StoreSettings> = {}, log = memoryLog()): Store {
+  const store = redisStore(port, settings, log);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** A peer that answers PING and then misbehaves: what `reply` says to each further command. */
+async function fakePeer(reply: (socket: Socket, command: string) => void, greet = () => ''): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.write(greet());
+    socket.on('data', (data) => {
+      for (const command of data.toString().split(/(?=\*\d+\r\n\$)/)) {
+        if (command.includes('ping')) socket.write('+PONG\r\n');
+        else reply(socket, command);
+      }
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const untilConnected = (store: Store) =>
+  vi.waitFor(async () => expect(await answer(store, 'ping')).toEqual({ reply: 'PONG' }), 10_000);
+
+test('fails at once where nothing listens', async () => {
+  const store = opened(await freePort());
+  expect(await answer(store, 'get', 'k')).toEqual(unreachable);
+  expect(store.state).toBe('error');
+  expect(await answer(store, 'get', 'k')).toEqual(unreachable);
+});
+
+test('goes through degraded and error and back to connected', async () => {
+  const server = await redis();
+  const store = opened(server.port);
+  expect(await answer(store, 'hset', 'hash', 'f', 'v')).toEqual({ reply: '1' });
+  expect(store.state).toBe('connected');
+  expect(await answer(store, 'incr', 'hash')).toEqual({ fault: 'kv_error' });
+  expect(store.state).toBe('degraded');
+  expect(await answer(store, 'exists', 'hash')).toEqual({ reply: '1' });
+  expect(store.state).toBe('connected');
+  await server.stop('SIGKILL');
+  await vi.waitFor(() => expect(store.state).toBe('error'));
+  expect(await answer(store, 'get', 'k')).toEqual(unreachable);
+  await server.start();
+  await untilConnected(store);
+  expect(store.state).toBe('connected');
+});
+
+test('answers every command of a server that is killed under load, and never repeats a write', async () => {
+  const server = await redis();
+  const store = opened(server.port, { connections: 2 });
+  await untilConnected(store);
+  const answers = Array.from({ length: 2_000 }, () => answer(store, 'incr', 'killed'));
+  await answers[0];
+  await server.stop('SIGKILL');
+  const faults = (await Promise.all(answers)).filter((one) => 'fault' in one);
+  for (const one of faults) expect(one).toEqual(unreachable);
+  await server.start();
+  await untilConnected(store);
+  // The server comes back empty: whatever is in the counter was sent a second time.
+  expect(await answer(store, 'get', 'killed')).toEqual({ reply: null });
+});
+
+test('times out on a frozen server, gives it up, and fails at once until it answers again', async () => {
+  const server = await redis();
+  const log = memoryLog();
+  const store = opened(server.port, { timeoutMs: 100, connectTimeoutMs: 100 }, log);
+  await untilConnected(store);
+  server.signal('SIGSTOP');
+  const answers = await Promise.all(Array.from({ length: 3 }, () => answer(store, 'incr', 'frozen')));
+  expect(answers).toEqual([late, late, late]);
+  expect(store.state).toBe('error');
+  expect(await answer(store, 'get', 'k')).toEqual(unreachable);
+  await vi.waitFor(() =>
+    expect(log.lines.join('\n')).toContain('it accepts connections but does not answer'),
+  );
+  expect(await answer(store, 'get', 'k')).toEqual(unreachable);
+  server.signal('SIGCONT');
+  await untilConnected(store);
+  expect(await answer(store, 'set', 'k', 'v')).toEqual({ reply: 'OK' });
+  expect(await answer(store, 'get', 'k')).toEqual({ reply: 'v' });
+});
+
+test('stays in step with a server that was only late', async () => {
+  const port = await fakePeer((socket, command) => {
+    if (command.includes('slow')) setTimeout(() => socket.write('$4\r\nslow\r\n'), 200);
+    else socket.write('$4\r\nfast\r\n');
+  });
+  const store = opened(port, { timeoutMs: 100 });
+  await untilConnected(store);
+  expect(await answer(store, 'get', 'slow')).toEqual(late);
+  expect(store.state).toBe('degraded');
+  await vi.waitFor(async () => expect(await answer(store, 'get', 'other')).toEqual({ reply: 'fast' }));
+  expect(store.state).toBe('connected');
+});
+
+const garbage = [
+  { it: 'HTTP', says: 'HTTP/1.1 400 Bad Request\r\n\r\n' },
+  { it: 'binary noise', says: '\0\x01\x02\xff\r\n' },
+  { it: 'an integer for a string', says: ':5\r\n' },
+  { it: 'a list for a string', says: '*1\r\n$1\r\na\r\n' },
+  { it: 'nothing but a closed connection', says: undefined },
+];
+test.each(garbage)('takes $it for a broken connection', async ({ says }) => {
+  const port = await fakePeer((socket) =>
+    says === undefined ? socket.destroy() : socket.write(says, 'latin1'),
+  );
+  const store = opened(port);
+  expect(await answer(store, 'get', 'k')).toEqual(unreachable);
+});
+
+test('does not take digits that are none for an integer', async () => {
+  const store = opened(await fakePeer((socket) => socket.write(':1,"x":2\r\n')));
+  expect(await answer(store, 'incr', 'k')).toEqual(unreachable);
+});
+
+test('does not connect to a peer that speaks first', async () => {
+  const store = opened(
+    await fakePeer(
+      () => undefined,
+      () => '+OK POP3 ready\r\n',
+    ),
+  );
+  expect(await answer(store, 'get', 'k')).toEqual(unreachable);
+  expect(store.state).toBe('error');
+});
+
+test('gives up a connection on which a reply comes that nobody asked for', async () => {
+  const log = memoryLog();
+  const port = await fakePeer((socket) => socket.write('$1\r\na\r\n$6\r\nsecret\r\n'));
+  const store = opened(port, {}, log);
+  await untilConnected(store);
+  expect(await answer(store, 'get', 'k')).toEqual({ reply: 'a' });
+  await vi.waitFor(() => expect(log.lines.join('\n')).toContain('a reply that nobody asked for'));
+  expect(log.lines.join('\n')).not.toContain('secret');
+});
+
+test('cuts a reply that never ends', async () => {
+  const port = await fakePeer((socket) => {
+    socket.write('$500000000\r\n');
+    const pour = (): void => void (socket.writable && socket.write('x'.repeat(65_536), pour));
+    pour();
+  });
+  const log = memoryLog();
+  const store = opened(port, { maxValueBytes: 1_000 }, log);
+  expect(await answer(store, 'get', 'k')).toEqual(unreachable);
+  expect(log.lines.join('\n')).toContain('a reply exceeds');
+});
+
+test('refuses more than 10000 commands at a time', async () => {
+  const port = await fakePeer(() => undefined);
+  const store = opened(port, { timeoutMs: 300 });
+  await untilConnected(store);
+  const waiting = Array.from({ length: 10_000 }, () => answer(store, 'get', 'k'));
+  expect(await answer(store, 'get', 'k')).toEqual(unreachable);
+  const answers = await Promise.all(waiting);
+  expect(answers[0]).toEqual(late);
+  expect(answers.every((one) => 'fault' in one)).toBe(true);
+});
+
+test('has one command in flight per connection without pipelining', async () => {
+  let inFlight = 0;
+  let most = 0;
+  const port = await fakePeer((socket) => {
+    most = Math.max(most, ++inFlight);
+    setImmediate(() => {
+      inFlight--;
+      socket.write(':1\r\n');
+    });
+  });
+  const store = opened(port, { pipelining: false, connections: 3 });
+  await untilConnected(store);
+  const answers = await Promise.all(Array.from({ length: 200 }, () => answer(store, 'incr', 'k')));
+  expect(answers).toEqual(Array.from({ length: 200 }, () => ({ reply: '1' })));
+  expect(most).toBeLessThanOrEqual(3);
+});
+
+test('logs a store that is down once, however often it tries', async () => {
+  const log = memoryLog();
+  let attempts = 0;
+  const port = await fakePeer(
+    () => undefined,
+    () => {
+      attempts++;
+      return '-ERR max number of clients reached\r\n';
+    },
+  );
+  const store = opened(port, {}, log);
+  await vi.waitFor(() => expect(attempts).toBeGreaterThan(3), 5_000);
+  expect(await answer(store, 'get', 'k')).toEqual(unreachable);
+  expect(log.lines).toEqual([
+    `error kv: no connection to 127.0.0.1:${port}: ERR max number of clients reached`,
+  ]);
+});
+
+const logins = [
+  { it: 'a wrong password', login: { password: 'hunter2-wrong' }, answers: unreachable },
+  { it: 'no password', login: {}, answers: { fault: 'kv_error' } },
+  { it: 'a database that does not exist', login: { password: 'hunter2', db: 99 }, answers: unreachable },
+  { it: 'the password', login: { password: 'hunter2', db: 3 }, answers: { reply: 'OK' } },
+];
+test.each(logins)('answers with $it as the store does', async ({ login, answers }) => {
+  const { port } = await redis('--requirepass', 'hunter2');
+  const log = memoryLog();
+  const store = redisStore(port, {}, log, login);
+  onTestFinished(() => store.close());
+  expect(await answer(store, 'set', 'k', 'v')).toEqual(answers);
+  expect(log.lines.join('\n')).not.toContain('hunter2');
+});

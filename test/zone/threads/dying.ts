@@ -1,0 +1,26 @@
+import { workerData } from 'node:worker_threads';
+import { openRing } from '../../../src/zone/index.ts';
+
+/**
+ * Publishes `healthy` events, then dies inside a publish, under the lock, just before its n-th `Atomics.add`.
+ */
+const { buffer, threadId, healthy, diesAt } = workerData as {
+  buffer: SharedArrayBuffer;
+  threadId: number;
+  healthy: number;
+  diesAt: number;
+};
+const ring = openRing(buffer, threadId);
+const event = { channel: 'c', type: 't', payload: 'from the one who dies' };
+for (let n = 0; n < healthy; n++) ring.publish(event);
+
+const add = Atomics.add.bind(Atomics);
+let calls = 0;
+Atomics.add = ((words: Int32Array, index: number, value: number) => {
+  if (++calls === diesAt) {
+    process.exit(7);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  }
+  return add(words, index, value);
+}) as typeof Atomics.add;
+ring.publish(event);
