@@ -34,6 +34,9 @@ export class Report {
   /** Every source that was read, in the order of reading: the order in which faults are printed. */
   readonly sources: Source[] = [];
 
+  /** Stretches of the sources that are never shown. */
+  readonly hidden: Span[] = [];
+
   readonly #explanations = new WeakMap<Source, Explanation[]>();
   readonly #seen: Readonly<Record<Severity, WeakMap<Source, Set<string>>>> = {
     emerg: new WeakMap(),
@@ -51,6 +54,11 @@ export class Report {
 
   notice(message: string, span?: Span, hint?: string): void {
     this.#add('notice', message, { span, hint });
+  }
+
+  /** The excerpts of faults show asterisks there. */
+  hide(spans: readonly Span[]): void {
+    this.hidden.push(...spans);
   }
 
   /** True when a fault refuses the configuration. */

@@ -2,16 +2,19 @@ import pc from 'picocolors';
 import type { Fault, Report } from './diagnostic.ts';
 import { excerptOf } from './excerpt.ts';
 import { placeOf } from './source.ts';
+import type { Span } from './source.ts';
 import { printable } from './terminal.ts';
 
 /** Who says it, and whether in colour. */
 export interface PrintOptions {
   readonly program: string;
   readonly color: boolean;
+  /** Stretches that are shown as asterisks. */
+  readonly hidden?: readonly Span[];
 }
 
 /** A fault as the terminal shows it: the message and its place, the source line with a caret, the hint. No line end. */
-export function formatFault(fault: Fault, { program, color }: PrintOptions): string {
+export function formatFault(fault: Fault, { program, color, hidden = [] }: PrintOptions): string {
   const { severity, message, span, hint } = fault;
   const { bold, cyan, dim, red, yellow } = pc.createColors(color);
   const paint = { emerg: red, warn: yellow, notice: cyan }[severity];
@@ -19,7 +22,7 @@ export function formatFault(fault: Fault, { program, color }: PrintOptions): str
   const tail = hint === undefined ? [] : [`  ${cyan(printable(hint))}`];
   if (!span) return [head, ...tail].join('\n');
   const { file, line, column } = placeOf(span);
-  const { text, caret } = excerptOf(span);
+  const { text, caret } = excerptOf(span, hidden);
   const gutter = ' '.repeat(String(line).length);
   return [
     `${head} in ${printable(file)}:${line}:${column}`,
@@ -36,6 +39,6 @@ export function formatFaults(report: Report, options: PrintOptions): string {
   const start = ({ span }: Fault): number => span?.start ?? 0;
   return report.faults
     .toSorted((a, b) => (rank(a) === rank(b) ? start(a) - start(b) : rank(a) - rank(b)))
-    .map((fault) => `${formatFault(fault, options)}\n`)
+    .map((fault) => `${formatFault(fault, { ...options, hidden: report.hidden })}\n`)
     .join('');
 }

@@ -3,7 +3,7 @@ import { loadTree, Report } from '../grammar/index.ts';
 import type { ConfigTree } from '../grammar/index.ts';
 import { compileGateway } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
-import { bind, dumpConfig, referenceText, Registry } from './config/index.ts';
+import { bind, dumpConfig, referenceText, Registry, secretSpans } from './config/index.ts';
 import type { MasterScope, WorkerScope } from './contract/index.ts';
 import { MODULES } from './modules/index.ts';
 import { allLocations, makePlan } from './plan/index.ts';
@@ -43,6 +43,7 @@ export function load({ confFile, name, prefix, globals }: ConfigSource): Loaded 
     ...(globals !== undefined && { globals }),
   });
   if (!tree) return { plan: undefined, report, tree };
+  report.hide(secretSpans(tree, registry));
 
   const config = bind(tree, { registry, report, prefix, confDir: dirname(confFile) });
   const plan = makePlan(config, { registry, modules: MODULES, report, prefix, confFile, version: VERSION });

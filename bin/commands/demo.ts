@@ -1,4 +1,86 @@
-/** Placeholder until the demo exists. */
-export async function demo(_options: { port: string; data: string }): Promise<number> {
-  return Promise.resolve(1);
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import { supervise } from '../../src/master/index.ts';
+import { load } from '../../src/pipeline.ts';
+import type { ConfigSource } from '../../src/pipeline.ts';
+import { VERSION } from '../../src/version.ts';
+import { packageRoot } from '../package-root.ts';
+
+/** Options of `gw demo`. */
+export interface DemoOptions {
+  readonly port: string;
+  readonly data: string;
+}
+
+const MAX_PORT = 65_535;
+
+/** Runs `conf/demo.conf` on embedded stores that keep their data in one directory; prints what to try. */
+export async function demo({ port, data }: DemoOptions): Promise<number> {
+  const startedMs = Date.now();
+  const fault = await prepareDemo(port, resolve(data));
+  if (fault !== undefined) {
+    process.stderr.write(`gw: ${fault}\n`);
+    return 1;
+  }
+  process.env['GW_DEMO_PORT'] = port;
+  const source: ConfigSource = {
+    prefix: resolve(data),
+    confFile: join(packageRoot(), 'conf/demo.conf'),
+    name: 'conf/demo.conf',
+  };
+  return supervise([JSON.stringify(source)], {
+    onReady: () => process.stdout.write(banner({ source, port, data, tookMs: Date.now() - startedMs })),
+  });
+}
+
+/** What stands in the way, if anything. */
+async function prepareDemo(port: string, data: string): Promise<string | undefined> {
+  const wanted = Number(port);
+  if (!/^\d+$/.test(port) || wanted < 1 || wanted > MAX_PORT) return `invalid port "${port}"`;
+  try {
+    // The embedded server runs under another account when we are root: it must be able to pass through.
+    mkdirSync(data, { recursive: true, mode: 0o711 });
+  } catch (error) {
+    return `cannot create "${data}": ${(error as Error).message}; gw demo --data DIR takes another directory`;
+  }
+  if (await isFree(wanted)) return undefined;
+  return `port ${port} is in use; port ${await nextFree(wanted)} is free: npm start -- --port ${await nextFree(wanted)}`;
+}
+
+async function nextFree(port: number): Promise<number> {
+  for (let next = port + 1; next <= MAX_PORT; next++) if (await isFree(next)) return next;
+  return 0;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ host: '127.0.0.1', port, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
+
+interface BannerFacts {
+  readonly source: ConfigSource;
+  readonly port: string;
+  readonly data: string;
+  readonly tookMs: number;
+}
+
+function banner({ source, port, data, tookMs }: BannerFacts): string {
+  const { plan, report } = load(source);
+  const count = (severity: string): number =>
+    report.faults.filter((fault) => fault.severity === severity).length;
+  const url = `http://127.0.0.1:${port}`;
+  const database = process.env['DATABASE_URL'] === undefined ? `embedded, ${data}/pg` : 'DATABASE_URL';
+  return `gw ${VERSION} · node ${process.versions.node} · ${plan?.main.workers} workers · conf ${source.name} (checked: ${count('emerg')} errors, ${count('warn')} warnings)
+  postgres  ${database}   roles: authenticator, anon, web_user
+  kv        embedded lmdb, ${data}/kv
+  REST      curl '${url}/rest/todos?select=id,task&done=is.false&order=id'
+  KV        curl -X POST --data world ${url}/kv/set/hello && curl ${url}/kv/hello
+  events    curl -N -H 'Accept: text/event-stream' ${url}/events
+  publish   curl -H 'Content-Type: application/json' --data '{"type":"hello"}' ${url}/events
+ready in ${(tookMs / 1000).toFixed(1)} s · Ctrl-C stops everything · data stays in ${data}
+`;
 }

@@ -87,6 +87,7 @@ function compileRules(
     absoluteRedirect: core.absoluteRedirect,
     filters: parts.flatMap(({ filter }) => filter ?? []),
     logs: parts.flatMap((part) => part.log ?? []),
+    tooLarge: parts.find((part) => part.tooLarge)?.tooLarge,
     errorPages: compileErrorPages(core.errorPages, redirector, build),
     warn: (message, x) => log.write('error', message, logContext(x)),
   };

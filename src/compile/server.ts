@@ -124,7 +124,7 @@ function enterLocation({ rules, internal, serve }: LocationHandler, x: Exchange)
   x.rules = rules;
   if (internal && x.internalRedirects === 0) return x.end(404);
   // What is announced too large is refused before anybody reads it; an error page for it is served all the same.
-  if (x.contentLength > rules.maxBodyBytes && rules.maxBodyBytes > 0 && !x.inErrorPage) return x.end(413);
+  if (x.contentLength > rules.maxBodyBytes && rules.maxBodyBytes > 0 && !x.inErrorPage) return x.refuseBody();
   return serve(x);
 }
 

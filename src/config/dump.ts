@@ -1,58 +1,58 @@
-import type { ConfigTree, DirectiveNode, Source, Word } from '../../grammar/index.ts';
+import type { ConfigTree, DirectiveNode, Source, Span, Word } from '../../grammar/index.ts';
 import type { Registry } from './registry.ts';
 
 const MASK = '***';
 /** A word that only names where its secret comes from shows nothing. */
-const REFERENCE = /^["']?\$\{(env|file):[^}]*\}["']?;?$/;
-
-interface Cut {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
+const REFERENCE = /^["']?\$\{(env|file):[^}]*\}["']?$/;
+/** `scheme://user:password@host`, and `password=…` in a list of keywords: the secret is the last group. */
+const PASSWORDS = [
+  /(:\/\/[^/?#\s]*?:)([^/?#\s]*)(?=@)/g,
+  /(\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s"'&;]+)/gi,
+];
 
 /** The configuration as `-T` prints it: each file once under its name, secrets masked as the rows say. */
 export function dumpConfig(tree: ConfigTree, registry: Registry): string {
-  const cuts = new Map<Source, Cut[]>();
-  collectSecrets(tree.directives, registry, cuts);
+  const secrets = secretSpans(tree, registry);
   return tree.sources
-    .map((source) => `# configuration file ${source.name}:\n${masked(source, cuts.get(source) ?? [])}\n`)
+    .map((source) => `# configuration file ${source.name}:\n${masked(source, secrets)}\n`)
     .join('');
 }
 
-function collectSecrets(nodes: readonly DirectiveNode[], registry: Registry, cuts: Map<Source, Cut[]>): void {
-  const waiting = [...nodes];
+/** The stretches of text that hold secrets; the faults of a load must not show them either. */
+export function secretSpans(tree: ConfigTree, registry: Registry): readonly Span[] {
+  const found: Span[] = [];
+  const waiting: DirectiveNode[] = [...tree.directives];
   for (let node = waiting.pop(); node; node = waiting.pop()) {
     waiting.push(...(node.block ?? []));
     const kind = registry.named(node.name.value).find(({ row }) => row.secret)?.row.secret;
-    if (kind === undefined) continue;
-    for (const word of node.args) addCut(word, kind, cuts);
+    if (kind !== undefined) found.push(...node.args.flatMap((word) => secretsIn(word, kind)));
   }
+  return found.sort((a, b) => a.start - b.start);
 }
 
-function addCut(word: Word, kind: 'whole' | 'password', cuts: Map<Source, Cut[]>): void {
-  const { source, start, end } = word.span;
-  const written = source.text.slice(start, end);
-  if (REFERENCE.test(written)) return;
-  const text = kind === 'whole' ? MASK : maskPassword(written);
-  const list = cuts.get(source) ?? [];
-  cuts.set(source, list);
-  list.push({ start, end, text });
+function secretsIn({ span, quote }: Word, kind: 'whole' | 'password'): readonly Span[] {
+  const written = span.source.text.slice(span.start, span.end);
+  if (REFERENCE.test(written)) return [];
+  if (kind === 'whole') {
+    const inside = quote.length;
+    return [{ source: span.source, start: span.start + inside, end: span.end - inside }];
+  }
+  return PASSWORDS.flatMap((pattern) =>
+    [...written.matchAll(pattern)].map(({ index, 1: before = '', 2: secret = '' }) => {
+      const start = span.start + index + before.length;
+      return { source: span.source, start, end: start + secret.length };
+    }),
+  );
 }
 
-/** `scheme://user:password@host`, `password=…` in a list of keywords. */
-function maskPassword(text: string): string {
-  return text
-    .replace(/(:\/\/[^/?#\s]*?:)[^/?#\s]*@/, `$1${MASK}@`)
-    .replace(/\b(password\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s"'&]+)/gi, `$1${MASK}`);
-}
-
-function masked({ text }: Source, cuts: readonly Cut[]): string {
+function masked(source: Source, secrets: readonly Span[]): string {
   let shown = '';
   let position = 0;
-  for (const cut of [...cuts].sort((a, b) => a.start - b.start)) {
-    shown += text.slice(position, cut.start) + cut.text;
-    position = cut.end;
+  for (const { start, end } of secrets.filter((secret) => secret.source === source)) {
+    // One file may be included twice, and then its secrets are found twice.
+    if (start < position) continue;
+    shown += source.text.slice(position, start) + MASK;
+    position = end;
   }
-  return shown + text.slice(position);
+  return shown + source.text.slice(position);
 }

@@ -13,5 +13,5 @@ export type { AnyRow, ArgReader, Context, ReadScope, Row, Rows } from './row.ts'
 export * as readers from './readers/index.ts';
 export { readRegex } from './regex-reader.ts';
 export type { ReadRegex } from './regex-reader.ts';
-export { dumpConfig } from './dump.ts';
+export { dumpConfig, secretSpans } from './dump.ts';
 export { referenceText } from './reference.ts';

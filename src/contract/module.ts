@@ -18,6 +18,8 @@ export interface LocationParts {
   readonly rewrite?: readonly Handler[];
   readonly access?: Handler;
   readonly content?: Handler;
+  /** Answers a request whose body is too large (413) in the module's own form. */
+  readonly tooLarge?: Handler;
   readonly filter?: HeaderFilter;
   readonly log?: LogStep;
 }

@@ -32,6 +32,8 @@ export interface AnswerRules {
   readonly absoluteRedirect: boolean;
   readonly filters: readonly HeaderFilter[];
   readonly logs: readonly LogStep[];
+  /** Answers a body that is too large in the location's own form; without it the 413 page. */
+  readonly tooLarge?: Handler | undefined;
   /** What `error_page` does for a status, if anything. */
   readonly errorPages?: ReadonlyMap<number, Handler> | undefined;
   /** Tells the error log. */
@@ -178,6 +180,13 @@ export abstract class Exchange {
     const page = builtInPage(status, this.rules.serverToken);
     if (page !== undefined) this.errorStatus = 0;
     this.send(status, page === undefined ? '' : 'text/html', page ?? '');
+  }
+
+  /** 413, in the form of the location. */
+  refuseBody(): void {
+    if (this.done) return;
+    if (this.rules.tooLarge && !this.rules.errorPages?.has(413)) void this.rules.tooLarge(this);
+    else this.end(413);
   }
 
   /** A redirect with the built-in page; whatever is not legal in a URL is escaped, so that no header line can break. */

@@ -1,4 +1,5 @@
 import type { ConfigSource } from '../pipeline.ts';
+import type { SuperviseOptions } from './supervisor.ts';
 
 export { readPidFile } from './pid-file.ts';
 
@@ -9,7 +10,7 @@ export async function runMaster(source: ConfigSource): Promise<number> {
 }
 
 /** Runs the gateway in a child process that is started again when it dies; this process loads nothing of it. */
-export async function supervise(args: readonly string[]): Promise<number> {
+export async function supervise(args: readonly string[], options: SuperviseOptions = {}): Promise<number> {
   const supervisor = await import('./supervisor.ts');
-  return supervisor.supervise(args);
+  return supervisor.supervise(args, options);
 }

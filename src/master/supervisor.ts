@@ -14,6 +14,12 @@ const STEADY_MS = 60_000;
 /** A master that says nothing for so long hangs. */
 const SILENCE_MS = 15_000;
 
+/** What the command line wants to know. */
+export interface SuperviseOptions {
+  /** Each time the gateway begins to serve. */
+  readonly onReady?: () => void;
+}
+
 /** How the supervised process ended; `started` when it had served. */
 interface Ending {
   readonly code: number | null;
@@ -26,8 +32,8 @@ interface Ending {
  * Runs the master in a child process and starts it again when it dies. No native code, so that what kills the master
  * (an abort inside uWebSockets.js, memory, an endless loop) does not kill this. Gives the exit code for the command line.
  */
-export async function supervise(args: readonly string[]): Promise<number> {
-  const supervisor = new Supervisor(args);
+export async function supervise(args: readonly string[], { onReady }: SuperviseOptions): Promise<number> {
+  const supervisor = new Supervisor(args, onReady);
   let delayMs = FIRST_DELAY_MS;
   for (;;) {
     const { code, signal, started, ranMs } = await supervisor.run();
@@ -46,9 +52,11 @@ class Supervisor {
   stopping = false;
   #child: ChildProcess | undefined;
   readonly #args: readonly string[];
+  readonly #onReady: (() => void) | undefined;
 
-  constructor(args: readonly string[]) {
+  constructor(args: readonly string[], onReady: (() => void) | undefined) {
     this.#args = args;
+    this.#onReady = onReady;
     for (const signal of FORWARDED) {
       process.on(signal, () => {
         if (ENDING.has(signal)) this.stopping = true;
@@ -67,7 +75,10 @@ class Supervisor {
     let started = false;
     let silence: NodeJS.Timeout | undefined;
     child.on('message', ({ type }: ToSupervisor) => {
-      if (type === 'ready') started = true;
+      if (type === 'ready') {
+        started = true;
+        this.#onReady?.();
+      }
       clearTimeout(silence);
       silence = setTimeout(() => child.kill('SIGKILL'), SILENCE_MS);
     });

@@ -9,4 +9,13 @@ import { upstream } from './upstream/index.ts';
 import { workerEvents } from './worker_events/index.ts';
 
 /** All modules, in the order in which their parts of a location run. */
-export const MODULES: readonly AnyModule[] = [core, rewrite, upstream, headers, accessLog, kv, workerEvents, dbrest];
+export const MODULES: readonly AnyModule[] = [
+  core,
+  rewrite,
+  upstream,
+  headers,
+  accessLog,
+  kv,
+  workerEvents,
+  dbrest,
+];

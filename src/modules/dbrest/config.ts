@@ -3,6 +3,8 @@ import type { DbrestPass } from './dsn/index.ts';
 /** What the directives of one location say. */
 export interface DbrestConfig {
   readonly pass?: DbrestPass;
+  /** Absolute path of the SQL that a new embedded database starts with. */
+  readonly embeddedInit?: string;
   readonly poolSize: number;
   readonly poolTimeoutMs: number;
   readonly poolQueue: number;

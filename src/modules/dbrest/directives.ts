@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { directivesFor, readers } from '../../config/index.ts';
 import type { DbrestConfig } from './config.ts';
 import { passReader } from './dsn/index.ts';
@@ -31,6 +32,13 @@ export const directives = directivesFor<DbrestConfig>()({
     inherit: false,
     secret: 'password',
     summary: 'Serves the tables of a PostgreSQL database as REST.',
+    source: 'gw',
+  },
+  dbrest_embedded_init: {
+    contexts: EVERYWHERE,
+    args: readers.oneWord('file', (word, { confDir }) => resolve(confDir, word.value)),
+    into: 'embeddedInit',
+    summary: 'SQL that runs once as superuser, when the embedded database is created.',
     source: 'gw',
   },
   dbrest_pool_size: {

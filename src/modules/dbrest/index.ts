@@ -5,6 +5,7 @@ import { Database } from './database.ts';
 import { directives } from './directives.ts';
 import type { ConnectionTarget, DbrestPass } from './dsn/index.ts';
 import { readDsn } from './dsn/index.ts';
+import { runEmbeddedInit } from './embedded-init.ts';
 import { compileDbrest } from './handler.ts';
 import { openSession } from './session/index.ts';
 
@@ -18,6 +19,7 @@ const providedKey = (dir: string): string => `dbrest:embedded:${dir}`;
 export const dbrest = moduleFor<DbrestConfig>()({
   name: 'dbrest',
   directives,
+  content: 'pass',
   enabled: ({ pass }) => pass !== undefined,
 
   validate({ pass, anonRole, timeoutMs, poolTimeoutMs }, report) {
@@ -29,16 +31,22 @@ export const dbrest = moduleFor<DbrestConfig>()({
   },
 
   async prepare(configs, master) {
-    const dirs = new Set(configs.flatMap(({ pass }) => (pass?.kind === 'embedded' ? [pass.dir] : [])));
+    const dirs = new Map(
+      configs.flatMap(({ pass, embeddedInit }) =>
+        pass?.kind === 'embedded' ? [[pass.dir, embeddedInit] as const] : [],
+      ),
+    );
     if (dirs.size === 0) return;
     const { startEmbeddedPostgres } = await import('./embedded/index.ts');
-    for (const dir of dirs) {
+    for (const [dir, initFile] of dirs) {
       const starting = master.share(
         providedKey(dir),
         () => startEmbeddedPostgres({ dataDir: dir, log: master.log }),
         async (server) => (await server).stop(),
       );
-      master.provide(providedKey(dir), (await starting).dsn);
+      const { dsn } = await starting;
+      if (initFile !== undefined) await runEmbeddedInit({ dsn, dataDir: dir, file: initFile });
+      master.provide(providedKey(dir), dsn);
     }
   },
 

@@ -4,20 +4,19 @@ import type { ErrorCode } from './errors.ts';
 import { ERROR_STATUS } from './errors.ts';
 import type { Reply } from './store.ts';
 
-const JSON_TYPE = 'application/json';
+/** Type of every answer. */
+export const JSON_TYPE = 'application/json';
 
 /** Answers with an error and its status. */
 export function sendError(x: Exchange, code: ErrorCode): void {
   x.send(ERROR_STATUS[code], JSON_TYPE, `{"error":"${code}"}`);
 }
 
-/** Answers with what the store replied; `encoding` is how strings are written. */
-export function sendReply(x: Exchange, shape: ReplyShape, reply: Reply, encoding: 'utf8' | 'base64'): void {
-  x.send(200, JSON_TYPE, replyText(shape, reply, encoding));
-}
+/** How strings of a reply are written: UTF-8 with replacement characters, or whole as base64. */
+export type Encoding = 'utf8' | 'base64';
 
 /** The JSON document of the specification's section 2.3. Integers are copied digit by digit: they may exceed 2^53. */
-function replyText(shape: ReplyShape, reply: Reply, encoding: 'utf8' | 'base64'): string {
+export function replyText(shape: ReplyShape, reply: Reply, encoding: Encoding): string {
   switch (shape) {
     case 'text':
       return `{"value":${stringText(reply as Buffer | null, encoding)}}`;
@@ -30,7 +29,7 @@ function replyText(shape: ReplyShape, reply: Reply, encoding: 'utf8' | 'base64')
   }
 }
 
-function stringText(value: Buffer | null, encoding: 'utf8' | 'base64'): string {
+function stringText(value: Buffer | null, encoding: Encoding): string {
   return value === null ? 'null' : JSON.stringify(value.toString(encoding));
 }
 

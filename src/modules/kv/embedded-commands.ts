@@ -9,10 +9,7 @@ export interface Environment {
   readonly nowMs: number;
 }
 
-/** A refusal by the store, in Redis's words. */
-export class RefusedError extends Error {}
-
-/** One command: `args` as Redis takes them. Thrown refusals come before the first write. */
+/** One command: `args` as Redis takes them. It throws Redis's own errors, before its first write. */
 export interface EmbeddedCommand {
   readonly writes: boolean;
   run(env: Environment, args: readonly Buffer[]): Reply;
@@ -92,17 +89,16 @@ function hashAt({ records, nowMs }: Environment, key: Buffer): HashRecord | unde
   return record;
 }
 
-function wrongType(): RefusedError {
-  return new RefusedError('WRONGTYPE Operation against a key holding the wrong kind of value');
+function wrongType(): Error {
+  return new Error('WRONGTYPE Operation against a key holding the wrong kind of value');
 }
 
 function add(env: Environment, key: Buffer, step: bigint): string {
   const record = stringAt(env, key);
   const before = record ? parseInt64(record.value) : 0n;
-  if (before === undefined) throw new RefusedError(NOT_AN_INTEGER);
+  if (before === undefined) throw new Error(NOT_AN_INTEGER);
   const after = before + step;
-  if (after < INT64.min || after > INT64.max)
-    throw new RefusedError('ERR increment or decrement would overflow');
+  if (after < INT64.min || after > INT64.max) throw new Error('ERR increment or decrement would overflow');
   env.records.putString(key, Buffer.from(String(after)), record?.expiryMs);
   return String(after);
 }
@@ -110,10 +106,10 @@ function add(env: Environment, key: Buffer, step: bigint): string {
 /** A time that has passed already deletes the key (redis expire.c, expireGenericCommand). */
 function expire({ records, nowMs }: Environment, key: Buffer, seconds: Buffer): string {
   const given = parseInt64(seconds);
-  if (given === undefined) throw new RefusedError(NOT_AN_INTEGER);
+  if (given === undefined) throw new Error(NOT_AN_INTEGER);
   const expiryMs = given * SECOND + BigInt(nowMs);
   if (given > INT64.max / SECOND || given < INT64.min / SECOND || expiryMs > INT64.max) {
-    throw new RefusedError("ERR invalid expire time in 'expire' command");
+    throw new Error("ERR invalid expire time in 'expire' command");
   }
   const record = records.get(key, nowMs);
   if (!record) return '0';

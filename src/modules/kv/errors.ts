@@ -6,6 +6,7 @@ export const ERROR_STATUS = {
   empty_body: 400,
   empty_key: 400,
   method_not_allowed: 405,
+  body_too_large: 413,
   kv_error: 500,
   connection_failed: 502,
   value_too_large: 502,

@@ -1,6 +1,6 @@
 import type { Build } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
-import { replyBytes, sendError, sendReply } from './answer.ts';
+import { JSON_TYPE, replyBytes, replyText, sendError } from './answer.ts';
 import type { CommandRow } from './commands.ts';
 import { COMMANDS, DEFAULT_EXPIRE, MAX_KEYS } from './commands.ts';
 import type { KvConfig } from './config.ts';
@@ -27,7 +27,8 @@ export function compileCommand(config: KvConfig, source: StoreSource, build: Bui
     }
     const args = readArgs(x, row, readKey);
     if (typeof args === 'string') return sendError(x, args);
-    return row.body ? withBody(x, args, config, execute) : execute(x, args);
+    if (!row.body) return execute(x, args);
+    return readBody(x, args, config).then((all) => (all ? execute(x, all) : undefined));
   };
 }
 
@@ -56,17 +57,14 @@ function readArgs(x: Exchange, row: CommandRow, readKey: (x: Exchange) => string
   return args;
 }
 
-async function withBody(
-  x: Exchange,
-  args: readonly Bytes[],
-  config: KvConfig,
-  execute: Execute,
-): Promise<void> {
+/** Adds the body to the arguments; `undefined` when the request is answered already. */
+async function readBody(x: Exchange, args: readonly Bytes[], config: KvConfig): Promise<Bytes[] | undefined> {
   const body = await x.readBody(config.maxValueBytes);
-  if (body === undefined) return;
-  if (body.length > 0) return execute(x, [...args, body]);
-  if (COMMANDS[config.command].body === 'value') return sendError(x, 'empty_body');
-  return execute(x, [...args, DEFAULT_EXPIRE]);
+  if (body === undefined) return undefined;
+  if (body.length > 0) return [...args, body];
+  if (COMMANDS[config.command].body === 'seconds') return [...args, DEFAULT_EXPIRE];
+  sendError(x, 'empty_body');
+  return undefined;
 }
 
 /** Runs the command and answers with what came back. */
@@ -89,7 +87,7 @@ function compileExecute({ command, maxValueBytes }: KvConfig, source: StoreSourc
     }
     keepOutcome(x, () => replyOutcome(row, reply, store.state));
     const base64 = x.args !== '' && rawParameter(x.args, 'encoding') === 'base64';
-    sendReply(x, row.reply, reply, base64 ? 'base64' : 'utf8');
+    x.send(200, JSON_TYPE, replyText(row.reply, reply, base64 ? 'base64' : 'utf8'));
   };
 
   return (x, args) => {

@@ -1,4 +1,5 @@
 import { moduleFor } from '../../contract/index.ts';
+import { sendError } from './answer.ts';
 import type { KvConfig } from './config.ts';
 import { directives } from './directives.ts';
 import { compileCommand } from './handler.ts';
@@ -10,9 +11,11 @@ export const kv = moduleFor<KvConfig>()({
   name: 'kv',
   directives,
   variables,
+  content: 'pass',
   enabled: ({ pass }) => pass !== undefined,
   provision: provisionStore,
   compile: (config, provisioned, build) => ({
     content: compileCommand(config, compileSource(provisioned, config, build), build),
+    tooLarge: (x) => sendError(x, 'body_too_large'),
   }),
 });

@@ -8,6 +8,7 @@ import type { Bytes, Reply } from './store.ts';
 export type RedisClient = typeof import('./redis-client.ts');
 
 export interface ConnectionOptions {
+  readonly client: RedisClient;
   readonly connectTimeoutMs: number;
   /** Bytes of one reply beyond which the connection is cut instead of buffering on. */
   readonly maxReplyBytes: number;
@@ -57,12 +58,12 @@ export class RedisConnection {
   /** Since when the oldest unanswered command waits, or since the last reply; on the clock of `performance.now()`. */
   #silentSinceMs = 0;
 
-  constructor(endpoint: Endpoint, client: RedisClient, options: ConnectionOptions, owner: ConnectionOwner) {
+  constructor(endpoint: Endpoint, options: ConnectionOptions, owner: ConnectionOwner) {
     this.label = addressLabel(endpoint);
-    this.#command = client.Command;
+    this.#command = options.client.Command;
     this.#options = options;
     this.#owner = owner;
-    this.#client = new client.Redis(clientOptions(endpoint, options.connectTimeoutMs));
+    this.#client = new options.client.Redis(clientOptions(endpoint, options.connectTimeoutMs));
     this.#client.on('connecting', () => (this.#live = true));
     // `error` is a failed connect, a reply that is not RESP, one that nobody asked for, or a refused AUTH or SELECT.
     this.#client.on('error', (error: Error) => this.drop(reasonOf(error)));

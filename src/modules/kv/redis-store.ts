@@ -49,13 +49,14 @@ export class RedisStore implements ConnectionOwner, Store {
     this.#log = log;
     this.#outstanding = new Outstanding(settings.timeoutMs, MAX_OUTSTANDING, (late) => this.#timedOut(late));
     const options = {
+      client,
       connectTimeoutMs: settings.connectTimeoutMs,
       // No reply to values that came in through gw is that large: nobody can cut the others' connection with one.
       maxReplyBytes: (MAX_KEYS + 1) * settings.maxValueBytes + FRAMING_BYTES,
     };
     this.#connections = endpoints
       .flatMap((endpoint) => Array.from({ length: settings.connections }, () => endpoint))
-      .map((endpoint) => new RedisConnection(endpoint, client, options, this));
+      .map((endpoint) => new RedisConnection(endpoint, options, this));
   }
 
   get state(): ConnectionState {

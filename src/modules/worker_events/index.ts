@@ -44,6 +44,7 @@ export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
 
   compile: (config, resources, build) => ({
     content: compileEndpoint(config as EndpointConfig, resources, build),
+    tooLarge: (x) => refuse(x, 413, 'the body is too large'),
   }),
 });
 

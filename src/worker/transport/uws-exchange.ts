@@ -83,7 +83,8 @@ export class UwsExchange extends Exchange implements StreamOwner {
     if (typeof outcome !== 'string') return this.done ? undefined : outcome;
     // The rest of a body of known length is swallowed, so that the client can read its 413; a chunked one may be endless.
     if (outcome === 'timeout' || this.contentLength < 0) this.closing = true;
-    if (outcome !== 'aborted') this.end(outcome === 'timeout' ? 408 : 413);
+    if (outcome === 'timeout') this.end(408);
+    else if (outcome === 'too large') this.refuseBody();
     return undefined;
   }
 

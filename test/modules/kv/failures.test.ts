@@ -12,7 +12,7 @@ const unreachable = { fault: 'connection_failed' };
 const late = { fault: 'timeout' };
 
 function opened(port: number, settings: Partial<StoreSettings> = {}, log = memoryLog()): Store {
-  const store = redisStore(port, settings, log);
+  const store = redisStore(port, { settings, log });
   onTestFinished(() => store.close());
   return store;
 }
@@ -223,7 +223,7 @@ const logins = [
 test.each(logins)('answers with $it as the store does', async ({ login, answers }) => {
   const { port } = await redis('--requirepass', 'hunter2');
   const log = memoryLog();
-  const store = redisStore(port, {}, log, login);
+  const store = redisStore(port, { log, login });
   onTestFinished(() => store.close());
   expect(await answer(store, 'set', 'k', 'v')).toEqual(answers);
   expect(log.lines.join('\n')).not.toContain('hunter2');

@@ -39,11 +39,15 @@ export function memoryLog(): ErrorLog & { readonly lines: string[] } {
   return { lines, write: (level, message) => void lines.push(`${level} ${message}`) };
 }
 
+export interface RedisStoreOptions {
+  readonly settings?: Partial<StoreSettings>;
+  readonly log?: ErrorLog;
+  readonly login?: Login;
+}
+
 export function redisStore(
   port: number,
-  settings: Partial<StoreSettings> = {},
-  log: ErrorLog = memoryLog(),
-  login: Login = {},
+  { settings, log = memoryLog(), login }: RedisStoreOptions = {},
 ): RedisStore {
   return new RedisStore({
     label: `127.0.0.1:${port}`,

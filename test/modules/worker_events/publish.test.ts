@@ -169,10 +169,16 @@ test('POST refuses a request without content type', () =>
 test('POST refuses a body over 64 KiB, but not one of 64 KiB', async () => {
   const filler = (bytes: number) => `{"type":"t","x":"${'x'.repeat(bytes - 19)}"}`;
   expect(await publish(gw, filler(65_536))).toMatchObject({ status: 200 });
-  expect(await publish(gw, filler(65_537))).toMatchObject({ status: 413 });
+  expect(await publish(gw, filler(65_537))).toMatchObject({
+    status: 413,
+    body: '{"module":"worker_events","status":"error","error":"the body is too large"}',
+  });
 });
 
 test('POST refuses a body over a smaller client_max_body_size', async () => {
   const body = { type: 't', payload: 'p'.repeat(100) };
-  expect(await publish(gw, body, { path: '/small' })).toMatchObject({ status: 413 });
+  expect(await publish(gw, body, { path: '/small' })).toMatchObject({
+    status: 413,
+    body: '{"module":"worker_events","status":"error","error":"the body is too large"}',
+  });
 });
