@@ -20,6 +20,8 @@ export interface ConfigSource {
   readonly prefix: string;
   /** Directives of `-g`. */
   readonly globals?: string | undefined;
+  /** The text of the main file, when it has been read already. */
+  readonly text?: string | undefined;
 }
 
 /** What came out of a load: the plan only when nothing refuses it. */
@@ -30,7 +32,7 @@ export interface Loaded {
 }
 
 /** Text to plan. Reads files, opens no connection, starts no thread. */
-export function load({ confFile, name, prefix, globals }: ConfigSource): Loaded {
+export function load({ confFile, name, prefix, globals, text }: ConfigSource): Loaded {
   const report = new Report();
   const registry = new Registry(MODULES);
   const knownDirective = (directive: string): boolean => registry.named(directive).length > 0;
@@ -41,6 +43,7 @@ export function load({ confFile, name, prefix, globals }: ConfigSource): Loaded 
     report,
     knownDirective,
     ...(globals !== undefined && { globals }),
+    ...(text !== undefined && { text }),
   });
   if (!tree) return { plan: undefined, report, tree };
   report.hide(secretSpans(tree, registry));

@@ -1,0 +1,83 @@
+import { chownSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { TestContext } from 'vitest';
+import { GW } from '../harness/gateway.ts';
+import { call } from '../harness/http.ts';
+import { launch } from '../harness/launch.ts';
+import { freePort } from '../harness/ports.ts';
+
+/** The account that stands for an ordinary user where the tests run as root. */
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+/** What `gw demo` runs as: root hands itself down to `nobody` for the second kind. */
+const users = isRoot ? (['root', 'nobody'] as const) : (['us'] as const);
+
+function demoCommand(user: (typeof users)[number], args: readonly string[]): readonly [string, ...string[]] {
+  const gw = [process.execPath, GW, 'demo', ...args] as const;
+  return user === 'nobody'
+    ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...gw]
+    : gw;
+}
+
+function dataDir(t: TestContext, user: (typeof users)[number]): string {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gw-demo-')));
+  if (user === 'nobody') chownSync(dir, NOBODY, NOBODY);
+  t.onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return join(dir, 'data');
+}
+
+/** Starts the demo, calls what its banner shows, stops it with Ctrl-C. */
+async function tryDemo(user: (typeof users)[number], data: string): Promise<string> {
+  const port = await freePort();
+  const [program, ...args] = demoCommand(user, ['--port', String(port), '--data', data]);
+  const demo = launch(program, args, { cwd: '/', env: { PATH: process.env['PATH'] } });
+  try {
+    await demo.waitForOutput(/Ctrl-C stops everything/);
+    const rows = await call(port, '/rest/todos?select=id,task&done=is.false&order=id');
+    expect(JSON.parse(rows.body)).toEqual([
+      { id: 2, task: 'try the gateway' },
+      { id: 3, task: 'break conf/demo.conf and run gw check' },
+    ]);
+    expect((await call(port, '/kv/set/hello', { method: 'POST', body: 'world' })).body).toBe('{"ok":true}');
+    expect((await call(port, '/kv/hello')).body).toBe('{"value":"world"}');
+    const headers = { 'Content-Type': 'application/json' };
+    const published = await call(port, '/events', { method: 'POST', headers, body: '{"type":"hello"}' });
+    expect(JSON.parse(published.body)).toMatchObject({ status: 'published', generation: 1 });
+  } finally {
+    expect(await demo.stop('SIGINT')).toEqual({ code: 0, signal: null });
+  }
+  return demo.output();
+}
+
+test.for(users)(
+  'the demo runs twice in a row as %s, keeps its data, and leaves no process',
+  async (user, t) => {
+    const data = dataDir(t, user);
+    const first = await tryDemo(user, data);
+    expect(first).toMatch(
+      /^gw \S+ · node \S+ · 2 workers · conf conf\/demo\.conf \(checked: 0 errors, 0 warnings\)\n/,
+    );
+    await tryDemo(user, data);
+    // `stop` has checked the process group; PostgreSQL removes this file when it has ended in good order.
+    expect(existsSync(join(data, 'pg/postmaster.pid'))).toBe(false);
+  },
+);
+
+test('the demo says which port is free when its own is taken', async (t) => {
+  const taken = createServer();
+  t.onTestFinished(() => void taken.close());
+  const port = await new Promise<number>((resolve) => {
+    taken.listen(0, '127.0.0.1', () => resolve((taken.address() as { port: number }).port));
+  });
+  const data = dataDir(t, users[0]);
+  const demo = launch(process.execPath, [GW, 'demo', '--port', String(port), '--data', data], { cwd: '/' });
+  expect(await demo.exited).toEqual({ code: 1, signal: null });
+  expect(demo.output()).toMatch(
+    new RegExp(`^gw: port ${port} is in use; port \\d+ is free: npm start -- --port \\d+\n$`),
+  );
+  await demo.stop();
+});

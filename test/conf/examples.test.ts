@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { startGateway } from '../harness/gateway.ts';
+import type { Gateway } from '../harness/gateway.ts';
+import { freePort } from '../harness/ports.ts';
+import { postgres } from '../harness/postgres.ts';
+import { redis } from '../harness/redis.ts';
+import { EXAMPLES, httpOf, textOf } from './files.ts';
+
+interface Example {
+  readonly env?: () => Promise<Record<string, string>>;
+  readonly calls: (gw: Gateway) => Promise<void>;
+}
+
+const json = { 'Content-Type': 'application/json' };
+
+/** What each example promises, called as its reader would call it. */
+const examples: Readonly<Record<string, Example>> = {
+  'key-value.conf': {
+    env: async () => ({ REDIS: `127.0.0.1:${(await redis()).port}` }),
+    calls: async (gw) => {
+      await gw.expect('POST /hits', { status: 200, json: { value: 1 } });
+      await gw.expect('POST /hits', { status: 200, json: { value: 2 } });
+      await gw.expect('GET /sessions/?id=7', {
+        status: 200,
+        json: { value: null },
+        headers: { 'x-found': '0' },
+      });
+      await gw.expect('GET /ping', { status: 200, json: { ok: true } });
+    },
+  },
+  'rest.conf': {
+    env: async () => {
+      const { dsn } = await postgres(`
+        create table fruit (id int primary key, name text);
+        insert into fruit values (1, 'apple'), (2, 'pear');
+        grant select on fruit to anon;`);
+      return { DATABASE_URL: dsn };
+    },
+    calls: async (gw) => {
+      await gw.expect('GET /api/fruit?select=name&id=gt.1', { status: 200, json: [{ name: 'pear' }] });
+    },
+  },
+  'virtual-hosts.conf': {
+    calls: async (gw) => {
+      const as = (host: string) => ({ headers: { Host: host } });
+      await gw.expect('GET /', { status: 200, body: 'the site\n' }, as('www.example.com'));
+      await gw.expect('GET /', { status: 200, body: 'tenant blue\n' }, as('blue.apps.test'));
+      expect(await gw.raw('GET / HTTP/1.1\r\nHost: other.test\r\n\r\n')).toBe('');
+    },
+  },
+  'worker-events.conf': {
+    env: () => Promise.resolve({ PUBLISH_KEY: 'the-key-of-this-test' }),
+    calls: async (gw) => {
+      const path = '/internal/worker-events';
+      await gw.expect(`POST ${path}`, { status: 401 }, { headers: json, body: '{"type":"x"}' });
+      const published = {
+        headers: { ...json, 'X-Publish-Key': 'the-key-of-this-test' },
+        body: '{"type":"x"}',
+      };
+      await gw.expect(`POST ${path}`, { status: 200 }, published);
+      const { body } = await gw.fetch(path);
+      expect(JSON.parse(body)).toMatchObject({ channel: 'deploy', capacity: 256, newest_generation: 1 });
+    },
+  },
+};
+
+test('every example is called', () => expect(Object.keys(examples).toSorted()).toEqual(EXAMPLES));
+
+for (const [name, { env, calls }] of Object.entries(examples)) {
+  test(`conf/examples/${name} does what its comments say`, async (t) => {
+    const port = await freePort();
+    const options = { port, env: (await env?.()) ?? {} };
+    await calls(await startGateway(t, httpOf(textOf(`conf/examples/${name}`), port), options));
+  });
+}
