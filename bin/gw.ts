@@ -14,9 +14,11 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const options = parseOptions(args);
   if (typeof options === 'string') return fail(options);
-  if (options.help) return say(usage(VERSION));
-  if (options.version !== undefined) return say(await versionText(options.version));
-  return act(options);
+  if (options.help) say(usage(VERSION));
+  else if (options.version !== undefined) say(await versionText(options.version));
+  // As in nginx, a test that was asked for as well still runs.
+  const isDone = (options.help || options.version !== undefined) && options.test === undefined;
+  return isDone ? 0 : act(options);
 }
 
 async function act(options: Options): Promise<number> {
@@ -30,9 +32,8 @@ async function versionText(detail: 'short' | 'long'): Promise<string> {
   return detail === 'short' ? first : first + (await import('./build-facts.ts')).buildFacts();
 }
 
-function say(text: string): number {
+function say(text: string): void {
   process.stderr.write(text);
-  return 0;
 }
 
 function fail(message: string): number {

@@ -4,6 +4,8 @@ export interface Options {
   readonly version?: 'short' | 'long';
   /** `-t`, or `-T` with the dump. */
   readonly test?: 'check' | 'dump';
+  /** `--tree`: test, and print where requests go. */
+  readonly tree?: true;
   readonly quiet?: true;
   readonly signal?: Signal;
   readonly confFile?: string;
@@ -28,6 +30,13 @@ const FLAGS: Readonly<Record<string, Options>> = {
   q: { quiet: true },
 };
 
+/** Options that nginx does not have, spelled out. */
+const LONG: Readonly<Record<string, Options>> = {
+  '--help': { help: true },
+  '--version': { version: 'short' },
+  '--tree': { test: 'check', tree: true },
+};
+
 /** Options with a value: the rest of the word, or the next word. What nginx says when there is none. */
 const VALUES: Readonly<Record<string, readonly [field: keyof Options, missing: string]>> = {
   c: ['confFile', 'file name'],
@@ -42,8 +51,10 @@ export function parseOptions(args: readonly string[]): Options | string {
   let options: Options = {};
   const words = [...args];
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
-    if (!/^-./.test(word)) return `invalid option: "${word}"`;
-    let rest = word.slice(1);
+    const long = LONG[word];
+    if (long) options = { ...options, ...long };
+    else if (!word.startsWith('-')) return `invalid option: "${word}"`;
+    let rest = long ? '' : word.slice(1);
     while (rest !== '') {
       const letter = rest[0] as string;
       rest = rest.slice(1);
@@ -76,6 +87,7 @@ Options:
   -V            : show version and what it runs on, then exit
   -t            : test configuration and exit
   -T            : test configuration, dump it and exit (secrets are masked)
+  --tree        : test configuration, print its servers and locations in the order of matching, and exit
   -q            : suppress non-error messages during configuration testing
   -s signal     : send signal to the running gateway: stop, quit, reopen, reload
   -p prefix     : set prefix path (default: the current directory)

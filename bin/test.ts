@@ -1,14 +1,14 @@
 import { formatFaults } from '../grammar/index.ts';
-import { dump, load } from '../src/pipeline.ts';
+import { dump, load, tree } from '../src/pipeline.ts';
 import type { Options } from './options.ts';
 import { sourceOf } from './source.ts';
 
 /** `-t` and `-T`: loads the configuration without opening anything, in nginx's words. */
 export function test(options: Options): number {
   const source = sourceOf(options);
-  const { plan, report, tree } = load(source);
+  const { plan, report, tree: read } = load(source);
   process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
-  if (!plan || !tree) {
+  if (!plan || !read) {
     process.stderr.write(`gw: configuration file ${source.confFile} test failed\n`);
     return 1;
   }
@@ -16,6 +16,7 @@ export function test(options: Options): number {
     process.stderr.write(`gw: the configuration file ${source.confFile} syntax is ok\n`);
     process.stderr.write(`gw: configuration file ${source.confFile} test is successful\n`);
   }
-  if (options.test === 'dump') process.stdout.write(dump(tree));
+  if (options.tree === true) process.stdout.write(tree(plan));
+  if (options.test === 'dump') process.stdout.write(dump(read));
   return 0;
 }

@@ -3,10 +3,10 @@ import { loadTree, Report } from '../grammar/index.ts';
 import type { ConfigTree } from '../grammar/index.ts';
 import { compileGateway } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
-import { bind, dumpConfig, referenceText, Registry, secretSpans } from './config/index.ts';
+import { bind, dumpConfig, referenceText, refusalOf, Registry, secretSpans } from './config/index.ts';
 import type { MasterScope, WorkerScope } from './contract/index.ts';
 import { MODULES } from './modules/index.ts';
-import { allLocations, makePlan } from './plan/index.ts';
+import { allLocations, makePlan, printTree } from './plan/index.ts';
 import type { GatewayPlan } from './plan/index.ts';
 import { VERSION } from './version.ts';
 
@@ -31,11 +31,15 @@ export interface Loaded {
   readonly tree: ConfigTree | undefined;
 }
 
-/** Text to plan. Reads files, opens no connection, starts no thread. */
-export function load({ confFile, name, prefix, globals, text }: ConfigSource): Loaded {
+/** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what has no effect. */
+export function load(
+  { confFile, name, prefix, globals, text }: ConfigSource,
+  { advise = false } = {},
+): Loaded {
   const report = new Report();
   const registry = new Registry(MODULES);
-  const knownDirective = (directive: string): boolean => registry.named(directive).length > 0;
+  const knownDirective = (directive: string): boolean =>
+    registry.named(directive).length > 0 || refusalOf(directive) !== undefined;
   const tree = loadTree({
     file: confFile,
     name,
@@ -48,7 +52,7 @@ export function load({ confFile, name, prefix, globals, text }: ConfigSource): L
   if (!tree) return { plan: undefined, report, tree };
   report.hide(secretSpans(tree, registry));
 
-  const config = bind(tree, { registry, report, prefix, confDir: dirname(confFile) });
+  const config = bind(tree, { registry, report, prefix, advise, confDir: dirname(confFile) });
   const plan = makePlan(config, { registry, modules: MODULES, report, prefix, confFile, version: VERSION });
   return { plan: report.failed ? undefined : plan, report, tree };
 }
@@ -70,6 +74,11 @@ export function compile(plan: GatewayPlan, worker: WorkerScope): Promise<Compile
 /** The configuration as `-T` prints it. */
 export function dump(tree: ConfigTree): string {
   return dumpConfig(tree, new Registry(MODULES));
+}
+
+/** Where requests go, as `-t --tree` prints it. */
+export function tree(plan: GatewayPlan): string {
+  return printTree(plan);
 }
 
 /** The directive reference. */

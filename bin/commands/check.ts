@@ -11,12 +11,10 @@ export function check(files: readonly string[], prefix: string | undefined): num
       ...(file !== undefined && { confFile: resolve(file) }),
       ...(prefix !== undefined && { prefix }),
     });
-    const { report, tree } = load({ ...source, name: file ?? source.name });
+    const { report, tree } = load({ ...source, name: file ?? source.name }, { advise: true });
     process.stdout.write(formatFaults(report, { program: 'gw', color: process.stdout.isTTY }));
     const findings = report.faults.filter(({ severity }) => severity !== 'notice').length;
-    process.stdout.write(
-      `${file ?? source.name}: ${findings === 0 ? 'no findings' : `${findings} findings`}\n`,
-    );
+    process.stdout.write(`${file ?? source.name}: ${findings || 'no'} finding${findings === 1 ? '' : 's'}\n`);
     const unreadable = !tree && report.faults.every(({ span }) => span === undefined);
     worst = Math.max(worst, unreadable ? 2 : findings > 0 ? 1 : 0);
   }

@@ -16,11 +16,20 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
+/** Messages of the command line read like those of a configuration. */
+function inOurWords(text: string): string {
+  return text
+    .replace(/^error: /, 'gw: ')
+    .replaceAll("'", '"')
+    .replace(/\(Did you mean (.*)\?\)/, '  did you mean "$1"?');
+}
+
 function program(finish: (code: number) => void): Command {
   const gw = new Command('gw')
     .description("A config-driven HTTP gateway. nginx's own options work too: see gw -h.")
     .exitOverride()
-    .showSuggestionAfterError();
+    .showSuggestionAfterError()
+    .configureOutput({ outputError: (text, write) => write(inOurWords(text)) });
   gw.command('check [files...]')
     .description('report everything that is wrong with a configuration')
     .option('-p, --prefix <directory>', 'directory that relative paths start from')

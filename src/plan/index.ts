@@ -11,3 +11,4 @@ export type {
   VariablePlan,
 } from './plan.ts';
 export { allLocations } from './all-locations.ts';
+export { printTree } from './print-tree.ts';

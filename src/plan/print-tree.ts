@@ -1,0 +1,56 @@
+import type { LocationMatch } from '../contract/index.ts';
+import { addressText } from './address-text.ts';
+import type { GatewayPlan, LocationPlan, ServerPlan } from './plan.ts';
+
+/** Where requests go, for `gw -t --tree`: ports, their servers, and the locations in the order in which they are asked. */
+export function printTree({ ports, servers }: GatewayPlan): string {
+  const lines = ports.flatMap(({ address, servers: indices, defaultServer }) => [
+    `listen ${addressText(address)}`,
+    ...indices.flatMap((index) => serverLines(servers[index] as ServerPlan, index === defaultServer)),
+  ]);
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function serverLines({ name, root, named }: ServerPlan, isDefault: boolean): readonly string[] {
+  const marks = isDefault ? ' (default)' : '';
+  return [
+    `  server ${name === '' ? '""' : name}${marks}${contentText(root)}  # ${root.place}`,
+    ...locationLines(root.locations, '    '),
+    ...locationLines(named, '    '),
+  ];
+}
+
+function locationLines(locations: readonly LocationPlan[], indent: string): readonly string[] {
+  return inOrder(locations).flatMap((location) => [
+    `${indent}${matchText(location.match as LocationMatch)}${contentText(location)}  # ${location.place}`,
+    ...locationLines(location.locations, `${indent}  `),
+  ]);
+}
+
+/** Exact ones, prefixes with the longest first, regexes as written, named ones. */
+function inOrder(locations: readonly LocationPlan[]): readonly LocationPlan[] {
+  const ranks: Readonly<Record<LocationMatch['kind'], number>> = { exact: 0, prefix: 1, regex: 2, named: 3 };
+  const rank = ({ match }: LocationPlan): number => ranks[match?.kind ?? 'named'];
+  const length = ({ match }: LocationPlan): number => (match?.kind === 'prefix' ? match.path.length : 0);
+  return locations.toSorted((a, b) => rank(a) - rank(b) || length(b) - length(a));
+}
+
+function matchText(match: LocationMatch): string {
+  switch (match.kind) {
+    case 'exact':
+      return `= ${match.path}`;
+    case 'prefix':
+      return match.stop ? `^~ ${match.path}` : match.path;
+    case 'regex':
+      return `${match.caseless ? '~*' : '~'} ${match.regex.pattern}`;
+    case 'named':
+      return match.name;
+  }
+}
+
+/** The modules that act there, besides those that act everywhere. */
+function contentText({ modules, core }: LocationPlan): string {
+  const acting = Object.keys(modules).filter((name) => name !== 'access_log' && name !== 'upstream');
+  const words = [...acting, ...(core.internal ? ['internal'] : [])];
+  return words.length === 0 ? '' : ` → ${words.join(', ')}`;
+}
