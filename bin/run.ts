@@ -10,7 +10,8 @@ export async function run(options: Options): Promise<number> {
   const source = sourceOf(options);
   const wanted = wishes(source);
   if (wanted.daemon && process.env['GW_DAEMON'] === undefined) return detach();
-  return wanted.alone ? runMaster(source) : supervise([JSON.stringify(source)]);
+  const events = { onReady: tellLauncher };
+  return wanted.alone ? runMaster(source, events) : supervise([JSON.stringify(source)], events);
 }
 
 interface Wishes {
@@ -42,17 +43,28 @@ function readText(file: string): string {
 
 /** Starts this command again in a session of its own, and waits until it serves or fails. */
 function detach(): Promise<number> {
+  // A pipe of whoever called us must not stay open as long as the gateway runs; a terminal may.
+  const stderr = process.stderr.isTTY ? 'inherit' : 'pipe';
   const child = spawn(process.execPath, process.argv.slice(1), {
     detached: true,
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    stdio: ['ignore', 'ignore', stderr, 'ipc'],
     env: { ...process.env, GW_DAEMON: '1' },
   });
+  child.stderr?.pipe(process.stderr, { end: false });
   return new Promise((resolve) => {
-    child.once('exit', (code) => resolve(code ?? 1));
+    child.once('close', (code) => resolve(code ?? 1));
     child.once('message', () => {
       child.disconnect();
+      child.stderr?.destroy();
       child.unref();
       resolve(0);
     });
   });
+}
+
+/** In the background: the command that started this one may end now. */
+function tellLauncher(): void {
+  if (process.env['GW_DAEMON'] === undefined || !process.connected) return;
+  // It may have gone already.
+  process.send?.('ready', undefined, undefined, () => undefined);
 }

@@ -7,15 +7,10 @@ import type { Options } from './options.ts';
 export function sourceOf({ confFile, prefix = '.', globals, errorLog }: Options): ConfigSource {
   const directory = resolve(prefix);
   const name = confFile ?? defaultName(directory);
-  const withErrorLog = errorLog === undefined ? globals : `error_log ${quote(errorLog)}; ${globals ?? ''}`;
-  return { prefix: directory, confFile: resolve(directory, name), name, globals: withErrorLog };
+  return { prefix: directory, confFile: resolve(directory, name), name, globals, errorLog };
 }
 
 function defaultName(prefix: string): string {
   const names = ['gateway.conf', 'conf/gateway.conf'];
   return names.find((name) => existsSync(resolve(prefix, name))) ?? 'gateway.conf';
-}
-
-function quote(word: string): string {
-  return `"${word.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }

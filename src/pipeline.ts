@@ -20,6 +20,8 @@ export interface ConfigSource {
   readonly prefix: string;
   /** Directives of `-g`. */
   readonly globals?: string | undefined;
+  /** `-e`: where errors go when the configuration does not say. */
+  readonly errorLog?: string | undefined;
   /** The text of the main file, when it has been read already. */
   readonly text?: string | undefined;
 }
@@ -33,7 +35,7 @@ export interface Loaded {
 
 /** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what has no effect. */
 export function load(
-  { confFile, name, prefix, globals, text }: ConfigSource,
+  { confFile, name, prefix, globals, errorLog, text }: ConfigSource,
   { advise = false } = {},
 ): Loaded {
   const report = new Report();
@@ -53,7 +55,15 @@ export function load(
   report.hide(secretSpans(tree, registry));
 
   const config = bind(tree, { registry, report, prefix, advise, confDir: dirname(confFile) });
-  const plan = makePlan(config, { registry, modules: MODULES, report, prefix, confFile, version: VERSION });
+  const plan = makePlan(config, {
+    registry,
+    modules: MODULES,
+    report,
+    prefix,
+    confFile,
+    errorLog,
+    version: VERSION,
+  });
   return { plan: report.failed ? undefined : plan, report, tree };
 }
 

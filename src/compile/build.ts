@@ -1,8 +1,10 @@
 import type { ComplexValue } from '../config/index.ts';
-import type { AnyModule, Build, LocationFacts } from '../contract/index.ts';
+import type { AnyModule, Build, CoreConfig, LocationFacts } from '../contract/index.ts';
 import type { Getter } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
+import type { ErrorLogs } from './error-logs.ts';
+import { compileContentType } from './content-type.ts';
 import { compileOptionalValue, compileValue } from './values.ts';
 
 /** What the compiled closures will ask of a request; transports copy no more than that. */
@@ -16,7 +18,7 @@ export interface RequestNeeds {
 export interface BuildContext {
   readonly modules: readonly AnyModule[];
   readonly variables: VariablePlan;
-  readonly log: ErrorLog;
+  readonly errorLogs: ErrorLogs;
   readonly needs: RequestNeeds;
 }
 
@@ -24,12 +26,14 @@ export interface BuildContext {
 export class LocationBuild implements Build {
   readonly location: LocationFacts;
   readonly log: ErrorLog;
+  readonly #core: CoreConfig;
   readonly #context: BuildContext;
   readonly #getter = (name: string): Getter => this.variable(name);
 
-  constructor(location: LocationFacts, context: BuildContext) {
+  constructor(location: LocationFacts, core: CoreConfig, context: BuildContext) {
     this.location = location;
-    this.log = context.log;
+    this.#core = core;
+    this.log = context.errorLogs.of(core.errorLogs);
     this.#context = context;
   }
 
@@ -42,16 +46,28 @@ export class LocationBuild implements Build {
   }
 
   variable(name: string): Getter {
+    const builtIn = this.#builtIn(name);
+    const slot = this.#context.variables.slots[name];
+    if (slot === undefined && !builtIn) throw new Error(`variable "${name}" is unknown in this worker`);
+    if (slot === undefined) return builtIn as Getter;
+    // nginx: `set $arg_x` hides the argument from then on.
+    return builtIn ? (x) => x.slots?.[slot] ?? builtIn(x) : (x) => x.slots?.[slot];
+  }
+
+  contentType(): (x: Parameters<Getter>[0]) => string {
+    return compileContentType(this.#core, this.location);
+  }
+
+  #builtIn(name: string): Getter | undefined {
     for (const { variables, families } of this.#context.modules) {
-      const own = variables?.[name];
+      const own = variables && Object.hasOwn(variables, name) ? variables[name] : undefined;
       if (own) return own.compile(this);
       for (const [prefix, family] of Object.entries(families ?? {})) {
         if (name.startsWith(prefix) && name.length > prefix.length)
           return family.compile(name.slice(prefix.length), this);
       }
     }
-    const slot = this.slot(name);
-    return (x) => x.slots?.[slot];
+    return undefined;
   }
 
   slot(name: string): number {

@@ -3,9 +3,10 @@ import type { AnswerRules, Exchange, Handler, PortFacts } from '../http/index.ts
 import { addressText } from '../plan/index.ts';
 import type { GatewayPlan, PortPlan } from '../plan/index.ts';
 import type { RequestNeeds } from './build.ts';
+import { ErrorLogs } from './error-logs.ts';
 import type { LocationContext } from './location.ts';
 import { guarded } from './phases.ts';
-import { keepCaptures, ServerHandler } from './server.ts';
+import { capturesOf, keepCaptures, ServerHandler } from './server.ts';
 import { ServerNames } from './server-names.ts';
 
 /** One listening port, ready to serve: what a transport needs to know. */
@@ -52,7 +53,7 @@ export async function compileGateway(
   const context: LocationContext = {
     modules,
     worker,
-    log: worker.log,
+    errorLogs: new ErrorLogs(worker, plan.main.core.errorLogs),
     version: plan.main.version,
     variables: plan.variables,
     needs: { headers: new Set(), allHeaders: false, peer: false },
@@ -72,7 +73,7 @@ interface Compiled {
 }
 
 function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
-  const { needs, log } = compiled.context;
+  const { needs } = compiled.context;
   const fallback = compiled.servers[port.defaultServer] as ServerHandler;
   const { address } = port;
   const facts: PortFacts = {
@@ -90,7 +91,7 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     needs,
     usage: compiled.usage,
     rules: fallback.rules,
-    serve: guarded(isAlone(port, compiled) ? (x) => fallback.serve(x) : byName(port, compiled), log),
+    serve: guarded(isAlone(port, compiled) ? (x) => fallback.serve(x) : byName(port, compiled)),
   };
 }
 
@@ -99,21 +100,25 @@ function isAlone({ servers, defaultServer }: PortPlan, { plan }: Compiled): bool
   return servers.length === 1 && !plan.servers[defaultServer]?.names.some(({ kind }) => kind === 'regex');
 }
 
+/** What a name leads to: a server, and the slots that the captures of a regex name fill. */
+interface Named {
+  readonly server: ServerHandler;
+  readonly slots: ReturnType<typeof capturesOf>;
+}
+
 /** Several servers share the port: the request's host decides. */
 function byName(port: PortPlan, { plan, servers, context }: Compiled): Handler {
-  const names = new ServerNames(servers[port.defaultServer] as ServerHandler);
+  const target = (index: number): { server: ServerHandler } => ({ server: servers[index] as ServerHandler });
+  const names = new ServerNames<Named>({ ...target(port.defaultServer), slots: [] });
   for (const index of port.servers) {
-    for (const name of plan.servers[index]?.names ?? []) names.add(name, servers[index] as ServerHandler);
+    for (const name of plan.servers[index]?.names ?? []) {
+      const slots = name.kind === 'regex' ? capturesOf(name.regex, context.variables) : [];
+      names.add(name, { ...target(index), slots });
+    }
   }
-  const slots = Object.entries(context.variables.slots);
   return (x: Exchange) => {
-    const { server, captures } = names.find(x.host);
-    if (captures)
-      keepCaptures(
-        x,
-        captures,
-        slots.filter(([name]) => name in (captures.groups ?? {})),
-      );
-    return server.serve(x);
+    const { server: found, captures } = names.find(x.host);
+    if (captures) keepCaptures(x, captures, found.slots);
+    return found.server.serve(x);
   };
 }

@@ -1,4 +1,3 @@
-import { constantText } from '../config/index.ts';
 import type { Build, ErrorPageConfig } from '../contract/index.ts';
 import type { Exchange, Handler } from '../http/index.ts';
 
@@ -31,17 +30,16 @@ function compilePage({ target, response }: ErrorPageConfig, redirector: Redirect
   const setStatus = (x: Exchange): void => {
     if (response !== undefined) x.errorStatus = response === 'target' ? 0 : response;
   };
-  if (constantText(target)?.startsWith('@')) {
-    return (x) => {
-      setStatus(x);
-      return redirector.toNamed(x, render(x));
-    };
-  }
   return (x) => {
     const uri = render(x);
+    if (uri.startsWith('@')) {
+      setStatus(x);
+      return redirector.toNamed(x, uri);
+    }
     if (!uri.startsWith('/')) return x.redirect(REDIRECTS.has(response) ? (response as number) : 302, uri);
     setStatus(x);
     if (x.method !== 'HEAD') x.method = 'GET';
+    x.args = '';
     return redirector.toUri(x, uri);
   };
 }

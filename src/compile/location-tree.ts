@@ -1,9 +1,16 @@
 import { PrefixTree } from './prefix-tree.ts';
 
-/** A found location, with the captures of its regex where it has one. */
+/** A regex that matched on the way to a location. */
+export interface RegexMatch<T> {
+  readonly target: T;
+  readonly captures: RegExpExecArray;
+}
+
+/** A found location. */
 export interface Found<T> {
   readonly target: T;
-  readonly captures: RegExpExecArray | undefined;
+  /** The regexes that led here, outermost first: each leaves its captures to what is nested in it. */
+  readonly matches: readonly RegexMatch<T>[];
   /** No location further out competes any more: an exact match or a regex. */
   readonly final: boolean;
 }
@@ -21,6 +28,8 @@ interface PrefixPlace<T> {
   readonly stop: boolean;
 }
 
+const NONE: readonly never[] = [];
+
 /**
  * The locations of one block, searched as nginx does: exact, then the longest prefix and what is nested in it, then the
  * regexes in file order unless the prefix says stop (ngx_http_core_find_location).
@@ -31,11 +40,11 @@ export class LocationLevel<T> {
   readonly #regexes: (Place<T> & { readonly regex: RegExp })[] = [];
 
   addExact(path: string, { target }: Place<T>): void {
-    this.#exact.set(path, { target, captures: undefined, final: true });
+    this.#exact.set(path, { target, matches: NONE, final: true });
   }
 
   addPrefix(path: string, { target, inner, stop }: Place<T> & { readonly stop: boolean }): void {
-    this.#prefixes.set(path, { found: { target, captures: undefined, final: false }, inner, stop });
+    this.#prefixes.set(path, { found: { target, matches: NONE, final: false }, inner, stop });
   }
 
   addRegex(place: Place<T> & { readonly regex: RegExp }): void {
@@ -55,7 +64,10 @@ export class LocationLevel<T> {
   #findRegex(uri: string): Found<T> | undefined {
     for (const { regex, target, inner } of this.#regexes) {
       const captures = regex.exec(uri);
-      if (captures) return inner?.find(uri) ?? { target, captures, final: true };
+      if (!captures) continue;
+      const here = { target, captures };
+      const nested = inner?.find(uri) ?? { target, matches: NONE };
+      return { target: nested.target, matches: [here, ...nested.matches], final: true };
     }
     return undefined;
   }

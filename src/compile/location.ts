@@ -5,13 +5,14 @@ import type {
   LocationParts,
   WorkerScope,
 } from '../contract/index.ts';
+import { logContext } from '../http/index.ts';
 import type { AnswerRules, Handler } from '../http/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
 import { LocationBuild } from './build.ts';
 import type { BuildContext } from './build.ts';
 import { compileErrorPages } from './error-pages.ts';
 import type { Redirector } from './error-pages.ts';
-import { logContext, sequence } from './phases.ts';
+import { sequence } from './phases.ts';
 
 /** A location that is ready to serve. */
 export interface LocationHandler {
@@ -37,7 +38,7 @@ export async function compileLocation(
   redirector: Redirector,
   context: LocationContext,
 ): Promise<LocationHandler> {
-  const build = new LocationBuild(factsOf(plan), context);
+  const build = new LocationBuild(factsOf(plan), plan.core, context);
   const parts: LocationParts[] = [];
   for (const module of context.modules) {
     const config = plan.modules[module.name];
@@ -76,14 +77,14 @@ function compileRules(
   parts: readonly LocationParts[],
   { redirector, context, build }: RulesContext,
 ): AnswerRules {
-  const { log, version } = context;
+  const { log } = build;
   return {
     defaultType: core.defaultType,
     maxBodyBytes: core.maxBodyBytes,
     bodyTimeoutMs: core.bodyTimeoutMs,
     sendTimeoutMs: core.sendTimeoutMs,
     keepalive: core.keepaliveTimeoutMs > 0 && core.keepaliveRequests > 0,
-    serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${version}`,
+    serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${context.version}`,
     absoluteRedirect: core.absoluteRedirect,
     filters: parts.flatMap(({ filter }) => filter ?? []),
     logs: parts.flatMap((part) => part.log ?? []),

@@ -1,6 +1,5 @@
 import { HttpFault } from '../http/index.ts';
 import type { Exchange, Handler } from '../http/index.ts';
-import type { ErrorLog } from '../log/index.ts';
 
 /** Handlers one after the other, until one of them answers. Waits only for those that wait. */
 export function sequence(handlers: readonly Handler[]): Handler {
@@ -19,35 +18,25 @@ function runFrom(handlers: readonly Handler[], start: number, x: Exchange): void
 }
 
 /** A handler whose failures answer the request and never escape: 500, or the status of an `HttpFault`. */
-export function guarded(handler: Handler, log: ErrorLog): Handler {
+export function guarded(handler: Handler): Handler {
   return (x) => {
     try {
       const waiting = handler(x);
-      return waiting?.catch((error: unknown) => answerFault(x, error, log));
+      return waiting?.catch((error: unknown) => answerFault(x, error));
     } catch (error) {
-      return answerFault(x, error, log);
+      return answerFault(x, error);
     }
   };
 }
 
-/** What a request says of itself in the error log. */
-export function logContext(x: Exchange): { client: string; server: string; request: string; host: string } {
-  return {
-    client: x.remoteAddress,
-    server: x.serverName,
-    request: `${x.requestMethod} ${x.requestUri} HTTP/1.1`,
-    host: x.host,
-  };
-}
-
-function answerFault(x: Exchange, error: unknown, log: ErrorLog): void {
+function answerFault(x: Exchange, error: unknown): void {
   const status = error instanceof HttpFault ? error.status : 500;
   const text = error instanceof HttpFault ? error.message : `unexpected failure: ${describe(error)}`;
-  log.write('error', text, logContext(x));
+  x.rules.warn(text, x);
   try {
     x.end(status);
   } catch (second) {
-    log.write('error', `unexpected failure while answering ${status}: ${describe(second)}`, logContext(x));
+    x.rules.warn(`unexpected failure while answering ${status}: ${describe(second)}`, x);
     x.abort();
   }
 }

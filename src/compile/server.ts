@@ -1,7 +1,7 @@
-import type { LocationMatch } from '../contract/index.ts';
+import type { LocationMatch, RegexConfig } from '../contract/index.ts';
 import { HttpFault } from '../http/index.ts';
 import type { Exchange, Handler } from '../http/index.ts';
-import type { LocationPlan, ServerPlan } from '../plan/index.ts';
+import type { LocationPlan, ServerPlan, VariablePlan } from '../plan/index.ts';
 import type { Redirector } from './error-pages.ts';
 import { LocationLevel } from './location-tree.ts';
 import type { Place } from './location-tree.ts';
@@ -12,8 +12,10 @@ import { guarded } from './phases.ts';
 /** A location in the tree: its handler, and the slots that its regex's named captures fill. */
 interface Target {
   readonly handler: LocationHandler;
-  readonly captures: readonly (readonly [name: string, slot: number])[];
+  readonly captures: Captures;
 }
+
+type Captures = readonly (readonly [name: string, slot: number])[];
 
 /** nginx's limit of internal redirects of one request. */
 const MAX_INTERNAL_REDIRECTS = 10;
@@ -80,15 +82,14 @@ export class ServerHandler implements Redirector {
     return guarded((again) => {
       if (again.internalRedirects <= MAX_INTERNAL_REDIRECTS) return serve(again);
       throw new HttpFault(500, 'rewrite or internal redirection cycle');
-    }, this.#context.log)(x);
+    })(x);
   }
 
   #route(x: Exchange): void | Promise<void> {
     const found = this.#locations.find(x.uri);
     if (!found) return x.end(404);
-    const { handler, captures } = found.target;
-    if (found.captures) keepCaptures(x, found.captures, captures);
-    return enterLocation(handler, x);
+    for (const { target, captures } of found.matches) keepCaptures(x, captures, target.captures);
+    return enterLocation(found.target.handler, x);
   }
 
   async #addAll(level: LocationLevel<Target>, locations: readonly LocationPlan[]): Promise<void> {
@@ -102,10 +103,10 @@ export class ServerHandler implements Redirector {
 
   async #target(location: LocationPlan): Promise<Target> {
     const handler = await compileLocation(location, this, this.#context);
-    const names = location.match?.kind === 'regex' ? location.match.regex.names : [];
+    const { match } = location;
     return {
       handler,
-      captures: names.map((name) => [name, this.#context.variables.slots[name] as number] as const),
+      captures: match?.kind === 'regex' ? capturesOf(match.regex, this.#context.variables) : [],
     };
   }
 }
@@ -128,8 +129,13 @@ function enterLocation({ rules, internal, serve }: LocationHandler, x: Exchange)
   return serve(x);
 }
 
+/** The slots that the named captures of a regex fill. */
+export function capturesOf({ names }: RegexConfig, { slots }: VariablePlan): Captures {
+  return names.map((name) => [name, slots[name.toLowerCase()] as number] as const);
+}
+
 /** Gives `$1` … `$9` and named captures to the request. */
-export function keepCaptures(x: Exchange, captures: RegExpExecArray, slots: Target['captures']): void {
+export function keepCaptures(x: Exchange, captures: RegExpExecArray, slots: Captures): void {
   x.captures = captures;
   for (const [name, slot] of slots) (x.slots ??= [])[slot] = captures.groups?.[name];
 }

@@ -1,10 +1,11 @@
 import type { ConfigTree, DirectiveNode, Report, Span } from '../../grammar/index.ts';
-import { placeOf, splitValue } from '../../grammar/index.ts';
+import { splitValue } from '../../grammar/index.ts';
 import type { BoundBlock, BoundConfig, BoundField, VariableUse } from './bound.ts';
 import type { ComplexValue } from './complex-value.ts';
 import { chooseEntry } from './choose.ts';
+import { firstAt } from './first-at.ts';
 import type { Entry, Registry } from './registry.ts';
-import type { ReadScope } from './row.ts';
+import type { AnyRow, ReadScope } from './row.ts';
 
 /** Where a configuration was loaded from; see `ReadScope`. */
 export interface BindOptions {
@@ -12,6 +13,8 @@ export interface BindOptions {
   readonly report: Report;
   readonly confDir: string;
   readonly prefix: string;
+  /** Also says what is accepted without effect. */
+  readonly advise?: boolean;
 }
 
 /** Gives each directive to its row: checks name, context, arity and duplicates, and reads the words into values. */
@@ -53,29 +56,32 @@ class Binder {
       return this.block({ context: row.opens, node, args }, node.block ?? []);
     }
     const value = 'data' in row ? row.data(node, scope) : row.args.read(node.args, scope);
+    if (value !== undefined && 'accepted' in row) this.#advise(name, row.accepted, node.name.span);
     if (value === undefined || row.into === undefined) return undefined;
     const fields = own.get(owner) ?? new Map<string, BoundField>();
     own.set(owner, fields);
     const before = fields.get(row.into);
-    const list = 'repeat' in row && row.repeat === 'append';
     fields.set(row.into, {
       directive: before?.directive ?? name,
       spans: [...(before?.spans ?? []), node.name.span],
-      value: list ? [...((before?.value as unknown[] | undefined) ?? []), value] : value,
+      value: joined(row, before?.value, value),
     });
     return undefined;
   }
 
+  #advise(name: string, why: string, span: Span): void {
+    if (this.#options.advise)
+      this.#options.report.notice(`"${name}" is accepted for compatibility and has no effect`, span, why);
+  }
+
   /** A directive may stand once per block unless its row collects several. */
   #isDuplicate({ name, row }: Entry, node: DirectiveNode, seen: Map<string, Span>): boolean {
-    const repeats =
-      'accepted' in row || ('repeat' in row && row.repeat === 'append') || ('many' in row && row.many);
     const first = seen.get(name);
-    if (repeats || !first) {
+    if (isRepeatable(row) || !first) {
       seen.set(name, node.name.span);
       return false;
     }
-    this.#options.report.emerg(`"${name}" directive is duplicate`, node.name.span, firstSetAt(first));
+    this.#options.report.emerg(`"${name}" directive is duplicate`, node.name.span, firstAt(first, 'set'));
     return true;
   }
 
@@ -90,24 +96,32 @@ class Binder {
       complexValue: (word) => {
         const parts = splitValue(word, report);
         for (const part of parts)
-          if ('variable' in part) this.uses.push({ name: part.variable, span: part.span });
+          if ('variable' in part) this.uses.push({ name: part.variable.toLowerCase(), span: part.span });
         return { parts: parts.map(plainPart) };
       },
       defineVariable: (name, span) => {
-        if (!this.defined.has(name)) this.defined.set(name, span);
+        const lowerCase = name.toLowerCase();
+        if (!this.defined.has(lowerCase)) this.defined.set(lowerCase, span);
       },
     };
   }
+}
+
+function isRepeatable(row: AnyRow): boolean {
+  if ('data' in row) return row.merge !== undefined;
+  return ('repeat' in row && row.repeat === 'append') || ('many' in row && row.many === true);
+}
+
+/** What several directives of one block make together. */
+function joined(row: AnyRow, before: unknown, value: unknown): unknown {
+  if ('repeat' in row && row.repeat === 'append')
+    return [...((before as unknown[] | undefined) ?? []), value];
+  return before !== undefined && 'data' in row && row.merge ? row.merge(before, value) : value;
 }
 
 type SplitPart = ReturnType<typeof splitValue>[number];
 
 function plainPart(part: SplitPart): ComplexValue['parts'][number] {
   if ('text' in part) return part.text;
-  return 'variable' in part ? { variable: part.variable } : { capture: part.capture };
-}
-
-function firstSetAt(span: Span): string {
-  const { file, line } = placeOf(span);
-  return `first set at ${file}:${line}`;
+  return 'variable' in part ? { variable: part.variable.toLowerCase() } : { capture: part.capture };
 }

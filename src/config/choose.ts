@@ -20,19 +20,25 @@ export function chooseEntry(
   if (rows.length === 0) return reportUnknown(node, context, { registry, report });
   const entry = rows.find(({ row }) => row.contexts.includes(context));
   if (!entry) {
-    const legal = [...new Set(rows.flatMap(({ row }) => row.contexts))].map(contextName);
-    report.emerg(
-      `"${name}" directive is not allowed here`,
-      node.name.span,
-      `allowed in: ${legal.join(', ')}`,
+    const legal = contextsText(
+      rows.flatMap(({ row }) => row.contexts),
+      registry,
     );
+    report.emerg(`"${name}" directive is not allowed here`, node.name.span, `allowed in: ${legal}`);
     return undefined;
   }
   return hasRightShape(node, entry, report) ? entry : undefined;
 }
 
-/** A context as messages call it. */
-export function contextName(context: Context): string {
+/** Contexts as messages list them; one that no directive opens yet is left out. */
+export function contextsText(contexts: readonly Context[], registry: Registry): string {
+  return [...new Set(contexts)]
+    .filter((context) => registry.contexts.has(context))
+    .map(contextName)
+    .join(', ');
+}
+
+function contextName(context: Context): string {
   return context.endsWith(' if') ? `if in ${context.slice(0, -3)}` : context;
 }
 
@@ -46,8 +52,8 @@ export function syntaxOf(name: string, row: AnyRow): string {
 function reportUnknown(node: DirectiveNode, context: Context, { registry, report }: Choosing): undefined {
   const name = node.name.value;
   const refusal = refusalOf(name);
-  if (refusal !== undefined) {
-    report.emerg(`"${name}" directive is not supported`, node.name.span, refusal);
+  if (refusal) {
+    report.emerg(`"${name}" directive is ${refusal.is}`, node.name.span, refusal.reason);
     return;
   }
   const near = nearest(name, registry.legalIn(context));
@@ -57,11 +63,13 @@ function reportUnknown(node: DirectiveNode, context: Context, { registry, report
 function hasRightShape(node: DirectiveNode, { name, row }: Entry, report: Report): boolean {
   const takesBlock = 'opens' in row || 'data' in row;
   if (takesBlock && !node.block) {
-    report.emerg(`directive "${name}" has no opening "{"`, node.name.span);
+    const syntax = `syntax: ${syntaxOf(name, row)}`;
+    report.emerg(`directive "${name}" has no opening "{"`, node.name.span, syntax);
     return false;
   }
   if (!takesBlock && node.block) {
-    report.emerg(`directive "${name}" is not terminated by ";"`, node.name.span);
+    const hint = `"${name}" takes no block`;
+    report.emerg(`directive "${name}" is not terminated by ";"`, node.name.span, hint);
     return false;
   }
   const { min, max } = 'data' in row ? { min: 0, max: Infinity } : row.args;

@@ -1,6 +1,6 @@
 /**
  * Text with variables, as plain data: `"hi $arg_n"` is `['hi ', { variable: 'arg_n' }]`. No variables: at most one string.
- * (nginx: complex value.)
+ * (nginx: complex value.) Names of variables are in lower case: nginx does not tell `$Host` from `$host`.
  */
 export interface ComplexValue {
   readonly parts: readonly (string | { readonly variable: string } | { readonly capture: number })[];

@@ -2,8 +2,8 @@ import type { ConfigTree, DirectiveNode, Source, Span, Word } from '../../gramma
 import type { Registry } from './registry.ts';
 
 const MASK = '***';
-/** A word that only names where its secret comes from shows nothing. */
-const REFERENCE = /^["']?\$\{(env|file):[^}]*\}["']?$/;
+/** What only names where a secret comes from shows nothing; the default of `${env:NAME:-default}` would. */
+const REFERENCE = /^["']?\$\{(?:env:\w+|file:[^}]*)\}["']?$/;
 /** `scheme://user:password@host`, and `password=…` in a list of keywords: the secret is the last group. */
 const PASSWORDS = [
   /(:\/\/[^/?#\s]*?:)([^/?#\s]*)(?=@)/g,
@@ -38,9 +38,9 @@ function secretsIn({ span, quote }: Word, kind: 'whole' | 'password'): readonly 
     return [{ source: span.source, start: span.start + inside, end: span.end - inside }];
   }
   return PASSWORDS.flatMap((pattern) =>
-    [...written.matchAll(pattern)].map(({ index, 1: before = '', 2: secret = '' }) => {
+    [...written.matchAll(pattern)].flatMap(({ index, 1: before = '', 2: secret = '' }) => {
       const start = span.start + index + before.length;
-      return { source: span.source, start, end: start + secret.length };
+      return REFERENCE.test(secret) ? [] : { source: span.source, start, end: start + secret.length };
     }),
   );
 }

@@ -24,6 +24,8 @@ export interface Field {
 export class Registry {
   readonly entries: readonly Entry[];
   readonly owners: readonly string[];
+  /** Contexts that a configuration can have: main, and what some row opens. */
+  readonly contexts: ReadonlySet<Context>;
   readonly #byName = new Map<string, Entry[]>();
   readonly #fields = new Map<string, Map<string, Field>>();
 
@@ -32,6 +34,8 @@ export class Registry {
     this.entries = owners.flatMap((owner) =>
       Object.entries(owner.directives).map(([key, row]) => ({ name: nameOf(key), owner: owner.name, row })),
     );
+    const opened = this.entries.flatMap(({ row }) => ('opens' in row ? row.opens : []));
+    this.contexts = new Set<Context>(['main', ...opened]);
     for (const owner of owners) this.#fields.set(owner.name, new Map());
     for (const entry of this.entries) this.#add(entry);
   }

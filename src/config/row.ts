@@ -24,7 +24,7 @@ export interface ReadScope {
   readonly prefix: string;
   /** Notes the variables of a value, so that unknown ones fail the load at their place. */
   complexValue(word: Word): ComplexValue;
-  /** Notes names that this directive defines (`set $x`, named captures). */
+  /** Notes names that this directive defines (`set $x`, named captures); their case does not count. */
   defineVariable(name: string, span: Span): void;
 }
 
@@ -76,6 +76,8 @@ type DataBlock<K, V> = RowFacts & {
   readonly into: K;
   readonly data: (node: DirectiveNode, scope: ReadScope) => NonNullable<V> | undefined;
   readonly syntax: string;
+  /** Lets the block stand several times in one place: what two of them make together. */
+  readonly merge?: (before: NonNullable<V>, added: NonNullable<V>) => NonNullable<V>;
   readonly default?: NonNullable<V>;
   readonly defaultText?: string;
 };
@@ -93,6 +95,8 @@ type Opening = RowFacts & {
 type Accepted = RowFacts & {
   readonly args: ArgReader<unknown>;
   readonly accepted: string;
+  /** True: it may stand several times in one block. */
+  readonly many?: boolean;
   readonly into?: never;
 };
 

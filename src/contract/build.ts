@@ -19,6 +19,8 @@ export interface Build {
   /** Like `value`, but `undefined` when a single variable has no value. */
   optionalValue(value: ComplexValue): Getter;
   variable(name: string): Getter;
+  /** Type of an answer by the extension of `$uri` (`types`), else `default_type`. */
+  contentType(): (x: Exchange) => string;
   /** Index into `x.slots` of a variable that configuration defines (`set`, named captures). */
   slot(name: string): number;
   /** True when some configured text uses the variable: a module may skip keeping it otherwise. */

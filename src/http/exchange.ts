@@ -195,8 +195,7 @@ export abstract class Exchange {
     let target = encodeLocation(location);
     if (target.startsWith('/') && this.rules.absoluteRedirect) target = this.origin() + target;
     this.setHeader('Location', target);
-    this.errorStatus = 0;
-    this.send(status, 'text/html', builtInPage(status, this.rules.serverToken) ?? '');
+    this.end(status);
   }
 
   /** Adds a response header. A control byte in it drops the header and is logged. */

@@ -15,3 +15,4 @@ export { parseHost } from './host.ts';
 export { encodeLocation } from './location-header.ts';
 export { decodeComponent, encodePath, isValidQuery, normalizePath } from './path.ts';
 export { builtInPage, statusLine } from './status.ts';
+export { logContext } from './log-context.ts';

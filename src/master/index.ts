@@ -1,12 +1,13 @@
 import type { ConfigSource } from '../pipeline.ts';
+import type { MasterEvents } from './main.ts';
 import type { SuperviseOptions } from './supervisor.ts';
 
 export { readPidFile } from './pid-file.ts';
 
 /** Runs the gateway in this process until a signal ends it. Gives the exit code. */
-export async function runMaster(source: ConfigSource): Promise<number> {
+export async function runMaster(source: ConfigSource, events: MasterEvents = {}): Promise<number> {
   const main = await import('./main.ts');
-  return main.runMaster(source);
+  return main.runMaster(source, events);
 }
 
 /** Runs the gateway in a child process that is started again when it dies; this process loads nothing of it. */

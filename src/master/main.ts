@@ -1,37 +1,49 @@
 import { setFlagsFromString } from 'node:v8';
-import { formatFaults } from '../../grammar/index.ts';
+import { formatFaults, placeOf } from '../../grammar/index.ts';
 import type { Report } from '../../grammar/index.ts';
-import { openErrorLogs } from '../log/index.ts';
 import { load } from '../pipeline.ts';
 import type { ConfigSource } from '../pipeline.ts';
+import { ThreadLog } from '../worker/index.ts';
 import { Master } from './master.ts';
 import type { ToSupervisor } from './supervisor.ts';
 
 const ALIVE_MS = 1_000;
 
+/** What whoever runs the master wants to know. */
+export interface MasterEvents {
+  /** Every worker listens. */
+  readonly onReady?: (() => void) | undefined;
+}
+
 /** Runs the gateway in this process until a signal ends it. Gives the exit code. */
-export async function runMaster(source: ConfigSource): Promise<number> {
+export async function runMaster(source: ConfigSource, { onReady }: MasterEvents = {}): Promise<number> {
   guardRegexes();
+  // Whoever read our standard error may be gone.
+  process.stderr.on('error', () => undefined);
   const { plan, report } = load(source);
-  const show = (found: Report): void =>
-    void process.stderr.write(formatFaults(found, { program: 'gw', color: process.stderr.isTTY }));
-  show(report);
+  print(report);
   if (!plan) return 1;
 
-  const { core, prefix } = plan.main;
-  const log = openErrorLogs(core.errorLogs, { prefix, tid: 0 });
+  const log = new ThreadLog(plan.main.core.errorLogs, { prefix: plan.main.prefix, tid: 0 });
+  const show = (found: Report): void => {
+    print(found);
+    logFaults(found, log);
+  };
   const supervisor = Number(process.env['GW_SUPERVISOR']);
   const master = new Master({ source, plan, log, show, signalPid: supervisor || process.pid });
+  surviveFaults(log);
+  tellLastEnd(log);
   const stopped = untilStopped(master);
   try {
     await master.start();
   } catch (error) {
-    log.write('emerg', (error as Error).message);
-    if (!log.writesTo('stderr')) process.stderr.write(`gw: [emerg] ${(error as Error).message}\n`);
+    const { message } = error as Error;
+    log.write('emerg', message);
+    if (!log.writesTo('stderr')) process.stderr.write(`gw: [emerg] ${message}\n`);
     await master.stop({ graceful: false });
     return 1;
   }
-  reportToSupervisor(master);
+  onReady?.();
   await stopped;
   log.close();
   return 0;
@@ -46,6 +58,34 @@ function guardRegexes(): void {
   setFlagsFromString('--regexp-backtracks-before-fallback=20000');
 }
 
+function print(report: Report): void {
+  process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
+}
+
+/** A reload has no terminal: what it found is one line each in the log. Warnings of the first load are on the terminal. */
+function logFaults({ faults }: Report, log: ThreadLog): void {
+  for (const { severity, message, span } of faults) {
+    const place = span && placeOf(span);
+    // A refused reload is no emergency: the old configuration serves.
+    const level = severity === 'emerg' ? 'error' : severity;
+    log.write(level, place ? `${message} in ${place.file}:${place.line}:${place.column}` : message);
+  }
+}
+
+/** Nothing here serves a request: an accident in this thread must not take the workers along. */
+function surviveFaults(log: ThreadLog): void {
+  process.on('uncaughtException', (error) => {
+    log.write('alert', `master: ${String((error as Error).stack ?? error).replaceAll('\n', ' ')}`);
+  });
+}
+
+/** The supervisor writes no log; the master that follows tells how the one before it ended. */
+function tellLastEnd(log: ThreadLog): void {
+  const lastEnd = process.env['GW_LAST_END'];
+  if (lastEnd === undefined) return;
+  log.write('alert', `the master process ended unexpectedly (${lastEnd}); shared zones were lost`);
+}
+
 /** nginx's signals. */
 function untilStopped(master: Master): Promise<void> {
   process.on('SIGHUP', () => void master.reload());
@@ -55,20 +95,25 @@ function untilStopped(master: Master): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => void master.stop({ graceful: false }).then(resolve));
     }
+    if (process.env['GW_SUPERVISOR'] !== undefined) {
+      process.on('disconnect', () => void master.stop({ graceful: true }).then(resolve));
+    }
   });
 }
 
-/** Tells the supervisor that the gateway serves, and keeps telling that it lives; when it is gone, stops. */
-function reportToSupervisor(master: Master): void {
-  const send = (message: ToSupervisor): unknown => process.connected && process.send?.(message);
-  if (!process.send) return;
+/** Tells the supervisor that the gateway serves, and from then on that it lives. */
+function reportToSupervisor(): void {
+  const send = (message: ToSupervisor): void => {
+    // The channel may close between the question and the answer.
+    if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
+  };
   send({ type: 'ready' });
   setInterval(() => send({ type: 'alive' }), ALIVE_MS).unref();
-  process.on('disconnect', () => void master.stop({ graceful: true }).then(() => process.exit(0)));
 }
 
 /** The child that the supervisor forks: its arguments are the source of the configuration as JSON. */
 if (process.env['GW_SUPERVISOR'] !== undefined && process.argv[2] !== undefined) {
-  process.exitCode = await runMaster(JSON.parse(process.argv[2]) as ConfigSource);
-  process.disconnect?.();
+  const code = await runMaster(JSON.parse(process.argv[2]) as ConfigSource, { onReady: reportToSupervisor });
+  // Every worker is gone by now; whatever a module left open must not keep the process.
+  process.exit(code);
 }

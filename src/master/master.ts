@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
 import type { Report } from '../../grammar/index.ts';
-import type { LogFiles } from '../log/index.ts';
 import { load, prepare } from '../pipeline.ts';
 import type { ConfigSource } from '../pipeline.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 import { OwnedResources, SharedResources } from '../worker/index.ts';
-import type { Shipment } from '../worker/index.ts';
+import type { Shipment, ThreadLog } from '../worker/index.ts';
 import { removePidFile, writePidFile } from './pid-file.ts';
 import { probePort } from './probe-port.ts';
 import { Workers } from './workers.ts';
@@ -15,7 +14,7 @@ import { Zones } from './zones.ts';
 export interface MasterOptions {
   readonly source: ConfigSource;
   readonly plan: GatewayPlan;
-  readonly log: LogFiles;
+  readonly log: ThreadLog;
   /** The process that takes signals: the supervisor where there is one. */
   readonly signalPid: number;
   /** Prints what a reload found wrong. */
@@ -31,7 +30,9 @@ export class Master {
   #plan: GatewayPlan;
   #resources: OwnedResources | undefined;
   #generation = 0;
-  #busy: Promise<void> = Promise.resolve();
+  /** Start and reloads, one after the other; never fails. */
+  #busy: Promise<unknown> = Promise.resolve();
+  #reloadWaits = false;
   #stopping: Promise<void> | undefined;
 
   constructor(options: MasterOptions) {
@@ -41,28 +42,24 @@ export class Master {
   }
 
   /** Resolves when every worker listens. Fails with one line that says why not. */
-  async start(): Promise<void> {
-    const { log, signalPid } = this.#options;
-    setHeadLimit(this.#plan);
-    for (const { address } of this.#plan.ports) await probePort(address);
-    writePidFile(this.#pidFile, signalPid);
-    const { shipment, resources } = await this.#ship(this.#plan);
-    this.#resources = resources;
-    this.#zones.commit(shipment.zones);
-    await this.#workers.start(shipment);
-    log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
+  start(): Promise<void> {
+    const started = this.#start();
+    this.#busy = started.catch(() => undefined);
+    return started;
   }
 
   /** One after the other; a configuration that cannot be used leaves the old one in place. */
-  reload(): Promise<void> {
+  reload(): void {
+    if (this.#reloadWaits) return;
+    this.#reloadWaits = true;
     this.#busy = this.#busy.then(async () => {
+      this.#reloadWaits = false;
       if (this.#stopping) return;
       const refusal = await this.#tryReload().catch((error: unknown) => (error as Error).message);
       const { log } = this.#options;
       if (refusal === undefined) log.write('notice', `reload done, configuration ${this.#generation}`);
       else log.write('error', `reload refused, the old configuration goes on: ${refusal}`);
     });
-    return this.#busy;
   }
 
   /** Log files were rotated. */
@@ -81,13 +78,27 @@ export class Master {
   async #end(graceful: boolean): Promise<void> {
     this.#options.log.write('notice', graceful ? 'gracefully shutting down' : 'exiting');
     await this.#workers.stop(graceful);
+    // A start or reload that is under way finds no workers and ends.
+    await this.#busy;
     await this.#resources?.close();
-    removePidFile(this.#pidFile, this.#options.signalPid);
+    removePidFile(pidFileOf(this.#plan), this.#options.signalPid);
     this.#options.log.write('notice', 'exit');
   }
 
+  async #start(): Promise<void> {
+    const { log, signalPid } = this.#options;
+    setHeadLimit(this.#plan);
+    for (const { address } of this.#plan.ports) await probePort(address);
+    writePidFile(pidFileOf(this.#plan), signalPid);
+    const { shipment, resources } = await this.#ship(this.#plan);
+    this.#resources = resources;
+    this.#zones.commit(shipment.zones);
+    await this.#workers.start(shipment);
+    if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
+  }
+
   async #tryReload(): Promise<string | undefined> {
-    const { source, show } = this.#options;
+    const { source, show, log } = this.#options;
     const { plan, report } = load(source);
     show(report);
     if (!plan) return 'the configuration has errors';
@@ -99,11 +110,27 @@ export class Master {
       await resources.close();
       return refusal;
     }
+    const before = this.#plan;
+    this.#plan = plan;
+    this.#zones.commit(shipment.zones);
+    log.use(plan.main.core.errorLogs);
+    this.#tellLimits(before);
+    this.#movePidFile(before);
     await this.#resources?.close();
     this.#resources = resources;
-    this.#zones.commit(shipment.zones);
-    this.#plan = plan;
     return undefined;
+  }
+
+  #tellLimits(before: GatewayPlan): void {
+    if (headLimitOf(this.#plan) <= headLimitOf(before)) return;
+    this.#options.log.write('warn', 'larger "large_client_header_buffers" take effect after a restart');
+  }
+
+  #movePidFile(before: GatewayPlan): void {
+    const { signalPid } = this.#options;
+    if (pidFileOf(before) === pidFileOf(this.#plan)) return;
+    writePidFile(pidFileOf(this.#plan), signalPid);
+    removePidFile(pidFileOf(before), signalPid);
   }
 
   /** Opens what the process as a whole needs for a plan, and packs what the workers need. */
@@ -123,14 +150,17 @@ export class Master {
     const zones = this.#zones.plan(plan.zones);
     return { shipment: { generation: ++this.#generation, plan, zones, provided }, resources };
   }
-
-  get #pidFile(): string {
-    return resolve(this.#plan.main.prefix, this.#plan.main.core.pidFile);
-  }
 }
 
-/** uWebSockets.js reads its limit for a request head from the environment, once, when a worker loads it. */
-function setHeadLimit({ ports }: GatewayPlan): void {
-  const bytes = Math.max(...ports.map(({ headBytes }) => headBytes), 4096);
-  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(bytes + 1024);
+function pidFileOf({ main }: GatewayPlan): string {
+  return resolve(main.prefix, main.core.pidFile);
+}
+
+/** uWebSockets.js reads its limit for a request head from the environment, once, when the first worker loads it. */
+function setHeadLimit(plan: GatewayPlan): void {
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(headLimitOf(plan));
+}
+
+function headLimitOf({ ports }: GatewayPlan): number {
+  return Math.max(...ports.map(({ headBytes }) => headBytes), 4096) + 1024;
 }

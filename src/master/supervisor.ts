@@ -1,18 +1,16 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { BackOff } from './back-off.ts';
 
 /** Master to supervisor. */
 export type ToSupervisor = { readonly type: 'ready' } | { readonly type: 'alive' };
 
-const FORWARDED = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP', 'SIGUSR1'] as const;
-const ENDING: ReadonlySet<string> = new Set(['SIGTERM', 'SIGINT', 'SIGQUIT']);
-const FIRST_DELAY_MS = 100;
-const MAX_DELAY_MS = 5_000;
-/** A master that ran this long before it died starts again without delay. */
-const STEADY_MS = 60_000;
-/** A master that says nothing for so long hangs. */
-const SILENCE_MS = 15_000;
+const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const;
+const OTHERS = ['SIGHUP', 'SIGUSR1'] as const;
+const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 60_000 };
+/** A master that says nothing for so many seconds hangs. Counted, not timed: this process may itself have been asleep. */
+const SILENT_SECONDS = 15;
 
 /** What the command line wants to know. */
 export interface SuperviseOptions {
@@ -20,73 +18,103 @@ export interface SuperviseOptions {
   readonly onReady?: () => void;
 }
 
-/** How the supervised process ended; `started` when it had served. */
-interface Ending {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly started: boolean;
-  readonly ranMs: number;
-}
-
 /**
  * Runs the master in a child process and starts it again when it dies. No native code, so that what kills the master
  * (an abort inside uWebSockets.js, memory, an endless loop) does not kill this. Gives the exit code for the command line.
  */
-export async function supervise(args: readonly string[], { onReady }: SuperviseOptions): Promise<number> {
-  const supervisor = new Supervisor(args, onReady);
-  let delayMs = FIRST_DELAY_MS;
-  for (;;) {
-    const { code, signal, started, ranMs } = await supervisor.run();
-    if (supervisor.stopping || !started || code === 0) return code ?? 1;
-    process.stderr.write(
-      `gw: [alert] the master process ended unexpectedly (${signal ?? `code ${code}`}); shared zones are lost, starting again\n`,
-    );
-    if (ranMs > STEADY_MS) delayMs = FIRST_DELAY_MS;
-    await new Promise((resolve) => setTimeout(resolve, delayMs));
-    delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
-    if (supervisor.stopping) return 0;
-  }
+export function supervise(args: readonly string[], { onReady }: SuperviseOptions): Promise<number> {
+  return new Supervisor(args, onReady).run();
 }
 
 class Supervisor {
-  stopping = false;
-  #child: ChildProcess | undefined;
   readonly #args: readonly string[];
   readonly #onReady: (() => void) | undefined;
+  readonly #backOff = new BackOff(RESTART);
+  readonly #pending = new Set<NodeJS.Signals>();
+  #child: ChildProcess | undefined;
+  /** The running master serves: before that a signal other than an end would kill it. */
+  #ready = false;
+  #served = false;
+  #stopping = false;
+  #wake: (() => void) | undefined;
 
   constructor(args: readonly string[], onReady: (() => void) | undefined) {
     this.#args = args;
     this.#onReady = onReady;
-    for (const signal of FORWARDED) {
-      process.on(signal, () => {
-        if (ENDING.has(signal)) this.stopping = true;
-        this.#child?.kill(signal);
-      });
+    for (const signal of ENDING) process.on(signal, () => this.#end(signal));
+    for (const signal of OTHERS) process.on(signal, () => this.#forward(signal));
+    // Whoever read our standard error may be gone.
+    process.stderr.on('error', () => undefined);
+  }
+
+  /** A first start that fails is the operator's; a gateway that has served once is brought back whatever it takes. */
+  async run(): Promise<number> {
+    let lastEnd: string | undefined;
+    for (;;) {
+      const startedMs = performance.now();
+      const { code, signal } = await this.#runOnce(lastEnd);
+      if (this.#stopping) return code ?? (ENDING.some((ending) => ending === signal) ? 0 : 1);
+      if (code === 0 || !this.#served) return code ?? 1;
+      lastEnd = signal ?? `code ${code}`;
+      process.stderr.write(
+        `gw: [alert] the master process ended unexpectedly (${lastEnd}), starting it again\n`,
+      );
+      await this.#pause(this.#backOff.after(performance.now() - startedMs));
+      if (this.#stopping) return 0;
     }
   }
 
-  run(): Promise<Ending> {
-    const startedAt = Date.now();
+  #runOnce(lastEnd: string | undefined): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
     const child = fork(fileURLToPath(new URL('../master/main.js', import.meta.url)), this.#args, {
       stdio: 'inherit',
-      env: { ...process.env, GW_SUPERVISOR: String(process.pid) },
+      env: {
+        ...process.env,
+        GW_SUPERVISOR: String(process.pid),
+        ...(lastEnd !== undefined && { GW_LAST_END: lastEnd }),
+      },
     });
     this.#child = child;
-    let started = false;
-    let silence: NodeJS.Timeout | undefined;
+    this.#ready = false;
+    let silentSeconds = 0;
     child.on('message', ({ type }: ToSupervisor) => {
-      if (type === 'ready') {
-        started = true;
-        this.#onReady?.();
-      }
-      clearTimeout(silence);
-      silence = setTimeout(() => child.kill('SIGKILL'), SILENCE_MS);
+      silentSeconds = 0;
+      if (type === 'ready') this.#serves();
     });
+    const watch = setInterval(() => {
+      if (this.#ready && ++silentSeconds > SILENT_SECONDS) child.kill('SIGKILL');
+    }, 1_000);
     return new Promise((resolve) => {
       child.once('exit', (code, signal) => {
-        clearTimeout(silence);
-        resolve({ code, signal, started, ranMs: Date.now() - startedAt });
+        clearInterval(watch);
+        this.#ready = false;
+        resolve({ code, signal });
       });
+    });
+  }
+
+  #serves(): void {
+    this.#ready = this.#served = true;
+    for (const signal of this.#pending) this.#child?.kill(signal);
+    this.#pending.clear();
+    this.#onReady?.();
+  }
+
+  #forward(signal: NodeJS.Signals): void {
+    if (this.#ready) this.#child?.kill(signal);
+    else this.#pending.add(signal);
+  }
+
+  #end(signal: NodeJS.Signals): void {
+    this.#stopping = true;
+    this.#child?.kill(signal);
+    this.#wake?.();
+  }
+
+  async #pause(delayMs: number): Promise<void> {
+    if (delayMs === 0 || this.#stopping) return;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      setTimeout(resolve, delayMs);
     });
   }
 }

@@ -1,14 +1,17 @@
 import type { ErrorLog } from '../log/index.ts';
 
+/** Silence is counted in checks, not in time: a machine that was asleep must not look like a worker that hangs. */
 const CHECK_MS = 500;
-const COMPLAIN_MS = 2_000;
-const KILL_MS = 10_000;
+const COMPLAIN_CHECKS = 4;
+const KILL_CHECKS = 20;
 const MAX_WORKERS = 512;
 
 interface Watched {
   count: number;
-  movedAt: number;
-  complained: boolean;
+  /** Checks since the counter last moved. */
+  silent: number;
+  /** It has beaten once; before that it loads its code. */
+  awake: boolean;
 }
 
 /**
@@ -28,7 +31,7 @@ export class Watchdog {
 
   /** The memory in which a worker beats at its id. */
   watch(workerId: number): SharedArrayBuffer {
-    this.#watched.set(workerId, { count: -1, movedAt: Date.now(), complained: false });
+    this.#watched.set(workerId, { count: this.#beats(workerId), silent: 0, awake: false });
     return this.#buffer;
   }
 
@@ -37,29 +40,32 @@ export class Watchdog {
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => this.#check(Date.now()), CHECK_MS).unref();
+    this.#timer ??= setInterval(() => this.#check(), CHECK_MS).unref();
   }
 
   stop(): void {
     clearInterval(this.#timer);
   }
 
-  #check(now: number): void {
+  #check(): void {
     for (const [workerId, watched] of this.#watched) {
-      const count = Atomics.load(this.#counters, workerId);
+      const count = this.#beats(workerId);
       if (count !== watched.count) {
-        Object.assign(watched, { count, movedAt: now, complained: false });
+        Object.assign(watched, { count, silent: 0, awake: true });
         continue;
       }
-      const silentMs = now - watched.movedAt;
-      if (silentMs > COMPLAIN_MS && !watched.complained) {
-        watched.complained = true;
-        this.#log.write('alert', `worker ${workerId} does not respond for ${silentMs} ms`);
+      watched.silent++;
+      if (watched.silent === COMPLAIN_CHECKS && watched.awake) {
+        this.#log.write('alert', `worker ${workerId} does not respond for ${COMPLAIN_CHECKS * CHECK_MS} ms`);
       }
-      if (silentMs > KILL_MS) {
+      if (watched.silent >= KILL_CHECKS) {
         this.#log.write('emerg', `worker ${workerId} hangs, ending the process`);
         process.kill(process.pid, 'SIGKILL');
       }
     }
+  }
+
+  #beats(workerId: number): number {
+    return Atomics.load(this.#counters, workerId);
   }
 }

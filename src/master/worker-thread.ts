@@ -11,33 +11,41 @@ export interface ThreadEvents {
 
 type Reply = Exclude<FromWorker, { type: 'crashed' }>;
 
+interface Question {
+  readonly resolve: (reply: Reply) => void;
+  readonly reject: (error: Error) => void;
+}
+
 /** The master's side of one worker thread. */
 export class WorkerThread {
   readonly workerId: number;
+  readonly startedMs = performance.now();
   /** True from the moment it was told to stop: its end is no accident. */
   stopping = false;
   readonly #worker: Worker;
-  #waiting: { resolve: (reply: Reply) => void; reject: (error: Error) => void } | undefined;
+  /** Answers come in this order. */
+  readonly #questions: Question[] = [];
   #gone = false;
 
   constructor(start: WorkerStart, events: ThreadEvents) {
     this.workerId = start.workerId;
     this.#worker = new Worker(new URL('../worker/main.js', import.meta.url), { workerData: start });
     this.#worker.on('message', (message: FromWorker) => {
-      if (message.type === 'crashed') this.#end(events, message.reason);
-      else this.#waiting?.resolve(message);
+      if (message.type === 'crashed') this.#fail(events, message.reason);
+      else this.#questions.shift()?.resolve(message);
     });
-    this.#worker.on('error', (error: Error) => this.#end(events, error.stack ?? error.message));
+    this.#worker.on('error', (error: Error) => this.#fail(events, error.stack ?? error.message));
     this.#worker.on('exit', () => {
       this.#gone = true;
-      this.#waiting?.reject(new Error(`worker ${this.workerId} exited`));
+      this.#rejectAll(`worker ${this.workerId} exited`);
       events.exited(this);
     });
   }
 
-  /** Resolves when the first configuration is served. */
-  listening(): Promise<void> {
-    return this.#reply().then(() => undefined);
+  /** To be called first: resolves when the first configuration is served, and fails when it cannot be. */
+  async listening(): Promise<void> {
+    const reply = await this.#reply();
+    if (reply.type === 'refused') throw new Error(reply.reason);
   }
 
   /** Sends a message and waits for its answer; fails when the thread ends first. */
@@ -54,15 +62,17 @@ export class WorkerThread {
 
   #reply(): Promise<Reply> {
     if (this.#gone) return Promise.reject(new Error(`worker ${this.workerId} exited`));
-    return new Promise<Reply>((resolve, reject) => {
-      this.#waiting = { resolve, reject };
-    }).finally(() => {
-      this.#waiting = undefined;
+    return new Promise((resolve, reject) => {
+      this.#questions.push({ resolve, reject });
     });
   }
 
-  #end(events: ThreadEvents, reason: string): void {
-    this.#waiting?.reject(new Error(reason));
+  #fail(events: ThreadEvents, reason: string): void {
+    this.#rejectAll(`worker ${this.workerId} crashed`);
     events.crashed(this, reason);
+  }
+
+  #rejectAll(reason: string): void {
+    for (const { reject } of this.#questions.splice(0)) reject(new Error(reason));
   }
 }

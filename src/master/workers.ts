@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ErrorLog } from '../log/index.ts';
 import type { Shipment } from '../worker/index.ts';
+import { BackOff } from './back-off.ts';
 import { Watchdog } from './watchdog.ts';
 import { WorkerThread } from './worker-thread.ts';
 import type { ThreadEvents } from './worker-thread.ts';
 
-/** A thread that crashes again this soon after its start is not started again at once. */
-const QUICK_CRASH_MS = 1_000;
+/** The first crash is repaired at once, those that follow soon after are not. */
+const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 10_000 };
 
 /** What the workers report to the master. */
 export interface WorkersOptions {
@@ -19,7 +20,7 @@ export interface WorkersOptions {
 export class Workers implements ThreadEvents {
   readonly #options: WorkersOptions;
   readonly #threads = new Map<number, WorkerThread>();
-  readonly #startedAt = new Map<number, number>();
+  readonly #backOffs = new Map<number, BackOff>();
   readonly #watchdog: Watchdog;
   #shipment: Shipment | undefined;
   #stopping = false;
@@ -36,24 +37,25 @@ export class Workers implements ThreadEvents {
 
   /** Resolves when all of them listen; fails when one cannot. */
   async start(shipment: Shipment): Promise<void> {
+    if (this.#stopping) return;
     this.#shipment = shipment;
-    const ids = Array.from({ length: shipment.plan.main.workers }, (_, index) => index + 1);
-    await Promise.all(ids.map((id) => this.#spawn(id, shipment).listening()));
     this.#watchdog.start();
+    await Promise.all(this.#missing(shipment).map((id) => this.#spawn(id, shipment)));
   }
 
   /** All workers take the new configuration, or none does. Gives the reason of a refusal. */
   async reload(shipment: Shipment): Promise<string | undefined> {
-    const threads = [...this.#threads.values()];
+    const threads = [...this.#threads.values()].filter(({ stopping }) => !stopping);
     const replies = await Promise.allSettled(
       threads.map((thread) => thread.ask({ type: 'prepare', shipment })),
     );
     const refusal = replies.map(refusalOf).find((reason) => reason !== undefined);
-    if (refusal !== undefined) {
+    if (refusal !== undefined || this.#stopping) {
       for (const thread of threads) thread.tell({ type: 'discard' });
-      return refusal;
+      return refusal ?? 'the gateway is stopping';
     }
     this.#shipment = shipment;
+    // A worker that ends here is replaced by one with the new configuration.
     await Promise.allSettled(threads.map((thread) => thread.ask({ type: 'switch' })));
     await this.#resize(shipment);
     return undefined;
@@ -63,12 +65,11 @@ export class Workers implements ThreadEvents {
     for (const thread of this.#threads.values()) thread.tell({ type: 'reopen' });
   }
 
-  /** Resolves when the last thread is gone. */
+  /** Resolves when the last thread is gone. Called again with `graceful` false it hurries the others on. */
   stop(graceful: boolean): Promise<void> {
     this.#stopping = true;
-    this.#watchdog.stop();
     for (const thread of this.#threads.values()) thread.tell({ type: 'stop', graceful });
-    if (this.#threads.size === 0) this.#allGone();
+    this.#endWhenEmpty();
     return this.#gone;
   }
 
@@ -77,20 +78,21 @@ export class Workers implements ThreadEvents {
   }
 
   exited(thread: WorkerThread): void {
-    const { workerId, stopping } = thread;
+    const { workerId, startedMs } = thread;
     this.#threads.delete(workerId);
     this.#watchdog.forget(workerId);
     this.#options.release(workerId);
-    if (this.#stopping && this.#threads.size === 0) this.#allGone();
-    if (!stopping && !this.#stopping) void this.#replace(workerId);
+    this.#endWhenEmpty();
+    if (thread.stopping) void this.#fill(workerId, 0);
+    else void this.#fill(workerId, this.#backOff(workerId).after(performance.now() - startedMs));
   }
 
-  async #replace(workerId: number): Promise<void> {
-    const ranMs = Date.now() - (this.#startedAt.get(workerId) ?? 0);
-    if (ranMs < QUICK_CRASH_MS) await delay(QUICK_CRASH_MS);
-    if (this.#stopping || !this.#shipment) return;
+  /** Starts the worker with this id if the configuration wants it and it is not there. */
+  async #fill(workerId: number, delayMs: number): Promise<void> {
+    if (delayMs > 0) await delay(delayMs);
+    if (this.#stopping || !this.#shipment || !this.#missing(this.#shipment).includes(workerId)) return;
     try {
-      await this.#spawn(workerId, this.#shipment).listening();
+      await this.#spawn(workerId, this.#shipment);
       this.#options.log.write('notice', `worker ${workerId} was started again`);
     } catch (error) {
       this.#options.log.write('alert', `worker ${workerId} cannot start: ${(error as Error).message}`);
@@ -98,21 +100,41 @@ export class Workers implements ThreadEvents {
   }
 
   /** `worker_processes` may have changed. */
-  async #resize({ plan }: Shipment): Promise<void> {
-    const wanted = plan.main.workers;
+  async #resize(shipment: Shipment): Promise<void> {
+    const wanted = shipment.plan.main.workers;
     for (const [id, thread] of this.#threads) if (id > wanted) thread.tell({ type: 'stop', graceful: true });
-    const missing = Array.from({ length: wanted }, (_, index) => index + 1).filter(
-      (id) => !this.#threads.has(id),
-    );
-    await Promise.allSettled(missing.map((id) => this.#spawn(id, this.#shipment as Shipment).listening()));
+    await Promise.all(this.#missing(shipment).map((id) => this.#fill(id, 0)));
   }
 
-  #spawn(workerId: number, shipment: Shipment): WorkerThread {
+  #missing({ plan }: Shipment): readonly number[] {
+    const ids = Array.from({ length: plan.main.workers }, (_, index) => index + 1);
+    return ids.filter((id) => !this.#threads.has(id));
+  }
+
+  /** Resolves when it listens. One that cannot is told to end, which counts as a crash. */
+  async #spawn(workerId: number, shipment: Shipment): Promise<void> {
     const heartbeats = this.#watchdog.watch(workerId);
     const thread = new WorkerThread({ workerId, heartbeats, shipment }, this);
     this.#threads.set(workerId, thread);
-    this.#startedAt.set(workerId, Date.now());
-    return thread;
+    try {
+      await thread.listening();
+    } catch (error) {
+      thread.tell({ type: 'stop', graceful: false });
+      thread.stopping = false;
+      throw error;
+    }
+  }
+
+  #backOff(workerId: number): BackOff {
+    const known = this.#backOffs.get(workerId) ?? new BackOff(RESTART);
+    this.#backOffs.set(workerId, known);
+    return known;
+  }
+
+  #endWhenEmpty(): void {
+    if (!this.#stopping || this.#threads.size > 0) return;
+    this.#watchdog.stop();
+    this.#allGone();
   }
 }
 

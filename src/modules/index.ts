@@ -1,4 +1,5 @@
 import type { AnyModule } from '../contract/index.ts';
+import { access } from './access/index.ts';
 import { accessLog } from './access_log/index.ts';
 import { core } from './core/index.ts';
 import { dbrest } from './dbrest/index.ts';
@@ -13,6 +14,7 @@ export const MODULES: readonly AnyModule[] = [
   core,
   rewrite,
   upstream,
+  access,
   headers,
   accessLog,
   kv,

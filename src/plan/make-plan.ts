@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { Report } from '../../grammar/index.ts';
+import type { Report, Span } from '../../grammar/index.ts';
 import { resolve } from '../config/index.ts';
 import type { BoundBlock, BoundConfig, Registry, ResolvedConfigs } from '../config/index.ts';
 import type { AnyModule, CoreConfig, UpstreamConfig } from '../contract/index.ts';
@@ -20,6 +20,8 @@ export interface PlanOptions {
   readonly report: Report;
   readonly prefix: string;
   readonly confFile: string;
+  /** Of the command line; an `error_log` of the main context takes its place. */
+  readonly errorLog?: string | undefined;
   readonly version: string;
 }
 
@@ -34,8 +36,11 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   for (const http of blocksIn(config.main, 'http')) {
     const level = resolve(registry, http, main);
     locations.validate(level);
+    const others = new Map<string, Span | undefined>();
     for (const block of blocksIn(http, 'upstream')) {
-      upstreams.push(planUpstream(block, { registry, report, others: upstreams }));
+      const upstream = planUpstream(block, { registry, report, others });
+      upstreams.push(upstream);
+      others.set(upstream.name, block.node?.name.span);
     }
     for (const block of blocksIn(http, 'server'))
       servers.push(planServer(block, level, { registry, locations }));
@@ -54,9 +59,11 @@ function blocksIn(block: BoundBlock, context: BoundBlock['context']): readonly B
   return block.children.filter((child) => child.context === context);
 }
 
-function planMain(core: CoreConfig, { prefix, confFile, version }: PlanOptions): MainPlan {
+function planMain(core: CoreConfig, { prefix, confFile, errorLog, version }: PlanOptions): MainPlan {
+  const withErrorLog: CoreConfig =
+    errorLog === undefined ? core : { errorLogs: [{ path: errorLog, level: 'error' }], ...core };
   const workers = core.workerProcesses === 'auto' ? availableParallelism() : core.workerProcesses;
-  return { core, workers, prefix, confFile, version };
+  return { core: withErrorLog, workers, prefix, confFile, version };
 }
 
 interface ServerPlanning {
@@ -96,12 +103,12 @@ function displayName(name: ServerPlan['names'][number]): string {
 interface UpstreamPlanning {
   readonly registry: Registry;
   readonly report: Report;
-  readonly others: readonly UpstreamPlan[];
+  readonly others: ReadonlyMap<string, Span | undefined>;
 }
 
 function planUpstream(block: BoundBlock, { registry, report, others }: UpstreamPlanning): UpstreamPlan {
   const config = resolve(registry, block, undefined).get('upstream')?.value as UpstreamConfig | undefined;
   const upstream = { name: block.args as string, peers: config?.peers ?? [] };
-  checkUpstream(upstream, { others, span: block.node?.name.span, report });
+  checkUpstream(upstream, { others, node: block.node, report });
   return upstream;
 }

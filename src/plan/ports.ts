@@ -1,4 +1,5 @@
 import type { Report, Span } from '../../grammar/index.ts';
+import { firstAt } from '../config/index.ts';
 import type { ResolvedConfigs } from '../config/index.ts';
 import type { ListenAddress, ListenConfig } from '../contract/index.ts';
 import { checkServerNames } from './checks/server-names.ts';
@@ -9,7 +10,8 @@ import type { PortPlan } from './plan.ts';
 
 interface OpenPort {
   readonly address: ListenAddress;
-  readonly servers: number[];
+  /** Each server's index, and the `listen` that brought it here. */
+  readonly listens: Map<number, Span | undefined>;
   defaultServer: number | undefined;
 }
 
@@ -22,7 +24,8 @@ export function planPorts(servers: readonly PlannedServer[], report: Report): re
       addListen({ ports, listen, index, span: spans[nth] ?? server.block.node?.name.span, report });
     }
   }
-  for (const port of ports.values()) checkServerNames(port, servers, report);
+  for (const { address, listens } of ports.values())
+    checkServerNames({ address, servers: [...listens.keys()] }, servers, report);
   return [...ports.values()].map((port) => portPlan(port, servers));
 }
 
@@ -45,19 +48,22 @@ function addListen({ ports, listen, index, span, report }: Adding): void {
   const name = addressText(listen.address);
   const port: OpenPort = ports.get(name) ?? {
     address: listen.address,
-    servers: [],
+    listens: new Map(),
     defaultServer: undefined,
   };
   ports.set(name, port);
-  if (port.servers.includes(index)) return report.emerg(`a duplicate listen ${name}`, span);
+  if (port.listens.has(index))
+    return report.emerg(`a duplicate listen ${name}`, span, firstAt(port.listens.get(index), 'set'));
   if (listen.defaultServer && port.defaultServer !== undefined) {
-    return report.emerg(`a duplicate default server for ${name}`, span);
+    const first = firstAt(port.listens.get(port.defaultServer), 'set');
+    return report.emerg(`a duplicate default server for ${name}`, span, first);
   }
-  port.servers.push(index);
+  port.listens.set(index, span);
   if (listen.defaultServer) port.defaultServer = index;
 }
 
-function portPlan({ address, servers, defaultServer }: OpenPort, all: readonly PlannedServer[]): PortPlan {
+function portPlan({ address, listens, defaultServer }: OpenPort, all: readonly PlannedServer[]): PortPlan {
+  const servers = [...listens.keys()];
   const buffers = servers.map((index) => (all[index] as PlannedServer).plan.root.core.largeHeaderBuffers);
   return {
     address,

@@ -1,5 +1,5 @@
 import type { CompiledGateway } from '../compile/index.ts';
-import type { WorkerScope } from '../contract/index.ts';
+import type { CoreConfig, WorkerScope } from '../contract/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
 import type { Shipment } from './messages.ts';
@@ -15,7 +15,7 @@ export interface WorkerFacts {
 
 const IDLE_CHECK_MS = 25;
 
-/** One loaded configuration in one worker, from compile to retirement. */
+/** One loaded configuration in one worker, from compile to its last request. */
 export class Configuration extends OwnedResources implements WorkerScope {
   readonly workerId: number;
   readonly generation: number;
@@ -47,8 +47,8 @@ export class Configuration extends OwnedResources implements WorkerScope {
     return this.#compiled?.ports ?? [];
   }
 
-  get shutdownTimeoutMs(): number {
-    return this.#shipment.plan.main.core.shutdownTimeoutMs;
+  get core(): CoreConfig {
+    return this.#shipment.plan.main.core;
   }
 
   get inFlight(): number {
@@ -83,19 +83,18 @@ export class Configuration extends OwnedResources implements WorkerScope {
       ?.peers.map(({ address }) => address);
   }
 
-  /** Ends what would go on for ever, waits for requests in flight (at most `timeoutMs`), closes the resources. */
-  async retire(timeoutMs: number): Promise<void> {
+  /** Ends what would go on for ever, so that requests in flight come to an end. */
+  retire(): void {
     this.#retiring.abort();
-    await this.idle(timeoutMs);
-    await this.close();
   }
 
-  /** True when the last request has ended in time. */
-  async idle(timeoutMs: number): Promise<boolean> {
-    const deadline = Date.now() + timeoutMs;
-    while (this.inFlight > 0 && Date.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, IDLE_CHECK_MS));
+  /** Resolves when the last request has ended, after `worker_shutdown_timeout`, or when there is no time left. */
+  async idle(hurry: AbortSignal): Promise<void> {
+    const deadline = performance.now() + this.core.shutdownTimeoutMs;
+    while (this.inFlight > 0 && performance.now() < deadline && !hurry.aborted) {
+      await new Promise((resolve) => {
+        setTimeout(resolve, IDLE_CHECK_MS);
+      });
     }
-    return this.inFlight === 0;
   }
 }

@@ -1,60 +1,61 @@
-import { parentPort, threadId, workerData } from 'node:worker_threads';
-import { openErrorLogs } from '../log/index.ts';
-import type { FromWorker, ToWorker, WorkerStart } from './messages.ts';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { FromWorker, Shipment, ToWorker, WorkerStart } from './messages.ts';
+import { ThreadLog } from './thread-log.ts';
 import { Worker } from './worker.ts';
 
 /** Between two beats; the master complains after 2 s of silence. */
 const HEARTBEAT_MS = 250;
 
 /** The body of a worker thread: obeys the master until it is told to stop. */
-async function main(
-  port: NonNullable<typeof parentPort>,
-  { workerId, heartbeats, shipment }: WorkerStart,
-): Promise<void> {
+function main(port: NonNullable<typeof parentPort>, { workerId, heartbeats, shipment }: WorkerStart): void {
   const { core, prefix } = shipment.plan.main;
-  const log = openErrorLogs(core.errorLogs, { prefix, tid: threadId });
+  const log = new ThreadLog(core.errorLogs, { prefix, tid: workerId });
   const worker = new Worker(workerId, log);
   const tell = (message: FromWorker): void => port.postMessage(message);
   guardAgainstCrashes(worker, tell);
   beat(new Int32Array(heartbeats), workerId);
 
-  const obey = async (message: ToWorker): Promise<void> => {
+  const obey = async (message: Exclude<ToWorker, { type: 'stop' }>): Promise<void> => {
     switch (message.type) {
       case 'prepare':
         return prepare(worker, message.shipment, tell);
       case 'switch':
-        return tell({ type: 'switched', generation: await worker.switch() });
+        worker.switch();
+        return tell({ type: 'switched' });
       case 'discard':
         return worker.discard();
       case 'reopen':
-        log.reopen();
         return worker.reopen();
-      case 'stop':
-        await worker.stop(message.graceful);
-        return port.close();
     }
   };
-  // One message after the other: a second reload never meets a first one half done.
-  let last = Promise.resolve();
+  // One message after the other, the start first: a reload never meets one that is half done. Only a stop waits for nothing.
+  let last = start(worker, shipment, tell);
   port.on('message', (message: ToWorker) => {
-    last = last.then(() => obey(message)).catch((error: unknown) => crash(error));
+    if (message.type === 'stop') void worker.stop(message.graceful).then(() => leave(0), crash);
+    else last = last.then(() => obey(message)).catch(crash);
   });
-  await worker.prepare(shipment);
-  await worker.switch();
-  tell({ type: 'listening' });
+}
+
+async function start(worker: Worker, shipment: Shipment, tell: (message: FromWorker) => void): Promise<void> {
+  try {
+    await worker.prepare(shipment);
+    worker.switch();
+    tell({ type: 'listening' });
+  } catch (error) {
+    tell({ type: 'refused', reason: reasonOf(error) });
+  }
 }
 
 async function prepare(
   worker: Worker,
-  shipment: WorkerStart['shipment'],
+  shipment: Shipment,
   tell: (message: FromWorker) => void,
 ): Promise<void> {
-  const { generation } = shipment;
   try {
     await worker.prepare(shipment);
-    tell({ type: 'prepared', generation });
+    tell({ type: 'prepared' });
   } catch (error) {
-    tell({ type: 'refused', generation, reason: reasonOf(error) });
+    tell({ type: 'refused', reason: reasonOf(error) });
   }
 }
 
@@ -76,8 +77,13 @@ function guardAgainstCrashes(worker: Worker, tell: (message: FromWorker) => void
       reason: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
     worker.cut();
-    setImmediate(() => process.exit(1));
+    leave(1);
   });
+}
+
+/** Sockets that were closed are gone from the event loop one turn later. */
+function leave(code: number): void {
+  setImmediate(() => process.exit(code));
 }
 
 function beat(counters: Int32Array, workerId: number): void {
@@ -88,4 +94,4 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-if (parentPort) main(parentPort, workerData as WorkerStart).catch(crash);
+if (parentPort) main(parentPort, workerData as WorkerStart);

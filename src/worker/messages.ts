@@ -27,10 +27,10 @@ export type ToWorker =
   | { readonly type: 'reopen' }
   | { readonly type: 'stop'; readonly graceful: boolean };
 
-/** Worker to master. */
+/** Worker to master; every answer comes in the order of its questions, `listening` or `refused` before all. */
 export type FromWorker =
   | { readonly type: 'listening' }
-  | { readonly type: 'prepared'; readonly generation: number }
-  | { readonly type: 'refused'; readonly generation: number; readonly reason: string }
-  | { readonly type: 'switched'; readonly generation: number }
+  | { readonly type: 'prepared' }
+  | { readonly type: 'refused'; readonly reason: string }
+  | { readonly type: 'switched' }
   | { readonly type: 'crashed'; readonly reason: string };

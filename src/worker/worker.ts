@@ -1,99 +1,127 @@
-import type { ErrorLog } from '../log/index.ts';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Configuration } from './configuration.ts';
 import type { WorkerFacts } from './configuration.ts';
 import type { Shipment } from './messages.ts';
+import { OpenPorts } from './open-ports.ts';
+import type { PortChange } from './open-ports.ts';
 import { SharedResources } from './resources.ts';
+import type { ThreadLog } from './thread-log.ts';
 import { UwsTransport } from './transport/index.ts';
 import type { OpenPort } from './transport/index.ts';
 
 /** Kept-alive connections get this long to send one more request and be told to close. */
 const LINGER_MS = 300;
+/** What resources may take to close when the worker stops. */
+const CLOSE_MS = 2_000;
 
-/** One worker thread: its sockets, the configuration they serve, and the one that is about to take over. */
+/** A configuration that is ready to take over. */
+interface Prepared {
+  readonly configuration: Configuration;
+  readonly ports: PortChange;
+}
+
+/** One worker thread: its sockets, the configuration they serve, the one that is about to take over, and those that leave. */
 export class Worker {
   readonly #facts: WorkerFacts;
-  readonly #transport = new UwsTransport();
-  readonly #ports = new Map<string, OpenPort>();
+  readonly #log: ThreadLog;
+  readonly #ports: OpenPorts;
+  /** Every configuration whose resources are open: the current one and those that still have requests. */
+  readonly #alive = new Set<Configuration>();
+  readonly #leaving = new Set<OpenPort>();
+  readonly #hurry = new AbortController();
   #current: Configuration | undefined;
-  #next: Configuration | undefined;
-  #retirements: Promise<void>[] = [];
+  #next: Prepared | undefined;
+  #stopped: Promise<void> | undefined;
 
-  constructor(workerId: number, log: ErrorLog) {
+  constructor(workerId: number, log: ThreadLog) {
+    this.#log = log;
     this.#facts = { workerId, log, shared: new SharedResources() };
+    this.#ports = new OpenPorts(new UwsTransport(log));
   }
 
-  /** Opens a configuration beside the current one. */
+  /** Opens a configuration and its new sockets beside the current one. Fails when anything of it cannot be opened. */
   async prepare(shipment: Shipment): Promise<void> {
-    this.#next = await Configuration.open(shipment, this.#facts);
+    const configuration = await Configuration.open(shipment, this.#facts);
+    this.#alive.add(configuration);
+    try {
+      if (this.#stopped) throw new Error('the worker is stopping');
+      // A Unix socket cannot be shared by several listeners.
+      const mine = configuration.ports.filter(
+        ({ address }) => address.kind === 'inet' || this.#facts.workerId === 1,
+      );
+      this.#next = { configuration, ports: await this.#ports.prepare(mine) };
+    } catch (error) {
+      await this.#close(configuration);
+      throw error;
+    }
   }
 
-  /** Serves the prepared configuration: only sockets that came or went are touched. */
-  async switch(): Promise<number> {
+  /** Serves the prepared configuration. */
+  switch(): void {
     const next = this.#next;
-    if (!next) throw new Error('no configuration is prepared');
-    const wanted = next.ports.filter(({ address }) => address.kind === 'inet' || this.#facts.workerId === 1);
-    for (const port of wanted) {
-      const open = this.#ports.get(port.key);
-      if (open) open.use(port);
-      else this.#ports.set(port.key, await this.#transport.open(port));
-    }
-    for (const [key, open] of this.#ports)
-      if (!wanted.some((port) => port.key === key)) this.#closePort(key, open);
+    if (!next) return;
     this.#next = undefined;
     const before = this.#current;
-    this.#current = next;
-    if (before) this.#retirements.push(before.retire(before.shutdownTimeoutMs));
-    return next.generation;
+    this.#current = next.configuration;
+    const removed = this.#ports.switch(next.ports);
+    this.#log.use(next.configuration.core.errorLogs);
+    if (before) void this.#retire(before, removed);
   }
 
   async discard(): Promise<void> {
     const next = this.#next;
     this.#next = undefined;
-    await next?.close();
+    if (!next) return;
+    this.#ports.discard(next.ports.added);
+    await this.#close(next.configuration);
   }
 
   reopen(): void {
-    this.#current?.reopen();
+    this.#log.reopen();
+    for (const configuration of this.#alive) configuration.reopen();
   }
 
-  /** No new connections, answers that close theirs, then the end of all sockets and resources. */
-  async stop(graceful: boolean): Promise<void> {
-    await this.discard();
-    const current = this.#current;
-    for (const port of this.#ports.values()) {
-      port.stopAccepting();
-      port.drain();
-    }
-    if (graceful && current) {
-      await Promise.all([current.retire(current.shutdownTimeoutMs), delay(LINGER_MS), ...this.#retirements]);
-    }
-    this.cut();
-    await current?.close();
+  /** Ends all sockets and resources: at once, or when the last request has ended. A second, faster stop overtakes. */
+  stop(graceful: boolean): Promise<void> {
+    if (!graceful) this.#hurry.abort();
+    this.#stopped ??= this.#drain();
+    return this.#stopped;
   }
 
   /** Closes every connection at once. A thread that leaves with an open socket would end the whole process. */
   cut(): void {
-    for (const port of this.#ports.values()) {
-      port.stopAccepting();
-      port.close();
-    }
-    this.#ports.clear();
+    this.#ports.close();
+    this.#ports.discard([...this.#leaving, ...(this.#next?.ports.added ?? [])]);
+    this.#leaving.clear();
   }
 
-  /** The address is no longer configured: connections that are open may finish what they have begun. */
-  #closePort(key: string, port: OpenPort): void {
-    this.#ports.delete(key);
-    port.stopAccepting();
-    port.drain();
-    const closing = (this.#current?.idle(this.#current.shutdownTimeoutMs) ?? Promise.resolve(true)).then(() =>
-      port.close(),
-    );
-    this.#retirements.push(closing);
+  /** No new connections, answers that close theirs, requests in flight to their end; only then what those need. */
+  async #drain(): Promise<void> {
+    this.#ports.drain();
+    for (const configuration of this.#alive) configuration.retire();
+    await this.#linger();
+    await Promise.all([...this.#alive].map((configuration) => configuration.idle(this.#hurry.signal)));
+    this.cut();
+    const closed = Promise.all([...this.#alive].map((configuration) => this.#close(configuration)));
+    await Promise.race([closed, delay(CLOSE_MS)]);
   }
-}
 
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
+  /** A configuration that was replaced serves its requests to their end, and the connections of sockets that went with it. */
+  async #retire(configuration: Configuration, removed: readonly OpenPort[]): Promise<void> {
+    for (const port of removed) this.#leaving.add(port);
+    configuration.retire();
+    if (removed.length > 0) await this.#linger();
+    await configuration.idle(this.#hurry.signal);
+    for (const port of removed) if (this.#leaving.delete(port)) port.close();
+    await this.#close(configuration);
+  }
+
+  async #close(configuration: Configuration): Promise<void> {
+    this.#alive.delete(configuration);
+    await configuration.close();
+  }
+
+  async #linger(): Promise<void> {
+    await delay(LINGER_MS, undefined, { signal: this.#hurry.signal }).catch(() => undefined);
+  }
 }

@@ -70,6 +70,8 @@ for (const [name, { env, calls }] of Object.entries(examples)) {
   test(`conf/examples/${name} does what its comments say`, async (t) => {
     const port = await freePort();
     const options = { port, env: (await env?.()) ?? {} };
-    await calls(await startGateway(t, httpOf(textOf(`conf/examples/${name}`), port), options));
+    const gw = await startGateway(t, httpOf(textOf(`conf/examples/${name}`), port), options);
+    await calls(gw);
+    expect(gw.errorLog()).not.toMatch(/\[error\]/);
   });
 }

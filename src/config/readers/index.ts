@@ -1,3 +1,4 @@
+export { cidr, readCidr } from './cidr.ts';
 export { flag, oneOf } from './choice.ts';
 export { integer } from './number.ts';
 export { parseSize, size } from './size.ts';

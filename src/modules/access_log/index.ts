@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { nearest } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { Build, WorkerScope } from '../../contract/index.ts';
 import type { LogStep } from '../../http/index.ts';
@@ -29,7 +30,9 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
     }
     for (const [index, log] of logs.entries()) {
       if ('format' in log && !names.has(log.format)) {
-        report.phrase('logs', `unknown log format "${log.format}"`, { index });
+        const near = nearest(log.format, names);
+        const hint = near === undefined ? {} : { hint: `did you mean "${near}"?` };
+        report.phrase('logs', `unknown log format "${log.format}"`, { index, ...hint });
       }
     }
   },

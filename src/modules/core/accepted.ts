@@ -2,64 +2,150 @@ import type { CoreConfig } from '../../contract/index.ts';
 import { readers } from '../../config/index.ts';
 import type { ArgReader, Context, Rows } from '../../config/index.ts';
 
-const { flag, integer, size, texts, time } = readers;
-const HSL: readonly Context[] = ['http', 'server', 'location'];
+const { flag, integer, size, text, time } = readers;
+const M: readonly Context[] = ['main'];
+const E: readonly Context[] = ['events'];
+const H: readonly Context[] = ['http'];
 const HS: readonly Context[] = ['http', 'server'];
+const SL: readonly Context[] = ['server', 'location'];
+const HSL: readonly Context[] = ['http', 'server', 'location'];
 
-interface Tuning {
+interface Group {
   readonly contexts: readonly Context[];
   readonly args: ArgReader<unknown>;
   readonly why?: string;
+  readonly many?: true;
+  /** Separated by blanks. */
+  readonly names: string;
 }
 
 const INTERNALS = "it tunes nginx's internals";
+const HTTP_1_1 = 'gw serves HTTP/1.1';
+
+const some = (syntax: string, min: number, max: number): ArgReader<readonly string[]> => ({
+  ...readers.texts,
+  syntax,
+  min,
+  max,
+});
+const numberAndSize: ArgReader<unknown> = readers.words(
+  { syntax: 'number size', min: 2, max: 2 },
+  (words, scope) => {
+    const [count = [], length = []] = words.map((word) => [word]);
+    return [integer().read(count, scope), size.read(length, scope)];
+  },
+);
 
 /** Directives that a working nginx.conf carries and that have no meaning here; their words are still checked. */
-const TUNING: Readonly<Record<string, Tuning>> = {
-  user: { contexts: ['main'], args: texts, why: 'gw keeps the user it was started as' },
-  worker_connections: { contexts: ['events'], args: integer() },
-  multi_accept: { contexts: ['events'], args: flag },
-  use: { contexts: ['events'], args: texts },
-  accept_mutex: { contexts: ['events'], args: flag },
-  accept_mutex_delay: { contexts: ['events'], args: time },
-  worker_rlimit_nofile: { contexts: ['main'], args: integer(), why: 'the limit of the process is inherited' },
-  worker_cpu_affinity: { contexts: ['main'], args: texts },
-  worker_priority: { contexts: ['main'], args: texts },
-  timer_resolution: { contexts: ['main'], args: time },
-  pcre_jit: { contexts: ['main'], args: flag },
-  sendfile: { contexts: HSL, args: flag },
-  sendfile_max_chunk: { contexts: HSL, args: size },
-  tcp_nopush: { contexts: HSL, args: flag },
-  tcp_nodelay: { contexts: HSL, args: flag },
-  reset_timedout_connection: { contexts: HSL, args: flag },
-  output_buffers: { contexts: HSL, args: texts },
-  postpone_output: { contexts: HSL, args: size },
-  client_header_buffer_size: { contexts: HS, args: size },
-  client_body_buffer_size: {
+const GROUPS: readonly Group[] = [
+  {
+    contexts: M,
+    args: some('user [group]', 1, 2),
+    why: 'gw keeps the user it was started as',
+    names: 'user',
+  },
+  { contexts: M, args: text, why: 'gw passes its whole environment on', many: true, names: 'env' },
+  { contexts: M, args: text, why: 'the modules of gw are built in', many: true, names: 'load_module' },
+  {
+    contexts: M,
+    args: integer(),
+    why: 'the limit of the process is inherited',
+    names: 'worker_rlimit_nofile',
+  },
+  { contexts: M, args: flag, names: 'pcre_jit ssl_object_cache_inheritable quic_bpf' },
+  { contexts: M, args: text, names: 'lock_file working_directory debug_points ssl_engine worker_priority' },
+  { contexts: M, args: size, names: 'worker_rlimit_core' },
+  { contexts: M, args: time, names: 'timer_resolution' },
+  { contexts: M, args: some('auto [mask] | mask ...', 1, Infinity), names: 'worker_cpu_affinity' },
+  {
+    contexts: M,
+    args: some('name threads=number [max_queue=number]', 2, 3),
+    many: true,
+    names: 'thread_pool',
+  },
+  { contexts: E, args: integer(), names: 'worker_connections epoll_events worker_aio_requests' },
+  { contexts: E, args: flag, names: 'multi_accept accept_mutex' },
+  { contexts: E, args: text, names: 'use' },
+  { contexts: E, args: time, names: 'accept_mutex_delay' },
+  { contexts: E, args: text, many: true, names: 'debug_connection' },
+  {
+    contexts: HSL,
+    args: flag,
+    names: `sendfile tcp_nopush tcp_nodelay reset_timedout_connection aio_write open_file_cache_errors
+      open_file_cache_events gzip_no_buffer ssi_ignore_recycled_buffers`,
+  },
+  {
+    contexts: HSL,
+    args: size,
+    names: `sendfile_max_chunk postpone_output directio_alignment read_ahead send_lowat proxy_temp_file_write_size
+      proxy_send_lowat proxy_socket_rcvbuf proxy_socket_sndbuf gzip_window gzip_hash postpone_gzipping
+      ssi_min_file_chunk`,
+  },
+  {
     contexts: HSL,
     args: size,
     why: 'bodies are held in memory up to client_max_body_size',
+    names: 'client_body_buffer_size',
   },
-  connection_pool_size: { contexts: HS, args: size },
-  request_pool_size: { contexts: HS, args: size },
-  types_hash_max_size: { contexts: HSL, args: integer() },
-  types_hash_bucket_size: { contexts: HSL, args: integer() },
-  variables_hash_max_size: { contexts: ['http'], args: integer() },
-  variables_hash_bucket_size: { contexts: ['http'], args: integer() },
-  server_names_hash_max_size: { contexts: ['http'], args: integer() },
-  server_names_hash_bucket_size: { contexts: ['http'], args: integer() },
-};
+  { contexts: HSL, args: numberAndSize, names: 'output_buffers gzip_buffers gunzip_buffers' },
+  { contexts: HSL, args: text, names: 'aio directio' },
+  { contexts: HSL, args: time, names: 'keepalive_min_timeout open_file_cache_valid' },
+  { contexts: HSL, args: some('off | max=number [inactive=time]', 1, 2), names: 'open_file_cache' },
+  {
+    contexts: HSL,
+    args: integer(),
+    names: `open_file_cache_min_uses types_hash_max_size types_hash_bucket_size proxy_headers_hash_max_size
+      proxy_headers_hash_bucket_size`,
+  },
+  {
+    contexts: HSL,
+    args: some('path [level [level [level]]]', 1, 4),
+    names: 'proxy_temp_path fastcgi_temp_path uwsgi_temp_path scgi_temp_path',
+  },
+  { contexts: HS, args: size, names: 'client_header_buffer_size connection_pool_size request_pool_size' },
+  { contexts: HS, args: flag, names: 'client_body_early_read' },
+  { contexts: SL, args: integer(), names: 'referer_hash_max_size referer_hash_bucket_size' },
+  {
+    contexts: H,
+    args: integer(),
+    names: `variables_hash_max_size variables_hash_bucket_size server_names_hash_max_size
+      server_names_hash_bucket_size map_hash_max_size map_hash_bucket_size`,
+  },
+  { contexts: HS, args: flag, why: HTTP_1_1, names: 'http2 http3 http3_hq quic_retry quic_gso' },
+  {
+    contexts: HS,
+    args: integer(),
+    why: HTTP_1_1,
+    names: `http2_max_concurrent_streams http2_max_requests http2_max_concurrent_pushes http2_streams_index_size
+      http3_max_concurrent_streams quic_active_connection_id_limit`,
+  },
+  {
+    contexts: HS,
+    args: size,
+    why: HTTP_1_1,
+    names: `http2_recv_buffer_size http2_body_preread_size http2_max_field_size http2_max_header_size http2_pool_size
+      http3_stream_buffer_size`,
+  },
+  { contexts: HS, args: time, why: HTTP_1_1, names: 'http2_idle_timeout http2_recv_timeout' },
+  { contexts: HS, args: text, why: HTTP_1_1, names: 'quic_host_key' },
+  { contexts: HSL, args: size, why: HTTP_1_1, names: 'http2_chunk_size' },
+  { contexts: HSL, args: text, why: HTTP_1_1, many: true, names: 'http2_push' },
+  { contexts: HSL, args: flag, why: HTTP_1_1, names: 'http2_push_preload' },
+];
 
 /** Rows of the directives that are accepted for compatibility. */
 export const ACCEPTED: Rows<CoreConfig> = Object.fromEntries(
-  Object.entries(TUNING).map(([name, { contexts, args, why = INTERNALS }]) => [
-    name,
-    {
-      contexts,
-      args,
-      accepted: why,
-      summary: `Accepted, without effect: ${why}.`,
-      source: 'nginx',
-    },
-  ]),
+  GROUPS.flatMap(({ names, contexts, args, why = INTERNALS, many }) =>
+    names.split(/\s+/).map((name) => [
+      name,
+      {
+        contexts,
+        args,
+        accepted: why,
+        ...(many && { many }),
+        summary: `Accepted, without effect: ${why}.`,
+        source: 'nginx',
+      },
+    ]),
+  ),
 );

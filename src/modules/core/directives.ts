@@ -141,6 +141,7 @@ export const directives = directivesFor<CoreConfig>()({
     contexts: HSL,
     data: readTypes,
     into: 'types',
+    merge: (before, added) => ({ ...before, ...added }),
     syntax: '{ type extension ...; }',
     default: { html: 'text/html', gif: 'image/gif', jpg: 'image/jpeg' },
     defaultText: 'text/html html; image/gif gif; image/jpeg jpg;',
@@ -190,7 +191,8 @@ export const directives = directivesFor<CoreConfig>()({
     args: integer(),
     into: 'keepaliveRequests',
     default: 1000,
-    summary: 'Requests that one connection may carry.',
+    summary:
+      'Requests that one connection may carry. uWebSockets.js does not count them: only 0, which closes after each answer, has an effect.',
     source: 'nginx ngx_http_core_module#keepalive_requests',
   },
   server_tokens: {
@@ -213,7 +215,6 @@ export const directives = directivesFor<CoreConfig>()({
     contexts: ['location'],
     args: present,
     into: 'internal',
-    inherit: false,
     summary: 'Serves internal redirects only; a request from outside gets 404.',
     source: 'nginx ngx_http_core_module#internal',
   },

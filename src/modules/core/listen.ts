@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import type { Word } from '../../../grammar/index.ts';
 import { readers } from '../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../config/index.ts';
@@ -37,11 +38,14 @@ export function parseListenAddress(text: string): ListenAddress | string {
   if (text.startsWith('unix:')) return text.length > 5 ? { kind: 'unix', path: text.slice(5) } : 'no path';
   if (/^\d+$/.test(text)) return inet('0.0.0.0', text);
   const bracketed = /^\[([0-9a-f:.]+)\](?::(\d+))?$/i.exec(text);
-  if (bracketed) return inet((bracketed[1] as string).toLowerCase(), bracketed[2] ?? '80');
+  if (bracketed) {
+    const [, host = '', port = '80'] = bracketed;
+    return isIPv6(host) ? inet(host.toLowerCase(), port) : 'invalid IPv6 address';
+  }
   const named = /^([^:[\]]+)(?::(.*))?$/.exec(text);
   if (!named) return 'invalid address';
   const host = named[1] as string;
-  if (host !== '*' && host !== 'localhost' && !isIpv4(host)) return 'host not found';
+  if (host !== '*' && host !== 'localhost' && !isIPv4(host)) return 'host not found';
   const address = host === '*' ? '0.0.0.0' : host === 'localhost' ? '127.0.0.1' : host;
   return inet(address, named[2] ?? '80');
 }
@@ -50,9 +54,4 @@ function inet(host: string, portText: string): ListenAddress | string {
   const port = Number(portText);
   if (!/^\d{1,5}$/.test(portText) || port < 1 || port > 65_535) return 'invalid port';
   return { kind: 'inet', host, port };
-}
-
-function isIpv4(host: string): boolean {
-  const bytes = host.split('.');
-  return bytes.length === 4 && bytes.every((byte) => /^\d{1,3}$/.test(byte) && Number(byte) <= 255);
 }

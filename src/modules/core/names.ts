@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Word } from '../../../grammar/index.ts';
 import { readers, readRegex } from '../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../config/index.ts';
@@ -12,14 +13,17 @@ export const serverNames: ArgReader<readonly ServerName[]> = readers.words(
 function readName(word: Word, scope: ReadScope): ServerName[] {
   const name = word.value.toLowerCase();
   if (name.startsWith('~')) {
+    if (name === '~') scope.report.emerg(`empty regex in server name "${word.value}"`, word.span);
     const regex = readRegex(word, { skip: 1, caseless: true }, scope);
     return regex ? [{ kind: 'regex', regex }] : [];
   }
+  if (name === '$hostname') return [{ kind: 'exact', name: hostname().toLowerCase() }];
   const bare = name.replace(/^\*?\./, '').replace(/\.\*$/, '');
-  if (bare.includes('*') || /[\s/]/.test(bare) || (name.startsWith('*.') && name.endsWith('.*'))) {
+  if (/[*\s]/.test(bare) || (name !== '' && bare === '') || (name.startsWith('*.') && name.endsWith('.*'))) {
     scope.report.emerg(`server name "${word.value}" is invalid`, word.span);
     return [];
   }
+  if (name.includes('/')) scope.report.warn(`server name "${word.value}" has suspicious symbols`, word.span);
   if (name.startsWith('*.')) return [{ kind: 'leading wildcard', suffix: name.slice(1) }];
   if (name.endsWith('.*')) return [{ kind: 'trailing wildcard', prefix: name.slice(0, -1) }];
   if (name.startsWith('.')) {
@@ -31,6 +35,7 @@ function readName(word: Word, scope: ReadScope): ServerName[] {
   return [{ kind: 'exact', name }];
 }
 
+const SEPARATE_MODIFIERS: ReadonlySet<string> = new Set(['=', '^~', '~', '~*']);
 const MODIFIERS = /^(=|\^~|~\*|~|@)/;
 
 /** The arguments of `location` (nginx ngx_http_core_module#location); `=/x` written together parses as well. */
@@ -38,6 +43,11 @@ export const locationMatch: ArgReader<LocationMatch> = readers.words(
   { syntax: '[ = | ~ | ~* | ^~ ] uri | @name', min: 1, max: 2 },
   (words, scope) => {
     const [first, second] = words as [Word, Word?];
+    if (second && !SEPARATE_MODIFIERS.has(first.value)) {
+      const hint = 'expected =, ~, ~* or ^~';
+      scope.report.emerg(`invalid location modifier "${first.value}"`, first.span, hint);
+      return undefined;
+    }
     if (second) return matchOf(first.value, { word: second, skip: 0 }, scope);
     const modifier = MODIFIERS.exec(first.value)?.[0] ?? '';
     return matchOf(modifier, { word: first, skip: modifier.length }, scope);
@@ -52,8 +62,6 @@ interface Pattern {
 function matchOf(modifier: string, { word, skip }: Pattern, scope: ReadScope): LocationMatch | undefined {
   const path = word.value.slice(skip);
   switch (modifier) {
-    case '':
-      return { kind: 'prefix', path, stop: false };
     case '^~':
       return { kind: 'prefix', path, stop: true };
     case '=':
@@ -67,7 +75,6 @@ function matchOf(modifier: string, { word, skip }: Pattern, scope: ReadScope): L
       return regex && { kind: 'regex', regex, caseless };
     }
     default:
-      scope.report.emerg(`invalid location modifier "${modifier}"`, scope.span, 'expected =, ~, ~* or ^~');
-      return undefined;
+      return { kind: 'prefix', path, stop: false };
   }
 }

@@ -55,12 +55,17 @@ export const keepaliveTimeout: ArgReader<number> = readers.words(
 export const errorPage: ArgReader<ErrorPageConfig> = readers.words(
   { syntax: 'code ... [=[response]] uri', min: 2, max: Infinity },
   (words, scope) => {
-    const target = scope.complexValue(words.at(-1) as Word);
+    const uri = words.at(-1) as Word;
+    const target = scope.complexValue(uri);
     const before = words.slice(0, -1);
     const last = before.at(-1) as Word;
     const hasResponse = last.value.startsWith('=');
     const codes = (hasResponse ? before.slice(0, -1) : before).map((word) => readCode(word, scope));
     if (codes.some((code) => code === undefined)) return undefined;
+    if (/^=|^$/.test(uri.value)) {
+      scope.report.emerg(`invalid value "${uri.value}"`, uri.span, 'expected a URI, a URL or @name');
+      return undefined;
+    }
     if (codes.length === 0) {
       scope.report.emerg('invalid number of arguments in "error_page" directive', last.span);
       return undefined;
@@ -93,8 +98,16 @@ function readResponse(word: Word, { report }: ReadScope): number | 'target' | un
 export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes {
   const types: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const { name, args } of node.block ?? []) {
-    if (args.length === 0) report.emerg(`no extensions are given for the type "${name.value}"`, name.span);
-    for (const extension of args) types[extension.value.toLowerCase()] = name.value;
+    for (const { value, span } of args) {
+      const extension = value.toLowerCase();
+      const before = types[extension];
+      if (before !== undefined)
+        report.warn(
+          `duplicate extension "${value}", content type: "${name.value}", previous content type: "${before}"`,
+          span,
+        );
+      types[extension] = name.value;
+    }
   }
   return { ...types };
 }

@@ -29,7 +29,7 @@ function readHeader(name: string, build: Build): Getter {
   return (x) => x.header(name);
 }
 
-const HOSTNAME = hostname();
+const HOSTNAME = hostname().toLowerCase();
 
 /** nginx's core variables (nginx ngx_http_core_module#variables). */
 export const variables: Variables = {
@@ -40,13 +40,15 @@ export const variables: Variables = {
   document_uri: plain('The same as `$uri`.', (x) => x.uri),
   request_uri: plain('The request target as received, query included.', (x) => x.requestUri),
   request: plain('The request line.', (x) => `${x.requestMethod} ${x.requestUri} HTTP/1.1`),
-  request_method: plain('The method.', (x) => x.requestMethod),
+  request_method: plain('The method; GET while an error page is served.', (x) => x.method),
   request_length: plain('Bytes of the request.', (x) => String(x.requestLength)),
   request_time: plain('Seconds since the request came, with milliseconds.', (x) =>
     seconds(Date.now() - x.startedMs),
   ),
   request_id: plain('16 random bytes in hexadecimal, the same for the whole request.', requestId),
-  request_completion: plain('`OK` when the request was answered completely.', (x) => (x.aborted ? '' : 'OK')),
+  request_completion: plain('`OK` when the request was answered completely.', (x) =>
+    x.done && !x.aborted ? 'OK' : '',
+  ),
   host: plain('Host name of the request, else the server name.', (x) => x.host || x.serverName),
   hostname: plain('Name of this machine.', () => HOSTNAME),
   remote_addr: ofPeer("The client's address.", (x) => x.remoteAddress),
@@ -63,8 +65,8 @@ export const variables: Variables = {
   server_port: plain('Port that the request came in on.', (x) => portText(x.port.port)),
   server_name: plain('First name of the server that answers.', (x) => x.serverName),
   server_protocol: plain('Protocol of the request.', () => 'HTTP/1.1'),
-  status: plain('Status of the answer.', (x) =>
-    x.status === 0 ? undefined : String(x.status).padStart(3, '0'),
+  status: plain('Status of the answer, as far as it is decided; else `000`.', (x) =>
+    String(x.status || x.errorStatus).padStart(3, '0'),
   ),
   body_bytes_sent: plain('Bytes of the answer without its head.', (x) => String(x.bodyBytesSent)),
   connection: plain('Serial number of the connection; with uWebSockets.js, of the request.', (x) =>
@@ -86,31 +88,27 @@ export const families: Families = {
     summary: 'A cookie.',
     compile: (name, build) => {
       const cookies = readHeader('cookie', build);
-      return (x) => findPair(cookies(x) ?? '', { name, separator: ';', caseless: false });
+      return (x) => findPair(cookies(x) ?? '', { name, separator: ';' });
     },
   },
   sent_http_: { summary: 'A header of the answer.', compile: readSentHeader },
 };
 
 function readArgument(name: string): Getter {
-  return (x) => (x.args === '' ? undefined : findPair(x.args, { name, separator: '&', caseless: true }));
+  return (x) => (x.args === '' ? undefined : findPair(x.args, { name, separator: '&' }));
 }
 
 interface PairSearch {
   readonly name: string;
   readonly separator: '&' | ';';
-  readonly caseless: boolean;
 }
 
-/** Value of the first `name=value` in a list; the value may hold further `=`. */
-function findPair(list: string, { name, separator, caseless }: PairSearch): string | undefined {
-  const wanted = caseless ? name.toLowerCase() : name;
+/** Value of the first `name=value` in a list, whatever the name's case (nginx); the value may hold further `=`. */
+function findPair(list: string, { name, separator }: PairSearch): string | undefined {
   for (const item of list.split(separator)) {
     const pair = separator === ';' ? item.trim() : item;
     const equals = pair.indexOf('=');
-    if (equals < 0) continue;
-    const given = pair.slice(0, equals);
-    if ((caseless ? given.toLowerCase() : given) === wanted) return pair.slice(equals + 1);
+    if (equals === name.length && pair.slice(0, equals).toLowerCase() === name) return pair.slice(equals + 1);
   }
   return undefined;
 }
@@ -127,7 +125,7 @@ function readSentHeader(rest: string): Getter {
 }
 
 function headerName(rest: string): string {
-  return rest.toLowerCase().replaceAll('_', '-');
+  return rest.replaceAll('_', '-');
 }
 
 function seconds(ms: number): string {

@@ -20,12 +20,20 @@ interface HeadersConfig {
 /** Without `always`, nginx adds headers to these answers only. */
 const GOOD_STATUSES: ReadonlySet<number> = new Set([200, 201, 204, 206, 301, 302, 303, 304, 307, 308]);
 
+/** Headers that say where an answer ends: a second one would desynchronise the connection. */
+const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
+
 const addedHeader: ArgReader<AddedHeader> = readers.words(
   { syntax: 'name value [always]', min: 2, max: 3 },
   (words, scope) => {
     const [name, value, always] = words as [Word, Word, Word?];
     if (!isSafeHeaderName(name.value)) {
       scope.report.emerg(`invalid header name "${name.value}"`, name.span);
+      return undefined;
+    }
+    if (FRAMING.has(name.value.toLowerCase())) {
+      const message = `"add_header" cannot set "${name.value}": it frames the answer`;
+      scope.report.emerg(message, name.span);
       return undefined;
     }
     if (always && always.value !== 'always') {

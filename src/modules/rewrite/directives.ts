@@ -23,7 +23,7 @@ const setStep: ArgReader<RewriteStep> = readers.words(
   { syntax: '$variable value', min: 2, max: 2 },
   (words, scope) => {
     const [name, value] = words as [Word, Word];
-    const variable = /^\$(\w+)$/.exec(name.value)?.[1];
+    const variable = /^\$(\w+)$/.exec(name.value)?.[1]?.toLowerCase();
     if (variable === undefined) {
       scope.report.emerg(`invalid variable name "${name.value}"`, name.span);
       return undefined;

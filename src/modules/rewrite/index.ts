@@ -17,8 +17,9 @@ export const rewrite = moduleFor<RewriteConfig>()({
 
 function compileStep(step: RewriteStep, build: Build): Handler {
   if (step.kind === 'return') return compileReturn(step, build);
-  const slot = build.slot(step.variable);
   const render = build.value(step.value);
+  if (step.variable === 'args') return (x) => void (x.args = render(x));
+  const slot = build.slot(step.variable);
   return (x) => {
     (x.slots ??= [])[slot] = render(x);
   };

@@ -17,9 +17,13 @@ const peer: ArgReader<PeerConfig> = readers.words(
       );
       return undefined;
     }
-    if (/^unix:./.test(address.value) || /^(\[[0-9a-f:.]+\]|[^:[\]/\s]+):\d{1,5}$/i.test(address.value)) {
-      return { address: address.value };
+    if (/^unix:./.test(address.value)) return { address: address.value };
+    const [, port] = /^(?:\[[0-9a-f:.]+\]|[^:[\]/\s]+):(\d{1,5})$/i.exec(address.value) ?? [];
+    if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) {
+      report.emerg(`invalid port in upstream "${address.value}"`, address.span);
+      return undefined;
     }
+    if (port !== undefined) return { address: address.value };
     report.emerg(
       `invalid address "${address.value}" of an upstream server`,
       address.span,

@@ -1,19 +1,22 @@
-import type { Report } from '../../../grammar/index.ts';
+import type { Report, Span } from '../../../grammar/index.ts';
+import { firstAt } from '../../config/index.ts';
 import type { BoundBlock } from '../../config/index.ts';
 import type { LocationMatch } from '../../contract/index.ts';
 
 /** nginx's rules for which location may stand in which, and that no two of one block are the same. */
 export function checkNesting(parent: BoundBlock, children: readonly BoundBlock[], report: Report): void {
   const outer = parent.context === 'location' ? (parent.args as LocationMatch) : undefined;
-  const seen = new Set<string>();
+  const seen = new Map<string, Span | undefined>();
   for (const child of children) {
     const match = child.args as LocationMatch;
     const span = child.node?.args.at(-1)?.span ?? child.node?.name.span;
     const fault = outer && nestingFault(match, outer);
     if (fault !== undefined) report.emerg(fault, span);
     const key = identity(match);
-    if (key !== undefined && seen.has(key)) report.emerg(`duplicate location "${nameOf(match)}"`, span);
-    if (key !== undefined) seen.add(key);
+    if (key === undefined) continue;
+    if (seen.has(key))
+      report.emerg(`duplicate location "${nameOf(match)}"`, span, firstAt(seen.get(key), 'set'));
+    else seen.set(key, span);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Report } from '../../../grammar/index.ts';
 import type { ServerName } from '../../contract/index.ts';
+import { coreOf } from '../core.ts';
 import { addressText } from '../address-text.ts';
 import type { PlannedServer } from '../planned-server.ts';
 import type { PortPlan } from '../plan.ts';
@@ -19,7 +20,8 @@ export function checkServerNames(
       const owner = owners.get(text);
       if (owner === undefined) owners.set(text, index);
       else {
-        const span = level.get('core')?.from.get('serverNames')?.spans[0] ?? block.node?.name.span;
+        const directive = coreOf(level).serverNames?.findIndex((names) => names.includes(name)) ?? -1;
+        const span = level.get('core')?.from.get('serverNames')?.spans[directive] ?? block.node?.name.span;
         report.warn(`conflicting server name "${text}" on ${addressText(address)}, ignored`, span);
       }
     }

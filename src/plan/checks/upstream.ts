@@ -1,14 +1,19 @@
-import type { Report, Span } from '../../../grammar/index.ts';
+import type { DirectiveNode, Report, Span } from '../../../grammar/index.ts';
+import { firstAt } from '../../config/index.ts';
 import type { UpstreamPlan } from '../../upstream/index.ts';
 
 interface Checking {
-  readonly others: readonly UpstreamPlan[];
-  readonly span: Span | undefined;
+  /** The upstreams before it, and where each is declared. */
+  readonly others: ReadonlyMap<string, Span | undefined>;
+  readonly node: DirectiveNode | undefined;
   readonly report: Report;
 }
 
 /** An upstream has servers, and its name is its own. */
-export function checkUpstream({ name, peers }: UpstreamPlan, { others, span, report }: Checking): void {
-  if (others.some((other) => other.name === name)) report.emerg(`duplicate upstream "${name}"`, span);
-  if (peers.length === 0) report.emerg('no servers are inside upstream', span);
+export function checkUpstream({ name, peers }: UpstreamPlan, { others, node, report }: Checking): void {
+  const span = node?.name.span;
+  if (others.has(name))
+    report.emerg(`duplicate upstream "${name}"`, span, firstAt(others.get(name), 'declared'));
+  // What stands in a block that is not empty has been reported itself.
+  if (peers.length === 0 && !node?.block?.length) report.emerg('no servers are inside upstream', span);
 }

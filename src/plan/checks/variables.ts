@@ -1,5 +1,5 @@
 import type { Report } from '../../../grammar/index.ts';
-import { nearest } from '../../config/index.ts';
+import { isNginxVariable, nearest } from '../../config/index.ts';
 import type { BoundConfig } from '../../config/index.ts';
 import type { AnyModule } from '../../contract/index.ts';
 import type { VariablePlan } from '../plan.ts';
@@ -22,14 +22,36 @@ export function checkVariables({ uses, defined }: BoundConfig, { modules, report
   for (const { name, span } of uses) {
     if (builtIn.has(name) || defined.has(name) || families.some((prefix) => isOfFamily(name, prefix)))
       continue;
-    const near = nearest(name, [...builtIn, ...defined.keys()]);
-    report.emerg(`unknown "${name}" variable`, span, near && `did you mean "$${near}"?`);
+    report.emerg(`unknown "${name}" variable`, span, hintFor(name, { builtIn, families, defined }));
   }
   const own = [...defined.keys()].filter((name) => !builtIn.has(name));
   return {
     slots: Object.fromEntries(own.map((name, slot) => [name, slot])),
     used: [...new Set(uses.map(({ name }) => name))],
   };
+}
+
+interface Known {
+  readonly builtIn: ReadonlySet<string>;
+  readonly families: readonly string[];
+  readonly defined: ReadonlyMap<string, unknown>;
+}
+
+function hintFor(name: string, { builtIn, families, defined }: Known): string | undefined {
+  if (isNginxVariable(name)) return 'this variable of nginx is not available in this version of gw';
+  const near = nearest(name, [
+    ...builtIn,
+    ...defined.keys(),
+    ...families.flatMap((prefix) => likeOf(name, prefix)),
+  ]);
+  return near && `did you mean "$${near}"?`;
+}
+
+/** What a name would be if its beginning were meant as the family's prefix: `htp_host` is like `http_host`. */
+function likeOf(name: string, prefix: string): string[] {
+  const words = prefix.split('_').length - 1;
+  const rest = name.split('_').slice(words).join('_');
+  return rest === '' ? [] : [prefix + rest];
 }
 
 function isOfFamily(name: string, prefix: string): boolean {

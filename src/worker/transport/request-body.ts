@@ -1,60 +1,67 @@
 import type { HttpResponse } from 'uWebSockets.js';
+import type { SilenceWatch, Slow } from './silence-watch.ts';
 
 /** What becomes of a body: all of it, more than the limit, too long a silence, or a client that left. */
 export type BodyOutcome = Buffer | 'too large' | 'timeout' | 'aborted';
 
-/** Bytes that may wait before somebody reads; then the client is held back. */
-const UNREAD_BYTES = 65_536;
-
-interface Reader {
+/** Who wants the body. */
+export interface BodyReader {
   readonly limitBytes: number;
   readonly timeoutMs: number;
-  readonly resolve: (outcome: BodyOutcome) => void;
+  readonly settle: (outcome: BodyOutcome) => void;
 }
+
+/** Bytes that may wait before somebody reads; then the client is held back. */
+const UNREAD_BYTES = 65_536;
+/** Bytes beyond the limit that are read and dropped: a client that is still sending would not see its 413. */
+const LINGER_BYTES = 1_048_576;
+/** And the silence after which it is taken to be waiting for that answer. */
+const LINGER_MS = 500;
 
 /**
  * Collects a request body from its first byte, whether or not somebody reads it: without a data handler
  * uWebSockets.js has no time limit for it. What nobody wants is dropped.
  */
-export class RequestBody {
+export class RequestBody implements Slow {
   receivedBytes = 0;
   private chunks: Buffer[] = [];
   private complete = false;
   private dropping = false;
   private paused = false;
-  private reader: Reader | undefined = undefined;
+  private reader: BodyReader | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   private readonly res: HttpResponse;
+  private readonly silence: SilenceWatch;
 
-  constructor(res: HttpResponse) {
+  constructor(res: HttpResponse, silence: SilenceWatch) {
     this.res = res;
+    this.silence = silence;
     res.onData((chunk, isLast) => this.receive(chunk, isLast));
   }
 
   /** At most once per request. */
-  read(limitBytes: number, timeoutMs: number): Promise<BodyOutcome> {
-    return new Promise((resolve) => {
-      this.reader = { limitBytes, timeoutMs, resolve };
-      if (this.receivedBytes > limitBytes) return this.settle('too large');
-      if (this.complete) return this.settle(this.whole());
-      if (this.paused) {
-        this.paused = false;
-        this.res.resume();
-      }
-      this.watchSilence();
-    });
+  read(reader: BodyReader): void {
+    this.reader = reader;
+    if (this.proceed(reader)) return;
+    this.resume();
+    this.silence.add(this);
   }
 
   /** The answer no longer depends on the body: forget it, and let the rest come so that the connection stays in step. */
   drop(): void {
-    this.dropping = true;
-    this.chunks = [];
-    clearTimeout(this.timer);
+    this.forget();
+    this.resume();
   }
 
   /** The client is gone. */
   abort(): void {
+    this.paused = false;
     this.settle('aborted');
+  }
+
+  watchSilence(): void {
+    if (!this.reader || this.timer) return;
+    this.timer = setTimeout(() => this.fallSilent(), this.reader.timeoutMs);
   }
 
   private receive(chunk: ArrayBuffer, isLast: boolean): void {
@@ -63,17 +70,33 @@ export class RequestBody {
     if (this.dropping) return;
     // uWebSockets.js takes the memory back when this returns, so copy.
     if (chunk.byteLength > 0) this.chunks.push(Buffer.from(new Uint8Array(chunk)));
-    if (this.reader) this.inform(this.reader);
-    else if (!isLast && this.receivedBytes > UNREAD_BYTES && !this.paused) {
+    if (this.reader) {
+      this.timer?.refresh();
+      this.proceed(this.reader);
+    } else if (!isLast && this.receivedBytes > UNREAD_BYTES && !this.paused) {
       this.paused = true;
       this.res.pause();
     }
   }
 
-  private inform({ limitBytes }: Reader): void {
-    if (this.receivedBytes > limitBytes) return this.settle('too large');
-    if (this.complete) return this.settle(this.whole());
-    this.watchSilence();
+  /** True when the reader has its outcome. */
+  private proceed({ limitBytes }: BodyReader): boolean {
+    if (this.receivedBytes > limitBytes) return this.linger(limitBytes);
+    if (this.complete) this.settle(this.whole());
+    return this.complete;
+  }
+
+  private linger(limitBytes: number): boolean {
+    const isOver = this.complete || this.receivedBytes > limitBytes + LINGER_BYTES;
+    this.chunks = [];
+    clearTimeout(this.timer);
+    if (isOver) this.settle('too large');
+    else this.timer = setTimeout(() => this.fallSilent(), LINGER_MS);
+    return isOver;
+  }
+
+  private fallSilent(): void {
+    if (this.reader) this.settle(this.receivedBytes > this.reader.limitBytes ? 'too large' : 'timeout');
   }
 
   private whole(): Buffer {
@@ -81,14 +104,22 @@ export class RequestBody {
     return first && this.chunks.length === 1 ? first : Buffer.concat(this.chunks, this.receivedBytes);
   }
 
-  private watchSilence(): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.settle('timeout'), this.reader?.timeoutMs);
+  private settle(outcome: BodyOutcome): void {
+    const { reader } = this;
+    this.forget();
+    reader?.settle(outcome);
   }
 
-  private settle(outcome: BodyOutcome): void {
-    this.drop();
-    this.reader?.resolve(outcome);
+  private forget(): void {
+    this.dropping = true;
+    this.chunks = [];
     this.reader = undefined;
+    clearTimeout(this.timer);
+  }
+
+  private resume(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    this.res.resume();
   }
 }

@@ -1,91 +1,34 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
-import { Exchange, statusLine } from '../../http/index.ts';
+import { statusLine } from '../../http/index.ts';
 import type { RequestFacts, ResponseStream } from '../../http/index.ts';
-import { addressText } from './address-text.ts';
-import type { HeadScan } from './head-scan.ts';
-import { RequestBody } from './request-body.ts';
+import { LargeAnswer } from './large-answer.ts';
+import type { LargeAnswerOwner } from './large-answer.ts';
+import { UwsRequest } from './uws-request.ts';
+import type { SocketState, UwsPort } from './uws-request.ts';
 import { UwsStream } from './uws-stream.ts';
 import type { StreamOwner } from './uws-stream.ts';
 
 /** Answers beyond this are sent piece by piece: `end` would copy all of it into memory per connection. */
 const WHOLE_ANSWER_BYTES = 65_536;
 
-/** What the exchanges of one socket share, whatever configuration serves them. */
-export interface SocketState {
-  /** Every answer closes its connection. */
-  draining: boolean;
-}
-
-/** A request on uWebSockets.js. */
-export class UwsExchange extends Exchange implements StreamOwner {
-  readonly headers: readonly string[];
-  readonly remotePort = 0;
-  /** The connection closes after this answer. */
-  closing = false;
-  private readonly headBytes: number;
-  private readonly res: HttpResponse;
+/** A request on uWebSockets.js, and its answer. */
+export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerOwner {
   private readonly socket: SocketState;
   private readonly usage: PortHandler['usage'];
-  private readonly body: RequestBody | undefined;
-  private peer: string | undefined;
   /** Still inside uWebSockets.js' route handler: corked already, and no abort can come in between. */
   private inHandler = true;
+  /** The answer went out within the handler, all of it. */
+  private written = false;
   private finishedOnce = false;
   private openedStream: UwsStream | undefined = undefined;
+  private large: LargeAnswer | undefined = undefined;
   private abortListeners: (() => void)[] | undefined = undefined;
 
-  constructor(res: HttpResponse, request: RequestFacts, { port, scan, socket }: UwsPort) {
-    super(request, port.facts, port.rules);
-    this.res = res;
-    this.socket = socket;
-    this.usage = port.usage;
-    this.headers = scan.headers;
-    this.headBytes = scan.headBytes;
-    this.peer = port.needs.peer ? addressText(res.getRemoteAddressAsText()) : undefined;
-    this.body = request.contentLength === 0 ? undefined : new RequestBody(res);
-  }
-
-  get remoteAddress(): string {
-    if (this.peer === undefined) {
-      try {
-        this.peer = addressText(this.res.getRemoteAddressAsText());
-      } catch {
-        // Gone with its connection.
-        this.peer = '';
-      }
-    }
-    return this.peer;
-  }
-
-  get requestLength(): number {
-    // The request line with method, target, protocol and its blanks, the headers, the empty line, the body.
-    const line = this.requestMethod.length + this.requestUri.length + 12;
-    return line + this.headBytes + 2 + (this.body?.receivedBytes ?? 0);
-  }
-
-  header(name: string): string | undefined {
-    let joined: string | undefined;
-    for (let index = 0; index < this.headers.length; index += 2) {
-      if (this.headers[index] !== name) continue;
-      const value = this.headers[index + 1] as string;
-      joined = joined === undefined ? value : `${joined}${name === 'cookie' ? '; ' : ', '}${value}`;
-    }
-    return joined;
-  }
-
-  async readBody(limitBytes = Infinity): Promise<Buffer | undefined> {
-    if (!this.body) return Buffer.alloc(0);
-    if (this.done) return undefined;
-    const limit = Math.min(limitBytes, this.rules.maxBodyBytes || Infinity);
-    const outcome =
-      this.contentLength > limit ? 'too large' : await this.body.read(limit, this.rules.bodyTimeoutMs);
-    if (typeof outcome !== 'string') return this.done ? undefined : outcome;
-    // The rest of a body of known length is swallowed, so that the client can read its 413; a chunked one may be endless.
-    if (outcome === 'timeout' || this.contentLength < 0) this.closing = true;
-    if (outcome === 'timeout') this.end(408);
-    else if (outcome === 'too large') this.refuseBody();
-    return undefined;
+  constructor(res: HttpResponse, request: RequestFacts, open: UwsPort) {
+    super(res, request, open);
+    this.socket = open.socket;
+    this.usage = open.port.usage;
   }
 
   abort(): void {
@@ -108,6 +51,11 @@ export class UwsExchange extends Exchange implements StreamOwner {
     this.res.onAborted(() => this.leave());
   }
 
+  /** The handler is about to return: an answer that is still due must survive the client's leaving. */
+  leaveHandler(): void {
+    if (!this.written) this.detach();
+  }
+
   wrote(bytes: number): void {
     this.bodyBytesSent += bytes;
   }
@@ -117,13 +65,41 @@ export class UwsExchange extends Exchange implements StreamOwner {
     this.finish();
   }
 
+  /** A failure before the head is written leaves the exchange open, so that its 500 can be sent. */
+  protected override decide(status: number): void {
+    try {
+      super.decide(status);
+    } catch (error) {
+      this.done = false;
+      throw error;
+    }
+  }
+
+  /** Nobody up the stack could answer for a failure here: half of the callers are callbacks of uWebSockets.js. */
+  protected override log(): void {
+    try {
+      super.log();
+    } catch (error) {
+      this.rules.warn(`access log failed: ${String(error)}`, this);
+    }
+  }
+
   protected writeAnswer(status: number, contentType: string, body: string | Uint8Array): void {
     this.body?.drop();
+    try {
+      if (this.inHandler) this.write(status, contentType, body);
+      else this.res.cork(() => this.write(status, contentType, body));
+    } catch (error) {
+      this.abort();
+      throw error;
+    }
+  }
+
+  private write(status: number, contentType: string, body: string | Uint8Array): void {
     if (body.length > WHOLE_ANSWER_BYTES && this.requestMethod !== 'HEAD') {
       return this.writeLarge(status, contentType, Buffer.from(body as string));
     }
-    if (this.inHandler) this.writeWhole(status, contentType, body);
-    else this.res.cork(() => this.writeWhole(status, contentType, body));
+    this.writeWhole(status, contentType, body);
     this.finish();
   }
 
@@ -134,20 +110,26 @@ export class UwsExchange extends Exchange implements StreamOwner {
     }
     this.detach();
     this.body?.drop();
-    this.res.cork(() => this.writeHead(status, contentType));
+    this.res.cork(() => {
+      this.writeHead(status, contentType);
+      if (this.closes()) this.res.writeHeader('Connection', 'close');
+    });
     this.openedStream = new UwsStream(this.res, this, this.rules.sendTimeoutMs);
     return this.openedStream;
   }
 
   private writeWhole(status: number, contentType: string, body: string | Uint8Array): void {
     const bare = status === 204 || status === 304;
-    const size = bare || this.requestMethod !== 'HEAD' ? 0 : Buffer.byteLength(body);
-    if (this.closes()) return this.writeLast({ status, contentType, body: bare ? '' : body, size });
+    const isHead = this.requestMethod === 'HEAD';
+    const size = bare || !isHead ? 0 : Buffer.byteLength(body);
+    if (this.closes()) return this.writeLast({ status, contentType, body: bare || isHead ? '' : body, size });
     this.writeHead(status, contentType);
-    if (!bare && this.requestMethod !== 'HEAD') return void this.res.end(body);
-    if (!bare) this.res.writeHeader('Content-Length', String(size));
-    // With an argument, even `undefined`, it would write a second Content-Length.
-    this.res.endWithoutBody();
+    if (bare || isHead) {
+      if (!bare) this.res.writeHeader('Content-Length', String(size));
+      // With an argument, even `undefined`, it would write a second Content-Length.
+      this.res.endWithoutBody();
+    } else this.res.end(body);
+    this.written = true;
   }
 
   /**
@@ -156,11 +138,16 @@ export class UwsExchange extends Exchange implements StreamOwner {
    */
   private writeLast({ status, contentType, body, size }: LastAnswer): void {
     this.writeHead(status, contentType);
-    if (size === 0) return void this.res.end(this.requestMethod === 'HEAD' ? '' : body, true);
+    if (size === 0) {
+      this.res.end(body, true);
+      this.written = true;
+      return;
+    }
+    this.detach();
     this.res.writeHeader('Connection', 'close');
     this.res.tryEnd('', size);
     // Inside the cork it would be lost.
-    queueMicrotask(() => this.abort());
+    setImmediate(() => this.abort());
   }
 
   private writeHead(status: number, contentType: string): void {
@@ -175,21 +162,13 @@ export class UwsExchange extends Exchange implements StreamOwner {
     }
   }
 
-  /** Offers the body until the client has taken all of it. */
   private writeLarge(status: number, contentType: string, body: Buffer): void {
     this.detach();
-    const { res } = this;
-    res.cork(() => {
-      this.writeHead(status, contentType);
-      if (this.closes()) res.writeHeader('Connection', 'close');
-      const start = res.getWriteOffset();
-      const offer = (from: number): boolean => {
-        const [taken, complete] = res.tryEnd(body.subarray(from), body.byteLength);
-        if (complete) this.finish();
-        return taken;
-      };
-      if (!offer(0)) res.onWritable((offset) => offer(offset - start));
-    });
+    this.writeHead(status, contentType);
+    const closes = this.closes();
+    if (closes) this.res.writeHeader('Connection', 'close');
+    this.large = new LargeAnswer(this.res, body, this);
+    this.large.begin({ timeoutMs: this.rules.sendTimeoutMs, closes });
   }
 
   private closes(): boolean {
@@ -202,10 +181,21 @@ export class UwsExchange extends Exchange implements StreamOwner {
     const answered = this.done;
     if (this.status === 0) this.status = 499;
     this.done = true;
-    for (const listener of this.abortListeners ?? []) listener();
+    this.tellListeners();
     this.openedStream?.release();
+    this.large?.release();
     if (!answered || this.openedStream) this.log();
     this.finish();
+  }
+
+  private tellListeners(): void {
+    for (const listener of this.abortListeners ?? []) {
+      try {
+        listener();
+      } catch (error) {
+        this.rules.warn(`cleaning up after a client that left failed: ${String(error)}`, this);
+      }
+    }
   }
 
   private finish(): void {
@@ -221,11 +211,4 @@ interface LastAnswer {
   readonly body: string | Uint8Array;
   /** Length that a HEAD announces; 0 for everything that has its body. */
   readonly size: number;
-}
-
-/** What an exchange takes from its port. */
-export interface UwsPort {
-  readonly port: PortHandler;
-  readonly scan: HeadScan;
-  readonly socket: SocketState;
 }

@@ -1,11 +1,14 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import { isValidQuery, normalizePath, parseHost } from '../../http/index.ts';
+import type { RequestFacts } from '../../http/index.ts';
+import type { ErrorLog } from '../../log/index.ts';
 import { HeadScan } from './head-scan.ts';
+import { SilenceWatch } from './silence-watch.ts';
 import { UwsExchange } from './uws-exchange.ts';
-import type { SocketState, UwsPort } from './uws-exchange.ts';
 import { loadUws } from './uws-loader.ts';
 import type { Uws } from './uws-loader.ts';
+import type { SocketState, UwsPort } from './uws-request.ts';
 
 /** A port that is open in this worker; its handlers are exchanged on a reload, its socket is not. */
 export interface OpenPort {
@@ -23,12 +26,18 @@ export interface OpenPort {
 /** The uWebSockets.js transport. */
 export class UwsTransport {
   private readonly uws: Uws = loadUws();
+  private readonly silence = new SilenceWatch();
+  private readonly log: ErrorLog;
   private serial = 0;
+
+  constructor(log: ErrorLog) {
+    this.log = log;
+  }
 
   /** Opens the socket; fails when the address cannot be bound. */
   open(port: PortHandler): Promise<OpenPort> {
     const app = this.uws.App();
-    const socket: SocketState = { draining: false };
+    const socket: SocketState = { draining: false, silence: this.silence };
     let current: UwsPort = { port, scan: new HeadScan(port.needs), socket };
     app.any('/*', (res, req) => this.receive(res, req, current));
     return new Promise((resolve, reject) => {
@@ -53,11 +62,53 @@ export class UwsTransport {
     });
   }
 
-  /** One request, straight from uWebSockets.js: admit it, or refuse it. Nothing may throw out of here. */
+  /** One request, straight from uWebSockets.js. What escaped from here would end the thread, and other requests with it. */
   private receive(res: HttpResponse, req: HttpRequest, open: UwsPort): void {
-    const { port, scan } = open;
-    scan.start();
-    req.forEach(scan.visit);
+    let x: UwsExchange | undefined;
+    try {
+      open.scan.start();
+      req.forEach(open.scan.visit);
+      const facts = this.factsOf(req, open);
+      x = new UwsExchange(res, facts, open);
+      this.admit(x, open, facts.refusal);
+      x.leaveHandler();
+    } catch (error) {
+      this.log.write('error', `a request could not be taken: ${String(error)}`);
+      if (x) return x.abort();
+      // Without an abort handler closing ends the process.
+      res.onAborted(() => undefined);
+      res.close();
+    }
+  }
+
+  private admit(x: UwsExchange, { port, scan }: UwsPort, refusal: number): void {
+    if (refusal !== 0) this.later(x, () => x.end(refusal));
+    else if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(x.method))) {
+      this.later(x, () => void port.serve(x));
+    } else void port.serve(x);
+  }
+
+  /**
+   * Answered inside the parser's callback, the bytes behind a refused head would be served as the next request; an answer
+   * that is pending makes uWebSockets.js close the connection instead. The same for bodies without a plain length: chunk
+   * sizes are read loosely, trailers taken for a request, and an empty header name can hide a length from us. So nothing
+   * behind such a request is ever read.
+   */
+  private later(x: UwsExchange, answer: () => void): void {
+    x.closing = true;
+    x.detach();
+    setImmediate(() => {
+      try {
+        if (!x.done) answer();
+      } catch (error) {
+        x.rules.warn(`a request could not be answered: ${String(error)}`, x);
+        x.abort();
+      }
+    });
+  }
+
+  /** What the exchange needs to know, and the status that refuses the request (0: none). */
+  private factsOf(req: HttpRequest, { port, scan }: UwsPort): RequestFacts & { readonly refusal: number } {
     const method = req.getCaseSensitiveMethod();
     const path = req.getUrl();
     // Typed as text, but undefined without a `?`.
@@ -72,47 +123,17 @@ export class UwsTransport {
       if (path.length + args.length + method.length + 11 > port.headerLineBytes) refusal = 414;
       else if (uri === undefined || host === undefined || !isValidQuery(args)) refusal = 400;
     }
-    const requestUri = query === undefined ? path : `${path}?${query}`;
-    const x = new UwsExchange(
-      res,
-      {
-        method,
-        requestUri,
-        uri: uri ?? path,
-        args,
-        host: host ?? '',
-        contentLength: scan.contentLength,
-        serial: ++this.serial,
-      },
-      open,
-    );
-    if (refusal !== 0) return refuse(x, refusal);
-    if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(method))) return serveAlone(x, port);
-    void port.serve(x);
-    if (!x.done) x.detach();
+    return {
+      method,
+      requestUri: query === undefined ? path : `${path}?${query}`,
+      uri: uri ?? path,
+      args,
+      host: host ?? '',
+      contentLength: scan.contentLength,
+      serial: ++this.serial,
+      refusal,
+    };
   }
-}
-
-/**
- * Answered inside the parser's callback, the bytes behind a refused head would be served as the next request; an answer
- * that is pending makes uWebSockets.js close the connection instead.
- */
-function refuse(x: UwsExchange, status: number): void {
-  x.closing = true;
-  x.detach();
-  setImmediate(() => x.end(status));
-}
-
-/**
- * uWebSockets.js reads chunk sizes loosely and takes trailers for a request, and an empty header name can hide a length
- * from us. So nothing behind such a request is ever read: answer later, then close.
- */
-function serveAlone(x: UwsExchange, port: PortHandler): void {
-  x.closing = true;
-  x.detach();
-  setImmediate(() => {
-    if (!x.done) void port.serve(x);
-  });
 }
 
 function mayCarryBody(method: string): boolean {

@@ -1,0 +1,66 @@
+import type { PortHandler } from '../compile/index.ts';
+import type { OpenPort, UwsTransport } from './transport/index.ts';
+
+/** What a reload changes: sockets that it opened already, and those that nobody configures any more. */
+export interface PortChange {
+  readonly wanted: readonly PortHandler[];
+  readonly added: readonly OpenPort[];
+}
+
+/** The sockets of one worker. A reload touches only those that came or went. */
+export class OpenPorts {
+  readonly #transport: UwsTransport;
+  readonly #open = new Map<string, OpenPort>();
+
+  constructor(transport: UwsTransport) {
+    this.#transport = transport;
+  }
+
+  /** Opens what is not open yet, so that an address that cannot be bound refuses the configuration; all of it or nothing. */
+  async prepare(wanted: readonly PortHandler[]): Promise<PortChange> {
+    const added: OpenPort[] = [];
+    try {
+      for (const port of wanted) if (!this.#open.has(port.key)) added.push(await this.#transport.open(port));
+      return { wanted, added };
+    } catch (error) {
+      this.discard(added);
+      throw error;
+    }
+  }
+
+  discard(added: PortChange['added']): void {
+    for (const port of added) {
+      port.stopAccepting();
+      port.close();
+    }
+  }
+
+  /** Serves the new configuration. Gives the sockets that it does not have: they accept no more, and close their connections. */
+  switch({ wanted, added }: PortChange): readonly OpenPort[] {
+    for (const port of wanted) this.#open.get(port.key)?.use(port);
+    for (const port of added) this.#open.set(port.key, port);
+    const keys = new Set(wanted.map(({ key }) => key));
+    const removed = [...this.#open.values()].filter(({ key }) => !keys.has(key));
+    for (const port of removed) {
+      this.#open.delete(port.key);
+      drain(port);
+    }
+    return removed;
+  }
+
+  /** No new connections, and answers that close theirs. */
+  drain(): void {
+    for (const port of this.#open.values()) drain(port);
+  }
+
+  /** Cuts every connection. */
+  close(): void {
+    this.discard([...this.#open.values()]);
+    this.#open.clear();
+  }
+}
+
+function drain(port: OpenPort): void {
+  port.stopAccepting();
+  port.drain();
+}

@@ -1,0 +1,42 @@
+import { openErrorLogs } from '../log/index.ts';
+import type { ErrorLog, ErrorLogTarget, Level, LogContext, LogFiles, LogWriter } from '../log/index.ts';
+
+/** The error log of one thread: its files follow the configuration that is served. */
+export class ThreadLog implements ErrorLog {
+  readonly #writer: LogWriter;
+  #files: LogFiles;
+  #key: string;
+
+  constructor(targets: readonly ErrorLogTarget[] | undefined, writer: LogWriter) {
+    this.#writer = writer;
+    this.#files = openErrorLogs(targets, writer);
+    this.#key = JSON.stringify(targets);
+  }
+
+  write(level: Level, message: string, context?: LogContext): void {
+    this.#files.write(level, message, context);
+  }
+
+  /** Goes on in other files; does nothing when they are the same. */
+  use(targets: readonly ErrorLogTarget[] | undefined): void {
+    const key = JSON.stringify(targets);
+    if (key === this.#key) return;
+    const before = this.#files;
+    this.#files = openErrorLogs(targets, this.#writer);
+    this.#key = key;
+    before.close();
+  }
+
+  reopen(): void {
+    this.#files.reopen();
+  }
+
+  close(): void {
+    this.#files.close();
+  }
+
+  /** `stderr` or an absolute path. */
+  writesTo(path: string): boolean {
+    return this.#files.writesTo(path);
+  }
+}

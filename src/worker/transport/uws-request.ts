@@ -1,0 +1,99 @@
+import type { HttpResponse } from 'uWebSockets.js';
+import type { PortHandler } from '../../compile/index.ts';
+import { Exchange } from '../../http/index.ts';
+import type { RequestFacts } from '../../http/index.ts';
+import { addressText } from './address-text.ts';
+import type { HeadScan } from './head-scan.ts';
+import { RequestBody } from './request-body.ts';
+import type { BodyOutcome } from './request-body.ts';
+import type { SilenceWatch } from './silence-watch.ts';
+
+/** What the exchanges of one socket share, whatever configuration serves them. */
+export interface SocketState {
+  /** Every answer closes its connection. */
+  draining: boolean;
+  readonly silence: SilenceWatch;
+}
+
+/** What an exchange takes from its port. */
+export interface UwsPort {
+  readonly port: PortHandler;
+  readonly scan: HeadScan;
+  readonly socket: SocketState;
+}
+
+/** The request half of an exchange on uWebSockets.js. */
+export abstract class UwsRequest extends Exchange {
+  readonly headers: readonly string[];
+  readonly remotePort = 0;
+  /** The connection closes after this answer. */
+  closing = false;
+  protected readonly res: HttpResponse;
+  protected readonly body: RequestBody | undefined;
+  private readonly headBytes: number;
+  private peer: string | undefined;
+
+  protected constructor(res: HttpResponse, request: RequestFacts, { port, scan, socket }: UwsPort) {
+    super(request, port.facts, port.rules);
+    this.res = res;
+    this.headers = scan.headers;
+    this.headBytes = scan.headBytes;
+    this.peer = port.needs.peer ? addressText(res.getRemoteAddressAsText()) : undefined;
+    this.body = request.contentLength === 0 ? undefined : new RequestBody(res, socket.silence);
+  }
+
+  get remoteAddress(): string {
+    if (this.peer === undefined) {
+      try {
+        this.peer = addressText(this.res.getRemoteAddressAsText());
+      } catch {
+        // Gone with its connection.
+        this.peer = '';
+      }
+    }
+    return this.peer;
+  }
+
+  get requestLength(): number {
+    // The request line with method, target, protocol and its blanks, the headers, the empty line, the body.
+    const line = this.requestMethod.length + this.requestUri.length + 12;
+    return line + this.headBytes + 2 + (this.body?.receivedBytes ?? 0);
+  }
+
+  header(name: string): string | undefined {
+    let joined: string | undefined;
+    for (let index = 0; index < this.headers.length; index += 2) {
+      if (this.headers[index] !== name) continue;
+      const value = this.headers[index + 1] as string;
+      joined = joined === undefined ? value : `${joined}${name === 'cookie' ? '; ' : ', '}${value}`;
+    }
+    return joined;
+  }
+
+  readBody(limitBytes = Infinity): Promise<Buffer | undefined> {
+    const { body, rules } = this;
+    if (!body) return Promise.resolve(Buffer.alloc(0));
+    if (this.done) return Promise.resolve(undefined);
+    const limit = Math.min(limitBytes, rules.maxBodyBytes || Infinity);
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: BodyOutcome): void => {
+        if (typeof outcome !== 'string') return resolve(this.done ? undefined : outcome);
+        try {
+          this.refuseUnread(outcome);
+          resolve(undefined);
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      if (this.contentLength > limit) settle('too large');
+      else body.read({ limitBytes: limit, timeoutMs: rules.bodyTimeoutMs, settle });
+    });
+  }
+
+  /** The rest of a body of known length is swallowed, so that the client can read its 413; a chunked one may be endless. */
+  private refuseUnread(outcome: Exclude<BodyOutcome, Buffer>): void {
+    if (outcome === 'timeout' || this.contentLength < 0) this.closing = true;
+    if (outcome === 'timeout') this.end(408);
+    else if (outcome === 'too large') this.refuseBody();
+  }
+}

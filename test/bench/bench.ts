@@ -1,0 +1,59 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Owner } from '../harness/owner.ts';
+
+export interface Pace {
+  readonly rounds: number;
+  /** Whole seconds: wrk and pgbench know no others. */
+  readonly roundSeconds: number;
+  readonly warmUpSeconds: number;
+  /** Starts of a program whose start time is measured. */
+  readonly starts: number;
+}
+
+export const FULL: Pace = { rounds: 5, roundSeconds: 2, warmUpSeconds: 2, starts: 7 };
+export const QUICK: Pace = { rounds: 3, roundSeconds: 1, warmUpSeconds: 1, starts: 3 };
+
+/** What a row works with: the pace, a directory, and an owner of everything it starts. */
+export class Bench implements Owner, Pace {
+  readonly rounds: number;
+  readonly roundSeconds: number;
+  readonly warmUpSeconds: number;
+  readonly starts: number;
+  readonly dir: string;
+  /** Where gateways write CPU profiles, if they shall. */
+  readonly profileDir: string | undefined;
+  readonly #stops: (() => Promise<void>)[] = [];
+  #closing: Promise<void> | undefined;
+
+  constructor(pace: Pace, profileDir?: string) {
+    this.rounds = pace.rounds;
+    this.roundSeconds = pace.roundSeconds;
+    this.warmUpSeconds = pace.warmUpSeconds;
+    this.starts = pace.starts;
+    this.profileDir = profileDir;
+    this.dir = mkdtempSync(join(tmpdir(), 'gw-bench-'));
+    // Started by root, servers run as other users, who have to pass through here.
+    chmodSync(this.dir, 0o711);
+    this.onTestFinished(async () => rmSync(this.dir, { recursive: true, force: true }));
+  }
+
+  onTestFinished(stop: () => Promise<void>): void {
+    this.#stops.push(stop);
+  }
+
+  /** Stops everything that the row started, last first, and removes its files. */
+  close(): Promise<void> {
+    // An interrupted row fails and closes too, while its first close is still at work.
+    return (this.#closing ??= this.#stopAll());
+  }
+
+  async #stopAll(): Promise<void> {
+    const faults: unknown[] = [];
+    for (let stop = this.#stops.pop(); stop; stop = this.#stops.pop()) {
+      await stop().catch((fault: unknown) => faults.push(fault));
+    }
+    if (faults.length > 0) throw faults[0];
+  }
+}

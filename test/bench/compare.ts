@@ -1,0 +1,99 @@
+import type { Bench } from './bench.ts';
+import { median, spread } from './statistics.ts';
+import { NotInstalled } from './programs.ts';
+import type { Finding } from './row.ts';
+
+/** What one round gave. */
+export interface Sample {
+  readonly requests: number;
+  readonly seconds: number;
+  /** CPU time of everything that answered, the load generator left out. */
+  readonly cpuSeconds: number;
+}
+
+/** Something that can be put under load. */
+export interface Contender {
+  readonly name: string;
+  round(seconds: number): Promise<Sample>;
+}
+
+/** What the subject is held against. */
+export interface Peer {
+  /** The line in the table. */
+  readonly line: string;
+  /** Least ratio. */
+  readonly goal: number;
+  /** Opens it; may throw `NotInstalled`. */
+  open(): Promise<Contender>;
+}
+
+/** From here on the row says that the machine is too noisy for a verdict on a hair's breadth. */
+const NOISY_SPREAD = 0.1;
+
+/**
+ * Puts the subject and its peers under load in turns and gives one line per peer. The ratio is that of requests per
+ * CPU second, which other programs on the machine disturb least; that of requests per second stands in the note.
+ * It is the median of the rounds' ratios: what slows a whole round cancels out.
+ */
+export async function compare(bench: Bench, subject: Contender, peers: readonly Peer[]): Promise<Finding[]> {
+  const present: { peer: Peer; contender: Contender }[] = [];
+  const skipped: Finding[] = [];
+  for (const peer of peers) {
+    try {
+      present.push({ peer, contender: await peer.open() });
+    } catch (error) {
+      if (!(error instanceof NotInstalled)) throw error;
+      skipped.push(skippedLine(peer, error));
+    }
+  }
+  if (present.length === 0) return skipped;
+  const contenders = [subject, ...present.map(({ contender }) => contender)];
+  const samples = await interleave(bench, contenders);
+  const compared = present.map(({ peer }, index) =>
+    verdict(peer, samples[0] as Sample[], samples[index + 1] as Sample[]),
+  );
+  return [...compared, ...skipped];
+}
+
+/** The line of a comparison that cannot be made here. */
+export function skippedLine({ line, goal }: Pick<Peer, 'line' | 'goal'>, reason: NotInstalled): Finding {
+  return { subject: line, result: '', goal: atLeast(goal), verdict: 'skipped', note: reason.message };
+}
+
+/** Samples by contender. Every round starts with another contender, so that none always follows the same one. */
+async function interleave(bench: Bench, contenders: readonly Contender[]): Promise<Sample[][]> {
+  for (const contender of contenders) await contender.round(bench.warmUpSeconds);
+  const samples = contenders.map((): Sample[] => []);
+  for (let round = 0; round < bench.rounds; round++) {
+    for (let turn = 0; turn < contenders.length; turn++) {
+      const index = (round + turn) % contenders.length;
+      samples[index]?.push(await (contenders[index] as Contender).round(bench.roundSeconds));
+    }
+  }
+  return samples;
+}
+
+function verdict({ line, goal }: Peer, subject: readonly Sample[], peer: readonly Sample[]): Finding {
+  const ratios = (of: (sample: Sample) => number) =>
+    subject.map((sample, round) => of(sample) / of(peer[round] as Sample));
+  const byCpu = ratios(({ requests, cpuSeconds }) => requests / cpuSeconds);
+  const byTime = ratios(({ requests, seconds }) => requests / seconds);
+  const ratio = median(byCpu);
+  const width = spread(byCpu);
+  return {
+    subject: line,
+    result: ratio.toFixed(2),
+    goal: atLeast(goal),
+    verdict: ratio >= goal ? 'pass' : 'miss',
+    note: [
+      `spread ${(width * 100).toFixed(0)} %`,
+      width > NOISY_SPREAD ? 'NOISY: repeat on a quiet machine' : '',
+      `by wall clock ${median(byTime).toFixed(2)}`,
+    ]
+      .filter(Boolean)
+      .join(', '),
+    measured: { ratio, spread: width, wallClockRatio: median(byTime), goal, subject, peer },
+  };
+}
+
+const atLeast = (goal: number): string => `>= ${goal.toFixed(2)}`;

@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { findProgram } from '../harness/redis-program.ts';
+
+const INSTALL = {
+  wrk: 'apt-get install wrk',
+  nginx: 'apt-get install nginx-light',
+  webdis: 'apt-get install webdis',
+  pgbench: 'apt-get install postgresql-contrib',
+  'redis-server': 'apt-get install redis-server',
+} as const;
+
+export type ProgramName = keyof typeof INSTALL;
+
+/** Why a line is skipped: `wrk is not installed (apt-get install wrk)`. */
+export class NotInstalled extends Error {
+  constructor(name: ProgramName) {
+    super(`${name} is not installed (${INSTALL[name]})`);
+  }
+}
+
+/** Full path of a program that the benchmark uses but does not bring; throws `NotInstalled`. */
+export function programPath(name: ProgramName): string {
+  const path = findProgram(name);
+  if (path === undefined) throw new NotInstalled(name);
+  return path;
+}
+
+const MAX_RUN_MS = 30_000;
+
+/** Runs a program to its end and gives its standard output; throws with its standard error when it fails. */
+export async function runProgram(path: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(path, args, { timeout: MAX_RUN_MS, killSignal: 'SIGKILL' });
+  return stdout;
+}

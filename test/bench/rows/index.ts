@@ -1,0 +1,19 @@
+import type { Row } from '../row.ts';
+import { dbrestRow } from './dbrest.ts';
+import { eventsRow } from './events.ts';
+import { kvRow } from './kv.ts';
+import { locationsRow } from './locations.ts';
+import { memoryRow } from './memory.ts';
+import { returnRow } from './return.ts';
+import { startRow } from './start.ts';
+
+/** In the order of the table. */
+export const ROWS: readonly Row[] = [
+  returnRow,
+  locationsRow,
+  kvRow,
+  eventsRow,
+  dbrestRow,
+  memoryRow,
+  startRow,
+];

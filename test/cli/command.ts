@@ -1,0 +1,50 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { GW } from '../harness/gateway.ts';
+import type { Owner } from '../harness/owner.ts';
+
+/** What a command line said, and how it ended. The test's directory shows as `DIR`. */
+export interface Said {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end in a directory. */
+export async function runIn(
+  dir: string,
+  [command = '', ...args]: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Said> {
+  const child = spawn(command, args, {
+    cwd: dir,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { code, stdout: stdout.replaceAll(dir, 'DIR'), stderr: stderr.replaceAll(dir, 'DIR') };
+}
+
+/** `gw` with these arguments. */
+export function gw(dir: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Said> {
+  return runIn(dir, [process.execPath, GW, ...args], env);
+}
+
+/** A directory with these files; it goes with the test. */
+export function directoryWith(t: Owner, files: Readonly<Record<string, string>>): string {
+  const dir = mkdtempSync(join(tmpdir(), 'gw-cli-'));
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), content);
+  }
+  t.onTestFinished(async () => rmSync(dir, { recursive: true }));
+  return dir;
+}
+
+export const HAS_NGINX = spawnSync('nginx', ['-v']).error === undefined;

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { directoryWith, gw } from './command.ts';
+
+const env = { GW_T_PW: 'fromtheenvironment', GW_T_DSN: 'postgres://u:fromdsn@127.0.0.1/db' };
+
+const secrets: readonly { written: string; shown: string }[] = [
+  {
+    written: 'kv_pass redis://user:topsecret@127.0.0.1:6379',
+    shown: 'kv_pass redis://user:***@127.0.0.1:6379',
+  },
+  { written: 'kv_pass redis://:topsecret@127.0.0.1', shown: 'kv_pass redis://:***@127.0.0.1' },
+  {
+    written: 'kv_pass "redis://:${env:GW_T_PW}@127.0.0.1"',
+    shown: 'kv_pass "redis://:${env:GW_T_PW}@127.0.0.1"',
+  },
+  {
+    written: 'kv_pass ${env:GW_T_NONE:-redis://:topsecret@127.0.0.1}',
+    shown: 'kv_pass ${env:GW_T_NONE:-redis://:***@127.0.0.1}',
+  },
+  {
+    written: `dbrest_pass "host=127.0.0.1 dbname=a password='top secret' user=u"`,
+    shown: `dbrest_pass "host=127.0.0.1 dbname=a password=*** user=u"`,
+  },
+  {
+    written: 'dbrest_pass postgres://u:topsecret@127.0.0.1/db',
+    shown: 'dbrest_pass postgres://u:***@127.0.0.1/db',
+  },
+  { written: 'dbrest_pass ${env:GW_T_DSN}', shown: 'dbrest_pass ${env:GW_T_DSN}' },
+  { written: `${EVENTS()} topsecret`, shown: `${EVENTS()} ***` },
+  { written: `${EVENTS()} "top secret"`, shown: `${EVENTS()} "***"` },
+  { written: `${EVENTS()} \${env:GW_T_PW}`, shown: `${EVENTS()} \${env:GW_T_PW}` },
+  { written: `${EVENTS()} \${env:GW_T_NONE:-topsecret}`, shown: `${EVENTS()} ***` },
+];
+
+function EVENTS(): string {
+  return 'worker_events_api; worker_events_zone z 1m; worker_events_channel c; worker_events_publish_key';
+}
+
+const confWith = (directives: string) =>
+  `http { server { listen 127.0.0.1:18999; location / { ${directives}; } } }\n`;
+
+for (const { written, shown } of secrets) {
+  test(`-T shows ${written} as ${shown}`, async (t) => {
+    const dir = directoryWith(t, { 'gateway.conf': confWith(written) });
+    const { code, stdout, stderr } = await gw(dir, ['-T'], env);
+    expect(stderr).toContain('test is successful');
+    expect(stdout).toBe(`# configuration file gateway.conf:\n${confWith(shown)}\n`);
+    expect(code).toBe(0);
+  });
+}
+
+test('-T shows every file once, byte for byte but for the secrets, on standard output', async (t) => {
+  const files = {
+    'gateway.conf':
+      '# äöü \t\r\nhttp { include sub/*.conf; server { listen 127.0.0.1:18999; include sub/a.inc; } }\n',
+    'sub/a.conf': 'log_format a "$uri";\n',
+    'sub/b.conf': 'log_format b "$uri";',
+    'sub/a.inc': 'return 200;\n',
+  };
+  const dir = directoryWith(t, files);
+  const { stdout } = await gw(dir, ['-Tq']);
+  const parts = stdout.split(/^# configuration file (.*):\n/m).slice(1);
+  const shown = Object.fromEntries(
+    parts.flatMap((name, at) => (at % 2 === 0 ? [[name, parts[at + 1]]] : [])),
+  );
+  expect(Object.values(shown)).toEqual(Object.values(files).map((content) => `${content}\n`));
+  expect(Object.keys(shown).map((name) => name.replace('DIR/', ''))).toEqual(Object.keys(files));
+});
+
+test('-T of a broken configuration dumps nothing', async (t) => {
+  const dir = directoryWith(t, { 'gateway.conf': 'nonsense;\n' });
+  expect(await gw(dir, ['-T'])).toMatchObject({ code: 1, stdout: '' });
+});
+
+test('a fault inside a secret does not show the secret', async (t) => {
+  const conf = confWith('kv_pass redis://:topsecret@127.0.0.1:99999');
+  const dir = directoryWith(t, { 'gateway.conf': conf });
+  const { code, stderr } = await gw(dir, ['-t']);
+  expect(code).toBe(1);
+  expect(stderr).not.toContain('topsecret');
+});

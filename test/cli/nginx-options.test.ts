@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest';
+import { directoryWith, gw, HAS_NGINX, runIn } from './command.ts';
+
+const GOOD = 'events {}\nhttp { server { listen 127.0.0.1:18999; location / { return 200 a; } } }\n';
+const files = { 'good.conf': GOOD, 'bad.conf': 'events {}\nhtp {}\n', 'logs/keep': '' };
+
+/** Each says the same as nginx, with its own name. */
+const sameAsNginx: readonly { args: readonly string[]; code: number; stderr: string; stdout?: string }[] = [
+  {
+    args: ['-t', '-c', 'good.conf'],
+    code: 0,
+    stderr:
+      'gw: the configuration file DIR/good.conf syntax is ok\ngw: configuration file DIR/good.conf test is successful\n',
+  },
+  { args: ['-tq', '-c', 'good.conf'], code: 0, stderr: '' },
+  { args: ['-z'], code: 1, stderr: 'gw: invalid option: "z"\n' },
+  { args: ['-c'], code: 1, stderr: 'gw: option "-c" requires file name\n' },
+  { args: ['-p'], code: 1, stderr: 'gw: option "-p" requires directory name\n' },
+  { args: ['-g'], code: 1, stderr: 'gw: option "-g" requires parameter\n' },
+  { args: ['-e'], code: 1, stderr: 'gw: option "-e" requires file name\n' },
+  { args: ['-s'], code: 1, stderr: 'gw: option "-s" requires parameter\n' },
+  { args: ['-s', 'restart'], code: 1, stderr: 'gw: invalid option: "-s restart"\n' },
+  { args: ['-t', 'stray'], code: 1, stderr: 'gw: invalid option: "stray"\n' },
+];
+
+for (const { args, code, stderr } of sameAsNginx) {
+  const expected = { code, stderr, stdout: '' };
+  test(`gw ${args.join(' ')} ends with ${code} and nginx's words`, async (t) => {
+    const dir = directoryWith(t, files);
+    expect(await gw(dir, ['-p', dir, ...args])).toEqual(expected);
+  });
+  test.runIf(HAS_NGINX)(`nginx ${args.join(' ')} ends with ${code} and the same words`, async (t) => {
+    const dir = directoryWith(t, files);
+    const said = await runIn(dir, ['nginx', '-p', dir, '-e', 'stderr', ...args]);
+    expect({ ...said, stderr: said.stderr.replaceAll('nginx: ', 'gw: ') }).toEqual(expected);
+  });
+}
+
+test('a test of a file that is missing fails in the words of nginx', async (t) => {
+  const dir = directoryWith(t, files);
+  const stderr =
+    'gw: [emerg] open() "DIR/missing.conf" failed (2: No such file or directory)\n' +
+    'gw: configuration file DIR/missing.conf test failed\n';
+  expect(await gw(dir, ['-p', dir, '-t', '-c', 'missing.conf'])).toEqual({ code: 1, stdout: '', stderr });
+});
+
+test('a test of a broken file shows the fault even when quiet', async (t) => {
+  const dir = directoryWith(t, files);
+  const said = await gw(dir, ['-p', dir, '-tq', '-c', 'bad.conf']);
+  expect(said.code).toBe(1);
+  expect(said.stderr).toContain('gw: [emerg] unknown directive "htp" in bad.conf:2:1\n');
+  expect(said.stderr).toContain('gw: configuration file DIR/bad.conf test failed\n');
+});
+
+test('-v says the version alone and starts nothing', async (t) => {
+  const dir = directoryWith(t, files);
+  expect(await gw(dir, ['-v'])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringMatching(/^gw version: gw\/\d+\.\d+\.\d+\n$/) as string,
+  });
+});
+
+test('-V says what gw runs on and which modules are built in', async (t) => {
+  const { code, stderr } = await gw(directoryWith(t, files), ['-V']);
+  expect(code).toBe(0);
+  expect(stderr).toMatch(
+    /^gw version: gw\/.*\nbuilt with Node\.js \d.*\nbuilt with OpenSSL \d.*\nconfigure arguments: --with-core_module /,
+  );
+});
+
+test('-h lists every option that is understood', async (t) => {
+  const dir = directoryWith(t, files);
+  const { code, stderr } = await gw(dir, ['-h']);
+  expect(code).toBe(0);
+  for (const option of [
+    '-?,-h',
+    '-v',
+    '-V',
+    '-t',
+    '-T',
+    '-q',
+    '-s signal',
+    '-p prefix',
+    '-e filename',
+    '-c filename',
+    '-g directives',
+  ])
+    expect(stderr).toContain(`  ${option} `);
+  expect(await gw(dir, ['-?'])).toEqual({ code: 0, stdout: '', stderr });
+});
+
+test('-v beside -t shows the version and tests, as nginx does', async (t) => {
+  const dir = directoryWith(t, files);
+  const { stderr } = await gw(dir, ['-p', dir, '-vt', '-c', 'good.conf']);
+  expect(stderr).toMatch(
+    /^gw version: .*\n(.*\n)*gw: configuration file DIR\/good\.conf test is successful\n$/,
+  );
+});
+
+test('without -c gateway.conf of the prefix is read, else conf/gateway.conf', async (t) => {
+  const first = directoryWith(t, { 'gateway.conf': GOOD, 'conf/gateway.conf': 'broken' });
+  expect((await gw(first, ['-t'])).stderr).toContain('DIR/gateway.conf test is successful');
+  const second = directoryWith(t, { 'conf/gateway.conf': GOOD });
+  expect((await gw(second, ['-t'])).stderr).toContain('DIR/conf/gateway.conf test is successful');
+  expect((await gw(second, ['-t', '-p', `${second}/conf`])).stderr).toContain(
+    'DIR/conf/gateway.conf test is successful',
+  );
+});
+
+test('directives of -g are read before the file and their faults name the command line', async (t) => {
+  const dir = directoryWith(t, { 'gateway.conf': `worker_processes 2;\n${GOOD}` });
+  expect((await gw(dir, ['-t', '-g', 'daemon off; pid other.pid;'])).code).toBe(0);
+  const clash = await gw(dir, ['-t', '-g', 'worker_processes 1;']);
+  expect(clash.stderr).toContain('"worker_processes" directive is duplicate in gateway.conf:1:1');
+  expect(clash.stderr).toContain('first set at command line:1');
+  expect((await gw(dir, ['-t', '-g', 'nonsense;'])).stderr).toContain(
+    'unknown directive "nonsense" in command line:1:1',
+  );
+});
+
+test('-s says which pid file is missing or wrong, and which process', async (t) => {
+  const dir = directoryWith(t, { 'gateway.conf': GOOD, 'empty.pid': '', 'gone.pid': '4194303\n' });
+  const signal = (pid: string) => gw(dir, ['-s', 'reload', '-g', `pid ${pid};`]);
+  expect(await signal('none.pid')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'gw: [error] open() "DIR/none.pid" failed (2: No such file or directory)\n',
+  });
+  expect((await signal('empty.pid')).stderr).toBe('gw: [error] invalid PID number "" in "DIR/empty.pid"\n');
+  expect((await signal('gone.pid')).stderr).toMatch(
+    /^gw: \[\w+\] kill\(4194303, .*\) failed \(3: No such process\)\n$/,
+  );
+});
+
+test('-t and a signal do not mention what has no effect', async (t) => {
+  const dir = directoryWith(t, { 'gateway.conf': `user nobody;\n${GOOD}` });
+  expect((await gw(dir, ['-t'])).stderr).not.toContain('no effect');
+});

@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { Owner } from '../harness/gateway.ts';
+import { startGateway } from '../harness/gateway.ts';
+import { freePort } from '../harness/ports.ts';
+import { answerLine } from './answer-line.ts';
+import { HAS_NGINX, startNginx } from './nginx.ts';
+
+/*
+ * cases/*.case: the content of `http`, a line of dashes, then `request => answer` lines. The answers were recorded from a
+ * real nginx (RECORD=1 writes them again); where one is on the PATH it has to give them still, and gw always.
+ */
+const directory = new URL('cases/', import.meta.url);
+const DASHES = '----------\n';
+
+const servers: readonly { name: string; start: (t: Owner, http: string) => Promise<number> }[] = [
+  ...(HAS_NGINX ? [{ name: 'nginx', start: startNginx }] : []),
+  { name: 'gw', start: startGw },
+];
+
+async function startGw(t: Owner, http: string): Promise<number> {
+  const port = await freePort();
+  await startGateway(t, http.replaceAll('PORT', String(port)), { port });
+  return port;
+}
+
+for (const file of readdirSync(directory)) {
+  const recorded = readFileSync(new URL(file, directory), 'utf8');
+  const [http = '', lines = ''] = recorded.split(DASHES);
+  const requests = lines
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(' => ', 1)[0] as string);
+
+  for (const { name, start } of servers) {
+    test(`${name} answers the requests of ${file.replace('.case', '')} as recorded`, async (t) => {
+      const port = await start(t, http);
+      let answered = '';
+      for (const request of requests) answered += `${request} => ${await answerLine(port, request)}\n`;
+      if (process.env['RECORD'] && name === 'nginx')
+        writeFileSync(new URL(file, directory), http + DASHES + answered);
+      else expect(answered).toBe(lines);
+    });
+  }
+}

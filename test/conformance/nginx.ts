@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withListen } from '../harness/conf.ts';
+import { launch } from '../harness/launch.ts';
+import type { Owner } from '../harness/owner.ts';
+import { freePort } from '../harness/ports.ts';
+import { connectRaw } from '../harness/raw.ts';
+
+/** Whether a real nginx can confirm what the recorded cases say. */
+export const HAS_NGINX = spawnSync('nginx', ['-v']).error === undefined;
+
+/** Starts the real nginx on the content of `http`, with the port where it says `PORT` and where a server has no `listen`. */
+export async function startNginx(t: Owner, http: string): Promise<number> {
+  const dir = mkdtempSync(join(tmpdir(), 'gw-nginx-'));
+  const port = await freePort();
+  mkdirSync(join(dir, 'temp'));
+  const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `${kind}_temp_path ${dir}/temp/${kind};`,
+  );
+  writeFileSync(
+    join(dir, 'nginx.conf'),
+    `daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/error.log; events {}
+     http { access_log off; ${temp.join(' ')} ${withListen(http.replaceAll('PORT', String(port)), port)} }`,
+  );
+  const nginx = launch('nginx', ['-p', dir, '-c', join(dir, 'nginx.conf')], { cwd: dir });
+  t.onTestFinished(async () => {
+    await nginx.stop('SIGTERM');
+    rmSync(dir, { recursive: true });
+  });
+  for (;;) {
+    if (nginx.exit()) throw new Error(`nginx did not start: ${nginx.output()}`);
+    const connection = await connectRaw(port).catch(() => undefined);
+    connection?.destroy();
+    if (connection) return port;
+    await sleep(10);
+  }
+}

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { startGateway } from '../harness/gateway.ts';
+import { Lanes } from './lanes.ts';
+import { isAlive, masterPid } from './processes.ts';
+import { sabotage, SABOTAGED } from './saboteur.ts';
+
+const CONF = `server {
+  location / { return 200 ok; }
+  location /events { worker_events_api; worker_events_zone z; worker_events_channel c; }
+}`;
+const EVENT = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"type":"t"}' };
+const OPTIONS = { ...SABOTAGED, workers: 2, expectAlerts: true };
+
+for (const act of ['throw', 'reject'] as const) {
+  test(`a worker that ends by a ${act} in a timer is replaced, the process and its zones live on`, async (t) => {
+    const gw = await startGateway(t, CONF, OPTIONS);
+    const master = masterPid(gw);
+    await gw.expect('POST /events', { status: 200 }, EVENT);
+    const from = gw.errorLog().length;
+    sabotage(gw, act);
+    await gw.waitForLog(/\[alert\].*worker \d crashed: Error: sabotage/, from);
+    await gw.waitForLog(/worker \d was started again/, from);
+    expect(masterPid(gw)).toBe(master);
+    const answer = await gw.expect('POST /events', { status: 200 }, EVENT);
+    expect(JSON.parse(answer.body)).toMatchObject({ generation: 2 });
+  });
+}
+
+test('clients of the other worker notice nothing of a crash', async (t) => {
+  const gw = await startGateway(t, CONF, OPTIONS);
+  const lanes = new Lanes({ port: gw.port, kept: 32 });
+  await lanes.answers(1_000);
+  sabotage(gw, 'throw');
+  await gw.waitForLog(/was started again/);
+  await lanes.answers(5_000);
+  const { failures } = await lanes.stop();
+  // Each connection of the crashed worker breaks once; the lanes of the other one go on.
+  expect(failures.length).toBeLessThan(32);
+});
+
+test('a worker that crashes again and again is started again ever later', async (t) => {
+  const gw = await startGateway(t, CONF, OPTIONS);
+  const pauses: number[] = [];
+  for (let crash = 0; crash < 4; crash++) {
+    const from = gw.errorLog().length;
+    sabotage(gw, 'throw');
+    await gw.waitForLog(/worker \d crashed/, from);
+    const crashedMs = performance.now();
+    await gw.waitForLog(/was started again/, from);
+    pauses.push(performance.now() - crashedMs);
+    await gw.expect('GET /', { status: 200 });
+  }
+  expect(Math.max(...pauses)).toBeGreaterThan(190);
+});
+
+test('a reload takes hold in a worker that was replaced', async (t) => {
+  const gw = await startGateway(t, CONF, { ...OPTIONS, workers: 1 });
+  expect(await gw.reload(CONF.replace('ok', 'new'))).toBe('done');
+  sabotage(gw, 'throw');
+  await gw.waitForLog(/was started again/);
+  await gw.expect('GET /', { status: 200, body: 'new' });
+  expect(await gw.reload(CONF.replace('ok', 'newer'))).toBe('done');
+  await gw.expect('GET /', { status: 200, body: 'newer' });
+});
+
+test('a worker that hangs takes the process along, and the supervisor brings the service back', async (t) => {
+  const gw = await startGateway(t, CONF, OPTIONS);
+  const master = masterPid(gw);
+  sabotage(gw, 'hang');
+  await gw.waitForLog(/\[alert\].*worker \d does not respond for 2000 ms/);
+  await gw.waitForLog(/\[emerg\].*worker \d hangs, ending the process/);
+  await gw.waitForLog(/\[alert\].*the master process ended unexpectedly \(SIGKILL\); shared zones were lost/);
+  await expect.poll(() => masterPid(gw)).not.toBe(master);
+  await gw.expect('GET /', { status: 200 });
+  await gw.expect('POST /events', { status: 200 }, EVENT);
+}, 60_000);
+
+test('a master that is killed is started again, with the pid file and signals as before', async (t) => {
+  const gw = await startGateway(t, CONF, OPTIONS);
+  const [master, supervisor] = [masterPid(gw), gw.pid];
+  process.kill(master, 'SIGKILL');
+  await expect.poll(() => masterPid(gw), { timeout: 5_000 }).not.toBe(master);
+  await gw.expect('GET /', { status: 200, body: 'ok' });
+  expect(gw.pid).toBe(supervisor);
+  expect(await gw.reload(CONF.replace('ok', 'new'))).toBe('done');
+  await gw.expect('GET /', { status: 200, body: 'new' });
+});
+
+test('a master that dies while its configuration is broken comes back when that is mended', async (t) => {
+  const gw = await startGateway(t, CONF, OPTIONS);
+  gw.write('server { retrun 200; }');
+  process.kill(masterPid(gw), 'SIGKILL');
+  await expect.poll(() => gw.output()).toMatch(/unknown directive "retrun"[^]*starting it again/);
+  gw.write(CONF.replace('ok', 'mended'));
+  await gw.waitForLog(/ended unexpectedly/);
+  await expect.poll(() => gw.fetch('/').then(({ body }) => body, String), { timeout: 10_000 }).toBe('mended');
+});
+
+test('a master whose supervisor is killed ends by itself', async (t) => {
+  const gw = await startGateway(t, CONF, OPTIONS);
+  const master = masterPid(gw);
+  gw.signal('SIGKILL');
+  await gw.ended();
+  await expect.poll(() => isAlive(master), { timeout: 5_000 }).toBe(false);
+  expect(gw.errorLog()).toMatch(/#0: exit$/m);
+});

@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+
+/** What the clients of a test saw. */
+export interface Seen {
+  answered: number;
+  /** Requests that got no whole answer, and answers that are none of 200. */
+  readonly failures: string[];
+  /** Longest time between two answers, over all lanes. */
+  longestGapMs: number;
+}
+
+export interface LanesOptions {
+  readonly port: number;
+  readonly path?: string;
+  /** Clients that open a connection for every request. */
+  readonly fresh?: number;
+  /** Clients that keep their connection as long as the server does. */
+  readonly kept?: number;
+}
+
+/** Clients that ask without a pause until `stop`; a connection that the server closes behind a whole answer is no failure. */
+export class Lanes {
+  readonly seen: Seen = { answered: 0, failures: [], longestGapMs: 0 };
+  readonly #options: LanesOptions;
+  readonly #lanes: Promise<void>[] = [];
+  #lastMs = performance.now();
+  #stopped = false;
+
+  constructor(options: LanesOptions) {
+    const { fresh = 0, kept = 0 } = options;
+    this.#options = options;
+    for (let lane = 0; lane < fresh; lane++) this.#lanes.push(this.#ask(true));
+    for (let lane = 0; lane < kept; lane++) this.#lanes.push(this.#ask(false));
+  }
+
+  /** Resolves when so many more requests have been answered. */
+  async answers(count: number): Promise<void> {
+    const wanted = this.seen.answered + count;
+    while (this.seen.answered < wanted && this.seen.failures.length < 100) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  /** What is under way is still answered. */
+  async stop(): Promise<Seen> {
+    this.#stopped = true;
+    await Promise.all(this.#lanes);
+    return this.seen;
+  }
+
+  async #ask(isFresh: boolean): Promise<void> {
+    let socket: Socket | undefined;
+    while (!this.#stopped) {
+      try {
+        socket ??= await open(this.#options.port);
+        const head = await exchange(socket, this.#options.path ?? '/', isFresh);
+        this.#count(head);
+        if (isFresh || /\r\nconnection: close\r\n/i.test(head)) socket = void socket.destroy();
+      } catch (error) {
+        this.seen.failures.push((error as Error).message);
+        socket = void socket?.destroy();
+        if (this.seen.failures.length > 100) return;
+      }
+    }
+    socket?.destroy();
+  }
+
+  #count(head: string): void {
+    const now = performance.now();
+    this.seen.longestGapMs = Math.max(this.seen.longestGapMs, now - this.#lastMs);
+    this.#lastMs = now;
+    this.seen.answered++;
+    if (!head.startsWith('HTTP/1.1 200 ')) this.seen.failures.push(head);
+  }
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  socket.setEncoding('latin1').on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** One request; the whole answer. */
+function exchange(socket: Socket, path: string, closes: boolean): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const finish = (act: () => void): void => {
+      socket.off('data', take).off('close', fail);
+      act();
+    };
+    const take = (chunk: string): void => {
+      text += chunk;
+      if (isWhole(text)) finish(() => resolve(text));
+    };
+    const fail = (): void => finish(() => reject(new Error(`closed after "${text}"`)));
+    if (socket.destroyed) return reject(new Error('closed before the request'));
+    socket.on('data', take).once('close', fail);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n${closes ? 'Connection: close\r\n' : ''}\r\n`);
+  });
+}
+
+function isWhole(text: string): boolean {
+  const end = text.indexOf('\r\n\r\n');
+  if (end < 0) return false;
+  const length = /\r\ncontent-length: (\d+)/i.exec(text);
+  return length !== null && text.length >= end + 4 + Number(length[1]);
+}

@@ -1,0 +1,17 @@
+import type { Gateway } from '../harness/gateway.ts';
+
+/** The process that holds the workers: the last one that the error log names as such. */
+export function masterPid(gw: Gateway): number {
+  const found = [...gw.errorLog().matchAll(/\[notice\] (\d+)#0: start worker processes/g)].at(-1);
+  return Number(found?.[1]);
+}
+
+/** False also for one that waits to be reaped. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

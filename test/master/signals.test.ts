@@ -1,0 +1,99 @@
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startGateway } from '../harness/gateway.ts';
+import { Lanes } from './lanes.ts';
+
+const CONF = `server {
+  location / { return 200 ok; }
+  location /events { worker_events_api; worker_events_zone z; worker_events_channel c; }
+}`;
+const EVENT = '{"type":"t"}';
+const HEAD = `POST /events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${EVENT.length}\r\n\r\n`;
+
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const) {
+  test(`${signal} ends every process with code 0 and takes the pid file away`, async (t) => {
+    const gw = await startGateway(t, CONF, { workers: 2 });
+    await gw.expect('GET /', { status: 200 });
+    await gw.stop(signal);
+    gw.assertHealthy();
+    expect(gw.read('gw.pid')).toBe('');
+    expect(gw.errorLog()).toMatch(/\[notice\] \d+#0: exit$/m);
+  });
+}
+
+test('SIGQUIT answers what is under way and what kept-alive clients still send', async (t) => {
+  const gw = await startGateway(t, CONF, { workers: 2 });
+  const lanes = new Lanes({ port: gw.port, kept: 64 });
+  await lanes.answers(2_000);
+  const upload = await gw.connect();
+  upload.write(HEAD);
+  gw.signal('SIGQUIT');
+  await gw.waitForLog(/gracefully shutting down/);
+  upload.write(EVENT);
+  expect(await upload.until(/\}$/)).toContain('"published"');
+  const { failures } = await lanes.stop();
+  await gw.ended();
+  // A client that was told to close finds nobody when it comes back; nothing else may fail.
+  expect(
+    failures.filter((failure) => !/^connect ECONNREFUSED|^closed before the request/.test(failure)),
+  ).toEqual([]);
+});
+
+test('SIGTERM does not wait for a request that SIGQUIT would wait for', async (t) => {
+  const gw = await startGateway(t, CONF, { main: 'worker_shutdown_timeout 600s;' });
+  const upload = await gw.connect();
+  upload.write(HEAD);
+  await gw.expect('GET /', { status: 200 });
+  gw.signal('SIGQUIT');
+  await gw.waitForLog(/gracefully shutting down/);
+  gw.signal('SIGTERM');
+  await gw.ended();
+  expect(await upload.closed).toBe('');
+});
+
+test('worker_shutdown_timeout bounds SIGQUIT', async (t) => {
+  const gw = await startGateway(t, CONF, { main: 'worker_shutdown_timeout 100ms;' });
+  const upload = await gw.connect();
+  upload.write(HEAD);
+  await gw.expect('GET /', { status: 200 });
+  gw.signal('SIGQUIT');
+  await gw.ended();
+  expect(await upload.closed).toBe('');
+});
+
+test('SIGINT twice, as a terminal and the supervisor send it, ends once', async (t) => {
+  const gw = await startGateway(t, CONF, { workers: 2 });
+  gw.signal('SIGINT');
+  gw.signal('SIGINT');
+  await gw.ended();
+  expect(gw.errorLog().match(/#0: exit$/gm)).toHaveLength(1);
+});
+
+test('SIGQUIT ends streams that would go on for ever', async (t) => {
+  const gw = await startGateway(
+    t,
+    'server { location / { worker_events_stream; worker_events_zone z; worker_events_channel c; } }',
+    { main: 'worker_shutdown_timeout 600s;' },
+  );
+  const stream = await gw.connect();
+  stream.write('GET / HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n');
+  await stream.until(/200 OK[^]*\r\n\r\n/);
+  gw.signal('SIGQUIT');
+  await gw.ended();
+});
+
+test('SIGUSR1 opens both logs again after they were renamed, in every thread', async (t) => {
+  const gw = await startGateway(t, CONF, { workers: 2 });
+  await gw.expect('GET /first', { status: 200 });
+  await gw.waitForAccessLog(/GET \/first/);
+  for (const name of ['access.log', 'error.log']) renameSync(join(gw.dir, name), join(gw.dir, `${name}.1`));
+  gw.signal('SIGUSR1');
+  await expect.poll(() => gw.accessLog() + String(gw.errorLog() === '')).toBe('true');
+  for (let n = 0; n < 50; n++) await gw.expect('GET /second', { status: 200 });
+  await gw.waitForAccessLog(/(GET \/second[^]*){50}/);
+  expect(gw.read('access.log.1')).not.toContain('/second');
+  await gw.reload(CONF);
+  expect(gw.errorLog()).toContain('reload done');
+  expect(gw.read('error.log.1')).not.toContain('reload done');
+});

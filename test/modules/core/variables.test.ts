@@ -1,0 +1,108 @@
+import { hostname } from 'node:os';
+import { beforeAll, expect, test } from 'vitest';
+import { families, variables } from '../../../src/modules/core/variables.ts';
+import type { Gateway } from '../../harness/gateway.ts';
+import { startGateway } from '../../harness/gateway.ts';
+import { wholeFile } from '../../harness/owner.ts';
+
+/** The value of each variable for the request below; a log takes those that the answer decides. */
+const inBody: Readonly<Record<string, string | RegExp>> = {
+  args: 'a=1&b=two%20words',
+  query_string: 'a=1&b=two%20words',
+  is_args: '?',
+  uri: '/v/a b',
+  document_uri: '/v/a b',
+  request_uri: '/v/x/../a%20b?a=1&b=two%20words',
+  request: 'POST /v/x/../a%20b?a=1&b=two%20words HTTP/1.1',
+  request_method: 'POST',
+  request_length: /^\d{3}$/,
+  request_time: /^\d\.\d{3}$/,
+  request_id: /^[0-9a-f]{32}$/,
+  request_completion: '',
+  host: 'some.example',
+  hostname: hostname().toLowerCase(),
+  remote_addr: '127.0.0.1',
+  remote_port: /^\d*$/,
+  remote_user: 'Aladdin',
+  scheme: 'http',
+  https: '',
+  server_addr: '127.0.0.1',
+  server_port: /^\d{4,5}$/,
+  server_name: 'first.example',
+  server_protocol: 'HTTP/1.1',
+  status: '200',
+  body_bytes_sent: '0',
+  connection: /^\d+$/,
+  content_type: 'text/x-test',
+  content_length: '4',
+  msec: /^\d{10}\.\d{3}$/,
+  time_local: /^\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}$/,
+  time_iso8601: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/,
+  pid: /^\d+$/,
+  arg_a: '1',
+  arg_b: 'two%20words',
+  http_x_test: 'yes',
+  cookie_c: 'crumb',
+  sent_http_x_added: '',
+};
+
+const inLog: Readonly<Record<string, string>> = {
+  status: '200',
+  body_bytes_sent: '4',
+  request_completion: 'OK',
+  sent_http_x_added: 'added',
+};
+
+const file = wholeFile();
+let gw: Gateway;
+
+beforeAll(async () => {
+  const logged = Object.keys(inLog).map((name) => `${name}=$${name}`);
+  gw = await startGateway(
+    file,
+    `log_format all '${logged.join(';')}';
+     server {
+       server_name first.example second.example;
+       location /v/ { return 200 "${Object.keys(inBody)
+         .map((name) => `${name}=$${name}`)
+         .join('\\n')}"; }
+       location /logged { access_log all.log all; add_header X-Added added; return 200 body; }
+     }`,
+  );
+});
+
+test('every variable of the core has the value that nginx gives it', async () => {
+  const { body } = await gw.fetch('/v/x/../a%20b?a=1&b=two%20words', {
+    method: 'POST',
+    body: 'body',
+    headers: {
+      host: 'Some.Example:1234',
+      authorization: 'Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==',
+      'content-type': 'text/x-test',
+      'x-test': 'yes',
+      cookie: 'a=b; c=crumb',
+    },
+  });
+  const given = Object.fromEntries(body.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2)));
+  const wanted = Object.entries(inBody).map(([name, value]) => [
+    name,
+    value instanceof RegExp ? (expect.stringMatching(value) as string) : value,
+  ]);
+  expect(given).toEqual(Object.fromEntries(wanted));
+});
+
+test('a log sees what the answer has decided', async () => {
+  await gw.fetch('/logged');
+  await expect
+    .poll(() => gw.read('all.log'))
+    .toBe(
+      `${Object.entries(inLog)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(';')}\n`,
+    );
+});
+
+test('this table names every variable of the core', () => {
+  expect(Object.keys(inBody)).toEqual(expect.arrayContaining(Object.keys(variables)));
+  for (const prefix of Object.keys(families)) expect(Object.keys(inBody).join()).toContain(prefix);
+});

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+
+test('a header whose value would split the answer is left out and logged', async (t) => {
+  const gw = await startGateway(
+    t,
+    'server { location ~ ^/(.*)$ { add_header X-Path "$1"; add_header X-Text "a\\r\\nX-Evil: 1"; return 200 ok; } }',
+  );
+  const answer = await gw.raw('GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  expect(answer).toMatch(/\r\nX-Path: a\r\n/);
+  expect(answer).not.toContain('X-Evil');
+  await gw.waitForLog(/header "X-Text" is dropped: control character in its value/);
+});
+
+test('a redirect to a decoded path cannot split the answer', async (t) => {
+  const gw = await startGateway(t, 'server { location / { return 302 /to$uri; } }');
+  await gw.expect('GET /a%20b%C3%A4', {
+    status: 302,
+    location: `http://127.0.0.1:${gw.port}/to/a%20b%C3%A4`,
+  });
+  await gw.expect('GET /a%0d%0aX-Evil:1', { status: 400, headers: { 'x-evil': null } });
+});
