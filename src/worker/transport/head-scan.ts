@@ -1,4 +1,4 @@
-import { hasForbiddenBytes } from '../../http/index.ts';
+import { hasForbiddenBytes, parseHost } from '../../http/index.ts';
 import type { RequestNeeds } from '../../compile/index.ts';
 
 /** uWebSockets.js stops at 100 headers; a request that comes near is refused before it is cut. */
@@ -7,6 +7,8 @@ const MAX_HEADERS = 98;
 /** Methods that are served; others that are tokens get 405, the rest 400. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const TOKEN = /^[A-Z][A-Z0-9_-]*$/;
+
+const NO_HEADERS: string[] = [];
 
 /**
  * One pass over the headers of a request: what framing and routing need, and the headers that the build asked for.
@@ -18,7 +20,7 @@ export class HeadScan {
   /** -1 for a chunked body. */
   contentLength = 0;
   hasLength = false;
-  headers: string[] = [];
+  headers: string[] = NO_HEADERS;
   headBytes = 0;
   private hosts = 0;
   private lengths = 0;
@@ -29,16 +31,22 @@ export class HeadScan {
   private longest = 0;
   private forbidden = false;
   private readonly needs: RequestNeeds;
+  /** Without it nothing is kept, and no name is looked up. */
+  private readonly keepsHeaders: boolean;
+  /** Clients of a port mostly send the same Host: the last one and its name, once it was found good. */
+  private lastHost = '';
+  private lastName: string | undefined = undefined;
 
   constructor(needs: RequestNeeds) {
     this.needs = needs;
+    this.keepsHeaders = needs.allHeaders || needs.headers.size > 0;
   }
 
   start(): void {
     this.host = undefined;
     this.contentLength = 0;
     this.hasLength = false;
-    this.headers = [];
+    if (this.keepsHeaders) this.headers = [];
     this.headBytes = 0;
     this.hosts = this.lengths = this.encodings = this.count = this.longest = 0;
     this.forbidden = false;
@@ -61,12 +69,21 @@ export class HeadScan {
       this.encodings++;
       this.encodingText = value;
     }
-    if (this.needs.allHeaders || this.needs.headers.has(name)) this.headers.push(name, value);
+    if (this.keepsHeaders && (this.needs.allHeaders || this.needs.headers.has(name))) {
+      this.headers.push(name, value);
+    }
   };
+
+  /** The name in the Host header; `undefined` when it is malformed. */
+  hostName(): string | undefined {
+    const host = this.host ?? '';
+    if (host !== this.lastHost) [this.lastHost, this.lastName] = [host, parseHost(host)];
+    return this.lastName;
+  }
 
   /** 0 when the request may go on, else the status that refuses it. */
   refusal(method: string, limits: { readonly headerLineBytes: number; readonly headBytes: number }): number {
-    if (!METHODS.has(method)) return TOKEN.test(method) ? 405 : 400;
+    if (method !== 'GET' && !METHODS.has(method)) return TOKEN.test(method) ? 405 : 400;
     if (this.forbidden || this.hosts > 1) return 400;
     if (this.count > MAX_HEADERS) return 431;
     if (this.longest > limits.headerLineBytes || this.headBytes > limits.headBytes) return 494;

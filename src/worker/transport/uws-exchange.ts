@@ -153,8 +153,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
   private writeHead(status: number, contentType: string): void {
     const { res, responseHeaders } = this;
     if (status !== 200) res.writeStatus(statusLine(status));
-    res.writeHeader('Server', this.rules.serverToken);
-    if (contentType !== '') res.writeHeader('Content-Type', contentType);
+    res.writeHeader('Server', this.socket.headLines.serverAnd(contentType, this.rules.serverToken));
     if (responseHeaders) {
       for (let index = 0; index < responseHeaders.length; index += 2) {
         res.writeHeader(responseHeaders[index] as string, responseHeaders[index + 1] as string);

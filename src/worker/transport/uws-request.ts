@@ -3,6 +3,7 @@ import type { PortHandler } from '../../compile/index.ts';
 import { Exchange } from '../../http/index.ts';
 import type { RequestFacts } from '../../http/index.ts';
 import { addressText } from './address-text.ts';
+import type { HeadLines } from './head-lines.ts';
 import type { HeadScan } from './head-scan.ts';
 import { RequestBody } from './request-body.ts';
 import type { BodyOutcome } from './request-body.ts';
@@ -13,6 +14,7 @@ export interface SocketState {
   /** Every answer closes its connection. */
   draining: boolean;
   readonly silence: SilenceWatch;
+  readonly headLines: HeadLines;
 }
 
 /** What an exchange takes from its port. */

@@ -1,8 +1,9 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
-import { isValidQuery, normalizePath, parseHost } from '../../http/index.ts';
+import { isValidQuery, normalizePath } from '../../http/index.ts';
 import type { RequestFacts } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
+import { HeadLines } from './head-lines.ts';
 import { HeadScan } from './head-scan.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import { UwsExchange } from './uws-exchange.ts';
@@ -37,7 +38,7 @@ export class UwsTransport {
   /** Opens the socket; fails when the address cannot be bound. */
   open(port: PortHandler): Promise<OpenPort> {
     const app = this.uws.App();
-    const socket: SocketState = { draining: false, silence: this.silence };
+    const socket: SocketState = { draining: false, silence: this.silence, headLines: new HeadLines() };
     let current: UwsPort = { port, scan: new HeadScan(port.needs), socket };
     app.any('/*', (res, req) => this.receive(res, req, current));
     return new Promise((resolve, reject) => {
@@ -119,7 +120,7 @@ export class UwsTransport {
     let host: string | undefined = '';
     if (refusal === 0) {
       uri = normalizePath(path, port.mergeSlashes);
-      host = parseHost(scan.host ?? '');
+      host = scan.hostName();
       if (path.length + args.length + method.length + 11 > port.headerLineBytes) refusal = 414;
       else if (uri === undefined || host === undefined || !isValidQuery(args)) refusal = 400;
     }
