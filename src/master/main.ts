@@ -88,7 +88,7 @@ function tellLastEnd(log: ThreadLog): void {
 
 /** nginx's signals. */
 function untilStopped(master: Master): Promise<void> {
-  process.on('SIGHUP', () => void master.reload());
+  process.on('SIGHUP', () => master.reload());
   process.on('SIGUSR1', () => master.reopen());
   return new Promise((resolve) => {
     process.on('SIGQUIT', () => void master.stop({ graceful: true }).then(resolve));

@@ -7,6 +7,7 @@ import { OwnedResources, SharedResources } from '../worker/index.ts';
 import type { Shipment, ThreadLog } from '../worker/index.ts';
 import { removePidFile, writePidFile } from './pid-file.ts';
 import { probePort } from './probe-port.ts';
+import { removeSocketFiles } from './socket-files.ts';
 import { Workers } from './workers.ts';
 import { Zones } from './zones.ts';
 
@@ -30,6 +31,8 @@ export class Master {
   #plan: GatewayPlan;
   #resources: OwnedResources | undefined;
   #generation = 0;
+  /** From here on the sockets are ours, not those of another gateway that kept this one from starting. */
+  #serves = false;
   /** Start and reloads, one after the other; never fails. */
   #busy: Promise<unknown> = Promise.resolve();
   #reloadWaits = false;
@@ -81,6 +84,7 @@ export class Master {
     // A start or reload that is under way finds no workers and ends.
     await this.#busy;
     await this.#resources?.close();
+    if (this.#serves) removeSocketFiles(this.#plan);
     removePidFile(pidFileOf(this.#plan), this.#options.signalPid);
     this.#options.log.write('notice', 'exit');
   }
@@ -94,6 +98,7 @@ export class Master {
     this.#resources = resources;
     this.#zones.commit(shipment.zones);
     await this.#workers.start(shipment);
+    this.#serves = true;
     if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
   }
 

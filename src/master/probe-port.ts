@@ -20,7 +20,8 @@ export function probePort(address: ListenAddress): Promise<void> {
     server.once('error', ({ code = '' }: NodeJS.ErrnoException) => {
       reject(new Error(`bind() to ${addressText(address)} failed (${REASONS[code] ?? code})`));
     });
-    server.listen({ host: address.host, port: address.port, exclusive: true }, () =>
+    // nginx keeps the families apart: `listen [::]:80` beside `listen 80` is no conflict.
+    server.listen({ host: address.host, port: address.port, exclusive: true, ipv6Only: true }, () =>
       server.close(() => resolve()),
     );
   });
