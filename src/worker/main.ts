@@ -13,7 +13,8 @@ function main(port: NonNullable<typeof parentPort>, { workerId, heartbeats, ship
   const worker = new Worker(workerId, log);
   const tell = (message: FromWorker): void => port.postMessage(message);
   guardAgainstCrashes(worker, tell);
-  beat(new Int32Array(heartbeats), workerId);
+  const beat = (): unknown => Atomics.add(new Int32Array(heartbeats), workerId, 1);
+  setInterval(beat, HEARTBEAT_MS).unref();
 
   const obey = async (message: Exclude<ToWorker, { type: 'stop' }>): Promise<void> => {
     switch (message.type) {
@@ -29,7 +30,7 @@ function main(port: NonNullable<typeof parentPort>, { workerId, heartbeats, ship
     }
   };
   // One message after the other, the start first: a reload never meets one that is half done. Only a stop waits for nothing.
-  let last = start(worker, shipment, tell);
+  let last = start(worker, shipment, tell).finally(beat);
   port.on('message', (message: ToWorker) => {
     if (message.type === 'stop') void worker.stop(message.graceful).then(() => leave(0), crash);
     else last = last.then(() => obey(message)).catch(crash);
@@ -84,10 +85,6 @@ function guardAgainstCrashes(worker: Worker, tell: (message: FromWorker) => void
 /** Sockets that were closed are gone from the event loop one turn later. */
 function leave(code: number): void {
   setImmediate(() => process.exit(code));
-}
-
-function beat(counters: Int32Array, workerId: number): void {
-  setInterval(() => Atomics.add(counters, workerId, 1), HEARTBEAT_MS).unref();
 }
 
 function reasonOf(error: unknown): string {

@@ -18,6 +18,8 @@ export interface LanesOptions {
   readonly fresh?: number;
   /** Clients that keep their connection as long as the server does. */
   readonly kept?: number;
+  /** A client that is told to close does not come back. */
+  readonly leave?: boolean;
 }
 
 /** Clients that ask without a pause until `stop`; a connection that the server closes behind a whole answer is no failure. */
@@ -43,10 +45,15 @@ export class Lanes {
     }
   }
 
+  /** Resolves when the last client has left. */
+  get ended(): Promise<unknown> {
+    return Promise.all(this.#lanes);
+  }
+
   /** What is under way is still answered. */
   async stop(): Promise<Seen> {
     this.#stopped = true;
-    await Promise.all(this.#lanes);
+    await this.ended;
     return this.seen;
   }
 
@@ -57,7 +64,9 @@ export class Lanes {
         socket ??= await open(this.#options.port);
         const head = await exchange(socket, this.#options.path ?? '/', isFresh);
         this.#count(head);
-        if (isFresh || /\r\nconnection: close\r\n/i.test(head)) socket = void socket.destroy();
+        const isTold = /\r\nconnection: close\r\n/i.test(head);
+        if (isFresh || isTold) socket = void socket.destroy();
+        if (isTold && this.#options.leave === true) return;
       } catch (error) {
         this.seen.failures.push((error as Error).message);
         socket = void socket?.destroy();

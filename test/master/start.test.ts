@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { GW, startGateway } from '../harness/gateway.ts';
+import type { Gateway } from '../harness/gateway.ts';
+import { freePort } from '../harness/ports.ts';
+import { isAlive } from './processes.ts';
+
+const CONF = 'server { location / { return 200 ok; } }';
+
+/** Runs a command line of gw to its end. */
+function run(gw: Gateway, ...args: string[]): Promise<{ code: number; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [GW, '-p', gw.dir, ...args], (error, _, stderr) => {
+      resolve({ code: error ? Number(error.code) : 0, stderr });
+    });
+  });
+}
+
+test('a port in use ends the second gateway in the words of nginx, and leaves the pid file of the first', async (t) => {
+  const gw = await startGateway(t, CONF);
+  const { pid } = gw;
+  writeFileSync(
+    join(gw.dir, 'second.conf'),
+    `pid gw.pid; error_log ${gw.dir}/second.log; http { server { listen 127.0.0.1:${gw.port}; } }`,
+  );
+  const { code, stderr } = await run(gw, '-c', 'second.conf');
+  const message = `bind() to 127.0.0.1:${gw.port} failed (98: Address already in use)`;
+  expect({ code, stderr }).toEqual({ code: 1, stderr: `gw: [emerg] ${message}\n` });
+  expect(gw.read('second.log')).toContain(`[emerg] `);
+  expect(gw.read('second.log')).toContain(message);
+  expect(gw.pid).toBe(pid);
+  await gw.expect('GET /', { status: 200, body: 'ok' });
+});
+
+for (const [signal, logged] of [
+  ['reload', /reload done/],
+  ['reopen', /start worker processes/],
+  ['quit', /gracefully shutting down[^]*#0: exit\n$/],
+  ['stop', /exiting[^]*#0: exit\n$/],
+] as const) {
+  test(`-s ${signal} reaches the gateway through its pid file`, async (t) => {
+    const gw = await startGateway(t, CONF, { expectAlerts: true });
+    expect(await run(gw, '-c', gw.conf, '-s', signal)).toEqual({ code: 0, stderr: '' });
+    await expect.poll(() => gw.errorLog(), { timeout: 5_000 }).toMatch(logged);
+    if (signal === 'quit' || signal === 'stop') await gw.ended();
+    else await gw.expect('GET /', { status: 200 });
+  });
+}
+
+for (const alone of ['off', 'on'] as const) {
+  test(`daemon on returns when the gateway serves, with master_process ${alone}`, async (t) => {
+    const gw = await startGateway(t, CONF);
+    const port = await freePort();
+    writeFileSync(
+      join(gw.dir, 'daemon.conf'),
+      `daemon on; master_process ${alone}; pid daemon.pid; error_log ${gw.dir}/daemon.log notice;
+       http { access_log off; server { listen 127.0.0.1:${port}; location / { return 200 daemon; } } }`,
+    );
+    expect(await run(gw, '-c', 'daemon.conf')).toEqual({ code: 0, stderr: '' });
+    const pid = Number(gw.read('daemon.pid'));
+    t.onTestFinished(() => void (isAlive(pid) && process.kill(pid, 'SIGKILL')));
+    expect(isAlive(pid)).toBe(true);
+    expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('daemon');
+    expect(await run(gw, '-c', 'daemon.conf', '-s', 'quit')).toEqual({ code: 0, stderr: '' });
+    await expect.poll(() => isAlive(pid), { timeout: 5_000 }).toBe(false);
+    expect(gw.read('daemon.log')).toMatch(/#0: exit\n$/);
+    expect(gw.read('daemon.pid')).toBe('');
+  });
+}
+
+test('daemon on with a configuration that cannot serve fails where it was started', async (t) => {
+  const gw = await startGateway(t, CONF);
+  writeFileSync(
+    join(gw.dir, 'daemon.conf'),
+    `daemon on; pid daemon.pid; error_log ${gw.dir}/daemon.log; http { server { listen 127.0.0.1:${gw.port}; } }`,
+  );
+  const { code, stderr } = await run(gw, '-c', 'daemon.conf');
+  expect(code).toBe(1);
+  expect(stderr).toContain('failed (98: Address already in use)');
+});
+
+test('master_process off serves and takes signals in one process', async (t) => {
+  const gw = await startGateway(t, CONF, { main: 'master_process off;', workers: 2 });
+  expect(await gw.reload(CONF.replace('ok', 'new'))).toBe('done');
+  await gw.expect('GET /', { status: 200, body: 'new' });
+  await gw.stop('SIGQUIT');
+  gw.assertHealthy();
+});
+
+test('a request head may be as large as large_client_header_buffers says', async (t) => {
+  const gw = await startGateway(t, `large_client_header_buffers 4 16k; ${CONF}`);
+  const headers = { 'x-a': 'a'.repeat(15_000), 'x-b': 'b'.repeat(15_000), 'x-c': 'c'.repeat(15_000) };
+  await gw.expect('GET /', { status: 200 }, { headers });
+  await gw.expect('GET /', { status: 400 }, { headers: { 'x-a': 'a'.repeat(16_500) } });
+});
