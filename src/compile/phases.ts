@@ -1,4 +1,4 @@
-import { HttpFault } from '../http/index.ts';
+import { answerFault } from '../http/index.ts';
 import type { Exchange, Handler } from '../http/index.ts';
 
 /** Handlers one after the other, until one of them answers. Waits only for those that wait. */
@@ -27,20 +27,4 @@ export function guarded(handler: Handler): Handler {
       return answerFault(x, error);
     }
   };
-}
-
-function answerFault(x: Exchange, error: unknown): void {
-  const status = error instanceof HttpFault ? error.status : 500;
-  const text = error instanceof HttpFault ? error.message : `unexpected failure: ${describe(error)}`;
-  x.rules.warn(text, x);
-  try {
-    x.end(status);
-  } catch (second) {
-    x.rules.warn(`unexpected failure while answering ${status}: ${describe(second)}`, x);
-    x.abort();
-  }
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,3 +1,4 @@
+export { answerFault } from './answer-fault.ts';
 export { Exchange } from './exchange.ts';
 export type {
   AnswerRules,

@@ -6,8 +6,7 @@ import type { StoreSettings } from './config.ts';
 import { EMBEDDED_COMMANDS } from './embedded-commands.ts';
 import { Records } from './embedded-records.ts';
 import { printable } from './errors.ts';
-import type { Call } from './outstanding.ts';
-import { Outstanding } from './outstanding.ts';
+import { Call, Outstanding } from './outstanding.ts';
 import type { Bytes, ConnectionState, Done, Reply, Store } from './store.ts';
 
 /** Writes of one worker that may wait for their commit. */
@@ -77,7 +76,7 @@ export class EmbeddedStore implements Store {
   }
 
   #write(name: CommandName, args: readonly Buffer[], done: Done): void {
-    const call: Call = { done, deadlineMs: this.#outstanding.deadlineMs() };
+    const call = new Call(done, this.#outstanding.deadlineMs());
     this.#outstanding.add(call);
     this.#records
       .transaction(() => this.#attempt(name, args))

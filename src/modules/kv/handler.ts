@@ -1,4 +1,5 @@
 import type { Build } from '../../contract/index.ts';
+import { answerFault } from '../../http/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
 import { JSON_TYPE, replyBytes, replyText, sendError } from './answer.ts';
 import type { CommandRow } from './commands.ts';
@@ -6,7 +7,7 @@ import { COMMANDS, DEFAULT_EXPIRE, MAX_KEYS } from './commands.ts';
 import type { KvConfig } from './config.ts';
 import type { ErrorCode } from './errors.ts';
 import { printable } from './errors.ts';
-import { compileKeepOutcome, faultOutcome, replyOutcome } from './outcome.ts';
+import { faultOutcome, keepOutcome, keepsOutcome, replyOutcome } from './outcome.ts';
 import { percentDecode, rawParameter } from './query.ts';
 import type { Bytes, Reply, Store, StoreFault } from './store.ts';
 
@@ -32,7 +33,7 @@ export function compileCommand(config: KvConfig, source: StoreSource, build: Bui
   };
 }
 
-type Execute = (x: Exchange, args: readonly Bytes[]) => void | Promise<void>;
+type Execute = (x: Exchange, args: readonly Bytes[]) => void;
 
 /** Key, field or keys as the command takes them, or what the request lacks. */
 function readArgs(x: Exchange, row: CommandRow, readKey: (x: Exchange) => string): Bytes[] | ErrorCode {
@@ -67,13 +68,13 @@ async function readBody(x: Exchange, args: readonly Bytes[], config: KvConfig): 
   return undefined;
 }
 
-/** Runs the command and answers with what came back. */
+/** Runs the command and answers with what came back. No promise: this is the path of every request. */
 function compileExecute({ command, maxValueBytes }: KvConfig, source: StoreSource, build: Build): Execute {
   const row = COMMANDS[command];
-  const keepOutcome = compileKeepOutcome(build);
+  const keeps = keepsOutcome(build);
 
   const fail = (x: Exchange, fault: StoreFault, store: Store | undefined): void => {
-    keepOutcome(x, () => faultOutcome(fault, store?.state ?? 'error'));
+    if (keeps) keepOutcome(x, faultOutcome(fault, store?.state ?? 'error'));
     if (fault.code === 'kv_error' && store) {
       x.rules.warn(`kv: "${command}" failed on ${store.label}: ${printable(fault.text)}`, x);
     }
@@ -82,10 +83,10 @@ function compileExecute({ command, maxValueBytes }: KvConfig, source: StoreSourc
 
   const succeed = (x: Exchange, reply: Reply, store: Store): void => {
     if (replyBytes(row.reply, reply) > maxValueBytes) {
-      keepOutcome(x, () => ({ exists: '1', error: 'kv_error', state: store.state }));
+      if (keeps) keepOutcome(x, { exists: '1', error: 'kv_error', state: store.state });
       return sendError(x, 'value_too_large');
     }
-    keepOutcome(x, () => replyOutcome(row, reply, store.state));
+    if (keeps) keepOutcome(x, replyOutcome(row, reply, store.state));
     const base64 = x.args !== '' && rawParameter(x.args, 'encoding') === 'base64';
     x.send(200, JSON_TYPE, replyText(row.reply, reply, base64 ? 'base64' : 'utf8'));
   };
@@ -93,16 +94,13 @@ function compileExecute({ command, maxValueBytes }: KvConfig, source: StoreSourc
   return (x, args) => {
     const store = source(x);
     if (!store) return fail(x, { code: 'connection_failed', text: 'no store' }, store);
-    return new Promise((resolve, reject) => {
-      store.run(command, args, (fault, reply) => {
-        try {
-          if (fault) fail(x, fault, store);
-          else succeed(x, reply, store);
-          resolve();
-        } catch (error) {
-          reject(error as Error);
-        }
-      });
+    store.run(command, args, (fault, reply) => {
+      try {
+        if (fault) fail(x, fault, store);
+        else succeed(x, reply, store);
+      } catch (error) {
+        answerFault(x, error);
+      }
     });
   };
 }

@@ -21,10 +21,14 @@ export const OUTCOME_OF = {
   kv_connection_state: 'state',
 } as const satisfies Record<string, keyof Outcome>;
 
-/** Keeps outcomes for the variables; a no-op where no configured text uses one. */
-export function compileKeepOutcome(build: Build): (x: Exchange, outcome: () => Outcome) => void {
-  const used = Object.keys(OUTCOME_OF).some((name) => build.uses(name));
-  return used ? (x, outcome) => x.setState(OUTCOME, outcome()) : () => {};
+/** Whether some configured text uses one of the variables. */
+export function keepsOutcome(build: Build): boolean {
+  return Object.keys(OUTCOME_OF).some((name) => build.uses(name));
+}
+
+/** Keeps what the variables say of this request. */
+export function keepOutcome(x: Exchange, outcome: Outcome): void {
+  x.setState(OUTCOME, outcome);
 }
 
 export function outcomeOf(x: Exchange): Outcome | undefined {

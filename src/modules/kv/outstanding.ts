@@ -1,21 +1,35 @@
 import type { Done, Reply, StoreFault } from './store.ts';
+import { TickClock } from './tick-clock.ts';
 
-/** One command without an answer yet. */
-export interface Call {
+/** One command without an answer yet, and its place among the others. */
+export class Call {
   readonly done: Done;
   /** On the clock of `performance.now()`. */
   readonly deadlineMs: number;
+  /** False before it is added and once it is settled. */
+  waits = false;
+  older: Call | undefined = undefined;
+  newer: Call | undefined = undefined;
+
+  constructor(done: Done, deadlineMs: number) {
+    this.done = done;
+    this.deadlineMs = deadlineMs;
+  }
 }
 
 /**
  * The commands of one store that wait for an answer: bounded, each with a deadline, each answered exactly once.
  * All have the same timeout, so the order of insertion is the order of the deadlines and one timer serves them all.
+ * A list of links in the calls themselves: there is one per request.
  */
 export class Outstanding<C extends Call> {
-  readonly #calls = new Set<C>();
+  readonly clock = new TickClock();
   readonly #timeoutMs: number;
   readonly #max: number;
   readonly #expired: (calls: readonly C[]) => void;
+  #oldest: Call | undefined;
+  #newest: Call | undefined;
+  #size = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** `expired` hears of the calls whose time is up, just before they are answered with `timeout`. */
@@ -26,48 +40,67 @@ export class Outstanding<C extends Call> {
   }
 
   get full(): boolean {
-    return this.#calls.size >= this.#max;
+    return this.#size >= this.#max;
   }
 
   get size(): number {
-    return this.#calls.size;
+    return this.#size;
   }
 
   deadlineMs(): number {
-    return performance.now() + this.#timeoutMs;
+    return this.clock.nowMs() + this.#timeoutMs;
   }
 
   add(call: C): void {
-    this.#calls.add(call);
+    call.waits = true;
+    call.older = this.#newest;
+    if (this.#newest) this.#newest.newer = call;
+    else this.#oldest = call;
+    this.#newest = call;
+    this.#size++;
     this.#timer ??= setTimeout(this.#sweep, this.#timeoutMs);
   }
 
   /** Answers a call, unless it has its answer already. */
-  settle(call: C, fault: StoreFault | undefined, reply: Reply): void {
-    if (this.#calls.delete(call)) call.done(fault, reply);
+  settle(call: Call, fault: StoreFault | undefined, reply: Reply): void {
+    if (!call.waits) return;
+    this.#remove(call);
+    call.done(fault, reply);
   }
 
   failAll(fault: StoreFault): void {
-    for (const call of this.#calls) this.settle(call, fault, null);
+    while (this.#oldest) this.settle(this.#oldest, fault, null);
     clearTimeout(this.#timer);
     this.#timer = undefined;
+  }
+
+  #remove(call: Call): void {
+    const { older, newer } = call;
+    if (older) older.newer = newer;
+    else this.#oldest = newer;
+    if (newer) newer.older = older;
+    else this.#newest = older;
+    call.waits = false;
+    call.older = undefined;
+    call.newer = undefined;
+    this.#size--;
   }
 
   readonly #sweep = (): void => {
     this.#timer = undefined;
     const nowMs = performance.now();
     const late: C[] = [];
-    for (const call of this.#calls) {
-      // Timers may fire up to a millisecond early.
-      if (call.deadlineMs > nowMs + 1) {
-        this.#timer = setTimeout(this.#sweep, Math.ceil(call.deadlineMs - nowMs));
-        break;
-      }
-      late.push(call);
+    // Timers may fire up to a millisecond early.
+    while (this.#oldest && this.#oldest.deadlineMs <= nowMs + 1) {
+      late.push(this.#oldest as C);
+      this.#remove(this.#oldest);
+    }
+    if (this.#oldest) {
+      this.#timer = setTimeout(this.#sweep, Math.ceil(this.#oldest.deadlineMs - nowMs));
     }
     if (late.length === 0) return;
     this.#expired(late);
     const fault: StoreFault = { code: 'timeout', text: `no reply within ${this.#timeoutMs} ms` };
-    for (const call of late) this.settle(call, fault, null);
+    for (const call of late) call.done(fault, null);
   };
 }

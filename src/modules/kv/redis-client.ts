@@ -1,2 +1,2 @@
-// The parts of ioredis that a connection is made of, in a module of their own: workers load it where a location needs it.
-export { Command, Redis } from 'ioredis';
+// ioredis in a module of its own: workers load it where a location needs it.
+export { Redis } from 'ioredis';

@@ -1,14 +1,18 @@
 import type { Socket } from 'node:net';
-import type { Command, Redis, RedisOptions } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import type { Endpoint } from './address.ts';
 import { addressLabel } from './address.ts';
+import { ReplyError, RespReader } from './resp-reader.ts';
+import { RespWriter } from './resp-writer.ts';
 import type { Bytes, Reply } from './store.ts';
+import type { TickClock } from './tick-clock.ts';
 
 /** ioredis, loaded where a worker provisions and never on import. */
 export type RedisClient = typeof import('./redis-client.ts');
 
 export interface ConnectionOptions {
   readonly client: RedisClient;
+  readonly clock: TickClock;
   readonly connectTimeoutMs: number;
   /** Bytes of one reply beyond which the connection is cut instead of buffering on. */
   readonly maxReplyBytes: number;
@@ -22,8 +26,16 @@ export interface ConnectionOwner {
   down(connection: RedisConnection, reason: string): void;
 }
 
-/** `error`: the store's own when its name is `ReplyError`, otherwise the connection's. */
-export type OnReply = (error: Error | null, reply: Reply) => void;
+/** A command and who gets its reply: exactly one of `replied` and `failed` is called, once. */
+export interface Request {
+  readonly name: string;
+  readonly args: readonly Bytes[];
+  replied(reply: Reply | ReplyError, connection: RedisConnection): void;
+  /** The connection broke; the command may have been carried out. */
+  failed(reason: string): void;
+  /** The request behind it on its connection, which alone uses this. */
+  next: Request | undefined;
+}
 
 /** Timeouts in a row, or silence, after which a connection is given up (reliability.md, 4d). */
 const MAX_TIMEOUTS = 3;
@@ -36,6 +48,9 @@ const retryDelayMs = (attempt: number): number => Math.min(50 * attempt, 500);
 /**
  * One connection to Redis or Valkey that reconnects for ever. It counts as up once a PING came back: a listening socket
  * alone proves nothing, a frozen server has one too. Nothing is queued while it is down and nothing is ever sent twice.
+ *
+ * ioredis connects, logs in, selects and reconnects. Commands go straight over its socket: its own queue and decoder
+ * cost a tenth of a request (`npm run bench -- --only kv`). Replies come in the order of the requests.
  */
 export class RedisConnection {
   readonly label: string;
@@ -44,7 +59,6 @@ export class RedisConnection {
   opening = true;
   inFlight = 0;
   readonly #client: Redis;
-  readonly #command: typeof Command;
   readonly #options: ConnectionOptions;
   readonly #owner: ConnectionOwner;
   #closed = false;
@@ -52,15 +66,17 @@ export class RedisConnection {
   #live = true;
   #lastReason: string | undefined;
   #probe: NodeJS.Timeout | undefined;
-  #corked: Socket | undefined;
-  #replies = 0;
+  readonly #writer = new RespWriter();
+  #flushes = false;
+  /** The requests that wait for their replies. */
+  #oldest: Request | undefined;
+  #newest: Request | undefined;
   #timeouts = 0;
   /** Since when the oldest unanswered command waits, or since the last reply; on the clock of `performance.now()`. */
   #silentSinceMs = 0;
 
   constructor(endpoint: Endpoint, options: ConnectionOptions, owner: ConnectionOwner) {
     this.label = addressLabel(endpoint);
-    this.#command = options.client.Command;
     this.#options = options;
     this.#owner = owner;
     this.#client = new options.client.Redis(clientOptions(endpoint, options.connectTimeoutMs));
@@ -72,17 +88,17 @@ export class RedisConnection {
     this.#client.on('ready', () => this.#verify());
   }
 
-  /** Sends one command; the caller has seen `up`. */
-  send(name: string, args: readonly Bytes[], onReply: OnReply): void {
-    if (this.inFlight++ === 0) this.#silentSinceMs = performance.now();
-    this.#cork();
-    const command = new this.#command(name, args as Bytes[], undefined, (error, reply) => {
-      this.inFlight--;
-      if (!error || isReplyError(error)) this.#answered();
-      else this.drop(reasonOf(error));
-      onReply(error ?? null, reply as Reply);
-    });
-    this.#client.sendCommand(command);
+  /** Sends one command; the caller has seen `up`. All of one turn of the event loop leave in one packet. */
+  send(request: Request): void {
+    if (this.inFlight++ === 0) {
+      this.#silentSinceMs = this.#options.clock.nowMs();
+      this.#oldest = request;
+    } else (this.#newest as Request).next = request;
+    this.#newest = request;
+    this.#writer.add(request.name, request.args);
+    if (this.#flushes) return;
+    this.#flushes = true;
+    setImmediate(this.#flush);
   }
 
   /** One command got no reply in time: the connection is kept as long as others do. */
@@ -112,32 +128,37 @@ export class RedisConnection {
     if (!this.#live) return;
     this.#live = false;
     clearTimeout(this.#probe);
+    this.#writer.clear();
     const isNews = this.up || this.opening || reason !== this.#lastReason;
     this.up = false;
     this.opening = false;
-    if (!isNews || this.#closed) return;
-    this.#lastReason = reason;
-    this.#owner.down(this, reason);
+    if (isNews && !this.#closed) {
+      this.#lastReason = reason;
+      this.#owner.down(this, reason);
+    }
+    while (this.#oldest) this.#shift(this.#oldest).failed(reason);
   }
 
-  /** Every write of one turn of the event loop leaves in one packet: 40–57 k/s against 17–30 k (architecture.md). */
-  #cork(): void {
-    if (this.#corked) return;
-    this.#corked = this.#client.stream as Socket;
-    this.#corked.cork();
-    setImmediate(this.#uncork);
+  #shift(request: Request): Request {
+    this.#oldest = request.next;
+    if (!this.#oldest) this.#newest = undefined;
+    request.next = undefined;
+    this.inFlight--;
+    return request;
   }
 
-  readonly #uncork = (): void => {
-    this.#corked?.uncork();
-    this.#corked = undefined;
+  readonly #flush = (): void => {
+    this.#flushes = false;
+    if (this.#live) this.#writer.flush(this.#client.stream as Socket);
   };
 
-  #answered(): void {
-    this.#replies++;
+  readonly #replied = (reply: Reply | ReplyError): void => {
+    if (!this.#live) return;
+    if (!this.#oldest) return this.drop('a reply that nobody asked for');
     this.#timeouts = 0;
-    this.#silentSinceMs = performance.now();
-  }
+    this.#silentSinceMs = this.#options.clock.nowMs();
+    this.#shift(this.#oldest).replied(reply, this);
+  };
 
   /** ioredis bounds the TCP connect only; AUTH, SELECT and PING get the same time once more. */
   #expectReady(): void {
@@ -149,35 +170,40 @@ export class RedisConnection {
   }
 
   #verify(): void {
-    this.#limitReplies(this.#client.stream as Socket);
-    this.send('ping', [], (error, reply) => {
-      clearTimeout(this.#probe);
-      if (error ? !ANSWERING.test(error.message) : String(reply) !== 'PONG') {
-        return this.drop(error ? error.message : 'it does not answer PING with PONG');
-      }
-      this.up = true;
-      this.opening = false;
-      this.#lastReason = undefined;
-      this.#owner.up(this);
+    if (!this.#live) return;
+    this.#takeOver(this.#client.stream as Socket);
+    this.send({
+      name: 'ping',
+      args: [],
+      next: undefined,
+      failed: () => undefined,
+      replied: (reply) => {
+        clearTimeout(this.#probe);
+        const problem = problemOf(reply);
+        if (problem !== undefined) return this.drop(problem);
+        this.up = true;
+        this.opening = false;
+        this.#lastReason = undefined;
+        this.#owner.up(this);
+      },
     });
   }
 
-  /** A reply in the making is measured as it arrives: ioredis would collect 512 MB of it. */
-  #limitReplies(socket: Socket): void {
-    let replies = this.#replies;
-    let bytes = 0;
+  /** From here on ioredis sends and reads nothing; it still hears when the socket closes. */
+  #takeOver(socket: Socket): void {
+    const reader = new RespReader(this.#options.maxReplyBytes, this.#replied);
+    socket.removeAllListeners('data');
     socket.on('data', (chunk: Buffer) => {
-      bytes = replies === this.#replies ? bytes + chunk.length : chunk.length;
-      replies = this.#replies;
-      if (bytes > this.#options.maxReplyBytes)
-        this.drop(`a reply exceeds ${this.#options.maxReplyBytes} bytes`);
+      const problem = reader.read(chunk);
+      if (problem !== undefined) this.drop(problem);
     });
   }
 }
 
-/** True for an error that the store answered, false for one of the connection. */
-export function isReplyError(error: Error): boolean {
-  return error.name === 'ReplyError';
+/** What the reply to PING says against the store. */
+function problemOf(reply: Reply | ReplyError): string | undefined {
+  if (reply instanceof ReplyError) return ANSWERING.test(reply.message) ? undefined : reply.message;
+  return String(reply) === 'PONG' ? undefined : 'it does not answer PING with PONG';
 }
 
 /** A reason fit for the log: never a reply, which is somebody's data. */

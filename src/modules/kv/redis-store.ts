@@ -4,10 +4,10 @@ import type { CommandName, ReplyShape } from './commands.ts';
 import { COMMANDS, MAX_KEYS } from './commands.ts';
 import type { StoreSettings } from './config.ts';
 import { printable } from './errors.ts';
-import type { Call } from './outstanding.ts';
-import { Outstanding } from './outstanding.ts';
-import type { ConnectionOwner, RedisClient } from './redis-connection.ts';
-import { isReplyError, RedisConnection } from './redis-connection.ts';
+import { Call, Outstanding } from './outstanding.ts';
+import type { ConnectionOwner, RedisClient, Request } from './redis-connection.ts';
+import { RedisConnection } from './redis-connection.ts';
+import { ReplyError } from './resp-reader.ts';
 import type { Bytes, ConnectionState, Done, Reply, Store } from './store.ts';
 
 /** Commands of one store that may wait for their reply in one worker (reliability.md, 4d). */
@@ -15,11 +15,34 @@ const MAX_OUTSTANDING = 10_000;
 /** Room for the framing of a reply besides its values. */
 const FRAMING_BYTES = 65_536;
 
-interface RedisCall extends Call {
+/** Who hears of a call's end. */
+interface CallOwner {
+  replied(call: RedisCall, reply: Reply | ReplyError, from: RedisConnection): void;
+  failed(call: RedisCall, reason: string): void;
+}
+
+class RedisCall extends Call implements Request {
   readonly name: CommandName;
   readonly args: readonly Bytes[];
+  readonly owner: CallOwner;
   /** Absent while the call waits for a connection. */
-  connection: RedisConnection | undefined;
+  connection: RedisConnection | undefined = undefined;
+  next: Request | undefined = undefined;
+
+  constructor(command: Pick<RedisCall, 'name' | 'args' | 'owner'>, done: Done, deadlineMs: number) {
+    super(done, deadlineMs);
+    this.name = command.name;
+    this.args = command.args;
+    this.owner = command.owner;
+  }
+
+  replied(reply: Reply | ReplyError, from: RedisConnection): void {
+    this.owner.replied(this, reply, from);
+  }
+
+  failed(reason: string): void {
+    this.owner.failed(this, reason);
+  }
 }
 
 /** What a Redis store is made of. */
@@ -32,7 +55,7 @@ export interface RedisStoreParts {
 }
 
 /** Redis or Valkey: commands take turns over the connections that are up. When none is, they fail at once. */
-export class RedisStore implements ConnectionOwner, Store {
+export class RedisStore implements CallOwner, ConnectionOwner, Store {
   readonly label: string;
   readonly #pipelining: boolean;
   readonly #log: ErrorLog;
@@ -50,6 +73,7 @@ export class RedisStore implements ConnectionOwner, Store {
     this.#outstanding = new Outstanding(settings.timeoutMs, MAX_OUTSTANDING, (late) => this.#timedOut(late));
     const options = {
       client,
+      clock: this.#outstanding.clock,
       connectTimeoutMs: settings.connectTimeoutMs,
       // No reply to values that came in through gw is that large: nobody can cut the others' connection with one.
       maxReplyBytes: (MAX_KEYS + 1) * settings.maxValueBytes + FRAMING_BYTES,
@@ -77,7 +101,7 @@ export class RedisStore implements ConnectionOwner, Store {
     if (!connection && !this.#connections.some(({ up, opening }) => up || opening)) {
       return done({ code: 'connection_failed', text: 'not connected' }, null);
     }
-    const call: RedisCall = { name, args, done, deadlineMs: this.#outstanding.deadlineMs(), connection };
+    const call = new RedisCall({ name, args, owner: this }, done, this.#outstanding.deadlineMs());
     this.#outstanding.add(call);
     if (connection) this.#send(call, connection);
     else this.#waiting.push(call);
@@ -112,26 +136,30 @@ export class RedisStore implements ConnectionOwner, Store {
     return undefined;
   }
 
-  #send(call: RedisCall, connection: RedisConnection): void {
-    call.connection = connection;
-    connection.send(call.name, call.args, (error, reply) => {
-      if (error) this.#failed(call, error);
-      else if (fits(COMMANDS[call.name].reply, reply)) {
-        this.#lastReplyGood = true;
-        this.#outstanding.settle(call, undefined, reply);
-      } else {
-        // Replies are matched to commands by their order alone: one that does not fit may belong to another request.
-        connection.drop(`a reply that is none to "${call.name}"`);
-        this.#outstanding.settle(call, { code: 'connection_failed', text: 'unexpected reply' }, null);
-      }
-      if (this.#waiting.length > 0) this.#serveWaiting();
-    });
+  replied(call: RedisCall, reply: Reply | ReplyError, from: RedisConnection): void {
+    if (reply instanceof ReplyError) {
+      this.#lastReplyGood = false;
+      this.#outstanding.settle(call, { code: 'kv_error', text: reply.message }, null);
+    } else if (fits(COMMANDS[call.name].reply, reply)) {
+      this.#lastReplyGood = true;
+      this.#outstanding.settle(call, undefined, reply);
+    } else {
+      // Replies are matched to commands by their order alone: one that does not fit may belong to another request.
+      from.drop(`a reply that is none to "${call.name}"`);
+      this.#outstanding.settle(call, { code: 'connection_failed', text: 'unexpected reply' }, null);
+    }
+    if (this.#waiting.length > 0) this.#serveWaiting();
   }
 
-  #failed(call: RedisCall, error: Error): void {
-    const code = isReplyError(error) ? 'kv_error' : 'connection_failed';
+  failed(call: RedisCall, reason: string): void {
     this.#lastReplyGood = false;
-    this.#outstanding.settle(call, { code, text: error.message }, null);
+    this.#outstanding.settle(call, { code: 'connection_failed', text: reason }, null);
+    if (this.#waiting.length > 0) this.#serveWaiting();
+  }
+
+  #send(call: RedisCall, connection: RedisConnection): void {
+    call.connection = connection;
+    connection.send(call);
   }
 
   #serveWaiting(): void {
@@ -163,7 +191,7 @@ function fits(shape: ReplyShape, reply: Reply): boolean {
     case 'status':
       return reply instanceof Buffer;
     case 'integer':
-      return typeof reply === 'string' && /^-?\d{1,19}$/.test(reply);
+      return typeof reply === 'string';
     case 'texts':
       return Array.isArray(reply) && reply.every((item) => item === null || item instanceof Buffer);
   }

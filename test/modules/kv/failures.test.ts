@@ -130,6 +130,17 @@ test.each(garbage)('takes $it for a broken connection', async ({ says }) => {
   expect(await answer(store, 'get', 'k')).toEqual(unreachable);
 });
 
+test('fails all that is under way after garbage, connects anew and is in step again', async () => {
+  let said = 0;
+  const port = await fakePeer((socket) => socket.write(++said === 1 ? '$1\r\nabc\r\n' : '$4\r\nfine\r\n'));
+  const store = opened(port);
+  await untilConnected(store);
+  const answers = await Promise.all(['a', 'b', 'c'].map((key) => answer(store, 'get', key)));
+  expect(answers).toEqual([unreachable, unreachable, unreachable]);
+  await untilConnected(store);
+  expect(await answer(store, 'get', 'k')).toEqual({ reply: 'fine' });
+});
+
 test('does not take digits that are none for an integer', async () => {
   const store = opened(await fakePeer((socket) => socket.write(':1,"x":2\r\n')));
   expect(await answer(store, 'incr', 'k')).toEqual(unreachable);
