@@ -1,3 +1,4 @@
+import type { KeySource, RolePath } from './auth/index.ts';
 import type { DbrestPass } from './dsn/index.ts';
 
 /** What the directives of one location say. */
@@ -13,5 +14,10 @@ export interface DbrestConfig {
   readonly schemas: readonly string[];
   readonly extraSearchPath: readonly string[];
   readonly anonRole?: string;
+  readonly jwtKeys?: KeySource;
+  readonly jwtRolePath: RolePath;
+  readonly jwtAudience?: string;
+  /** What a bad token gets: the anonymous role, or 401. */
+  readonly jwtInvalid: 'anon' | 'reject';
   readonly maxRows?: number;
 }

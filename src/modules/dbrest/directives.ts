@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
 import { directivesFor, readers } from '../../config/index.ts';
+import type { KeySource, RolePath } from './auth/index.ts';
+import { readKeySource, readRolePath } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
 import { passReader } from './dsn/index.ts';
 
@@ -21,6 +23,24 @@ const role = readers.oneWord<string>('role', (word, { directive, report }) => {
   if (word.value !== '' && word.value !== 'none') return word.value;
   report.emerg(`invalid role in "${directive}" directive`, word.span, 'expected the name of a database role');
   return undefined;
+});
+
+const keySource = readers.oneWord<KeySource>('secret | JWK | JWK set', (word, { directive, report }) => {
+  const source = readKeySource(word.value);
+  if (!('fault' in source)) return source;
+  report.emerg(`invalid value in "${directive}" directive, ${source.fault}`, word.span);
+  return undefined;
+});
+
+const rolePath = readers.oneWord<RolePath>('name | .path', (word, { directive, report }) => {
+  const path = readRolePath(word.value);
+  if (!path)
+    report.emerg(
+      `invalid path in "${directive}" directive`,
+      word.span,
+      'expected a name, or a path such as ".app.roles[0]"',
+    );
+  return path;
 });
 
 /** The directives of `dbrest_*` (contract, `dbrest.md`). */
@@ -98,6 +118,38 @@ export const directives = directivesFor<DbrestConfig>()({
     args: role,
     into: 'anonRole',
     summary: 'Database role of unauthenticated requests.',
+    source: 'gw',
+  },
+  dbrest_jwt_secret: {
+    contexts: EVERYWHERE,
+    args: keySource,
+    into: 'jwtKeys',
+    secret: 'whole',
+    summary: 'Verifies bearer tokens: the secret of HS256, a JSON Web Key or a set of them.',
+    source: 'gw',
+  },
+  dbrest_jwt_role_claim: {
+    contexts: EVERYWHERE,
+    args: rolePath,
+    into: 'jwtRolePath',
+    default: ['role'],
+    defaultText: 'role',
+    summary: 'Claim of a token that names the database role.',
+    source: 'gw',
+  },
+  dbrest_jwt_audience: {
+    contexts: EVERYWHERE,
+    args: readers.text,
+    into: 'jwtAudience',
+    summary: 'Audience that tokens with an "aud" claim must be meant for.',
+    source: 'gw',
+  },
+  dbrest_jwt_invalid: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('anon', 'reject'),
+    into: 'jwtInvalid',
+    default: 'anon',
+    summary: 'What a request with a bad token gets: the anonymous role, or 401.',
     source: 'gw',
   },
   dbrest_max_rows: {

@@ -71,6 +71,8 @@ const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   schemas: ['public'],
   extraSearchPath: ['public'],
   anonRole: 'anon',
+  jwtRolePath: ['role'],
+  jwtInvalid: 'anon',
 };
 
 /** A worker: locations that name one database share what it opened, until the test ends. */
@@ -116,8 +118,8 @@ export async function direct(
     needPeer: () => undefined,
   };
   const whole: DbrestConfig = { ...DEFAULTS, ...config, pass: { kind: 'server', target } };
-  const database = (await dbrest.provision?.(whole, worker.scope)) as never;
-  const { content } = dbrest.compile(whole, database, build as Build);
+  const resources = (await dbrest.provision?.(whole, worker.scope)) as never;
+  const { content } = dbrest.compile(whole, resources, build as Build);
 
   const start: Direct['start'] = (request, headers = {}) => {
     const x = new DirectExchange(request, headers);

@@ -5,6 +5,7 @@ import { startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import type { TestDatabase } from '../../harness/postgres.ts';
 import { postgres } from '../../harness/postgres.ts';
+import { bearer, SECRET, sign } from './tokens.ts';
 
 const FIXTURE = `
   create table todos (id int primary key, task text, done boolean);
@@ -160,4 +161,26 @@ test('the embedded database serves', async (t) => {
     `server { location /api/ { dbrest_pass embedded:pg; dbrest_anon_role pg_monitor; } }`,
   );
   await gw.expect('GET /api/nope', { status: 404, headers: { 'proxy-status': 'gw; error=PGRST205' } });
+});
+
+test('a token picks the role, through the gateway', async (t) => {
+  const gw = await startGateway(
+    t,
+    `dbrest_jwt_secret \${file:jwt.key};
+     server {
+       location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_jwt_role_claim .app.roles[0]; }
+       location /strict/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_jwt_invalid reject; }
+     }`,
+    { files: { 'jwt.key': `${SECRET}\n` } },
+  );
+  const token = sign({ app: { roles: ['web_user'] } });
+  const as = async (path: string, headers?: Record<string, string>) => {
+    const { status, body } = await gw.fetch(path, headers && { headers });
+    return status === 200 ? (JSON.parse(body) as [{ role: string }])[0].role : status;
+  };
+  expect(await as('/api/whoami', bearer(token))).toBe('web_user');
+  expect(await as('/api/whoami', bearer(`${token}x`))).toBe('anon');
+  expect(await as('/strict/whoami', bearer(`${token}x`))).toBe(401);
+  const twice = `GET /api/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nAuthorization: Bearer x\r\nConnection: close\r\n\r\n`;
+  expect(await gw.raw(twice)).toMatch(/^HTTP\/1.1 401 /);
 });
