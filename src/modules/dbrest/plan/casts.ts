@@ -42,5 +42,7 @@ const CASTS: ReadonlyMap<string, string> = new Map(
 
 /** The SQL of a type name, or `undefined`: types are never taken from the request. */
 export function castType(name: string): string | undefined {
-  return CASTS.get(name.toLowerCase());
+  if (!name.endsWith('[]')) return CASTS.get(name.toLowerCase());
+  const element = CASTS.get(name.slice(0, -2).toLowerCase());
+  return element && `${element}[]`;
 }

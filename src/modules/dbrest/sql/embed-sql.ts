@@ -1,0 +1,86 @@
+import type { Embed } from '../plan/index.ts';
+import { qualifiedName, quoteIdentifier } from './identifier.ts';
+import type { Named, Wanted, Writing } from './writing.ts';
+import { placeSql } from './writing.ts';
+
+/** The column of a join that says whether an embed of many has any row. */
+const ARRAY = 'a';
+
+/** An embed as a join: one row with its outputs, or one row with an array of all its `rows`. */
+export function joinSql(embed: Embed, { join }: Named, rows: string): string {
+  const way = embed.inner ? 'join' : 'left join';
+  if (embed.single) return `${way} lateral (${rows}) ${join} on true`;
+  const on = embed.inner ? `${join}.${ARRAY} is not null` : 'true';
+  return `${way} lateral (select ${arrays(embed)} from (${rows}) t) ${join} on ${on}`;
+}
+
+/** An embed as one JSON value, `null` or `[]` when it has no row. `rows` are asked for unless they are joined. */
+export function embedJson(embed: Embed, named: Named, rows: (named: Named) => string): string {
+  const { join, joined, grouped } = named;
+  if (embed.single)
+    return isByPlace(embed) ? objectOfPlaces(embed, named) : `pg_catalog.row_to_json(${join}.*)`;
+  const array = joined ? `${join}.${ARRAY}` : `(select pg_catalog.json_agg(t.*) from (${rows(named)}) t)`;
+  return `coalesce(${array}, '[]')${grouped ? '::jsonb' : ''}`;
+}
+
+/** One output of a spread embed: a value, or an array of the values of all its rows. */
+export function asValue(embed: Embed, place: number, { join }: Named): string {
+  const value = `${join}.${placeSql(place)}`;
+  return embed.single ? value : `coalesce(${value}, '[]')`;
+}
+
+/** The test that an embed has no row. A row of nulls is one, so its fields must not be asked. */
+export function isEmptySql({ single }: Embed, { join }: Named): string {
+  return single ? `${join}.* is not distinct from null` : `${join}.${ARRAY} is null`;
+}
+
+/** Whether outputs are called by place: when they are shown one by one, or some of them are not shown. */
+function isByPlace({ spread, node, shown }: Embed): boolean {
+  return spread || node.outputs.length > shown;
+}
+
+/** What to group by instead of an embed's JSON, which has no equality: the row that it is made of. */
+export function rowTerms(embed: Embed, { join }: Named): string[] {
+  const places = isByPlace(embed) ? embed.node.outputs.map((_, place) => `${join}.${placeSql(place)}`) : [];
+  return [`${join}.*`, ...places];
+}
+
+function arrays({ spread, shown }: Embed): string {
+  if (!spread)
+    return shown === 0 ? `pg_catalog.bool_or(true) as ${ARRAY}` : `pg_catalog.json_agg(t.*) as ${ARRAY}`;
+  const columns = Array.from({ length: shown }, (_, place) => {
+    return `pg_catalog.json_agg(t.${placeSql(place)}) as ${placeSql(place)}`;
+  });
+  return [...columns, `pg_catalog.bool_or(true) as ${ARRAY}`].join(', ');
+}
+
+function objectOfPlaces({ node, shown }: Embed, { join }: Named): string {
+  const columns = node.outputs.slice(0, shown).map((output, place) => {
+    const name = output.kind === 'all' ? '' : output.name;
+    return `${join}.${placeSql(place)} as ${quoteIdentifier(name)}`;
+  });
+  const object = `(select pg_catalog.row_to_json(t.*) from (select ${columns.join(', ')}) t)`;
+  return `case when ${join}.* is distinct from null then ${object} end`;
+}
+
+/** The rows of an embed that belong to one row of its parent. */
+export function ownRows(embed: Embed, { parent, rows }: Named, writing: Writing): Wanted {
+  const { node, by } = embed;
+  const wanted: Wanted = { relation: rows, byPlace: isByPlace(embed) };
+  if ('returnsSet' in by) {
+    // A function that returns no set gives a row of nulls for "none".
+    const ties = by.returnsSet ? [] : [`not (${rows}.* is null)`];
+    return { ...wanted, source: `${qualifiedName(by)}(${parent}.*) ${rows}`, ties };
+  }
+  const { junction, pairs } = by;
+  if (!junction) return { ...wanted, ties: equalities(pairs, parent, rows) };
+  writing.aliases += 1;
+  const through = `m${writing.aliases}`;
+  const on = equalities(junction.pairs, through, rows).join(' and ');
+  const source = `${qualifiedName(node.table)} ${rows} join ${qualifiedName(junction.table)} ${through} on ${on}`;
+  return { ...wanted, source, ties: equalities(pairs, parent, through) };
+}
+
+function equalities(pairs: readonly (readonly [string, string])[], from: string, to: string): string[] {
+  return pairs.map(([here, there]) => `${to}.${quoteIdentifier(there)} = ${from}.${quoteIdentifier(here)}`);
+}

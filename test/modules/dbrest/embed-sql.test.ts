@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { pipeline } from './pipeline.ts';
+import { SHOP } from './shop.ts';
+
+const shop = pipeline(SHOP);
+
+const statements: [request: string, rows: string[]][] = [
+  [
+    'projects?select=id,clients(name)&id=eq.1',
+    [
+      'select r."id", pg_catalog.row_to_json(j1.*) as "clients" from "public"."projects" r',
+      'left join lateral (select r1."name" from "public"."clients" r1 where r1."id" = r."client_id") j1 on true',
+      'where r."id" = $1',
+    ],
+  ],
+  [
+    'clients?select=*,projects(id)&projects.order=id.desc&projects.limit=2&projects.budget=gt.1&limit=9',
+    [
+      'select r.*, coalesce((select pg_catalog.json_agg(t.*) from (select r1."id" from "public"."projects" r1',
+      'where r1."client_id" = r."id" and r1."budget" > $1 order by r1."id" desc limit $2) t), \'[]\') as "projects"',
+      'from "public"."clients" r limit $3',
+    ],
+  ],
+  [
+    'clients?select=id,projects!inner(id)',
+    [
+      'select r."id", coalesce(j1.a, \'[]\') as "projects" from "public"."clients" r',
+      'join lateral (select pg_catalog.json_agg(t.*) as a from (select r1."id" from "public"."projects" r1',
+      'where r1."client_id" = r."id") t) j1 on j1.a is not null',
+    ],
+  ],
+  [
+    'users?select=tasks(id)',
+    [
+      'select coalesce((select pg_catalog.json_agg(t.*) from (select r1."id" from "public"."tasks" r1',
+      'join "public"."users_tasks" m2 on r1."id" = m2."task_id" where m2."user_id" = r."id") t), \'[]\') as "tasks"',
+      'from "public"."users" r',
+    ],
+  ],
+  [
+    'projects?select=id,...clients(client:name)&order=clients(name)',
+    [
+      'select r."id", j1.c1 as "client" from "public"."projects" r',
+      'left join lateral (select r1."name" as c1 from "public"."clients" r1 where r1."id" = r."client_id") j1 on true',
+      'order by j1.c1',
+    ],
+  ],
+  [
+    'projects?select=label,main_client(*)',
+    [
+      'select "public"."label"(r.*) as "label", pg_catalog.row_to_json(j1.*) as "main_client" from "public"."projects" r',
+      'left join lateral (select r1.* from "public"."main_client"(r.*) r1) j1 on true',
+    ],
+  ],
+  [
+    'projects?select=meta->lead->>name,count()&or=(id.eq.1,meta->tags->>0.eq.a)',
+    [
+      'select (r."meta"->$1::text->>$2::text) as "name", pg_catalog.count(*) as "count" from "public"."projects" r',
+      'where (r."id" = $3 or (r."meta"->$4::text->>$5::integer) = $6) group by 1',
+    ],
+  ],
+  [
+    'clients?select=id,tasks(),projects()&projects=is.null',
+    [
+      'select r."id" from "public"."clients" r',
+      'left join lateral (select pg_catalog.bool_or(true) as a from (select from "public"."projects" r1',
+      'where r1."client_id" = r."id") t) j1 on true where j1.a is null',
+    ],
+  ],
+];
+
+test.each(statements)('%s is one statement', (request, rows) => {
+  const text = `select coalesce(pg_catalog.json_agg(t.*), '[]')::text, pg_catalog.count(*)::text from (${rows.join(' ')}) t`;
+  expect(shop.it.sql(request)).toBe(text);
+});

@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseReadQuery } from '../../../src/modules/dbrest/request/index.ts';
+
+const quoted = (name: string): string => `"${name.replace(/["\\]/g, '\\$&')}"`;
+const name = fc
+  .string({ unit: 'binary', minLength: 1, maxLength: 15 })
+  .filter((text) => !text.includes('\0'));
+const value = fc.string({ unit: 'binary', maxLength: 40 });
+
+const step = fc.record({
+  arrow: fc.constantFrom('->', '->>'),
+  key: fc.oneof(name, fc.integer({ min: -99_999, max: 99_999 })),
+});
+const field = fc.oneof(
+  fc.record({ column: name }),
+  fc.record({ column: name, path: fc.array(step, { minLength: 1, maxLength: 3 }) }),
+);
+type AnyField = { column: string; path?: { arrow: string; key: string | number }[] };
+const printField = ({ column, path = [] }: AnyField): string =>
+  quoted(column) +
+  path.map(({ arrow, key }) => arrow + (typeof key === 'string' ? quoted(key) : key)).join('');
+
+const operand = fc.oneof(
+  fc.record({ operator: fc.constantFrom('eq', 'neq', 'like', 'cs'), operand: text() }),
+  fc.record({ operator: fc.constant('ilike'), quantifier: fc.constantFrom('any', 'all'), operand: text() }),
+  fc.record({
+    operator: fc.constant('in'),
+    operand: fc.record({
+      kind: fc.constant('list'),
+      values: fc.array(value, { minLength: 1, maxLength: 3 }),
+    }),
+  }),
+  fc.record({
+    operator: fc.constant('is'),
+    operand: fc.record({ kind: fc.constant('truth'), truth: fc.constantFrom('null', 'true') }),
+  }),
+  fc.record({
+    operator: fc.constant('fts'),
+    operand: fc.record({ kind: fc.constant('search'), config: name, query: value }),
+  }),
+);
+function text(): fc.Arbitrary<object> {
+  return fc.record({ kind: fc.constant('text'), text: value });
+}
+const filter = fc
+  .tuple(field, fc.boolean(), operand)
+  .map(([of, negated, test]) => ({ kind: 'filter', ...of, negated, ...test }));
+const { tree } = fc.letrec((tie) => ({
+  tree: fc.oneof({ maxDepth: 4 }, filter, tie('group')),
+  group: fc.record({
+    kind: fc.constantFrom('and', 'or'),
+    negated: fc.boolean(),
+    terms: fc.array(tie('tree'), { minLength: 1, maxLength: 3 }),
+  }),
+}));
+
+type AnyTree = { kind: string; negated: boolean } & Record<string, unknown>;
+function print(logic: AnyTree): string {
+  const not = logic.negated ? 'not.' : '';
+  if (logic.kind !== 'filter')
+    return `${not}${logic.kind}(${(logic.terms as AnyTree[]).map(print).join(',')})`;
+  const {
+    kind,
+    text: plain,
+    values,
+    truth,
+    config,
+    query,
+  } = logic.operand as Record<string, string> & { values: string[] };
+  const modifier = logic.quantifier
+    ? `(${String(logic.quantifier)})`
+    : kind === 'search'
+      ? `(${quoted(config as string)})`
+      : '';
+  const operand =
+    kind === 'list'
+      ? `(${values.map(quoted).join(',')})`
+      : kind === 'truth'
+        ? truth
+        : quoted((plain ?? query) as string);
+  return `${printField(logic as unknown as AnyField)}.${not}${String(logic.operator)}${modifier}.${operand}`;
+}
+
+test('every tree of filters comes through the grammar as it was printed', () => {
+  fc.assert(
+    fc.property(fc.array(tree as fc.Arbitrary<AnyTree>, { minLength: 1, maxLength: 3 }), (terms) => {
+      const query = `or=${encodeURIComponent(`(${terms.map(print).join(',')})`)}`;
+      expect(parseReadQuery(query).filters).toEqual([{ kind: 'or', negated: false, terms }]);
+    }),
+  );
+});
+
+const given = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, content]) => content !== undefined));
+
+const { items } = fc.letrec((tie) => ({
+  items: fc.array(fc.oneof({ maxDepth: 3 }, tie('column'), tie('embed')), { minLength: 1, maxLength: 3 }),
+  column: fc
+    .tuple(
+      field,
+      fc.option(name, { nil: undefined }),
+      fc.constantFrom(undefined, 'int4', 'text[]'),
+      fc.constantFrom(undefined, 'sum', 'count'),
+    )
+    .map(([of, alias, cast, aggregate]) => ({ kind: 'column', ...of, ...given({ alias, cast, aggregate }) })),
+  embed: fc
+    .tuple(
+      name,
+      fc.option(name, { nil: undefined }),
+      fc.constantFrom(undefined, 'fk'),
+      fc.constantFrom(undefined, 'inner', 'left'),
+      tie('items'),
+    )
+    .map(([target, alias, hint, join, select]) => ({
+      kind: 'embed',
+      target,
+      ...given({ alias, hint, join }),
+      spread: false,
+      select,
+    })),
+}));
+type AnyItem = { kind: string; select: AnyItem[] } & Record<string, string>;
+function printItem(item: AnyItem): string {
+  const alias = item.alias === undefined ? '' : `${quoted(item.alias)}:`;
+  if (item.kind === 'column') {
+    const cast = item.cast === undefined ? '' : `::${item.cast}`;
+    const aggregate = item.aggregate === undefined ? '' : `.${item.aggregate}()`;
+    return `${alias}${printField(item as unknown as AnyField)}${cast}${aggregate}`;
+  }
+  const marks = [item.hint, item.join].filter((mark) => mark !== undefined).map((mark) => `!${mark}`);
+  return `${alias}${quoted(item.target as string)}${marks.join('')}(${item.select.map(printItem).join(',')})`;
+}
+
+test('every selection comes through the grammar as it was printed', () => {
+  fc.assert(
+    fc.property(items as fc.Arbitrary<AnyItem[]>, (select) => {
+      expect(parseReadQuery(`select=${encodeURIComponent(select.map(printItem).join(','))}`).select).toEqual(
+        select,
+      );
+    }),
+  );
+});
