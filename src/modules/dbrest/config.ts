@@ -20,4 +20,20 @@ export interface DbrestConfig {
   /** What a bad token gets: the anonymous role, or 401. */
   readonly jwtInvalid: 'anon' | 'reject';
   readonly maxRows?: number;
+  /** Called in front of every request: schema and name, or the name alone. */
+  readonly preRequest?: readonly string[];
+  readonly txEnd: TxEnd;
+  readonly settings?: readonly Setting[];
+  readonly plan: boolean;
+  readonly serverTiming: boolean;
+}
+
+/** How the transaction of a request ends, and whether a request may choose. */
+export type TxEnd = 'commit' | 'commit-allow-override' | 'rollback' | 'rollback-allow-override';
+
+/** `dbrest_setting`: a setting that every request finds. */
+export interface Setting {
+  /** With its `app.settings.` in front. */
+  readonly name: string;
+  readonly value: string;
 }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { directivesFor, readers } from '../../config/index.ts';
 import type { KeySource, RolePath } from './auth/index.ts';
 import { readKeySource, readRolePath } from './auth/index.ts';
-import type { DbrestConfig } from './config.ts';
+import type { DbrestConfig, Setting } from './config.ts';
 import { passReader } from './dsn/index.ts';
 
 const EVERYWHERE = ['http', 'server', 'location'] as const;
@@ -42,6 +42,34 @@ const rolePath = readers.oneWord<RolePath>('name | .path', (word, { directive, r
     );
   return path;
 });
+
+const functionName = readers.oneWord<readonly string[]>(
+  '[schema.]function',
+  (word, { directive, report }) => {
+    const parts = word.value.match(/"(?:[^"]|"")+"|[^".]+|\./g) ?? [];
+    const names = parts
+      .filter((part) => part !== '.')
+      .map((part) => part.replace(/^"(.*)"$/s, '$1').replaceAll('""', '"'));
+    const whole = /^(?:"(?:[^"]|"")+"|[^".]+)(?:\.(?:"(?:[^"]|"")+"|[^".]+))?$/s.test(word.value);
+    if (whole && !word.value.includes('\0')) return names;
+    report.emerg(`invalid function in "${directive}" directive`, word.span, 'expected "schema.function"');
+    return undefined;
+  },
+);
+
+const PREFIX = 'app.settings.';
+
+const setting = readers.words<Setting>(
+  { syntax: 'name value', min: 2, max: 2 },
+  ([name, value], { directive, report }) => {
+    if (!name || !value) return undefined;
+    const full = name.value.startsWith(PREFIX) ? name.value : `${PREFIX}${name.value}`;
+    // What PostgreSQL takes for the name of a setting of one's own.
+    if (/^[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)*$/.test(full)) return { name: full, value: value.value };
+    report.emerg(`invalid name "${name.value}" in "${directive}" directive`, name.span);
+    return undefined;
+  },
+);
 
 /** The directives of `dbrest_*` (contract, `dbrest.md`). */
 export const directives = directivesFor<DbrestConfig>()({
@@ -157,6 +185,48 @@ export const directives = directivesFor<DbrestConfig>()({
     args: readers.integer({ min: 1 }),
     into: 'maxRows',
     summary: 'Most rows in one answer.',
+    source: 'gw',
+  },
+  dbrest_pre_request: {
+    contexts: EVERYWHERE,
+    args: functionName,
+    into: 'preRequest',
+    summary: 'Function that runs in front of every request, as its role and in its transaction.',
+    source: 'gw',
+  },
+  dbrest_tx_end: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('commit', 'commit-allow-override', 'rollback', 'rollback-allow-override'),
+    into: 'txEnd',
+    default: 'commit',
+    summary: 'How the transaction of a request ends, and whether "Prefer: tx" may choose.',
+    source: 'gw',
+  },
+  dbrest_setting: {
+    contexts: EVERYWHERE,
+    args: setting,
+    into: 'settings',
+    repeat: 'append',
+    secret: 'whole',
+    summary: 'A setting "app.settings.name" that the database finds in every request.',
+    source: 'gw',
+  },
+  dbrest_plan: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'plan',
+    default: false,
+    defaultText: 'off',
+    summary: 'Answers with the execution plan where "Accept" asks for it.',
+    source: 'gw',
+  },
+  dbrest_server_timing: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'serverTiming',
+    default: false,
+    defaultText: 'off',
+    summary: 'Tells in "Server-Timing" how long each part of a request took.',
     source: 'gw',
   },
 });

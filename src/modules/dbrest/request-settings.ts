@@ -1,9 +1,39 @@
 import type { Exchange } from '../../http/index.ts';
 import type { Identity } from './auth/index.ts';
-import type { RequestSettings } from './sql/index.ts';
+import type { DbrestConfig } from './config.ts';
+import type { RequestSettings, Statement } from './sql/index.ts';
+import { searchPath, settingsWriter } from './sql/index.ts';
+
+/** Who asks, for which schema, in which time zone (absent: the database's own). */
+export interface Asking {
+  readonly identity: Identity;
+  readonly schema: string;
+  readonly timeZone?: string | undefined;
+}
+
+/** The statement that tells the database of a request. What the configuration alone decides is decided here. */
+export function compileSettings({
+  schemas,
+  extraSearchPath,
+  timeoutMs,
+  settings = [],
+}: DbrestConfig): (x: Exchange, asking: Asking) => Statement {
+  const paths = new Map(schemas.map((name) => [name, searchPath([...new Set([name, ...extraSearchPath])])]));
+  const names = settings.map(({ name }) => name);
+  const values = settings.map(({ value }) => value);
+  const write = settingsWriter(names);
+  const writeZoned = settingsWriter([...names, 'timezone']);
+  return (x, { identity, schema, timeZone }) => {
+    const { role, jwt, claims } = identity;
+    const path = paths.get(schema) as string;
+    const common = { role, searchPath: path, readOnly: true, timeoutMs, jwt, claims };
+    const all: RequestSettings = { ...common, ...exchangeSettings(x, identity) };
+    return timeZone === undefined ? write(all, values) : writeZoned(all, [...values, timeZone]);
+  };
+}
 
 /** What of an exchange the database is told besides who asks (contract: "Authentication"). */
-export function exchangeSettings(
+function exchangeSettings(
   x: Exchange,
   { rejected }: Pick<Identity, 'rejected'>,
 ): Pick<RequestSettings, 'method' | 'path' | 'headers' | 'cookies'> {

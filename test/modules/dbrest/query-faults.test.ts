@@ -8,7 +8,7 @@ function faultOf(act: () => unknown): string {
     act();
   } catch (error) {
     if (error instanceof DbrestFault)
-      return `${error.status} ${error.code} ${error.message} | ${error.details}`;
+      return `${error.status} ${error.code} ${error.message} | ${String(error.details)}`;
     throw error;
   }
   return 'no fault';

@@ -1,5 +1,5 @@
 import { badClaims } from '../fault/index.ts';
-import { isRecord } from './role-path.ts';
+import { isObject } from '../json.ts';
 
 /** Clocks may differ by so much. */
 const SKEW_SECONDS = 30;
@@ -21,7 +21,7 @@ export function checkClaims({ members }: Claims, nowMs: number, audience: string
 
 /** The payload as claims. Throws PGRST303 when it is no JSON object. */
 export function claimsOf(json: { readonly text: string; readonly value: unknown } | undefined): Claims {
-  if (!json || !isRecord(json.value)) throw badClaims('Parsing claims failed');
+  if (!json || !isObject(json.value)) throw badClaims('Parsing claims failed');
   return { text: json.text, members: json.value };
 }
 

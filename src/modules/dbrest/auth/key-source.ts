@@ -1,4 +1,4 @@
-import { isRecord } from './role-path.ts';
+import { isObject } from '../json.ts';
 
 /** A JSON Web Key as configured (RFC 7517); its members are checked, what is not needed to verify is gone. */
 export interface Jwk {
@@ -37,7 +37,7 @@ export function readKeySource(text: string): KeySource | { readonly fault: strin
   if (!trimmed.startsWith('{'))
     return text === '' ? { fault: 'empty secret' } : { kind: 'secret', secret: text };
   const json = parse(trimmed);
-  if (!isRecord(json)) return { fault: 'malformed JSON' };
+  if (!isObject(json)) return { fault: 'malformed JSON' };
   if (!Object.hasOwn(json, 'keys')) {
     const key = readKey(json);
     return key ? { kind: 'keys', keys: [key] } : { fault: 'no key that can verify a signature' };
@@ -57,7 +57,7 @@ export function shortestSecretBytes(source: KeySource): number {
 }
 
 function readKey(value: unknown): Jwk | undefined {
-  if (!isRecord(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const { kty, use, key_ops: operations } = value;
   const needed = typeof kty === 'string' ? KEY_TYPES.get(kty) : undefined;
   if (!needed || (use !== undefined && use !== 'sig')) return undefined;

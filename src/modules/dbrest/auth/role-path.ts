@@ -1,3 +1,5 @@
+import { isObject } from '../json.ts';
+
 /** Where in a token's claims the role stands: member names and array positions. */
 export type RolePath = readonly (string | number)[];
 
@@ -23,14 +25,9 @@ export function readRolePath(text: string): RolePath | undefined {
 export function claimAt(claims: unknown, path: RolePath): unknown {
   let found = claims;
   for (const step of path) {
-    const fits = typeof step === 'number' ? Array.isArray(found) : isRecord(found);
+    const fits = typeof step === 'number' ? Array.isArray(found) : isObject(found);
     if (!fits || !Object.hasOwn(found as object, step)) return undefined;
     found = (found as Record<string | number, unknown>)[step];
   }
   return found;
-}
-
-/** A JSON object, as against an array, null or a bare value. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

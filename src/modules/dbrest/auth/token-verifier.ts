@@ -1,10 +1,10 @@
 import { undecodableToken } from '../fault/index.ts';
+import { isObject } from '../json.ts';
 import type { Claims } from './claims.ts';
 import { claimsOf } from './claims.ts';
 import { parseLimited } from './json-limits.ts';
 import type { Key } from './keys.ts';
 import { ALGORITHMS } from './keys.ts';
-import { isRecord } from './role-path.ts';
 
 /** What is used of the loaded library. */
 export type Jose = Pick<typeof import('jose'), 'compactVerify'>;
@@ -74,7 +74,7 @@ function readHeader(token: string): { alg: string; kid: unknown } {
   // Strictly base64url: another spelling of a token would be another key of the cache.
   const [head = ''] = parts.every((part) => /^[A-Za-z0-9_-]*$/.test(part)) ? parts : [];
   const header = parseLimited(Buffer.from(head, 'base64url'))?.value;
-  if (!isRecord(header)) throw undecodableToken('JWT cryptographic operation failed');
+  if (!isObject(header)) throw undecodableToken('JWT cryptographic operation failed');
   if (Object.hasOwn(header, 'enc')) throw undecodableToken('Unsupported token type');
   const { alg, kid } = header;
   if (alg === 'none') throw refusedAlgorithm("JWT is unsecured but expected 'alg' was not 'none'");

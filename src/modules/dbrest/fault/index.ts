@@ -2,6 +2,7 @@ export * from './availability.ts';
 export { DbrestFault } from './dbrest-fault.ts';
 export type { FaultShape } from './dbrest-fault.ts';
 export * from './faults.ts';
+export * from './read-faults.ts';
 export * from './token-faults.ts';
 export * from './relationship-faults.ts';
 export { notYet } from './not-yet.ts';

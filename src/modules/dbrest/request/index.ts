@@ -1,4 +1,3 @@
-export { chooseSchema, negotiateJson, refuseUnserved } from './negotiation.ts';
 export { BINARY_OPERATORS, SEARCH_OPERATORS } from './operators.ts';
 export { parseReadQuery } from './query.ts';
 export { AGGREGATES, TRUTHS } from './read-request.ts';
