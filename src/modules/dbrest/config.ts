@@ -24,6 +24,7 @@ export interface DbrestConfig {
   readonly preRequest?: readonly string[];
   readonly txEnd: TxEnd;
   readonly settings?: readonly Setting[];
+  readonly aggregates: boolean;
   readonly plan: boolean;
   readonly serverTiming: boolean;
 }

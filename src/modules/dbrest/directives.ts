@@ -211,6 +211,15 @@ export const directives = directivesFor<DbrestConfig>()({
     summary: 'A setting "app.settings.name" that the database finds in every request.',
     source: 'gw',
   },
+  dbrest_aggregates: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'aggregates',
+    default: true,
+    defaultText: 'on',
+    summary: 'Lets "select" count and sum up rows.',
+    source: 'gw',
+  },
   dbrest_plan: {
     contexts: EVERYWHERE,
     args: readers.flag,

@@ -87,7 +87,7 @@ export function compileRead(
 }
 
 function compileDecision(config: DbrestConfig, database: Database) {
-  const { schemas, extraSearchPath, maxRows } = config;
+  const { schemas, extraSearchPath, maxRows, aggregates } = config;
   const mayChooseEnd = config.txEnd.endsWith('-allow-override');
   return async (x: Exchange, { table, identity, watch }: Reading): Promise<Decided> => {
     const schema = chooseSchema(x.header('accept-profile'), schemas);
@@ -98,7 +98,8 @@ function compileDecision(config: DbrestConfig, database: Database) {
     const request = parseReadQuery(x.args);
     const range = rowRange(request, x.header('range'), maxRows);
     watch?.lap('parse');
-    const target = { schema, table, role: identity.role, searchPath: [schema, ...extraSearchPath], maxRows };
+    const searchPath = [schema, ...extraSearchPath];
+    const target = { schema, table, role: identity.role, searchPath, maxRows, aggregates };
     const plan = await planned({ ...request, ...range }, target, database);
     const media = chooseMedia(accepted, ({ format, plan: question }) => {
       if (format === 'plan') return config.plan && servable(question?.media.format ?? 'json', plan, facts);

@@ -97,6 +97,7 @@ export interface Direct {
 }
 
 const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
+  aggregates: true,
   poolSize: 4,
   poolTimeoutMs: 5_000,
   poolQueue: 512,

@@ -55,31 +55,32 @@ const { tree } = fc.letrec((tie) => ({
   }),
 }));
 
-type AnyTree = { kind: string; negated: boolean } & Record<string, unknown>;
+interface AnyOperand {
+  kind: string;
+  text?: string;
+  values?: string[];
+  truth?: string;
+  config?: string;
+  query?: string;
+}
+interface AnyTree extends AnyField {
+  kind: string;
+  negated: boolean;
+  terms?: AnyTree[];
+  operator: string;
+  quantifier?: string;
+  operand: AnyOperand;
+}
 function print(logic: AnyTree): string {
   const not = logic.negated ? 'not.' : '';
-  if (logic.kind !== 'filter')
-    return `${not}${logic.kind}(${(logic.terms as AnyTree[]).map(print).join(',')})`;
-  const {
-    kind,
-    text: plain,
-    values,
-    truth,
-    config,
-    query,
-  } = logic.operand as Record<string, string> & { values: string[] };
-  const modifier = logic.quantifier
-    ? `(${String(logic.quantifier)})`
-    : kind === 'search'
-      ? `(${quoted(config as string)})`
-      : '';
-  const operand =
-    kind === 'list'
-      ? `(${values.map(quoted).join(',')})`
-      : kind === 'truth'
-        ? truth
-        : quoted((plain ?? query) as string);
-  return `${printField(logic as unknown as AnyField)}.${not}${String(logic.operator)}${modifier}.${operand}`;
+  if (logic.terms) return `${not}${logic.kind}(${logic.terms.map(print).join(',')})`;
+  const { config = '' } = logic.operand;
+  const modifier = logic.quantifier ?? (logic.operand.kind === 'search' ? quoted(config) : '');
+  const modified = modifier === '' ? logic.operator : `${logic.operator}(${modifier})`;
+  return `${printField(logic)}.${not}${modified}.${printOperand(logic.operand)}`;
+}
+function printOperand({ text = '', values, truth, query }: AnyOperand): string {
+  return values ? `(${values.map(quoted).join(',')})` : (truth ?? quoted(query ?? text));
 }
 
 test('every tree of filters comes through the grammar as it was printed', () => {
@@ -120,16 +121,25 @@ const { items } = fc.letrec((tie) => ({
       select,
     })),
 }));
-type AnyItem = { kind: string; select: AnyItem[] } & Record<string, string>;
+interface AnyItem extends AnyField {
+  kind: string;
+  target: string;
+  select?: AnyItem[];
+  alias?: string;
+  cast?: string;
+  aggregate?: string;
+  hint?: string;
+  join?: string;
+}
 function printItem(item: AnyItem): string {
   const alias = item.alias === undefined ? '' : `${quoted(item.alias)}:`;
-  if (item.kind === 'column') {
+  if (!item.select) {
     const cast = item.cast === undefined ? '' : `::${item.cast}`;
     const aggregate = item.aggregate === undefined ? '' : `.${item.aggregate}()`;
-    return `${alias}${printField(item as unknown as AnyField)}${cast}${aggregate}`;
+    return `${alias}${printField(item)}${cast}${aggregate}`;
   }
   const marks = [item.hint, item.join].filter((mark) => mark !== undefined).map((mark) => `!${mark}`);
-  return `${alias}${quoted(item.target as string)}${marks.join('')}(${item.select.map(printItem).join(',')})`;
+  return `${alias}${quoted(item.target)}${marks.join('')}(${item.select.map(printItem).join(',')})`;
 }
 
 test('every selection comes through the grammar as it was printed', () => {

@@ -70,37 +70,38 @@ test('no value of a request is ever in the text of its statement', () => {
   );
 });
 
+const piece = fc.oneof(
+  value,
+  fc.constantFrom(
+    'select=',
+    'order=',
+    'id=eq.',
+    '=',
+    '&',
+    '(',
+    ')',
+    '"',
+    '\\',
+    ',',
+    '.',
+    ':',
+    '::',
+    '->',
+    '->>',
+    'or=(',
+    'and',
+    'not.',
+    '!',
+    '...',
+    '()',
+    '{',
+    '}',
+    'a.b=is.null',
+    '%',
+  ),
+);
+
 test('whatever a query string holds is a request or a refusal, never a defect', () => {
-  const piece = fc.oneof(
-    value,
-    fc.constantFrom(
-      'select=',
-      'order=',
-      'id=eq.',
-      '=',
-      '&',
-      '(',
-      ')',
-      '"',
-      '\\',
-      ',',
-      '.',
-      ':',
-      '::',
-      '->',
-      '->>',
-      'or=(',
-      'and',
-      'not.',
-      '!',
-      '...',
-      '()',
-      '{',
-      '}',
-      'a.b=is.null',
-      '%',
-    ),
-  );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
       try {

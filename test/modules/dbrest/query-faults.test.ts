@@ -7,8 +7,10 @@ function faultOf(act: () => unknown): string {
   try {
     act();
   } catch (error) {
-    if (error instanceof DbrestFault)
-      return `${error.status} ${error.code} ${error.message} | ${String(error.details)}`;
+    if (error instanceof DbrestFault) {
+      const { status, code, message, details } = error;
+      return `${status} ${code} ${message} | ${typeof details === 'string' ? details : 'null'}`;
+    }
     throw error;
   }
   return 'no fault';

@@ -21,7 +21,7 @@ export function rowFunctions(
 ): RowFunction[] {
   const named = table.functions?.filter((call) => call.name === name) ?? [];
   if (named.length === 0) return [];
-  return searchPath.flatMap((place) => named.filter((call) => call.schema === place));
+  return [...new Set(searchPath)].flatMap((place) => named.filter((call) => call.schema === place));
 }
 
 function typeBelow(type: string, path: readonly JsonStep[]): string {

@@ -40,7 +40,8 @@ export function parseReadQuery(args: string): ReadRequest {
       filters += filtersIn(logic);
       if (filters > MOST_FILTERS) throw tooLarge(`at most ${MOST_FILTERS} filters`);
     } else {
-      setOnce(level, parsed.kind, value, key);
+      if (level[parsed.kind] !== undefined) throw givenTwice(key);
+      setBound(level, parsed.kind, value);
     }
   }
   const { path: _, ...root } = finished(levelOf(levels, []));
@@ -78,8 +79,7 @@ function levelOf(levels: Map<string, Draft>, path: readonly string[]): Draft {
   return level;
 }
 
-function setOnce(level: Draft, kind: 'order' | 'limit' | 'offset', value: string, key: string): void {
-  if (level[kind] !== undefined) throw givenTwice(key);
+function setBound(level: Draft, kind: 'order' | 'limit' | 'offset', value: string): void {
   if (kind === 'order') level.order = parseOrder(value);
   else level[kind] = parseCount(kind, value);
 }

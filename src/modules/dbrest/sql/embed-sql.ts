@@ -1,4 +1,4 @@
-import type { Embed } from '../plan/index.ts';
+import type { Embed, Output } from '../plan/index.ts';
 import { qualifiedName, quoteIdentifier } from './identifier.ts';
 import type { Named, Wanted, Writing } from './writing.ts';
 import { placeSql } from './writing.ts';
@@ -24,9 +24,16 @@ export function embedJson(embed: Embed, named: Named, rows: (named: Named) => st
 }
 
 /** One output of a spread embed: a value, or an array of the values of all its rows. */
-export function asValue(embed: Embed, place: number, { join }: Named): string {
+export function asValue(embed: Embed, place: number, { join, grouped }: Named): string {
   const value = `${join}.${placeSql(place)}`;
-  return embed.single ? value : `coalesce(${value}, '[]')`;
+  const shown = embed.single ? value : `coalesce(${value}, '[]')`;
+  return grouped && isJson({ kind: 'spread', embed, place, name: '' }) ? `${shown}::jsonb` : shown;
+}
+
+/** Whether an output is JSON that was made of rows; to be grouped by, it must become jsonb, which has an equality. */
+function isJson(output: Output | undefined): boolean {
+  if (output?.kind !== 'spread') return output?.kind === 'embed';
+  return !output.embed.single || isJson(output.embed.node.outputs[output.place]);
 }
 
 /** The test that an embed has no row. A row of nulls is one, so its fields must not be asked. */
