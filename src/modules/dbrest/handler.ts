@@ -52,6 +52,10 @@ export function compileDbrest(
 }
 
 function logFault(x: Exchange, { code, details, message }: DbrestFault, { log }: Build): void {
-  const text = `dbrest: ${code} ${message}${details === null ? '' : ` (${details})`}`.replace(/\s+/g, ' ');
+  const text =
+    `dbrest: ${code} ${message}${details === null ? '' : ` (${typeof details === 'string' ? details : JSON.stringify(details)})`}`.replace(
+      /\s+/g,
+      ' ',
+    );
   log.write('error', text, { client: x.remoteAddress, request: `${x.method} ${x.requestUri}`, host: x.host });
 }

@@ -20,7 +20,7 @@ import {
 import type { ReadPlan, ReadTarget } from './plan/index.ts';
 import { hasEmbeds, planRead } from './plan/index.ts';
 import type { ResponseSettings } from './reply/index.ts';
-import { openAnswer, responseSettings, shapeOf } from './reply/index.ts';
+import { mostRows, openAnswer, responseSettings, shapeOf } from './reply/index.ts';
 import type { ReadRequest } from './request/index.ts';
 import { parseReadQuery } from './request/index.ts';
 import { compileSettings } from './request-settings.ts';
@@ -77,9 +77,14 @@ export function compileRead(
       return setHead(x, { rows, counts, counted, range, chosen, decided, config, watch });
     };
     const shape = shapeOf(media.plan?.media ?? media, plan.limit);
-    const answer = openAnswer(x, { media, shape, head });
+    const most = mostRows(media.plan?.media ?? media, shape, x.method);
+    const answer = openAnswer(x, { media, shape, head, most });
     const described = media.format !== 'plan' && shape === 'columns';
-    const main: Step = { statement: mainSql(decided, shape), sink: answer, ...(described && { described }) };
+    const main: Step = {
+      statement: mainSql(decided, shape, most),
+      sink: answer,
+      ...(described && { described }),
+    };
     const ending = opening[0] === BEGIN ? [ROLLBACK] : [];
     await database.read([...before, main, ...ending], x, config);
     answer.end();
@@ -125,10 +130,10 @@ function rollsBack({ txEnd }: DbrestConfig, { tx }: Preferences): boolean {
   return tx === undefined ? txEnd.startsWith('rollback') : tx === 'rollback';
 }
 
-function mainSql({ plan, media, facts }: Decided, shape: AnswerShape): Statement {
+function mainSql({ plan, media, facts }: Decided, shape: AnswerShape, most: number | undefined): Statement {
   const { format, stripped } = media.plan?.media ?? media;
   const geoSchema = format === 'geojson' ? facts?.geoSchema : undefined;
-  const statement = answerSql(plan, shape, { stripped, ...(geoSchema !== undefined && { geoSchema }) });
+  const statement = answerSql(plan, shape, { stripped, geoSchema, most });
   return media.plan ? explainSql(statement, media.plan.format, media.plan.options) : statement;
 }
 

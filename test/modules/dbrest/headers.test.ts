@@ -17,7 +17,7 @@ function outcome(act: () => unknown): unknown {
     return act();
   } catch (error) {
     if (!(error instanceof DbrestFault)) throw error;
-    return `${error.status} ${error.code} ${error.message} | ${error.details}`;
+    return `${error.status} ${error.code} ${error.message} | ${error.details as string | null}`;
   }
 }
 
@@ -148,7 +148,7 @@ describe('a range', () => {
       ],
     ),
   ];
-  test.each(ranges)('of %j and %s, at most %s rows, is %j', (query, header, maxRows, range) => {
+  test.each(ranges)('of %j and %s, at most %s rows, is %j', (...[query, header, maxRows, range]) => {
     expect(outcome(() => rowRange(query, header, maxRows))).toEqual(range);
   });
 });

@@ -60,88 +60,83 @@ test('dbrest_setting reaches the database, in every request', async () => {
   }
 });
 
-describe('dbrest_pre_request', () => {
-  const preRequest = ['hooks', 'Check it'];
+const preRequest = ['hooks', 'Check it'];
 
-  test('runs as the role of the request and may refuse it', async () => {
-    const api = await location({ preRequest });
-    const refused = await api.get('/api/items');
-    expect([refused.status, JSON.parse(refused.body)]).toEqual([
-      402,
-      { code: 'PT402', details: null, hint: 'sign in', message: 'pay first' },
-    ]);
-    expect(await api.get('/api/items?select=id&id=eq.1', user)).toMatchObject({
-      status: 200,
-      body: '[{"id":1}]',
-    });
-  });
-
-  test('decides headers and status, for its own request only', async () => {
-    const api = await location({ preRequest });
-    const headers = { 'x-seen-by': 'web_user', 'range-unit': 'rows', 'content-range': '0-1/2' };
-    expect(await api.get('/api/items', { ...user, prefer: 'count=exact' })).toMatchObject({
-      status: 200,
-      headers,
-    });
-    expect(await api.get('/api/settings')).toMatchObject({
-      status: 203,
-      headers: { 'cache-control': 'no-store' },
-    });
-    const plain = await location();
-    expect(JSON.parse((await plain.get('/api/settings?select=headers')).body)).toEqual([{ headers: '' }]);
-  });
-
-  test.each([
-    ['bad_headers', 500, 'PGRST111'],
-    ['bad_status', 500, 'PGRST112'],
-    ['no_rows', 500, 'PGRSTX00'],
-    ['missing', 404, '42883'],
-  ])('%s is answered with %d', async (name, status, code) => {
-    const api = await location({ preRequest: ['public', name] });
-    expect(await api.get('/api/items')).toMatchObject({
-      status,
-      headers: { 'proxy-status': `gw; error=${code}` },
-    });
+test('dbrest_pre_request runs as the role of the request and may refuse it', async () => {
+  const api = await location({ preRequest });
+  const refused = await api.get('/api/items');
+  expect([refused.status, JSON.parse(refused.body)]).toEqual([
+    402,
+    { code: 'PT402', details: null, hint: 'sign in', message: 'pay first' },
+  ]);
+  expect(await api.get('/api/items?select=id&id=eq.1', user)).toMatchObject({
+    status: 200,
+    body: '[{"id":1}]',
   });
 });
 
-describe('dbrest_tx_end', () => {
-  const ends: [txEnd: TxEnd, prefer: string, told: string[], applied: string | undefined][] = [
-    ['commit', 'tx=rollback', ['committed'], undefined],
-    ['commit-allow-override', 'tx=commit', ['committed'], 'tx=commit'],
-    ['commit-allow-override', 'tx=rollback', [], 'tx=rollback'],
-    ['rollback', 'tx=commit', [], undefined],
-    ['rollback-allow-override', 'tx=commit', ['committed'], 'tx=commit'],
-    ['rollback-allow-override', '', [], undefined],
-  ];
-  test.each(ends)('%s with Prefer: %s tells %j', async (txEnd, prefer, told, applied) => {
-    const listener = new pg.Client(db.adminDsn);
-    onTestFinished(() => listener.end());
-    await listener.connect();
-    const heard: (string | undefined)[] = [];
-    const last = new Promise<void>((resolve) => {
-      listener.on('notification', ({ payload }) => (payload === 'last' ? resolve() : heard.push(payload)));
-    });
-    await listener.query('listen told');
-    const api = await location({ txEnd });
-    const { status, body, headers } = await api.get('/api/tells', { prefer });
-    expect([status, body, headers['preference-applied']]).toEqual([200, '[{"told":true}]', applied]);
-    // Notifications come in the order of commits.
-    await db.query(`select pg_notify('told', 'last')`);
-    await last;
-    expect(heard).toEqual(told);
+test('dbrest_pre_request decides headers and status, for its own request only', async () => {
+  const api = await location({ preRequest });
+  const headers = { 'x-seen-by': 'web_user', 'range-unit': 'rows', 'content-range': '0-1/2' };
+  expect(await api.get('/api/items', { ...user, prefer: 'count=exact' })).toMatchObject({
+    status: 200,
+    headers,
   });
+  expect(await api.get('/api/settings')).toMatchObject({
+    status: 203,
+    headers: { 'cache-control': 'no-store' },
+  });
+  const plain = await location();
+  expect(JSON.parse((await plain.get('/api/settings?select=headers')).body)).toEqual([{ headers: '' }]);
+});
 
-  test('leaves the connection in order when a request fails, and uses it again', async () => {
-    const api = await location({ txEnd: 'rollback' });
-    const pid =
-      'select pid from pg_stat_activity where datname = current_database() and application_name = $1';
-    await api.get('/api/items');
-    const before = await db.query(pid, ['gw']);
-    for (const query of ['id=eq.x', 'id=eq.1', 'id=eq.x']) await api.get(`/api/items?${query}`);
-    expect(await api.get('/api/items?id=eq.2')).toMatchObject({ status: 200 });
-    expect(await db.query(pid, ['gw'])).toEqual(before);
+test.each([
+  ['bad_headers', 500, 'PGRST111'],
+  ['bad_status', 500, 'PGRST112'],
+  ['no_rows', 500, 'PGRSTX00'],
+  ['missing', 404, '42883'],
+])('dbrest_pre_request %s is answered with %d', async (name, status, code) => {
+  const api = await location({ preRequest: ['public', name] });
+  expect(await api.get('/api/items')).toMatchObject({
+    status,
+    headers: { 'proxy-status': `gw; error=${code}` },
   });
+});
+
+const ends: [txEnd: TxEnd, prefer: string, told: string[], applied: string | undefined][] = [
+  ['commit', 'tx=rollback', ['committed'], undefined],
+  ['commit-allow-override', 'tx=commit', ['committed'], 'tx=commit'],
+  ['commit-allow-override', 'tx=rollback', [], 'tx=rollback'],
+  ['rollback', 'tx=commit', [], undefined],
+  ['rollback-allow-override', 'tx=commit', ['committed'], 'tx=commit'],
+  ['rollback-allow-override', '', [], undefined],
+];
+test.each(ends)('dbrest_tx_end %s with Prefer: %s tells %j', async (...[txEnd, prefer, told, applied]) => {
+  const listener = new pg.Client(db.adminDsn);
+  onTestFinished(() => listener.end());
+  await listener.connect();
+  const heard: (string | undefined)[] = [];
+  const last = new Promise<void>((resolve) => {
+    listener.on('notification', ({ payload }) => (payload === 'last' ? resolve() : heard.push(payload)));
+  });
+  await listener.query('listen told');
+  const api = await location({ txEnd });
+  const { status, body, headers } = await api.get('/api/tells', { prefer });
+  expect([status, body, headers['preference-applied']]).toEqual([200, '[{"told":true}]', applied]);
+  // Notifications come in the order of commits.
+  await db.query(`select pg_notify('told', 'last')`);
+  await last;
+  expect(heard).toEqual(told);
+});
+
+test('dbrest_tx_end rollback leaves the connection in order when a request fails, and uses it again', async () => {
+  const api = await location({ txEnd: 'rollback' });
+  const pid = 'select pid from pg_stat_activity where datname = current_database() and application_name = $1';
+  await api.get('/api/items');
+  const before = await db.query(pid, ['gw']);
+  for (const query of ['id=eq.x', 'id=eq.1', 'id=eq.x']) await api.get(`/api/items?${query}`);
+  expect(await api.get('/api/items?id=eq.2')).toMatchObject({ status: 200 });
+  expect(await db.query(pid, ['gw'])).toEqual(before);
 });
 
 describe('dbrest_plan', () => {

@@ -13,6 +13,8 @@ export interface AnswerParts {
   readonly contentType: string;
   /** Status of an answer with so many rows; sets its headers. Throws what makes it a fault instead. */
   readonly head: (rows: number, results: Results) => number;
+  /** Beyond so many rows the body is not all here, and not wanted (HEAD). */
+  readonly most?: number | undefined;
   /** Rows carry their number in the last column; otherwise there is none. */
   readonly numbered: boolean;
   readonly check?: (columns: readonly Column[], rows: number) => void;
@@ -60,9 +62,9 @@ export class RowsAnswer implements RowSink {
 
   /** All rows are here. */
   end(): void {
-    const { writer, contentType, head, check } = this.#parts;
+    const { writer, contentType, head, check, most = Infinity } = this.#parts;
     if (this.#rows === 0) check?.(this.#columns, 0);
-    const text = this.#text + writer.close;
+    const text = this.#count > most ? '' : this.#text + writer.close;
     if (this.#stream) {
       this.#stream.write(text);
       this.#stream.end();

@@ -22,25 +22,42 @@ export function shapeOf({ format }: Media, limit: number | undefined): AnswerSha
       return 'first';
     case 'geojson':
       return 'rows';
-    default:
+    case 'csv':
+    case 'xml':
+    case 'text':
+    case 'binary':
+    case 'plan':
       return 'columns';
   }
 }
 
+/** How many of the rows are needed to answer; `undefined`: all of them. */
+export function mostRows({ format }: Media, shape: AnswerShape, method: string): number | undefined {
+  if (format === 'binary') return 1;
+  // Of a short answer HEAD tells the length; a long one is not built for nobody.
+  return method === 'HEAD' && shape !== 'whole' ? MOST_WHOLE_ROWS : undefined;
+}
+
+/** What decides how an answer is put together. */
+export interface AnswerPlan extends Pick<AnswerParts, 'head' | 'most'> {
+  readonly media: Media;
+  readonly shape: AnswerShape;
+}
+
 /** The answer of a media type, for rows of the shape that goes with it. */
-export function openAnswer(
-  x: Exchange,
-  {
-    media,
-    shape,
-    head,
-  }: { readonly media: Media; readonly shape: AnswerShape; readonly head: AnswerParts['head'] },
-): RowsAnswer | BytesAnswer {
+export function openAnswer(x: Exchange, { media, shape, head, most }: AnswerPlan): RowsAnswer | BytesAnswer {
   const type = contentType(media);
   const check = checkOf(media);
   if (media.format === 'binary') return new BytesAnswer(x, { contentType: type, head, check });
   const numbered = media.format !== 'plan';
-  return new RowsAnswer(x, { contentType: type, head, check, numbered, writer: writerOf(media, shape) });
+  return new RowsAnswer(x, {
+    contentType: type,
+    head,
+    check,
+    most,
+    numbered,
+    writer: writerOf(media, shape),
+  });
 }
 
 function writerOf({ format }: Media, shape: AnswerShape): RowWriter {
@@ -53,7 +70,11 @@ function writerOf({ format }: Media, shape: AnswerShape): RowWriter {
       return joined('{"type" : "FeatureCollection", "features" : [', ELEMENT_SEPARATOR, ']}');
     case 'plan':
       return joined('', '\n', '');
-    default:
+    case 'text':
+    case 'binary':
+      return joined('', '', '');
+    case 'json':
+    case 'object':
       return shape === 'rows' ? joined('[', ELEMENT_SEPARATOR, ']') : joined('', '', '');
   }
 }

@@ -62,15 +62,18 @@ const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', 
 
 /** Control characters have no place in XML 1.0, not even escaped. */
 function xmlText(text: string): string {
-  if (!/[&<>\0-\x08\x0b-\x1f\ufffe\uffff]/.test(text)) return text;
-  return text.replace(/[&<>\0-\x08\x0b-\x1f\ufffe\uffff]/g, (character) => ENTITIES[character] ?? '\ufffd');
+  return text.replace(/[&<>\p{Cc}\ufffe\uffff]/gu, (character) => {
+    if (character === '\t' || character === '\n' || (character >= '\x7f' && character < '\ufffe'))
+      return character;
+    return ENTITIES[character] ?? '\ufffd';
+  });
 }
 
 /** A column's name as PostgreSQL writes it (SQL/XML): what cannot stand in a name becomes `_x0020_`. */
 export function xmlName(name: string): string {
   const escaped = Array.from(name, (character, i) => {
     const allowed = i === 0 ? /[\p{L}_]/u : /[\p{L}\p{N}\p{M}_.-]/u;
-    if (allowed.test(character) && !/^_x/.test(name.slice(i))) return character;
+    if (allowed.test(character) && !name.startsWith('_x', i)) return character;
     const code = (character.codePointAt(0) as number).toString(16).toUpperCase();
     return `_x${code.padStart(4, '0')}_`;
   });

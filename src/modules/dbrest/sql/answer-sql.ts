@@ -11,12 +11,14 @@ import { Parameters } from './statement.ts';
  */
 export type AnswerShape = 'whole' | 'first' | 'rows' | 'columns';
 
-/** What a row becomes in the JSON of an answer. */
+/** What becomes of the rows of an answer. */
 export interface RowForm {
   /** Members that are null are left out. */
   readonly stripped: boolean;
   /** Schema of PostGIS, for features. */
-  readonly geoSchema?: string;
+  readonly geoSchema?: string | undefined;
+  /** No more rows than this come back, however many are counted. Not of `whole`. */
+  readonly most?: number | undefined;
 }
 
 /** What stands between two elements where `json_agg` builds an array. */
@@ -32,10 +34,9 @@ export function answerSql(
 ): Statement {
   const parameters = new Parameters();
   const rows = rowsSql(plan, parameters);
-  return {
-    text: `${shapeSql(shape, form)} from (${rows}) t${shape === 'first' ? ' limit 1' : ''}`,
-    values: parameters.values,
-  };
+  const most = shape === 'first' ? 1 : form.most;
+  const bound = most === undefined ? '' : ` limit ${most}`;
+  return { text: `${shapeSql(shape, form)} from (${rows}) t${bound}`, values: parameters.values };
 }
 
 /** The number of all rows that a read would have without its range; at most `most`. */
