@@ -184,3 +184,30 @@ test('a token picks the role, through the gateway', async (t) => {
   const twice = `GET /api/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nAuthorization: Bearer x\r\nConnection: close\r\n\r\n`;
   expect(await gw.raw(twice)).toMatch(/^HTTP\/1.1 401 /);
 });
+
+test('formats, counts and ranges go through the gateway', async (t) => {
+  const gw = await startGateway(
+    t,
+    `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_server_timing on; } }`,
+  );
+  const headers = { accept: 'text/csv', prefer: 'count=exact', range: '1-1' };
+  await gw.expect(
+    'GET /api/todos',
+    {
+      status: 206,
+      body: 'id,task,done\n2,test,f',
+      headers: {
+        'content-type': 'text/csv; charset=utf-8',
+        'content-range': '1-1/3',
+        'preference-applied': 'count=exact',
+      },
+    },
+    { headers },
+  );
+  const { headers: head } = await gw.fetch('/api/large?select=id', {
+    method: 'HEAD',
+    headers: { prefer: 'count=exact' },
+  });
+  expect(head.get('content-range')).toBe('0-1999/2000');
+  expect(head.get('server-timing')).toMatch(/^jwt;dur=/);
+});
