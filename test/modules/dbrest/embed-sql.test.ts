@@ -8,9 +8,15 @@ const statements: [request: string, rows: string[]][] = [
   [
     'projects?select=id,clients(name)&id=eq.1',
     [
+      'select r."id", (select pg_catalog.row_to_json(t.*) from (select r1."name" from "public"."clients" r1',
+      'where r1."id" = r."client_id") t) as "clients" from "public"."projects" r where r."id" = $1',
+    ],
+  ],
+  [
+    'projects?select=id,clients!inner(name)',
+    [
       'select r."id", pg_catalog.row_to_json(j1.*) as "clients" from "public"."projects" r',
-      'left join lateral (select r1."name" from "public"."clients" r1 where r1."id" = r."client_id") j1 on true',
-      'where r."id" = $1',
+      'join lateral (select r1."name" from "public"."clients" r1 where r1."id" = r."client_id") j1 on true',
     ],
   ],
   [
@@ -24,9 +30,9 @@ const statements: [request: string, rows: string[]][] = [
   [
     'clients?select=id,projects!inner(id)',
     [
-      'select r."id", coalesce(j1.a, \'[]\') as "projects" from "public"."clients" r',
-      'join lateral (select pg_catalog.json_agg(t.*) as a from (select r1."id" from "public"."projects" r1',
-      'where r1."client_id" = r."id") t) j1 on j1.a is not null',
+      'select r."id", coalesce((select pg_catalog.json_agg(t.*) from (select r1."id" from "public"."projects" r1',
+      'where r1."client_id" = r."id") t), \'[]\') as "projects" from "public"."clients" r',
+      'where exists (select 1 from "public"."projects" r1 where r1."client_id" = r."id")',
     ],
   ],
   [
@@ -63,8 +69,7 @@ const statements: [request: string, rows: string[]][] = [
     'clients?select=id,tasks(),projects()&projects=is.null',
     [
       'select r."id" from "public"."clients" r',
-      'left join lateral (select pg_catalog.bool_or(true) as a from (select from "public"."projects" r1',
-      'where r1."client_id" = r."id") t) j1 on true where j1.a is null',
+      'where not exists (select 1 from "public"."projects" r1 where r1."client_id" = r."id")',
     ],
   ],
 ];

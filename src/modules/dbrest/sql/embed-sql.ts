@@ -3,22 +3,22 @@ import { qualifiedName, quoteIdentifier } from './identifier.ts';
 import type { Named, Wanted, Writing } from './writing.ts';
 import { placeSql } from './writing.ts';
 
-/** The column of a join that says whether an embed of many has any row. */
+/** The column of a join that holds all rows of an embed. */
 const ARRAY = 'a';
 
 /** An embed as a join: one row with its outputs, or one row with an array of all its `rows`. */
 export function joinSql(embed: Embed, { join }: Named, rows: string): string {
-  const way = embed.inner ? 'join' : 'left join';
-  if (embed.single) return `${way} lateral (${rows}) ${join} on true`;
-  const on = embed.inner ? `${join}.${ARRAY} is not null` : 'true';
-  return `${way} lateral (select ${arrays(embed)} from (${rows}) t) ${join} on ${on}`;
+  if (!embed.single) return `left join lateral (select ${arrays(embed)} from (${rows}) t) ${join} on true`;
+  return `${embed.inner ? 'join' : 'left join'} lateral (${rows}) ${join} on true`;
 }
 
 /** An embed as one JSON value, `null` or `[]` when it has no row. `rows` are asked for unless they are joined. */
 export function embedJson(embed: Embed, named: Named, rows: (named: Named) => string): string {
   const { join, joined, grouped } = named;
-  if (embed.single)
+  if (embed.single) {
+    if (!joined) return `(select pg_catalog.row_to_json(t.*) from (${rows(named)}) t)`;
     return isByPlace(embed) ? objectOfPlaces(embed, named) : `pg_catalog.row_to_json(${join}.*)`;
+  }
   const array = joined ? `${join}.${ARRAY}` : `(select pg_catalog.json_agg(t.*) from (${rows(named)}) t)`;
   return `coalesce(${array}, '[]')${grouped ? '::jsonb' : ''}`;
 }
@@ -36,9 +36,12 @@ function isJson(output: Output | undefined): boolean {
   return !output.embed.single || isJson(output.embed.node.outputs[output.place]);
 }
 
-/** The test that an embed has no row. A row of nulls is one, so its fields must not be asked. */
-export function isEmptySql({ single }: Embed, { join }: Named): string {
-  return single ? `${join}.* is not distinct from null` : `${join}.${ARRAY} is null`;
+/**
+ * The test that an embed has no row. A row of nulls is one, so its fields must not be asked. Of many rows one is enough:
+ * the planner can look for all of them at once, and the array is made only for the rows that are left at the end.
+ */
+export function isEmptySql({ single }: Embed, { join }: Named, existing: () => string): string {
+  return single ? `${join}.* is not distinct from null` : `not exists (${existing()})`;
 }
 
 /** Whether outputs are called by place: when they are shown one by one, or some of them are not shown. */
@@ -53,12 +56,10 @@ export function rowTerms(embed: Embed, { join }: Named): string[] {
 }
 
 function arrays({ spread, shown }: Embed): string {
-  if (!spread)
-    return shown === 0 ? `pg_catalog.bool_or(true) as ${ARRAY}` : `pg_catalog.json_agg(t.*) as ${ARRAY}`;
-  const columns = Array.from({ length: shown }, (_, place) => {
+  if (!spread) return `pg_catalog.json_agg(t.*) as ${ARRAY}`;
+  return Array.from({ length: shown }, (_, place) => {
     return `pg_catalog.json_agg(t.${placeSql(place)}) as ${placeSql(place)}`;
-  });
-  return [...columns, `pg_catalog.bool_or(true) as ${ARRAY}`].join(', ');
+  }).join(', ');
 }
 
 function objectOfPlaces({ node, shown }: Embed, { join }: Named): string {

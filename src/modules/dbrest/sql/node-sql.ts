@@ -12,20 +12,30 @@ const NULLS_SQL = { nullsfirst: ' nulls first', nullslast: ' nulls last' };
 
 /** The rows of a node as a `select`, with everything that is embedded in them. */
 export function nodeSql(node: ReadNode, wanted: Wanted, writing: Writing): string {
-  const { relation, ties = [], bare = false, source = `${qualifiedName(node.table)} ${relation}` } = wanted;
+  const { relation, ties = [], bare, source = `${qualifiedName(node.table)} ${relation}` } = wanted;
   const { parameters } = writing;
-  const named = nameEmbeds(node, { relation, bare }, writing);
+  const named = nameEmbeds(node, wanted, writing);
   const outputs = bare && !node.grouped ? '1' : outputsSql(node, wanted, { named, writing });
   const joins = node.embeds.flatMap((embed) => {
     const name = nameOf(named, embed);
     return name.joined ? joinSql(embed, name, rowsOf(embed, name, writing)) : [];
   });
-  const at: Surroundings = {
-    relation,
-    parameters,
-    isEmpty: (embed) => isEmptySql(embed, nameOf(named, embed)),
+  const existing = (embed: Embed): string => {
+    return nodeSql(
+      embed.node,
+      { ...ownRows(embed, nameOf(named, embed), writing), bare: 'existing' },
+      writing,
+    );
   };
-  const where = [...ties, ...node.conditions.map((condition) => conditionSql(condition, at))];
+  const isEmpty = (embed: Embed): string => isEmptySql(embed, nameOf(named, embed), () => existing(embed));
+  const at: Surroundings = { relation, parameters, isEmpty };
+  const where = [
+    ...ties,
+    ...node.embeds
+      .filter((embed) => embed.inner && !embed.single)
+      .map((embed) => `exists (${existing(embed)})`),
+    ...node.conditions.map((condition) => conditionSql(condition, at)),
+  ];
   const order = bare ? [] : node.sorts.map((sort) => sortSql(sort, { relation, named, parameters }));
   return [
     `select${outputs && ` ${outputs}`} from ${source}`,
@@ -33,27 +43,36 @@ export function nodeSql(node: ReadNode, wanted: Wanted, writing: Writing): strin
     ...(where.length > 0 ? [`where ${where.join(' and ')}`] : []),
     ...groupSql(node, named),
     ...(order.length > 0 ? [`order by ${order.join(', ')}`] : []),
-    ...(bare ? [] : rangeSql(node, parameters)),
+    ...rangeSql(node, bare, parameters),
   ].join(' ');
 }
 
 type Names = ReadonlyMap<Embed, Named>;
 
-/** An embed of many rows that only has to be shown needs no join: it is looked up for the rows that are left at the end. */
 function nameEmbeds(
   { embeds, grouped }: ReadNode,
-  { relation, bare }: { relation: string; bare: boolean },
+  { relation, bare }: Pick<Wanted, 'relation' | 'bare'>,
   writing: Writing,
 ): Names {
   return new Map(
     embeds.map((embed) => {
       writing.aliases += 1;
       const number = writing.aliases;
-      const matters = embed.inner || embed.used || grouped;
-      const joined = matters || (!bare && (embed.single || embed.spread));
+      const decides = embed.single && (embed.inner || embed.used);
+      const isShown = embed.shown > 0 && (bare === undefined || grouped);
+      const joined = decides || (isShown && (grouped || !isLookedUp(embed)));
       return [embed, { parent: relation, rows: `r${number}`, join: `j${number}`, joined, grouped }];
     }),
   );
+}
+
+/**
+ * Whether an embed is found, row by row, for the rows that are left at the end: faster than a join for pages of rows
+ * (measured: 20 rows in two thirds of the time, the first 20 of 200,000 sorted rows in a seventh). A view has no index
+ * of its own, so its one row is joined.
+ */
+function isLookedUp({ single, spread, by }: Embed): boolean {
+  return !spread && (!single || ('pairs' in by && !by.target.isView));
 }
 
 function nameOf(named: Names, embed: Embed): Named {
@@ -142,7 +161,9 @@ function sortedBy(sort: Sort, { relation, named, parameters }: Sorting): string 
   }
 }
 
-function rangeSql({ limit, offset }: ReadNode, parameters: Parameters): string[] {
+/** One row within a range is there when there is any, but for a range of nothing or one that starts later. */
+function rangeSql({ limit, offset }: ReadNode, bare: Wanted['bare'], parameters: Parameters): string[] {
+  if (bare === 'counted' || (bare === 'existing' && limit !== 0 && offset === 0)) return [];
   return [
     ...(limit === undefined ? [] : [`limit ${parameters.bind(String(limit))}`]),
     ...(offset > 0 ? [`offset ${parameters.bind(String(offset))}`] : []),

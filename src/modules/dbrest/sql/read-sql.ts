@@ -10,7 +10,7 @@ export function rowsSql(plan: ReadPlan, parameters: Parameters): string {
 
 /** A `select` with as many rows as the read has without limit and offset; nothing in them. */
 export function countedSql(plan: ReadPlan, parameters: Parameters): string {
-  return nodeSql(plan, { relation: 'r', bare: true }, { parameters, aliases: 0 });
+  return nodeSql(plan, { relation: 'r', bare: 'counted' }, { parameters, aliases: 0 });
 }
 
 /** A read as one statement with one row: the JSON text of all rows, and their number. */

@@ -16,8 +16,8 @@ export interface Wanted {
   readonly ties?: readonly string[];
   /** Outputs are called by their place (`c1`, `c2` …) and not by their name. */
   readonly byPlace?: boolean;
-  /** No more than whether there are rows, and how many. */
-  readonly bare?: boolean;
+  /** No outputs, but how many rows there are without their range, or whether there is any within it. */
+  readonly bare?: 'counted' | 'existing';
 }
 
 /** The aliases around one embed. */
