@@ -43,15 +43,17 @@ const rolePath = readers.oneWord<RolePath>('name | .path', (word, { directive, r
   return path;
 });
 
+const NAME = String.raw`("(?:[^"\0]|"")+"|[^".\0]+)`;
+const QUALIFIED = new RegExp(`^${NAME}(?:\\.${NAME})?$`);
+
+/** `schema.function` or `function`, each as SQL writes it, but in the case that it is written in. */
 const functionName = readers.oneWord<readonly string[]>(
   '[schema.]function',
   (word, { directive, report }) => {
-    const parts = word.value.match(/"(?:[^"]|"")+"|[^".]+|\./g) ?? [];
-    const names = parts
-      .filter((part) => part !== '.')
-      .map((part) => part.replace(/^"(.*)"$/s, '$1').replaceAll('""', '"'));
-    const whole = /^(?:"(?:[^"]|"")+"|[^".]+)(?:\.(?:"(?:[^"]|"")+"|[^".]+))?$/s.test(word.value);
-    if (whole && !word.value.includes('\0')) return names;
+    const [, ...names] = QUALIFIED.exec(word.value) ?? [];
+    if (names[0] !== undefined) {
+      return names.filter(Boolean).map((name) => name.replace(/^"(.*)"$/s, '$1').replaceAll('""', '"'));
+    }
     report.emerg(`invalid function in "${directive}" directive`, word.span, 'expected "schema.function"');
     return undefined;
   },

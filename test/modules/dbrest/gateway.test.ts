@@ -13,6 +13,10 @@ const FIXTURE = `
   create view whoami as select current_user as role, pg_backend_pid() as pid;
   create view gate as select 1 as n from (select pg_advisory_xact_lock_shared(1)) l;
   create view large as select i as id, repeat('x', 1000) as text from generate_series(1, 2000) i;
+  create schema hooks;
+  create function hooks."Look ""here""!"() returns void language sql as $$
+    select set_config('response.headers', json_build_array(json_build_object('X-Greeting', current_setting('app.settings.greeting')))::text, true) $$;
+  grant usage on schema hooks to anon;
   grant select on todos, whoami, gate, large to anon, web_user;
 `;
 
@@ -210,4 +214,30 @@ test('formats, counts and ranges go through the gateway', async (t) => {
   });
   expect(head.get('content-range')).toBe('0-1999/2000');
   expect(head.get('server-timing')).toMatch(/^jwt;dur=/);
+});
+
+test('settings and the function in front of a request come from the configuration', async (t) => {
+  const gw = await startGateway(
+    t,
+    `dbrest_setting greeting hello;
+     dbrest_tx_end rollback-allow-override;
+     server {
+       location /api/ {
+         dbrest_pass ${db.dsn};
+         dbrest_anon_role anon;
+         dbrest_plan on;
+         dbrest_pre_request 'hooks."Look ""here""!"';
+       }
+     }`,
+  );
+  await gw.expect('GET /api/todos?select=id&id=eq.1', {
+    status: 200,
+    body: '[{"id":1}]',
+    headers: { 'x-greeting': 'hello' },
+  });
+  const plan = await gw.fetch('/api/todos', {
+    headers: { accept: 'application/vnd.dbrest.plan', prefer: 'tx=commit' },
+  });
+  expect(plan.body).toContain('Scan');
+  expect(plan.headers.get('preference-applied')).toBe('tx=commit');
 });
