@@ -6,6 +6,14 @@ const shop = pipeline(SHOP);
 
 const rows: [request: string, rows: unknown][] = [
   [
+    'clients?select=id,projects!inner(id)&or=(projects.not.is.null,id.eq.9)&projects.id=gt.1&order=id',
+    [
+      { id: 1, projects: [{ id: 2 }] },
+      { id: 2, projects: [{ id: 3 }] },
+    ],
+  ],
+  ['clients?select=id,projects()&or=(projects.is.null,id.eq.2)&projects=is.null', [{ id: 3 }]],
+  [
     'projects?select=id,clients!inner(name)&clients.city=eq.Rome&order=id',
     [
       { id: 1, clients: { name: 'Acme' } },

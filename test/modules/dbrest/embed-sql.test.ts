@@ -69,10 +69,23 @@ const statements: [request: string, rows: string[]][] = [
     'clients?select=id,tasks(),projects()&projects=is.null',
     [
       'select r."id" from "public"."clients" r',
-      'where not exists (select 1 from "public"."projects" r1 where r1."client_id" = r."id")',
+      'where not (exists (select 1 from "public"."projects" r1 where r1."client_id" = r."id"))',
     ],
   ],
 ];
+
+test('embeds that many conditions test, in each other, make no statement of their product', () => {
+  const levels = Array.from({ length: 9 }, (_, i) => `e${i}`);
+  const select = levels.reduceRight(
+    (inside, name, i) => `${name}:${i % 2 === 0 ? 'tasks' : 'users'}!inner(id,${inside})`,
+    'name',
+  );
+  const tests = levels.slice(1).flatMap((name, i) => {
+    const path = levels.slice(0, i + 1).join('.');
+    return [`${path}.or=(${Array.from({ length: 20 }, () => `${name}.not.is.null`).join(',')})`];
+  });
+  expect(shop.it.sql(`users?select=${select}&${tests.join('&')}`).length).toBeLessThan(50_000);
+});
 
 test.each(statements)('%s is one statement', (request, rows) => {
   const text = `select coalesce(pg_catalog.json_agg(t.*), '[]')::text, pg_catalog.count(*)::text from (${rows.join(' ')}) t`;

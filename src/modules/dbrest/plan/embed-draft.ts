@@ -6,6 +6,7 @@ export interface EmbedDraft extends Embed {
   readonly item: SelectedEmbed;
   readonly node: ReadNode & { outputs: Output[] };
   used: boolean;
+  tests: number;
   shown: number;
 }
 

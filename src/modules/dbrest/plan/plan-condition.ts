@@ -26,6 +26,7 @@ export function planCondition(logic: Logic, place: Place, context: Context): Con
   const test = embed && emptiness(logic);
   if (embed && test) {
     embed.used = true;
+    embed.tests += 1;
     return { kind: 'none', negated: test === 'some', embed };
   }
   if (embed && !place.table.columns.has(logic.column)) throw badEmbedOperator(logic.column);

@@ -27,6 +27,7 @@ export function asEmbed(item: SelectedEmbed, way: Way, planned: ReadNode): Plann
     spread: item.spread,
     inner: item.join === 'inner',
     used: false,
+    tests: 0,
     shown: planned.outputs.length,
   };
   return { draft, shows: showsOf(draft, planned.outputs) };

@@ -83,6 +83,8 @@ export interface Embed {
   readonly inner: boolean;
   /** A condition or the order of the rows that it belongs to looks at it. */
   readonly used: boolean;
+  /** How often conditions ask whether it has a row. */
+  readonly tests: number;
   /** How many of its outputs are shown; those behind are for the order only. */
   readonly shown: number;
 }

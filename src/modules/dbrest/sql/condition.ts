@@ -19,8 +19,8 @@ export interface Surroundings {
   /** Alias of the rows that are filtered. */
   readonly relation: string;
   readonly parameters: Parameters;
-  /** The test that an embed of them has no row. */
-  readonly isEmpty: (embed: Embed) => string;
+  /** The test that an embed of them has a row. */
+  readonly isThere: (embed: Embed) => string;
 }
 
 /**
@@ -39,7 +39,7 @@ function testSql(condition: Condition, at: Surroundings): string {
     case 'or':
       return `(${condition.terms.map((term) => conditionSql(term, at)).join(` ${condition.kind} `)})`;
     case 'none':
-      return at.isEmpty(condition.embed);
+      return `not (${at.isThere(condition.embed)})`;
     case 'truth':
       return `${valueSql(condition.value, relation, parameters)} ${TRUTH_SQL[condition.truth]}`;
     case 'list':

@@ -37,11 +37,22 @@ function isJson(output: Output | undefined): boolean {
 }
 
 /**
- * The test that an embed has no row. A row of nulls is one, so its fields must not be asked. Of many rows one is enough:
+ * The test that an embed has a row. A row of nulls is one, so its fields must not be asked. Of many rows one is enough:
  * the planner can look for all of them at once, and the array is made only for the rows that are left at the end.
  */
-export function isEmptySql({ single }: Embed, { join }: Named, existing: () => string): string {
-  return single ? `${join}.* is not distinct from null` : `not exists (${existing()})`;
+export function isThereSql(embed: Embed, { join }: Named, existing: () => string): string {
+  if (embed.single) return `${join}.* is distinct from null`;
+  return isAskedOften(embed) ? `${join}t.there` : `exists (${existing()})`;
+}
+
+/** Whether several conditions test an embed of many rows: written out each time, embeds in embeds would grow without end. */
+export function isAskedOften({ single, inner, tests }: Embed): boolean {
+  return !single && tests + (inner ? 1 : 0) > 1;
+}
+
+/** That test as a join of one row; without `offset 0` the planner would write it out each time after all. */
+export function testJoinSql({ join }: Named, existing: string): string {
+  return `cross join lateral (select exists (${existing}) as there offset 0) ${join}t`;
 }
 
 /** Whether outputs are called by place: when they are shown one by one, or some of them are not shown. */

@@ -1,7 +1,16 @@
 import type { Embed, Output, ReadNode, Sort } from '../plan/index.ts';
 import type { Surroundings } from './condition.ts';
 import { conditionSql } from './condition.ts';
-import { asValue, embedJson, isEmptySql, joinSql, ownRows, rowTerms } from './embed-sql.ts';
+import {
+  asValue,
+  embedJson,
+  isAskedOften,
+  isThereSql,
+  joinSql,
+  ownRows,
+  rowTerms,
+  testJoinSql,
+} from './embed-sql.ts';
 import { qualifiedName, quoteIdentifier } from './identifier.ts';
 import type { Parameters } from './statement.ts';
 import { valueSql } from './value-sql.ts';
@@ -18,22 +27,17 @@ export function nodeSql(node: ReadNode, wanted: Wanted, writing: Writing): strin
   const outputs = bare && !node.grouped ? '1' : outputsSql(node, wanted, { named, writing });
   const joins = node.embeds.flatMap((embed) => {
     const name = nameOf(named, embed);
-    return name.joined ? joinSql(embed, name, rowsOf(embed, name, writing)) : [];
+    const test = isAskedOften(embed) ? [testJoinSql(name, existing(embed, name, writing))] : [];
+    return [...test, ...(name.joined ? [joinSql(embed, name, rowsOf(embed, name, writing))] : [])];
   });
-  const existing = (embed: Embed): string => {
-    return nodeSql(
-      embed.node,
-      { ...ownRows(embed, nameOf(named, embed), writing), bare: 'existing' },
-      writing,
-    );
+  const isThere = (embed: Embed): string => {
+    const name = nameOf(named, embed);
+    return isThereSql(embed, name, () => existing(embed, name, writing));
   };
-  const isEmpty = (embed: Embed): string => isEmptySql(embed, nameOf(named, embed), () => existing(embed));
-  const at: Surroundings = { relation, parameters, isEmpty };
+  const at: Surroundings = { relation, parameters, isThere };
   const where = [
     ...ties,
-    ...node.embeds
-      .filter((embed) => embed.inner && !embed.single)
-      .map((embed) => `exists (${existing(embed)})`),
+    ...node.embeds.filter(({ inner, single }) => inner && !single).map(isThere),
     ...node.conditions.map((condition) => conditionSql(condition, at)),
   ];
   const order = bare ? [] : node.sorts.map((sort) => sortSql(sort, { relation, named, parameters }));
@@ -81,6 +85,10 @@ function nameOf(named: Names, embed: Embed): Named {
 
 function rowsOf(embed: Embed, name: Named, writing: Writing): string {
   return nodeSql(embed.node, ownRows(embed, name, writing), writing);
+}
+
+function existing(embed: Embed, name: Named, writing: Writing): string {
+  return nodeSql(embed.node, { ...ownRows(embed, name, writing), bare: 'existing' }, writing);
 }
 
 interface Shape {
