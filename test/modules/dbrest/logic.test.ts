@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pipeline } from './pipeline.ts';
+import { faultOf, pipeline } from './pipeline.ts';
 import { SHOP } from './shop.ts';
 
 const shop = pipeline(SHOP);
@@ -35,6 +35,18 @@ const logic: [request: string, rows: unknown][] = [
     [{ id: 1 }, { id: 4 }, { id: 3 }, { id: 2 }],
   ],
 ];
+
+test('a cast may be to a type that the database made', async () => {
+  expect(await shop.it.rows('orders?select=id,status::order_status&id=eq.1')).toEqual([
+    { id: 1, status: 'new' },
+  ]);
+  expect(shop.it.sql('tasks?select=id::order_status')).toContain('r."id"::"public"."order_status" as "id"');
+  expect(await faultOf(() => shop.it.rows('orders?select=status::hidden_status'))).toMatchObject({
+    code: '42704',
+  });
+  const found = shop.it.sql('orders?select=status::hidden_status[]', { searchPath: ['public', 'hidden'] });
+  expect(found).toContain('r."status"::"hidden"."hidden_status"[] as "status"');
+});
 
 test.each(logic)('a tree of filters, a modifier or a path: %s', async (request, rows) => {
   expect(await shop.it.rows(request)).toEqual(rows);

@@ -6,7 +6,7 @@ import { planRead } from '../../../src/modules/dbrest/plan/index.ts';
 import { parseReadQuery } from '../../../src/modules/dbrest/request/index.ts';
 import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
 import { CATALOGUE_SQL, readCatalogue } from '../../../src/modules/dbrest/schema/index.ts';
-import { countedSql, Parameters, readSql } from '../../../src/modules/dbrest/sql/index.ts';
+import { countedSql, Parameters, answerSql } from '../../../src/modules/dbrest/sql/index.ts';
 import { postgres } from '../../harness/postgres.ts';
 
 /** A read from its query string to its rows, without the handler around it. */
@@ -45,9 +45,9 @@ function pipelineOf(client: pg.Client, schema: Schema, query: Pipeline['query'])
   return {
     schema,
     query,
-    sql: (request, options) => readSql(plan(request, options)).text,
+    sql: (request, options) => answerSql(plan(request, options), 'whole').text,
     rows: async (request, options) => {
-      const { text, values } = readSql(plan(request, options));
+      const { text, values } = answerSql(plan(request, options), 'whole');
       const { rows } = await client.query<[string, string]>({ text, values: [...values], rowMode: 'array' });
       const found = JSON.parse(rows[0]?.[0] ?? '') as unknown[];
       if (found.length !== Number(rows[0]?.[1])) throw new Error('the number of rows is not theirs');

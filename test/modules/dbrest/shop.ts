@@ -59,6 +59,8 @@ export const SHOP = `
   create function tasks(clients) returns setof tasks stable language sql
     as $$ select t.* from tasks t join projects p on p.id = t.project_id where p.client_id = $1.id $$;
   create schema hidden;
+  create type order_status as enum ('new', 'sent');
+  create type hidden.hidden_status as enum ('x');
   create function hidden.secret_label(projects) returns text stable language sql as $$ select 'hidden' $$;
 
   grant usage on schema hidden to anon;

@@ -57,7 +57,7 @@ function planOutput(item: Exclude<SelectItem, SelectedEmbed>, table: Table, cont
     case 'all':
       return [item];
     case 'count':
-      return [planCount(item)];
+      return [planCount(item, context)];
     case 'column':
       return [planColumn(item, table, context)];
   }

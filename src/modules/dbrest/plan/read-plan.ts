@@ -1,5 +1,6 @@
 import type { Aggregate, JsonStep, OrderTerm, Truth } from '../request/index.ts';
 import type { Column, Relationship, RowFunction, Table } from '../schema/index.ts';
+import type { Cast } from './casts.ts';
 
 /** A column or computed column, or what lies below it in its JSON. `type` is that of the whole, as `format_type` prints it. */
 export interface Value {
@@ -10,12 +11,12 @@ export interface Value {
   readonly type: string;
 }
 
-/** How an output's value becomes what is shown; casts are type names from the fixed table. */
+/** How an output's value becomes what is shown; casts are to types that are known to exist. */
 interface Shown {
   readonly name: string;
-  readonly cast?: string;
+  readonly cast?: Cast;
   readonly aggregate?: Aggregate;
-  readonly aggregateCast?: string;
+  readonly aggregateCast?: Cast;
 }
 
 /** One column of the answer, or all of the source's. */

@@ -78,6 +78,12 @@ select json_build_object(
     join relations argument on argument.reltype = p.proargtypes[0]
     where p.prokind = 'f' and p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1
   ),
+  'types', (
+    select coalesce(json_agg(json_build_array(n.nspname, t.typname) order by t.oid), '[]')
+    from pg_catalog.pg_type t
+    join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+    where t.typtype in ('d', 'e', 'r') and n.nspname not in ('pg_catalog', 'information_schema')
+  ),
   'textSearchConfigs', (
     select coalesce(json_agg(c.cfgname), '[]')
     from pg_catalog.pg_ts_config c where pg_catalog.pg_ts_config_is_visible(c.oid)

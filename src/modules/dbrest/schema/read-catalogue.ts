@@ -31,6 +31,7 @@ interface CatalogueRow {
     rows: number,
     returns: string | null,
   ])[];
+  readonly types: readonly (readonly [schema: string, name: string])[];
   readonly textSearchConfigs: readonly string[];
   readonly roles: readonly (readonly [name: string, isSuperuser: boolean, privilegesOf: readonly string[]])[];
 }
@@ -71,6 +72,7 @@ export function readCatalogue(json: string): Schema {
   return {
     tables,
     foreignKeys: row.foreignKeys.flatMap((key) => foreignKeyOf(key, relations) ?? []),
+    types: row.types.map(([schema, name]) => ({ schema, name })),
     textSearchConfigs: new Set(row.textSearchConfigs),
     roles: new Map(roles),
   };

@@ -63,6 +63,8 @@ export interface Schema {
   /** By schema, then by table. */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, Table>>;
   readonly foreignKeys?: readonly ForeignKey[];
+  /** Enums, domains and ranges that users made. */
+  readonly types?: readonly TableName[];
   /** Text search configurations that need no schema name. */
   readonly textSearchConfigs: ReadonlySet<string>;
   /** Roles that the login role may become, with the object ids of all whose privileges they have; 'all': superuser. */

@@ -1,4 +1,4 @@
-import type { Embed, Output, ReadNode, Sort } from '../plan/index.ts';
+import type { Cast, Embed, Output, ReadNode, Sort } from '../plan/index.ts';
 import type { Surroundings } from './condition.ts';
 import { conditionSql } from './condition.ts';
 import {
@@ -132,8 +132,9 @@ function outputSql(
   return output.aggregate ? casted(`pg_catalog.${output.aggregate}(${shown})`, output.aggregateCast) : shown;
 }
 
-function casted(value: string, type: string | undefined): string {
-  return type === undefined ? value : `${value}::${type}`;
+function casted(value: string, type: Cast | undefined): string {
+  if (type === undefined) return value;
+  return `${value}::${typeof type === 'string' ? type : `${qualifiedName(type)}${type.isArray ? '[]' : ''}`}`;
 }
 
 function groupSql({ grouped, outputs }: ReadNode, named: Names): string[] {
