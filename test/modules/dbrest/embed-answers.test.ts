@@ -1,4 +1,5 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
 import type { TestDatabase } from '../../harness/postgres.ts';
 import { postgres } from '../../harness/postgres.ts';
 import type { DirectReply } from './direct.ts';
@@ -50,4 +51,25 @@ test('a computed column is found in the extra search path', async () => {
   const target = 'projects?select=secret_label&limit=1';
   expect((await get(target)).status).toBe(400);
   expect((await get(target, {}, { extraSearchPath: ['public', 'hidden'] })).status).toBe(200);
+});
+
+test('an embedded read goes through the gateway as a client writes it', async (t) => {
+  const gw = await startGateway(
+    t,
+    `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_aggregates off; } }`,
+  );
+  const select = 'select=name,projects!inner(name,tasks(name,users(name)))';
+  await gw.expect(
+    `GET /api/clients?${select}&projects.tasks.done=is.true&or=(name.eq.Bolt,city.like.R*)&order=name.desc&limit=1`,
+    {
+      status: 200,
+      json: [
+        { name: 'Bolt', projects: [{ name: 'Data', tasks: [{ name: 'load', users: [{ name: 'Dee' }] }] }] },
+      ],
+    },
+  );
+  await gw.expect('GET /api/clients?select=count()', {
+    status: 400,
+    headers: { 'proxy-status': 'gw; error=PGRST123' },
+  });
 });
