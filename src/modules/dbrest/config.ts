@@ -1,3 +1,4 @@
+import type { KeySource, RolePath } from './auth/index.ts';
 import type { DbrestPass } from './dsn/index.ts';
 
 /** What the directives of one location say. */
@@ -13,5 +14,27 @@ export interface DbrestConfig {
   readonly schemas: readonly string[];
   readonly extraSearchPath: readonly string[];
   readonly anonRole?: string;
+  readonly jwtKeys?: KeySource;
+  readonly jwtRolePath: RolePath;
+  readonly jwtAudience?: string;
+  /** What a bad token gets: the anonymous role, or 401. */
+  readonly jwtInvalid: 'anon' | 'reject';
   readonly maxRows?: number;
+  /** Called in front of every request: schema and name, or the name alone. */
+  readonly preRequest?: readonly string[];
+  readonly txEnd: TxEnd;
+  readonly settings?: readonly Setting[];
+  readonly aggregates: boolean;
+  readonly plan: boolean;
+  readonly serverTiming: boolean;
+}
+
+/** How the transaction of a request ends, and whether a request may choose. */
+export type TxEnd = 'commit' | 'commit-allow-override' | 'rollback' | 'rollback-allow-override';
+
+/** `dbrest_setting`: a setting that every request finds. */
+export interface Setting {
+  /** With its `app.settings.` in front. */
+  readonly name: string;
+  readonly value: string;
 }

@@ -1,11 +1,12 @@
 import type { ErrorLog } from '../../log/index.ts';
 import { Pool, PoolRefusal } from '../../pool/index.ts';
+import type { Facts } from './facts.ts';
+import { FACTS_SQL, readFacts } from './facts.ts';
 import { noSchemaCache } from './fault/index.ts';
 import type { Schema } from './schema/index.ts';
 import { CATALOGUE_SQL, readCatalogue, SchemaCache } from './schema/index.ts';
-import type { Row, Session } from './session/index.ts';
+import type { Results, Session, Step } from './session/index.ts';
 import { ConnectionLost } from './session/index.ts';
-import type { Statement } from './sql/index.ts';
 
 const MAX_AGE_MS = 30 * 60_000;
 const CATALOGUE_DEADLINE_MS = 30_000;
@@ -15,6 +16,8 @@ const GRACE_MS = 500;
 /** Who waits for a read: an exchange. */
 export interface Reader {
   readonly aborted: boolean;
+  /** Has been given a part of the answer. */
+  readonly done?: boolean;
   onAbort(listener: () => void): void;
 }
 
@@ -40,6 +43,7 @@ export class Database {
   readonly #log: ErrorLog;
   readonly #name: string;
   readonly #sizes: number[] = [];
+  #facts: Promise<Facts> | undefined;
 
   constructor({ name, open, log }: DatabaseOptions) {
     this.#name = name;
@@ -65,17 +69,17 @@ export class Database {
   }
 
   /**
-   * Runs an idempotent read: cancelled when the reader goes away, sent once more when its connection broke before an
-   * answer. Rejects with `PoolRefusal`, `ConnectionLost` or the server's error.
+   * Runs an idempotent read: cancelled when the reader goes away, sent once more when its connection broke before the
+   * reader was given anything. Rejects with `PoolRefusal`, `ConnectionLost`, the server's error or a sink's.
    */
-  async read(statements: readonly Statement[], reader: Reader, rules: ReadRules): Promise<Row> {
+  async read(steps: readonly Step[], reader: Reader, rules: ReadRules): Promise<Results> {
     let running: Session | undefined;
     reader.onAbort(() => running?.cancel());
-    const use = async (): Promise<Row> => {
+    const use = async (): Promise<Results> => {
       const session = await this.#acquire(reader, rules);
       running = session;
       try {
-        return await session.run(statements, rules.timeoutMs + GRACE_MS);
+        return await session.run(steps, rules.timeoutMs + GRACE_MS);
       } finally {
         running = undefined;
         this.#pool.release(session, session.broken);
@@ -84,9 +88,16 @@ export class Database {
     try {
       return await use();
     } catch (error) {
-      if (!mayRetry(error) || reader.aborted) throw error;
+      if (!mayRetry(error) || reader.aborted || reader.done === true) throw error;
       return use();
     }
+  }
+
+  /** What only few requests need to know; asked for once. Rejects as `read` does. */
+  facts(): Promise<Facts> {
+    this.#facts ??= this.#readOnce(FACTS_SQL).then(readFacts);
+    this.#facts.catch(() => (this.#facts = undefined));
+    return this.#facts;
   }
 
   close(): Promise<void> {
@@ -105,11 +116,8 @@ export class Database {
   }
 
   async #readSchema(): Promise<Schema> {
-    const everyone: Reader = { aborted: false, onAbort: () => undefined };
-    const rules = { poolTimeoutMs: 10_000, poolQueue: Infinity, timeoutMs: CATALOGUE_DEADLINE_MS };
     try {
-      const row = await this.read([{ text: CATALOGUE_SQL, values: [] }], everyone, rules);
-      return readCatalogue(row[0] ?? '');
+      return readCatalogue(await this.#readOnce(CATALOGUE_SQL));
     } catch (error) {
       if (error instanceof PoolRefusal) throw error;
       this.#log.write(
@@ -118,6 +126,14 @@ export class Database {
       );
       throw noSchemaCache();
     }
+  }
+
+  /** One text, for nobody in particular. */
+  async #readOnce(text: string): Promise<string> {
+    const everyone: Reader = { aborted: false, onAbort: () => undefined };
+    const rules = { poolTimeoutMs: 10_000, poolQueue: Infinity, timeoutMs: CATALOGUE_DEADLINE_MS };
+    const [row] = await this.read([{ statement: { text, values: [] } }], everyone, rules);
+    return row?.[0] ?? '';
   }
 
   #noteReachability(error: Error | undefined): void {

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import { directivesFor, readers } from '../../config/index.ts';
-import type { DbrestConfig } from './config.ts';
+import type { KeySource, RolePath } from './auth/index.ts';
+import { readKeySource, readRolePath } from './auth/index.ts';
+import type { DbrestConfig, Setting } from './config.ts';
 import { passReader } from './dsn/index.ts';
 
 const EVERYWHERE = ['http', 'server', 'location'] as const;
@@ -22,6 +24,54 @@ const role = readers.oneWord<string>('role', (word, { directive, report }) => {
   report.emerg(`invalid role in "${directive}" directive`, word.span, 'expected the name of a database role');
   return undefined;
 });
+
+const keySource = readers.oneWord<KeySource>('secret | JWK | JWK set', (word, { directive, report }) => {
+  const source = readKeySource(word.value);
+  if (!('fault' in source)) return source;
+  report.emerg(`invalid value in "${directive}" directive, ${source.fault}`, word.span);
+  return undefined;
+});
+
+const rolePath = readers.oneWord<RolePath>('name | .path', (word, { directive, report }) => {
+  const path = readRolePath(word.value);
+  if (!path)
+    report.emerg(
+      `invalid path in "${directive}" directive`,
+      word.span,
+      'expected a name, or a path such as ".app.roles[0]"',
+    );
+  return path;
+});
+
+const NAME = String.raw`("(?:[^"\0]|"")+"|[^".\0]+)`;
+const QUALIFIED = new RegExp(`^${NAME}(?:\\.${NAME})?$`);
+
+/** `schema.function` or `function`, each as SQL writes it, but in the case that it is written in. */
+const functionName = readers.oneWord<readonly string[]>(
+  '[schema.]function',
+  (word, { directive, report }) => {
+    const [, ...names] = QUALIFIED.exec(word.value) ?? [];
+    if (names[0] !== undefined) {
+      return names.filter(Boolean).map((name) => name.replace(/^"(.*)"$/s, '$1').replaceAll('""', '"'));
+    }
+    report.emerg(`invalid function in "${directive}" directive`, word.span, 'expected "schema.function"');
+    return undefined;
+  },
+);
+
+const PREFIX = 'app.settings.';
+
+const setting = readers.words<Setting>(
+  { syntax: 'name value', min: 2, max: 2 },
+  ([name, value], { directive, report }) => {
+    if (!name || !value) return undefined;
+    const full = name.value.startsWith(PREFIX) ? name.value : `${PREFIX}${name.value}`;
+    // What PostgreSQL takes for the name of a setting of one's own.
+    if (/^[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)*$/.test(full)) return { name: full, value: value.value };
+    report.emerg(`invalid name "${name.value}" in "${directive}" directive`, name.span);
+    return undefined;
+  },
+);
 
 /** The directives of `dbrest_*` (contract, `dbrest.md`). */
 export const directives = directivesFor<DbrestConfig>()({
@@ -100,11 +150,94 @@ export const directives = directivesFor<DbrestConfig>()({
     summary: 'Database role of unauthenticated requests.',
     source: 'gw',
   },
+  dbrest_jwt_secret: {
+    contexts: EVERYWHERE,
+    args: keySource,
+    into: 'jwtKeys',
+    secret: 'whole',
+    summary: 'Verifies bearer tokens: the secret of HS256, a JSON Web Key or a set of them.',
+    source: 'gw',
+  },
+  dbrest_jwt_role_claim: {
+    contexts: EVERYWHERE,
+    args: rolePath,
+    into: 'jwtRolePath',
+    default: ['role'],
+    defaultText: 'role',
+    summary: 'Claim of a token that names the database role.',
+    source: 'gw',
+  },
+  dbrest_jwt_audience: {
+    contexts: EVERYWHERE,
+    args: readers.text,
+    into: 'jwtAudience',
+    summary: 'Audience that tokens with an "aud" claim must be meant for.',
+    source: 'gw',
+  },
+  dbrest_jwt_invalid: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('anon', 'reject'),
+    into: 'jwtInvalid',
+    default: 'anon',
+    summary: 'What a request with a bad token gets: the anonymous role, or 401.',
+    source: 'gw',
+  },
   dbrest_max_rows: {
     contexts: EVERYWHERE,
     args: readers.integer({ min: 1 }),
     into: 'maxRows',
     summary: 'Most rows in one answer.',
+    source: 'gw',
+  },
+  dbrest_pre_request: {
+    contexts: EVERYWHERE,
+    args: functionName,
+    into: 'preRequest',
+    summary: 'Function that runs in front of every request, as its role and in its transaction.',
+    source: 'gw',
+  },
+  dbrest_tx_end: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('commit', 'commit-allow-override', 'rollback', 'rollback-allow-override'),
+    into: 'txEnd',
+    default: 'commit',
+    summary: 'How the transaction of a request ends, and whether "Prefer: tx" may choose.',
+    source: 'gw',
+  },
+  dbrest_setting: {
+    contexts: EVERYWHERE,
+    args: setting,
+    into: 'settings',
+    repeat: 'append',
+    secret: 'whole',
+    summary: 'A setting "app.settings.name" that the database finds in every request.',
+    source: 'gw',
+  },
+  dbrest_aggregates: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'aggregates',
+    default: true,
+    defaultText: 'on',
+    summary: 'Lets "select" count and sum up rows.',
+    source: 'gw',
+  },
+  dbrest_plan: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'plan',
+    default: false,
+    defaultText: 'off',
+    summary: 'Answers with the execution plan where "Accept" asks for it.',
+    source: 'gw',
+  },
+  dbrest_server_timing: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'serverTiming',
+    default: false,
+    defaultText: 'off',
+    summary: 'Tells in "Server-Timing" how long each part of a request took.',
     source: 'gw',
   },
 });

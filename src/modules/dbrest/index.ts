@@ -1,11 +1,14 @@
+import { userInfo } from 'node:os';
 import { moduleFor } from '../../contract/index.ts';
 import type { WorkerScope } from '../../contract/index.ts';
+import { LEAST_SECRET_BYTES, openAuthenticator, shortestSecretBytes } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
 import { Database } from './database.ts';
 import { directives } from './directives.ts';
 import type { ConnectionTarget, DbrestPass } from './dsn/index.ts';
 import { readDsn } from './dsn/index.ts';
 import { runEmbeddedInit } from './embedded-init.ts';
+import type { DbrestResources } from './handler.ts';
 import { compileDbrest } from './handler.ts';
 import { openSession } from './session/index.ts';
 
@@ -16,17 +19,20 @@ const LONGEST_MS = 86_400_000;
 const providedKey = (dir: string): string => `dbrest:embedded:${dir}`;
 
 /** Tables of PostgreSQL as REST (contract: `dbrest.md`). */
-export const dbrest = moduleFor<DbrestConfig>()({
+export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   name: 'dbrest',
   directives,
   content: 'pass',
   enabled: ({ pass }) => pass !== undefined,
 
-  validate({ pass, anonRole, timeoutMs, poolTimeoutMs }, report) {
+  validate({ pass, anonRole, jwtKeys, timeoutMs, poolTimeoutMs }, report) {
     if (timeoutMs < 1 || timeoutMs > LONGEST_MS) report.on('timeoutMs', 'must be between 1ms and 1d');
     if (poolTimeoutMs > LONGEST_MS) report.on('poolTimeoutMs', 'must be at most 1d');
     if (pass?.kind === 'server' && anonRole !== undefined && pass.target.user === anonRole) {
       report.warn('anonRole', 'is the role that "dbrest_pass" logs in with, so requests have all its rights');
+    }
+    if (jwtKeys && shortestSecretBytes(jwtKeys) < LEAST_SECRET_BYTES) {
+      report.warn('jwtKeys', `is shorter than ${LEAST_SECRET_BYTES} bytes, so that it can be guessed`);
     }
   },
 
@@ -50,7 +56,7 @@ export const dbrest = moduleFor<DbrestConfig>()({
     }
   },
 
-  async provision({ pass, poolSize }, worker) {
+  async provision({ pass, poolSize, ...config }, worker) {
     // The driver loads here and not with the module: the master imports every module, and connects to nothing.
     const { default: pg } = await import('pg');
     const target = connectionTarget(pass as DbrestPass, worker);
@@ -65,10 +71,17 @@ export const dbrest = moduleFor<DbrestConfig>()({
       (opened) => opened.close(),
     );
     worker.own(database.claim(poolSize), (release) => release());
-    return database;
+    const authenticator = await openAuthenticator(config.jwtKeys, {
+      anonRole: config.anonRole,
+      rolePath: config.jwtRolePath,
+      audience: config.jwtAudience,
+      invalid: config.jwtInvalid,
+      loginRole: target.user ?? userInfo().username,
+    });
+    return { database, authenticator };
   },
 
-  compile: (config, database, build) => ({ content: compileDbrest(config, database, build) }),
+  compile: (config, resources, build) => ({ content: compileDbrest(config, resources, build) }),
 });
 
 function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarget {

@@ -1,27 +1,67 @@
 import type { Exchange } from '../../http/index.ts';
-import type { RequestSettings } from './sql/index.ts';
+import type { Identity } from './auth/index.ts';
+import type { DbrestConfig } from './config.ts';
+import type { RequestSettings, Statement } from './sql/index.ts';
+import { searchPath, settingsWriter } from './sql/index.ts';
 
-/** What of an exchange the database is told besides the role (contract: "Authentication"). */
-export function exchangeSettings(
+/** Who asks, for which schema, in which time zone (absent: the database's own). */
+export interface Asking {
+  readonly identity: Identity;
+  readonly schema: string;
+  readonly timeZone?: string | undefined;
+}
+
+/** The statement that tells the database of a request. What the configuration alone decides is decided here. */
+export function compileSettings({
+  schemas,
+  extraSearchPath,
+  timeoutMs,
+  settings = [],
+}: DbrestConfig): (x: Exchange, asking: Asking) => Statement {
+  const paths = new Map(schemas.map((name) => [name, searchPath([...new Set([name, ...extraSearchPath])])]));
+  const names = settings.map(({ name }) => name);
+  const values = settings.map(({ value }) => value);
+  const write = settingsWriter(names);
+  const writeZoned = settingsWriter([...names, 'timezone']);
+  return (x, { identity, schema, timeZone }) => {
+    const { role, jwt, claims } = identity;
+    const path = paths.get(schema) as string;
+    const common = { role, searchPath: path, readOnly: true, timeoutMs, jwt, claims };
+    const all: RequestSettings = { ...common, ...exchangeSettings(x, identity) };
+    return timeZone === undefined ? write(all, values) : writeZoned(all, [...values, timeZone]);
+  };
+}
+
+/** What of an exchange the database is told besides who asks (contract: "Authentication"). */
+function exchangeSettings(
   x: Exchange,
-): Pick<RequestSettings, 'jwt' | 'method' | 'path' | 'headers' | 'cookies'> {
+  { rejected }: Pick<Identity, 'rejected'>,
+): Pick<RequestSettings, 'method' | 'path' | 'headers' | 'cookies'> {
   return {
-    jwt: /^bearer +(\S+)$/i.exec(x.header('authorization') ?? '')?.[1] ?? '',
     method: x.method,
     path: x.uri,
-    headers: headersJson(x.headers),
+    headers: headersJson(x.headers, rejected ? HIDDEN_WITH_TOKEN : HIDDEN),
     cookies: cookiesJson(x.header('cookie')),
   };
 }
 
-/** Repeated names joined; cookies have a setting of their own. */
-function headersJson(headers: readonly string[]): string {
+/** Each value of a header that may come several times. */
+export function headerValues({ headers }: Pick<Exchange, 'headers'>, name: string): readonly string[] {
+  return headers.filter((_, i) => i % 2 === 1 && headers[i - 1] === name);
+}
+
+/** Cookies have a setting of their own. */
+const HIDDEN: ReadonlySet<string> = new Set(['cookie']);
+const HIDDEN_WITH_TOKEN: ReadonlySet<string> = new Set([...HIDDEN, 'authorization']);
+
+/** Repeated names joined. */
+function headersJson(headers: readonly string[], hidden: ReadonlySet<string>): string {
   const byName = new Map<string, string>();
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i] as string;
     const value = headers[i + 1] as string;
     const before = byName.get(name);
-    if (name !== 'cookie') byName.set(name, before === undefined ? value : `${before}, ${value}`);
+    if (!hidden.has(name)) byName.set(name, before === undefined ? value : `${before}, ${value}`);
   }
   return JSON.stringify(Object.fromEntries(byName));
 }

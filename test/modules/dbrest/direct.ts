@@ -1,6 +1,6 @@
 import type { TestContext } from 'vitest';
 import type { Build, WorkerScope } from '../../../src/contract/index.ts';
-import type { Exchange } from '../../../src/http/index.ts';
+import type { Exchange, ResponseStream } from '../../../src/http/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
 import { readDsn } from '../../../src/modules/dbrest/dsn/index.ts';
 import { dbrest } from '../../../src/modules/dbrest/index.ts';
@@ -9,6 +9,8 @@ export interface DirectReply {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;
+  /** Sent in pieces. */
+  readonly streamed?: boolean;
 }
 
 /** What the module uses of an exchange, without a transport: the test sees the answer, and leaves as a client would. */
@@ -21,8 +23,13 @@ export class DirectExchange {
   readonly headers: readonly string[];
   readonly remoteAddress = '127.0.0.1';
   aborted = false;
+  done = false;
+  /** The connection was closed without the end of the answer. */
+  cut = false;
   reply: DirectReply | undefined;
   readonly #aborts: (() => void)[] = [];
+  #streamed = '';
+  #held: { begin(): void; readonly released: Promise<void> } | undefined;
   readonly #headers: [string, string][] = [];
 
   constructor(request: string, headers: Record<string, string>) {
@@ -48,7 +55,33 @@ export class DirectExchange {
   }
   send(status: number, contentType: string, body: string | Uint8Array): void {
     const headers = { ...Object.fromEntries(this.#headers), 'content-type': contentType };
-    this.reply = { status, headers, body: String(body) };
+    this.done = true;
+    this.reply = { status, headers, body: Buffer.from(body as string).toString() };
+  }
+  stream(status: number, contentType: string): ResponseStream {
+    const headers = { ...Object.fromEntries(this.#headers), 'content-type': contentType };
+    this.done = true;
+    this.#held?.begin();
+    return {
+      write: (chunk) => {
+        this.#streamed += Buffer.from(chunk as string).toString();
+        return false;
+      },
+      drained: () => this.#held?.released ?? new Promise((resolve) => setImmediate(resolve)),
+      end: () => (this.reply = { status, headers, body: this.#streamed, streamed: true }),
+    };
+  }
+  abort(): void {
+    this.cut = true;
+  }
+  /** The client takes nothing of an answer in pieces until it is told to. */
+  holdStream(): { readonly started: Promise<void>; release(): void; bytes(): number } {
+    let begin = (): void => undefined;
+    let release = (): void => undefined;
+    const started = new Promise<void>((resolve) => (begin = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
+    this.#held = { begin, released };
+    return { started, release, bytes: () => this.#streamed.length };
   }
   onAbort(listener: () => void): void {
     this.#aborts.push(listener);
@@ -64,6 +97,7 @@ export interface Direct {
 }
 
 const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
+  aggregates: true,
   poolSize: 4,
   poolTimeoutMs: 5_000,
   poolQueue: 512,
@@ -71,6 +105,11 @@ const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   schemas: ['public'],
   extraSearchPath: ['public'],
   anonRole: 'anon',
+  jwtRolePath: ['role'],
+  jwtInvalid: 'anon',
+  txEnd: 'commit',
+  plan: false,
+  serverTiming: false,
 };
 
 /** A worker: locations that name one database share what it opened, until the test ends. */
@@ -116,8 +155,8 @@ export async function direct(
     needPeer: () => undefined,
   };
   const whole: DbrestConfig = { ...DEFAULTS, ...config, pass: { kind: 'server', target } };
-  const database = (await dbrest.provision?.(whole, worker.scope)) as never;
-  const { content } = dbrest.compile(whole, database, build as Build);
+  const resources = (await dbrest.provision?.(whole, worker.scope)) as never;
+  const { content } = dbrest.compile(whole, resources, build as Build);
 
   const start: Direct['start'] = (request, headers = {}) => {
     const x = new DirectExchange(request, headers);

@@ -5,6 +5,7 @@ import { startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import type { TestDatabase } from '../../harness/postgres.ts';
 import { postgres } from '../../harness/postgres.ts';
+import { bearer, SECRET, sign } from './tokens.ts';
 
 const FIXTURE = `
   create table todos (id int primary key, task text, done boolean);
@@ -12,6 +13,10 @@ const FIXTURE = `
   create view whoami as select current_user as role, pg_backend_pid() as pid;
   create view gate as select 1 as n from (select pg_advisory_xact_lock_shared(1)) l;
   create view large as select i as id, repeat('x', 1000) as text from generate_series(1, 2000) i;
+  create schema hooks;
+  create function hooks."Look ""here""!"() returns void language sql as $$
+    select set_config('response.headers', json_build_array(json_build_object('X-Greeting', current_setting('app.settings.greeting')))::text, true) $$;
+  grant usage on schema hooks to anon;
   grant select on todos, whoami, gate, large to anon, web_user;
 `;
 
@@ -160,4 +165,79 @@ test('the embedded database serves', async (t) => {
     `server { location /api/ { dbrest_pass embedded:pg; dbrest_anon_role pg_monitor; } }`,
   );
   await gw.expect('GET /api/nope', { status: 404, headers: { 'proxy-status': 'gw; error=PGRST205' } });
+});
+
+test('a token picks the role, through the gateway', async (t) => {
+  const gw = await startGateway(
+    t,
+    `dbrest_jwt_secret \${file:jwt.key};
+     server {
+       location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_jwt_role_claim .app.roles[0]; }
+       location /strict/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_jwt_invalid reject; }
+     }`,
+    { files: { 'jwt.key': `${SECRET}\n` } },
+  );
+  const token = sign({ app: { roles: ['web_user'] } });
+  const as = async (path: string, headers?: Record<string, string>) => {
+    const { status, body } = await gw.fetch(path, headers && { headers });
+    return status === 200 ? (JSON.parse(body) as [{ role: string }])[0].role : status;
+  };
+  expect(await as('/api/whoami', bearer(token))).toBe('web_user');
+  expect(await as('/api/whoami', bearer(`${token}x`))).toBe('anon');
+  expect(await as('/strict/whoami', bearer(`${token}x`))).toBe(401);
+  const twice = `GET /api/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nAuthorization: Bearer x\r\nConnection: close\r\n\r\n`;
+  expect(await gw.raw(twice)).toMatch(/^HTTP\/1.1 401 /);
+});
+
+test('formats, counts and ranges go through the gateway', async (t) => {
+  const gw = await startGateway(
+    t,
+    `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_server_timing on; } }`,
+  );
+  const headers = { accept: 'text/csv', prefer: 'count=exact', range: '1-1' };
+  await gw.expect(
+    'GET /api/todos',
+    {
+      status: 206,
+      body: 'id,task,done\n2,test,f',
+      headers: {
+        'content-type': 'text/csv; charset=utf-8',
+        'content-range': '1-1/3',
+        'preference-applied': 'count=exact',
+      },
+    },
+    { headers },
+  );
+  const { headers: head } = await gw.fetch('/api/large?select=id', {
+    method: 'HEAD',
+    headers: { prefer: 'count=exact' },
+  });
+  expect(head.get('content-range')).toBe('0-1999/2000');
+  expect(head.get('server-timing')).toMatch(/^jwt;dur=/);
+});
+
+test('settings and the function in front of a request come from the configuration', async (t) => {
+  const gw = await startGateway(
+    t,
+    `dbrest_setting greeting hello;
+     dbrest_tx_end rollback-allow-override;
+     server {
+       location /api/ {
+         dbrest_pass ${db.dsn};
+         dbrest_anon_role anon;
+         dbrest_plan on;
+         dbrest_pre_request 'hooks."Look ""here""!"';
+       }
+     }`,
+  );
+  await gw.expect('GET /api/todos?select=id&id=eq.1', {
+    status: 200,
+    body: '[{"id":1}]',
+    headers: { 'x-greeting': 'hello' },
+  });
+  const plan = await gw.fetch('/api/todos', {
+    headers: { accept: 'application/vnd.dbrest.plan', prefer: 'tx=commit' },
+  });
+  expect(plan.body).toContain('Scan');
+  expect(plan.headers.get('preference-applied')).toBe('tx=commit');
 });

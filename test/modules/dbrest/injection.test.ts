@@ -8,8 +8,11 @@ const FIXTURE = `
   create table canary (id int primary key, name text);
   insert into canary select i, 'row ' || i from generate_series(1, 5) i;
   create table "weird""; drop table canary; --" (id int);
+  create table nest (id int primary key, canary_id int references canary, data jsonb);
+  insert into nest values (1, 1, '{"a": 1}');
+  create function canary_label(nest) returns text language sql as $$ select 'x' $$;
   create function touched() returns int language sql as 'delete from canary returning id';
-  grant all on canary, "weird""; drop table canary; --" to anon;
+  grant all on canary, nest, "weird""; drop table canary; --" to anon;
 `;
 
 const HOSTILE = [
@@ -99,6 +102,29 @@ const PLACES: [
   ['cast', (text) => [`/api/canary?select=id::${text}`]],
   ['order', (text) => [`/api/canary?order=${text}&limit=0`]],
   ['direction', (text) => [`/api/canary?order=id.${text}`]],
+  ['logic tree', (text) => [`/api/canary?or=${text}`]],
+  ['term of a tree', (text) => [`/api/canary?and=(${text})`]],
+  ['column in a tree', (text) => [`/api/canary?or=(%22${text}%22.eq.1)`]],
+  ['value in a tree', (text) => [`/api/canary?or=(name.eq.${text})`]],
+  ['quoted value in a tree', (text) => [`/api/canary?or=(name.eq.%22${text}%22,id.eq.0)`]],
+  ['modifier', (text) => [`/api/canary?name=eq(${text}).{a}`]],
+  ['array of a modifier', (text) => [`/api/canary?name=eq(any).${text}`]],
+  ['JSON key', (text) => [`/api/nest?select=data-%3E${text}`]],
+  ['quoted JSON key', (text) => [`/api/nest?select=x:data-%3E%3E%22${text}%22`]],
+  ['JSON key of a filter', (text) => [`/api/nest?data-%3E%3E%22${text}%22=eq.1`]],
+  ['JSON key of an order', (text) => [`/api/nest?order=data-%3E%22${text}%22`]],
+  ['embed', (text) => [`/api/nest?select=${text}(id)`]],
+  ['quoted embed', (text) => [`/api/nest?select=%22${text}%22(id)`]],
+  ['alias of an embed', (text) => [`/api/nest?select=%22${text}%22:canary(id)`]],
+  ['hint', (text) => [`/api/nest?select=canary!%22${text}%22(id)`]],
+  ['column of an embed', (text) => [`/api/nest?select=canary(%22${text}%22)`]],
+  ['alias in an embed', (text) => [`/api/nest?select=canary(%22${text}%22:id)&order=canary(name)`]],
+  ['spread', (text) => [`/api/nest?select=...canary(%22${text}%22:id)`]],
+  ['filter of an embed', (text) => [`/api/nest?select=canary(id)&canary.name=eq.${text}`]],
+  ['path to an embed', (text) => [`/api/nest?select=canary(id)&%22${text}%22.id=eq.1`]],
+  ['related order', (text) => [`/api/nest?select=canary(id)&order=canary(%22${text}%22)`]],
+  ['alias of an aggregate', (text) => [`/api/canary?select=%22${text}%22:count()`]],
+  ['cast of an aggregate', (text) => [`/api/canary?select=id.sum()::${text}`]],
   ['limit', (text) => [`/api/canary?limit=${text}`]],
   ['offset', (text) => [`/api/canary?offset=${text}`]],
   ['schema', (text) => ['/api/canary?limit=0', { 'accept-profile': text }]],

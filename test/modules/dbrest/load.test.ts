@@ -13,7 +13,11 @@ http {
     location /a/ { dbrest_pool_size 17; dbrest_pass "hots=db"; }
     location /b/ { dbrest_anon_role none; dbrest_pass postgres://db/x?sslmode=on; }
     location /c/ { dbrest_schemas ","; dbrest_pass host=db port=x; }
-    location /d/ { dbrest_anon_role shop; dbrest_pass "host=db user=shop"; }
+    location /e/ { dbrest_jwt_secret "-----BEGIN PUBLIC KEY-----"; dbrest_jwt_role_claim .a..b; }
+    location /f/ { dbrest_jwt_secret '{"kty":"RSA","n":1}'; dbrest_jwt_invalid maybe; }
+    location /g/ { dbrest_jwt_secret '{kty}'; dbrest_jwt_role_claim ".a[x]"; }
+    location /h/ { dbrest_pre_request a.b.c; dbrest_setting 'x y' 1; dbrest_tx_end never; dbrest_plan maybe; }
+    location /d/ { dbrest_jwt_secret short; dbrest_jwt_role_claim '.app."x y"[0]'; dbrest_anon_role shop; dbrest_pass "host=db user=shop"; }
   }
 }
 `;
@@ -26,6 +30,16 @@ const SAID = [
   ['invalid value in "dbrest_pass" directive, invalid "sslmode"', '7:71'],
   ['no name in "dbrest_schemas" directive', '8:20'],
   ['invalid value in "dbrest_pass" directive, invalid port', '8:60'],
+  ['invalid function in "dbrest_pre_request" directive', '12:39'],
+  ['invalid name "x y" in "dbrest_setting" directive', '12:61'],
+  ['invalid value "never" in "dbrest_tx_end" directive', '12:84'],
+  ['invalid value "maybe" in "dbrest_plan" directive, it must be "on" or "off"', '12:103'],
+  ['invalid value in "dbrest_jwt_secret" directive, a PEM key cannot be used, expected a JWK', '9:38'],
+  ['invalid path in "dbrest_jwt_role_claim" directive', '9:90'],
+  ['invalid value in "dbrest_jwt_secret" directive, no key that can verify a signature', '10:38'],
+  ['invalid value "maybe" in "dbrest_jwt_invalid" directive', '10:80'],
+  ['invalid value in "dbrest_jwt_secret" directive, malformed JSON', '11:38'],
+  ['invalid path in "dbrest_jwt_role_claim" directive', '11:69'],
 ];
 
 /** What `gw -t` says of a configuration, without the lines that show the place. */
@@ -52,10 +66,11 @@ test('every bad directive is refused in one run, each at its place', (t) => {
 test('a time limit of nothing, and an anonymous role that is the login role, are told', (t) => {
   const { said } = check(
     t,
-    CONF.replace(/^.*location \/[abc]\/.*\n/gm, '').replace('dbrest_pool_size 0;', ''),
+    CONF.replace(/^.*location \/[abcefgh]\/.*\n/gm, '').replace('dbrest_pool_size 0;', ''),
   );
   expect(said).toEqual([
     'gw: [emerg] "dbrest_timeout" must be between 1ms and 1d in gw.conf:3:3',
-    'gw: [warn] "dbrest_anon_role" is the role that "dbrest_pass" logs in with, so requests have all its rights in gw.conf:6:20',
+    'gw: [warn] "dbrest_jwt_secret" is shorter than 32 bytes, so that it can be guessed in gw.conf:6:20',
+    'gw: [warn] "dbrest_anon_role" is the role that "dbrest_pass" logs in with, so requests have all its rights in gw.conf:6:84',
   ]);
 });

@@ -68,10 +68,12 @@ test.each(hints)('a fault of /api/%s hints at nothing that the role may not see:
 const requests: [request: string, headers: Record<string, string>, status: number, code: string][] = [
   ['POST /api/things', {}, 405, 'PGRST117'],
   ['PROPFIND /api/things', {}, 405, 'PGRST117'],
-  ['GET /api/things', { accept: 'text/csv' }, 406, 'PGRST107'],
+  ['GET /api/things', { accept: 'image/png' }, 406, 'PGRST107'],
   ['GET /api/things', { 'accept-profile': 'hidden' }, 406, 'PGRST106'],
   ['GET /api/things', { 'accept-profile': 'absent' }, 406, 'PGRST106'],
-  ['GET /api/things', { prefer: 'count=exact' }, 400, 'PGRST127'],
+  ['GET /api/things', { prefer: 'handling=strict, speed=high' }, 400, 'PGRST122'],
+  ['GET /api/things', { range: 'x' }, 400, 'PGRST100'],
+  ['GET /api/things', { range: '2-1' }, 416, 'PGRST103'],
 ];
 test.each(requests)('a fault of %s with %j', async (request, headers, ...[status, code]) => {
   const { x, done } = (await location()).start(request, headers);

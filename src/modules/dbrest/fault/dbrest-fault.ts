@@ -1,10 +1,13 @@
+/** Text, or what PGRST201 lists. */
+type Details = string | readonly Readonly<Record<string, string>>[] | null;
+
 /** Body and head of an error answer; `dbrest-errors.md` of the contract has the table. */
 export interface FaultShape {
   /** A `PGRST…` code or the SQLSTATE. */
   readonly code: string;
   readonly status: number;
   readonly message: string;
-  readonly details?: string | null;
+  readonly details?: Details;
   readonly hint?: string | null;
   /** Header name, value, name, value … beside the fixed ones. */
   readonly headers?: readonly string[];
@@ -14,7 +17,7 @@ export interface FaultShape {
 export class DbrestFault extends Error implements FaultShape {
   readonly code: string;
   readonly status: number;
-  readonly details: string | null;
+  readonly details: Details;
   readonly hint: string | null;
   readonly headers: readonly string[];
 

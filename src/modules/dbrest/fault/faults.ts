@@ -2,7 +2,7 @@ import { DbrestFault } from './dbrest-fault.ts';
 
 /** What of a query string did not parse, as PostgREST names it. */
 export type ParsedPart =
-  'select parameter' | 'filter' | 'order' | 'tree path' | 'limit' | 'offset' | 'query string';
+  'select parameter' | 'filter' | 'order' | 'tree path' | 'logic tree' | 'limit' | 'offset' | 'query string';
 
 /** PGRST100. `column` counts code points from 1; `report` is `unexpected X expecting A, B or C`. */
 export function unparsable(
@@ -39,16 +39,6 @@ export function schemaNotExposed(schema: string, exposed: readonly string[]): Db
 export function notAcceptable(types: readonly string[]): DbrestFault {
   const message = `None of these media types are available: ${types.join(', ')}`;
   return new DbrestFault({ code: 'PGRST107', status: 406, message });
-}
-
-/** PGRST108, 400: a filter, order or limit on something that `select` does not embed. */
-export function notEmbedded(name: string): DbrestFault {
-  return new DbrestFault({
-    code: 'PGRST108',
-    status: 400,
-    message: `'${name}' is not an embedded resource in this request`,
-    hint: `Verify that '${name}' is included in the 'select' query parameter.`,
-  });
 }
 
 /** PGRST117, 405. */

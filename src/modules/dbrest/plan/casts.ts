@@ -1,3 +1,5 @@
+import type { Context } from './context.ts';
+
 /** Types a request may cast to, by every name PostgreSQL takes for them; the value is what goes into the SQL. */
 const TYPES = [
   'bigint int8',
@@ -40,7 +42,16 @@ const CASTS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The SQL of a type name, or `undefined`: types are never taken from the request. */
-export function castType(name: string): string | undefined {
-  return CASTS.get(name.toLowerCase());
+/** A type as the fixed table above has it, or one that users of the database made. */
+export type Cast = string | { readonly schema: string; readonly name: string; readonly isArray: boolean };
+
+/** A type by its name, `undefined` when there is none: types are never taken from the request. */
+export function castType(name: string, { schema, searchPath = [schema], known }: Context): Cast | undefined {
+  const isArray = name.endsWith('[]');
+  const element = isArray ? name.slice(0, -2) : name;
+  const builtIn = CASTS.get(element.toLowerCase());
+  if (builtIn !== undefined) return isArray ? `${builtIn}[]` : builtIn;
+  const named = known.types?.filter((type) => type.name === element) ?? [];
+  const [found] = searchPath.flatMap((place) => named.filter((type) => type.schema === place));
+  return found && { ...found, isArray };
 }

@@ -1,31 +1,91 @@
-import type { Column, Table } from '../schema/index.ts';
-import type { OrderTerm, Truth } from '../request/index.ts';
+import type { Aggregate, JsonStep, OrderTerm, Truth } from '../request/index.ts';
+import type { Column, Relationship, RowFunction, Table } from '../schema/index.ts';
+import type { Cast } from './casts.ts';
 
-/** A column of the answer; `cast` is a type name from the fixed table. */
-export type Output =
-  | { readonly kind: 'all' }
-  | { readonly kind: 'column'; readonly column: Column; readonly alias?: string; readonly cast?: string };
-
-/** A filter whose column, operator and form are known to exist; only its operands are the client's, and they get bound. */
-export type Condition = { readonly column: Column; readonly negated: boolean } & (
-  | { readonly kind: 'binary'; readonly operator: string; readonly value: string }
-  | { readonly kind: 'any'; readonly values: readonly string[] }
-  | { readonly kind: 'truth'; readonly truth: Truth }
-  | { readonly kind: 'search'; readonly operator: string; readonly config?: string; readonly query: string }
-);
-
-export interface Sort {
-  readonly column: Column;
-  readonly direction?: OrderTerm['direction'];
-  readonly nulls?: OrderTerm['nulls'];
+/** A column or computed column, or what lies below it in its JSON. `type` is that of the whole, as `format_type` prints it. */
+export interface Value {
+  readonly of:
+    | { readonly kind: 'column'; readonly column: Column }
+    | { readonly kind: 'computed'; readonly call: RowFunction };
+  readonly path: readonly JsonStep[];
+  readonly type: string;
 }
 
-/** A read whose every name was found in the schema. */
-export interface ReadPlan {
+/** How an output's value becomes what is shown; casts are to types that are known to exist. */
+interface Shown {
+  readonly name: string;
+  readonly cast?: Cast;
+  readonly aggregate?: Aggregate;
+  readonly aggregateCast?: Cast;
+}
+
+/** One column of the answer, or all of the source's. */
+export type Output =
+  | { readonly kind: 'all' }
+  | (Shown & { readonly kind: 'value'; readonly value: Value })
+  /** The number of rows; in a spread embed, something that is there in each of its rows. */
+  | (Shown & { readonly kind: 'rows' })
+  /** The whole of an embed as JSON. */
+  | (Shown & { readonly kind: 'embed'; readonly embed: Embed })
+  /** One output of a spread embed, by its place there. */
+  | (Shown & { readonly kind: 'spread'; readonly embed: Embed; readonly place: number });
+
+/** A filter whose field, operator and form are known to exist; only its operands are the client's, and they get bound. */
+export type Condition =
+  | { readonly kind: 'and' | 'or'; readonly negated: boolean; readonly terms: readonly Condition[] }
+  /** There is no row in an embed. */
+  | { readonly kind: 'none'; readonly negated: boolean; readonly embed: Embed }
+  | ({ readonly value: Value; readonly negated: boolean } & Test);
+
+export type Test =
+  | {
+      readonly kind: 'binary';
+      readonly operator: string;
+      readonly operand: string;
+      readonly quantifier?: 'any' | 'all';
+    }
+  | { readonly kind: 'list'; readonly values: readonly string[] }
+  | { readonly kind: 'truth'; readonly truth: Truth }
+  | { readonly kind: 'search'; readonly operator: string; readonly config?: string; readonly query: string };
+
+export type Sort = Pick<OrderTerm, 'direction' | 'nulls'> &
+  (
+    | { readonly kind: 'value'; readonly value: Value }
+    /** An output of these rows themselves, by its place. */
+    | { readonly kind: 'output'; readonly place: number }
+    /** An output of an embed, by its place there. */
+    | { readonly kind: 'related'; readonly embed: Embed; readonly place: number }
+  );
+
+/** Rows of one table, view or function, with what is embedded in them. */
+export interface ReadNode {
   readonly table: Table;
   readonly outputs: readonly Output[];
+  readonly embeds: readonly Embed[];
   readonly conditions: readonly Condition[];
   readonly sorts: readonly Sort[];
   readonly limit?: number;
   readonly offset: number;
+  /** Some output is an aggregate: all others are grouped by. */
+  readonly grouped: boolean;
+}
+
+/** A read whose every name was found in the schema. */
+export type ReadPlan = ReadNode;
+
+/** The rows that belong to each row of another node. */
+export interface Embed {
+  readonly node: ReadNode;
+  readonly by: Relationship | RowFunction;
+  /** At most one row; otherwise an array. */
+  readonly single: boolean;
+  readonly spread: boolean;
+  /** Rows without any of it are left out. */
+  readonly inner: boolean;
+  /** A condition or the order of the rows that it belongs to looks at it. */
+  readonly used: boolean;
+  /** How often conditions ask whether it has a row. */
+  readonly tests: number;
+  /** How many of its outputs are shown; those behind are for the order only. */
+  readonly shown: number;
 }

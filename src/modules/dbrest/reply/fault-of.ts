@@ -4,6 +4,7 @@ import {
   connectionLost,
   DbrestFault,
   noConnectionFree,
+  raisedFault,
   serverFault,
   unexpectedResult,
 } from '../fault/index.ts';
@@ -19,8 +20,8 @@ export function faultOf(
   if (error instanceof PoolRefusal) return refusalFault(error);
   if (error instanceof ConnectionLost) return connectionLost(error.message);
   if (error instanceof UnexpectedResult) return unexpectedResult(error.message);
-  if (isServerError(error)) return serverFault(error, authenticated);
-  throw error;
+  if (!isServerError(error)) throw error;
+  return error.code === 'PGRST' ? raisedFault(error) : serverFault(error, authenticated);
 }
 
 function refusalFault({ reason, message }: PoolRefusal): DbrestFault | undefined {

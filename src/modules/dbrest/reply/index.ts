@@ -1,2 +1,6 @@
+export type { AnswerParts } from './answer.ts';
 export { faultOf } from './fault-of.ts';
-export { sendFault, sendRows } from './send.ts';
+export { mostRows, openAnswer, shapeOf } from './open-answer.ts';
+export { responseSettings } from './response-settings.ts';
+export type { ResponseSettings } from './response-settings.ts';
+export { sendFault } from './send.ts';

@@ -1,4 +1,19 @@
-export { chooseSchema, negotiateJson, refuseUnserved } from './negotiation.ts';
 export { BINARY_OPERATORS, SEARCH_OPERATORS } from './operators.ts';
 export { parseReadQuery } from './query.ts';
-export type { Filter, Operand, OrderTerm, ReadRequest, SelectItem, Truth } from './read-request.ts';
+export { AGGREGATES, TRUTHS } from './read-request.ts';
+export type {
+  Aggregate,
+  Field,
+  Filter,
+  JsonStep,
+  Level,
+  Logic,
+  Operand,
+  OrderTerm,
+  ReadRequest,
+  SelectedColumn,
+  SelectedCount,
+  SelectedEmbed,
+  SelectItem,
+  Truth,
+} from './read-request.ts';

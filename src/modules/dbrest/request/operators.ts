@@ -21,6 +21,11 @@ export const BINARY_OPERATORS: ReadonlyMap<string, string> = new Map([
   ['adj', '-|-'],
 ]);
 
+/** Operators that take `(any)` and `(all)`, and then an array. */
+export const QUANTIFIABLE: ReadonlySet<string> = new Set(
+  'eq gt gte lt lte like ilike match imatch'.split(' '),
+);
+
 /** Full text search: `column @@ <function>([config,] query)`. */
 export const SEARCH_OPERATORS: ReadonlyMap<string, string> = new Map([
   ['fts', 'to_tsquery'],

@@ -1,16 +1,19 @@
-import { notYet, tooLarge } from '../fault/index.ts';
+import { tooLarge } from '../fault/index.ts';
+import { parseField } from './field.ts';
 import type { OrderTerm } from './read-request.ts';
 import { Scanner } from './scanner.ts';
 
 const MOST_TERMS = 500;
+const NULLS = '"nullsfirst" or "nullslast"';
 
-/** `order=name.desc.nullslast,id`. Throws a `DbrestFault`. */
+/** `order=name.desc.nullslast,data->>a,clients(name)`. Throws a `DbrestFault`. */
 export function parseOrder(text: string): OrderTerm[] {
   const scanner = new Scanner('order', text);
   const terms: OrderTerm[] = [];
   while (!scanner.done) {
     terms.push(parseTerm(scanner));
     if (terms.length > MOST_TERMS) throw tooLarge(`"order" has at most ${MOST_TERMS} terms`);
+    scanner.skipBlanks();
     if (!scanner.take(',')) scanner.end('","');
     else if (scanner.done) throw scanner.unexpected('field name');
   }
@@ -18,17 +21,20 @@ export function parseOrder(text: string): OrderTerm[] {
 }
 
 function parseTerm(scanner: Scanner): OrderTerm {
-  const column = scanner.identifier();
-  if (scanner.sees('->')) throw notYet('JSON paths are');
-  if (scanner.sees('(')) throw notYet('Related orders are');
+  const first = parseField(scanner);
+  const field = !first.path && scanner.take('(') ? related(scanner, first.column) : first;
   const direction = takeOneOf(scanner, ['asc', 'desc']);
   const nulls = takeOneOf(scanner, ['nullsfirst', 'nullslast']);
   if (scanner.sees('.'))
     throw afterDot(scanner, direction ? NULLS : nulls ? '","' : `"asc", "desc", ${NULLS}`);
-  return { column, ...(direction && { direction }), ...(nulls && { nulls }) };
+  return { ...field, ...(direction && { direction }), ...(nulls && { nulls }) };
 }
 
-const NULLS = '"nullsfirst" or "nullslast"';
+function related(scanner: Scanner, relation: string): OrderTerm {
+  const field = parseField(scanner);
+  scanner.expect(')');
+  return { relation, ...field };
+}
 
 function takeOneOf<const T extends string>(scanner: Scanner, words: readonly T[]): T | undefined {
   return words.find((word) => endsAfter(scanner, `.${word}`) && scanner.take(`.${word}`));
@@ -37,7 +43,7 @@ function takeOneOf<const T extends string>(scanner: Scanner, words: readonly T[]
 /** A longer word that merely starts so is not it. */
 function endsAfter(scanner: Scanner, word: string): boolean {
   const next = scanner.text[scanner.at + word.length];
-  return scanner.sees(word) && (next === undefined || next === ',' || next === '.');
+  return scanner.sees(word) && (next === undefined || /[,. ]/.test(next));
 }
 
 function afterDot(scanner: Scanner, expected: string): Error {

@@ -1,42 +1,61 @@
-import { notYet, rangeNotSatisfiable, tooLarge, unparsable } from '../fault/index.ts';
+import { rangeNotSatisfiable, tooLarge, unparsable } from '../fault/index.ts';
 import { parseFilter } from './filter.ts';
+import { parseLogic } from './logic.ts';
 import { parseOrder } from './order.ts';
-import type { Filter, ReadRequest } from './read-request.ts';
+import { parseKey } from './query-key.ts';
+import type { Level, Logic, OrderTerm, ReadRequest } from './read-request.ts';
 import { parseSelect } from './select.ts';
 
 const MOST_FILTERS = 500;
-const SINGLE = new Set(['select', 'order', 'limit', 'offset']);
-const LOGIC = new Set(['and', 'or', 'not.and', 'not.or']);
 /** Only of writes; a read has nothing that they could change. */
 const WRITES_ONLY = new Set(['columns', 'on_conflict']);
 
+/** One level while it is read. */
+interface Draft {
+  readonly path: readonly string[];
+  readonly filters: Logic[];
+  order?: OrderTerm[];
+  limit?: number;
+  offset?: number;
+}
+
 /** The raw query of a table read as a request tree. Throws a `DbrestFault`. */
 export function parseReadQuery(args: string): ReadRequest {
-  const single = new Map<string, string>();
-  const filters: Filter[] = [];
+  let select: string | undefined;
+  const levels = new Map<string, Draft>();
+  let filters = 0;
+  for (const [key, value] of parametersOf(args)) {
+    if (WRITES_ONLY.has(key)) continue;
+    if (key === 'select') {
+      if (select !== undefined) throw givenTwice(key);
+      select = value;
+      continue;
+    }
+    const parsed = parseKey(key);
+    const level = levelOf(levels, parsed.path);
+    if (parsed.kind === 'filter' || parsed.kind === 'logic') {
+      const logic =
+        parsed.kind === 'filter' ? parseFilter(parsed.field, value) : parseLogic(parsed.operator, value);
+      level.filters.push(logic);
+      filters += filtersIn(logic);
+      if (filters > MOST_FILTERS) throw tooLarge(`at most ${MOST_FILTERS} filters`);
+    } else {
+      if (level[parsed.kind] !== undefined) throw givenTwice(key);
+      setBound(level, parsed.kind, value);
+    }
+  }
+  const { path: _, ...root } = finished(levelOf(levels, []));
+  levels.delete('');
+  return { select: parseSelect(select ?? '*'), ...root, embedded: [...levels.values()].map(finished) };
+}
+
+function* parametersOf(args: string): Generator<readonly [key: string, value: string]> {
   for (const piece of args.split('&')) {
     if (piece === '') continue;
     const equals = piece.indexOf('=');
     const key = decode(equals < 0 ? piece : piece.slice(0, equals), args);
-    const value = equals < 0 ? '' : decode(piece.slice(equals + 1), args);
-    if (LOGIC.has(key)) throw notYet('Logic trees are');
-    if (SINGLE.has(key)) {
-      if (single.has(key))
-        throw unparsable('query string', key, { column: 1, report: `"${key}" is given twice` });
-      single.set(key, value);
-    } else if (!WRITES_ONLY.has(key)) {
-      filters.push(parseFilter(key, value));
-      if (filters.length > MOST_FILTERS) throw tooLarge(`at most ${MOST_FILTERS} filters`);
-    }
+    yield [key, equals < 0 ? '' : decode(piece.slice(equals + 1), args)];
   }
-  const limit = parseCount('limit', single.get('limit'));
-  return {
-    select: parseSelect(single.get('select') ?? '*'),
-    filters,
-    order: parseOrder(single.get('order') ?? ''),
-    ...(limit !== undefined && { limit }),
-    offset: parseCount('offset', single.get('offset')) ?? 0,
-  };
 }
 
 /** Form decoding: `+` is a blank. */
@@ -52,8 +71,32 @@ function decode(raw: string, args: string): string {
   }
 }
 
-function parseCount(part: 'limit' | 'offset', text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
+function levelOf(levels: Map<string, Draft>, path: readonly string[]): Draft {
+  // No name has a NUL in it.
+  const key = path.join('\0');
+  const level: Draft = levels.get(key) ?? { path, filters: [] };
+  levels.set(key, level);
+  return level;
+}
+
+function setBound(level: Draft, kind: 'order' | 'limit' | 'offset', value: string): void {
+  if (kind === 'order') level.order = parseOrder(value);
+  else level[kind] = parseCount(kind, value);
+}
+
+function finished({ path, filters, order = [], limit, offset = 0 }: Draft): Level & Pick<Draft, 'path'> {
+  return { path, filters, order, ...(limit !== undefined && { limit }), offset };
+}
+
+function filtersIn(logic: Logic): number {
+  return logic.kind === 'filter' ? 1 : logic.terms.reduce((sum, term) => sum + filtersIn(term), 0);
+}
+
+function givenTwice(key: string): Error {
+  return unparsable('query string', key, { column: 1, report: `"${key}" is given twice` });
+}
+
+function parseCount(part: 'limit' | 'offset', text: string): number {
   if (/^-\d+$/.test(text)) {
     const name = part === 'limit' ? 'Limit' : 'Offset';
     throw rangeNotSatisfiable(`${name} should be greater than or equal to zero.`);

@@ -1,7 +1,46 @@
-/** `select=*`, or one column of the answer. */
-export type SelectItem =
-  | { readonly kind: 'all' }
-  | { readonly kind: 'column'; readonly column: string; readonly alias?: string; readonly cast?: string };
+/** One step into a JSON value; a number is a place in an array. */
+export interface JsonStep {
+  readonly arrow: '->' | '->>';
+  readonly key: string | number;
+}
+
+/** A column, or what lies below it in its JSON. */
+export interface Field {
+  readonly column: string;
+  readonly path?: readonly JsonStep[];
+}
+
+export const AGGREGATES = ['avg', 'count', 'max', 'min', 'sum'] as const;
+export type Aggregate = (typeof AGGREGATES)[number];
+
+/** `alias:column->path::cast.aggregate()::aggregateCast`. */
+export interface SelectedColumn extends Field {
+  readonly kind: 'column';
+  readonly alias?: string;
+  readonly cast?: string;
+  readonly aggregate?: Aggregate;
+  readonly aggregateCast?: string;
+}
+
+/** `alias:count()::cast`: the number of rows. */
+export interface SelectedCount {
+  readonly kind: 'count';
+  readonly alias?: string;
+  readonly cast?: string;
+}
+
+/** `alias:target!hint!inner(…)` or, spread, `...target(…)`. */
+export interface SelectedEmbed {
+  readonly kind: 'embed';
+  readonly target: string;
+  readonly alias?: string;
+  readonly hint?: string;
+  readonly join?: 'inner' | 'left';
+  readonly spread: boolean;
+  readonly select: readonly SelectItem[];
+}
+
+export type SelectItem = { readonly kind: 'all' } | SelectedColumn | SelectedCount | SelectedEmbed;
 
 /** What stands behind the operator of a filter. */
 export type Operand =
@@ -14,26 +53,38 @@ export type Operand =
 export const TRUTHS = ['null', 'not_null', 'true', 'false', 'unknown'] as const;
 export type Truth = (typeof TRUTHS)[number];
 
-/** `column=[not.]operator.operand`. */
-export interface Filter {
-  readonly column: string;
+/** `field=[not.]operator[(any|all)].operand`. */
+export interface Filter extends Field {
+  readonly kind: 'filter';
   readonly negated: boolean;
   readonly operator: string;
+  readonly quantifier?: 'any' | 'all';
   readonly operand: Operand;
 }
 
-/** `column[.asc|.desc][.nullsfirst|.nullslast]`. */
-export interface OrderTerm {
-  readonly column: string;
+/** A filter, or several joined: `[not.]and(…)`, `[not.]or(…)`. */
+export type Logic =
+  Filter | { readonly kind: 'and' | 'or'; readonly negated: boolean; readonly terms: readonly Logic[] };
+
+/** `field[.asc|.desc][.nullsfirst|.nullslast]`; with `relation`, a field of what is embedded under that name. */
+export interface OrderTerm extends Field {
+  readonly relation?: string;
   readonly direction?: 'asc' | 'desc';
   readonly nulls?: 'nullsfirst' | 'nullslast';
 }
 
-/** A read as the client wrote it: names are not looked up yet. */
-export interface ReadRequest {
-  readonly select: readonly SelectItem[];
-  readonly filters: readonly Filter[];
+/** Which rows of one level, in which order. */
+export interface Level {
+  /** All of them hold. */
+  readonly filters: readonly Logic[];
   readonly order: readonly OrderTerm[];
   readonly limit?: number;
   readonly offset: number;
+}
+
+/** A read as the client wrote it: names are not looked up yet. */
+export interface ReadRequest extends Level {
+  readonly select: readonly SelectItem[];
+  /** What was said of embeds, by the path of names that leads to each: never empty, every path once. */
+  readonly embedded: readonly (Level & { readonly path: readonly string[] })[];
 }

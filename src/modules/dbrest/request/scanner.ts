@@ -11,11 +11,14 @@ const PLAIN_NAME = /(?:[\p{L}\p{M}\p{N}_ $]|-(?!>))+/uy;
 export class Scanner {
   readonly part: ParsedPart;
   readonly text: string;
+  /** What an error shows of the text. */
+  readonly shown: string;
   at = 0;
 
-  constructor(part: ParsedPart, text: string) {
+  constructor(part: ParsedPart, text: string, shown = text) {
     this.part = part;
     this.text = text;
+    this.shown = shown;
   }
 
   get done(): boolean {
@@ -41,8 +44,14 @@ export class Scanner {
     return found;
   }
 
+  /** Blanks between the parts of a list or a tree mean nothing. */
+  skipBlanks(): void {
+    while (this.sees(' ')) this.at += 1;
+  }
+
   /** A name, plain (blanks around it do not count) or in double quotes with backslash escapes; no NUL. */
   identifier(expected = 'field name'): string {
+    this.skipBlanks();
     const start = this.at;
     const name = this.sees('"') ? this.quoted() : this.match(PLAIN_NAME)?.trim();
     if (!name || name.includes('\0')) {
@@ -68,16 +77,28 @@ export class Scanner {
     return value;
   }
 
+  /** Consumes `word` or throws. */
+  expect(word: string, expected = JSON.stringify(word)): void {
+    if (!this.take(word)) throw this.unexpected(expected);
+  }
+
   /** Throws unless everything was consumed. */
-  end(expected: string): void {
-    if (!this.done) throw this.unexpected(`${expected} or end of input`);
+  end(expected?: string): void {
+    if (!this.done) throw this.unexpected(expected === undefined ? END : `${expected} or ${END}`);
+  }
+
+  /** Throws when there are more of something than a request may have. */
+  refuseOver(count: number, most: number, what: string): void {
+    if (count > most) throw tooLarge(`at most ${most} ${what}`);
   }
 
   /** PGRST100 here. `expected`: `A, B or C`. */
   unexpected(expected: string): DbrestFault {
     const character = this.text.codePointAt(this.at);
-    const found = character === undefined ? 'end of input' : JSON.stringify(String.fromCodePoint(character));
+    const found = character === undefined ? END : JSON.stringify(String.fromCodePoint(character));
     const column = Array.from(this.text.slice(0, this.at)).length + 1;
-    return unparsable(this.part, this.text, { column, report: `unexpected ${found} expecting ${expected}` });
+    return unparsable(this.part, this.shown, { column, report: `unexpected ${found} expecting ${expected}` });
   }
 }
+
+const END = 'end of input';

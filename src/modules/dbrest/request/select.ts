@@ -1,36 +1,128 @@
-import { notYet, tooLarge } from '../fault/index.ts';
-import type { SelectItem } from './read-request.ts';
+import { tooLarge } from '../fault/index.ts';
+import { parsePath } from './field.ts';
+import type { Aggregate, SelectedEmbed, SelectItem } from './read-request.ts';
+import { AGGREGATES } from './read-request.ts';
 import { Scanner } from './scanner.ts';
 
 const MOST_ITEMS = 500;
+const DEEPEST = 10;
+const ITEM = 'field name, "*" or "..."';
+/** A type by any of its names: `double precision`, `int[]`, `"my type"`. */
+const ARRAY = /(?:\[\])+/y;
 
-/** `select=id,alias:name,amount::text,*`; empty selects everything. Throws a `DbrestFault`. */
+/** `select=id,alias:name,amount::text,*,orders(*)`; empty selects everything. Throws a `DbrestFault`. */
 export function parseSelect(text: string): SelectItem[] {
-  const scanner = new Scanner('select parameter', text);
-  const items: SelectItem[] = [];
-  while (!scanner.done) {
-    items.push(parseItem(scanner));
-    if (items.length > MOST_ITEMS) throw tooLarge(`"select" has at most ${MOST_ITEMS} items`);
-    if (!scanner.take(',')) scanner.end('","');
-    else if (scanner.done) throw scanner.unexpected('field name, "*" or "..."');
+  return new SelectParser(text).parse();
+}
+
+class SelectParser {
+  readonly #scanner: Scanner;
+  #items = 0;
+  #depth = 0;
+
+  constructor(text: string) {
+    this.#scanner = new Scanner('select parameter', text);
   }
-  return items;
-}
 
-function parseItem(scanner: Scanner): SelectItem {
-  if (scanner.sees('...')) throw notYet('Spread relationships are');
-  if (scanner.take('*')) return { kind: 'all' };
-  const first = scanner.identifier('field name, "*" or "..."');
-  const aliased = scanner.sees(':') && !scanner.sees('::') && scanner.take(':');
-  const column = aliased ? scanner.identifier() : first;
-  refuseUnserved(scanner);
-  const cast = scanner.take('::') ? scanner.identifier('type name') : undefined;
-  refuseUnserved(scanner);
-  return { kind: 'column', column, ...(aliased && { alias: first }), ...(cast !== undefined && { cast }) };
-}
+  parse(): SelectItem[] {
+    const items: SelectItem[] = [];
+    this.#scanner.skipBlanks();
+    while (!this.#scanner.done) {
+      items.push(this.#item());
+      if (!this.#scanner.take(',')) this.#scanner.end('","');
+      else if (this.#scanner.done) throw this.#scanner.unexpected(ITEM);
+    }
+    return items;
+  }
 
-function refuseUnserved(scanner: Scanner): void {
-  if (scanner.sees('->')) throw notYet('JSON paths are');
-  if (scanner.sees('.') || scanner.sees('()')) throw notYet('Aggregates are');
-  if (scanner.sees('(') || scanner.sees('!')) throw notYet('Embedded resources are');
+  #item(): SelectItem {
+    const scanner = this.#scanner;
+    this.#items += 1;
+    if (this.#items > MOST_ITEMS) throw tooLarge(`"select" has at most ${MOST_ITEMS} items`);
+    scanner.skipBlanks();
+    if (scanner.take('...')) return this.#embed(true, undefined, scanner.identifier());
+    if (scanner.take('*')) return this.#after({ kind: 'all' });
+    const first = scanner.identifier(ITEM);
+    const aliased = scanner.sees(':') && !scanner.sees('::') && scanner.take(':');
+    const name = aliased ? scanner.identifier() : first;
+    const alias = aliased ? first : undefined;
+    if (name === 'count' && scanner.take('()')) {
+      const cast = this.#cast();
+      return this.#after({ kind: 'count', ...(aliased && { alias: first }), ...(cast && { cast }) });
+    }
+    if (scanner.sees('!') || scanner.sees('(')) return this.#embed(false, alias, name);
+    return this.#column(alias, name);
+  }
+
+  #column(alias: string | undefined, column: string): SelectItem {
+    const path = parsePath(this.#scanner);
+    const cast = this.#cast();
+    const aggregate = this.#scanner.take('.') ? this.#aggregate() : undefined;
+    const aggregateCast = aggregate && this.#cast();
+    return this.#after({
+      kind: 'column',
+      column,
+      ...(path.length > 0 && { path }),
+      ...(alias !== undefined && { alias }),
+      ...(cast !== undefined && { cast }),
+      ...(aggregate && { aggregate }),
+      ...(aggregateCast !== undefined && { aggregateCast }),
+    });
+  }
+
+  #cast(): string | undefined {
+    if (!this.#scanner.take('::')) return undefined;
+    return this.#scanner.identifier('type name') + (this.#scanner.match(ARRAY) ? '[]' : '');
+  }
+
+  #aggregate(): Aggregate {
+    const found = AGGREGATES.find((name) => this.#scanner.take(`${name}()`));
+    if (!found) throw this.#scanner.unexpected('"avg()", "count()", "max()", "min()" or "sum()"');
+    return found;
+  }
+
+  #embed(spread: boolean, alias: string | undefined, target: string): SelectedEmbed {
+    const scanner = this.#scanner;
+    let hint: string | undefined;
+    let join: 'inner' | 'left' | undefined;
+    for (let i = 0; i < 2 && scanner.take('!'); i += 1) {
+      const word = scanner.identifier('"inner", "left" or hint');
+      if ((word === 'inner' || word === 'left') && !join) join = word;
+      else if (hint === undefined) hint = word;
+      else throw scanner.unexpected('"("');
+    }
+    const select = this.#forest();
+    return {
+      kind: 'embed',
+      target,
+      ...(alias !== undefined && { alias }),
+      ...(hint !== undefined && { hint }),
+      ...(join && { join }),
+      spread,
+      select,
+    };
+  }
+
+  /** `(id,name)`, or `()` for nothing at all. */
+  #forest(): SelectItem[] {
+    const scanner = this.#scanner;
+    scanner.expect('(');
+    this.#depth += 1;
+    if (this.#depth > DEEPEST) throw tooLarge(`embedded resources nest at most ${DEEPEST} deep`);
+    const items: SelectItem[] = [];
+    scanner.skipBlanks();
+    if (!scanner.take(')')) {
+      do items.push(this.#item());
+      while (scanner.take(','));
+      scanner.expect(')', '"," or ")"');
+    }
+    this.#depth -= 1;
+    scanner.skipBlanks();
+    return items;
+  }
+
+  #after(item: SelectItem): SelectItem {
+    this.#scanner.skipBlanks();
+    return item;
+  }
 }

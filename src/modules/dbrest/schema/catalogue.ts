@@ -1,8 +1,6 @@
-import type { Column, Schema, Table } from './types.ts';
-
 /**
  * One row, one column: JSON of everything. Valid for PostgreSQL 12 to 18. System schemas are left out: what is not in
- * the cache cannot be named by a request.
+ * the cache cannot be named by a request. Object ids are texts, columns of keys are names.
  */
 export const CATALOGUE_SQL = `
 with recursive privileges(role, of) as (
@@ -12,36 +10,79 @@ with recursive privileges(role, of) as (
   from privileges p
   join pg_catalog.pg_roles r on r.oid = p.of and r.rolinherit
   join pg_catalog.pg_auth_members m on m.member = p.of
+),
+relations as (
+  select c.oid, c.relname, n.nspname, c.relkind, c.reltype, c.relacl, c.relowner
+  from pg_catalog.pg_class c
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where c.relkind in ('r', 'p', 'v', 'm', 'f')
+    and n.nspname <> 'information_schema' and n.nspname !~ '^pg_(catalog|toast|temp_|toast_temp_)'
+),
+attributes as (
+  select a.attrelid, json_agg(json_build_array(
+    a.attnum, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), d.description) order by a.attnum) as columns
+  from pg_catalog.pg_attribute a
+  join relations c on c.oid = a.attrelid
+  left join pg_catalog.pg_description d
+    on d.classoid = 'pg_catalog.pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
+  where a.attnum > 0 and not a.attisdropped
+  group by a.attrelid
+),
+grants as (
+  select lists.oid, json_agg(distinct e.grantee::text) as grantees
+  from (
+    select c.oid, coalesce(c.relacl, pg_catalog.acldefault('r', c.relowner)) as list from relations c
+    union all
+    select a.attrelid, a.attacl from pg_catalog.pg_attribute a
+    join relations c on c.oid = a.attrelid where a.attacl is not null
+  ) lists
+  cross join lateral pg_catalog.aclexplode(lists.list) e
+  group by lists.oid
+),
+keys as (
+  select k.conrelid, json_agg(json_build_array(k.contype, k.conkey) order by k.contype, k.conname) as keys
+  from pg_catalog.pg_constraint k
+  where k.contype in ('p', 'u')
+  group by k.conrelid
 )
 select json_build_object(
   'tables', (
-    select coalesce(json_agg(json_build_array(n.nspname, c.relname, col.columns, key.columns, acl.grantees)), '[]')
-    from pg_catalog.pg_class c
-    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    cross join lateral (
-      select coalesce(json_agg(json_build_array(
-        a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod)) order by a.attnum), '[]') as columns
-      from pg_catalog.pg_attribute a
-      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    ) col
-    cross join lateral (
-      select coalesce(json_agg(a.attname order by k.position), '[]') as columns
-      from pg_catalog.pg_index i
-      cross join lateral unnest(i.indkey::int2[]) with ordinality k(attnum, position)
-      join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
-      where i.indrelid = c.oid and i.indisprimary
-    ) key
-    cross join lateral (
-      select coalesce(json_agg(distinct e.grantee::text), '[]') as grantees
-      from (
-        select coalesce(c.relacl, pg_catalog.acldefault('r', c.relowner)) as list
-        union all
-        select a.attacl from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attacl is not null
-      ) lists
-      cross join lateral pg_catalog.aclexplode(lists.list) e
-    ) acl
-    where c.relkind in ('r', 'p', 'v', 'm', 'f')
-      and n.nspname <> 'information_schema' and n.nspname !~ '^pg_(catalog|toast|temp_|toast_temp_)'
+    select coalesce(json_agg(json_build_array(
+      c.oid::text, c.nspname, c.relname, coalesce(a.columns, '[]'), coalesce(k.keys, '[]'), coalesce(g.grantees, '[]'),
+      d.description, rule.tree)), '[]')
+    from relations c
+    left join attributes a on a.attrelid = c.oid
+    left join grants g on g.oid = c.oid
+    left join keys k on k.conrelid = c.oid
+    left join pg_catalog.pg_description d
+      on d.classoid = 'pg_catalog.pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0
+    left join lateral (
+      select r.ev_action::text as tree from pg_catalog.pg_rewrite r
+      where r.ev_class = c.oid and r.ev_type = '1' and c.relkind in ('v', 'm')
+      limit 1
+    ) rule on true
+  ),
+  'foreignKeys', (
+    select coalesce(json_agg(json_build_array(
+      f.conname, f.conrelid::text, f.confrelid::text, f.conkey, f.confkey) order by f.conname, f.oid), '[]')
+    from pg_catalog.pg_constraint f
+    join relations c on c.oid = f.conrelid
+    where f.contype = 'f' and f.conparentid = 0
+  ),
+  'rowFunctions', (
+    select coalesce(json_agg(json_build_array(
+      argument.oid::text, n.nspname, p.proname, pg_catalog.format_type(p.prorettype, null), p.proretset, p.prorows,
+      (select c.oid::text from relations c where c.reltype = p.prorettype)) order by p.oid), '[]')
+    from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    join relations argument on argument.reltype = p.proargtypes[0]
+    where p.prokind = 'f' and p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1
+  ),
+  'types', (
+    select coalesce(json_agg(json_build_array(n.nspname, t.typname) order by t.oid), '[]')
+    from pg_catalog.pg_type t
+    join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+    where t.typtype in ('d', 'e', 'r') and n.nspname not in ('pg_catalog', 'information_schema')
   ),
   'textSearchConfigs', (
     select coalesce(json_agg(c.cfgname), '[]')
@@ -53,36 +94,3 @@ select json_build_object(
     from pg_catalog.pg_roles r where pg_catalog.pg_has_role(r.oid, 'member')
   )
 )::text`;
-
-type TableRow = readonly [
-  schema: string,
-  table: string,
-  columns: readonly (readonly [name: string, type: string])[],
-  primaryKey: readonly string[],
-  grantees: readonly string[],
-];
-
-interface CatalogueRow {
-  readonly tables: readonly TableRow[];
-  readonly textSearchConfigs: readonly string[];
-  readonly roles: readonly (readonly [name: string, isSuperuser: boolean, privilegesOf: readonly string[]])[];
-}
-
-/** PUBLIC, in access control lists. */
-const EVERYBODY = '0';
-
-/** The row of `CATALOGUE_SQL` as a schema. */
-export function readCatalogue(json: string): Schema {
-  const row = JSON.parse(json) as CatalogueRow;
-  const tables = new Map<string, Map<string, Table>>();
-  for (const [schema, name, columns, primaryKey, grantees] of row.tables) {
-    const siblings = tables.get(schema) ?? new Map<string, Table>();
-    tables.set(schema, siblings);
-    const byName = new Map<string, Column>(columns.map(([column, type]) => [column, { name: column, type }]));
-    siblings.set(name, { schema, name, columns: byName, primaryKey, grantees });
-  }
-  const roles = row.roles.map(([name, isSuperuser, privilegesOf]) => {
-    return [name, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf])] as const;
-  });
-  return { tables, textSearchConfigs: new Set(row.textSearchConfigs), roles: new Map(roles) };
-}

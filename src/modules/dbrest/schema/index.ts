@@ -1,4 +1,7 @@
-export { CATALOGUE_SQL, readCatalogue } from './catalogue.ts';
+export { CATALOGUE_SQL } from './catalogue.ts';
+export { readCatalogue } from './read-catalogue.ts';
+export { relationshipsOf } from './relationships.ts';
+export type { Cardinality, Relationship } from './relationships.ts';
 export { SchemaCache } from './schema-cache.ts';
-export { similarTable } from './similar-table.ts';
-export type { Column, Schema, Table } from './types.ts';
+export { mayUse, mostSimilar, similarTable } from './similar-table.ts';
+export type { Column, RowFunction, Schema, Table, TableName } from './types.ts';

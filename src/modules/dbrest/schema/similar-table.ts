@@ -8,29 +8,37 @@ const MOST_CANDIDATES = 1_000;
 export function similarTable(
   { schema, table }: { readonly schema: string; readonly table: string },
   role: string,
-  { roles, tables }: Schema,
+  known: Schema,
 ): string | undefined {
-  const siblings = tables.get(schema);
+  const siblings = [...(known.tables.get(schema)?.values() ?? [])];
+  if (siblings.length > MOST_CANDIDATES) return undefined;
+  const names = siblings.filter((sibling) => mayUse(role, sibling, known)).map(({ name }) => name);
+  return mostSimilar(table, names, LEAST_SIMILARITY);
+}
+
+/** Whether a role holds any privilege on a table. */
+export function mayUse(role: string, { grantees }: Table, { roles }: Schema): boolean {
   const privileges = roles.get(role);
-  if (!siblings || !privileges || siblings.size > MOST_CANDIDATES) return undefined;
-  const mayUse = ({ grantees }: Table): boolean =>
-    privileges === 'all' || grantees.some((grantee) => privileges.has(grantee));
+  return privileges === 'all' || grantees.some((grantee) => privileges?.has(grantee));
+}
+
+/** The name that is most like another, if its similarity (0 to 1) is `least` or more; the first of equals. */
+export function mostSimilar(name: string, candidates: readonly string[], least: number): string | undefined {
   let best: string | undefined;
-  let bestSimilarity = LEAST_SIMILARITY;
-  for (const candidate of siblings.values()) {
-    const similarity = similarityOf(table, candidate.name);
+  let bestSimilarity = least;
+  for (const candidate of candidates) {
+    const similarity = similarityOf(name, candidate, bestSimilarity);
     if (similarity < bestSimilarity || (best !== undefined && similarity === bestSimilarity)) continue;
-    if (!mayUse(candidate)) continue;
-    best = candidate.name;
+    best = candidate;
     bestSimilarity = similarity;
   }
   return best;
 }
 
 /** 1 for equal names, falling with each character to insert, drop or replace (Levenshtein) in relation to the length. */
-function similarityOf(a: string, b: string): number {
+function similarityOf(a: string, b: string, least: number): number {
   const longest = Math.max(a.length, b.length);
-  if (Math.abs(a.length - b.length) > longest * (1 - LEAST_SIMILARITY)) return 0;
+  if (Math.abs(a.length - b.length) > longest * (1 - least)) return 0;
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i += 1) {
     const row = [i];

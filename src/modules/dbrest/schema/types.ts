@@ -3,23 +3,68 @@ export interface Column {
   readonly name: string;
   /** As `format_type` prints it: `integer`, `character varying(20)`, `public.mood`. */
   readonly type: string;
+  readonly comment?: string;
+}
+
+/** A function of one row of a table: a computed column, or with rows of a table as its result, a computed relationship. */
+export interface RowFunction {
+  readonly schema: string;
+  readonly name: string;
+  /** Type of the result, as `format_type` prints it. */
+  readonly type: string;
+  readonly returnsSet: boolean;
+  /** The table whose rows are the result. */
+  readonly returns?: TableName;
+  /** At most one row comes back. */
+  readonly single: boolean;
+}
+
+/** Columns of a table or view that show columns of a base table, as base column → names here. */
+export interface BaseColumns {
+  /** Object id of the base table; a table is its own base. */
+  readonly base: string;
+  readonly columns: ReadonlyMap<string, readonly string[]>;
 }
 
 /** A table, view, materialized view, foreign or partitioned table. */
-export interface Table {
-  readonly schema: string;
-  readonly name: string;
+export interface Table extends TableName {
   readonly columns: ReadonlyMap<string, Column>;
-  /** In key order; empty without a primary key. */
+  /** In key order; empty without a primary key. Of a view: the key of a base table that it shows whole. */
   readonly primaryKey: readonly string[];
+  /** Columns of each unique constraint. */
+  readonly uniques?: readonly (readonly string[])[];
   /** Object ids of the roles that hold any privilege on it; '0' is PUBLIC. */
   readonly grantees: readonly string[];
+  readonly comment?: string;
+  readonly isView?: boolean;
+  readonly bases?: readonly BaseColumns[];
+  readonly functions?: readonly RowFunction[];
+}
+
+export interface TableName {
+  readonly schema: string;
+  readonly name: string;
+}
+
+/** A foreign key between two base tables. */
+export interface ForeignKey {
+  readonly name: string;
+  /** Object ids. */
+  readonly table: string;
+  readonly target: string;
+  /** Column here and column there, in key order. */
+  readonly pairs: readonly (readonly [column: string, targetColumn: string])[];
+  /** The columns are a key of their table too: there is at most one row for each target row. */
+  readonly unique: boolean;
 }
 
 /** What one database exposes to SQL, as plain cloneable data. Names are looked up in maps: no name is inherited. */
 export interface Schema {
   /** By schema, then by table. */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, Table>>;
+  readonly foreignKeys?: readonly ForeignKey[];
+  /** Enums, domains and ranges that users made. */
+  readonly types?: readonly TableName[];
   /** Text search configurations that need no schema name. */
   readonly textSearchConfigs: ReadonlySet<string>;
   /** Roles that the login role may become, with the object ids of all whose privileges they have; 'all': superuser. */

@@ -1,47 +1,82 @@
 import type { Connection, Submittable } from 'pg';
 import type { Statement } from '../sql/index.ts';
 import type { StatementNames } from './statement-names.ts';
-import type { Row, WireError } from './wire.ts';
+import type { Column, Row, WireError } from './wire.ts';
+
+/** Takes the rows of a statement one by one, instead of the last one at the end. What it throws fails the batch. */
+export interface RowSink {
+  /** Before anything else, with what the statements in front gave. */
+  begin(results: Results): void;
+  /** Only of a statement that is `described`. */
+  columns(columns: readonly Column[]): void;
+  /** A promise: no more rows are read until it resolves (those that were read already still come). */
+  row(fields: Row): Promise<void> | undefined;
+}
+
+/** One statement of a batch. */
+export interface Step {
+  readonly statement: Statement;
+  readonly sink?: RowSink;
+  /** The sink is told of the columns. */
+  readonly described?: true;
+  /** Gives no row. */
+  readonly silent?: true;
+}
+
+/** The last row of each statement that has no sink. */
+export type Results = readonly (Row | undefined)[];
 
 /**
  * Statements in one flush with one Sync: PostgreSQL runs them as one implicit transaction. pg calls the `handle…`
  * members (its public `submit` interface, as pg-cursor uses it); the session decides when the batch is over.
  */
 export class Batch implements Submittable {
-  /** The last row of the last statement. */
-  row: Row | undefined;
-  error: WireError | undefined;
-  readonly #statements: readonly Statement[];
+  readonly results: (Row | undefined)[] = [];
+  error: Error | undefined;
+  readonly steps: readonly Step[];
   readonly #names: StatementNames;
+  #stream: Connection['stream'] | undefined;
   #completed = 0;
+  #begun = false;
 
-  constructor(statements: readonly Statement[], names: StatementNames) {
-    this.#statements = statements;
+  constructor(steps: readonly Step[], names: StatementNames) {
+    this.steps = steps;
     this.#names = names;
   }
 
   submit(connection: Connection): void {
-    const named = this.#statements.map((statement) => ({ ...statement, ...this.#names.use(statement.text) }));
+    this.#stream = connection.stream;
+    const named = this.steps.map(({ statement, described }) => {
+      return { ...statement, ...this.#names.use(statement.text), described };
+    });
     connection.stream.cork();
     // First, where no error can make the server skip it: a skipped Close would leave the statement there for good.
     for (let name = this.#names.evict(); name !== undefined; name = this.#names.evict()) {
       connection.close({ type: 'S', name }, true);
     }
-    for (const { text, name, parse, values } of named) {
+    for (const { text, name, parse, values, described } of named) {
       if (parse) connection.parse({ name, text, types: [] }, true);
       connection.bind({ statement: name, values: values as string[] }, true);
+      if (described) connection.describe({ type: 'P', name: '' }, true);
       connection.execute(null, true);
     }
     connection.sync();
     connection.stream.uncork();
   }
 
+  handleRowDescription({ fields }: { readonly fields: readonly Column[] }): void {
+    this.#tell((sink) => sink.columns(fields));
+  }
+
   handleDataRow({ fields }: { readonly fields: Row }): void {
-    if (this.#completed === this.#statements.length - 1) this.row = fields;
+    if (!this.steps[this.#completed]?.sink) this.results[this.#completed] = fields;
+    else this.#tell((sink) => this.#pauseFor(sink.row(fields)));
   }
 
   handleCommandComplete(): void {
+    this.#tell(() => undefined);
     this.#completed += 1;
+    this.#begun = false;
   }
 
   /** Of the server only; what pg says of a lost connection reaches the session by itself, and earlier. */
@@ -50,9 +85,28 @@ export class Batch implements Submittable {
   }
 
   handleReadyForQuery(): void {}
-  handleRowDescription(): void {}
   handleEmptyQuery(): void {}
   handlePortalSuspended(): void {}
   handleCopyData(): void {}
   handleCopyInResponse(): void {}
+
+  /** The sink of the statement under way, unless it failed before: what it throws must not reach the socket. */
+  #tell(say: (sink: RowSink) => void): void {
+    const sink = this.steps[this.#completed]?.sink;
+    if (!sink || this.error) return;
+    try {
+      if (!this.#begun) sink.begin(this.results);
+      this.#begun = true;
+      say(sink);
+    } catch (error) {
+      this.error = error as Error;
+    }
+  }
+
+  /** An unread socket is what makes the server wait. */
+  #pauseFor(ready: Promise<void> | undefined): void {
+    if (!ready) return;
+    this.#stream?.pause();
+    void ready.then(() => this.#stream?.resume());
+  }
 }

@@ -1,12 +1,13 @@
-import type { Statement } from '../sql/index.ts';
 import type { Attempt } from './attempts.ts';
+import type { Results, Step } from './batch.ts';
 import { Batch } from './batch.ts';
 import { sendCancel } from './cancel.ts';
 import { StatementNames } from './statement-names.ts';
-import type { Pg, Row, WireClient, WireError } from './wire.ts';
+import type { Pg, WireClient, WireError } from './wire.ts';
 
 const PREPARED_STATEMENTS = 256;
 const GOODBYE_MS = 1_000;
+const ROLLBACK: Step = { statement: { text: 'rollback', values: [] }, silent: true };
 
 /** The connection broke, or was given up at the deadline, while a batch was under way. */
 export class ConnectionLost extends Error {
@@ -25,9 +26,10 @@ export class UnexpectedResult extends Error {}
 interface Running {
   readonly batch: Batch;
   readonly deadline: NodeJS.Timeout;
-  readonly resolve: (row: Row) => void;
+  readonly resolve: (results: Results) => void;
   readonly reject: (error: Error) => void;
   cancelling?: Promise<void>;
+  undone?: true;
 }
 
 /** One connection to PostgreSQL that runs one batch at a time. */
@@ -53,13 +55,14 @@ export class Session {
   }
 
   /**
-   * Runs statements as one transaction in one round trip; gives the last row of the last one. Rejects with the server's
-   * error (`WireError` with a `code`) or `ConnectionLost`, and not before the session is ready for the next batch.
+   * Runs statements as one transaction in one round trip; gives the last row of each that has no sink. Rejects with the
+   * server's error (`WireError` with a `code`), what a sink threw, or `ConnectionLost`, and not before the session is
+   * ready for the next batch.
    */
-  run(statements: readonly Statement[], deadlineMs: number): Promise<Row> {
+  run(steps: readonly Step[], deadlineMs: number): Promise<Results> {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
     return new Promise((resolve, reject) => {
-      const batch = new Batch(statements, this.#names);
+      const batch = new Batch(steps, this.#names);
       const deadline = setTimeout(() => this.#giveUp(), deadlineMs);
       this.#running = { batch, deadline, resolve, reject };
       this.#client.query(batch);
@@ -89,21 +92,30 @@ export class Session {
 
   #ready(status: string): void {
     this.#names.batchEnded();
-    // Always `I` behind a batch; anything else would hand an open transaction to the next request.
-    if (status !== 'I') this.broken = true;
     const running = this.#running;
+    if (status !== 'I' && running && !running.undone) return this.#undo(running);
+    // An open transaction would be handed to the next request.
+    if (status !== 'I') this.broken = true;
     if (running?.cancelling) void running.cancelling.then(() => this.#settle(running));
     else if (running) this.#settle(running);
+  }
+
+  /** A `begin` of the batch is open, because an error made the server skip its end. */
+  #undo(running: Running): void {
+    running.undone = true;
+    this.#client.query(new Batch([ROLLBACK], this.#names));
   }
 
   #settle(running: Running): void {
     if (this.#running !== running) return;
     this.#running = undefined;
     clearTimeout(running.deadline);
-    const { error, row } = running.batch;
-    if (row && !error) return running.resolve(row);
+    const { error, results, steps } = running.batch;
     if (error && endsSession(error)) this.broken = true;
-    running.reject(error ?? new UnexpectedResult('the statement gave no row'));
+    if (error) return running.reject(error);
+    const lacks = steps.some(({ silent, sink }, i) => !silent && !sink && !results[i]);
+    if (lacks) running.reject(new UnexpectedResult('a statement gave no row'));
+    else running.resolve(results);
   }
 
   #giveUp(): void {

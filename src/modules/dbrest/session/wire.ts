@@ -26,3 +26,10 @@ export interface WireError extends Error {
 
 /** One row, every column as text. */
 export type Row = readonly (string | null)[];
+
+/** A column of a result. */
+export interface Column {
+  readonly name: string;
+  /** Object id of its type. */
+  readonly dataTypeID: number;
+}

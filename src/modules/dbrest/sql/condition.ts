@@ -1,7 +1,7 @@
-import type { Condition } from '../plan/index.ts';
-import { quoteIdentifier } from './identifier.ts';
+import type { Condition, Embed } from '../plan/index.ts';
 import type { Parameters } from './statement.ts';
 import { arrayLiteral } from './statement.ts';
+import { valueSql } from './value-sql.ts';
 
 /** Column types that full text search turns into a document by itself. */
 const DOCUMENT = /^(text|json|jsonb|name|character|character varying)\b(?!.*\[\])/;
@@ -14,31 +14,54 @@ const TRUTH_SQL = {
   unknown: 'is unknown',
 };
 
+/** Where a condition stands. */
+export interface Surroundings {
+  /** Alias of the rows that are filtered. */
+  readonly relation: string;
+  readonly parameters: Parameters;
+  /** The test that an embed of them has a row. */
+  readonly isThere: (embed: Embed) => string;
+}
+
 /**
  * A condition as SQL. Values have no cast: PostgreSQL then gives them the column's type, and a text that is not of that
  * type is its own error (22P02).
  */
-export function conditionSql(condition: Condition, relation: string, parameters: Parameters): string {
-  const column = `${relation}.${quoteIdentifier(condition.column.name)}`;
-  const test = testSql(condition, column, parameters);
+export function conditionSql(condition: Condition, at: Surroundings): string {
+  const test = testSql(condition, at);
   return condition.negated ? `not (${test})` : test;
 }
 
-function testSql(condition: Condition, column: string, parameters: Parameters): string {
+function testSql(condition: Condition, at: Surroundings): string {
+  const { relation, parameters } = at;
   switch (condition.kind) {
+    case 'and':
+    case 'or':
+      return `(${condition.terms.map((term) => conditionSql(term, at)).join(` ${condition.kind} `)})`;
+    case 'none':
+      return `not (${at.isThere(condition.embed)})`;
     case 'truth':
-      return `${column} ${TRUTH_SQL[condition.truth]}`;
-    case 'any':
-      return `${column} = any(${parameters.bind(arrayLiteral(condition.values))})`;
-    case 'binary':
-      return `${column} ${condition.operator} ${parameters.bind(condition.value)}`;
-    case 'search': {
-      const config =
-        condition.config === undefined ? '' : `${parameters.bind(condition.config)}::pg_catalog.regconfig, `;
-      const document = DOCUMENT.test(condition.column.type)
-        ? `pg_catalog.to_tsvector(${config}${column})`
-        : column;
-      return `${document} @@ pg_catalog.${condition.operator}(${config}${parameters.bind(condition.query)})`;
+      return `${valueSql(condition.value, relation, parameters)} ${TRUTH_SQL[condition.truth]}`;
+    case 'list':
+      return `${valueSql(condition.value, relation, parameters)} = any(${parameters.bind(arrayLiteral(condition.values))})`;
+    case 'binary': {
+      const value = valueSql(condition.value, relation, parameters);
+      const operand = parameters.bind(condition.operand);
+      const { operator, quantifier } = condition;
+      return `${value} ${operator} ${quantifier ? `${quantifier}(${operand})` : operand}`;
     }
+    case 'search':
+      return searchSql(condition, at);
   }
+}
+
+function searchSql(
+  condition: Condition & { kind: 'search' },
+  { relation, parameters }: Surroundings,
+): string {
+  const value = valueSql(condition.value, relation, parameters);
+  const config =
+    condition.config === undefined ? '' : `${parameters.bind(condition.config)}::pg_catalog.regconfig, `;
+  const document = DOCUMENT.test(condition.value.type) ? `pg_catalog.to_tsvector(${config}${value})` : value;
+  return `${document} @@ pg_catalog.${condition.operator}(${config}${parameters.bind(condition.query)})`;
 }

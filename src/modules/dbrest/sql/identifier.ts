@@ -3,3 +3,8 @@ export function quoteIdentifier(name: string): string {
   if (name.includes('\0')) throw new Error('NUL in an identifier');
   return `"${name.replaceAll('"', '""')}"`;
 }
+
+/** A table or function with its schema. */
+export function qualifiedName({ schema, name }: { readonly schema: string; readonly name: string }): string {
+  return `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
+}

@@ -31,12 +31,21 @@ const NAMES = [
   'request.cookies',
 ];
 
-const TEXT = `select ${NAMES.map((name, i) => `pg_catalog.set_config('${name}', $${i + 1}, true)`).join(', ')}`;
+/** What a request of before may have left in the session for an answer that is not its own. */
+const CLEARED = ['response.headers', 'response.status'];
 
-/** The statement that runs in front of every request's own: always the same text, every setting set every time. */
-export function settingsSql(settings: RequestSettings): Statement {
-  return {
-    text: TEXT,
+/**
+ * The statement that runs in front of every request's own: always the same text for the same `extra` names (which are
+ * plain, as the configuration checked), every setting set every time.
+ */
+export function settingsWriter(
+  extra: readonly string[] = [],
+): (settings: RequestSettings, extraValues?: readonly string[]) => Statement {
+  const set = [...NAMES, ...extra].map((name, i) => `pg_catalog.set_config('${name}', $${i + 1}, true)`);
+  const cleared = CLEARED.map((name) => `pg_catalog.set_config('${name}', '', true)`);
+  const text = `select ${[...set, ...cleared].join(', ')}`;
+  return (settings, extraValues = []) => ({
+    text,
     values: [
       settings.role,
       settings.searchPath,
@@ -48,8 +57,9 @@ export function settingsSql(settings: RequestSettings): Statement {
       settings.path,
       settings.headers,
       settings.cookies,
+      ...extraValues,
     ],
-  };
+  });
 }
 
 /** Schema names as the value of `search_path`. */

@@ -1,0 +1,113 @@
+import {
+  anonymousDisabled,
+  DbrestFault,
+  noRole,
+  noSecret,
+  roleNotPermitted,
+  undecodableToken,
+} from '../fault/index.ts';
+import type { Claims } from './claims.ts';
+import { checkClaims } from './claims.ts';
+import type { RolePath } from './role-path.ts';
+import { claimAt } from './role-path.ts';
+import type { TokenVerifier } from './token-verifier.ts';
+
+const LONGEST_ROLE_BYTES = 63;
+
+/** As whom a request acts, and what the database is told of its token. */
+export interface Identity {
+  readonly role: string;
+  /** The raw token; '' when there is none, or it was rejected. */
+  readonly jwt: string;
+  /** A JSON object as the token had it; the role alone without a token. */
+  readonly claims: string;
+  /** The database never sees a token that was rejected. */
+  readonly rejected: boolean;
+}
+
+/** How a location tells who asks. */
+export interface AuthRules {
+  /** Absent: no secret is configured, tokens are passed on unread. */
+  readonly verifier: TokenVerifier | undefined;
+  readonly anonRole: string | undefined;
+  readonly rolePath: RolePath;
+  readonly audience: string | undefined;
+  readonly invalid: 'anon' | 'reject';
+  /** Whom `dbrest_pass` logs in as: a token must not make anybody that. */
+  readonly loginRole: string;
+}
+
+/** Tells from the `Authorization` headers who asks (contract: "Authentication"). */
+export class Authenticator {
+  readonly #rules: AuthRules;
+  readonly #anonymous: Identity | undefined;
+
+  constructor(rules: AuthRules) {
+    this.#rules = rules;
+    const role = rules.anonRole;
+    this.#anonymous =
+      role === undefined ? undefined : { role, jwt: '', claims: JSON.stringify({ role }), rejected: false };
+  }
+
+  /** At once unless a new token is to be verified. Throws or rejects with a `DbrestFault`. */
+  identify(authorization: readonly string[]): Identity | Promise<Identity> {
+    if (authorization.length > 1) throw undecodableToken('More than one Authorization header is sent');
+    const token = bearerToken(authorization[0]);
+    if (token === undefined) return this.#anonymously('');
+    const { verifier, invalid } = this.#rules;
+    if (!verifier) {
+      if (invalid === 'reject') throw noSecret();
+      return this.#anonymously(token);
+    }
+    try {
+      const claims = verifier.verify(token);
+      if (!(claims instanceof Promise)) return this.#identityOf(token, claims, verifier);
+      return claims
+        .then((fresh) => this.#identityOf(token, fresh, verifier))
+        .catch((error) => this.#rejected(error));
+    } catch (error) {
+      return this.#rejected(error);
+    }
+  }
+
+  #identityOf(token: string, claims: Claims, verifier: TokenVerifier): Identity {
+    try {
+      checkClaims(claims, Date.now(), this.#rules.audience);
+    } catch (error) {
+      verifier.forget(token);
+      throw error;
+    }
+    const role = this.#roleOf(claims) ?? this.#anonymously('').role;
+    return { role, jwt: token, claims: claims.text, rejected: false };
+  }
+
+  /** `undefined` when the token claims none. A role that would undo the role switch is refused, whatever else holds. */
+  #roleOf({ members }: Claims): string | undefined {
+    const { rolePath, anonRole, loginRole } = this.#rules;
+    const role = claimAt(members, rolePath);
+    if (role === undefined) return undefined;
+    if (typeof role !== 'string') throw noRole(JSON.stringify(role));
+    // `none` is no role to PostgreSQL, but the way back to the login role.
+    if (role === '' || role === 'none' || role.includes('\0')) throw noRole(role);
+    if (Buffer.byteLength(role) > LONGEST_ROLE_BYTES) throw noRole(role);
+    if (role === loginRole && role !== anonRole) throw roleNotPermitted(role);
+    return role;
+  }
+
+  #rejected(error: unknown): Identity {
+    const badToken = error instanceof DbrestFault && /^PGRST30[13]$/.test(error.code);
+    if (!badToken || this.#rules.invalid === 'reject') throw error;
+    return { ...this.#anonymously(''), rejected: true };
+  }
+
+  #anonymously(jwt: string): Identity {
+    if (!this.#anonymous) throw anonymousDisabled();
+    return jwt === '' ? this.#anonymous : { ...this.#anonymous, jwt };
+  }
+}
+
+/** The scheme in any case; other schemes are not ours to judge. */
+function bearerToken(authorization = ''): string | undefined {
+  const found = /^bearer(?:[ \t]+(.*))?$/is.exec(authorization);
+  return found ? (found[1] ?? '').trim() : undefined;
+}

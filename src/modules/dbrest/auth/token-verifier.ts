@@ -1,0 +1,90 @@
+import { undecodableToken } from '../fault/index.ts';
+import { isObject } from '../json.ts';
+import type { Claims } from './claims.ts';
+import { claimsOf } from './claims.ts';
+import { parseLimited } from './json-limits.ts';
+import type { Key } from './keys.ts';
+import { ALGORITHMS } from './keys.ts';
+
+/** What is used of the loaded library. */
+export type Jose = Pick<typeof import('jose'), 'compactVerify'>;
+
+const MOST_TOKENS = 1_000;
+
+/**
+ * Finds out whether some configured key vouches for a token. Only the key decides what algorithms it may be used with;
+ * the token's own `jwk`, `jku`, `x5c` … are never looked at. Genuine tokens are remembered whole, the least recently
+ * used going first; whether their times hold is asked at each use, elsewhere.
+ */
+export class TokenVerifier {
+  readonly #jose: Jose;
+  readonly #keys: readonly Key[];
+  readonly #genuine = new Map<string, Claims>();
+
+  constructor(jose: Jose, keys: readonly Key[]) {
+    this.#jose = jose;
+    this.#keys = keys;
+  }
+
+  /** At once for a token that was verified before. Throws or rejects with a `DbrestFault`. */
+  verify(token: string): Claims | Promise<Claims> {
+    const known = this.#genuine.get(token);
+    if (!known) return this.#verifyNew(token);
+    this.#genuine.delete(token);
+    this.#genuine.set(token, known);
+    return known;
+  }
+
+  forget(token: string): void {
+    this.#genuine.delete(token);
+  }
+
+  async #verifyNew(token: string): Promise<Claims> {
+    const candidates = this.#candidates(readHeader(token));
+    for (const { key, algorithms } of candidates) {
+      const payload = await this.#jose.compactVerify(token, key, { algorithms: [...algorithms] }).then(
+        (verified) => verified.payload,
+        () => undefined,
+      );
+      if (!payload) continue;
+      const claims = claimsOf(parseLimited(payload));
+      this.#genuine.set(token, claims);
+      const [oldest] = this.#genuine.keys();
+      if (this.#genuine.size > MOST_TOKENS) this.#genuine.delete(oldest as string);
+      return claims;
+    }
+    throw undecodableToken(
+      'No suitable key or wrong key type',
+      'None of the keys was able to decode the JWT',
+    );
+  }
+
+  #candidates({ alg, kid }: { alg: string; kid: unknown }): readonly Key[] {
+    return this.#keys.filter((key) => {
+      return key.algorithms.has(alg) && (kid === undefined || key.anyKid || key.kid === kid);
+    });
+  }
+}
+
+/** The protected header, as far as it counts. Throws PGRST301. */
+function readHeader(token: string): { alg: string; kid: unknown } {
+  if (token === '') throw undecodableToken('Empty JWT is sent in Authorization header');
+  const parts = token.split('.');
+  if (parts.length !== 3) throw undecodableToken(`Expected 3 parts in JWT; got ${parts.length}`);
+  // Strictly base64url: another spelling of a token would be another key of the cache.
+  const [head = ''] = parts.every((part) => /^[A-Za-z0-9_-]*$/.test(part)) ? parts : [];
+  const header = parseLimited(Buffer.from(head, 'base64url'))?.value;
+  if (!isObject(header)) throw undecodableToken('JWT cryptographic operation failed');
+  if (Object.hasOwn(header, 'enc')) throw undecodableToken('Unsupported token type');
+  const { alg, kid } = header;
+  if (alg === 'none') throw refusedAlgorithm("JWT is unsecured but expected 'alg' was not 'none'");
+  if (typeof alg !== 'string' || !ALGORITHMS.has(alg))
+    throw refusedAlgorithm("Unsupported 'alg' in the JWT header");
+  // Extensions that must be understood, and are not.
+  if (Object.hasOwn(header, 'crit')) throw undecodableToken('JWT cryptographic operation failed');
+  return { alg, kid };
+}
+
+function refusedAlgorithm(details: string): Error {
+  return undecodableToken('Wrong or unsupported encoding algorithm', details);
+}

@@ -1,0 +1,9 @@
+export { acceptedMedia, chooseMedia } from './accept.ts';
+export type { Accepted } from './accept.ts';
+export { contentType } from './media.ts';
+export type { Media, PlanQuestion } from './media.ts';
+export { appliedPreferences, honoured, parsePreferences } from './preferences.ts';
+export type { CountKind, Preferences, TransactionEnd } from './preferences.ts';
+export { chooseSchema } from './profile.ts';
+export { contentRange, rangeStatus, rowRange } from './row-range.ts';
+export type { RowRange } from './row-range.ts';

@@ -1,0 +1,82 @@
+/** What an answer's body is made of. */
+export type Format = 'json' | 'object' | 'csv' | 'xml' | 'text' | 'binary' | 'geojson' | 'plan';
+
+/** `application/vnd.dbrest.plan`: how the database would answer. */
+export interface PlanQuestion {
+  readonly format: 'text' | 'json';
+  readonly options: readonly PlanOption[];
+  readonly media: Media;
+}
+
+export const PLAN_OPTIONS = ['analyze', 'verbose', 'settings', 'buffers', 'wal'] as const;
+export type PlanOption = (typeof PLAN_OPTIONS)[number];
+
+/** One way to answer. */
+export interface Media {
+  readonly format: Format;
+  /** Members that are null are left out. */
+  readonly stripped: boolean;
+  /** The name that was asked for, without the character set. */
+  readonly name: string;
+  readonly plan?: PlanQuestion;
+}
+
+export const JSON_MEDIA: Media = { format: 'json', stripped: false, name: 'application/json' };
+
+const PLAIN: ReadonlyMap<string, Format> = new Map([
+  ['application/json', 'json'],
+  ['application/geo+json', 'geojson'],
+  ['application/octet-stream', 'binary'],
+  ['text/csv', 'csv'],
+  ['text/xml', 'xml'],
+  ['text/plain', 'text'],
+]);
+const WILD: ReadonlyMap<string, string> = new Map([
+  ['*/*', 'application/json'],
+  ['application/*', 'application/json'],
+  ['text/*', 'text/csv'],
+]);
+/** Both names: PostgREST's clients ask for theirs. */
+const VENDOR = /^application\/vnd\.(pgrst|dbrest)\.(object|array|plan)(?:\+(json|text))?$/;
+
+/** A media range by its lower-case type and parameters; `undefined` when nothing here can be it. */
+export function mediaOf(type: string, parameters: ReadonlyMap<string, string>): Media | undefined {
+  const vendor = VENDOR.exec(type);
+  if (vendor) return vendorMedia(vendor, parameters);
+  const name = WILD.get(type) ?? type;
+  const format = PLAIN.get(name);
+  if (!format) return undefined;
+  return format === 'json' ? json('json', name, parameters) : { format, stripped: false, name };
+}
+
+/** `Content-Type` of an answer; bytes have no character set. */
+export function contentType({ format, name }: Media): string {
+  return format === 'binary' ? name : `${name}; charset=utf-8`;
+}
+
+function vendorMedia(
+  [, vendor, kind, suffix]: RegExpExecArray,
+  parameters: ReadonlyMap<string, string>,
+): Media | undefined {
+  const name = `application/vnd.${vendor}.${kind}`;
+  if (kind === 'plan') return planMedia(`${name}+${suffix ?? 'text'}`, parameters);
+  if (suffix === 'text') return undefined;
+  return json(kind === 'object' ? 'object' : 'json', `${name}+json`, parameters);
+}
+
+function json(format: Format, name: string, parameters: ReadonlyMap<string, string>): Media {
+  const stripped = parameters.get('nulls') === 'stripped';
+  return { format, stripped, name: stripped ? `${name};nulls=stripped` : name };
+}
+
+/** `;for="text/csv";options=analyze|verbose`. */
+function planMedia(name: string, parameters: ReadonlyMap<string, string>): Media | undefined {
+  const [type = '', ...rest] = (parameters.get('for') ?? 'application/json').toLowerCase().split(/\s*;\s*/);
+  const media = mediaOf(type, new Map(rest.map((pair) => pair.split('=', 2) as [string, string])));
+  if (!media || media.plan) return undefined;
+  const asked = new Set(parameters.get('options')?.split('|'));
+  const options = PLAN_OPTIONS.filter((option) => asked.has(option));
+  const format = name.endsWith('+json') ? 'json' : 'text';
+  const shown = `${name}; for="${media.name}"${options.length > 0 ? `; options=${options.join('|')}` : ''}`;
+  return { format: 'plan', stripped: false, name: shown, plan: { format, options, media } };
+}

@@ -1,0 +1,76 @@
+import { badEmbedOperator } from '../fault/index.ts';
+import type { Filter, Logic, Operand } from '../request/index.ts';
+import { BINARY_OPERATORS, SEARCH_OPERATORS } from '../request/index.ts';
+import type { Schema, Table } from '../schema/index.ts';
+import type { Context } from './context.ts';
+import type { EmbedDraft } from './embed-draft.ts';
+import { embedNamed } from './embed-draft.ts';
+import type { Condition, Test } from './read-plan.ts';
+import { planValue } from './value.ts';
+
+/** Where a filter stands: the table it filters, and what is embedded in its rows. */
+export interface Place {
+  readonly table: Table;
+  readonly embeds: readonly EmbedDraft[];
+}
+
+/** Patterns in which `*` stands for `%`. */
+const WITH_STARS = new Set(['like', 'ilike']);
+
+/** Throws a `DbrestFault` for a field that is not there. */
+export function planCondition(logic: Logic, place: Place, context: Context): Condition {
+  if (logic.kind !== 'filter') {
+    return { ...logic, terms: logic.terms.map((term) => planCondition(term, place, context)) };
+  }
+  const embed = logic.path ? undefined : embedNamed(place.embeds, logic.column, 'shown name');
+  const test = embed && emptiness(logic);
+  if (embed && test) {
+    embed.used = true;
+    embed.tests += 1;
+    return { kind: 'none', negated: test === 'some', embed };
+  }
+  if (embed && !place.table.columns.has(logic.column)) throw badEmbedOperator(logic.column);
+  const value = planValue(logic, place.table, context);
+  return { value, negated: logic.negated, ...planTest(logic, context.known) };
+}
+
+/** What of an embed a filter can ask. */
+function emptiness({ operand, negated }: Filter): 'none' | 'some' | undefined {
+  if (operand.kind !== 'truth') return undefined;
+  if (operand.truth === 'null') return negated ? 'some' : 'none';
+  if (operand.truth === 'not_null') return negated ? 'none' : 'some';
+  return undefined;
+}
+
+function planTest({ operator, operand, quantifier }: Filter, known: Schema): Test {
+  switch (operand.kind) {
+    case 'truth':
+      return operand;
+    case 'list':
+      return operand;
+    case 'search':
+      return {
+        kind: 'search',
+        operator: SEARCH_OPERATORS.get(operator) as string,
+        ...searchWords(operand, known),
+      };
+    case 'text':
+      return {
+        kind: 'binary',
+        operator: BINARY_OPERATORS.get(operator) as string,
+        operand: WITH_STARS.has(operator) ? operand.text.replaceAll('*', '%') : operand.text,
+        ...(quantifier && { quantifier }),
+      };
+  }
+}
+
+/** `fts.english.cats` of the specification: the first part counts as a configuration when the database has one of that name. */
+function searchWords(
+  { config, query }: Operand & { kind: 'search' },
+  { textSearchConfigs }: Schema,
+): { config?: string; query: string } {
+  if (config !== undefined) return { config, query };
+  const dot = query.indexOf('.');
+  const first = query.slice(0, Math.max(dot, 0));
+  return textSearchConfigs.has(first) ? { config: first, query: query.slice(dot + 1) } : { query };
+}

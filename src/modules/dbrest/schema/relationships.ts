@@ -1,0 +1,150 @@
+import type { BaseColumns, ForeignKey, Schema, Table } from './types.ts';
+
+export type Cardinality = 'many-to-one' | 'one-to-many' | 'one-to-one' | 'many-to-many';
+type Pairs = readonly (readonly [from: string, to: string])[];
+
+/** A way from the rows of one table or view to those of another. */
+export interface Relationship {
+  readonly cardinality: Cardinality;
+  readonly origin: Table;
+  readonly target: Table;
+  /** Name of the foreign key; many-to-many: the one that points to the origin. */
+  readonly constraint: string;
+  /** Column of the origin and column of the target; many-to-many: column of the junction. */
+  readonly pairs: Pairs;
+  /** The foreign key is the origin's own. */
+  readonly owns: boolean;
+  readonly isSelf: boolean;
+  readonly junction?: {
+    readonly table: Table;
+    /** The one that points to the target. */
+    readonly constraint: string;
+    /** Column of the junction and column of the target. */
+    readonly pairs: Pairs;
+  };
+}
+
+/** Columns that a view shows twice make several ways; more than these are not told apart. */
+const MOST_COMBINATIONS = 16;
+
+interface Index {
+  /** Tables and views of one schema that show a base table, by its object id. */
+  readonly showing: ReadonlyMap<string, readonly { readonly table: Table; readonly columns: BaseColumns }[]>;
+  readonly ways: Map<Table, readonly Relationship[]>;
+}
+
+const indexes = new WeakMap<Schema, Map<string, Index>>();
+
+/** Everything that a table or view is related to within its schema. Found out once for each table that is asked for. */
+export function relationshipsOf(table: Table, schema: Schema): readonly Relationship[] {
+  const index = indexOf(table.schema, schema);
+  const known = index.ways.get(table);
+  if (known) return known;
+  const direct = directWays(table, index, schema);
+  const ways = [...direct, ...junctionWays(table, direct, { index, schema })];
+  index.ways.set(table, ways);
+  return ways;
+}
+
+function indexOf(name: string, schema: Schema): Index {
+  const bySchema = indexes.get(schema) ?? new Map<string, Index>();
+  indexes.set(schema, bySchema);
+  const known = bySchema.get(name);
+  if (known) return known;
+  const showing = new Map<string, { table: Table; columns: BaseColumns }[]>();
+  for (const table of schema.tables.get(name)?.values() ?? []) {
+    for (const columns of table.bases ?? []) {
+      showing.set(columns.base, [...(showing.get(columns.base) ?? []), { table, columns }]);
+    }
+  }
+  const index = { showing, ways: new Map<Table, readonly Relationship[]>() };
+  bySchema.set(name, index);
+  return index;
+}
+
+function directWays(origin: Table, { showing }: Index, { foreignKeys = [] }: Schema): Relationship[] {
+  const ways: Relationship[] = [];
+  for (const here of origin.bases ?? []) {
+    for (const key of foreignKeys) {
+      const far = [
+        ...(key.table === here.base ? [{ owns: true, id: key.target }] : []),
+        ...(key.target === here.base ? [{ owns: false, id: key.table }] : []),
+      ];
+      for (const { owns, id } of far) {
+        for (const { table: target, columns } of showing.get(id) ?? []) {
+          for (const pairs of shownPairs(key, owns, { here, there: columns })) {
+            const isSelf = origin === target;
+            ways.push({
+              cardinality: cardinalityOf(key, owns),
+              origin,
+              target,
+              constraint: key.name,
+              pairs,
+              owns,
+              isSelf,
+            });
+          }
+        }
+      }
+    }
+  }
+  return ways;
+}
+
+function cardinalityOf({ unique }: ForeignKey, owns: boolean): Cardinality {
+  if (unique) return 'one-to-one';
+  return owns ? 'many-to-one' : 'one-to-many';
+}
+
+/** A key as the columns of both sides that show it; nothing where one of its columns is not shown. */
+function shownPairs(
+  key: ForeignKey,
+  owns: boolean,
+  { here, there }: { here: BaseColumns; there: BaseColumns },
+): Pairs[] {
+  let combinations: (readonly [string, string])[][] = [[]];
+  for (const [column, targetColumn] of key.pairs) {
+    const froms = here.columns.get(owns ? column : targetColumn) ?? [];
+    const tos = there.columns.get(owns ? targetColumn : column) ?? [];
+    const pairs = froms.flatMap((from) => tos.map((to) => [from, to] as const));
+    combinations = combinations.flatMap((done) => pairs.map((pair) => [...done, pair]));
+    combinations.length = Math.min(combinations.length, MOST_COMBINATIONS);
+  }
+  return combinations;
+}
+
+/** Many-to-many: through a table or view whose key holds both foreign keys. A view steps back behind its table. */
+function junctionWays(
+  origin: Table,
+  direct: readonly Relationship[],
+  { index, schema }: { index: Index; schema: Schema },
+): Relationship[] {
+  const ways: Relationship[] = [];
+  for (const first of direct) {
+    const junction = first.target;
+    if (first.owns || (junction.isView && first.isSelf) || isShadowed(junction, index)) continue;
+    const key = new Set(junction.primaryKey);
+    const firstColumns = first.pairs.map(([, column]) => column);
+    if (!firstColumns.every((column) => key.has(column))) continue;
+    for (const second of directWays(junction, index, schema)) {
+      const isWayBack = second.constraint === first.constraint && second.target === origin;
+      if (!second.owns || isWayBack || !second.pairs.every(([column]) => key.has(column))) continue;
+      ways.push({
+        cardinality: 'many-to-many',
+        origin,
+        target: second.target,
+        constraint: first.constraint,
+        pairs: first.pairs,
+        owns: false,
+        isSelf: origin === second.target,
+        junction: { table: junction, constraint: second.constraint, pairs: second.pairs },
+      });
+    }
+  }
+  return ways;
+}
+
+function isShadowed(view: Table, { showing }: Index): boolean {
+  if (!view.isView) return false;
+  return (view.bases ?? []).some(({ base }) => showing.get(base)?.some(({ table }) => !table.isView));
+}

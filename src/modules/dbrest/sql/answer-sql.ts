@@ -1,0 +1,97 @@
+import type { ReadPlan } from '../plan/index.ts';
+import { quoteIdentifier } from './identifier.ts';
+import { countedSql, rowsSql } from './read-sql.ts';
+import type { Statement } from './statement.ts';
+import { Parameters } from './statement.ts';
+
+/**
+ * How the rows of a read come back. In each, the last column is the number of all rows (of this answer, not of the table):
+ * `whole`: one row, the JSON array as one text; `first`: the first row as JSON; `rows`: one JSON text per row;
+ * `columns`: the columns themselves.
+ */
+export type AnswerShape = 'whole' | 'first' | 'rows' | 'columns';
+
+/** What becomes of the rows of an answer. */
+export interface RowForm {
+  /** Members that are null are left out. */
+  readonly stripped: boolean;
+  /** Schema of PostGIS, for features. */
+  readonly geoSchema?: string | undefined;
+  /** No more rows than this come back, however many are counted. Not of `whole`. */
+  readonly most?: number | undefined;
+}
+
+/** What stands between two elements where `json_agg` builds an array. */
+export const ELEMENT_SEPARATOR = ', \n ';
+
+const ALL = '(pg_catalog.count(*) over ())::text';
+
+/** A read in the given shape. */
+export function answerSql(
+  plan: ReadPlan,
+  shape: AnswerShape,
+  form: RowForm = { stripped: false },
+): Statement {
+  const parameters = new Parameters();
+  const rows = rowsSql(plan, parameters);
+  const most = shape === 'first' ? 1 : form.most;
+  const bound = most === undefined ? '' : ` limit ${most}`;
+  return { text: `${shapeSql(shape, form)} from (${rows}) t${bound}`, values: parameters.values };
+}
+
+/** The number of all rows that a read would have without its range; at most `most`. */
+export function totalSql(plan: ReadPlan, most?: number): Statement {
+  const parameters = new Parameters();
+  const rows = countedSql(plan, parameters);
+  const bound = most === undefined ? '' : ` limit ${parameters.bind(String(most))}`;
+  return { text: `select pg_catalog.count(*)::text from (${rows}${bound}) t`, values: parameters.values };
+}
+
+/** The planner's guess of that number, in the plan that it gives. */
+export function guessSql(plan: ReadPlan): Statement {
+  const parameters = new Parameters();
+  return { text: `explain (format json) ${countedSql(plan, parameters)}`, values: parameters.values };
+}
+
+/** A function without arguments, called; with what it left in `response.headers` and `response.status`. */
+export function callSql(name: readonly string[]): Statement {
+  const call = `${name.map(quoteIdentifier).join('.')}()`;
+  const left = ['response.headers', 'response.status'].map(
+    (set) => `pg_catalog.current_setting('${set}', true)`,
+  );
+  return { text: `select ${[call, ...left].join(', ')}`, values: [] };
+}
+
+/** How the database would run a statement; with `analyze`: how it ran. */
+export function explainSql(
+  { text, values }: Statement,
+  format: 'text' | 'json',
+  options: readonly ExplainOption[],
+): Statement {
+  return { text: `explain (${[`format ${format}`, ...options].join(', ')}) ${text}`, values };
+}
+
+/** The words as they go into the statement. */
+export type ExplainOption = 'analyze' | 'verbose' | 'settings' | 'buffers' | 'wal';
+
+function shapeSql(shape: AnswerShape, form: RowForm): string {
+  switch (shape) {
+    case 'whole': {
+      const array =
+        form.stripped || form.geoSchema ? `pg_catalog.json_agg(${rowSql(form)})` : 'pg_catalog.json_agg(t.*)';
+      return `select coalesce(${array}, '[]')::text, pg_catalog.count(*)::text`;
+    }
+    case 'first':
+    case 'rows':
+      return `select ${rowSql(form)}::text, ${ALL}`;
+    case 'columns':
+      return `select t.*, ${ALL}`;
+  }
+}
+
+function rowSql({ stripped, geoSchema }: RowForm): string {
+  if (geoSchema !== undefined) return `${quoteIdentifier(geoSchema)}.st_asgeojson(t.*)::json`;
+  return stripped
+    ? 'pg_catalog.json_strip_nulls(pg_catalog.row_to_json(t.*))'
+    : 'pg_catalog.row_to_json(t.*)';
+}

@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseReadQuery } from '../../../src/modules/dbrest/request/index.ts';
+
+const quoted = (name: string): string => `"${name.replace(/["\\]/g, '\\$&')}"`;
+const name = fc
+  .string({ unit: 'binary', minLength: 1, maxLength: 15 })
+  .filter((text) => !text.includes('\0'));
+const value = fc.string({ unit: 'binary', maxLength: 40 });
+
+const step = fc.record({
+  arrow: fc.constantFrom('->', '->>'),
+  key: fc.oneof(name, fc.integer({ min: -99_999, max: 99_999 })),
+});
+const field = fc.oneof(
+  fc.record({ column: name }),
+  fc.record({ column: name, path: fc.array(step, { minLength: 1, maxLength: 3 }) }),
+);
+type AnyField = { column: string; path?: { arrow: string; key: string | number }[] };
+const printField = ({ column, path = [] }: AnyField): string =>
+  quoted(column) +
+  path.map(({ arrow, key }) => arrow + (typeof key === 'string' ? quoted(key) : key)).join('');
+
+const operand = fc.oneof(
+  fc.record({ operator: fc.constantFrom('eq', 'neq', 'like', 'cs'), operand: text() }),
+  fc.record({ operator: fc.constant('ilike'), quantifier: fc.constantFrom('any', 'all'), operand: text() }),
+  fc.record({
+    operator: fc.constant('in'),
+    operand: fc.record({
+      kind: fc.constant('list'),
+      values: fc.array(value, { minLength: 1, maxLength: 3 }),
+    }),
+  }),
+  fc.record({
+    operator: fc.constant('is'),
+    operand: fc.record({ kind: fc.constant('truth'), truth: fc.constantFrom('null', 'true') }),
+  }),
+  fc.record({
+    operator: fc.constant('fts'),
+    operand: fc.record({ kind: fc.constant('search'), config: name, query: value }),
+  }),
+);
+function text(): fc.Arbitrary<object> {
+  return fc.record({ kind: fc.constant('text'), text: value });
+}
+const filter = fc
+  .tuple(field, fc.boolean(), operand)
+  .map(([of, negated, test]) => ({ kind: 'filter', ...of, negated, ...test }));
+const { tree } = fc.letrec((tie) => ({
+  tree: fc.oneof({ maxDepth: 4 }, filter, tie('group')),
+  group: fc.record({
+    kind: fc.constantFrom('and', 'or'),
+    negated: fc.boolean(),
+    terms: fc.array(tie('tree'), { minLength: 1, maxLength: 3 }),
+  }),
+}));
+
+interface AnyOperand {
+  kind: string;
+  text?: string;
+  values?: string[];
+  truth?: string;
+  config?: string;
+  query?: string;
+}
+interface AnyTree extends AnyField {
+  kind: string;
+  negated: boolean;
+  terms?: AnyTree[];
+  operator: string;
+  quantifier?: string;
+  operand: AnyOperand;
+}
+function print(logic: AnyTree): string {
+  const not = logic.negated ? 'not.' : '';
+  if (logic.terms) return `${not}${logic.kind}(${logic.terms.map(print).join(',')})`;
+  const { config = '' } = logic.operand;
+  const modifier = logic.quantifier ?? (logic.operand.kind === 'search' ? quoted(config) : '');
+  const modified = modifier === '' ? logic.operator : `${logic.operator}(${modifier})`;
+  return `${printField(logic)}.${not}${modified}.${printOperand(logic.operand)}`;
+}
+function printOperand({ text = '', values, truth, query }: AnyOperand): string {
+  return values ? `(${values.map(quoted).join(',')})` : (truth ?? quoted(query ?? text));
+}
+
+test('every tree of filters comes through the grammar as it was printed', () => {
+  fc.assert(
+    fc.property(fc.array(tree as fc.Arbitrary<AnyTree>, { minLength: 1, maxLength: 3 }), (terms) => {
+      const query = `or=${encodeURIComponent(`(${terms.map(print).join(',')})`)}`;
+      expect(parseReadQuery(query).filters).toEqual([{ kind: 'or', negated: false, terms }]);
+    }),
+  );
+});
+
+const given = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, content]) => content !== undefined));
+
+const { items } = fc.letrec((tie) => ({
+  items: fc.array(fc.oneof({ maxDepth: 3 }, tie('column'), tie('embed')), { minLength: 1, maxLength: 3 }),
+  column: fc
+    .tuple(
+      field,
+      fc.option(name, { nil: undefined }),
+      fc.constantFrom(undefined, 'int4', 'text[]'),
+      fc.constantFrom(undefined, 'sum', 'count'),
+    )
+    .map(([of, alias, cast, aggregate]) => ({ kind: 'column', ...of, ...given({ alias, cast, aggregate }) })),
+  embed: fc
+    .tuple(
+      name,
+      fc.option(name, { nil: undefined }),
+      fc.constantFrom(undefined, 'fk'),
+      fc.constantFrom(undefined, 'inner', 'left'),
+      tie('items'),
+    )
+    .map(([target, alias, hint, join, select]) => ({
+      kind: 'embed',
+      target,
+      ...given({ alias, hint, join }),
+      spread: false,
+      select,
+    })),
+}));
+interface AnyItem extends AnyField {
+  kind: string;
+  target: string;
+  select?: AnyItem[];
+  alias?: string;
+  cast?: string;
+  aggregate?: string;
+  hint?: string;
+  join?: string;
+}
+function printItem(item: AnyItem): string {
+  const alias = item.alias === undefined ? '' : `${quoted(item.alias)}:`;
+  if (!item.select) {
+    const cast = item.cast === undefined ? '' : `::${item.cast}`;
+    const aggregate = item.aggregate === undefined ? '' : `.${item.aggregate}()`;
+    return `${alias}${printField(item)}${cast}${aggregate}`;
+  }
+  const marks = [item.hint, item.join].filter((mark) => mark !== undefined).map((mark) => `!${mark}`);
+  return `${alias}${quoted(item.target)}${marks.join('')}(${item.select.map(printItem).join(',')})`;
+}
+
+test('every selection comes through the grammar as it was printed', () => {
+  fc.assert(
+    fc.property(items as fc.Arbitrary<AnyItem[]>, (select) => {
+      expect(parseReadQuery(`select=${encodeURIComponent(select.map(printItem).join(','))}`).select).toEqual(
+        select,
+      );
+    }),
+  );
+});

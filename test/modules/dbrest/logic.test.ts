@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { faultOf, pipeline } from './pipeline.ts';
+import { SHOP } from './shop.ts';
+
+const shop = pipeline(SHOP);
+
+const logic: [request: string, rows: unknown][] = [
+  ['tasks?select=id&name=like(any).{d*,*oad}&order=id', [{ id: 1 }, { id: 4 }]],
+  ['tasks?select=id&name=not.like(any).{d*,*oad}&order=id', [{ id: 2 }, { id: 3 }]],
+  ['tasks?select=id&name=ilike(all).{*D*,*O*}&order=id', [{ id: 2 }, { id: 4 }]],
+  ['tasks?select=id&name=match(any).{^d,d$}&order=id', [{ id: 1 }, { id: 4 }]],
+  ['tasks?select=id&hours=gt(all).{2,4}&order=id', [{ id: 1 }, { id: 2 }]],
+  ['tasks?select=id&id=eq(any).{1,3}&order=id', [{ id: 1 }, { id: 3 }]],
+  ['tasks?select=id&or=(id.eq.1,and(id.gt.2,done.is.false))&order=id', [{ id: 1 }, { id: 3 }]],
+  ['tasks?select=id&not.or=(id.eq.1,id.eq.2)&order=id', [{ id: 3 }, { id: 4 }]],
+  ['tasks?select=id&not.and=(id.gt.1,id.lt.4)&order=id', [{ id: 1 }, { id: 4 }]],
+  ['tasks?select=id&and=(name.in.(design,"code"),not.and(id.eq.1,hours.eq.5))&order=id', [{ id: 2 }]],
+  [
+    'tasks?select=id&or=(id.eq(any).{1,2},name.like.*oad)&or=(done.is.true,id.eq.2)&order=id',
+    [{ id: 1 }, { id: 2 }, { id: 4 }],
+  ],
+  ['projects?select=id&or=(meta->lead->>name.eq.Zoe,meta->tags.cs.["c"])&order=id', [{ id: 1 }, { id: 2 }]],
+  ['projects?select=id&meta->lead->>name=eq.Zoe', [{ id: 1 }]],
+  ['projects?select=id&meta->tags=cs.["c"]', [{ id: 2 }]],
+  ['projects?select=id&meta->tags->0=eq."a"', [{ id: 1 }]],
+  ['projects?select=id&meta->tags->>-1=in.(b,c)&order=id', [{ id: 1 }, { id: 2 }]],
+  ['projects?select=id&meta->lead=not.is.null', [{ id: 1 }]],
+  ['projects?select=id&meta->lead->>name=fts(simple).zoe', [{ id: 1 }]],
+  [
+    'projects?select=id,meta->tags->0,meta->lead->>name,x:meta->>lead,meta->tags->1::text&id=eq.1',
+    [{ id: 1, tags: '"b"', name: 'Zoe', x: '{"name": "Zoe"}' }],
+  ],
+  [
+    'projects?select=id&order=meta->lead->>name.nullslast,id.desc',
+    [{ id: 1 }, { id: 4 }, { id: 3 }, { id: 2 }],
+  ],
+];
+
+test('a cast may be to a type that the database made', async () => {
+  expect(await shop.it.rows('orders?select=id,status::order_status&id=eq.1')).toEqual([
+    { id: 1, status: 'new' },
+  ]);
+  expect(shop.it.sql('tasks?select=id::order_status')).toContain('r."id"::"public"."order_status" as "id"');
+  expect(await faultOf(() => shop.it.rows('orders?select=status::hidden_status'))).toMatchObject({
+    code: '42704',
+  });
+  const found = shop.it.sql('orders?select=status::hidden_status[]', { searchPath: ['public', 'hidden'] });
+  expect(found).toContain('r."status"::"hidden"."hidden_status"[] as "status"');
+});
+
+test.each(logic)('a tree of filters, a modifier or a path: %s', async (request, rows) => {
+  expect(await shop.it.rows(request)).toEqual(rows);
+});

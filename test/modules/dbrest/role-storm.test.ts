@@ -1,0 +1,147 @@
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { TestDatabase } from '../../harness/postgres.ts';
+import { postgres } from '../../harness/postgres.ts';
+import type { Direct, DirectReply } from './direct.ts';
+import { direct } from './direct.ts';
+import { inSeconds, SECRET, sign } from './tokens.ts';
+
+const FIXTURE = `
+  create table notes (id int primary key, owner name);
+  insert into notes select i, case when i % 2 = 0 then 'anon' else 'web_user' end from generate_series(1, 20) i;
+  alter table notes enable row level security;
+  create policy own on notes using (owner = current_user);
+  create view whoami as select
+    current_user as role,
+    current_setting('request.jwt') as jwt,
+    current_setting('request.jwt.claims')::json->>'n' as n,
+    current_setting('request.headers')::json->>'x-call' as call,
+    current_setting('timezone') as zone,
+    current_setting('response.headers') as answer;
+  create view many as select i as id, current_user as role, repeat('y', 100) as pad from generate_series(1, 6000) i;
+  create function leave_marks() returns int language plpgsql as $$ begin
+    perform set_config('request.jwt', 'forged', false), set_config('request.jwt.claims', '{"n":"forged"}', false);
+    perform set_config('timezone', 'Asia/Tokyo', true), set_config('response.headers', '[{"X-Forged":"1"}]', false);
+    perform set_config('role', 'web_user', false);
+    return 1;
+  end $$;
+  create view marks as select leave_marks() as done;
+  grant select on all tables in schema public to anon, web_user;
+`;
+
+const CALLS = 6_000;
+const LANES = 48;
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await postgres(FIXTURE);
+});
+
+/** Who a call is, and what it may see. */
+interface Call {
+  readonly api: Direct;
+  readonly n: string;
+  readonly role: 'anon' | 'web_user';
+  readonly token: string;
+  /** The database is told of the token. */
+  readonly genuine: boolean;
+}
+
+const CALLERS: ((n: string) => Omit<Call, 'api' | 'n'>)[] = [
+  (n) => ({ role: 'web_user', token: sign({ role: 'web_user', n }), genuine: true }),
+  (n) => ({ role: 'anon', token: sign({ role: 'anon', n }), genuine: true }),
+  () => ({ role: 'anon', token: '', genuine: false }),
+  (n) => ({ role: 'anon', token: `${sign({ role: 'web_user', n })}x`, genuine: false }),
+  (n) => ({ role: 'anon', token: sign({ role: 'web_user', n, exp: inSeconds(-100) }), genuine: false }),
+];
+
+function caller(api: Direct, n: string): Call {
+  const kind = CALLERS[(Number(n) * 7_919) % CALLERS.length] as (typeof CALLERS)[0];
+  return { api, n, ...kind(n) };
+}
+
+const headersOf = ({ token, n }: Call): Record<string, string> => ({
+  'x-call': n,
+  ...(token !== '' && { authorization: `Bearer ${token}` }),
+});
+
+/** What a reply shows of another call; a lost connection shows nothing. */
+function unless(reply: DirectReply, right: (body: string) => boolean): string | undefined {
+  return reply.status === 503 || right(reply.body)
+    ? undefined
+    : `${reply.status} ${reply.body.slice(0, 300)}`;
+}
+
+const KINDS: ((call: Call) => Promise<string | undefined>)[] = [
+  async (call) => {
+    const { api, role, n, token, genuine } = call;
+    const jwt = genuine ? token : '';
+    const right = JSON.stringify([{ role, jwt, n: genuine ? n : null, call: n, answer: '' }]);
+    const reply = await api.get('/api/whoami?select=role,jwt,n,call,answer', headersOf(call));
+    return unless(reply, (body) => body === right);
+  },
+  async (call) => {
+    const reply = await call.api.get('/api/whoami?select=zone', headersOf(call));
+    return unless(reply, (body) => !body.includes('Tokyo') && !body.includes('Cairo'));
+  },
+  async (call) => {
+    const reply = await call.api.get('/api/notes?select=owner', {
+      ...headersOf(call),
+      prefer: 'count=exact',
+    });
+    return unless(reply, (body) => {
+      const owners = (JSON.parse(body) as { owner: string }[]).map(({ owner }) => owner);
+      return owners.length === 10 && owners.every((owner) => owner === call.role);
+    });
+  },
+  async (call) =>
+    unless(await call.api.get('/api/notes?id=eq.x', headersOf(call)), (body) => body.includes('22P02')),
+  async (call) => {
+    const reply = await call.api.get('/api/whoami?select=role', {
+      ...headersOf(call),
+      prefer: 'tx=rollback, timezone=Africa/Cairo',
+    });
+    return unless(reply, (body) => body === `[{"role":"${call.role}"}]`);
+  },
+  async (call) =>
+    unless(await call.api.get('/api/marks', headersOf(call)), (body) => body === '[{"done":1}]'),
+  async (call) => {
+    const { x, done } = call.api.start('GET /api/notes', headersOf(call));
+    setImmediate(() => x.leave());
+    await done;
+    return undefined;
+  },
+  async (call) => {
+    const { x, done } = call.api.start('GET /api/many', headersOf(call));
+    await done;
+    const foreign = call.role === 'anon' ? '"web_user"' : '"anon"';
+    return x.reply?.body.includes(`"role":${foreign}`) ? 'rows of another role' : undefined;
+  },
+];
+
+test('thousands of mixed requests on one connection that keeps dying see nothing of each other', async () => {
+  const api = await direct({ onTestFinished }, db.dsn, {
+    jwtKeys: { kind: 'secret', secret: SECRET },
+    txEnd: 'commit-allow-override',
+    poolSize: 1,
+    poolTimeoutMs: 60_000,
+  });
+  const foreign = new Set<string>();
+  const sessions = `from pg_stat_activity where datname = current_database() and application_name = 'gw'`;
+  let calls = 0;
+  let ended = 0;
+  const lane = async (): Promise<void> => {
+    while (calls < CALLS) {
+      const n = (calls += 1);
+      if (n % 400 === 0) ended += (await db.query(`select pg_terminate_backend(pid) ${sessions}`)).length;
+      const call = caller(api, String(n));
+      const kind = KINDS[n % 40 === 0 ? 7 : (n * 104_729) % 7] as (typeof KINDS)[0];
+      const seen = await kind(call);
+      if (seen !== undefined) foreign.add(`${call.role}: ${seen}`);
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  expect([...foreign]).toEqual([]);
+  // Now and then there is just none.
+  expect(ended).toBeGreaterThan(0);
+  expect(await db.query(`select state ${sessions} and state <> 'idle'`)).toEqual([]);
+});

@@ -1,0 +1,58 @@
+import { expect, test, vi } from 'vitest';
+import { openAuthenticator } from '../../../src/modules/dbrest/auth/index.ts';
+import { inSeconds, SECRET, sign } from './tokens.ts';
+
+const open = () =>
+  openAuthenticator(
+    { kind: 'secret', secret: SECRET },
+    { anonRole: undefined, rolePath: ['role'], audience: undefined, invalid: 'reject', loginRole: 'login' },
+  );
+
+test('a token is verified once, and known at once from then on', async () => {
+  const authenticator = await open();
+  const header = [`Bearer ${sign({ role: 'a' })}`];
+  const first = authenticator.identify(header);
+  expect(first).toBeInstanceOf(Promise);
+  expect(authenticator.identify(header)).toBeInstanceOf(Promise);
+  await first;
+  expect(authenticator.identify(header)).toMatchObject({ role: 'a' });
+});
+
+test('a token that is known expires all the same', async () => {
+  const authenticator = await open();
+  const header = [`Bearer ${sign({ role: 'a', exp: inSeconds(10) })}`];
+  await authenticator.identify(header);
+  vi.useFakeTimers({ now: Date.now() + 39_000, toFake: ['Date'] });
+  try {
+    expect(authenticator.identify(header)).toMatchObject({ role: 'a' });
+    vi.setSystemTime(Date.now() + 3_000);
+    expect(() => authenticator.identify(header)).toThrow('JWT expired');
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('tokens that share a beginning are told apart', async () => {
+  const authenticator = await open();
+  const token = sign({ role: 'a' });
+  await authenticator.identify([`Bearer ${token}`]);
+  await expect(authenticator.identify([`Bearer ${token.slice(0, -2)}xx`])).rejects.toThrow('No suitable key');
+});
+
+test('a thousand tokens are known, the least recently used going first', async () => {
+  const authenticator = await open();
+  const headers = Array.from({ length: 1_001 }, (_, n) => [`Bearer ${sign({ role: 'a', n })}`]);
+  for (const header of headers.slice(0, 1_000)) await authenticator.identify(header);
+  expect(authenticator.identify(headers[0] as string[])).not.toBeInstanceOf(Promise);
+  await authenticator.identify(headers[1_000] as string[]);
+  expect(authenticator.identify(headers[0] as string[])).not.toBeInstanceOf(Promise);
+  expect(authenticator.identify(headers[1] as string[])).toBeInstanceOf(Promise);
+});
+
+test('two Authorization headers are refused, whatever they say', async () => {
+  const authenticator = await open();
+  const header = `Bearer ${sign({ role: 'a' })}`;
+  expect(() => authenticator.identify([header, header])).toThrow(
+    'More than one Authorization header is sent',
+  );
+});

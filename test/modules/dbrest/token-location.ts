@@ -1,0 +1,51 @@
+import { onTestFinished } from 'vitest';
+import type { KeySource } from '../../../src/modules/dbrest/auth/index.ts';
+import { readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
+import type { Direct } from './direct.ts';
+import { direct } from './direct.ts';
+import { bearer, SECRET, sign } from './tokens.ts';
+
+/** `whoami` shows what the database was told; nobody may read `closed`. */
+export const WHOAMI = `
+  create role stranger;
+  create view whoami as select
+    current_user as role,
+    current_setting('request.jwt') as jwt,
+    current_setting('request.jwt.claims') as claims,
+    current_setting('request.headers')::json->>'authorization' as sent;
+  create table closed (id int);
+  grant select on whoami to anon, web_user, authenticator;
+`;
+
+export const user = { role: 'web_user' };
+
+export const NO_KEY = '401 PGRST301 No suitable key or wrong key type';
+
+/** A row of `whoami`. */
+export interface Seen {
+  readonly role: string;
+  readonly jwt: string;
+  readonly claims: string;
+  readonly sent: string | null;
+}
+
+/** What the database saw of a request; a problem is its status, code and message. */
+export async function seen(api: Direct, token: string): Promise<Seen | string> {
+  const { status, body } = await api.get('/api/whoami', bearer(token));
+  const json = JSON.parse(body) as Seen[] & { code: string; message: string };
+  return status === 200 ? (json[0] as Seen) : `${status} ${json.code} ${json.message}`;
+}
+
+/** `dbrest_jwt_secret`. */
+export function keys(text: string): KeySource {
+  const source = readKeySource(text);
+  if ('fault' in source) throw new Error(source.fault);
+  return source;
+}
+
+/** A location of a fresh worker with the usual secret, until the test ends. */
+export const secured = (dsn: string, config: Parameters<typeof direct>[2] = {}): Promise<Direct> =>
+  direct({ onTestFinished }, dsn, { jwtKeys: keys(SECRET), ...config });
+
+/** A token of the usual user under a header. */
+export const withHeader = (header: Record<string, unknown> | string): string => sign(user, { header });
