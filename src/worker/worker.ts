@@ -79,6 +79,7 @@ export class Worker {
   reopen(): void {
     this.#log.reopen();
     for (const configuration of this.#alive) configuration.reopen();
+    this.#log.write('notice', `worker ${this.#facts.workerId} reopened its logs`);
   }
 
   /** Ends all sockets and resources: at once, or when the last request has ended. A second, faster stop overtakes. */
