@@ -26,7 +26,8 @@ export interface OpenPort {
 
 /** The uWebSockets.js transport. */
 export class UwsTransport {
-  private readonly uws: Uws = loadUws();
+  /** Loaded with the first socket: where it has no binary, that socket's failure says so. */
+  private uws: Uws | undefined = undefined;
   private readonly silence = new SilenceWatch();
   private readonly log: ErrorLog;
   private serial = 0;
@@ -36,8 +37,9 @@ export class UwsTransport {
   }
 
   /** Opens the socket; fails when the address cannot be bound. */
-  open(port: PortHandler): Promise<OpenPort> {
-    const app = this.uws.App();
+  async open(port: PortHandler): Promise<OpenPort> {
+    const uws = (this.uws ??= loadUws());
+    const app = uws.App();
     const socket: SocketState = { draining: false, silence: this.silence, headLines: new HeadLines() };
     let current: UwsPort = { port, scan: new HeadScan(port.needs), socket };
     app.any('/*', (res, req) => this.receive(res, req, current));
@@ -54,7 +56,7 @@ export class UwsTransport {
             current = { port: next, scan: new HeadScan(next.needs), socket };
           },
           stopAccepting: () => {
-            if (accepting) this.uws.us_listen_socket_close(listening);
+            if (accepting) uws.us_listen_socket_close(listening);
             accepting = false;
           },
           close: () => app.close(),
