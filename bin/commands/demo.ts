@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
-import { supervise } from '../../src/master/index.ts';
+import { probePort, supervise } from '../../src/master/index.ts';
 import { load } from '../../src/pipeline.ts';
 import type { ConfigSource } from '../../src/pipeline.ts';
 import { VERSION } from '../../src/version.ts';
@@ -45,7 +44,8 @@ async function prepareDemo(port: string, data: string): Promise<string | undefin
     return `cannot create "${data}": ${(error as Error).message}; gw demo --data DIR takes another directory`;
   }
   if (await isFree(wanted)) return undefined;
-  return `port ${port} is in use; port ${await nextFree(wanted)} is free: npm start -- --port ${await nextFree(wanted)}`;
+  const free = await nextFree(wanted);
+  return `port ${port} is in use; port ${free} is free: npm start -- --port ${free}`;
 }
 
 async function nextFree(port: number): Promise<number> {
@@ -54,11 +54,10 @@ async function nextFree(port: number): Promise<number> {
 }
 
 function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen({ host: '127.0.0.1', port, exclusive: true }, () => server.close(() => resolve(true)));
-  });
+  return probePort({ kind: 'inet', host: '127.0.0.1', port }).then(
+    () => true,
+    () => false,
+  );
 }
 
 interface BannerFacts {

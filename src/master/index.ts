@@ -1,3 +1,4 @@
+import type { ListenAddress } from '../contract/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
 import type { MasterEvents } from './main.ts';
 import type { SuperviseOptions } from './supervisor.ts';
@@ -14,4 +15,10 @@ export async function runMaster(source: ConfigSource, events: MasterEvents = {})
 export async function supervise(args: readonly string[], options: SuperviseOptions = {}): Promise<number> {
   const supervisor = await import('./supervisor.ts');
   return supervisor.supervise(args, options);
+}
+
+/** Fails when an address cannot be bound. */
+export async function probePort(address: ListenAddress): Promise<void> {
+  const probe = await import('./probe-port.ts');
+  return probe.probePort(address);
 }
