@@ -53,13 +53,18 @@ export function guessSql(plan: ReadPlan): Statement {
   return { text: `explain (format json) ${countedSql(plan, parameters)}`, values: parameters.values };
 }
 
-/** A function without arguments, called; with what it left in `response.headers` and `response.status`. */
+const RESPONSE = ['response.headers', 'response.status']
+  .map((name) => `pg_catalog.current_setting('${name}', true)`)
+  .join(', ');
+
+/** A function without arguments, called; with what it left in `response.headers` and `response.status` at the end. */
 export function callSql(name: readonly string[]): Statement {
-  const call = `${name.map(quoteIdentifier).join('.')}()`;
-  const left = ['response.headers', 'response.status'].map(
-    (set) => `pg_catalog.current_setting('${set}', true)`,
-  );
-  return { text: `select ${[call, ...left].join(', ')}`, values: [] };
+  return { text: `select ${name.map(quoteIdentifier).join('.')}(), ${RESPONSE}`, values: [] };
+}
+
+/** What the statements before left in `response.headers` and `response.status`. */
+export function responseSettingsSql(): Statement {
+  return { text: `select ${RESPONSE}`, values: [] };
 }
 
 /** How the database would run a statement; with `analyze`: how it ran. */
