@@ -29,6 +29,12 @@ export class Scanner {
     return this.text.startsWith(word, this.at);
   }
 
+  /** Whether a sticky pattern matches here. */
+  matches(pattern: RegExp): boolean {
+    pattern.lastIndex = this.at;
+    return pattern.test(this.text);
+  }
+
   /** Consumes `word` when it comes next. */
   take(word: string): boolean {
     if (!this.sees(word)) return false;

@@ -82,7 +82,9 @@ select json_build_object(
     select coalesce(json_agg(json_build_array(n.nspname, t.typname) order by t.oid), '[]')
     from pg_catalog.pg_type t
     join pg_catalog.pg_namespace n on n.oid = t.typnamespace
-    where t.typtype in ('d', 'e', 'r') and n.nspname not in ('pg_catalog', 'information_schema')
+    left join pg_catalog.pg_class c on c.oid = t.typrelid
+    where (t.typtype in ('d', 'e', 'r', 'm') or (t.typtype = 'b' and t.typcategory <> 'A') or c.relkind = 'c')
+      and n.nspname not in ('pg_catalog', 'information_schema')
   ),
   'textSearchConfigs', (
     select coalesce(json_agg(c.cfgname), '[]')

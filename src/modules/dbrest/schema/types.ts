@@ -63,7 +63,7 @@ export interface Schema {
   /** By schema, then by table. */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, Table>>;
   readonly foreignKeys?: readonly ForeignKey[];
-  /** Enums, domains and ranges that users made. */
+  /** Enums, domains, ranges, base and composite types that users or extensions made. */
   readonly types?: readonly TableName[];
   /** Text search configurations that need no schema name. */
   readonly textSearchConfigs: ReadonlySet<string>;
