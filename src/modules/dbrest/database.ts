@@ -9,6 +9,8 @@ import type { Results, Session, Step, Verdict } from './session/index.ts';
 import { ConnectionLost } from './session/index.ts';
 
 const MAX_AGE_MS = 30 * 60_000;
+/** Names of types and defaults then come with their schema: they are used under the search paths of requests. */
+const NO_PATH_SQL = `select pg_catalog.set_config('search_path', '', true)`;
 const CATALOGUE_DEADLINE_MS = 30_000;
 /** What the server gets on top of `statement_timeout` to say so itself. */
 const GRACE_MS = 500;
@@ -152,7 +154,8 @@ export class Database {
   async #readOnce(text: string): Promise<string> {
     const everyone: Reader = { aborted: false, onAbort: () => undefined };
     const rules = { poolTimeoutMs: 10_000, poolQueue: Infinity, timeoutMs: CATALOGUE_DEADLINE_MS };
-    const [row] = await this.read([{ statement: { text, values: [] } }], everyone, rules);
+    const steps = [{ statement: { text: NO_PATH_SQL, values: [] } }, { statement: { text, values: [] } }];
+    const [, row] = await this.read(steps, everyone, rules);
     return row?.[0] ?? '';
   }
 

@@ -85,8 +85,7 @@ select json_build_object(
     where t.typtype in ('d', 'e', 'r') and n.nspname not in ('pg_catalog', 'information_schema')
   ),
   'textSearchConfigs', (
-    select coalesce(json_agg(c.cfgname), '[]')
-    from pg_catalog.pg_ts_config c where pg_catalog.pg_ts_config_is_visible(c.oid)
+    select coalesce(json_agg(distinct c.cfgname), '[]') from pg_catalog.pg_ts_config c
   ),
   'roles', (
     select json_agg(json_build_array(r.rolname, r.rolsuper, (

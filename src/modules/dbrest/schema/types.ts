@@ -1,7 +1,7 @@
 /** A column as the database has it. */
 export interface Column {
   readonly name: string;
-  /** As `format_type` prints it: `integer`, `character varying(20)`, `public.mood`. */
+  /** As `format_type` prints it, with the schema of what users made: `integer`, `character varying(20)`, `public.mood`. */
   readonly type: string;
   readonly comment?: string;
 }
@@ -65,7 +65,7 @@ export interface Schema {
   readonly foreignKeys?: readonly ForeignKey[];
   /** Enums, domains and ranges that users made. */
   readonly types?: readonly TableName[];
-  /** Text search configurations that need no schema name. */
+  /** Names of text search configurations, wherever they lie. */
   readonly textSearchConfigs: ReadonlySet<string>;
   /** Roles that the login role may become, with the object ids of all whose privileges they have; 'all': superuser. */
   readonly roles: ReadonlyMap<string, ReadonlySet<string> | 'all'>;
