@@ -1,47 +1,14 @@
+import type { CatalogueEntries } from './catalogue-entries.ts';
+import type { Catalogue } from './catalogue-text.ts';
+import { readEntries } from './catalogue-text.ts';
 import type { BaseColumns, Column, ForeignKey, RowFunction, Schema, Table, TableName } from './types.ts';
-import type { ViewColumn } from './view-columns.ts';
-import { viewColumns } from './view-columns.ts';
-
-type TableRow = readonly [
-  id: string,
-  schema: string,
-  name: string,
-  columns: readonly (readonly [number: number, name: string, type: string, comment: string | null])[],
-  keys: readonly (readonly [kind: 'p' | 'u', columns: readonly number[]])[],
-  grantees: readonly string[],
-  comment: string | null,
-  viewTree: string | null,
-];
-
-interface CatalogueRow {
-  readonly tables: readonly TableRow[];
-  readonly foreignKeys: readonly (readonly [
-    name: string,
-    table: string,
-    target: string,
-    columns: readonly number[],
-    targetColumns: readonly number[],
-  ])[];
-  readonly rowFunctions: readonly (readonly [
-    table: string,
-    schema: string,
-    name: string,
-    type: string,
-    returnsSet: boolean,
-    rows: number,
-    returns: string | null,
-  ])[];
-  readonly types: readonly (readonly [schema: string, name: string])[];
-  readonly textSearchConfigs: readonly string[];
-  readonly roles: readonly (readonly [name: string, isSuperuser: boolean, privilegesOf: readonly string[]])[];
-}
 
 /** A relation while its parts are put together. */
 interface Relation {
   readonly name: TableName;
   readonly columns: ReadonlyMap<number, Column>;
   readonly keys: readonly (readonly [kind: 'p' | 'u', columns: readonly string[]])[];
-  readonly view: readonly ViewColumn[] | undefined;
+  readonly view: CatalogueEntries['view'][1] | undefined;
   readonly functions: RowFunction[];
 }
 
@@ -50,35 +17,56 @@ const EVERYBODY = '0';
 /** Views on views: PostgreSQL has no limit, a definition in a circle cannot be made. */
 const DEEPEST_VIEW = 50;
 
-/** The row of `CATALOGUE_SQL` as a schema. */
-export function readCatalogue(json: string): Schema {
-  const row = JSON.parse(json) as CatalogueRow;
-  const relations = new Map(row.tables.map((table) => [table[0], relationOf(table)] as const));
-  for (const [table, schema, name, type, returnsSet, rows, returned] of row.rowFunctions) {
-    const returns = returned === null ? undefined : relations.get(returned)?.name;
-    const single = !returnsSet || rows === 1;
-    relations
-      .get(table)
-      ?.functions.push({ schema, name, type, returnsSet, single, ...(returns && { returns }) });
+/** A catalogue as a schema, put together in many small steps. */
+export function* schemaOf(catalogue: Catalogue): Generator<undefined, Schema> {
+  const entries = yield* readEntries(catalogue);
+  const views = new Map(entries.view);
+  const relations = new Map<string, Relation>();
+  for (const entry of entries.table) {
+    relations.set(entry[0], relationOf(entry, views.get(entry[0])));
+    yield;
   }
+  for (const entry of entries.rowFunction) addRowFunction(entry, relations);
   const tables = new Map<string, Map<string, Table>>();
-  for (const entry of row.tables) {
-    const siblings = tables.get(entry[1]) ?? new Map<string, Table>();
-    tables.set(entry[1], siblings.set(entry[2], tableOf(entry, relations)));
+  for (const entry of entries.table) {
+    const [, schema, name] = entry;
+    const siblings = tables.get(schema) ?? new Map<string, Table>();
+    tables.set(schema, siblings.set(name, tableOf(entry, relations)));
+    yield;
   }
-  const roles = row.roles.map(([name, isSuperuser, privilegesOf]) => {
-    return [name, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf])] as const;
-  });
+  const foreignKeys: ForeignKey[] = [];
+  for (const entry of entries.foreignKey) {
+    foreignKeys.push(...foreignKeyOf(entry, relations));
+    yield;
+  }
   return {
     tables,
-    foreignKeys: row.foreignKeys.flatMap((key) => foreignKeyOf(key, relations) ?? []),
-    types: row.types.map(([schema, name]) => ({ schema, name })),
-    textSearchConfigs: new Set(row.textSearchConfigs),
-    roles: new Map(roles),
+    foreignKeys,
+    types: entries.type.map(([schema, name]) => ({ schema, name })),
+    textSearchConfigs: new Set(entries.textSearchConfig),
+    roles: new Map(entries.role.map(roleOf)),
   };
 }
 
-function relationOf([, schema, name, columns, keys, , , tree]: TableRow): Relation {
+function roleOf([name, isSuperuser, privilegesOf]: CatalogueEntries['role']) {
+  return [name, isSuperuser ? ('all' as const) : new Set([EVERYBODY, ...privilegesOf])] as const;
+}
+
+function addRowFunction(
+  [table, schema, name, type, returnsSet, rows, returned]: CatalogueEntries['rowFunction'],
+  relations: Relations,
+): void {
+  const returns = returned === null ? undefined : relations.get(returned)?.name;
+  const single = !returnsSet || rows === 1;
+  relations
+    .get(table)
+    ?.functions.push({ schema, name, type, returnsSet, single, ...(returns && { returns }) });
+}
+
+function relationOf(
+  [, schema, name, , columns, keys]: CatalogueEntries['table'],
+  view: Relation['view'],
+): Relation {
   const byNumber = new Map(
     columns.map(([number, column, type, comment]) => [
       number,
@@ -89,24 +77,27 @@ function relationOf([, schema, name, columns, keys, , , tree]: TableRow): Relati
     name: { schema, name },
     columns: byNumber,
     keys: keys.map(([kind, numbers]) => [kind, numbers.map((number) => byNumber.get(number)?.name ?? '')]),
-    view: tree === null ? undefined : viewColumns(tree),
+    view,
     functions: [],
   };
 }
 
-function tableOf([id, schema, name, , , grantees, comment, tree]: TableRow, relations: Relations): Table {
-  const { columns, keys, functions, view } = relations.get(id) as Relation;
+function tableOf(
+  [id, schema, name, kind, , , grantees, comment]: CatalogueEntries['table'],
+  relations: Relations,
+): Table {
+  const { columns, functions, view, ...relation } = relations.get(id) as Relation;
+  const keys = (wanted: 'p' | 'u') => relation.keys.flatMap(([is, key]) => (is === wanted ? [key] : []));
   const bases = view ? basesOf(id, relations) : undefined;
-  const primaryKey = keys.find(([kind]) => kind === 'p')?.[1] ?? (bases && viewKey(bases, relations)) ?? [];
   return {
     schema,
     name,
     columns: new Map(Array.from(columns.values(), (column) => [column.name, column])),
-    primaryKey,
-    uniques: keys.filter(([kind]) => kind === 'u').map(([, unique]) => unique),
+    primaryKey: keys('p')[0] ?? (bases && viewKey(bases, relations)) ?? [],
+    uniques: keys('u'),
     grantees,
     ...(comment !== null && { comment }),
-    isView: tree !== null,
+    isView: kind === 'v' || kind === 'm',
     bases: bases ?? [{ base: id, columns: identity(columns) }],
     functions,
   };
@@ -122,7 +113,7 @@ function identity(columns: Relation['columns']): BaseColumns['columns'] {
 function basesOf(id: string, relations: Relations): BaseColumns[] {
   const found = new Map<string, Map<string, string[]>>();
   const { columns, view = [] } = relations.get(id) as Relation;
-  for (const { number, table, column } of view) {
+  for (const [number, table, column] of view) {
     const shown = columns.get(number)?.name;
     const origin = originOf(table, column, relations);
     if (shown === undefined || !origin) continue;
@@ -140,16 +131,22 @@ function originOf(
 ): { table: string; column: string } | undefined {
   let at: { table: string; column: number } | undefined = { table, column };
   for (let depth = 0; at && depth < DEEPEST_VIEW; depth += 1) {
-    const { table: id, column: number }: { table: string; column: number } = at;
-    const relation = relations.get(id);
-    if (!relation) return undefined;
-    if (!relation.view) {
-      const name = relation.columns.get(number)?.name;
-      return name === undefined ? undefined : { table: id, column: name };
+    const relation = relations.get(at.table);
+    if (!relation?.view) {
+      const name = relation?.columns.get(at.column)?.name;
+      return name === undefined ? undefined : { table: at.table, column: name };
     }
-    at = relation.view.find((shown) => shown.number === number);
+    at = columnOf(relation.view, at.column);
   }
   return undefined;
+}
+
+function columnOf(
+  view: CatalogueEntries['view'][1],
+  wanted: number,
+): { table: string; column: number } | undefined {
+  const found = view.find(([number]) => number === wanted);
+  return found && { table: found[1], column: found[2] };
 }
 
 function viewKey(bases: readonly BaseColumns[], relations: Relations): readonly string[] | undefined {
@@ -162,12 +159,12 @@ function viewKey(bases: readonly BaseColumns[], relations: Relations): readonly 
 }
 
 function foreignKeyOf(
-  [name, table, target, columns, targetColumns]: CatalogueRow['foreignKeys'][number],
+  [name, table, target, columns, targetColumns]: CatalogueEntries['foreignKey'],
   relations: Relations,
-): ForeignKey | undefined {
+): ForeignKey[] {
   const from = relations.get(table);
   const to = relations.get(target);
-  if (!from || !to) return undefined;
+  if (!from || !to) return [];
   const pairs = columns.map((number, i) => {
     return [from.columns.get(number)?.name ?? '', to.columns.get(targetColumns[i] ?? 0)?.name ?? ''] as const;
   });
@@ -175,5 +172,5 @@ function foreignKeyOf(
   const unique = from.keys.some(
     ([, key]) => key.length === own.size && key.every((column) => own.has(column)),
   );
-  return { name, table, target, pairs, unique };
+  return [{ name, table, target, pairs, unique }];
 }
