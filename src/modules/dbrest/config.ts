@@ -25,6 +25,8 @@ export interface DbrestConfig {
   readonly txEnd: TxEnd;
   readonly settings?: readonly Setting[];
   readonly aggregates: boolean;
+  /** Which paths name functions: those below `rpc/`, all of them, none. */
+  readonly rpc: 'auto' | 'on' | 'off';
   readonly plan: boolean;
   readonly serverTiming: boolean;
 }

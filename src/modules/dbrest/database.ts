@@ -12,7 +12,7 @@ import {
   SchemaCache,
   schemaOf,
 } from './schema/index.ts';
-import type { Results, Session, Step } from './session/index.ts';
+import type { Results, Session, Step, Verdict } from './session/index.ts';
 import { ConnectionLost } from './session/index.ts';
 
 const MAX_AGE_MS = 30 * 60_000;
@@ -90,24 +90,24 @@ export class Database {
    * reader was given anything. Rejects with `PoolRefusal`, `ConnectionLost`, the server's error or a sink's.
    */
   async read(steps: readonly Step[], reader: Reader, rules: ReadRules): Promise<Results> {
-    let running: Session | undefined;
-    reader.onAbort(() => running?.cancel());
-    const use = async (): Promise<Results> => {
-      const session = await this.#acquire(reader, rules);
-      running = session;
-      try {
-        return await session.run(steps, rules.timeoutMs + GRACE_MS);
-      } finally {
-        running = undefined;
-        this.#pool.release(session, session.broken);
-      }
-    };
+    const use = this.#user(reader, rules, (session, deadlineMs) => session.run(steps, deadlineMs));
     try {
       return await use();
     } catch (error) {
       if (!mayRetry(error) || reader.aborted || reader.done === true) throw error;
       return use();
     }
+  }
+
+  /**
+   * Runs what may change something: cancelled when the writer goes away, never sent twice. What the verdict throws
+   * undoes it. Rejects as `read` does, and with what the verdict threw.
+   */
+  write(
+    steps: readonly Step[],
+    { writer, rules, verdict }: { writer: Reader; rules: ReadRules; verdict?: Verdict | undefined },
+  ): Promise<Results> {
+    return this.#user(writer, rules, (session, deadlineMs) => session.run(steps, deadlineMs, verdict))();
   }
 
   /** What only few requests need to know; asked for once. Rejects as `read` does. */
@@ -120,6 +120,26 @@ export class Database {
   close(): Promise<void> {
     this.#share.close();
     return this.#pool.close();
+  }
+
+  /** Something to be done with a session of the pool, as often as it is called; one listener cancels it. */
+  #user(
+    reader: Reader,
+    rules: ReadRules,
+    run: (session: Session, deadlineMs: number) => Promise<Results>,
+  ): () => Promise<Results> {
+    let running: Session | undefined;
+    reader.onAbort(() => running?.cancel());
+    return async () => {
+      const session = await this.#acquire(reader, rules);
+      running = session;
+      try {
+        return await run(session, rules.timeoutMs + GRACE_MS);
+      } finally {
+        running = undefined;
+        this.#pool.release(session, session.broken);
+      }
+    };
   }
 
   async #acquire(reader: Reader, { poolTimeoutMs, poolQueue }: ReadRules): Promise<Session> {

@@ -4,12 +4,9 @@ import type { Authenticator } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
 import type { Database } from './database.ts';
 import type { DbrestFault } from './fault/index.ts';
-import { methodNotAllowed } from './fault/index.ts';
-import { compileRead } from './read.ts';
+import { compileOperations, headerValues, Stopwatch } from './operation/index.ts';
 import { faultOf, sendFault } from './reply/index.ts';
-import { headerValues } from './request-settings.ts';
-import { Stopwatch } from './stopwatch.ts';
-import { tableResolver } from './target.ts';
+import { resourceResolver } from './resource.ts';
 
 /** What a location works with. */
 export interface DbrestResources {
@@ -23,8 +20,8 @@ export function compileDbrest(
   { database, authenticator }: DbrestResources,
   build: Build,
 ): Handler {
-  const tableOf = tableResolver(build.location);
-  const read = compileRead(config, database);
+  const resourceOf = resourceResolver(build.location, config.rpc);
+  const operate = compileOperations(config, database);
   build.needAllHeaders();
   build.needPeer();
 
@@ -36,8 +33,7 @@ export function compileDbrest(
       const identity = known instanceof Promise ? await known : known;
       role = identity.role;
       watch?.lap('jwt');
-      if (x.method !== 'GET' && x.method !== 'HEAD') throw methodNotAllowed(x.method, 'GET, HEAD');
-      await read(x, { table: tableOf(x.uri), identity, watch });
+      await operate(x, resourceOf(x.uri), { identity, watch });
     } catch (error) {
       // Cancelled for a client that left: nobody to answer, nothing wrong.
       if (x.aborted) return;

@@ -4,7 +4,7 @@ import type { WorkerScope } from '../../contract/index.ts';
 import { LEAST_SECRET_BYTES, openAuthenticator, shortestSecretBytes } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
 import { Database } from './database.ts';
-import { directives } from './directives.ts';
+import { directives } from './directives/index.ts';
 import type { ConnectionTarget, DbrestPass } from './dsn/index.ts';
 import { readDsn } from './dsn/index.ts';
 import { runEmbeddedInit } from './embedded-init.ts';

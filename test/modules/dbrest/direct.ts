@@ -99,6 +99,7 @@ export interface Direct {
 
 const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   aggregates: true,
+  rpc: 'auto',
   poolSize: 4,
   poolTimeoutMs: 5_000,
   poolQueue: 512,

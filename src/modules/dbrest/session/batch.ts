@@ -21,6 +21,8 @@ export interface Step {
   readonly described?: true;
   /** Gives no row. */
   readonly silent?: true;
+  /** Its result is the number of rows that it touched, and no row. */
+  readonly tally?: true;
 }
 
 /** The last row of each statement that has no sink. */
@@ -73,8 +75,10 @@ export class Batch implements Submittable {
     else this.#tell((sink) => this.#pauseFor(sink.row(fields)));
   }
 
-  handleCommandComplete(): void {
+  /** `text`: `INSERT 0 3`, `UPDATE 3`. */
+  handleCommandComplete({ text }: { readonly text: string }): void {
     this.#tell(() => undefined);
+    if (this.steps[this.#completed]?.tally) this.results[this.#completed] = [text.replace(/^.* /, '')];
     this.#completed += 1;
     this.#begun = false;
   }

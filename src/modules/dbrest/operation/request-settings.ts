@@ -1,13 +1,14 @@
-import type { Exchange } from '../../http/index.ts';
-import type { Identity } from './auth/index.ts';
-import type { DbrestConfig } from './config.ts';
-import type { RequestSettings, Statement } from './sql/index.ts';
-import { searchPath, settingsWriter } from './sql/index.ts';
+import type { Exchange } from '../../../http/index.ts';
+import type { Identity } from '../auth/index.ts';
+import type { DbrestConfig } from '../config.ts';
+import type { RequestSettings, Statement } from '../sql/index.ts';
+import { searchPath, settingsWriter } from '../sql/index.ts';
 
-/** Who asks, for which schema, in which time zone (absent: the database's own). */
+/** Who asks, for which schema, in which time zone (absent: the database's own), and whether to read only. */
 export interface Asking {
   readonly identity: Identity;
   readonly schema: string;
+  readonly readOnly: boolean;
   readonly timeZone?: string | undefined;
 }
 
@@ -23,10 +24,10 @@ export function compileSettings({
   const values = settings.map(({ value }) => value);
   const write = settingsWriter(names);
   const writeZoned = settingsWriter([...names, 'timezone']);
-  return (x, { identity, schema, timeZone }) => {
+  return (x, { identity, schema, readOnly, timeZone }) => {
     const { role, jwt, claims } = identity;
     const path = paths.get(schema) as string;
-    const common = { role, searchPath: path, readOnly: true, timeoutMs, jwt, claims };
+    const common = { role, searchPath: path, readOnly, timeoutMs, jwt, claims };
     const all: RequestSettings = { ...common, ...exchangeSettings(x, identity) };
     return timeZone === undefined ? write(all, values) : writeZoned(all, [...values, timeZone]);
   };
