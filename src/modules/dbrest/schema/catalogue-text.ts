@@ -7,7 +7,7 @@ export type Catalogue = SharedArrayBuffer;
 /** Nothing that PostgreSQL gives has a NUL in it. */
 const END = '\0';
 /** Between two pieces of this size others have their turn. */
-const PIECE_CHARACTERS = 131_072;
+const PIECE_CHARACTERS = 65_536;
 
 /**
  * Takes the rows of `CATALOGUE_SQL` as a session hands them out. Of the parse trees of views, by far the most of the text,
@@ -51,29 +51,19 @@ export class CatalogueWriter {
   }
 }
 
-export type Entries = { readonly [S in Section]: CatalogueEntries[S][] };
+/** An entry with its section. */
+export type Entry = { [S in Section]: readonly [section: S, entry: CatalogueEntries[S]] }[Section];
 
-/** All entries by section, in their order; a step for each. */
-export function* readEntries(catalogue: Catalogue): Generator<undefined, Entries> {
-  const entries: Entries = {
-    table: [],
-    view: [],
-    foreignKey: [],
-    rowFunction: [],
-    type: [],
-    textSearchConfig: [],
-    role: [],
-  };
+/** All entries in their order. */
+export function* entriesOf(catalogue: Catalogue): Generator<Entry> {
   const bytes = Buffer.from(catalogue);
   for (let from = 0; from < bytes.length;) {
     const blank = bytes.indexOf(' ', from);
     const end = bytes.indexOf(END, blank);
-    const section = bytes.toString('latin1', from, blank) as Section;
-    entries[section].push(JSON.parse(bytes.toString('utf8', blank + 1, end)) as never);
+    const section = bytes.toString('latin1', from, blank);
+    yield [section, JSON.parse(bytes.toString('utf8', blank + 1, end))] as unknown as Entry;
     from = end + 1;
-    yield;
   }
-  return entries;
 }
 
 function viewEntry(text: string): string {

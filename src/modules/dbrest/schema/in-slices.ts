@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Far below what anybody notices who waits for the same thread. */
-const SLICE_MS = 4;
+const SLICE_MS = 2;
 
 /** Runs work that is done step by step, with turns for all others in between. Rejects with what it throws. */
 export async function inSlices<T>(work: Iterator<unknown, T>): Promise<T> {
