@@ -42,7 +42,7 @@ export function compileDbrest(
       if (fault.status >= 500 || x.done) logFault(x, fault, build);
       // The head is gone already: only a body cut short can tell that not all of it came.
       if (x.done) x.abort();
-      else sendFault(x, fault);
+      else sendFault(x, fault, config.errorVerbosity);
     }
   };
 }
