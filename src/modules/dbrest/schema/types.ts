@@ -1,7 +1,7 @@
 /** A column as the database has it. */
 export interface Column {
   readonly name: string;
-  /** As `format_type` prints it: `integer`, `character varying(20)`, `public.mood`. */
+  /** As `format_type` prints it, with the schema of what users made: `integer`, `character varying(20)`, `public.mood`. */
   readonly type: string;
   readonly comment?: string;
 }
@@ -19,11 +19,12 @@ export interface RowFunction {
   readonly single: boolean;
 }
 
-/** Columns of a table or view that show columns of a base table, as base column → names here. */
+/** Columns of a table or view that show columns of a base table. */
 export interface BaseColumns {
   /** Object id of the base table; a table is its own base. */
   readonly base: string;
-  readonly columns: ReadonlyMap<string, readonly string[]>;
+  /** Base column → names here. Absent: each under its own name. */
+  readonly columns?: ReadonlyMap<string, readonly string[]>;
 }
 
 /** A table, view, materialized view, foreign or partitioned table. */
@@ -65,7 +66,9 @@ export interface Schema {
   readonly foreignKeys?: readonly ForeignKey[];
   /** Enums, domains, ranges, base and composite types that users or extensions made. */
   readonly types?: readonly TableName[];
-  /** Text search configurations that need no schema name. */
+  /** Domain → the type that it is made of, perhaps a domain itself; both as `format_type` prints them. */
+  readonly domains?: ReadonlyMap<string, string>;
+  /** Names of text search configurations, wherever they lie. */
   readonly textSearchConfigs: ReadonlySet<string>;
   /** Roles that the login role may become, with the object ids of all whose privileges they have; 'all': superuser. */
   readonly roles: ReadonlyMap<string, ReadonlySet<string> | 'all'>;

@@ -14,3 +14,5 @@ export { searchPath, settingsWriter } from './settings-sql.ts';
 export type { RequestSettings } from './settings-sql.ts';
 export { Parameters } from './statement.ts';
 export type { BoundValue, Statement } from './statement.ts';
+export { ROWS } from './writing.ts';
+export type { RowSource } from './writing.ts';
