@@ -2,12 +2,12 @@ import { tooLarge } from '../fault/index.ts';
 import { parsePath } from './field.ts';
 import type { Aggregate, SelectedEmbed, SelectItem, TypeName } from './read-request.ts';
 import { AGGREGATES } from './read-request.ts';
-import { Scanner } from './scanner.ts';
+import { FIELD_NAME, Scanner } from './scanner.ts';
 import { parseTypeName } from './type-name.ts';
 
 const MOST_ITEMS = 500;
 const DEEPEST = 10;
-const ITEM = 'field name, "*" or "..."';
+const ITEM = `"...", ${FIELD_NAME} or "*"`;
 
 /** `select=id,alias:name,amount::text,*,orders(*)`; empty selects everything. Throws a `DbrestFault`. */
 export function parseSelect(text: string): SelectItem[] {
@@ -84,10 +84,14 @@ class SelectParser {
     let hint: string | undefined;
     let join: 'inner' | 'left' | undefined;
     for (let i = 0; i < 2 && scanner.take('!'); i += 1) {
+      const start = scanner.at;
       const word = scanner.identifier('"inner", "left" or hint');
       if ((word === 'inner' || word === 'left') && !join) join = word;
       else if (hint === undefined) hint = word;
-      else throw scanner.unexpected('"("');
+      else {
+        scanner.at = start;
+        throw scanner.unexpected('"inner" or "left"');
+      }
     }
     const select = this.#forest();
     return {
