@@ -6,7 +6,7 @@ import { DELIMITER, FIELD_NAME, Scanner } from './scanner.ts';
 
 const DEEPEST = 20;
 const TERM = `${FIELD_NAME}, negation operator (not) or logic operator (and, or)`;
-const GROUP = /(?:not\.)?(?:and|or)(?=\()/y;
+const GROUP = /(?:not\.)?(?:and|or)(?= *\()/y;
 
 /** `or=(a.eq.1,not.and(b.gt.2,c.is.null))`; `operator` is `and`, `or`, `not.and` or `not.or`. Throws a `DbrestFault`. */
 export function parseLogic(operator: string, value: string): Logic {
@@ -20,6 +20,7 @@ export function parseLogic(operator: string, value: string): Logic {
 
 function parseGroup(scanner: Scanner, operator: string, depth: number): Logic {
   if (depth > DEEPEST) throw tooLarge(`"and" and "or" nest at most ${DEEPEST} deep`);
+  scanner.skipBlanks();
   scanner.expect('(');
   const terms: Logic[] = [];
   do terms.push(parseTerm(scanner, depth));

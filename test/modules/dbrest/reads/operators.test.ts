@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import type { FaultCase } from '../fixture/gateway.ts';
 import { fixtureGateway, givesFaults, givesRows } from '../fixture/gateway.ts';
 
 const gateway = fixtureGateway();
@@ -158,51 +159,45 @@ describe('other types', () => {
   ]);
 });
 
-describe('what is no operator, or does not fit', () => {
-  givesFaults(gateway, [
-    [
-      'employees?id=0',
-      400,
-      'PGRST100',
-      {
-        message: '"failed to parse filter (0)" (line 1, column 1)',
-        details: 'unexpected "0" expecting "not" or operator (eq, gt, ...)',
-        hint: null,
-      },
-    ],
-    [
-      'employees?id=noop.0',
-      400,
-      'PGRST100',
-      { message: '"failed to parse filter (noop.0)" (line 1, column 1)' },
-    ],
-    [
-      'employees?id=not.noop.0',
-      400,
-      'PGRST100',
-      { message: '"failed to parse filter (not.noop.0)" (line 1, column 5)' },
-    ],
-    ['employees?id=eq(some).{1}', 400, 'PGRST100'],
-    ['employees?id=neq(any).{1}', 400, 'PGRST100'],
-    ['employees?id=in.1,2', 400, 'PGRST100', { details: 'unexpected "1" expecting "("' }],
-    [
-      'employees?id=is.maybe',
-      400,
-      'PGRST100',
-      { details: 'unexpected "m" expecting isVal: (null, not_null, true, false, unknown)' },
-    ],
-    ['employees?id=eq.x', 400, '22P02', { message: 'invalid input syntax for type integer: "x"' }],
-    ['employees?id=like.1*', 404, '42883'],
-    ['employees?salary=is.true', 400, '42804'],
-    ['samples?level=eq.nope', 400, '22P02'],
-    ['ranges?n=ov.x', 400, '22P02'],
-    [
-      'texts?words=fts(nope).cat',
-      400,
-      '42704',
-      { message: 'text search configuration "nope" does not exist' },
-    ],
-    ['texts?words=fts(english).cat dog', 400, '42601'],
-    ['employees?nope=eq.1', 400, '42703', { message: 'column employees.nope does not exist' }],
-  ]);
-});
+const faults: readonly FaultCase[] = [
+  [
+    'employees?id=0',
+    400,
+    'PGRST100',
+    {
+      message: '"failed to parse filter (0)" (line 1, column 1)',
+      details: 'unexpected "0" expecting "not" or operator (eq, gt, ...)',
+      hint: null,
+    },
+  ],
+  [
+    'employees?id=noop.0',
+    400,
+    'PGRST100',
+    { message: '"failed to parse filter (noop.0)" (line 1, column 1)' },
+  ],
+  [
+    'employees?id=not.noop.0',
+    400,
+    'PGRST100',
+    { message: '"failed to parse filter (not.noop.0)" (line 1, column 5)' },
+  ],
+  ['employees?id=eq(some).{1}', 400, 'PGRST100'],
+  ['employees?id=neq(any).{1}', 400, 'PGRST100'],
+  ['employees?id=in.1,2', 400, 'PGRST100', { details: 'unexpected "1" expecting "("' }],
+  [
+    'employees?id=is.maybe',
+    400,
+    'PGRST100',
+    { details: 'unexpected "m" expecting isVal: (null, not_null, true, false, unknown)' },
+  ],
+  ['employees?id=eq.x', 400, '22P02', { message: 'invalid input syntax for type integer: "x"' }],
+  ['employees?id=like.1*', 404, '42883'],
+  ['employees?salary=is.true', 400, '42804'],
+  ['samples?level=eq.nope', 400, '22P02'],
+  ['ranges?n=ov.x', 400, '22P02'],
+  ['texts?words=fts(nope).cat', 400, '42704', { message: 'text search configuration "nope" does not exist' }],
+  ['texts?words=fts(english).cat dog', 400, '42601'],
+  ['employees?nope=eq.1', 400, '42703', { message: 'column employees.nope does not exist' }],
+];
+describe('what is no operator, or does not fit', () => givesFaults(gateway, faults));
