@@ -63,7 +63,9 @@ const rows: readonly RowsCase[] = [
   ['clients?select=count()&id=gt.99', [{ count: 0 }]],
   ['clients?select=city,count()&id=gt.99', []],
 ];
-describe('aggregates of rows', () => givesRows(gateway, rows));
+describe('aggregates of rows', () => {
+  givesRows(gateway, rows);
+});
 
 const embedded: readonly RowsCase[] = [
   [
@@ -143,7 +145,9 @@ const embedded: readonly RowsCase[] = [
     ],
   ],
 ];
-describe('aggregates in embeds and spreads', () => givesRows(gateway, embedded));
+describe('aggregates in embeds and spreads', () => {
+  givesRows(gateway, embedded);
+});
 
 const faults: readonly FaultCase[] = [
   [
@@ -172,4 +176,6 @@ const faults: readonly FaultCase[] = [
   ],
   ['clients?select=city,count()&order=name', 400, '42803'],
 ];
-describe('aggregates that are refused', () => givesFaults(gateway, faults));
+describe('aggregates that are refused', () => {
+  givesFaults(gateway, faults);
+});

@@ -4,7 +4,9 @@ import { fixtureGateway, givesAnswers, givesFaults } from '../fixture/gateway.ts
 
 const gateway = fixtureGateway({ more: 'location /plan/ { dbrest_pass $dsn; dbrest_plan on; }' });
 
-const of = (accept: string, request: string, type: string, body: string | RegExp): AnswerCase => ({
+const of = (
+  ...[accept, request, type, body]: [accept: string, request: string, type: string, body: string | RegExp]
+): AnswerCase => ({
   request,
   with: { accept },
   status: 200,
@@ -88,7 +90,9 @@ const formats: readonly AnswerCase[] = [
   of('application/octet-stream', 'files?select=name&id=eq.1', 'application/octet-stream', 'pixel.bin'),
   of('application/octet-stream', 'files?select=content&id=eq.2', 'application/octet-stream', ''),
 ];
-describe('formats', () => givesAnswers(gateway, formats));
+describe('formats', () => {
+  givesAnswers(gateway, formats);
+});
 
 const negotiated: readonly AnswerCase[] = [
   of('*/*', 'clients?select=id&id=eq.1', JSON_TYPE, '[{"id":1}]'),
@@ -107,7 +111,9 @@ const negotiated: readonly AnswerCase[] = [
   ),
   of('application/vnd.pgrst.plan, application/json', 'clients?select=id&id=eq.1', JSON_TYPE, '[{"id":1}]'),
 ];
-describe('what Accept weighs', () => givesAnswers(gateway, negotiated));
+describe('what Accept weighs', () => {
+  givesAnswers(gateway, negotiated);
+});
 
 const plans: readonly AnswerCase[] = [
   of(
@@ -135,7 +141,9 @@ const plans: readonly AnswerCase[] = [
     '',
   ),
 ];
-describe('plans', () => givesAnswers(gateway, plans));
+describe('plans', () => {
+  givesAnswers(gateway, plans);
+});
 
 const none = (...types: string[]): object => ({
   message: `None of these media types are available: ${types.join(', ')}`,
@@ -179,7 +187,7 @@ const refused: readonly (readonly [accept: string, ...FaultCase])[] = [
   ],
 ];
 describe('what cannot be answered', () => {
-  for (const [accept, ...fault] of refused) describe(accept, () => givesFaults(gateway, [fault], { accept }));
+  for (const [accept, ...fault] of refused) givesFaults(gateway, [fault], { accept });
 });
 
 test('bytes come as they are', async () => {

@@ -125,4 +125,6 @@ const profiles: readonly AnswerCase[] = [
   { request: 'products?select=hidden&id=eq.1', status: 400, headers: { 'proxy-status': 'gw; error=42703' } },
   { request: '/tools/whoami?select=search_path', json: [{ search_path: '"public", "tools"' }] },
 ];
-describe('schemas and search paths', () => givesAnswers(gateway, profiles));
+describe('schemas and search paths', () => {
+  givesAnswers(gateway, profiles);
+});

@@ -200,4 +200,6 @@ const faults: readonly FaultCase[] = [
   ['texts?words=fts(english).cat dog', 400, '42601'],
   ['employees?nope=eq.1', 400, '42703', { message: 'column employees.nope does not exist' }],
 ];
-describe('what is no operator, or does not fit', () => givesFaults(gateway, faults));
+describe('what is no operator, or does not fit', () => {
+  givesFaults(gateway, faults);
+});

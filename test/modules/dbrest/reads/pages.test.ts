@@ -14,10 +14,12 @@ interface Page {
   readonly applied?: string;
 }
 const page = (
-  request: string,
-  rows: unknown,
-  headers: Record<string, string>,
-  { status = 200, range, applied }: Page,
+  ...[request, rows, headers, { status = 200, range, applied }]: [
+    request: string,
+    rows: unknown,
+    headers: Record<string, string>,
+    page: Page,
+  ]
 ): AnswerCase => ({
   request,
   with: headers,
@@ -41,7 +43,9 @@ const ranges: readonly AnswerCase[] = [
   page('clients?select=id&order=id', ids(1), { range: '0-0' }, { range: '0-0/*' }),
   page('clients?select=id&order=id&limit=2', ids(2), { range: '1-9' }, { range: '1-1/*' }),
 ];
-describe('ranges', () => givesAnswers(gateway, ranges));
+describe('ranges', () => {
+  givesAnswers(gateway, ranges);
+});
 
 const counts: readonly AnswerCase[] = [
   page('clients?select=id&order=id', ids(1, 2, 3, 4), exact, { range: '0-3/4', applied }),
@@ -96,7 +100,9 @@ const counts: readonly AnswerCase[] = [
     { status: 206, range: '0-0/900', applied: 'count=estimated' },
   ),
 ];
-describe('counts', () => givesAnswers(gateway, counts));
+describe('counts', () => {
+  givesAnswers(gateway, counts);
+});
 
 const bounded: readonly AnswerCase[] = [
   page('/two/clients?select=id&order=id', ids(1, 2), {}, { range: '0-1/*' }),
@@ -122,7 +128,9 @@ const bounded: readonly AnswerCase[] = [
     { status: 206, range: '0-99/5000', applied: 'count=estimated' },
   ),
 ];
-describe('dbrest_max_rows', () => givesAnswers(gateway, bounded));
+describe('dbrest_max_rows', () => {
+  givesAnswers(gateway, bounded);
+});
 
 const faults: readonly (readonly [headers: Record<string, string>, ...FaultCase])[] = [
   [
@@ -154,6 +162,5 @@ const faults: readonly (readonly [headers: Record<string, string>, ...FaultCase]
   [{}, 'clients?limit=-1', 416, 'PGRST103', { details: 'Limit should be greater than or equal to zero.' }],
 ];
 describe('ranges that are refused', () => {
-  for (const [headers, ...fault] of faults)
-    describe(JSON.stringify(headers), () => givesFaults(gateway, [fault], headers));
+  for (const [headers, ...fault] of faults) givesFaults(gateway, [fault], headers);
 });
