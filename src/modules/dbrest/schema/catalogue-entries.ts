@@ -31,7 +31,8 @@ export interface CatalogueEntries {
     rows: number,
     returns: string | null,
   ];
-  readonly type: readonly [schema: string, name: string];
+  /** `base`: what a domain is made of. */
+  readonly type: readonly [schema: string, name: string, formatted: string, base: string | null];
   readonly textSearchConfig: string;
   readonly role: readonly [name: string, isSuperuser: boolean, privilegesOf: readonly string[]];
 }

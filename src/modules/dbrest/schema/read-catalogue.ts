@@ -28,6 +28,7 @@ class SchemaDraft {
   readonly #tables = new Map<string, Map<string, Table>>();
   readonly #foreignKeys: ForeignKey[] = [];
   readonly #types: TableName[] = [];
+  readonly #domains = new Map<string, string>();
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
 
@@ -47,6 +48,7 @@ class SchemaDraft {
         break;
       case 'type':
         this.#types.push({ schema: entry[0], name: entry[1] });
+        if (entry[3] !== null) this.#domains.set(entry[2], entry[3]);
         break;
       case 'textSearchConfig':
         this.#textSearchConfigs.add(entry);
@@ -70,6 +72,7 @@ class SchemaDraft {
       tables: this.#tables,
       foreignKeys: this.#foreignKeys,
       types: this.#types,
+      domains: this.#domains,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,
     };
