@@ -134,27 +134,19 @@ export class Database {
   ): () => Promise<Results> {
     let running: Session | undefined;
     reader.onAbort(() => running?.cancel());
+    const { poolTimeoutMs: waitMs, poolQueue: queueLimit } = rules;
+    const acquisition = { waitMs, queueLimit, abandoned: () => reader.aborted };
     return async () => {
-      const session = await this.#acquire(reader, rules);
-      running = session;
+      const session = await this.#pool.acquire(acquisition);
       try {
+        if (reader.aborted) throw new PoolRefusal('abandoned');
+        running = session;
         return await run(session, rules.timeoutMs + GRACE_MS);
       } finally {
         running = undefined;
         this.#pool.release(session, session.broken);
       }
     };
-  }
-
-  async #acquire(reader: Reader, { poolTimeoutMs, poolQueue }: ReadRules): Promise<Session> {
-    const session = await this.#pool.acquire({
-      waitMs: poolTimeoutMs,
-      queueLimit: poolQueue,
-      abandoned: () => reader.aborted,
-    });
-    if (!reader.aborted) return session;
-    this.#pool.release(session);
-    throw new PoolRefusal('abandoned');
   }
 
   async #readSchema(): Promise<Schema> {

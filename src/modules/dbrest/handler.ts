@@ -23,7 +23,6 @@ export function compileDbrest(
   const resourceOf = resourceResolver(build.location, config.rpc);
   const operate = compileOperations(config, database);
   build.needAllHeaders();
-  build.needPeer();
 
   return async (x) => {
     let role = config.anonRole;

@@ -8,6 +8,7 @@ import { basesOf, viewKey } from './view-bases.ts';
 
 /** PUBLIC, in access control lists. */
 const EVERYBODY = '0';
+
 /** A catalogue as a schema, put together in many small steps. */
 export function* schemaOf(catalogue: Catalogue): Generator<undefined, Schema> {
   const draft = new SchemaDraft();
