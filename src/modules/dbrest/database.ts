@@ -3,15 +3,23 @@ import { Pool, PoolRefusal } from '../../pool/index.ts';
 import type { Facts } from './facts.ts';
 import { FACTS_SQL, readFacts } from './facts.ts';
 import { noSchemaCache } from './fault/index.ts';
-import type { Schema } from './schema/index.ts';
-import { CATALOGUE_SQL, readCatalogue, SchemaCache } from './schema/index.ts';
+import type { Catalogue, Schema, ShareKey } from './schema/index.ts';
+import {
+  CATALOGUE_SQL,
+  CatalogueShare,
+  CatalogueWriter,
+  inSlices,
+  SchemaCache,
+  schemaOf,
+} from './schema/index.ts';
 import type { Results, Session, Step, Verdict } from './session/index.ts';
 import { ConnectionLost } from './session/index.ts';
 
 const MAX_AGE_MS = 30 * 60_000;
 /** Names of types and defaults then come with their schema: they are used under the search paths of requests. */
-const NO_PATH_SQL = `select pg_catalog.set_config('search_path', '', true)`;
-const CATALOGUE_DEADLINE_MS = 30_000;
+const NO_PATH: Step = {
+  statement: { text: `select pg_catalog.set_config('search_path', '', true)`, values: [] },
+};
 /** What the server gets on top of `statement_timeout` to say so itself. */
 const GRACE_MS = 500;
 
@@ -36,21 +44,32 @@ export interface DatabaseOptions {
   /** Connects; `ended` is called when the session is gone. */
   readonly open: (ended: (session: Session) => void) => Promise<Session>;
   readonly log: ErrorLog;
+  /** What the workers of the process share of it. */
+  readonly share: ShareKey;
+  readonly workerId: number;
 }
+
+/** Whom a read for nobody in particular serves. */
+const EVERYONE: Reader = { aborted: false, onAbort: () => undefined };
+const PATIENT: ReadRules = { poolTimeoutMs: 10_000, poolQueue: Infinity, timeoutMs: 30_000 };
 
 /** One database for one worker: its sessions, shared by all locations that name it, and what is known of its schema. */
 export class Database {
   readonly schema: SchemaCache;
+  readonly #share: CatalogueShare;
   readonly #pool: Pool<Session>;
   readonly #log: ErrorLog;
   readonly #name: string;
   readonly #sizes: number[] = [];
   #facts: Promise<Facts> | undefined;
 
-  constructor({ name, open, log }: DatabaseOptions) {
+  constructor({ name, open, log, share, workerId }: DatabaseOptions) {
     this.#name = name;
     this.#log = log;
     this.schema = new SchemaCache(() => this.#readSchema());
+    this.#share = new CatalogueShare(share, workerId, (catalogue) => {
+      void inSlices(schemaOf(catalogue)).then((schema) => this.schema.adopt(schema));
+    });
     this.#pool = new Pool<Session>({
       open: () => open((session) => this.#pool.discard(session)),
       close: (session) => session.end(),
@@ -103,6 +122,7 @@ export class Database {
   }
 
   close(): Promise<void> {
+    this.#share.close();
     return this.#pool.close();
   }
 
@@ -139,7 +159,7 @@ export class Database {
 
   async #readSchema(): Promise<Schema> {
     try {
-      return readCatalogue(await this.#readOnce(CATALOGUE_SQL));
+      return await inSlices(schemaOf(await this.#share.obtain(() => this.#readCatalogue())));
     } catch (error) {
       if (error instanceof PoolRefusal) throw error;
       this.#log.write(
@@ -150,12 +170,15 @@ export class Database {
     }
   }
 
+  async #readCatalogue(): Promise<Catalogue> {
+    const sink = new CatalogueWriter();
+    await this.read([NO_PATH, { statement: { text: CATALOGUE_SQL, values: [] }, sink }], EVERYONE, PATIENT);
+    return sink.finish();
+  }
+
   /** One text, for nobody in particular. */
   async #readOnce(text: string): Promise<string> {
-    const everyone: Reader = { aborted: false, onAbort: () => undefined };
-    const rules = { poolTimeoutMs: 10_000, poolQueue: Infinity, timeoutMs: CATALOGUE_DEADLINE_MS };
-    const steps = [{ statement: { text: NO_PATH_SQL, values: [] } }, { statement: { text, values: [] } }];
-    const [, row] = await this.read(steps, everyone, rules);
+    const [, row] = await this.read([NO_PATH, { statement: { text, values: [] } }], EVERYONE, PATIENT);
     return row?.[0] ?? '';
   }
 

@@ -3,6 +3,7 @@ import type { Build, WorkerScope } from '../../../src/contract/index.ts';
 import type { Exchange, ResponseStream } from '../../../src/http/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
 import { readDsn } from '../../../src/modules/dbrest/dsn/index.ts';
+import { openShare } from '../../../src/modules/dbrest/schema/index.ts';
 import { dbrest } from '../../../src/modules/dbrest/index.ts';
 
 export interface DirectReply {
@@ -117,6 +118,7 @@ const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
 export function startWorker(t: Pick<TestContext, 'onTestFinished'>): { scope: WorkerScope; log: string[] } {
   const log: string[] = [];
   const opened = new Map<string, unknown>();
+  const share = openShare();
   const closers: (() => void | Promise<void>)[] = [];
   const scope: Partial<WorkerScope> = {
     share: <T>(key: string, open: () => T, close: (resource: T) => void | Promise<void>): T => {
@@ -128,6 +130,8 @@ export function startWorker(t: Pick<TestContext, 'onTestFinished'>): { scope: Wo
       return opened.get(key) as T;
     },
     own: <T>(resource: T): T => resource,
+    workerId: 1,
+    provided: () => share,
     log: { write: (level, message) => void log.push(`[${level}] ${message}`) },
   };
   t.onTestFinished(async () => {

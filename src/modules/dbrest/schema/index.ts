@@ -1,5 +1,10 @@
 export { CATALOGUE_SQL } from './catalogue.ts';
-export { readCatalogue } from './read-catalogue.ts';
+export { CatalogueShare, openShare } from './catalogue-share.ts';
+export type { ShareKey } from './catalogue-share.ts';
+export { CatalogueWriter } from './catalogue-text.ts';
+export type { Catalogue } from './catalogue-text.ts';
+export { inSlices } from './in-slices.ts';
+export { schemaOf } from './read-catalogue.ts';
 export { relationshipsOf } from './relationships.ts';
 export type { Cardinality, Relationship } from './relationships.ts';
 export { SchemaCache } from './schema-cache.ts';

@@ -19,11 +19,12 @@ export interface RowFunction {
   readonly single: boolean;
 }
 
-/** Columns of a table or view that show columns of a base table, as base column → names here. */
+/** Columns of a table or view that show columns of a base table. */
 export interface BaseColumns {
   /** Object id of the base table; a table is its own base. */
   readonly base: string;
-  readonly columns: ReadonlyMap<string, readonly string[]>;
+  /** Base column → names here. Absent: each under its own name. */
+  readonly columns?: ReadonlyMap<string, readonly string[]>;
 }
 
 /** A table, view, materialized view, foreign or partitioned table. */
