@@ -1,5 +1,7 @@
+import type { DiscoveryEntries } from './discovery.ts';
+
 /** What each section of the catalogue is made of; `CATALOGUE_SQL` writes them, but for `view`, which is made of its trees. */
-export interface CatalogueEntries {
+export interface CatalogueEntries extends DiscoveryEntries {
   readonly table: readonly [
     id: string,
     schema: string,

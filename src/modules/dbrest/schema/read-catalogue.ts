@@ -1,6 +1,8 @@
 import type { CatalogueEntries } from './catalogue-entries.ts';
 import type { Catalogue, Entry } from './catalogue-text.ts';
 import { entriesOf } from './catalogue-text.ts';
+import type { Namespace, TypeShape } from './discovery.ts';
+import { accessOf, namespaceOf, shapeOf } from './discovery.ts';
 import type { Relation, Relations } from './relation.ts';
 import { namesOf, relationOf } from './relation.ts';
 import type { ForeignKey, RowFunction, Schema, Table, TableName } from './types.ts';
@@ -30,6 +32,8 @@ class SchemaDraft {
   readonly #types: TableName[] = [];
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
+  readonly #shapes = new Map<string, TypeShape>();
+  readonly #namespaces = new Map<string, Namespace>();
 
   add([section, entry]: Entry): void {
     switch (section) {
@@ -54,7 +58,18 @@ class SchemaDraft {
       case 'role': {
         const [role, isSuperuser, privilegesOf] = entry;
         this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
+        break;
       }
+      case 'access': {
+        const relation = this.relations.get(entry[0]) as Relation;
+        relation.access = accessOf(entry, relation.columnNames);
+        break;
+      }
+      case 'shape':
+        this.#shapes.set(entry[0], shapeOf(entry));
+        break;
+      case 'namespace':
+        this.#namespaces.set(entry[0], namespaceOf(entry));
     }
   }
 
@@ -72,6 +87,8 @@ class SchemaDraft {
       types: this.#types,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,
+      shapes: this.#shapes,
+      namespaces: this.#namespaces,
     };
   }
 }
@@ -86,7 +103,8 @@ function rowFunctionOf(
 }
 
 function tableOf(relation: Relation, relations: Relations): Table {
-  const { id, name, kind, columns, primaryKey, uniques, grantees, comment, functions, shown } = relation;
+  const { id, name, kind, columns, primaryKey, uniques, grantees, comment, functions, shown, access } =
+    relation;
   const bases = shown ? basesOf(relation, relations) : [{ base: id }];
   return {
     ...name,
@@ -98,6 +116,7 @@ function tableOf(relation: Relation, relations: Relations): Table {
     isView: kind === 'v' || kind === 'm',
     bases,
     functions,
+    ...(access && { access }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { CatalogueEntries } from './catalogue-entries.ts';
+import type { Access } from './discovery.ts';
 import type { Column, RowFunction, TableName } from './types.ts';
 
 /** A table or view while the schema is put together. */
@@ -14,6 +15,7 @@ export interface Relation {
   readonly grantees: readonly string[];
   readonly comment: string | null;
   readonly functions: RowFunction[];
+  access?: Access;
   /** Of a view: what its columns are. */
   shown?: CatalogueEntries['view'][1];
 }

@@ -1,3 +1,5 @@
+import type { Access, Namespace, TypeShape } from './discovery.ts';
+
 /** A column as the database has it. */
 export interface Column {
   readonly name: string;
@@ -40,6 +42,7 @@ export interface Table extends TableName {
   readonly isView?: boolean;
   readonly bases?: readonly BaseColumns[];
   readonly functions?: readonly RowFunction[];
+  readonly access?: Access;
 }
 
 export interface TableName {
@@ -70,4 +73,7 @@ export interface Schema {
   readonly textSearchConfigs: ReadonlySet<string>;
   /** Roles that the login role may become, with the object ids of all whose privileges they have; 'all': superuser. */
   readonly roles: ReadonlyMap<string, ReadonlySet<string> | 'all'>;
+  /** What users made, by the name that `format_type` prints. */
+  readonly shapes?: ReadonlyMap<string, TypeShape>;
+  readonly namespaces?: ReadonlyMap<string, Namespace>;
 }
