@@ -86,52 +86,53 @@ describe('with a list of origins', () => {
   });
 });
 
-describe('a preflight request', () => {
-  const asked = {
-    origin: PAGE,
-    accept: '*/*',
-    'access-control-request-method': 'POST',
-    'access-control-request-headers': 'Foo,Bar',
-  };
-  const granted = {
-    'access-control-allow-origin': '*',
-    'access-control-allow-methods': METHODS,
-    'access-control-allow-headers': 'Authorization, Foo, Bar, Accept, Accept-Language, Content-Language',
-    'access-control-max-age': '86400',
-  };
-  test.each(['/api/', '/api/items', '/api/none', '/api/rpc/f', '/api/a/b'])(
-    'of %s is granted without a token',
-    async (path) => {
-      const config = { anonRole: undefined as unknown as string };
-      expect(await ask(`OPTIONS ${path}`, asked, config)).toEqual({ status: 200, cors: granted });
-    },
-  );
+const asked = {
+  origin: PAGE,
+  accept: '*/*',
+  'access-control-request-method': 'POST',
+  'access-control-request-headers': 'Foo,Bar',
+};
+const granted = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': METHODS,
+  'access-control-allow-headers': 'Authorization, Foo, Bar, Accept, Accept-Language, Content-Language',
+  'access-control-max-age': '86400',
+};
+test.each(['/api/', '/api/items', '/api/none', '/api/rpc/f', '/api/a/b'])(
+  'a preflight request of %s is granted without a token',
+  async (path) => {
+    const config = { anonRole: undefined as unknown as string };
+    expect(await ask(`OPTIONS ${path}`, asked, config)).toEqual({ status: 200, cors: granted });
+  },
+);
 
-  test('is granted to a listed origin with credentials', async () => {
-    const { cors } = await ask('OPTIONS /api/items', asked, { corsOrigins: [PAGE] });
-    expect(cors).toEqual({
-      ...granted,
-      'access-control-allow-origin': PAGE,
-      'access-control-allow-credentials': 'true',
-      vary: 'Origin',
-    });
-  });
-
-  test('without headers is granted the usual ones', async () => {
-    const { cors } = await ask('OPTIONS /api/items', {
-      origin: PAGE,
-      'access-control-request-method': 'DELETE',
-    });
-    expect(cors['access-control-allow-headers']).toBe(
-      'Authorization, Accept, Accept-Language, Content-Language',
-    );
-  });
-
-  test.each([
-    ['a method that does not exist', { ...asked, 'access-control-request-method': 'BREW' }, '*'],
-    ['another origin', asked, ['https://other.example']],
-  ] as const)('for %s is an ordinary one, and grants nothing', async (_, headers, corsOrigins) => {
-    const { status, cors } = await ask('OPTIONS /api/items', { ...headers }, { corsOrigins });
-    expect([status, cors['access-control-allow-methods']]).toEqual([200, undefined]);
+test('a preflight request is granted to a listed origin with credentials', async () => {
+  const { cors } = await ask('OPTIONS /api/items', asked, { corsOrigins: [PAGE] });
+  expect(cors).toEqual({
+    ...granted,
+    'access-control-allow-origin': PAGE,
+    'access-control-allow-credentials': 'true',
+    vary: 'Origin',
   });
 });
+
+test('a preflight request without headers is granted the usual ones', async () => {
+  const { cors } = await ask('OPTIONS /api/items', {
+    origin: PAGE,
+    'access-control-request-method': 'DELETE',
+  });
+  expect(cors['access-control-allow-headers']).toBe(
+    'Authorization, Accept, Accept-Language, Content-Language',
+  );
+});
+
+test.each([
+  ['a method that does not exist', { ...asked, 'access-control-request-method': 'BREW' }, '*'],
+  ['another origin', asked, ['https://other.example']],
+] as const)(
+  'a preflight request for %s is an ordinary one, and grants nothing',
+  async (_, headers, corsOrigins) => {
+    const { status, cors } = await ask('OPTIONS /api/items', { ...headers }, { corsOrigins });
+    expect([status, cors['access-control-allow-methods']]).toEqual([200, undefined]);
+  },
+);
