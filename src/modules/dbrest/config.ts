@@ -25,6 +25,8 @@ export interface DbrestConfig {
   readonly preRequest?: readonly string[];
   readonly txEnd: TxEnd;
   readonly settings?: readonly Setting[];
+  /** `minimal`: an error answer has a code and a message alone. */
+  readonly errorVerbosity: 'verbose' | 'minimal';
   readonly aggregates: boolean;
   /** Which paths name functions: those below `rpc/`, all of them, none. */
   readonly rpc: 'auto' | 'on' | 'off';

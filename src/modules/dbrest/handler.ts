@@ -42,7 +42,7 @@ export function compileDbrest(
       watch?.lap('jwt');
       await operate(x, resourceOf(x.uri), { identity, watch });
     } catch (error) {
-      answerFault(x, error, { authenticated: role !== config.anonRole, build });
+      answerFault(x, error, { config, build, authenticated: role !== config.anonRole });
     }
   };
   return { content, filter: cors.filter };
@@ -51,7 +51,7 @@ export function compileDbrest(
 function answerFault(
   x: Exchange,
   error: unknown,
-  { authenticated, build }: { authenticated: boolean; build: Build },
+  { config, build, authenticated }: { config: DbrestConfig; build: Build; authenticated: boolean },
 ): void {
   // Cancelled for a client that left: nobody to answer, nothing wrong.
   if (x.aborted) return;
@@ -60,7 +60,7 @@ function answerFault(
   if (fault.status >= 500 || x.done) logFault(x, fault, build);
   // The head is gone already: only a body cut short can tell that not all of it came.
   if (x.done) x.abort();
-  else sendFault(x, fault);
+  else sendFault(x, fault, config.errorVerbosity);
 }
 
 function logFault(x: Exchange, { code, details, message }: DbrestFault, { log }: Build): void {

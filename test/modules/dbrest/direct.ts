@@ -28,6 +28,7 @@ export class DirectExchange {
   /** The connection was closed without the end of the answer. */
   cut = false;
   reply: DirectReply | undefined;
+  reason: string | undefined;
   readonly #aborts: (() => void)[] = [];
   #streamed = '';
   #held: { begin(): void; readonly released: Promise<void> } | undefined;
@@ -64,10 +65,17 @@ export class DirectExchange {
     this.done = true;
     this.reply = { status, headers, body: Buffer.from(body as string).toString() };
   }
-  stream(status: number, contentType: string): ResponseStream {
+  setReason(phrase: string): void {
+    this.reason = phrase;
+  }
+  stream(status: number, contentType: string): ResponseStream | undefined {
     this.filter?.(this as never);
     const headers = { ...Object.fromEntries(this.#headers), 'content-type': contentType };
     this.done = true;
+    if (this.method === 'HEAD') {
+      this.reply = { status, headers, body: '', streamed: true };
+      return undefined;
+    }
     this.#held?.begin();
     return {
       write: (chunk) => {
@@ -105,6 +113,7 @@ export interface Direct {
 
 const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   aggregates: true,
+  errorVerbosity: 'verbose',
   rpc: 'auto',
   openapi: 'follow-privileges',
   corsOrigins: '*',

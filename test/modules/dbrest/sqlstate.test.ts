@@ -54,10 +54,10 @@ test('a missing privilege is 403 for an authenticated role', () => {
 });
 
 test('the body has all four keys, sorted, with what the server said', () => {
-  const { body, headers } = serverFault(
-    { code: '42501', message: 'permission denied', hint: 'grant it' },
-    false,
+  const fault = serverFault({ code: '42501', message: 'permission denied', hint: 'grant it' }, false);
+  expect(fault.body('verbose')).toBe(
+    '{"code":"42501","details":null,"hint":"grant it","message":"permission denied"}',
   );
-  expect(body).toBe('{"code":"42501","details":null,"hint":"grant it","message":"permission denied"}');
-  expect(headers).toEqual(['WWW-Authenticate', 'Bearer']);
+  expect(fault.body('minimal')).toBe('{"code":"42501","message":"permission denied"}');
+  expect(fault.headers).toEqual(['WWW-Authenticate', 'Bearer']);
 });

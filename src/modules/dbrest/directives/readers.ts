@@ -43,7 +43,7 @@ export const rolePath = readers.oneWord<RolePath>('name | .path', (word, { direc
     report.emerg(
       `invalid path in "${directive}" directive`,
       word.span,
-      'expected a name, or a path such as ".app.roles[0]"',
+      `expected a name, or a path such as ".app.roles[0]" or '.roles[?(@ == "author")]'`,
     );
   return path;
 });

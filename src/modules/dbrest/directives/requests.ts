@@ -53,6 +53,14 @@ export const requests = directivesFor<DbrestConfig>()({
     summary: 'A setting "app.settings.name" that the database finds in every request.',
     source: 'gw',
   },
+  dbrest_error_verbosity: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('verbose', 'minimal'),
+    into: 'errorVerbosity',
+    default: 'verbose',
+    summary: 'What an error tells the client: all, or its code and message alone. The log has all of it.',
+    source: 'gw',
+  },
   dbrest_aggregates: {
     contexts: EVERYWHERE,
     args: readers.flag,

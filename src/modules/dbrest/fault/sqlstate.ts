@@ -57,6 +57,7 @@ export function serverFault(error: ServerError, authenticated: boolean): DbrestF
     message: error.message,
     details: error.detail ?? null,
     hint: error.hint ?? null,
+    ...(error.code.startsWith('PT') && { reason: error.message }),
     headers: status === 401 ? ['WWW-Authenticate', 'Bearer'] : status === 503 ? ['Retry-After', '1'] : [],
   });
 }

@@ -90,7 +90,7 @@ union all
   order by t.oid
 )
 union all
-select 'textSearchConfig', to_json(c.cfgname)::text
+select distinct 'textSearchConfig', to_json(c.cfgname)::text
 from pg_catalog.pg_ts_config c
 union all
 select 'role', json_build_array(r.rolname, r.rolsuper, (
