@@ -9,4 +9,4 @@ export { relationshipsOf } from './relationships.ts';
 export type { Cardinality, Relationship } from './relationships.ts';
 export { SchemaCache } from './schema-cache.ts';
 export { mayUse, mostSimilar, similarTable } from './similar-table.ts';
-export type { Column, RowFunction, Schema, Table, TableName } from './types.ts';
+export type { Column, RowFunction, Schema, Table, TableName, UniqueIndex } from './types.ts';

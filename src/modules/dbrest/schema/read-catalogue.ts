@@ -5,6 +5,7 @@ import type { Relation, Relations } from './relation.ts';
 import { namesOf, relationOf } from './relation.ts';
 import type { ForeignKey, RowFunction, Schema, Table, TableName } from './types.ts';
 import { basesOf, viewKey } from './view-bases.ts';
+import { columnsWithFacts, writeFactsOf } from './write-facts.ts';
 
 /** PUBLIC, in access control lists. */
 const EVERYBODY = '0';
@@ -54,6 +55,11 @@ class SchemaDraft {
       case 'role': {
         const [role, isSuperuser, privilegesOf] = entry;
         this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
+        break;
+      }
+      case 'writing': {
+        const relation = this.relations.get(entry[0]) as Relation;
+        relation.facts = writeFactsOf(entry, relation.columnNames);
       }
     }
   }
@@ -86,16 +92,18 @@ function rowFunctionOf(
 }
 
 function tableOf(relation: Relation, relations: Relations): Table {
-  const { id, name, kind, columns, primaryKey, uniques, grantees, comment, functions, shown } = relation;
+  const { id, name, kind, primaryKey, uniques, grantees, comment, functions, shown, facts } = relation;
   const bases = shown ? basesOf(relation, relations) : [{ base: id }];
   return {
     ...name,
-    columns,
+    columns: columnsWithFacts(relation, relations),
     primaryKey: primaryKey ?? (shown && viewKey(bases, relations)) ?? [],
     uniques,
     grantees,
     ...(comment !== null && { comment }),
     isView: kind === 'v' || kind === 'm',
+    kind,
+    ...(facts && { uniqueIndexes: facts.uniqueIndexes }),
     bases,
     functions,
   };
