@@ -1,4 +1,5 @@
 import type { DiscoveryEntries } from './discovery.ts';
+import type { RelationKind } from './types.ts';
 
 /** What each section of the catalogue is made of; `CATALOGUE_SQL` writes them, but for `view`, which is made of its trees. */
 export interface CatalogueEntries extends DiscoveryEntries {
@@ -6,7 +7,7 @@ export interface CatalogueEntries extends DiscoveryEntries {
     id: string,
     schema: string,
     name: string,
-    kind: 'r' | 'p' | 'v' | 'm' | 'f',
+    kind: RelationKind,
     columns: readonly (readonly [number: number, name: string, type: string, comment: string | null])[],
     keys: readonly (readonly [kind: 'p' | 'u', columns: readonly number[]])[],
     grantees: readonly string[],
@@ -36,6 +37,18 @@ export interface CatalogueEntries extends DiscoveryEntries {
   readonly type: readonly [schema: string, name: string];
   readonly textSearchConfig: string;
   readonly role: readonly [name: string, isSuperuser: boolean, privilegesOf: readonly string[]];
+  readonly writing: readonly [
+    id: string,
+    columns: readonly (readonly [
+      number: number,
+      isNotNull: boolean,
+      identity: '' | 'a' | 'd',
+      isGenerated: boolean,
+      defaultSql: string | null,
+      isDomain: boolean,
+    ])[],
+    indexes: readonly (readonly [columns: readonly number[], predicate: string | null])[],
+  ];
 }
 
 export type Section = keyof CatalogueEntries;

@@ -7,6 +7,7 @@ import type { Relation, Relations } from './relation.ts';
 import { namesOf, relationOf } from './relation.ts';
 import type { ForeignKey, RowFunction, Schema, Table, TableName } from './types.ts';
 import { basesOf, viewKey } from './view-bases.ts';
+import { columnsWithFacts, writeFactsOf } from './write-facts.ts';
 
 /** PUBLIC, in access control lists. */
 const EVERYBODY = '0';
@@ -60,6 +61,11 @@ class SchemaDraft {
         this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
         break;
       }
+      case 'writing': {
+        const relation = this.relations.get(entry[0]) as Relation;
+        relation.facts = writeFactsOf(entry, relation.columnNames);
+        break;
+      }
       case 'access': {
         const relation = this.relations.get(entry[0]) as Relation;
         relation.access = accessOf(entry, relation.columnNames);
@@ -103,17 +109,19 @@ function rowFunctionOf(
 }
 
 function tableOf(relation: Relation, relations: Relations): Table {
-  const { id, name, kind, columns, primaryKey, uniques, grantees, comment, functions, shown, access } =
+  const { id, name, kind, primaryKey, uniques, grantees, comment, functions, shown, facts, access } =
     relation;
   const bases = shown ? basesOf(relation, relations) : [{ base: id }];
   return {
     ...name,
-    columns,
+    columns: columnsWithFacts(relation, relations),
     primaryKey: primaryKey ?? (shown && viewKey(bases, relations)) ?? [],
     uniques,
     grantees,
     ...(comment !== null && { comment }),
     isView: kind === 'v' || kind === 'm',
+    kind,
+    ...(facts && { uniqueIndexes: facts.uniqueIndexes }),
     bases,
     functions,
     ...(access && { access }),
