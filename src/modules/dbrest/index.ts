@@ -96,7 +96,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     return { database, authenticator };
   },
 
-  compile: (config, resources, build) => ({ content: compileDbrest(config, resources, build) }),
+  compile: compileDbrest,
 });
 
 function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarget {
