@@ -3,6 +3,7 @@ import type { AnyModule, Build, CoreConfig, LocationFacts } from '../contract/in
 import type { Getter } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
+import type { Counters } from '../zone/index.ts';
 import type { ErrorLogs } from './error-logs.ts';
 import { compileContentType } from './content-type.ts';
 import { compileOptionalValue, compileValue } from './values.ts';
@@ -20,12 +21,14 @@ export interface BuildContext {
   readonly variables: VariablePlan;
   readonly errorLogs: ErrorLogs;
   readonly needs: RequestNeeds;
+  readonly metrics: Counters;
 }
 
 /** The build of one location. */
 export class LocationBuild implements Build {
   readonly location: LocationFacts;
   readonly log: ErrorLog;
+  readonly metrics: Counters;
   readonly #core: CoreConfig;
   readonly #context: BuildContext;
   readonly #getter = (name: string): Getter => this.variable(name);
@@ -34,6 +37,7 @@ export class LocationBuild implements Build {
     this.location = location;
     this.#core = core;
     this.log = context.errorLogs.of(core.errorLogs);
+    this.metrics = context.metrics;
     this.#context = context;
   }
 

@@ -6,6 +6,7 @@ import { dbrest } from './dbrest/index.ts';
 import { headers } from './headers/index.ts';
 import { kv } from './kv/index.ts';
 import { rewrite } from './rewrite/index.ts';
+import { stubStatus } from './stub_status/index.ts';
 import { upstream } from './upstream/index.ts';
 import { workerEvents } from './worker_events/index.ts';
 
@@ -20,4 +21,5 @@ export const MODULES: readonly AnyModule[] = [
   kv,
   workerEvents,
   dbrest,
+  stubStatus,
 ];

@@ -1,5 +1,6 @@
 export { makePlan } from './make-plan.ts';
 export type { PlanOptions } from './make-plan.ts';
+export { locationText } from './location-text.ts';
 export { addressText } from './address-text.ts';
 export type {
   GatewayPlan,

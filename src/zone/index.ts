@@ -1,3 +1,11 @@
+export { createCounterMemory, leaveCounters, withRows } from './counter-memory.ts';
+export type { CounterMemory } from './counter-memory.ts';
+export { Connections } from './connections.ts';
+export type { ConnectionTotals } from './connections.ts';
+export { Counters } from './counters.ts';
+export type { Distribution, Metric, MetricFamily, MetricSample } from './counters.ts';
+export type { Labels } from './counter-directory.ts';
+export type { Counter, Gauge, Histogram } from './meters.ts';
 export { zoneBytes, zoneConflict, zoneFault } from './declaration.ts';
 export type { ZoneDeclaration } from './declaration.ts';
 export type { RingEntry, RingEvent } from './entry.ts';

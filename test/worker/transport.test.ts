@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { PortHandler } from '../../src/compile/index.ts';
 import type { AnswerRules, Exchange } from '../../src/http/index.ts';
 import { UwsTransport } from '../../src/worker/transport/index.ts';
+import { Connections, Counters, createCounterMemory } from '../../src/zone/index.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { freePort } from '../harness/ports.ts';
 
@@ -15,7 +16,9 @@ async function serve(
 ): Promise<number> {
   lines.length = 0;
   const port = await freePort();
-  const open = await new UwsTransport({ write: (_, message) => void lines.push(message) }).open({
+  const connections = new Connections(new Counters(createCounterMemory(100, 1), 0));
+  const log = { write: (_: unknown, message: string) => void lines.push(message) };
+  const open = await new UwsTransport(log, connections).open({
     key: `127.0.0.1:${port}`,
     address: { kind: 'inet', host: '127.0.0.1', port },
     facts: { scheme: 'http', port, address: '127.0.0.1' },
