@@ -1,7 +1,5 @@
-import { MAX_ZONE_BYTES, ringBytes } from './layout.ts';
-
-/** Shared memory that a configuration asks for by name; plain data in the plan. */
-export interface ZoneDeclaration {
+/** A ring of events: see `Ring`. */
+export interface RingDeclaration {
   readonly name: string;
   readonly kind: 'ring';
   /** Entries of the ring. */
@@ -10,25 +8,30 @@ export interface ZoneDeclaration {
   readonly sizeBytes?: number;
 }
 
-/** Bytes of shared memory that a zone takes. */
-export function zoneBytes({ capacity }: ZoneDeclaration): number {
-  return ringBytes(capacity);
+/** A store of values by key: see `Dictionary`. */
+export interface DictionaryDeclaration {
+  readonly name: string;
+  readonly kind: 'dictionary';
+  readonly sizeBytes: number;
 }
 
-/** Why this zone cannot exist, as a whole message that states the bytes needed; `undefined` when it can. */
-export function zoneFault(declaration: ZoneDeclaration): string | undefined {
-  const { name, capacity, sizeBytes } = declaration;
-  const bytes = zoneBytes(declaration);
-  const need = `a ring of ${capacity} ${capacity === 1 ? 'entry' : 'entries'} needs ${bytes} bytes`;
-  if (bytes > MAX_ZONE_BYTES)
-    return `zone "${name}" is too large: ${need}, at most ${MAX_ZONE_BYTES} are allowed`;
-  if (sizeBytes !== undefined && sizeBytes < bytes)
-    return `zone "${name}" is too small: ${need}, ${sizeBytes} given`;
-  return undefined;
-}
+/** Shared memory that a configuration asks for by name; plain data in the plan. */
+export type ZoneDeclaration = RingDeclaration | DictionaryDeclaration;
 
-/** Why `later` cannot share the zone that `earlier` declared under the same name; `undefined` when it can. */
-export function zoneConflict(later: ZoneDeclaration, earlier: ZoneDeclaration): string | undefined {
-  if (later.name !== earlier.name || later.capacity === earlier.capacity) return undefined;
-  return `ring size ${later.capacity} of zone "${later.name}" conflicts with already declared size ${earlier.capacity}`;
+/** What one kind of zone does with its memory; each kind has a row in `kinds.ts`. */
+export interface ZoneKind<D extends ZoneDeclaration> {
+  /** The first word of the memory: tells the kinds apart. */
+  readonly magic: number;
+  /** Bytes of shared memory. */
+  bytes(declaration: D): number;
+  /** Why this zone cannot exist, as a whole message; `undefined` when it can. */
+  fault(declaration: D): string | undefined;
+  /** Why `later` cannot share the zone of `earlier`, which has the same name and kind. */
+  conflict(later: D, earlier: D): string | undefined;
+  /** Writes an empty content into new memory, behind the part of the header that all kinds share. */
+  format(buffer: SharedArrayBuffer, declaration: D): void;
+  /** True when memory of this kind can go on, content included, as what `declaration` asks for. */
+  keeps(buffer: SharedArrayBuffer, declaration: D): boolean;
+  /** Puts the content in order after its writer died under the lock, which the caller holds. */
+  repair(buffer: SharedArrayBuffer): void;
 }

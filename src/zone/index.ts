@@ -6,12 +6,30 @@ export { Counters } from './counters.ts';
 export type { Distribution, Metric, MetricFamily, MetricSample } from './counters.ts';
 export type { Labels } from './counter-directory.ts';
 export type { Counter, Gauge, Histogram } from './meters.ts';
-export { zoneBytes, zoneConflict, zoneFault } from './declaration.ts';
-export type { ZoneDeclaration } from './declaration.ts';
+export type { DictionaryDeclaration, RingDeclaration, ZoneDeclaration } from './declaration.ts';
+export { openDictionary } from './dictionary/dictionary.ts';
+export type {
+  Dictionary,
+  DictionaryEntry,
+  DictionaryFacts,
+  DictionaryOptions,
+} from './dictionary/dictionary.ts';
+export { DictionaryFault } from './dictionary/fault.ts';
+export type { DictionaryRefusal } from './dictionary/fault.ts';
+export type { DictionaryValue } from './dictionary/table.ts';
 export type { RingEntry, RingEvent } from './entry.ts';
 export { EVENT_LIMITS, ringBytes } from './layout.ts';
 export { MAX_THREAD_ID } from './lock.ts';
 export { openRing } from './ring.ts';
 export type { Published, Ring, RingRange } from './ring.ts';
 export type { RingFacts, RingSnapshot, SnapshotQuery } from './snapshot.ts';
-export { MASTER_ID, createZone, keepsZone, markDead, zoneIdentity } from './zone-memory.ts';
+export {
+  MASTER_ID,
+  createZone,
+  keepsZone,
+  markDead,
+  zoneBytes,
+  zoneConflict,
+  zoneFault,
+  zoneIdentity,
+} from './zone-memory.ts';

@@ -14,10 +14,10 @@ import {
 import type { Memory } from './layout.ts';
 import { ZoneLock, setAlive } from './lock.ts';
 import { repairRing } from './repair.ts';
+import { ringCapacity } from './ring-kind.ts';
 import { takeSnapshot } from './snapshot.ts';
 import type { RingSnapshot, SnapshotQuery } from './snapshot.ts';
 import { WakeUp, announce } from './wake.ts';
-import { ringCapacity } from './zone-memory.ts';
 
 /** A reader without the lock tries so often to copy what a publisher is just writing. */
 const READ_ATTEMPTS = 100;

@@ -1,43 +1,49 @@
 import { randomFillSync } from 'node:crypto';
-import { zoneBytes } from './declaration.ts';
 import type { ZoneDeclaration } from './declaration.ts';
-import {
-  CAPACITY_WORD,
-  IDENTITY_WORD,
-  MAGIC,
-  MAGIC_WORD,
-  NEXT_DOUBLE,
-  OLDEST_DOUBLE,
-  STRIDE_BYTES,
-  STRIDE_WORD,
-  VERSION,
-  VERSION_WORD,
-  memoryOf,
-} from './layout.ts';
+import { kindIn, kindOf } from './kinds.ts';
+import { IDENTITY_WORD, MAGIC_WORD, memoryOf } from './layout.ts';
 import { ZoneLock, clearAlive, setAlive } from './lock.ts';
-import { repairRing } from './repair.ts';
 
 /** The master's own thread id in a zone; workers count from 1. */
 export const MASTER_ID = 0;
 
-/** Allocates a zone with an empty ring, once, in the master; workers get the buffer and open it. */
+/** Bytes of shared memory that a zone takes. */
+export function zoneBytes(declaration: ZoneDeclaration): number {
+  return kindOf(declaration).bytes(declaration);
+}
+
+/** Why this zone cannot exist, as a whole message that states the bytes needed; `undefined` when it can. */
+export function zoneFault(declaration: ZoneDeclaration): string | undefined {
+  return kindOf(declaration).fault(declaration);
+}
+
+/** Why `later` cannot share the zone that `earlier` declared under the same name; `undefined` when it can. */
+export function zoneConflict(later: ZoneDeclaration, earlier: ZoneDeclaration): string | undefined {
+  if (later.name !== earlier.name) return undefined;
+  if (later.kind !== earlier.kind) return `zone "${later.name}" is already declared as a ${earlier.kind}`;
+  return kindOf(later).conflict(later, earlier);
+}
+
+/** Allocates an empty zone, once, in the master; workers get the buffer and open it. */
 export function createZone(declaration: ZoneDeclaration): SharedArrayBuffer {
-  const buffer = new SharedArrayBuffer(zoneBytes(declaration));
-  const { u32, f64, bytes } = memoryOf(buffer);
-  u32[MAGIC_WORD] = MAGIC;
-  u32[VERSION_WORD] = VERSION;
-  u32[CAPACITY_WORD] = declaration.capacity;
-  u32[STRIDE_WORD] = STRIDE_BYTES;
-  f64[NEXT_DOUBLE] = 1;
-  f64[OLDEST_DOUBLE] = 1;
+  const kind = kindOf(declaration);
+  const buffer = new SharedArrayBuffer(kind.bytes(declaration));
+  const { u32, i32, bytes } = memoryOf(buffer);
+  u32[MAGIC_WORD] = kind.magic;
   bytes.set(randomFillSync(new Uint8Array(8)), IDENTITY_WORD * 4);
-  setAlive(new Int32Array(buffer), MASTER_ID);
+  kind.format(buffer, declaration);
+  setAlive(i32, MASTER_ID);
   return buffer;
 }
 
 /** True when a reload may go on with this memory, content included, for a zone of the same name. */
 export function keepsZone(buffer: SharedArrayBuffer, declaration: ZoneDeclaration): boolean {
-  return buffer.byteLength === zoneBytes(declaration) && ringCapacity(buffer) === declaration.capacity;
+  const kind = kindOf(declaration);
+  return (
+    kindIn(buffer).magic === kind.magic &&
+    buffer.byteLength === kind.bytes(declaration) &&
+    kind.keeps(buffer, declaration)
+  );
 }
 
 /** A text that tells this memory from that of any other zone, also of one that had the same name and size. */
@@ -45,22 +51,13 @@ export function zoneIdentity(buffer: SharedArrayBuffer): string {
   return Buffer.from(buffer, IDENTITY_WORD * 4, 8).toString('hex');
 }
 
-/** The capacity of the ring in a zone's memory. Throws when it is none, or of another layout. */
-export function ringCapacity(buffer: SharedArrayBuffer): number {
-  const [magic, version, capacity, stride] = new Uint32Array(buffer, 0, 4);
-  if (magic !== MAGIC || version !== VERSION || stride !== STRIDE_BYTES || capacity === undefined) {
-    throw new TypeError('the shared memory does not hold a ring of this layout');
-  }
-  return capacity;
-}
-
 /**
  * For the master, when a worker thread has exited and before another gets its id: frees the zone from a lock
- * that the thread held when it died, and puts the ring in order.
+ * that the thread held when it died, and puts the content in order.
  */
 export function markDead(buffer: SharedArrayBuffer, threadId: number): void {
-  const memory = memoryOf(buffer);
-  const capacity = ringCapacity(buffer);
-  clearAlive(memory.i32, threadId);
-  new ZoneLock(memory.i32, MASTER_ID, () => repairRing(memory, capacity)).takeOver(threadId);
+  const words = new Int32Array(buffer);
+  const kind = kindIn(buffer);
+  clearAlive(words, threadId);
+  new ZoneLock(words, MASTER_ID, () => kind.repair(buffer)).takeOver(threadId);
 }

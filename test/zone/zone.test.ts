@@ -9,11 +9,11 @@ import {
   zoneFault,
   zoneIdentity,
 } from '../../src/zone/index.ts';
-import type { ZoneDeclaration } from '../../src/zone/index.ts';
+import type { RingDeclaration } from '../../src/zone/index.ts';
 import { memoryOf } from '../../src/zone/layout.ts';
 import { takeSnapshot } from '../../src/zone/snapshot.ts';
 
-const zone = (capacity: number, more: Partial<ZoneDeclaration> = {}): ZoneDeclaration => ({
+const zone = (capacity: number, more: Partial<RingDeclaration> = {}): RingDeclaration => ({
   name: 'bus',
   kind: 'ring',
   capacity,

@@ -1,0 +1,40 @@
+import { MAX_KEY_BYTES } from './layout.ts';
+import { DictionaryFault } from './fault.ts';
+
+const FNV_OFFSET = 0x811c_9dc5;
+const FNV_PRIME = 0x0100_0193;
+
+/** Key and text of an entry as bytes, private to one thread: made here before the lock is taken. */
+export class Payload {
+  bytes = Buffer.alloc(1024);
+  keyLength = 0;
+  textLength = 0;
+  /** FNV-1a (32 bits) of the key. */
+  hash = 0;
+
+  get length(): number {
+    return this.keyLength + this.textLength;
+  }
+
+  /** Throws a `DictionaryFault` for a key that is empty or too long. */
+  encode(key: string, text = ''): void {
+    // A UTF-16 unit takes at most three bytes.
+    this.#grow((key.length + text.length) * 3);
+    this.keyLength = this.bytes.write(key, 0, 'utf8');
+    if (this.keyLength === 0 || this.keyLength > MAX_KEY_BYTES) {
+      throw new DictionaryFault('bad key', `a key has 1 to ${MAX_KEY_BYTES} bytes, not ${this.keyLength}`);
+    }
+    this.textLength = text === '' ? 0 : this.bytes.write(text, this.keyLength, 'utf8');
+    this.hash = fnv1a(this.bytes, this.keyLength);
+  }
+
+  #grow(needed: number): void {
+    if (needed > this.bytes.length) this.bytes = Buffer.alloc(2 ** Math.ceil(Math.log2(needed)));
+  }
+}
+
+function fnv1a(bytes: Uint8Array, length: number): number {
+  let hash = FNV_OFFSET;
+  for (let i = 0; i < length; i++) hash = Math.imul(hash ^ (bytes[i] as number), FNV_PRIME);
+  return hash >>> 0;
+}

@@ -1,0 +1,236 @@
+import type { Memory } from '../layout.ts';
+import { Blocks } from './blocks.ts';
+import {
+  BUCKET_NEXT,
+  BUCKET_WORD,
+  EARLIEST_DOUBLE,
+  ENTRIES_WORD,
+  EVICTED_WORD,
+  EXPIRES,
+  FREE_COUNT_WORD,
+  HASH,
+  KEY_LENGTH,
+  NEWER,
+  NEWEST_WORD,
+  NUMBER,
+  OLDER,
+  OLDEST_WORD,
+  TEXT_LENGTH,
+  TYPE,
+  TYPES,
+  blocksFor,
+  geometryOf,
+} from './layout.ts';
+import type { Geometry } from './layout.ts';
+import type { Payload } from './payload.ts';
+
+/** What a dictionary stores. */
+export type DictionaryValue = string | number | boolean;
+
+/** A value on its way into the table; its text, if it is one, is in the payload. */
+export interface Stored {
+  readonly value: DictionaryValue;
+  /** Milliseconds since the epoch; 0: never. */
+  readonly expiresMs: number;
+}
+
+/** What `reserve` needs to know besides the size. */
+export interface Reserving {
+  readonly replaced: number;
+  readonly evict: boolean;
+  readonly nowMs: number;
+}
+
+/** The entries in shared memory. Every method belongs under the zone's lock. Entries are named by their first block. */
+export class Table {
+  readonly geometry: Geometry;
+  readonly #memory: Memory;
+  readonly #blocks: Blocks;
+
+  constructor(memory: Memory) {
+    this.geometry = geometryOf(memory.bytes.length);
+    this.#memory = memory;
+    this.#blocks = new Blocks(memory, this.geometry);
+  }
+
+  get entries(): number {
+    return this.#memory.u32[ENTRIES_WORD] as number;
+  }
+
+  get evicted(): number {
+    return this.#memory.u32[EVICTED_WORD] as number;
+  }
+
+  get freeBlocks(): number {
+    return this.#memory.u32[FREE_COUNT_WORD] as number;
+  }
+
+  get newest(): number {
+    return this.#memory.u32[NEWEST_WORD] as number;
+  }
+
+  older(entry: number): number {
+    return this.#get(entry, OLDER);
+  }
+
+  /** The entry with this key; 0: there is none. One that has expired is removed and not found. */
+  find(payload: Payload, nowMs: number): number {
+    let entry = this.#memory.u32[this.#bucketOf(payload.hash)] as number;
+    while (entry !== 0 && !this.#isFor(entry, payload)) entry = this.#get(entry, BUCKET_NEXT);
+    if (entry === 0 || !this.isExpired(entry, nowMs)) return entry;
+    this.remove(entry);
+    return 0;
+  }
+
+  isExpired(entry: number, nowMs: number): boolean {
+    const expires = this.expiresMs(entry);
+    return expires !== 0 && expires <= nowMs;
+  }
+
+  expiresMs(entry: number): number {
+    return this.#memory.f64[this.#blocks.at(entry, EXPIRES) >> 3] as number;
+  }
+
+  key(entry: number): string {
+    return this.#blocks.text(entry, 0, this.#keyLength(entry));
+  }
+
+  value(entry: number): DictionaryValue {
+    const number = this.#memory.f64[this.#blocks.at(entry, NUMBER) >> 3] as number;
+    switch (this.#memory.bytes[this.#blocks.at(entry, TYPE)]) {
+      case TYPES.number:
+        return number;
+      case TYPES.boolean:
+        return number === 1;
+      default:
+        return this.#blocks.text(entry, this.#keyLength(entry), this.#get(entry, TEXT_LENGTH));
+    }
+  }
+
+  /** One aligned store: whoever dies here leaves the old number or the new one. */
+  setNumber(entry: number, number: number): void {
+    this.#memory.f64[this.#blocks.at(entry, NUMBER) >> 3] = number;
+  }
+
+  /** Makes the entry the most recently used one. */
+  touch(entry: number): void {
+    if (this.newest === entry) return;
+    this.#unlinkUse(entry);
+    this.#linkUse(entry);
+  }
+
+  /**
+   * Makes room for a payload that is to take the place of the entry `replaced` (0: of none): what has expired
+   * goes, or with `evict` what was not used for the longest time. False: there is not enough.
+   */
+  reserve(payloadBytes: number, { replaced, evict, nowMs }: Reserving): boolean {
+    const needed = blocksFor(payloadBytes) - (replaced === 0 ? 0 : blocksFor(this.#payloadBytes(replaced)));
+    if (this.freeBlocks >= needed) return true;
+    if (blocksFor(payloadBytes) > this.geometry.blocks) return false;
+    // The entry that is replaced must not go: its room is counted already.
+    if (evict && replaced !== 0) this.touch(replaced);
+    if (evict) while (this.freeBlocks < needed) this.#evictOldest();
+    else this.#removeExpired(nowMs, replaced);
+    return this.freeBlocks >= needed;
+  }
+
+  /** Adds an entry that is not there yet; `reserve` has made room. */
+  insert(payload: Payload, { value, expiresMs }: Stored): void {
+    const { u32, u16, f64, bytes } = this.#memory;
+    const entry = this.#blocks.write(payload.bytes, payload.length);
+    this.#set(entry, HASH, payload.hash);
+    u16[this.#blocks.at(entry, KEY_LENGTH) >> 1] = payload.keyLength;
+    bytes[this.#blocks.at(entry, TYPE)] = TYPES[typeof value as keyof typeof TYPES];
+    this.#set(entry, TEXT_LENGTH, payload.textLength);
+    f64[this.#blocks.at(entry, EXPIRES) >> 3] = expiresMs;
+    f64[this.#blocks.at(entry, NUMBER) >> 3] = typeof value === 'string' ? 0 : Number(value);
+    this.#blocks.mark(entry);
+    const bucket = this.#bucketOf(payload.hash);
+    this.#set(entry, BUCKET_NEXT, u32[bucket] as number);
+    u32[bucket] = entry;
+    this.#linkUse(entry);
+    u32[ENTRIES_WORD] = this.entries + 1;
+    if (expiresMs !== 0 && expiresMs < (f64[EARLIEST_DOUBLE] as number)) f64[EARLIEST_DOUBLE] = expiresMs;
+  }
+
+  remove(entry: number): void {
+    this.#unlinkBucket(entry);
+    this.#unlinkUse(entry);
+    this.#memory.u32[ENTRIES_WORD] = this.entries - 1;
+    this.#blocks.free(entry, this.#payloadBytes(entry));
+  }
+
+  #evictOldest(): void {
+    const { u32 } = this.#memory;
+    this.remove(u32[OLDEST_WORD] as number);
+    u32[EVICTED_WORD] = this.evicted + 1;
+  }
+
+  /** Looks at every entry, but only when one of them may have expired. */
+  #removeExpired(nowMs: number, except: number): void {
+    const { f64 } = this.#memory;
+    if ((f64[EARLIEST_DOUBLE] as number) > nowMs) return;
+    let earliest = Infinity;
+    for (let entry = this.newest, older = 0; entry !== 0; entry = older) {
+      older = this.older(entry);
+      const expires = this.expiresMs(entry);
+      if (expires === 0) continue;
+      if (expires <= nowMs && entry !== except) this.remove(entry);
+      else if (expires < earliest) earliest = expires;
+    }
+    f64[EARLIEST_DOUBLE] = earliest;
+  }
+
+  #isFor(entry: number, { hash, bytes, keyLength }: Payload): boolean {
+    return (
+      this.#get(entry, HASH) === hash &&
+      this.#keyLength(entry) === keyLength &&
+      this.#blocks.startsWith(entry, bytes, keyLength)
+    );
+  }
+
+  #unlinkBucket(entry: number): void {
+    const { u32 } = this.#memory;
+    let link = this.#bucketOf(this.#get(entry, HASH));
+    while (u32[link] !== entry) link = this.#blocks.at(u32[link] as number, BUCKET_NEXT) >> 2;
+    u32[link] = this.#get(entry, BUCKET_NEXT);
+  }
+
+  #linkUse(entry: number): void {
+    const { newest } = this;
+    this.#set(entry, NEWER, 0);
+    this.#set(entry, OLDER, newest);
+    if (newest === 0) this.#memory.u32[OLDEST_WORD] = entry;
+    else this.#set(newest, NEWER, entry);
+    this.#memory.u32[NEWEST_WORD] = entry;
+  }
+
+  #unlinkUse(entry: number): void {
+    const newer = this.#get(entry, NEWER);
+    const older = this.#get(entry, OLDER);
+    if (newer === 0) this.#memory.u32[NEWEST_WORD] = older;
+    else this.#set(newer, OLDER, older);
+    if (older === 0) this.#memory.u32[OLDEST_WORD] = newer;
+    else this.#set(older, NEWER, newer);
+  }
+
+  #bucketOf(hash: number): number {
+    return BUCKET_WORD + (hash & (this.geometry.buckets - 1));
+  }
+
+  #keyLength(entry: number): number {
+    return this.#memory.u16[this.#blocks.at(entry, KEY_LENGTH) >> 1] as number;
+  }
+
+  #payloadBytes(entry: number): number {
+    return this.#keyLength(entry) + this.#get(entry, TEXT_LENGTH);
+  }
+
+  #get(block: number, field: number): number {
+    return this.#memory.u32[this.#blocks.at(block, field) >> 2] as number;
+  }
+
+  #set(block: number, field: number, value: number): void {
+    this.#memory.u32[this.#blocks.at(block, field) >> 2] = value;
+  }
+}
