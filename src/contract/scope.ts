@@ -31,7 +31,7 @@ export interface WorkerScope extends ResourceScope {
   readonly draining: boolean;
   /** What this worker counts and measures. Outlives the configuration: what a resource has begun to show ends with it. */
   readonly metrics: Counters;
-  /** Something that must work before this configuration can serve; the same name is the same check. */
+  /** Something that must work before this configuration can serve; asked once a second at most. The same name is the same check. */
   addCheck(name: string, check: Check): void;
   /** By name; complete once every location is compiled. */
   readonly checks: ReadonlyMap<string, Check>;

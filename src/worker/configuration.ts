@@ -4,6 +4,7 @@ import type { ErrorLog } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
 import type { Counters } from '../zone/index.ts';
 import type { Shipment } from './messages.ts';
+import { probeOf } from './probe.ts';
 import { OwnedResources } from './resources.ts';
 import type { SharedResources } from './resources.ts';
 
@@ -72,7 +73,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
   }
 
   addCheck(name: string, check: Check): void {
-    this.checks.set(name, check);
+    this.checks.set(name, probeOf(check));
   }
 
   onReopen(listener: () => void): void {

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import type { PortHandler } from '../../src/compile/index.ts';
 import type { AnswerRules, Exchange } from '../../src/http/index.ts';
 import { UwsTransport } from '../../src/worker/transport/index.ts';
-import { Connections, Counters, createCounterMemory } from '../../src/zone/index.ts';
+import { Connections } from '../../src/zone/index.ts';
+import { aloneCounters } from '../harness/counters.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { freePort } from '../harness/ports.ts';
 
@@ -16,7 +17,7 @@ async function serve(
 ): Promise<number> {
   lines.length = 0;
   const port = await freePort();
-  const connections = new Connections(new Counters(createCounterMemory(100, 1), 0));
+  const connections = new Connections(aloneCounters());
   const log = { write: (_: unknown, message: string) => void lines.push(message) };
   const open = await new UwsTransport(log, connections).open({
     key: `127.0.0.1:${port}`,

@@ -1,5 +1,6 @@
 import type { ErrorLog } from '../../log/index.ts';
 import { Pool, PoolRefusal } from '../../pool/index.ts';
+import type { DatabaseMetrics } from './metrics.ts';
 import type { Facts } from './facts.ts';
 import { FACTS_SQL, readFacts } from './facts.ts';
 import { noSchemaCache } from './fault/index.ts';
@@ -10,6 +11,8 @@ import { ConnectionLost } from './session/index.ts';
 
 const MAX_AGE_MS = 30 * 60_000;
 const CATALOGUE_DEADLINE_MS = 30_000;
+const SCHEMA_WAIT_MS = 10_000;
+const PROBE_WAIT_MS = 1_000;
 /** What the server gets on top of `statement_timeout` to say so itself. */
 const GRACE_MS = 500;
 
@@ -34,6 +37,7 @@ export interface DatabaseOptions {
   /** Connects; `ended` is called when the session is gone. */
   readonly open: (ended: (session: Session) => void) => Promise<Session>;
   readonly log: ErrorLog;
+  readonly metrics: DatabaseMetrics;
 }
 
 /** One database for one worker: its sessions, shared by all locations that name it, and what is known of its schema. */
@@ -43,12 +47,15 @@ export class Database {
   readonly #log: ErrorLog;
   readonly #name: string;
   readonly #sizes: number[] = [];
+  readonly #metrics: DatabaseMetrics;
+  readonly #hidePool: () => void;
   #facts: Promise<Facts> | undefined;
 
-  constructor({ name, open, log }: DatabaseOptions) {
+  constructor({ name, open, log, metrics }: DatabaseOptions) {
     this.#name = name;
     this.#log = log;
-    this.schema = new SchemaCache(() => this.#readSchema());
+    this.#metrics = metrics;
+    this.schema = new SchemaCache(() => metrics.load(() => this.#readSchema()));
     this.#pool = new Pool<Session>({
       open: () => open((session) => this.#pool.discard(session)),
       close: (session) => session.end(),
@@ -56,6 +63,7 @@ export class Database {
       maxAgeMs: MAX_AGE_MS,
       unreachable: (error) => this.#noteReachability(error),
     });
+    this.#hidePool = metrics.showPool(() => this.#pool.level);
   }
 
   /** Lets the pool grow to the largest size that is claimed at the moment; gives the way to take the claim back. */
@@ -78,10 +86,12 @@ export class Database {
     const use = async (): Promise<Results> => {
       const session = await this.#acquire(reader, rules);
       running = session;
+      const startedMs = performance.now();
       try {
         return await session.run(steps, rules.timeoutMs + GRACE_MS);
       } finally {
         running = undefined;
+        this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
         this.#pool.release(session, session.broken);
       }
     };
@@ -100,16 +110,31 @@ export class Database {
     return this.#facts;
   }
 
+  /** Why it cannot be worked with, if so: reads the schema unless that is known. */
+  async fault(): Promise<string | undefined> {
+    try {
+      await this.schema.current();
+      await this.#readOnce('select 1', PROBE_WAIT_MS);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof PoolRefusal)) return 'the schema cannot be read';
+      // Busy is not broken: others would be no better off with this gateway's share.
+      return error.reason === 'full' || error.reason === 'late' ? undefined : 'not reachable';
+    }
+  }
+
   close(): Promise<void> {
+    this.#hidePool();
     return this.#pool.close();
   }
 
   async #acquire(reader: Reader, { poolTimeoutMs, poolQueue }: ReadRules): Promise<Session> {
-    const session = await this.#pool.acquire({
-      waitMs: poolTimeoutMs,
-      queueLimit: poolQueue,
-      abandoned: () => reader.aborted,
-    });
+    const session = await this.#pool
+      .acquire({ waitMs: poolTimeoutMs, queueLimit: poolQueue, abandoned: () => reader.aborted })
+      .catch((refusal: PoolRefusal) => {
+        if (refusal.reason === 'late') this.#metrics.timeouts.add();
+        throw refusal;
+      });
     if (!reader.aborted) return session;
     this.#pool.release(session);
     throw new PoolRefusal('abandoned');
@@ -129,9 +154,9 @@ export class Database {
   }
 
   /** One text, for nobody in particular. */
-  async #readOnce(text: string): Promise<string> {
+  async #readOnce(text: string, waitMs = SCHEMA_WAIT_MS): Promise<string> {
     const everyone: Reader = { aborted: false, onAbort: () => undefined };
-    const rules = { poolTimeoutMs: 10_000, poolQueue: Infinity, timeoutMs: CATALOGUE_DEADLINE_MS };
+    const rules = { poolTimeoutMs: waitMs, poolQueue: Infinity, timeoutMs: CATALOGUE_DEADLINE_MS };
     const [row] = await this.read([{ statement: { text, values: [] } }], everyone, rules);
     return row?.[0] ?? '';
   }

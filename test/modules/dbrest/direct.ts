@@ -4,6 +4,7 @@ import type { Exchange, ResponseStream } from '../../../src/http/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
 import { readDsn } from '../../../src/modules/dbrest/dsn/index.ts';
 import { dbrest } from '../../../src/modules/dbrest/index.ts';
+import { aloneCounters } from '../../harness/counters.ts';
 
 export interface DirectReply {
   readonly status: number;
@@ -127,6 +128,8 @@ export function startWorker(t: Pick<TestContext, 'onTestFinished'>): { scope: Wo
       return opened.get(key) as T;
     },
     own: <T>(resource: T): T => resource,
+    metrics: aloneCounters(),
+    addCheck: () => undefined,
     log: { write: (level, message) => void log.push(`[${level}] ${message}`) },
   };
   t.onTestFinished(async () => {

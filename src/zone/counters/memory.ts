@@ -10,8 +10,8 @@
  *                 counter: value · gauge: value, 1 when there is one · histogram: 13 buckets, sum
  */
 
-import { ALIVE_WORD, ALIVE_WORDS } from './layout.ts';
-import { ZoneLock, clearAlive } from './lock.ts';
+import { ALIVE_WORD, ALIVE_WORDS } from '../layout.ts';
+import { ZoneLock, clearAlive } from '../lock.ts';
 
 export const ENTRIES_WORD = 0;
 export const TEXT_BYTES_WORD = 1;

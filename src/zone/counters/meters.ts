@@ -1,4 +1,4 @@
-import { PRESENT } from './counter-memory.ts';
+import { PRESENT } from './memory.ts';
 
 /** A number in shared memory that only grows; only the thread that opened it may use it. */
 export class Counter {

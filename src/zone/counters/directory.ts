@@ -6,9 +6,9 @@ import {
   LIMIT_WORD,
   TEXT_BYTES_WORD,
   capacityOf,
-} from './counter-memory.ts';
-import { ZoneLock, setAlive } from './lock.ts';
-import type { Kind } from './counter-memory.ts';
+} from './memory.ts';
+import { ZoneLock, setAlive } from '../lock.ts';
+import type { Kind } from './memory.ts';
 
 /** Label names and values in the order in which they are shown. */
 export type Labels = Readonly<Record<string, string>>;

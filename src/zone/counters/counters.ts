@@ -1,7 +1,7 @@
-import { CounterDirectory, SCALES } from './counter-directory.ts';
-import type { Entry, Labels, Scale, Series } from './counter-directory.ts';
-import { CELLS, PRESENT, capacityOf } from './counter-memory.ts';
-import type { CounterMemory, Kind } from './counter-memory.ts';
+import { CounterDirectory, SCALES } from './directory.ts';
+import type { Entry, Labels, Scale, Series } from './directory.ts';
+import { CELLS, PRESENT, capacityOf } from './memory.ts';
+import type { CounterMemory, Kind } from './memory.ts';
 import { Counter, Gauge, Histogram } from './meters.ts';
 
 /** A metric's name and what it says; `untyped`: counts, under a name that Prometheus would not have for a counter. */
