@@ -1,5 +1,5 @@
 import type { ComplexValue } from '../config/index.ts';
-import type { AnyModule, Build, CoreConfig, LocationFacts } from '../contract/index.ts';
+import type { AnyModule, Build, CoreConfig, LocationFacts, VariableDefinition } from '../contract/index.ts';
 import type { Getter } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
@@ -24,19 +24,26 @@ export interface BuildContext {
   readonly metrics: Counters;
 }
 
+/** What belongs to one location alone. */
+export interface LocationOwn {
+  readonly core: CoreConfig;
+  /** The variables that its configuration defines, by name. */
+  readonly defined: Readonly<Record<string, VariableDefinition>>;
+}
+
 /** The build of one location. */
 export class LocationBuild implements Build {
   readonly location: LocationFacts;
   readonly log: ErrorLog;
   readonly metrics: Counters;
-  readonly #core: CoreConfig;
+  readonly #own: LocationOwn;
   readonly #context: BuildContext;
   readonly #getter = (name: string): Getter => this.variable(name);
 
-  constructor(location: LocationFacts, core: CoreConfig, context: BuildContext) {
+  constructor(location: LocationFacts, own: LocationOwn, context: BuildContext) {
     this.location = location;
-    this.#core = core;
-    this.log = context.errorLogs.of(core.errorLogs);
+    this.#own = own;
+    this.log = context.errorLogs.of(own.core.errorLogs);
     this.metrics = context.metrics;
     this.#context = context;
   }
@@ -54,12 +61,14 @@ export class LocationBuild implements Build {
     const slot = this.#context.variables.slots[name];
     if (slot === undefined && !builtIn) throw new Error(`variable "${name}" is unknown in this worker`);
     if (slot === undefined) return builtIn as Getter;
+    const defined = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : undefined;
+    if (defined) return keptIn(slot, defined.compile(this));
     // nginx: `set $arg_x` hides the argument from then on.
     return builtIn ? (x) => x.slots?.[slot] ?? builtIn(x) : (x) => x.slots?.[slot];
   }
 
   contentType(): (x: Parameters<Getter>[0]) => string {
-    return compileContentType(this.#core, this.location);
+    return compileContentType(this.#own.core, this.location);
   }
 
   #builtIn(name: string): Getter | undefined {
@@ -96,4 +105,9 @@ export class LocationBuild implements Build {
   needPeer(): void {
     this.#context.needs.peer = true;
   }
+}
+
+/** A value that is evaluated once per request, and that `set` may have replaced before. */
+function keptIn(slot: number, evaluate: Getter): Getter {
+  return (x) => ((x.slots ??= [])[slot] ??= evaluate(x));
 }

@@ -3,6 +3,7 @@ import type {
   LocationFacts,
   LocationMatch,
   LocationParts,
+  VariableDefinition,
   WorkerScope,
 } from '../contract/index.ts';
 import { logContext } from '../http/index.ts';
@@ -45,12 +46,13 @@ export async function compileLocation(
   redirector: Redirector,
   context: LocationContext,
 ): Promise<LocationHandler> {
-  const build = new LocationBuild(factsOf(plan), plan.core, context);
-  const parts: LocationParts[] = [];
+  const used: Used[] = [];
   for (const module of context.modules) {
     const config = plan.modules[module.name];
-    if (config) parts.push(module.compile(config, await provision(module, config, context), build));
+    if (config) used.push({ module, config, resources: await provision(module, config, context) });
   }
+  const build = new LocationBuild(factsOf(plan), { core: plan.core, defined: definedBy(used) }, context);
+  const parts = used.map(({ module, config, resources }) => module.compile(config, resources, build));
   const rules = compileRules(plan, parts, { redirector, context, build });
   const rewrite = parts.flatMap((part) => part.rewrite ?? []);
   const rest = parts.flatMap(({ access }) => access ?? []);
@@ -64,7 +66,22 @@ export async function compileLocation(
   };
 }
 
+/** A module that acts in this location. */
+interface Used {
+  readonly module: AnyModule;
+  readonly config: object;
+  readonly resources: unknown;
+}
+
 const notFound: Handler = (x) => x.end(404);
+
+/** The variables that the configuration of this location defines, by name. */
+function definedBy(used: readonly Used[]): Readonly<Record<string, VariableDefinition>> {
+  return Object.assign(
+    {},
+    ...used.map(({ module, config, resources }) => module.defines?.(config, resources)),
+  ) as Record<string, VariableDefinition>;
+}
 
 async function provision(module: AnyModule, config: object, context: LocationContext): Promise<unknown> {
   if (!module.provision) return undefined;

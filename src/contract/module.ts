@@ -60,6 +60,11 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   prepare?(configs: readonly C[], master: MasterScope): Promise<void> | void;
   /** Once per worker and distinct config. A resource is owned the moment it opens. */
   provision?(config: C, worker: WorkerScope): Promise<R> | R;
+  /**
+   * Variables that this location's configuration defines by name, each evaluated when a request first reads it and
+   * kept for the rest of it (nginx: `map`). The directive's reader notes the names with `defineVariable`.
+   */
+  defines?(config: C, resources: R): Readonly<Record<string, VariableDefinition>>;
   compile(config: C, resources: R, build: Build): LocationParts;
 }
 

@@ -21,6 +21,10 @@ export interface MasterScope extends ResourceScope {
 export interface WorkerScope extends ResourceScope {
   /** 1 … worker_processes. */
   readonly workerId: number;
+  /** `worker_processes`, counted where it says `auto`. */
+  readonly workers: number;
+  /** Counts the loads of this process from 1; a reload that is refused counts too. */
+  readonly generation: number;
   /** `host:port` or `unix:/path` of each server of an `upstream` block; `undefined` when there is no such block. */
   upstream(name: string): readonly string[] | undefined;
   /** Closed when this configuration retires. */

@@ -1,6 +1,7 @@
 import type { AnyModule } from '../contract/index.ts';
 import { access } from './access/index.ts';
 import { accessLog } from './access_log/index.ts';
+import { control } from './control/index.ts';
 import { core } from './core/index.ts';
 import { dbrest } from './dbrest/index.ts';
 import { headers } from './headers/index.ts';
@@ -22,4 +23,5 @@ export const MODULES: readonly AnyModule[] = [
   workerEvents,
   dbrest,
   stubStatus,
+  control,
 ];

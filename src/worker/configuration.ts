@@ -60,6 +60,10 @@ export class Configuration extends OwnedResources implements WorkerScope {
     return this.#shipment.plan.main.core;
   }
 
+  get workers(): number {
+    return this.#shipment.plan.main.workers;
+  }
+
   get inFlight(): number {
     return this.#compiled?.usage.inFlight ?? 0;
   }

@@ -16,6 +16,7 @@ export type {
 } from './dictionary/dictionary.ts';
 export { DictionaryFault } from './dictionary/fault.ts';
 export type { DictionaryRefusal } from './dictionary/fault.ts';
+export { fnv1a } from './dictionary/fnv1a.ts';
 export type { DictionaryValue } from './dictionary/table.ts';
 export type { RingEntry, RingEvent } from './entry.ts';
 export { EVENT_LIMITS, ringBytes } from './layout.ts';

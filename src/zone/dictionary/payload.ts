@@ -1,8 +1,6 @@
-import { MAX_KEY_BYTES } from './layout.ts';
 import { DictionaryFault } from './fault.ts';
-
-const FNV_OFFSET = 0x811c_9dc5;
-const FNV_PRIME = 0x0100_0193;
+import { fnv1a } from './fnv1a.ts';
+import { MAX_KEY_BYTES } from './layout.ts';
 
 /** Key and text of an entry as bytes, private to one thread: made here before the lock is taken. */
 export class Payload {
@@ -31,10 +29,4 @@ export class Payload {
   #grow(needed: number): void {
     if (needed > this.bytes.length) this.bytes = Buffer.alloc(2 ** Math.ceil(Math.log2(needed)));
   }
-}
-
-function fnv1a(bytes: Uint8Array, length: number): number {
-  let hash = FNV_OFFSET;
-  for (let i = 0; i < length; i++) hash = Math.imul(hash ^ (bytes[i] as number), FNV_PRIME);
-  return hash >>> 0;
 }

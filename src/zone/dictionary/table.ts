@@ -96,15 +96,12 @@ export class Table {
   }
 
   value(entry: number): DictionaryValue {
-    const number = this.#memory.f64[this.#blocks.at(entry, NUMBER) >> 3] as number;
-    switch (this.#memory.bytes[this.#blocks.at(entry, TYPE)]) {
-      case TYPES.number:
-        return number;
-      case TYPES.boolean:
-        return number === 1;
-      default:
-        return this.#blocks.text(entry, this.#keyLength(entry), this.#get(entry, TEXT_LENGTH));
+    const type = this.#memory.bytes[this.#blocks.at(entry, TYPE)];
+    if (type === TYPES.string) {
+      return this.#blocks.text(entry, this.#keyLength(entry), this.#get(entry, TEXT_LENGTH));
     }
+    const number = this.#memory.f64[this.#blocks.at(entry, NUMBER) >> 3] as number;
+    return type === TYPES.number ? number : number === 1;
   }
 
   /** One aligned store: whoever dies here leaves the old number or the new one. */

@@ -1,0 +1,139 @@
+import type { Word } from '../../../grammar/index.ts';
+import { directivesFor, nearest, readers } from '../../config/index.ts';
+import type { ArgReader, ComplexValue, ReadScope } from '../../config/index.ts';
+import { WHOLE_INVENTORY } from './config.ts';
+import type { ControlConfig, DictionaryConfig, FlagVariable } from './config.ts';
+import { ENDPOINTS } from './endpoints.ts';
+
+const NAMES = ENDPOINTS.map(({ name }) => name);
+
+const api: ArgReader<string> = readers.words({ syntax: '[endpoint]', min: 0, max: 1 }, ([word], scope) => {
+  if (!word) return WHOLE_INVENTORY;
+  if (NAMES.includes(word.value)) return word.value;
+  const near = nearest(word.value, NAMES);
+  const hint = near === undefined ? `expected ${NAMES.join(', ')}` : `did you mean "${near}"?`;
+  scope.report.emerg(`unknown endpoint "${word.value}" in "${scope.directive}" directive`, word.span, hint);
+  return undefined;
+});
+
+const dictionary: ArgReader<DictionaryConfig> = readers.words(
+  { syntax: 'zone=name:size [timeout=time] [evict]', min: 1, max: 3 },
+  (words, scope) => {
+    let read: Partial<DictionaryConfig> = {};
+    for (const word of words) {
+      const part = readPart(word, scope);
+      if (!part) return undefined;
+      read = { ...read, ...part };
+    }
+    const { name, sizeBytes, timeoutMs = 0, evict = false } = read;
+    if (name !== undefined && sizeBytes !== undefined) return { name, sizeBytes, timeoutMs, evict };
+    scope.report.emerg(`"${scope.directive}" must have "zone" parameter`, scope.span);
+    return undefined;
+  },
+);
+
+function readPart(word: Word, { report }: ReadScope): Partial<DictionaryConfig> | undefined {
+  if (word.value === 'evict') return { evict: true };
+  const [, parameter, text = ''] = /^(zone|timeout)=(.*)$/s.exec(word.value) ?? [];
+  if (parameter === 'timeout') {
+    const timeoutMs = readers.parseTimeMs(text);
+    if (timeoutMs !== undefined && timeoutMs > 0) return { timeoutMs };
+    report.emerg(`invalid timeout value "${text}"`, word.span, 'expected a time such as 30s, 500ms or 1h30m');
+    return undefined;
+  }
+  if (parameter === undefined) {
+    report.emerg(`invalid parameter "${word.value}"`, word.span, 'expected zone=, timeout= or evict');
+    return undefined;
+  }
+  const colon = text.lastIndexOf(':');
+  const name = text.slice(0, Math.max(colon, 0));
+  const sizeBytes = readers.parseSize(text.slice(colon + 1));
+  if (name !== '' && sizeBytes !== undefined) return { name, sizeBytes };
+  report.emerg(`invalid zone "${text}"`, word.span, 'expected a name and a size, such as zone=flags:1m');
+  return undefined;
+}
+
+const flagVariable: ArgReader<FlagVariable> = readers.words(
+  { syntax: '$variable name [key=value]', min: 2, max: 3 },
+  (words, scope) => {
+    const [variableWord, nameWord, keyWord] = words as [Word, Word, Word?];
+    const variable = /^\$(\w+)$/.exec(variableWord.value)?.[1]?.toLowerCase();
+    if (variable === undefined) {
+      scope.report.emerg(`invalid variable name "${variableWord.value}"`, variableWord.span);
+      return undefined;
+    }
+    if (nameWord.value === '' || Buffer.byteLength(nameWord.value) > 255) {
+      scope.report.emerg('a flag name has 1 to 255 bytes', nameWord.span);
+      return undefined;
+    }
+    if (keyWord && !keyWord.value.startsWith('key=')) {
+      scope.report.emerg(`invalid parameter "${keyWord.value}"`, keyWord.span, 'expected key=value');
+      return undefined;
+    }
+    scope.defineVariable(variable, variableWord.span);
+    const key = keyWord ? withoutPrefix(scope.complexValue(keyWord)) : CLIENT;
+    return { variable, flag: nameWord.value, key };
+  },
+);
+
+const CLIENT: ComplexValue = { parts: [{ variable: 'remote_addr' }] };
+
+/** The value behind `key=`. */
+function withoutPrefix({ parts: [first, ...rest] }: ComplexValue): ComplexValue {
+  const text = typeof first === 'string' ? first.slice('key='.length) : '';
+  return { parts: text === '' ? rest : [text, ...rest] };
+}
+
+/** The control surface, dictionaries and feature flags. */
+export const directives = directivesFor<ControlConfig>()({
+  control_api: {
+    contexts: ['location'],
+    args: api,
+    into: 'api',
+    inherit: false,
+    summary: 'Serves one endpoint of the control surface, or all of them below the path of the location.',
+    source: 'gw',
+  },
+  control_flags_zone: {
+    contexts: ['http', 'server', 'location'],
+    args: readers.text,
+    into: 'flagsZone',
+    default: 'feature_flags',
+    summary: 'The dictionary that holds the feature flags.',
+    source: 'gw',
+  },
+  control_cross_site: {
+    contexts: ['http', 'server', 'location'],
+    args: readers.flag,
+    into: 'crossSite',
+    default: false,
+    summary: 'Lets pages of other sites send browsers to endpoints that write.',
+    source: 'gw',
+  },
+  shared_dict_zone: {
+    contexts: ['http'],
+    args: dictionary,
+    into: 'dictionaries',
+    repeat: 'append',
+    summary:
+      'A dictionary in shared memory; full, it refuses writes, or with "evict" drops what was not used longest.',
+    source: 'gw',
+  },
+  js_shared_dict_zone: {
+    contexts: ['http'],
+    args: dictionary,
+    into: 'dictionaries',
+    repeat: 'append',
+    summary: 'The same as "shared_dict_zone".',
+    source: 'nginx ngx_http_js_module#js_shared_dict_zone',
+  },
+  feature_flag: {
+    contexts: ['http'],
+    args: flagVariable,
+    into: 'flags',
+    repeat: 'append',
+    summary:
+      'A variable that is 1 where the flag is on for this request, else 0; a rollout decides by the key, by default the address of the client.',
+    source: 'gw',
+  },
+});

@@ -1,0 +1,61 @@
+import { moduleFor } from '../../contract/index.ts';
+import type { Handler } from '../../http/index.ts';
+import { WHOLE_INVENTORY } from './config.ts';
+import type { ControlConfig } from './config.ts';
+import { directives } from './directives.ts';
+import type { Surface } from './endpoint.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import { flagVariables } from './flag-variable.ts';
+import { guardEndpoint, refuse } from './guard.ts';
+import { openResources } from './resources.ts';
+import type { ControlResources } from './resources.ts';
+import { inventoryRoutes, prefixOf, singleRoute } from './routes.ts';
+import { validate } from './validate.ts';
+
+/** The control surface: a JSON API for operators, the dictionaries in shared memory, and feature flags in them. */
+export const control = moduleFor<ControlConfig>()<ControlResources>({
+  name: 'control',
+  directives,
+  content: 'api',
+  enabled: ({ api, dictionaries, flags }) =>
+    api !== undefined || dictionaries !== undefined || flags !== undefined,
+  validate,
+
+  showsRequestCounts: ({ api }) =>
+    api === WHOLE_INVENTORY ||
+    ENDPOINTS.some((endpoint) => endpoint.name === api && endpoint.showsRequestCounts),
+
+  zones: ({ dictionaries = [] }) =>
+    dictionaries.map(({ name, sizeBytes }) => ({
+      zone: { name, kind: 'dictionary', sizeBytes },
+      field: 'dictionaries',
+    })),
+
+  provision: openResources,
+  defines: flagVariables,
+
+  compile: (config, resources, build) =>
+    config.api === undefined ? {} : { content: compileApi(config.api, { config, resources, build }) },
+});
+
+function compileApi(api: string, surface: Surface): Handler {
+  return api === WHOLE_INVENTORY ? compileInventory(surface) : compileSingle(api, surface);
+}
+
+function compileSingle(name: string, surface: Surface): Handler {
+  const endpoint = ENDPOINTS.find((candidate) => candidate.name === name);
+  if (!endpoint) throw new Error(`unknown endpoint "${name}": the plan and this worker disagree`);
+  surface.resources.routes.add(singleRoute(endpoint, surface.build.location));
+  return guardEndpoint(endpoint, surface);
+}
+
+function compileInventory(surface: Surface): Handler {
+  const { location } = surface.build;
+  const prefix = prefixOf(location);
+  surface.resources.routes.add(inventoryRoutes(ENDPOINTS, location));
+  const handlers = new Map(
+    ENDPOINTS.map((endpoint) => [prefix + endpoint.path, guardEndpoint(endpoint, surface)]),
+  );
+  const unknown: Handler = (x) => refuse(x, 404, `unknown endpoint: see ${prefix}describe`);
+  return (x) => (handlers.get(x.uri) ?? unknown)(x);
+}

@@ -1,0 +1,31 @@
+import type { WorkerScope } from '../../contract/index.ts';
+import { openDictionary } from '../../zone/index.ts';
+import type { Dictionary } from '../../zone/index.ts';
+import type { ControlConfig } from './config.ts';
+import { Routes } from './routes.ts';
+
+/** What the control surface uses in one worker. */
+export interface ControlResources {
+  readonly dictionaries: ReadonlyMap<string, Dictionary>;
+  /** What the whole configuration binds. */
+  readonly routes: Routes;
+  readonly worker: WorkerScope;
+}
+
+/** Opens the dictionaries of the configuration. */
+export function openResources({ dictionaries = [] }: ControlConfig, worker: WorkerScope): ControlResources {
+  return {
+    dictionaries: new Map(
+      dictionaries.map(({ name, timeoutMs, evict }) => [
+        name,
+        openDictionary(worker.zone(name), worker.workerId, { timeoutMs, evict }),
+      ]),
+    ),
+    routes: worker.share(
+      `control routes ${worker.generation}`,
+      () => new Routes(),
+      () => undefined,
+    ),
+    worker,
+  };
+}
