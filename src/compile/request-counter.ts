@@ -1,6 +1,6 @@
 import { statusLine } from '../http/index.ts';
 import type { Exchange, LogStep } from '../http/index.ts';
-import type { Counter, Counters, Distribution, Metric } from '../zone/index.ts';
+import type { Counter, Counters, Distribution, Histogram, Metric } from '../zone/index.ts';
 
 const REQUESTS: Metric = { name: 'gw_http_requests_total', help: 'Requests that were answered or given up.' };
 const DURATION: Distribution = {
@@ -14,7 +14,7 @@ const SIZE: Distribution = {
   scale: 'bytes',
 };
 
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const METHODS: ReadonlySet<string> = new Set(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** A server and a location by what the configuration calls them. */
 export interface CountedPlace {
@@ -24,29 +24,38 @@ export interface CountedPlace {
 
 type ByStatus = (Counter | undefined)[];
 
-/** Counts the requests of one location: one series per method and status that occurs, and two histograms. */
-export function compileRequestCounter(counters: Counters, { server, location }: CountedPlace): LogStep {
-  const place = { server, location };
-  const duration = counters.histogram(DURATION, place);
-  const size = counters.histogram(SIZE, place);
-  const byMethod = new Map<string, ByStatus>();
+/**
+ * Counts the requests of one location: one series per method and status that occurs, and two histograms. All of them are
+ * made by the first request that needs them, so that locations that nobody asks for take no room.
+ */
+export function compileRequestCounter(counters: Counters, place: CountedPlace): LogStep {
+  const labels = { server: place.server, location: place.location };
   const open = (method: string, status: number): Counter =>
-    counters.counter(REQUESTS, { ...place, method, code: codeLabel(status) });
+    counters.counter(REQUESTS, { ...labels, method, code: codeLabel(status) });
+  const gets: ByStatus = [];
+  const others = new Map<string, ByStatus>();
   const statusesOf = (method: string): ByStatus => {
-    const name = METHODS.has(method) ? method : 'other';
-    const known = byMethod.get(name) ?? [];
-    byMethod.set(name, known);
+    const known = others.get(method) ?? [];
+    others.set(method, known);
     return known;
   };
-  const gets = statusesOf('GET');
+  let duration: Histogram | undefined;
+  let size: Histogram | undefined;
 
   return (x: Exchange) => {
-    const { requestMethod: method, status } = x;
+    const { status } = x;
+    const method = x.requestMethod === 'GET' ? 'GET' : methodLabel(x.requestMethod);
     const statuses = method === 'GET' ? gets : statusesOf(method);
-    (statuses[status] ??= open(METHODS.has(method) ? method : 'other', status)).add();
+    (statuses[status] ??= open(method, status)).add();
+    duration ??= counters.histogram(DURATION, labels);
     duration.observe((Date.now() - x.startedMs) / 1000);
+    size ??= counters.histogram(SIZE, labels);
     size.observe(x.bodyBytesSent);
   };
+}
+
+function methodLabel(method: string): string {
+  return METHODS.has(method) ? method : 'other';
 }
 
 /** A status that HTTP or nginx knows, else its class. */

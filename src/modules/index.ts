@@ -11,6 +11,8 @@ import { stubStatus } from './stub_status/index.ts';
 import { upstream } from './upstream/index.ts';
 import { workerEvents } from './worker_events/index.ts';
 
+export { endpointPath } from './control/index.ts';
+
 /** All modules, in the order in which their parts of a location run. */
 export const MODULES: readonly AnyModule[] = [
   core,

@@ -11,5 +11,7 @@ export type {
   ServerPlan,
   VariablePlan,
 } from './plan.ts';
+export { findLocation } from './find-location.ts';
+export type { Reach } from './find-location.ts';
 export { allLocations } from './all-locations.ts';
 export { printTree } from './print-tree.ts';

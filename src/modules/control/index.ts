@@ -12,6 +12,8 @@ import type { ControlResources } from './resources.ts';
 import { inventoryRoutes, prefixOf, singleRoute } from './routes.ts';
 import { validate } from './validate.ts';
 
+export { endpointPath } from './endpoint-path.ts';
+
 /** The control surface: a JSON API for operators, the dictionaries in shared memory, and feature flags in them. */
 export const control = moduleFor<ControlConfig>()<ControlResources>({
   name: 'control',
