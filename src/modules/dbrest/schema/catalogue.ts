@@ -1,3 +1,6 @@
+import { DISCOVERY_SQL } from './discovery-sql.ts';
+import { WRITE_FACTS_SQL } from './write-facts-sql.ts';
+
 /**
  * Rows of a section's name and an entry of it, JSON but for `viewTree` (object id, blank, parse tree). Valid for PostgreSQL
  * 12 to 18. System schemas are left out: what is not in the cache cannot be named by a request. Object ids are texts,
@@ -97,4 +100,6 @@ union all
 select 'role', json_build_array(r.rolname, r.rolsuper, (
   select json_agg(p.of::text) from privileges p where p.role = r.oid))::text
 from pg_catalog.pg_roles r
-where pg_catalog.pg_has_role(r.oid, 'member')`;
+where pg_catalog.pg_has_role(r.oid, 'member')
+${WRITE_FACTS_SQL}
+${DISCOVERY_SQL}`;
