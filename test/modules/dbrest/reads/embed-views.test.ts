@@ -59,6 +59,13 @@ describe('computed relationships', () => {
 });
 
 const faults: readonly FaultCase[] = [
+  ['measurements_2023', 404, 'PGRST205'],
+  [
+    'sensors?select=id,measurements_2023(id)',
+    400,
+    'PGRST200',
+    { hint: "Perhaps you meant 'measurements' instead of 'measurements_2023'." },
+  ],
   [
     'orders?select=id,addresses(street)',
     300,

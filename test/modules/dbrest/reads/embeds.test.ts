@@ -138,6 +138,12 @@ describe('self references', () => {
 });
 
 const hints: readonly RowsCase[] = [
+  ['employees?select=name,id(nickname)&id=eq.1', [{ name: 'Ann', id: { nickname: 'Boss' } }]],
+  ['employees?select=name,profiles!id(nickname)&id=eq.1', [{ name: 'Ann', profiles: { nickname: 'Boss' } }]],
+  [
+    'orders?select=id,invoices_order_id_fkey(paid)&id=eq.1',
+    [{ id: 1, invoices_order_id_fkey: { paid: true } }],
+  ],
   ['orders?select=id,addresses!billing(street)&id=eq.1', [{ id: 1, addresses: { street: 'A Street' } }]],
   ['orders?select=id,addresses!shipping_id(street)&id=eq.1', [{ id: 1, addresses: { street: 'B Street' } }]],
   [
