@@ -63,6 +63,23 @@ const rows: readonly RowsCase[] = [
   ['clients?select=count()&id=gt.99', [{ count: 0 }]],
   ['clients?select=city,count()&id=gt.99', []],
 ];
+const bare: readonly RowsCase[] = [
+  ['clients?select=count', [{ count: 4 }]],
+  ['clients?select=n:count::text&city=eq.Oslo', [{ n: '2' }]],
+  [
+    'clients?select=name,orders(count)&order=id&limit=2',
+    [
+      { name: 'Acme', orders: [{ count: 2 }] },
+      { name: 'Bolt', orders: [{ count: 1 }] },
+    ],
+  ],
+  ['/plain/clients?select=orders(n:count)&orders.id=gt.1&id=eq.1', [{ orders: [{ n: 1 }] }]],
+  ['/plain/skills?select=name,employees(count)&id=eq.1', [{ name: 'sql', employees: [{ count: 2 }] }]],
+];
+describe('count as a column', () => {
+  givesRows(gateway, bare);
+});
+
 describe('aggregates of rows', () => {
   givesRows(gateway, rows);
 });
@@ -150,6 +167,7 @@ describe('aggregates in embeds and spreads', () => {
 });
 
 const faults: readonly FaultCase[] = [
+  ['/plain/clients?select=city,count', 400, 'PGRST123'],
   [
     '/plain/clients?select=count()',
     400,

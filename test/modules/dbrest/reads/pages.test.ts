@@ -36,6 +36,7 @@ const ranges: readonly AnswerCase[] = [
   page('clients?select=id&order=id&limit=2&offset=3', ids(4), {}, { range: '3-3/*' }),
   page('clients?select=id&limit=0', [], {}, { range: '*/*' }),
   page('clients?select=id&offset=9', [], {}, { range: '*/*' }),
+  page('clients?select=id&order=id&offset=-4', ids(1, 2, 3, 4), {}, { range: '0-3/*' }),
   page('nothing', [], {}, { range: '*/*' }),
   page('clients?select=id&order=id', ids(2, 3), { range: '1-2' }, { range: '1-2/*' }),
   page('clients?select=id&order=id', ids(2, 3), { range: '1-2', 'range-unit': 'items' }, { range: '1-2/*' }),
@@ -161,6 +162,12 @@ const faults: readonly (readonly [headers: Record<string, string>, ...FaultCase]
   [{ range: 'bytes=0-1' }, 'clients', 400, 'PGRST100'],
   [{}, 'clients?limit=-1', 416, 'PGRST103', { details: 'Limit should be greater than or equal to zero.' }],
 ];
+const beyond: readonly AnswerCase[] = [
+  { request: 'clients?offset=5', with: exact, status: 416, headers: { 'content-range': '*/4' } },
+  { request: 'nothing?offset=1', with: exact, status: 416, headers: { 'content-range': '*/0' } },
+  { request: 'HEAD clients?offset=5', with: exact, status: 416, headers: { 'content-range': '*/4' } },
+];
 describe('ranges that are refused', () => {
+  givesAnswers(gateway, beyond);
   for (const [headers, ...fault] of faults) givesFaults(gateway, [fault], headers);
 });
