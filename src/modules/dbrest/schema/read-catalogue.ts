@@ -5,7 +5,7 @@ import type { Namespace, TypeShape } from './discovery.ts';
 import { accessOf, namespaceOf, shapeOf } from './discovery.ts';
 import type { Relation, Relations } from './relation.ts';
 import { namesOf, relationOf } from './relation.ts';
-import type { ForeignKey, RowFunction, Schema, Table, TableName } from './types.ts';
+import type { ForeignKey, Representation, RowFunction, Schema, Table, TableName } from './types.ts';
 import { basesOf, viewKey } from './view-bases.ts';
 import { columnsWithFacts, writeFactsOf } from './write-facts.ts';
 
@@ -33,6 +33,7 @@ class SchemaDraft {
   readonly #foreignKeys: ForeignKey[] = [];
   readonly #types: TableName[] = [];
   readonly #domains = new Map<string, string>();
+  readonly #representations = new Map<string, Representation>();
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
   readonly #shapes = new Map<string, TypeShape>();
@@ -44,7 +45,7 @@ class SchemaDraft {
         this.relations.set(entry[0], relationOf(entry));
         break;
       case 'view':
-        (this.relations.get(entry[0]) as Relation).shown = entry[1];
+        this.#relation(entry).shown = entry[1];
         break;
       case 'foreignKey':
         this.#foreignKeys.push(...foreignKeyOf(entry, this.relations));
@@ -53,33 +54,47 @@ class SchemaDraft {
         this.relations.get(entry[0])?.functions.push(rowFunctionOf(entry, this.relations));
         break;
       case 'type':
-        this.#types.push({ schema: entry[0], name: entry[1] });
-        if (entry[3] !== null) this.#domains.set(entry[2], entry[3]);
+        this.#addType(entry);
+        break;
+      case 'representation':
+        this.#addRepresentation(entry);
         break;
       case 'textSearchConfig':
         this.#textSearchConfigs.add(entry);
         break;
-      case 'role': {
-        const [role, isSuperuser, privilegesOf] = entry;
-        this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
+      case 'role':
+        this.#addRole(entry);
         break;
-      }
-      case 'writing': {
-        const relation = this.relations.get(entry[0]) as Relation;
-        relation.facts = writeFactsOf(entry, relation.columnNames);
+      case 'writing':
+        this.#relation(entry).facts = writeFactsOf(entry, this.#relation(entry).columnNames);
         break;
-      }
-      case 'access': {
-        const relation = this.relations.get(entry[0]) as Relation;
-        relation.access = accessOf(entry, relation.columnNames);
+      case 'access':
+        this.#relation(entry).access = accessOf(entry, this.#relation(entry).columnNames);
         break;
-      }
       case 'shape':
         this.#shapes.set(entry[0], shapeOf(entry));
         break;
       case 'namespace':
         this.#namespaces.set(entry[0], namespaceOf(entry));
     }
+  }
+
+  #relation([id]: readonly [id: string, ...unknown[]]): Relation {
+    return this.relations.get(id) as Relation;
+  }
+
+  #addRole([role, isSuperuser, privilegesOf]: CatalogueEntries['role']): void {
+    this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
+  }
+
+  #addType([schema, name, formatted, base]: CatalogueEntries['type']): void {
+    this.#types.push({ schema, name });
+    if (base !== null) this.#domains.set(formatted, base);
+  }
+
+  #addRepresentation([domain, isShown, schema, name]: CatalogueEntries['representation']): void {
+    const known = this.#representations.get(domain);
+    this.#representations.set(domain, { ...known, [isShown ? 'shown' : 'read']: { schema, name } });
   }
 
   /** Once all relations are known: what a view shows may be any of them. */
@@ -95,6 +110,7 @@ class SchemaDraft {
       foreignKeys: this.#foreignKeys,
       types: this.#types,
       domains: this.#domains,
+      representations: this.#representations,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,
       shapes: this.#shapes,
