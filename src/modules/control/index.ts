@@ -22,9 +22,10 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
   validate,
 
   zones: ({ dictionaries = [] }) =>
-    dictionaries.map(({ name, sizeBytes }) => ({
+    dictionaries.map(({ name, sizeBytes }, index) => ({
       zone: { name, kind: 'dictionary', sizeBytes },
       field: 'dictionaries',
+      index,
     })),
 
   provision: openResources,

@@ -4,12 +4,12 @@ export interface Case {
   readonly path: string;
   /** Called before, each must answer 200. */
   readonly first?: readonly string[];
-  readonly headers?: Readonly<Record<string, string>>;
   /** Default 200. */
   readonly status?: number;
   /** The whole envelope. */
   readonly json?: unknown;
-  readonly body?: string | RegExp;
+  /** The whole text. */
+  readonly body?: string;
 }
 
 /** The error envelope. */
