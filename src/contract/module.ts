@@ -59,6 +59,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   enabled?(config: C): boolean;
   /** Pure; also runs under `gw -t`. */
   validate?(config: C, report: ConfigReport<C>): void;
+  /** True: this location shows request counts by location; without any such location they are not kept. */
+  showsRequestCounts?(config: C): boolean;
   /** Shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
   /** Once per load in the master, before any worker compiles: what the whole process shares (an embedded server). */
