@@ -19,7 +19,8 @@ const ROLES = `
   create role authenticator login noinherit;
   create role anon;
   create role web_user;
-  grant anon, web_user to authenticator;
+  create role web_admin;
+  grant anon, web_user, web_admin to authenticator;
 `;
 
 /** Starts the run's PostgreSQL in a directory of its own. */

@@ -96,7 +96,7 @@ const preferences: [prefer: string | undefined, applied: string | undefined][] =
   ['handling=strict', 'handling=strict'],
   [
     'handling=strict, return=minimal, resolution=merge-duplicates, missing=default, max-affected=10, params=single-object',
-    'handling=strict',
+    'resolution=merge-duplicates, missing=default, return=minimal, params=single-object, handling=strict, max-affected=10',
   ],
   ['handling=strict, anything, count=all,max-affected=x', strict('anything, count=all, max-affected=x')],
   ['handling=strict, timezone=Jupiter/Red_Spot', strict('timezone=Jupiter/Red_Spot')],

@@ -68,12 +68,14 @@ export class RowsAnswer implements RowSink {
   end(): void {
     const { writer, contentType, head, check, most = Infinity } = this.#parts;
     if (this.#rows === 0) check?.(this.#columns, 0);
-    const text = this.#count > most ? '' : this.#text + writer.close;
+    const text = this.#text + writer.close;
     if (this.#stream) {
       this.#stream.write(text);
       this.#stream.end();
     } else if (!this.#x.done) {
-      this.#x.send(head(this.#count, this.#results), contentType, text);
+      const status = head(this.#count, this.#results);
+      if (this.#count > most) this.#x.stream(status, contentType);
+      else this.#x.send(status, contentType, text);
     }
   }
 
