@@ -132,12 +132,15 @@ export class Database {
   async fault(): Promise<string | undefined> {
     try {
       await this.schema.current();
-      await this.#readOnce('select 1', { ...PATIENT, poolTimeoutMs: PROBE_WAIT_MS });
+    } catch (error) {
+      return error instanceof PoolRefusal ? 'not reachable' : 'the schema cannot be read';
+    }
+    try {
+      await this.#readOnce('select 1', PROBE_WAIT_MS);
       return undefined;
     } catch (error) {
-      if (!(error instanceof PoolRefusal)) return 'the schema cannot be read';
       // Busy is not broken: others would be no better off with this gateway's share.
-      return error.reason === 'full' || error.reason === 'late' ? undefined : 'not reachable';
+      return error instanceof PoolRefusal && error.reason === 'late' ? undefined : 'not reachable';
     }
   }
 
