@@ -4,8 +4,9 @@ import type { AnyModule } from '../../contract/index.ts';
 
 /** A location is answered by one module: two that both want to answer are a fault of the later one. */
 export function checkContent(used: readonly AnyModule[], level: ResolvedConfigs, report: Report): void {
-  // A module may be used here without answering, for what it declares further out.
-  const [before, after] = used.flatMap(({ name, content }) => level.get(name)?.from.get(content ?? '') ?? []);
+  const [before, after] = used.flatMap(
+    ({ name, content }) => (content !== undefined && level.get(name)?.from.get(content)) || [],
+  );
   if (!before || !after) return;
   report.emerg(
     `"${after.directive}" cannot be used here: "${before.directive}" already answers this location`,
