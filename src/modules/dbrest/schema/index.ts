@@ -9,4 +9,7 @@ export { relationshipsOf } from './relationships.ts';
 export type { Cardinality, Relationship } from './relationships.ts';
 export { SchemaCache } from './schema-cache.ts';
 export { mayUse, mostSimilar, similarTable } from './similar-table.ts';
-export type { Column, RowFunction, Schema, Table, TableName } from './types.ts';
+export { EVERY_RIGHT, rightsOf } from './rights.ts';
+export type { Rights } from './rights.ts';
+export type { Access, Privilege, TypeShape } from './discovery.ts';
+export type { Column, RowFunction, Schema, Table, TableName, UniqueIndex } from './types.ts';
