@@ -6,6 +6,7 @@ import { locationsRow } from './locations.ts';
 import { memoryRow } from './memory.ts';
 import { metricsRow } from './metrics.ts';
 import { returnRow } from './return.ts';
+import { schemaRow } from './schema.ts';
 import { startRow } from './start.ts';
 
 /** In the order of the table. */
@@ -16,6 +17,7 @@ export const ROWS: readonly Row[] = [
   kvRow,
   eventsRow,
   dbrestRow,
+  schemaRow,
   memoryRow,
   startRow,
 ];
