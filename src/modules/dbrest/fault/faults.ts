@@ -2,7 +2,16 @@ import { DbrestFault } from './dbrest-fault.ts';
 
 /** What of a query string did not parse, as PostgREST names it. */
 export type ParsedPart =
-  'select parameter' | 'filter' | 'order' | 'tree path' | 'logic tree' | 'limit' | 'offset' | 'query string';
+  | 'select parameter'
+  | 'columns parameter'
+  | 'on_conflict parameter'
+  | 'filter'
+  | 'order'
+  | 'tree path'
+  | 'logic tree'
+  | 'limit'
+  | 'offset'
+  | 'query string';
 
 /** PGRST100. `column` counts code points from 1; `report` is `unexpected X expecting A, B or C`. */
 export function unparsable(

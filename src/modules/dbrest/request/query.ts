@@ -49,7 +49,8 @@ export function parseReadQuery(args: string): ReadRequest {
   return { select: parseSelect(select ?? '*'), ...root, embedded: [...levels.values()].map(finished) };
 }
 
-function* parametersOf(args: string): Generator<readonly [key: string, value: string]> {
+/** The parameters of a raw query, decoded. Throws PGRST100. */
+export function* parametersOf(args: string): Generator<readonly [key: string, value: string]> {
   for (const piece of args.split('&')) {
     if (piece === '') continue;
     const equals = piece.indexOf('=');

@@ -13,8 +13,7 @@ with recursive privileges(role, of) as (
   union
   select p.role, m.roleid
   from privileges p
-  join pg_catalog.pg_roles r on r.oid = p.of and r.rolinherit
-  join pg_catalog.pg_auth_members m on m.member = p.of
+  join pg_catalog.pg_auth_members m on m.member = p.of and pg_catalog.pg_has_role(p.of, m.roleid, 'usage')
 ),
 relations as (
   select c.oid, c.relname, n.nspname, c.relkind, c.reltype, c.relacl, c.relowner

@@ -45,7 +45,7 @@ class SchemaDraft {
         this.relations.set(entry[0], relationOf(entry));
         break;
       case 'view':
-        this.#relation(entry).shown = entry[1];
+        this.#relation(entry[0]).shown = entry[1];
         break;
       case 'foreignKey':
         this.#foreignKeys.push(...foreignKeyOf(entry, this.relations));
@@ -66,10 +66,10 @@ class SchemaDraft {
         this.#addRole(entry);
         break;
       case 'writing':
-        this.#relation(entry).facts = writeFactsOf(entry, this.#relation(entry).columnNames);
+        this.#addFacts(entry);
         break;
       case 'access':
-        this.#relation(entry).access = accessOf(entry, this.#relation(entry).columnNames);
+        this.#addAccess(entry);
         break;
       case 'shape':
         this.#shapes.set(entry[0], shapeOf(entry));
@@ -79,8 +79,18 @@ class SchemaDraft {
     }
   }
 
-  #relation([id]: readonly [id: string, ...unknown[]]): Relation {
+  #relation(id: string): Relation {
     return this.relations.get(id) as Relation;
+  }
+
+  #addFacts(entry: CatalogueEntries['writing']): void {
+    const relation = this.#relation(entry[0]);
+    relation.facts = writeFactsOf(entry, relation.columnNames);
+  }
+
+  #addAccess(entry: CatalogueEntries['access']): void {
+    const relation = this.#relation(entry[0]);
+    relation.access = accessOf(entry, relation.columnNames);
   }
 
   #addRole([role, isSuperuser, privilegesOf]: CatalogueEntries['role']): void {
