@@ -31,6 +31,24 @@ export interface CatalogueEntries {
     rows: number,
     returns: string | null,
   ];
+  readonly function: readonly [
+    schema: string,
+    name: string,
+    kind: 'f' | 'p',
+    volatility: 'v' | 's' | 'i',
+    returnsSet: boolean,
+    type: string,
+    relation: string | null,
+    columns: readonly (readonly [name: string, type: string])[] | null,
+    mediaType: string | null,
+    arguments: readonly (readonly [name: string, type: string])[],
+    defaults: number,
+    isVariadic: boolean,
+    timeout: string | null,
+    grantees: readonly string[],
+    comment: string | null,
+  ];
+  readonly mediaHandler: readonly [schema: string, name: string, mediaType: string, argument: string | null];
   readonly type: readonly [schema: string, name: string];
   readonly textSearchConfig: string;
   readonly role: readonly [name: string, isSuperuser: boolean, privilegesOf: readonly string[]];

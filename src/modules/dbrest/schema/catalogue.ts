@@ -1,3 +1,5 @@
+import { FUNCTIONS_SQL } from './functions-sql.ts';
+
 /**
  * Rows of a section's name and an entry of it, JSON but for `viewTree` (object id, blank, parse tree). Valid for PostgreSQL
  * 12 to 18. System schemas are left out: what is not in the cache cannot be named by a request. Object ids are texts,
@@ -79,6 +81,7 @@ union all
   where p.prokind = 'f' and p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1
   order by p.oid
 )
+union all ${FUNCTIONS_SQL}
 union all
 (
   select 'type', json_build_array(n.nspname, t.typname)::text

@@ -9,4 +9,14 @@ export { relationshipsOf } from './relationships.ts';
 export type { Cardinality, Relationship } from './relationships.ts';
 export { SchemaCache } from './schema-cache.ts';
 export { mayUse, mostSimilar, similarTable } from './similar-table.ts';
-export type { Column, RowFunction, Schema, Table, TableName } from './types.ts';
+export type {
+  Argument,
+  Column,
+  MediaHandler,
+  Returned,
+  RowFunction,
+  Schema,
+  StoredFunction,
+  Table,
+  TableName,
+} from './types.ts';

@@ -3,7 +3,16 @@ import type { Catalogue, Entry } from './catalogue-text.ts';
 import { entriesOf } from './catalogue-text.ts';
 import type { Relation, Relations } from './relation.ts';
 import { namesOf, relationOf } from './relation.ts';
-import type { ForeignKey, RowFunction, Schema, Table, TableName } from './types.ts';
+import { mediaHandlerOf, storedFunctionOf } from './read-function.ts';
+import type {
+  ForeignKey,
+  MediaHandler,
+  RowFunction,
+  Schema,
+  StoredFunction,
+  Table,
+  TableName,
+} from './types.ts';
 import { basesOf, viewKey } from './view-bases.ts';
 
 /** PUBLIC, in access control lists. */
@@ -27,6 +36,8 @@ class SchemaDraft {
   readonly relations = new Map<string, Relation>();
   readonly #tables = new Map<string, Map<string, Table>>();
   readonly #foreignKeys: ForeignKey[] = [];
+  readonly #functions = new Map<string, Map<string, StoredFunction[]>>();
+  readonly #mediaHandlers: MediaHandler[] = [];
   readonly #types: TableName[] = [];
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
@@ -44,6 +55,12 @@ class SchemaDraft {
         break;
       case 'rowFunction':
         this.relations.get(entry[0])?.functions.push(rowFunctionOf(entry, this.relations));
+        break;
+      case 'function':
+        this.#addFunction(storedFunctionOf(entry, this.relations));
+        break;
+      case 'mediaHandler':
+        this.#mediaHandlers.push(mediaHandlerOf(entry, this.relations));
         break;
       case 'type':
         this.#types.push({ schema: entry[0], name: entry[1] });
@@ -65,10 +82,18 @@ class SchemaDraft {
     this.#tables.set(schema, siblings.set(name, tableOf(relation, this.relations)));
   }
 
+  #addFunction(called: StoredFunction): void {
+    const siblings = this.#functions.get(called.schema) ?? new Map<string, StoredFunction[]>();
+    this.#functions.set(called.schema, siblings);
+    siblings.set(called.name, [...(siblings.get(called.name) ?? []), called]);
+  }
+
   get schema(): Schema {
     return {
       tables: this.#tables,
       foreignKeys: this.#foreignKeys,
+      functions: this.#functions,
+      mediaHandlers: this.#mediaHandlers,
       types: this.#types,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,
