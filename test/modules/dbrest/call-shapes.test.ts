@@ -45,7 +45,9 @@ const results: readonly Case[] = [
     ],
   ],
 ];
-describe('a result', () => testAnswers(calls, results));
+describe('a result', () => {
+  testAnswers(calls, results);
+});
 
 const rows: readonly Case[] = [
   ['GET three_numbers?order=three_numbers.desc&limit=2', [3, 2]],
@@ -80,7 +82,9 @@ const rows: readonly Case[] = [
   ],
   ['GET all_employees?select=count()', [{ count: 5 }]],
 ];
-describe('the rows of a result', () => testAnswers(calls, rows));
+describe('the rows of a result', () => {
+  testAnswers(calls, rows);
+});
 
 const ranges: readonly [line: string, status: number, contentRange: string][] = [
   ['GET all_employees?limit=2&offset=1', 206, '1-2/5'],

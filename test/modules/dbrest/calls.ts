@@ -41,10 +41,12 @@ export type Case = readonly [line: string, answer: unknown, headers?: Readonly<R
 
 /** Each line is answered so, with 200. */
 export function testAnswers(calls: { readonly it: Calls }, cases: readonly Case[]): void {
-  test.each(cases)('%s → %j', async (line, expected, headers) => {
-    const { status, body } = await calls.it.call(line, headers);
-    expect({ status, answer: parsed(body) }).toEqual({ status: 200, answer: expected });
-  });
+  for (const [line, expected, headers] of cases) {
+    test(`${line} → ${JSON.stringify(expected)}`, async () => {
+      const { status, body } = await calls.it.call(line, headers);
+      expect({ status, answer: parsed(body) }).toEqual({ status: 200, answer: expected });
+    });
+  }
 }
 
 function parsed(body: string): unknown {

@@ -5,6 +5,7 @@ import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
 import { readDsn } from '../../../src/modules/dbrest/dsn/index.ts';
 import { openShare } from '../../../src/modules/dbrest/schema/index.ts';
 import { dbrest } from '../../../src/modules/dbrest/index.ts';
+import { aloneCounters } from '../../harness/counters.ts';
 
 export interface DirectReply {
   readonly status: number;
@@ -33,6 +34,7 @@ export class DirectExchange {
   #streamed = '';
   #held: { begin(): void; readonly released: Promise<void> } | undefined;
   readonly #headers: [string, string][] = [];
+  filter: ((x: never) => void) | undefined;
 
   constructor(request: string, headers: Record<string, string>) {
     const [method = '', target = ''] = request.split(/ (.*)/s);
@@ -44,6 +46,9 @@ export class DirectExchange {
     this.headers = Object.entries(headers).flat();
   }
 
+  get responseHeaders(): string[] {
+    return this.#headers.flat();
+  }
   leave(): void {
     this.aborted = true;
     for (const listener of this.#aborts) listener();
@@ -56,6 +61,7 @@ export class DirectExchange {
     this.#headers.push([name.toLowerCase(), value]);
   }
   send(status: number, contentType: string, body: string | Uint8Array): void {
+    this.filter?.(this as never);
     const headers = { ...Object.fromEntries(this.#headers), 'content-type': contentType };
     this.done = true;
     this.reply = { status, headers, body: Buffer.from(body as string).toString() };
@@ -64,6 +70,7 @@ export class DirectExchange {
     this.reason = phrase;
   }
   stream(status: number, contentType: string): ResponseStream | undefined {
+    this.filter?.(this as never);
     const headers = { ...Object.fromEntries(this.#headers), 'content-type': contentType };
     this.done = true;
     if (this.method === 'HEAD') {
@@ -109,6 +116,8 @@ const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   aggregates: true,
   errorVerbosity: 'verbose',
   rpc: 'auto',
+  openapi: 'follow-privileges',
+  corsOrigins: '*',
   poolSize: 4,
   poolTimeoutMs: 5_000,
   poolQueue: 512,
@@ -141,6 +150,8 @@ export function startWorker(t: Pick<TestContext, 'onTestFinished'>): { scope: Wo
     own: <T>(resource: T): T => resource,
     workerId: 1,
     provided: () => share,
+    metrics: aloneCounters(),
+    addCheck: () => undefined,
     log: { write: (level, message) => void log.push(`[${level}] ${message}`) },
   };
   t.onTestFinished(async () => {
@@ -170,10 +181,11 @@ export async function direct(
   };
   const whole: DbrestConfig = { ...DEFAULTS, ...config, pass: { kind: 'server', target } };
   const resources = (await dbrest.provision?.(whole, worker.scope)) as never;
-  const { content } = dbrest.compile(whole, resources, build as Build);
+  const { content, filter } = dbrest.compile(whole, resources, build as Build);
 
   const start: Direct['start'] = (request, headers = {}) => {
     const x = new DirectExchange(request, headers);
+    x.filter = filter;
     return { x, done: Promise.resolve(content?.(x as unknown as Exchange)) };
   };
   const get: Direct['get'] = async (path, headers) => {

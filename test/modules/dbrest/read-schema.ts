@@ -9,7 +9,9 @@ import {
 
 /** What the module knows of a database after its first look. */
 export async function readSchema(client: pg.Client): Promise<Schema> {
+  await client.query("begin; set local search_path = ''");
   const { rows } = await client.query<string[]>({ text: CATALOGUE_SQL, rowMode: 'array' });
+  await client.query('commit');
   const writer = new CatalogueWriter();
   writer.begin();
   for (const row of rows) await writer.row(row);

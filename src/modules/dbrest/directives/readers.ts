@@ -2,6 +2,7 @@ import { readers } from '../../../config/index.ts';
 import type { KeySource, RolePath } from '../auth/index.ts';
 import { readKeySource, readRolePath } from '../auth/index.ts';
 import type { Setting } from '../config.ts';
+import type { CorsOrigins } from '../cors.ts';
 
 /** The contexts of what locations inherit. */
 export const EVERYWHERE = ['http', 'server', 'location'] as const;
@@ -75,5 +76,29 @@ export const setting = readers.words<Setting>(
     if (/^[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)*$/.test(full)) return { name: full, value: value.value };
     report.emerg(`invalid name "${name.value}" in "${directive}" directive`, name.span);
     return undefined;
+  },
+);
+
+/** As browsers write it: no path, not even a slash. */
+const ORIGIN = /^(?:[a-z][a-z0-9+.-]*:\/\/[^\s/?#]+|null)$/;
+
+/** `*`, `off`, or origins, separated by blanks or commas. */
+export const corsOrigins = readers.words<CorsOrigins>(
+  { syntax: '* | off | origin ...', min: 1, max: Infinity },
+  (list, { directive, report }) => {
+    const origins = list.flatMap(({ value, span }) =>
+      value
+        .split(',')
+        .flatMap((piece) => (piece.trim() ? [{ origin: piece.trim().toLowerCase(), span }] : [])),
+    );
+    const [first, ...others] = origins;
+    if (others.length === 0 && first?.origin === '*') return '*';
+    if (others.length === 0 && first?.origin === 'off') return [];
+    for (const { origin, span } of origins) {
+      if (ORIGIN.test(origin)) continue;
+      report.emerg(`invalid origin "${origin}" in "${directive}" directive`, span, 'expected "https://host"');
+      return undefined;
+    }
+    return origins.map(({ origin }) => origin);
   },
 );

@@ -1,6 +1,6 @@
 import { directivesFor, readers } from '../../../config/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import { EVERYWHERE, nameList, functionName, setting } from './readers.ts';
+import { corsOrigins, EVERYWHERE, nameList, functionName, setting } from './readers.ts';
 
 /** What a request may ask for, and what it gets. */
 export const requests = directivesFor<DbrestConfig>()({
@@ -77,6 +77,24 @@ export const requests = directivesFor<DbrestConfig>()({
     default: 'auto',
     summary:
       'Which paths call functions: "auto", those below "rpc/", and all of a location whose path ends in "/rpc/"; "on", all; "off", none.',
+    source: 'gw',
+  },
+  dbrest_openapi: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('follow-privileges', 'ignore-privileges', 'off'),
+    into: 'openapi',
+    default: 'follow-privileges',
+    summary:
+      'What the description at the root of a location shows: what the role may use, everything; "off", no description.',
+    source: 'gw',
+  },
+  dbrest_cors_origins: {
+    contexts: EVERYWHERE,
+    args: corsOrigins,
+    into: 'corsOrigins',
+    default: '*',
+    defaultText: '*',
+    summary: 'Origins of pages that may read the answers; listed ones may send credentials.',
     source: 'gw',
   },
   dbrest_plan: {

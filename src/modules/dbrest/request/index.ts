@@ -18,4 +18,5 @@ export type {
   SelectedEmbed,
   SelectItem,
   Truth,
+  TypeName,
 } from './read-request.ts';

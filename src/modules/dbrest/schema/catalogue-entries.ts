@@ -1,10 +1,13 @@
+import type { DiscoveryEntries } from './discovery.ts';
+import type { RelationKind } from './types.ts';
+
 /** What each section of the catalogue is made of; `CATALOGUE_SQL` writes them, but for `view`, which is made of its trees. */
-export interface CatalogueEntries {
+export interface CatalogueEntries extends DiscoveryEntries {
   readonly table: readonly [
     id: string,
     schema: string,
     name: string,
-    kind: 'r' | 'p' | 'v' | 'm' | 'f',
+    kind: RelationKind,
     columns: readonly (readonly [number: number, name: string, type: string, comment: string | null])[],
     keys: readonly (readonly [kind: 'p' | 'u', columns: readonly number[]])[],
     grantees: readonly string[],
@@ -49,9 +52,22 @@ export interface CatalogueEntries {
     comment: string | null,
   ];
   readonly mediaHandler: readonly [schema: string, name: string, mediaType: string, argument: string | null];
-  readonly type: readonly [schema: string, name: string];
+  /** `base`: what a domain is made of. */
+  readonly type: readonly [schema: string, name: string, formatted: string, base: string | null];
   readonly textSearchConfig: string;
   readonly role: readonly [name: string, isSuperuser: boolean, privilegesOf: readonly string[]];
+  readonly writing: readonly [
+    id: string,
+    columns: readonly (readonly [
+      number: number,
+      isNotNull: boolean,
+      identity: '' | 'a' | 'd',
+      isGenerated: boolean,
+      defaultSql: string | null,
+      isDomain: boolean,
+    ])[],
+    indexes: readonly (readonly [columns: readonly number[], predicate: string | null])[],
+  ];
 }
 
 export type Section = keyof CatalogueEntries;

@@ -1,4 +1,6 @@
+import { DISCOVERY_SQL } from './discovery-sql.ts';
 import { FUNCTIONS_SQL } from './functions-sql.ts';
+import { WRITE_FACTS_SQL } from './write-facts-sql.ts';
 
 /**
  * Rows of a section's name and an entry of it, JSON but for `viewTree` (object id, blank, parse tree). Valid for PostgreSQL
@@ -84,10 +86,13 @@ union all
 union all ${FUNCTIONS_SQL}
 union all
 (
-  select 'type', json_build_array(n.nspname, t.typname)::text
+  select 'type', json_build_array(
+    n.nspname, t.typname, pg_catalog.format_type(t.oid, null), pg_catalog.format_type(nullif(t.typbasetype, 0), null))::text
   from pg_catalog.pg_type t
   join pg_catalog.pg_namespace n on n.oid = t.typnamespace
-  where t.typtype in ('d', 'e', 'r') and n.nspname not in ('pg_catalog', 'information_schema')
+  left join pg_catalog.pg_class c on c.oid = t.typrelid
+  where (t.typtype in ('d', 'e', 'r', 'm') or (t.typtype = 'b' and t.typcategory <> 'A') or c.relkind = 'c')
+    and n.nspname not in ('pg_catalog', 'information_schema')
   order by t.oid
 )
 union all
@@ -97,4 +102,6 @@ union all
 select 'role', json_build_array(r.rolname, r.rolsuper, (
   select json_agg(p.of::text) from privileges p where p.role = r.oid))::text
 from pg_catalog.pg_roles r
-where pg_catalog.pg_has_role(r.oid, 'member')`;
+where pg_catalog.pg_has_role(r.oid, 'member')
+${WRITE_FACTS_SQL}
+${DISCOVERY_SQL}`;

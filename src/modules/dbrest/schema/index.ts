@@ -9,6 +9,10 @@ export { relationshipsOf } from './relationships.ts';
 export type { Cardinality, Relationship } from './relationships.ts';
 export { SchemaCache } from './schema-cache.ts';
 export { mayUse, mostSimilar, similarTable } from './similar-table.ts';
+export { EVERY_RIGHT, rightsOf } from './rights.ts';
+export type { Rights } from './rights.ts';
+export type { Access, Privilege, TypeShape } from './discovery.ts';
+
 export type {
   Argument,
   Column,
@@ -19,4 +23,5 @@ export type {
   StoredFunction,
   Table,
   TableName,
+  UniqueIndex,
 } from './types.ts';

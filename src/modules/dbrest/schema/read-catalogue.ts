@@ -1,6 +1,8 @@
 import type { CatalogueEntries } from './catalogue-entries.ts';
 import type { Catalogue, Entry } from './catalogue-text.ts';
 import { entriesOf } from './catalogue-text.ts';
+import type { Namespace, TypeShape } from './discovery.ts';
+import { accessOf, namespaceOf, shapeOf } from './discovery.ts';
 import type { Relation, Relations } from './relation.ts';
 import { namesOf, relationOf } from './relation.ts';
 import { mediaHandlerOf, storedFunctionOf } from './read-function.ts';
@@ -14,9 +16,11 @@ import type {
   TableName,
 } from './types.ts';
 import { basesOf, viewKey } from './view-bases.ts';
+import { columnsWithFacts, writeFactsOf } from './write-facts.ts';
 
 /** PUBLIC, in access control lists. */
 const EVERYBODY = '0';
+
 /** A catalogue as a schema, put together in many small steps. */
 export function* schemaOf(catalogue: Catalogue): Generator<undefined, Schema> {
   const draft = new SchemaDraft();
@@ -39,8 +43,11 @@ class SchemaDraft {
   readonly #functions = new Map<string, Map<string, StoredFunction[]>>();
   readonly #mediaHandlers: MediaHandler[] = [];
   readonly #types: TableName[] = [];
+  readonly #domains = new Map<string, string>();
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
+  readonly #shapes = new Map<string, TypeShape>();
+  readonly #namespaces = new Map<string, Namespace>();
 
   add([section, entry]: Entry): void {
     switch (section) {
@@ -64,6 +71,7 @@ class SchemaDraft {
         break;
       case 'type':
         this.#types.push({ schema: entry[0], name: entry[1] });
+        if (entry[3] !== null) this.#domains.set(entry[2], entry[3]);
         break;
       case 'textSearchConfig':
         this.#textSearchConfigs.add(entry);
@@ -71,7 +79,23 @@ class SchemaDraft {
       case 'role': {
         const [role, isSuperuser, privilegesOf] = entry;
         this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
+        break;
       }
+      case 'writing': {
+        const relation = this.relations.get(entry[0]) as Relation;
+        relation.facts = writeFactsOf(entry, relation.columnNames);
+        break;
+      }
+      case 'access': {
+        const relation = this.relations.get(entry[0]) as Relation;
+        relation.access = accessOf(entry, relation.columnNames);
+        break;
+      }
+      case 'shape':
+        this.#shapes.set(entry[0], shapeOf(entry));
+        break;
+      case 'namespace':
+        this.#namespaces.set(entry[0], namespaceOf(entry));
     }
   }
 
@@ -95,8 +119,11 @@ class SchemaDraft {
       functions: this.#functions,
       mediaHandlers: this.#mediaHandlers,
       types: this.#types,
+      domains: this.#domains,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,
+      shapes: this.#shapes,
+      namespaces: this.#namespaces,
     };
   }
 }
@@ -111,18 +138,22 @@ function rowFunctionOf(
 }
 
 function tableOf(relation: Relation, relations: Relations): Table {
-  const { id, name, kind, columns, primaryKey, uniques, grantees, comment, functions, shown } = relation;
+  const { id, name, kind, primaryKey, uniques, grantees, comment, functions, shown, facts, access } =
+    relation;
   const bases = shown ? basesOf(relation, relations) : [{ base: id }];
   return {
     ...name,
-    columns,
+    columns: columnsWithFacts(relation, relations),
     primaryKey: primaryKey ?? (shown && viewKey(bases, relations)) ?? [],
     uniques,
     grantees,
     ...(comment !== null && { comment }),
     isView: kind === 'v' || kind === 'm',
+    kind,
+    ...(facts && { uniqueIndexes: facts.uniqueIndexes }),
     bases,
     functions,
+    ...(access && { access }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { CatalogueEntries } from './catalogue-entries.ts';
-import type { Column, RowFunction, TableName } from './types.ts';
+import type { Access } from './discovery.ts';
+import type { Column, RowFunction, TableName, UniqueIndex } from './types.ts';
 
 /** A table or view while the schema is put together. */
 export interface Relation {
@@ -14,8 +15,17 @@ export interface Relation {
   readonly grantees: readonly string[];
   readonly comment: string | null;
   readonly functions: RowFunction[];
+  access?: Access;
+  facts?: WriteFacts;
   /** Of a view: what its columns are. */
   shown?: CatalogueEntries['view'][1];
+}
+
+/** What a write has to know of a relation. */
+export interface WriteFacts {
+  /** By attribute number. */
+  readonly columns: ReadonlyMap<number, Omit<Column, 'name' | 'type'>>;
+  readonly uniqueIndexes: readonly UniqueIndex[];
 }
 
 /** By object id. */

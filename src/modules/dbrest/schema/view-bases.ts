@@ -19,17 +19,22 @@ export function basesOf({ columnNames, shown = [] }: Relation, relations: Relati
   return Array.from(found, ([base, names]) => ({ base, columns: names }));
 }
 
-function originOf(
-  table: string,
-  column: number,
-  relations: Relations,
-): { table: string; column: string } | undefined {
+/** A column of a base table, by its name and its attribute number. */
+export interface Origin {
+  /** Object id. */
+  readonly table: string;
+  readonly column: string;
+  readonly number: number;
+}
+
+/** The column of a base table that a column of a relation shows, through all views in between. */
+export function originOf(table: string, column: number, relations: Relations): Origin | undefined {
   let at: { table: string; column: number } | undefined = { table, column };
   for (let depth = 0; at && depth < DEEPEST_VIEW; depth += 1) {
     const relation = relations.get(at.table);
     if (!relation?.shown) {
       const name = relation?.columnNames.get(at.column);
-      return name === undefined ? undefined : { table: at.table, column: name };
+      return name === undefined ? undefined : { table: at.table, column: name, number: at.column };
     }
     at = shownBy(relation.shown, at.column);
   }
