@@ -76,11 +76,9 @@ class SchemaDraft {
       case 'textSearchConfig':
         this.#textSearchConfigs.add(entry);
         break;
-      case 'role': {
-        const [role, isSuperuser, privilegesOf] = entry;
-        this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
+      case 'role':
+        this.#addRole(entry);
         break;
-      }
       case 'writing': {
         const relation = this.relations.get(entry[0]) as Relation;
         relation.facts = writeFactsOf(entry, relation.columnNames);
@@ -104,6 +102,10 @@ class SchemaDraft {
     const { schema, name } = relation.name;
     const siblings = this.#tables.get(schema) ?? new Map<string, Table>();
     this.#tables.set(schema, siblings.set(name, tableOf(relation, this.relations)));
+  }
+
+  #addRole([role, isSuperuser, privilegesOf]: CatalogueEntries['role']): void {
+    this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
   }
 
   #addFunction(called: StoredFunction): void {
