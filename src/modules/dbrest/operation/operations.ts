@@ -1,11 +1,14 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { Database } from '../database.ts';
-import { methodNotAllowed, noRoot, notYet } from '../fault/index.ts';
+import { methodNotAllowed, noRoot, notCallable } from '../fault/index.ts';
 import type { Resource } from '../resource.ts';
 import type { Asker } from './asker.ts';
+import { compileCall } from './call.ts';
 import { compileRead } from './read.ts';
 import { compileWrite } from './write.ts';
+
+const CALLS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 
 /** What a request to a resource does, by its method. Throws and rejects with what becomes the error answer. */
 export function compileOperations(
@@ -14,6 +17,7 @@ export function compileOperations(
 ): (x: Exchange, resource: Resource, asker: Asker) => Promise<void> {
   const read = compileRead(config, database);
   const write = compileWrite(config, database);
+  const call = compileCall(config, database);
   const tableOperations = new Map([
     ['GET', read],
     ['HEAD', read],
@@ -27,7 +31,8 @@ export function compileOperations(
       case 'root':
         throw noRoot();
       case 'function':
-        throw notYet('Functions are');
+        if (!CALLS.has(x.method)) throw notCallable(x.method);
+        return call(x, resource.name, asker);
       case 'table': {
         const operation = tableOperations.get(x.method);
         if (!operation) throw methodNotAllowed(x.method, [...tableOperations.keys()].join(', '));

@@ -12,4 +12,16 @@ export { mayUse, mostSimilar, similarTable } from './similar-table.ts';
 export { EVERY_RIGHT, rightsOf } from './rights.ts';
 export type { Rights } from './rights.ts';
 export type { Access, Privilege, TypeShape } from './discovery.ts';
-export type { Column, RowFunction, Schema, Table, TableName, UniqueIndex } from './types.ts';
+
+export type {
+  Argument,
+  Column,
+  MediaHandler,
+  Returned,
+  RowFunction,
+  Schema,
+  StoredFunction,
+  Table,
+  TableName,
+  UniqueIndex,
+} from './types.ts';
