@@ -11,5 +11,5 @@ export { SchemaCache } from './schema-cache.ts';
 export { mayUse, mostSimilar, similarTable } from './similar-table.ts';
 export { EVERY_RIGHT, rightsOf } from './rights.ts';
 export type { Rights } from './rights.ts';
-export type { Access, Privilege, TypeShape } from './discovery.ts';
+export type { Access, Namespace, Privilege, TypeShape } from './discovery.ts';
 export type { Column, RowFunction, Schema, Table, TableName, UniqueIndex } from './types.ts';

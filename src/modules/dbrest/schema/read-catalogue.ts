@@ -1,8 +1,8 @@
 import type { CatalogueEntries } from './catalogue-entries.ts';
 import type { Catalogue, Entry } from './catalogue-text.ts';
 import { entriesOf } from './catalogue-text.ts';
-import type { Namespace, TypeShape } from './discovery.ts';
-import { accessOf, namespaceOf, shapeOf } from './discovery.ts';
+import type { DiscoveryEntry } from './discovery-draft.ts';
+import { DiscoveryDraft } from './discovery-draft.ts';
 import type { Relation, Relations } from './relation.ts';
 import { namesOf, relationOf } from './relation.ts';
 import type { ForeignKey, RowFunction, Schema, Table, TableName } from './types.ts';
@@ -33,8 +33,7 @@ class SchemaDraft {
   readonly #types: TableName[] = [];
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
-  readonly #shapes = new Map<string, TypeShape>();
-  readonly #namespaces = new Map<string, Namespace>();
+  readonly #discovery = new DiscoveryDraft();
 
   add([section, entry]: Entry): void {
     switch (section) {
@@ -66,16 +65,10 @@ class SchemaDraft {
         relation.facts = writeFactsOf(entry, relation.columnNames);
         break;
       }
-      case 'access': {
-        const relation = this.relations.get(entry[0]) as Relation;
-        relation.access = accessOf(entry, relation.columnNames);
-        break;
-      }
+      case 'access':
       case 'shape':
-        this.#shapes.set(entry[0], shapeOf(entry));
-        break;
       case 'namespace':
-        this.#namespaces.set(entry[0], namespaceOf(entry));
+        this.#discovery.add([section, entry] as DiscoveryEntry, this.relations);
     }
   }
 
@@ -93,8 +86,8 @@ class SchemaDraft {
       types: this.#types,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,
-      shapes: this.#shapes,
-      namespaces: this.#namespaces,
+      shapes: this.#discovery.shapes,
+      namespaces: this.#discovery.namespaces,
     };
   }
 }
