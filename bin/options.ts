@@ -98,6 +98,8 @@ Options:
 Commands:
   check [FILE]  : report everything that is wrong with a configuration
   demo          : run the demo with embedded PostgreSQL and key-value store
+  live, ready   : ask the running gateway whether it lives, or is ready
+  status        : show what the running gateway does
   reference     : print the directive reference
   help          : show all commands
 `;

@@ -5,9 +5,9 @@ import { compileGateway } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
 import { bind, dumpConfig, referenceText, refusalOf, Registry, secretSpans } from './config/index.ts';
 import type { MasterScope, WorkerScope } from './contract/index.ts';
-import { MODULES } from './modules/index.ts';
-import { allLocations, makePlan, printTree } from './plan/index.ts';
-import type { GatewayPlan } from './plan/index.ts';
+import { endpointPath, MODULES } from './modules/index.ts';
+import { allLocations, findLocation, makePlan, printTree } from './plan/index.ts';
+import type { GatewayPlan, Reach } from './plan/index.ts';
 import { VERSION } from './version.ts';
 
 /** Where a configuration comes from. */
@@ -89,6 +89,11 @@ export function dump(tree: ConfigTree): string {
 /** Where requests go, as `-t --tree` prints it. */
 export function tree(plan: GatewayPlan): string {
   return printTree(plan);
+}
+
+/** Where a gateway with this plan serves an endpoint of its control surface, if anywhere. */
+export function reachEndpoint(plan: GatewayPlan, endpoint: string): Reach | undefined {
+  return findLocation(plan, ({ modules, match }) => endpointPath(endpoint, modules['control'] ?? {}, match));
 }
 
 /** The directive reference. */

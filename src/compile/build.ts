@@ -3,6 +3,7 @@ import type { AnyModule, Build, CoreConfig, LocationFacts, VariableDefinition } 
 import type { Getter } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
+import type { Counters } from '../zone/index.ts';
 import type { ErrorLogs } from './error-logs.ts';
 import { compileContentType } from './content-type.ts';
 import { compileOptionalValue, compileValue } from './values.ts';
@@ -20,6 +21,7 @@ export interface BuildContext {
   readonly variables: VariablePlan;
   readonly errorLogs: ErrorLogs;
   readonly needs: RequestNeeds;
+  readonly metrics: Counters;
 }
 
 /** What belongs to one location alone. */
@@ -33,6 +35,7 @@ export interface LocationOwn {
 export class LocationBuild implements Build {
   readonly location: LocationFacts;
   readonly log: ErrorLog;
+  readonly metrics: Counters;
   readonly #own: LocationOwn;
   readonly #context: BuildContext;
   readonly #getter = (name: string): Getter => this.variable(name);
@@ -41,6 +44,7 @@ export class LocationBuild implements Build {
     this.location = location;
     this.#own = own;
     this.log = context.errorLogs.of(own.core.errorLogs);
+    this.metrics = context.metrics;
     this.#context = context;
   }
 

@@ -1,7 +1,7 @@
 import type { AnyModule, ListenAddress, WorkerScope } from '../contract/index.ts';
 import type { AnswerRules, Exchange, Handler, PortFacts } from '../http/index.ts';
 import { addressText } from '../plan/index.ts';
-import type { GatewayPlan, PortPlan } from '../plan/index.ts';
+import type { GatewayPlan, PortPlan, ServerPlan } from '../plan/index.ts';
 import type { RequestNeeds } from './build.ts';
 import { ErrorLogs } from './error-logs.ts';
 import type { LocationContext } from './location.ts';
@@ -54,15 +54,25 @@ export async function compileGateway(
     modules,
     worker,
     errorLogs: new ErrorLogs(worker, plan.main.core.errorLogs),
+    metrics: worker.metrics,
+    countsRequests: plan.countsRequests,
+    server: '',
     version: plan.main.version,
     variables: plan.variables,
     needs: { headers: new Set(), allHeaders: false, peer: false },
     provisioned: new Map(),
   };
   const servers: ServerHandler[] = [];
-  for (const server of plan.servers) servers.push(await ServerHandler.compile(server, context));
+  for (const server of plan.servers)
+    servers.push(await ServerHandler.compile(server, { ...context, server: serverLabel(server, plan) }));
   const usage: Usage = { inFlight: 0 };
   return { usage, ports: plan.ports.map((port) => compilePort(port, { plan, servers, context, usage })) };
+}
+
+/** A server without a name goes by the first address it listens on. */
+function serverLabel(server: ServerPlan, { servers, ports }: GatewayPlan): string {
+  const port = ports.find((candidate) => candidate.servers.includes(servers.indexOf(server)));
+  return server.name || (port ? addressText(port.address) : '');
 }
 
 interface Compiled {

@@ -8,12 +8,14 @@ import type {
 } from '../contract/index.ts';
 import { logContext } from '../http/index.ts';
 import type { AnswerRules, Handler } from '../http/index.ts';
+import { locationText } from '../plan/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
 import { LocationBuild } from './build.ts';
 import type { BuildContext } from './build.ts';
 import { compileErrorPages } from './error-pages.ts';
 import type { Redirector } from './error-pages.ts';
 import { sequence } from './phases.ts';
+import { compileRequestCounter } from './request-counter.ts';
 
 /** A location that is ready to serve. */
 export interface LocationHandler {
@@ -21,6 +23,8 @@ export interface LocationHandler {
   readonly internal: boolean;
   /** The rewrite phase alone: what a server level runs before the location is chosen. */
   readonly rewrite: Handler | undefined;
+  /** All phases but the rewrite phase: what a server level does when no location matches. */
+  readonly answer: Handler;
   /** All phases. */
   readonly serve: Handler;
 }
@@ -29,6 +33,9 @@ export interface LocationHandler {
 export interface LocationContext extends BuildContext {
   readonly worker: WorkerScope;
   readonly version: string;
+  readonly countsRequests: boolean;
+  /** As metrics name the server. */
+  readonly server: string;
   /** What `provision` gave, by config object: locations that share a config share its resources. */
   readonly provisioned: Map<object, unknown>;
 }
@@ -54,6 +61,7 @@ export async function compileLocation(
     rules,
     internal: plan.core.internal === true,
     rewrite: rewrite.length > 0 ? sequence(rewrite) : undefined,
+    answer: sequence([...rest, content]),
     serve: sequence([...rewrite, ...rest, content]),
   };
 }
@@ -90,11 +98,13 @@ interface RulesContext {
 }
 
 function compileRules(
-  { core }: LocationPlan,
+  { core, match }: LocationPlan,
   parts: readonly LocationParts[],
   { redirector, context, build }: RulesContext,
 ): AnswerRules {
   const { log } = build;
+  const place = { server: context.server, location: match ? locationText(match) : '' };
+  const counting = context.countsRequests ? [compileRequestCounter(build.metrics, place)] : [];
   return {
     defaultType: core.defaultType,
     maxBodyBytes: core.maxBodyBytes,
@@ -104,7 +114,7 @@ function compileRules(
     serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${context.version}`,
     absoluteRedirect: core.absoluteRedirect,
     filters: parts.flatMap(({ filter }) => filter ?? []),
-    logs: parts.flatMap((part) => part.log ?? []),
+    logs: [...parts.flatMap((part) => part.log ?? []), ...counting],
     tooLarge: parts.find((part) => part.tooLarge)?.tooLarge,
     errorPages: compileErrorPages(core.errorPages, redirector, build),
     warn: (message, x) => log.write('error', message, logContext(x)),

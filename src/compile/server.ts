@@ -87,7 +87,7 @@ export class ServerHandler implements Redirector {
 
   #route(x: Exchange): void | Promise<void> {
     const found = this.#locations.find(x.uri);
-    if (!found) return x.end(404);
+    if (!found) return this.#root.answer(x);
     for (const { target, captures } of found.matches) keepCaptures(x, captures, target.captures);
     return enterLocation(found.target.handler, x);
   }

@@ -40,7 +40,7 @@ const NGINX = new Set(
   split_clients client_body_temp_path client_body_in_file_only client_body_in_single_buffer client_header_timeout
   keepalive_time keepalive_disable keepalive underscores_in_headers ignore_invalid_headers limit_rate limit_rate_after
   ip_hash least_conn least_time hash random zone sticky resolver resolver_timeout allow deny satisfy set_real_ip_from
-  stub_status valid_referers mirror mirror_request_body slice random_index empty_gif log_subrequest open_log_file_cache
+  valid_referers mirror mirror_request_body slice random_index empty_gif log_subrequest open_log_file_cache
   disable_symlinks msie_padding msie_refresh max_headers post_action subrequest_output_buffer_size
   chunked_transfer_encoding add_header_inherit add_trailer_inherit early_hints addition_types add_before_body
   add_after_body override_charset source_charset`.split(/\s+/),

@@ -1,6 +1,7 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { Exchange, Getter } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
+import type { Counters } from '../zone/index.ts';
 
 /** The location that is being compiled, as far as a module may know it. */
 export interface LocationFacts {
@@ -15,6 +16,7 @@ export interface LocationFacts {
 export interface Build {
   readonly location: LocationFacts;
   readonly log: ErrorLog;
+  readonly metrics: Counters;
   value(value: ComplexValue): (x: Exchange) => string;
   /** Like `value`, but `undefined` when a single variable has no value. */
   optionalValue(value: ComplexValue): Getter;

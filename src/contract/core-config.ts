@@ -60,6 +60,8 @@ export interface CoreConfig {
   readonly workerProcesses: number | 'auto';
   readonly pidFile: string;
   readonly shutdownTimeoutMs: number;
+  readonly shutdownDelayMs: number;
+  readonly metricsMaxSeries: number;
   readonly errorLogs?: readonly ErrorLogConfig[];
 
   readonly listens?: readonly ListenConfig[];

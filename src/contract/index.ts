@@ -7,6 +7,7 @@ export type {
   VariableDefinition,
   VariableFamily,
 } from './module.ts';
+export type { Check } from './check.ts';
 export type { Build, LocationFacts } from './build.ts';
 export type { MasterScope, ResourceScope, WorkerScope } from './scope.ts';
 export type {

@@ -52,6 +52,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   enabled?(config: C): boolean;
   /** Pure; also runs under `gw -t`. */
   validate?(config: C, report: ConfigReport<C>): void;
+  /** True: this location shows request counts by location; without any such location they are not kept. */
+  showsRequestCounts?(config: C): boolean;
   /** Shared memory that this location needs; `field` is the directive that a conflict is blamed on. */
   zones?(config: C): readonly { readonly zone: ZoneDeclaration; readonly field: keyof C & string }[];
   /** Once per load in the master, before any worker compiles: what the whole process shares (an embedded server). */

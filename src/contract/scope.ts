@@ -1,4 +1,6 @@
 import type { ErrorLog } from '../log/index.ts';
+import type { Counters } from '../zone/index.ts';
+import type { Check } from './check.ts';
 
 /** Opens and shares resources; what it opened is closed when the last configuration that asked for it is gone. */
 export interface ResourceScope {
@@ -29,6 +31,14 @@ export interface WorkerScope extends ResourceScope {
   own<T>(resource: T, close: (resource: T) => void | Promise<void>): T;
   /** Fires when this configuration retires or the worker drains, before requests in flight are waited for. */
   readonly retiring: AbortSignal;
+  /** The gateway is about to stop: it still serves, and says that nobody should come any more. */
+  readonly draining: boolean;
+  /** What this worker counts and measures. Outlives the configuration: what a resource has begun to show ends with it. */
+  readonly metrics: Counters;
+  /** Something that must work before this configuration can serve; asked once a second at most. The same name is the same check. */
+  addCheck(name: string, check: Check): void;
+  /** By name; complete once every location is compiled. */
+  readonly checks: ReadonlyMap<string, Check>;
   /** Called when log files were rotated (USR1). */
   onReopen(listener: () => void): void;
   /** Shared memory of a zone that some module declared. */

@@ -30,7 +30,7 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
     logFaults(found, log);
   };
   const supervisor = Number(process.env['GW_SUPERVISOR']);
-  const master = new Master({ source, plan, log, show, signalPid: supervisor || process.pid });
+  const master = new Master({ source, plan, report, log, show, signalPid: supervisor || process.pid });
   surviveFaults(log);
   tellLastEnd(log);
   const stopped = untilStopped(master);

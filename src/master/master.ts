@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Report } from '../../grammar/index.ts';
 import { load, prepare } from '../pipeline.ts';
 import type { ConfigSource } from '../pipeline.ts';
@@ -7,6 +8,7 @@ import { OwnedResources, SharedResources } from '../worker/index.ts';
 import type { Shipment, ThreadLog } from '../worker/index.ts';
 import { removePidFile, writePidFile } from './pid-file.ts';
 import { probePort } from './probe-port.ts';
+import { ProcessMetrics } from './process-metrics.ts';
 import { removeSocketFiles } from './socket-files.ts';
 import { Workers } from './workers.ts';
 import { Zones } from './zones.ts';
@@ -15,6 +17,8 @@ import { Zones } from './zones.ts';
 export interface MasterOptions {
   readonly source: ConfigSource;
   readonly plan: GatewayPlan;
+  /** What loading it found. */
+  readonly report: Report;
   readonly log: ThreadLog;
   /** The process that takes signals: the supervisor where there is one. */
   readonly signalPid: number;
@@ -28,6 +32,7 @@ export class Master {
   readonly #zones = new Zones();
   readonly #shared = new SharedResources();
   readonly #workers: Workers;
+  readonly #metrics: ProcessMetrics;
   #plan: GatewayPlan;
   #resources: OwnedResources | undefined;
   #generation = 0;
@@ -37,11 +42,21 @@ export class Master {
   #busy: Promise<unknown> = Promise.resolve();
   #reloadWaits = false;
   #stopping: Promise<void> | undefined;
+  readonly #hurry = new AbortController();
 
   constructor(options: MasterOptions) {
     this.#options = options;
     this.#plan = options.plan;
-    this.#workers = new Workers({ log: options.log, release: (workerId) => this.#zones.release(workerId) });
+    const { core, version } = options.plan.main;
+    this.#metrics = new ProcessMetrics({ maxSeries: core.metricsMaxSeries, version });
+    this.#metrics.found(options.report);
+    this.#workers = new Workers({
+      log: options.log,
+      release: (workerId, isAccident) => {
+        this.#zones.release(workerId);
+        this.#metrics.workerExited(workerId, isAccident);
+      },
+    });
   }
 
   /** Resolves when every worker listens. Fails with one line that says why not. */
@@ -60,6 +75,7 @@ export class Master {
       if (this.#stopping) return;
       const refusal = await this.#tryReload().catch((error: unknown) => (error as Error).message);
       const { log } = this.#options;
+      this.#metrics.loaded(refusal === undefined);
       if (refusal === undefined) log.write('notice', `reload done, configuration ${this.#generation}`);
       else log.write('error', `reload refused, the old configuration goes on: ${refusal}`);
     });
@@ -73,6 +89,7 @@ export class Master {
 
   /** Ends workers and resources; the process may exit then. A second, faster stop overtakes a graceful one. */
   stop({ graceful }: { graceful: boolean }): Promise<void> {
+    if (!graceful) this.#hurry.abort();
     this.#stopping ??= this.#end(graceful);
     if (!graceful) void this.#workers.stop(false);
     return this.#stopping;
@@ -80,6 +97,8 @@ export class Master {
 
   async #end(graceful: boolean): Promise<void> {
     this.#options.log.write('notice', graceful ? 'gracefully shutting down' : 'exiting');
+    this.#workers.announceStop();
+    if (graceful && this.#serves) await this.#leaveTimeToNotice();
     await this.#workers.stop(graceful);
     // A start or reload that is under way finds no workers and ends.
     await this.#busy;
@@ -87,6 +106,12 @@ export class Master {
     if (this.#serves) removeSocketFiles(this.#plan);
     removePidFile(pidFileOf(this.#plan), this.#options.signalPid);
     this.#options.log.write('notice', 'exit');
+  }
+
+  /** `shutdown_delay`: load balancers ask now and then, and send requests until they are told. */
+  async #leaveTimeToNotice(): Promise<void> {
+    const { shutdownDelayMs } = this.#plan.main.core;
+    await delay(shutdownDelayMs, undefined, { signal: this.#hurry.signal }).catch(() => undefined);
   }
 
   async #start(): Promise<void> {
@@ -99,6 +124,7 @@ export class Master {
     this.#zones.commit(shipment.zones);
     await this.#workers.start(shipment);
     this.#serves = true;
+    this.#metrics.loaded(true);
     if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
   }
 
@@ -106,6 +132,7 @@ export class Master {
     const { source, show, log } = this.#options;
     const { plan, report } = load(source);
     show(report);
+    this.#metrics.found(report);
     if (!plan) return 'the configuration has errors';
     const known = new Set(this.#plan.ports.map(({ address }) => JSON.stringify(address)));
     for (const { address } of plan.ports) if (!known.has(JSON.stringify(address))) await probePort(address);
@@ -153,7 +180,8 @@ export class Master {
       throw error;
     }
     const zones = this.#zones.plan(plan.zones);
-    return { shipment: { generation: ++this.#generation, plan, zones, provided }, resources };
+    const counters = this.#metrics.memoryFor(plan.main.workers);
+    return { shipment: { generation: ++this.#generation, plan, zones, counters, provided }, resources };
   }
 }
 

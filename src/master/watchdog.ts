@@ -39,6 +39,11 @@ export class Watchdog {
     this.#watched.delete(workerId);
   }
 
+  /** Tells every worker, also those that start from now on, that the gateway is about to stop. */
+  announceStop(): void {
+    Atomics.store(this.#counters, 0, 1);
+  }
+
   start(): void {
     this.#timer ??= setInterval(() => this.#check(), CHECK_MS).unref();
   }

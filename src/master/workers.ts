@@ -13,7 +13,7 @@ const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 10_000 };
 export interface WorkersOptions {
   readonly log: ErrorLog;
   /** Before a thread's id is used again: frees what it held in shared memory. */
-  readonly release: (workerId: number) => void;
+  readonly release: (workerId: number, isAccident: boolean) => void;
 }
 
 /** The worker threads: as many as the configuration says, each replaced when it crashes. */
@@ -61,6 +61,11 @@ export class Workers implements ThreadEvents {
     return undefined;
   }
 
+  /** They go on to serve, and say that nobody should come any more. */
+  announceStop(): void {
+    this.#watchdog.announceStop();
+  }
+
   reopen(): void {
     for (const thread of this.#threads.values()) thread.tell({ type: 'reopen' });
   }
@@ -81,7 +86,7 @@ export class Workers implements ThreadEvents {
     const { workerId, startedMs } = thread;
     this.#threads.delete(workerId);
     this.#watchdog.forget(workerId);
-    this.#options.release(workerId);
+    this.#options.release(workerId, !thread.stopping);
     this.#endWhenEmpty();
     if (thread.stopping) void this.#fill(workerId, 0);
     else void this.#fill(workerId, this.#backOff(workerId).after(performance.now() - startedMs));

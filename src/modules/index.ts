@@ -7,8 +7,11 @@ import { dbrest } from './dbrest/index.ts';
 import { headers } from './headers/index.ts';
 import { kv } from './kv/index.ts';
 import { rewrite } from './rewrite/index.ts';
+import { stubStatus } from './stub_status/index.ts';
 import { upstream } from './upstream/index.ts';
 import { workerEvents } from './worker_events/index.ts';
+
+export { endpointPath } from './control/index.ts';
 
 /** All modules, in the order in which their parts of a location run. */
 export const MODULES: readonly AnyModule[] = [
@@ -21,5 +24,6 @@ export const MODULES: readonly AnyModule[] = [
   kv,
   workerEvents,
   dbrest,
+  stubStatus,
   control,
 ];

@@ -1,5 +1,6 @@
 export { makePlan } from './make-plan.ts';
 export type { PlanOptions } from './make-plan.ts';
+export { locationText } from './location-text.ts';
 export { addressText } from './address-text.ts';
 export type {
   GatewayPlan,
@@ -10,5 +11,7 @@ export type {
   ServerPlan,
   VariablePlan,
 } from './plan.ts';
+export { findLocation } from './find-location.ts';
+export type { Reach } from './find-location.ts';
 export { allLocations } from './all-locations.ts';
 export { printTree } from './print-tree.ts';

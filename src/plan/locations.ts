@@ -19,6 +19,8 @@ interface Planning {
 /** Plans locations, and on the way lets each module judge each of its configs once. */
 export class LocationPlanner {
   readonly zones: ZoneCollector;
+  /** Some location shows request counts. */
+  countsRequests = false;
   readonly #planning: Planning;
   readonly #validated = new Set<object>();
 
@@ -56,6 +58,9 @@ export class LocationPlanner {
     const used = modules.filter((module) => module.name !== 'core' && isEnabled(module, level));
     const match = block.context === 'location' ? (block.args as LocationMatch) : undefined;
     checkContent(used, level, report);
+    this.countsRequests ||= used.some((module) =>
+      module.showsRequestCounts?.(level.get(module.name)?.value as object),
+    );
     return {
       ...(match && { match }),
       place: placeText(block),

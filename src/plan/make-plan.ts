@@ -52,6 +52,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
     upstreams,
     zones: locations.zones.declarations,
     variables: checkVariables(config, { modules, report }),
+    countsRequests: locations.countsRequests,
   });
 }
 

@@ -59,4 +59,6 @@ export interface GatewayPlan {
   readonly upstreams: readonly UpstreamPlan[];
   readonly zones: readonly ZoneDeclaration[];
   readonly variables: VariablePlan;
+  /** Some location shows request counts by location. */
+  readonly countsRequests: boolean;
 }

@@ -1,5 +1,6 @@
 import type { LocationMatch } from '../contract/index.ts';
 import { addressText } from './address-text.ts';
+import { locationText } from './location-text.ts';
 import type { GatewayPlan, LocationPlan, ServerPlan } from './plan.ts';
 
 /** Where requests go, for `gw -t --tree`: ports, their servers, and the locations in the order in which they are asked. */
@@ -22,7 +23,7 @@ function serverLines({ name, root, named }: ServerPlan, isDefault: boolean): rea
 
 function locationLines(locations: readonly LocationPlan[], indent: string): readonly string[] {
   return inOrder(locations).flatMap((location) => [
-    `${indent}${matchText(location.match as LocationMatch)}${contentText(location)}  # ${location.place}`,
+    `${indent}${locationText(location.match as LocationMatch)}${contentText(location)}  # ${location.place}`,
     ...locationLines(location.locations, `${indent}  `),
   ]);
 }
@@ -33,19 +34,6 @@ function inOrder(locations: readonly LocationPlan[]): readonly LocationPlan[] {
   const rank = ({ match }: LocationPlan): number => ranks[match?.kind ?? 'named'];
   const length = ({ match }: LocationPlan): number => (match?.kind === 'prefix' ? match.path.length : 0);
   return locations.toSorted((a, b) => rank(a) - rank(b) || length(b) - length(a));
-}
-
-function matchText(match: LocationMatch): string {
-  switch (match.kind) {
-    case 'exact':
-      return `= ${match.path}`;
-    case 'prefix':
-      return match.stop ? `^~ ${match.path}` : match.path;
-    case 'regex':
-      return `${match.caseless ? '~*' : '~'} ${match.regex.pattern}`;
-    case 'named':
-      return match.name;
-  }
 }
 
 /** The modules that act there, besides those that act everywhere. */

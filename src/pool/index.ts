@@ -1,4 +1,4 @@
 export { Pool } from './pool.ts';
-export type { AcquireRules, PoolOptions } from './pool.ts';
+export type { AcquireRules, PoolLevel, PoolOptions } from './pool.ts';
 export { PoolRefusal } from './refusal.ts';
 export type { RefusalReason } from './refusal.ts';

@@ -20,6 +20,14 @@ export interface AcquireRules {
   readonly abandoned?: () => boolean;
 }
 
+/** How full a pool is. */
+export interface PoolLevel {
+  readonly max: number;
+  /** Idle, or still to be opened. */
+  readonly available: number;
+  readonly waiting: number;
+}
+
 /**
  * Acquire, use, release: at most `size` resources, opened on demand, the most recently used first, with a bounded line of
  * waiters. While the peer cannot be reached callers are refused at once and a single prober tries to open.
@@ -39,6 +47,11 @@ export class Pool<T extends object> {
   constructor(options: PoolOptions<T>) {
     this.#options = options;
     this.#size = options.size;
+  }
+
+  get level(): PoolLevel {
+    const used = this.#openedMs.size - this.#idle.length + this.#opening;
+    return { max: this.#size, available: Math.max(0, this.#size - used), waiting: this.#line.length };
   }
 
   /** Gives a resource or rejects with a `PoolRefusal`. Each acquired resource comes back by `release`, once. */

@@ -1,8 +1,10 @@
 import type { CompiledGateway } from '../compile/index.ts';
-import type { CoreConfig, WorkerScope } from '../contract/index.ts';
+import type { Check, CoreConfig, WorkerScope } from '../contract/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
+import type { Counters } from '../zone/index.ts';
 import type { Shipment } from './messages.ts';
+import { probeOf } from './probe.ts';
 import { OwnedResources } from './resources.ts';
 import type { SharedResources } from './resources.ts';
 
@@ -11,6 +13,8 @@ export interface WorkerFacts {
   readonly workerId: number;
   readonly shared: SharedResources;
   readonly log: ErrorLog;
+  readonly metrics: Counters;
+  readonly isDraining: () => boolean;
 }
 
 const IDLE_CHECK_MS = 25;
@@ -19,14 +23,19 @@ const IDLE_CHECK_MS = 25;
 export class Configuration extends OwnedResources implements WorkerScope {
   readonly workerId: number;
   readonly generation: number;
+  readonly metrics: Counters;
+  readonly checks = new Map<string, Check>();
   readonly #shipment: Shipment;
+  readonly #isDraining: () => boolean;
   readonly #retiring = new AbortController();
   readonly #reopeners: (() => void)[] = [];
   #compiled: CompiledGateway | undefined;
 
-  private constructor(shipment: Shipment, { workerId, shared, log }: WorkerFacts) {
-    super({ shared, log, prefix: shipment.plan.main.prefix });
-    this.workerId = workerId;
+  private constructor(shipment: Shipment, worker: WorkerFacts) {
+    super({ ...worker, prefix: shipment.plan.main.prefix });
+    this.workerId = worker.workerId;
+    this.metrics = worker.metrics;
+    this.#isDraining = worker.isDraining;
     this.generation = shipment.generation;
     this.#shipment = shipment;
   }
@@ -59,8 +68,16 @@ export class Configuration extends OwnedResources implements WorkerScope {
     return this.#compiled?.usage.inFlight ?? 0;
   }
 
+  get draining(): boolean {
+    return this.#isDraining();
+  }
+
   get retiring(): AbortSignal {
     return this.#retiring.signal;
+  }
+
+  addCheck(name: string, check: Check): void {
+    this.checks.set(name, probeOf(check));
   }
 
   onReopen(listener: () => void): void {

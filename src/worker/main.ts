@@ -1,6 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { Counters } from '../zone/index.ts';
 import type { FromWorker, Shipment, ToWorker, WorkerStart } from './messages.ts';
 import { ThreadLog } from './thread-log.ts';
+import { Vitals } from './vitals.ts';
 import { Worker } from './worker.ts';
 
 /** Between two beats; the master complains after 2 s of silence. */
@@ -10,10 +12,17 @@ const HEARTBEAT_MS = 250;
 function main(port: NonNullable<typeof parentPort>, { workerId, heartbeats, shipment }: WorkerStart): void {
   const { core, prefix } = shipment.plan.main;
   const log = new ThreadLog(core.errorLogs, { prefix, tid: workerId });
-  const worker = new Worker(workerId, log);
+  const metrics = new Counters(shipment.counters, workerId);
+  const beats = new Int32Array(heartbeats);
+  const isDraining = (): boolean => Atomics.load(beats, 0) === 1;
+  const worker = new Worker({ workerId, log, metrics, isDraining });
   const tell = (message: FromWorker): void => port.postMessage(message);
   guardAgainstCrashes(worker, tell);
-  const beat = (): unknown => Atomics.add(new Int32Array(heartbeats), workerId, 1);
+  const vitals = new Vitals(metrics, { workerId, everyMs: HEARTBEAT_MS });
+  const beat = (): void => {
+    Atomics.add(beats, workerId, 1);
+    vitals.beat();
+  };
   setInterval(beat, HEARTBEAT_MS).unref();
 
   const obey = async (message: Exclude<ToWorker, { type: 'stop' }>): Promise<void> => {

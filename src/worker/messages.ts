@@ -1,4 +1,5 @@
 import type { GatewayPlan } from '../plan/index.ts';
+import type { CounterMemory } from '../zone/index.ts';
 
 /** A configuration on its way into a worker: all of it survives structured cloning. */
 export interface Shipment {
@@ -7,6 +8,7 @@ export interface Shipment {
   readonly plan: GatewayPlan;
   /** Shared memory by zone name. */
   readonly zones: ReadonlyMap<string, SharedArrayBuffer>;
+  readonly counters: CounterMemory;
   /** What the modules' `prepare` provided. */
   readonly provided: ReadonlyMap<string, unknown>;
 }
@@ -14,7 +16,10 @@ export interface Shipment {
 /** What a worker thread starts with. */
 export interface WorkerStart {
   readonly workerId: number;
-  /** One `Int32` per worker at its id: a counter that moves as long as the worker's event loop turns. */
+  /**
+   * One `Int32` per worker at its id: a counter that moves as long as the worker's event loop turns. At 0: 1 once the
+   * gateway is about to stop.
+   */
   readonly heartbeats: SharedArrayBuffer;
   readonly shipment: Shipment;
 }

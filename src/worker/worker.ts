@@ -6,6 +6,7 @@ import { OpenPorts } from './open-ports.ts';
 import type { PortChange } from './open-ports.ts';
 import { SharedResources } from './resources.ts';
 import type { ThreadLog } from './thread-log.ts';
+import { Connections } from '../zone/index.ts';
 import { UwsTransport } from './transport/index.ts';
 import type { OpenPort } from './transport/index.ts';
 
@@ -18,6 +19,11 @@ const CLOSE_MS = 2_000;
 interface Prepared {
   readonly configuration: Configuration;
   readonly ports: PortChange;
+}
+
+/** What a worker is made of. */
+export interface ThreadFacts extends Omit<WorkerFacts, 'shared'> {
+  readonly log: ThreadLog;
 }
 
 /** One worker thread: its sockets, the configuration they serve, the one that is about to take over, and those that leave. */
@@ -33,14 +39,17 @@ export class Worker {
   #next: Prepared | undefined;
   #stopped: Promise<void> | undefined;
 
-  constructor(workerId: number, log: ThreadLog) {
+  constructor({ log, ...thread }: ThreadFacts) {
     this.#log = log;
-    this.#facts = { workerId, log, shared: new SharedResources() };
-    this.#ports = new OpenPorts(new UwsTransport(log));
+    this.#facts = { ...thread, log, shared: new SharedResources() };
+    const connections = new Connections(thread.metrics);
+    connections.publish();
+    this.#ports = new OpenPorts(new UwsTransport(log, connections));
   }
 
   /** Opens a configuration and its new sockets beside the current one. Fails when anything of it cannot be opened. */
   async prepare(shipment: Shipment): Promise<void> {
+    this.#facts.metrics.use(shipment.counters);
     const configuration = await Configuration.open(shipment, this.#facts);
     this.#alive.add(configuration);
     try {

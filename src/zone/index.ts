@@ -1,3 +1,11 @@
+export { createCounterMemory, leaveCounters, withRows } from './counters/memory.ts';
+export type { CounterMemory } from './counters/memory.ts';
+export { Connections } from './counters/connections.ts';
+export type { ConnectionTotals } from './counters/connections.ts';
+export { Counters } from './counters/counters.ts';
+export type { Distribution, Metric, MetricFamily, MetricSample } from './counters/counters.ts';
+export type { Labels } from './counters/directory.ts';
+export type { Counter, Gauge, Histogram } from './counters/meters.ts';
 export type { DictionaryDeclaration, RingDeclaration, ZoneDeclaration } from './declaration.ts';
 export { openDictionary } from './dictionary/dictionary.ts';
 export type {

@@ -1,6 +1,8 @@
 import type { PortHandler } from '../../src/compile/index.ts';
 import type { AnswerRules } from '../../src/http/index.ts';
 import { UwsTransport } from '../../src/worker/transport/index.ts';
+import { Connections } from '../../src/zone/index.ts';
+import { aloneCounters } from '../harness/counters.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { freePort } from '../harness/ports.ts';
 
@@ -16,7 +18,9 @@ export async function serve(
 ): Promise<number> {
   lines.length = 0;
   const port = await freePort();
-  const open = await new UwsTransport({ write: (_, message) => void lines.push(message) }).open({
+  const connections = new Connections(aloneCounters());
+  const log = { write: (_: unknown, message: string) => void lines.push(message) };
+  const open = await new UwsTransport(log, connections).open({
     key: `127.0.0.1:${port}`,
     address: { kind: 'inet', host: '127.0.0.1', port },
     facts: { scheme: 'http', port, address: '127.0.0.1' },

@@ -15,6 +15,8 @@ export interface Endpoint {
   readonly writes?: true;
   /** It fails the load when there is no dictionary for flags. */
   readonly needsFlags?: true;
+  /** Requests are counted by location only where somebody can read them. */
+  readonly showsRequestCounts?: true;
   /** The handler answers GET and HEAD; it may throw a `ControlFault` or a `DictionaryFault`. */
   compile(surface: Surface): Handler;
 }

@@ -3,7 +3,9 @@ import type { Endpoint } from './endpoint.ts';
 import { flag, flagList, flagSet, flagUnset } from './flag.ts';
 import { health } from './health.ts';
 import { metricsDescribe, metricsRender } from './metric.ts';
+import { metrics } from './metrics.ts';
 import { cacheProbe, sessionProbe } from './probe.ts';
+import { live, ready } from './probes.ts';
 import { system } from './system.ts';
 
 /** The inventory: all endpoints, in the order in which `describe` lists them. */
@@ -19,4 +21,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   sessionProbe,
   metricsRender,
   metricsDescribe,
+  metrics,
+  live,
+  ready,
 ];

@@ -13,7 +13,7 @@ export const health: Endpoint = {
       config_generation: String(worker.generation),
     };
     return (x) => {
-      if (worker.retiring.aborted) return sendError(x, 503, 'draining');
+      if (worker.draining || worker.retiring.aborted) return sendError(x, 503, 'draining');
       return sendOk(x, { ...facts, uptime_s: String(Math.floor(process.uptime())) });
     };
   },

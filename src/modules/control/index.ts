@@ -12,6 +12,8 @@ import type { ControlResources } from './resources.ts';
 import { inventoryRoutes, prefixOf, singleRoute } from './routes.ts';
 import { validate } from './validate.ts';
 
+export { endpointPath } from './endpoint-path.ts';
+
 /** The control surface: a JSON API for operators, the dictionaries in shared memory, and feature flags in them. */
 export const control = moduleFor<ControlConfig>()<ControlResources>({
   name: 'control',
@@ -20,6 +22,10 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
   enabled: ({ api, dictionaries, flags }) =>
     api !== undefined || dictionaries !== undefined || flags !== undefined,
   validate,
+
+  showsRequestCounts: ({ api }) =>
+    api === WHOLE_INVENTORY ||
+    ENDPOINTS.some((endpoint) => endpoint.name === api && endpoint.showsRequestCounts),
 
   zones: ({ dictionaries = [] }) =>
     dictionaries.map(({ name, sizeBytes }) => ({

@@ -75,6 +75,24 @@ export const directives = directivesFor<CoreConfig>()({
     summary: 'Longest graceful stop of a worker; connections that are open then are closed.',
     source: 'nginx ngx_core_module#worker_shutdown_timeout',
   },
+  shutdown_delay: {
+    contexts: ['main'],
+    args: time,
+    into: 'shutdownDelayMs',
+    default: 0,
+    defaultText: '0s',
+    summary: 'How long a graceful stop goes on to serve while the readiness probe already answers 503.',
+    source: 'gw',
+  },
+  metrics_max_series: {
+    contexts: ['main'],
+    args: integer({ min: 100, max: 100_000 }),
+    into: 'metricsMaxSeries',
+    default: 2000,
+    summary:
+      'Label sets that metrics may have in all; what comes later is counted as `other`. Changes with a restart.',
+    source: 'gw',
+  },
   pid: {
     contexts: ['main'],
     args: text,

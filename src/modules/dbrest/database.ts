@@ -1,5 +1,6 @@
 import type { ErrorLog } from '../../log/index.ts';
 import { Pool, PoolRefusal } from '../../pool/index.ts';
+import type { DatabaseMetrics } from './metrics.ts';
 import type { Facts } from './facts.ts';
 import { FACTS_SQL, readFacts } from './facts.ts';
 import { noSchemaCache } from './fault/index.ts';
@@ -20,6 +21,7 @@ const MAX_AGE_MS = 30 * 60_000;
 const NO_PATH: Step = {
   statement: { text: `select pg_catalog.set_config('search_path', '', true)`, values: [] },
 };
+const PROBE_WAIT_MS = 1_000;
 /** What the server gets on top of `statement_timeout` to say so itself. */
 const GRACE_MS = 500;
 
@@ -47,6 +49,7 @@ export interface DatabaseOptions {
   /** What the workers of the process share of it. */
   readonly share: ShareKey;
   readonly workerId: number;
+  readonly metrics: DatabaseMetrics;
 }
 
 /** Whom a read for nobody in particular serves. */
@@ -61,12 +64,15 @@ export class Database {
   readonly #log: ErrorLog;
   readonly #name: string;
   readonly #sizes: number[] = [];
+  readonly #metrics: DatabaseMetrics;
+  readonly #hidePool: () => void;
   #facts: Promise<Facts> | undefined;
 
-  constructor({ name, open, log, share, workerId }: DatabaseOptions) {
+  constructor({ name, open, log, share, workerId, metrics }: DatabaseOptions) {
     this.#name = name;
     this.#log = log;
-    this.schema = new SchemaCache(() => this.#readSchema());
+    this.#metrics = metrics;
+    this.schema = new SchemaCache(() => metrics.load(() => this.#readSchema()));
     this.#share = new CatalogueShare(share, workerId, (catalogue) => {
       void inSlices(schemaOf(catalogue)).then((schema) => this.schema.adopt(schema));
     });
@@ -77,6 +83,7 @@ export class Database {
       maxAgeMs: MAX_AGE_MS,
       unreachable: (error) => this.#noteReachability(error),
     });
+    this.#hidePool = metrics.showPool(() => this.#pool.level);
   }
 
   /** Lets the pool grow to the largest size that is claimed at the moment; gives the way to take the claim back. */
@@ -121,7 +128,21 @@ export class Database {
     return this.#facts;
   }
 
+  /** Why it cannot be worked with, if so: reads the schema unless that is known. */
+  async fault(): Promise<string | undefined> {
+    try {
+      await this.schema.current();
+      await this.#readOnce('select 1', { ...PATIENT, poolTimeoutMs: PROBE_WAIT_MS });
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof PoolRefusal)) return 'the schema cannot be read';
+      // Busy is not broken: others would be no better off with this gateway's share.
+      return error.reason === 'full' || error.reason === 'late' ? undefined : 'not reachable';
+    }
+  }
+
   close(): Promise<void> {
+    this.#hidePool();
     this.#share.close();
     return this.#pool.close();
   }
@@ -136,25 +157,27 @@ export class Database {
     reader.onAbort(() => running?.cancel());
     return async () => {
       const session = await this.#acquire(reader, rules);
-      running = session;
+      const startedMs = performance.now();
       try {
+        if (reader.aborted) throw new PoolRefusal('abandoned');
+        running = session;
         return await run(session, rules.timeoutMs + GRACE_MS);
       } finally {
         running = undefined;
+        this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
         this.#pool.release(session, session.broken);
       }
     };
   }
 
   async #acquire(reader: Reader, { poolTimeoutMs, poolQueue }: ReadRules): Promise<Session> {
-    const session = await this.#pool.acquire({
-      waitMs: poolTimeoutMs,
-      queueLimit: poolQueue,
-      abandoned: () => reader.aborted,
-    });
-    if (!reader.aborted) return session;
-    this.#pool.release(session);
-    throw new PoolRefusal('abandoned');
+    const wanted = { waitMs: poolTimeoutMs, queueLimit: poolQueue, abandoned: () => reader.aborted };
+    try {
+      return await this.#pool.acquire(wanted);
+    } catch (refusal) {
+      if (refusal instanceof PoolRefusal && refusal.reason === 'late') this.#metrics.timeouts.add();
+      throw refusal;
+    }
   }
 
   async #readSchema(): Promise<Schema> {
@@ -177,8 +200,8 @@ export class Database {
   }
 
   /** One text, for nobody in particular. */
-  async #readOnce(text: string): Promise<string> {
-    const [, row] = await this.read([NO_PATH, { statement: { text, values: [] } }], EVERYONE, PATIENT);
+  async #readOnce(text: string, rules = PATIENT): Promise<string> {
+    const [, row] = await this.read([NO_PATH, { statement: { text, values: [] } }], EVERYONE, rules);
     return row?.[0] ?? '';
   }
 

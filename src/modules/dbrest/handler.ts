@@ -26,7 +26,6 @@ export function compileDbrest(
   const operate = compileOperations(config, { database, location: build.location });
   const tellOptions = compileOptions(config, database);
   build.needAllHeaders();
-  build.needPeer();
 
   const content = async (x: Exchange): Promise<void> => {
     let role = config.anonRole;

@@ -10,6 +10,7 @@ import { readDsn } from './dsn/index.ts';
 import { runEmbeddedInit } from './embedded-init.ts';
 import type { DbrestResources } from './handler.ts';
 import { compileDbrest } from './handler.ts';
+import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import type { ShareKey } from './schema/index.ts';
 import { openShare } from './schema/index.ts';
 import { openSession } from './session/index.ts';
@@ -77,14 +78,16 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       `dbrest:${JSON.stringify(target)}`,
       () =>
         new Database({
-          name: nameOf(target),
+          name: `"${nameOf(target)}"`,
           open: (ended) => openSession(pg, target, ended),
           log: worker.log,
           share: worker.provided(shareKey(pass as DbrestPass)) as ShareKey,
           workerId: worker.workerId,
+          metrics: new DatabaseMetrics(worker.metrics, nameOf(target)),
         }),
       (opened) => opened.close(),
     );
+    worker.addCheck(`dbrest:${nameOf(target)}`, () => database.fault());
     worker.own(database.claim(poolSize), (release) => release());
     const authenticator = await openAuthenticator(config.jwtKeys, {
       anonRole: config.anonRole,
@@ -92,6 +95,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       audience: config.jwtAudience,
       invalid: config.jwtInvalid,
       loginRole: target.user ?? userInfo().username,
+      metrics: tokenMetrics(worker.metrics),
     });
     return { database, authenticator };
   },
@@ -107,5 +111,5 @@ function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarg
 }
 
 function nameOf({ hosts, database }: ConnectionTarget): string {
-  return `"${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database ?? ''}"`;
+  return `${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database ?? ''}`;
 }

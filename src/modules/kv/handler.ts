@@ -7,6 +7,7 @@ import { COMMANDS, DEFAULT_EXPIRE, MAX_KEYS } from './commands.ts';
 import type { KvConfig } from './config.ts';
 import type { ErrorCode } from './errors.ts';
 import { printable } from './errors.ts';
+import { commandMeter } from './metrics.ts';
 import { faultOutcome, keepOutcome, keepsOutcome, replyOutcome } from './outcome.ts';
 import { percentDecode, rawParameter } from './query.ts';
 import type { Bytes, Reply, Store, StoreFault } from './store.ts';
@@ -72,6 +73,7 @@ async function readBody(x: Exchange, args: readonly Bytes[], config: KvConfig): 
 function compileExecute({ command, maxValueBytes }: KvConfig, source: StoreSource, build: Build): Execute {
   const row = COMMANDS[command];
   const keeps = keepsOutcome(build);
+  const meter = commandMeter(build.metrics, command);
 
   const fail = (x: Exchange, fault: StoreFault, store: Store | undefined): void => {
     if (keeps) keepOutcome(x, faultOutcome(fault, store?.state ?? 'error'));
@@ -94,7 +96,9 @@ function compileExecute({ command, maxValueBytes }: KvConfig, source: StoreSourc
   return (x, args) => {
     const store = source(x);
     if (!store) return fail(x, { code: 'connection_failed', text: 'no store' }, store);
+    const answered = meter();
     store.run(command, args, (fault, reply) => {
+      answered(fault, reply);
       try {
         if (fault) fail(x, fault, store);
         else succeed(x, reply, store);

@@ -52,7 +52,7 @@ export function faultOutcome(fault: StoreFault, state: ConnectionState): Outcome
 }
 
 /** Whether the key (for `mget`: one of them) was there; `undefined` for `ping`, which has none. */
-function existed(row: CommandRow, reply: Reply): boolean | undefined {
+export function existed(row: CommandRow, reply: Reply): boolean | undefined {
   if (row.reply === 'texts') return (reply as readonly unknown[]).some((item) => item !== null);
   if (!row.takesKey) return undefined;
   return row.reply === 'text' ? reply !== null : reply !== row.missing;

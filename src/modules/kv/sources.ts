@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
-import type { Build, WorkerScope } from '../../contract/index.ts';
+import { basename, resolve } from 'node:path';
+import type { Build, Check, WorkerScope } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import type { RedisAddress } from './address.ts';
 import { addressLabel, AddressProblem, endpointsOf, parseRequestAddress } from './address.ts';
@@ -10,7 +10,7 @@ import type { StoreSource } from './handler.ts';
 import type { RedisClient } from './redis-connection.ts';
 import type { RedisStoreParts } from './redis-store.ts';
 import { RedisStore } from './redis-store.ts';
-import type { Store } from './store.ts';
+import type { Store, StoreFault } from './store.ts';
 
 /** Addresses that variables may have opened at one time in one worker and location. */
 const MAX_REQUEST_STORES = 64;
@@ -22,11 +22,31 @@ export type Provisioned = Store | RequestStores;
 export async function provisionStore(config: KvConfig, worker: WorkerScope): Promise<Provisioned> {
   const { pass } = config;
   if (!pass) throw new Error('a location without "kv_pass" has no store');
-  if (pass.kind === 'embedded') return shareEmbedded(resolve(worker.prefix, pass.dir), config, worker);
+  if (pass.kind === 'embedded') {
+    const embedded = await shareEmbedded(resolve(worker.prefix, pass.dir), config, worker);
+    worker.addCheck(`kv:embedded:${basename(pass.dir)}`, checkOf(embedded));
+    return embedded;
+  }
   const client = await import('./redis-client.ts');
   if (pass.kind === 'variable') return worker.own(new RequestStores(config, client, worker), closeStore);
   const parts = redisParts(pass, { config, client, worker });
-  return worker.share(shareKey(parts), () => new RedisStore(parts), closeStore);
+  const store = worker.share(shareKey(parts), () => new RedisStore(parts), closeStore);
+  worker.addCheck(`kv:${store.label}`, checkOf(store));
+  return store;
+}
+
+const REASONS: Readonly<Record<StoreFault['code'], string>> = {
+  connection_failed: 'not connected',
+  timeout: 'no reply in time',
+  kv_error: 'refuses "ping"',
+};
+
+/** Stores that requests name are their own affair: whether they can be reached says nothing of this gateway. */
+function checkOf(store: Store): Check {
+  return () =>
+    new Promise((settle) => {
+      store.run('ping', [], (fault) => settle(fault && REASONS[fault.code]));
+    });
 }
 
 async function shareEmbedded(dir: string, { timeoutMs }: KvConfig, worker: WorkerScope): Promise<Store> {

@@ -9,6 +9,7 @@ import type { EndpointConfig, WorkerEventsConfig } from './config.ts';
 import { directives } from './directives.ts';
 import { Feed } from './feed.ts';
 import { compileInspect } from './inspect.ts';
+import { showRing } from './metrics.ts';
 import { compilePublish } from './publish.ts';
 import { OpenStreams, compileStream, prefersStream } from './stream.ts';
 import type { StreamResources } from './stream.ts';
@@ -39,6 +40,7 @@ export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
       () => new Feed(openRing(buffer, worker.workerId)),
       (opened) => opened.close(),
     );
+    worker.own(showRing(worker.metrics, (config as EndpointConfig).zone.name, feed.ring), (end) => end());
     return { feed, streams: new OpenStreams(worker.retiring) };
   },
 

@@ -4,12 +4,11 @@ import type { AnyModule } from '../../contract/index.ts';
 
 /** A location is answered by one module: two that both want to answer are a fault of the later one. */
 export function checkContent(used: readonly AnyModule[], level: ResolvedConfigs, report: Report): void {
-  const [first, second] = used.filter((module) => module.content !== undefined);
-  if (!first || !second) return;
-  const fieldOf = (module: AnyModule) => level.get(module.name)?.from.get(module.content as string);
-  const [before, after] = [fieldOf(first), fieldOf(second)];
+  // A module may be used here without answering, for what it declares further out.
+  const [before, after] = used.flatMap(({ name, content }) => level.get(name)?.from.get(content ?? '') ?? []);
+  if (!before || !after) return;
   report.emerg(
-    `"${after?.directive}" cannot be used here: "${before?.directive}" already answers this location`,
-    after?.spans[0],
+    `"${after.directive}" cannot be used here: "${before.directive}" already answers this location`,
+    after.spans[0],
   );
 }

@@ -29,6 +29,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
     super(res, request, open);
     this.socket = open.socket;
     this.usage = open.port.usage;
+    this.socket.connections.requests.add();
+    this.socket.connections.writing.add(1);
   }
 
   abort(): void {
@@ -54,6 +56,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
   /** The handler is about to return: an answer that is still due must survive the client's leaving. */
   leaveHandler(): void {
     if (!this.written) this.detach();
+    else if (this.inHandler) this.socket.connections.writing.add(-1);
   }
 
   wrote(bytes: number): void {
@@ -216,6 +219,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
     if (this.finishedOnce || this.inHandler) return;
     this.finishedOnce = true;
     this.usage.inFlight--;
+    this.socket.connections.writing.add(-1);
   }
 }
 

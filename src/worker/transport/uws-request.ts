@@ -2,6 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import { Exchange } from '../../http/index.ts';
 import type { RequestFacts } from '../../http/index.ts';
+import type { Connections } from '../../zone/index.ts';
 import { addressText } from './address-text.ts';
 import type { HeadLines } from './head-lines.ts';
 import type { HeadScan } from './head-scan.ts';
@@ -14,6 +15,7 @@ export interface SocketState {
   /** Every answer closes its connection. */
   draining: boolean;
   readonly silence: SilenceWatch;
+  readonly connections: Connections;
   readonly headLines: HeadLines;
 }
 

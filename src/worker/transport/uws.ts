@@ -3,6 +3,7 @@ import type { PortHandler } from '../../compile/index.ts';
 import { isValidQuery, normalizePath } from '../../http/index.ts';
 import type { RequestFacts } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
+import type { Connections } from '../../zone/index.ts';
 import { HeadLines } from './head-lines.ts';
 import { HeadScan } from './head-scan.ts';
 import { SilenceWatch } from './silence-watch.ts';
@@ -30,17 +31,21 @@ export class UwsTransport {
   private uws: Uws | undefined = undefined;
   private readonly silence = new SilenceWatch();
   private readonly log: ErrorLog;
+  private readonly connections: Connections;
   private serial = 0;
 
-  constructor(log: ErrorLog) {
+  constructor(log: ErrorLog, connections: Connections) {
     this.log = log;
+    this.connections = connections;
   }
 
   /** Opens the socket; fails when the address cannot be bound. */
   async open(port: PortHandler): Promise<OpenPort> {
     const uws = (this.uws ??= loadUws());
     const app = uws.App();
-    const socket: SocketState = { draining: false, silence: this.silence, headLines: new HeadLines() };
+    const { connections, silence } = this;
+    const socket: SocketState = { draining: false, silence, connections, headLines: new HeadLines() };
+    app.filter((_, opened) => this.countConnection(Number(opened) > 0));
     let current: UwsPort = { port, scan: new HeadScan(port.needs), socket };
     app.any('/*', (res, req) => this.receive(res, req, current));
     return new Promise((resolve, reject) => {
@@ -63,6 +68,14 @@ export class UwsTransport {
         });
       });
     });
+  }
+
+  private countConnection(isNew: boolean): void {
+    const { accepted, handled, active } = this.connections;
+    active.add(isNew ? 1 : -1);
+    if (!isNew) return;
+    accepted.add();
+    handled.add();
   }
 
   /** One request, straight from uWebSockets.js. What escaped from here would end the thread, and other requests with it. */

@@ -5,6 +5,7 @@ import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
 import { readDsn } from '../../../src/modules/dbrest/dsn/index.ts';
 import { openShare } from '../../../src/modules/dbrest/schema/index.ts';
 import { dbrest } from '../../../src/modules/dbrest/index.ts';
+import { aloneCounters } from '../../harness/counters.ts';
 
 export interface DirectReply {
   readonly status: number;
@@ -149,6 +150,8 @@ export function startWorker(t: Pick<TestContext, 'onTestFinished'>): { scope: Wo
     own: <T>(resource: T): T => resource,
     workerId: 1,
     provided: () => share,
+    metrics: aloneCounters(),
+    addCheck: () => undefined,
     log: { write: (level, message) => void log.push(`[${level}] ${message}`) },
   };
   t.onTestFinished(async () => {

@@ -159,6 +159,7 @@ test('aggregates can be switched off, wherever they stand', async () => {
 
 test('the body of an ambiguous embed lists the choices as objects with sorted keys', async () => {
   const fault = await faultOf(() => shop.it.rows('orders?select=addresses(id)'));
+  expect(fault.reason).toBe('Multiple Choices');
   expect(fault.body('verbose')).toMatch(
     /^\{"code":"PGRST201","details":\[\{"cardinality":"many-to-one","embedding":.*"relationship":/,
   );

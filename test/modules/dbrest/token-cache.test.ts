@@ -1,11 +1,20 @@
 import { expect, test, vi } from 'vitest';
 import { openAuthenticator } from '../../../src/modules/dbrest/auth/index.ts';
+import { tokenMetrics } from '../../../src/modules/dbrest/metrics.ts';
+import { aloneCounters } from '../../harness/counters.ts';
 import { inSeconds, SECRET, sign } from './tokens.ts';
 
 const open = () =>
   openAuthenticator(
     { kind: 'secret', secret: SECRET },
-    { anonRole: undefined, rolePath: ['role'], audience: undefined, invalid: 'reject', loginRole: 'login' },
+    {
+      anonRole: undefined,
+      rolePath: ['role'],
+      audience: undefined,
+      invalid: 'reject',
+      loginRole: 'login',
+      metrics: tokenMetrics(aloneCounters()),
+    },
   );
 
 test('a token is verified once, and known at once from then on', async () => {

@@ -6,6 +6,7 @@ import type { KvConfig } from '../../../src/modules/kv/config.ts';
 import { compileCommand } from '../../../src/modules/kv/handler.ts';
 import type { Done, Store } from '../../../src/modules/kv/store.ts';
 import { SETTINGS } from './stores.ts';
+import { aloneCounters } from '../../harness/counters.ts';
 
 /** An exchange that cannot keep state, which fails a handler in the store's callback. */
 class BrokenExchange extends Exchange {
@@ -46,7 +47,8 @@ test('answers 500 when answering fails in the callback of the store', () => {
     close: () => Promise.resolve(),
   };
   const config: KvConfig = { ...SETTINGS, command: 'get' };
-  const handler = compileCommand(config, () => store, { uses: () => true } as unknown as Build);
+  const build = { uses: () => true, metrics: aloneCounters() } as unknown as Build;
+  const handler = compileCommand(config, () => store, build);
   const x = new BrokenExchange();
   expect(handler(x)).toBeUndefined();
   expect(x.answers).toEqual([]);

@@ -3,6 +3,7 @@ import { isObject } from '../json.ts';
 import type { Claims } from './claims.ts';
 import { claimsOf } from './claims.ts';
 import { parseLimited } from './json-limits.ts';
+import type { TokenMetrics } from '../metrics.ts';
 import type { Key } from './keys.ts';
 import { ALGORITHMS } from './keys.ts';
 
@@ -19,17 +20,21 @@ const MOST_TOKENS = 1_000;
 export class TokenVerifier {
   readonly #jose: Jose;
   readonly #keys: readonly Key[];
+  readonly #metrics: TokenMetrics;
   readonly #genuine = new Map<string, Claims>();
 
-  constructor(jose: Jose, keys: readonly Key[]) {
+  constructor(jose: Jose, keys: readonly Key[], metrics: TokenMetrics) {
     this.#jose = jose;
+    this.#metrics = metrics;
     this.#keys = keys;
   }
 
   /** At once for a token that was verified before. Throws or rejects with a `DbrestFault`. */
   verify(token: string): Claims | Promise<Claims> {
+    this.#metrics.requests.add();
     const known = this.#genuine.get(token);
     if (!known) return this.#verifyNew(token);
+    this.#metrics.hits.add();
     this.#genuine.delete(token);
     this.#genuine.set(token, known);
     return known;
@@ -50,7 +55,10 @@ export class TokenVerifier {
       const claims = claimsOf(parseLimited(payload));
       this.#genuine.set(token, claims);
       const [oldest] = this.#genuine.keys();
-      if (this.#genuine.size > MOST_TOKENS) this.#genuine.delete(oldest as string);
+      if (this.#genuine.size > MOST_TOKENS) {
+        this.#genuine.delete(oldest as string);
+        this.#metrics.evictions.add();
+      }
       return claims;
     }
     throw undecodableToken(

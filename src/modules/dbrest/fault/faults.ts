@@ -74,6 +74,12 @@ export function noType(type: string): DbrestFault {
   return new DbrestFault({ code: '42704', status: 400, message: `type "${type}" does not exist` });
 }
 
+/** 42601, 400, worded as PostgreSQL does: a cast to `text(3)`. */
+export function noModifiers(type: string): DbrestFault {
+  const message = `type modifier is not allowed for type "${type}"`;
+  return new DbrestFault({ code: '42601', status: 400, message });
+}
+
 /** PGRST302, 401. */
 export function anonymousDisabled(): DbrestFault {
   return new DbrestFault({

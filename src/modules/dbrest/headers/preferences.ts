@@ -52,6 +52,7 @@ export function parsePreferences(header: string | undefined): Preferences {
 
 /** Those that an operation honours; the others change nothing in it, and are no mistake. */
 export function only(preferences: Preferences, honours: readonly Preference[]): Preferences {
+  if (preferences === NONE) return NONE;
   const kept = honours.flatMap((name) => {
     const value = preferences[name];
     return value === undefined ? [] : [[name, value] as const];
@@ -64,6 +65,7 @@ export function honoured(
   preferences: Preferences,
   can: { readonly timeZones: ReadonlySet<string> | undefined; readonly tx: boolean },
 ): Preferences {
+  if (preferences === NONE) return NONE;
   const { timeZone, tx, ...rest } = preferences;
   const zone = timeZone !== undefined && can.timeZones?.has(timeZone) ? timeZone : undefined;
   const unknown =
@@ -81,6 +83,7 @@ export function honoured(
 
 /** The value of `Preference-Applied`; `undefined` when nothing was. */
 export function appliedPreferences(preferences: Preferences): string | undefined {
+  if (preferences === NONE) return undefined;
   const applied = PREFERENCES.flatMap(([name, preference]) => {
     const value = preferences[preference];
     return value === undefined ? [] : [`${name}=${value}`];

@@ -17,17 +17,25 @@ export interface Asked {
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** `Accept-Profile` or `Content-Profile`, `Accept` and `Prefer`. The result throws PGRST106 and PGRST122. */
-export function compileAsking(config: DbrestConfig, database: Database): (x: Exchange) => Promise<Asked> {
+/**
+ * `Accept-Profile` or `Content-Profile`, `Accept` and `Prefer`. The result throws PGRST106 and PGRST122; a promise only
+ * where facts have to be asked for.
+ */
+export function compileAsking(
+  config: DbrestConfig,
+  database: Database,
+): (x: Exchange) => Asked | Promise<Asked> {
   const mayChooseEnd = config.txEnd.endsWith('-allow-override');
-  return async (x) => {
+  return (x) => {
     const profile = READS.has(x.method) ? 'accept-profile' : 'content-profile';
     const schema = chooseSchema(x.header(profile), config.schemas);
     const accepted = acceptedMedia(x.header('accept'));
     const asked = parsePreferences(x.header('prefer'));
-    const facts = needsFacts(accepted, asked) ? await database.facts() : undefined;
-    const preferences = honoured(asked, { timeZones: facts?.timeZones, tx: mayChooseEnd });
-    return { schema, accepted, preferences, facts };
+    const complete = (facts?: Facts): Asked => {
+      const preferences = honoured(asked, { timeZones: facts?.timeZones, tx: mayChooseEnd });
+      return { schema, accepted, preferences, facts };
+    };
+    return needsFacts(accepted, asked) ? database.facts().then(complete) : complete();
   };
 }
 

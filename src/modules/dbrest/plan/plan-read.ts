@@ -15,8 +15,9 @@ export function planRead(request: ReadRequest, target: ReadTarget, known: Schema
 
 /** The same for rows of a table that is known already, wherever they come from. */
 export function planRows(request: ReadRequest, table: Table, context: Context): ReadPlan {
-  const { select, embedded, ...root } = request;
-  const levels = [{ ...root, path: [] }, ...embedded];
+  const { select, embedded, filters, order, limit, offset } = request;
+  const root = { path: [], filters, order, ...(limit !== undefined && { limit }), offset };
+  const levels = [root, ...embedded];
   const items: ReadRequest['select'] = select.length === 0 ? [{ kind: 'all' }] : select;
   return planNode(table, { select: items, levels, spread: false }, context);
 }

@@ -16,4 +16,5 @@ export type {
   SelectedEmbed,
   SelectItem,
   Truth,
+  TypeName,
 } from './read-request.ts';

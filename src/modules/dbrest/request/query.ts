@@ -93,7 +93,7 @@ function filtersIn(logic: Logic): number {
 }
 
 function givenTwice(key: string): Error {
-  return unparsable('query string', key, { column: 1, report: `"${key}" is given twice` });
+  return unparsable('query string', key, { column: 1, report: `unexpected second "${key}" expecting one` });
 }
 
 function parseCount(part: 'limit' | 'offset', text: string): number {
@@ -102,5 +102,8 @@ function parseCount(part: 'limit' | 'offset', text: string): number {
     throw rangeNotSatisfiable(`${name} should be greater than or equal to zero.`);
   }
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw unparsable(part, text, { column: 1, report: 'expecting a whole number of at most 15 digits' });
+  throw unparsable(part, text, {
+    column: 1,
+    report: `unexpected ${JSON.stringify(text)} expecting a whole number of at most 15 digits`,
+  });
 }

@@ -34,7 +34,8 @@ export interface CatalogueEntries extends DiscoveryEntries {
     rows: number,
     returns: string | null,
   ];
-  readonly type: readonly [schema: string, name: string];
+  /** `base`: what a domain is made of. */
+  readonly type: readonly [schema: string, name: string, formatted: string, base: string | null];
   readonly textSearchConfig: string;
   readonly role: readonly [name: string, isSuperuser: boolean, privilegesOf: readonly string[]];
   readonly writing: readonly [

@@ -84,10 +84,13 @@ union all
 )
 union all
 (
-  select 'type', json_build_array(n.nspname, t.typname)::text
+  select 'type', json_build_array(
+    n.nspname, t.typname, pg_catalog.format_type(t.oid, null), pg_catalog.format_type(nullif(t.typbasetype, 0), null))::text
   from pg_catalog.pg_type t
   join pg_catalog.pg_namespace n on n.oid = t.typnamespace
-  where t.typtype in ('d', 'e', 'r') and n.nspname not in ('pg_catalog', 'information_schema')
+  left join pg_catalog.pg_class c on c.oid = t.typrelid
+  where (t.typtype in ('d', 'e', 'r', 'm') or (t.typtype = 'b' and t.typcategory <> 'A') or c.relkind = 'c')
+    and n.nspname not in ('pg_catalog', 'information_schema')
   order by t.oid
 )
 union all

@@ -11,6 +11,7 @@ import { columnsWithFacts, writeFactsOf } from './write-facts.ts';
 
 /** PUBLIC, in access control lists. */
 const EVERYBODY = '0';
+
 /** A catalogue as a schema, put together in many small steps. */
 export function* schemaOf(catalogue: Catalogue): Generator<undefined, Schema> {
   const draft = new SchemaDraft();
@@ -31,6 +32,7 @@ class SchemaDraft {
   readonly #tables = new Map<string, Map<string, Table>>();
   readonly #foreignKeys: ForeignKey[] = [];
   readonly #types: TableName[] = [];
+  readonly #domains = new Map<string, string>();
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
   readonly #discovery = new DiscoveryDraft();
@@ -51,6 +53,7 @@ class SchemaDraft {
         break;
       case 'type':
         this.#types.push({ schema: entry[0], name: entry[1] });
+        if (entry[3] !== null) this.#domains.set(entry[2], entry[3]);
         break;
       case 'textSearchConfig':
         this.#textSearchConfigs.add(entry);
@@ -84,6 +87,7 @@ class SchemaDraft {
       tables: this.#tables,
       foreignKeys: this.#foreignKeys,
       types: this.#types,
+      domains: this.#domains,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,
       shapes: this.#discovery.shapes,

@@ -86,8 +86,10 @@ export interface Schema {
   /** By schema, then by table. */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, Table>>;
   readonly foreignKeys?: readonly ForeignKey[];
-  /** Enums, domains and ranges that users made. */
+  /** Enums, domains, ranges, base and composite types that users or extensions made. */
   readonly types?: readonly TableName[];
+  /** Domain → the type that it is made of, perhaps a domain itself; both as `format_type` prints them. */
+  readonly domains?: ReadonlyMap<string, string>;
   /** Names of text search configurations, wherever they lie. */
   readonly textSearchConfigs: ReadonlySet<string>;
   /** Roles that the login role may become, with the object ids of all whose privileges they have; 'all': superuser. */

@@ -3,9 +3,6 @@ import { arrayLiteral } from './statement.ts';
 import { valueSql } from './value-sql.ts';
 import type { Writing } from './writing.ts';
 
-/** Column types that full text search turns into a document by itself. */
-const DOCUMENT = /^(text|json|jsonb|name|character|character varying)\b(?!.*\[\])/;
-
 const TRUTH_SQL = {
   null: 'is null',
   not_null: 'is not null',
@@ -61,6 +58,6 @@ function searchSql(condition: Condition & { kind: 'search' }, { relation, writin
   const value = valueSql(condition.value, relation, writing);
   const config =
     condition.config === undefined ? '' : `${parameters.bind(condition.config)}::pg_catalog.regconfig, `;
-  const document = DOCUMENT.test(condition.value.type) ? `pg_catalog.to_tsvector(${config}${value})` : value;
+  const document = condition.isVector ? value : `pg_catalog.to_tsvector(${config}${value})`;
   return `${document} @@ pg_catalog.${condition.operator}(${config}${parameters.bind(condition.query)})`;
 }

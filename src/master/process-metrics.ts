@@ -1,0 +1,65 @@
+import type { Report } from '../../grammar/index.ts';
+import { Counters, createCounterMemory, leaveCounters, withRows } from '../zone/index.ts';
+import type { CounterMemory, Gauge, Metric } from '../zone/index.ts';
+
+/** The master's own thread id among the rows. */
+const MASTER = 0;
+
+const BUILD: Metric = { name: 'gw_build_info', help: 'Version of the gateway and of Node.js; always 1.' };
+const STARTED: Metric = {
+  name: 'process_start_time_seconds',
+  help: 'When the process started, since the epoch.',
+};
+const RELOAD_GOOD: Metric = {
+  name: 'gw_config_last_reload_successful',
+  help: 'Whether the last configuration that was loaded is the one that serves.',
+};
+const RELOADED: Metric = {
+  name: 'gw_config_last_reload_success_timestamp_seconds',
+  help: 'When the configuration that serves was loaded, since the epoch.',
+};
+const FINDINGS: Metric = { name: 'gw_check_findings', help: 'What the last load found, by severity.' };
+const RESTARTS: Metric = {
+  name: 'gw_worker_restarts_total',
+  help: 'Worker threads that ended by accident and were replaced.',
+};
+
+/** The metrics of the process: their memory, and what only the master knows. */
+export class ProcessMetrics {
+  readonly #counters: Counters;
+  readonly #reloadGood: Gauge;
+  readonly #reloaded: Gauge;
+  #memory: CounterMemory;
+
+  constructor({ maxSeries, version }: { readonly maxSeries: number; readonly version: string }) {
+    this.#memory = createCounterMemory(maxSeries, 1);
+    this.#counters = new Counters(this.#memory, MASTER);
+    this.#counters.gauge(BUILD, { version, node: process.versions.node }).set(1);
+    this.#counters.gauge(STARTED).set(Math.round(performance.timeOrigin) / 1000);
+    this.#reloadGood = this.#counters.gauge(RELOAD_GOOD);
+    this.#reloaded = this.#counters.gauge(RELOADED);
+  }
+
+  /** The memory, with a row for each of so many workers. */
+  memoryFor(workers: number): CounterMemory {
+    return (this.#memory = withRows(this.#memory, workers + 1));
+  }
+
+  /** A configuration was loaded, and taken or refused. */
+  loaded(isGood: boolean): void {
+    this.#reloadGood.set(isGood ? 1 : 0);
+    if (isGood) this.#reloaded.set(Date.now() / 1000);
+  }
+
+  found({ faults }: Report): void {
+    for (const wanted of ['emerg', 'warn', 'notice'] as const) {
+      const count = faults.filter(({ severity }) => severity === wanted).length;
+      this.#counters.gauge(FINDINGS, { severity: wanted }).set(count);
+    }
+  }
+
+  workerExited(workerId: number, isAccident: boolean): void {
+    leaveCounters(this.#memory, workerId);
+    if (isAccident) this.#counters.counter(RESTARTS, { worker: String(workerId) }).add();
+  }
+}

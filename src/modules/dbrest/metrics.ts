@@ -1,0 +1,92 @@
+import type { PoolLevel } from '../../pool/index.ts';
+import type { Counter, Counters, Histogram } from '../../zone/index.ts';
+
+const MAX = { name: 'gw_dbrest_pool_max', help: 'Connections that the pools of all workers may have.' };
+const AVAILABLE = {
+  name: 'gw_dbrest_pool_available',
+  help: 'Connections that are free, or may still be opened.',
+};
+const WAITING = { name: 'gw_dbrest_pool_waiting', help: 'Requests that wait for a connection.' };
+const TIMEOUTS = {
+  name: 'gw_dbrest_pool_timeouts_total',
+  help: 'Requests that waited for a connection in vain.',
+};
+const QUERY = {
+  name: 'gw_dbrest_query_seconds',
+  help: 'Time of a statement batch on its connection.',
+  scale: 'seconds',
+} as const;
+const LOAD = {
+  name: 'gw_dbrest_schema_cache_load_seconds',
+  help: 'Time to read the schema.',
+  scale: 'seconds',
+} as const;
+const LOADS = { name: 'gw_dbrest_schema_cache_loads_total', help: 'Readings of the schema.' };
+const JWT_REQUESTS = { name: 'gw_dbrest_jwt_cache_requests_total', help: 'Tokens that were looked up.' };
+const JWT_HITS = { name: 'gw_dbrest_jwt_cache_hits_total', help: 'Tokens that were known to be genuine.' };
+const JWT_EVICTIONS = {
+  name: 'gw_dbrest_jwt_cache_evictions_total',
+  help: 'Tokens that were forgotten to make room for others.',
+};
+
+/** What one worker counts of one database. */
+export class DatabaseMetrics {
+  readonly queries: Histogram;
+  readonly timeouts: Counter;
+  readonly #loads: Readonly<Record<'success' | 'fail', Counter>>;
+  readonly #loadSeconds: Histogram;
+  readonly #metrics: Counters;
+  readonly #labels: { readonly database: string };
+
+  constructor(metrics: Counters, database: string) {
+    this.#metrics = metrics;
+    const labels = (this.#labels = { database });
+    this.queries = metrics.histogram(QUERY, labels);
+    this.timeouts = metrics.counter(TIMEOUTS, labels);
+    this.#loadSeconds = metrics.histogram(LOAD, labels);
+    this.#loads = {
+      success: metrics.counter(LOADS, { ...labels, status: 'success' }),
+      fail: metrics.counter(LOADS, { ...labels, status: 'fail' }),
+    };
+  }
+
+  /** Shows a pool as long as the database is open; gives the end of it. */
+  showPool(level: () => PoolLevel): () => void {
+    const show = (metric: typeof MAX, field: keyof PoolLevel): (() => void) =>
+      this.#metrics.sample(metric, this.#labels, () => level()[field]);
+    const ends = [show(MAX, 'max'), show(AVAILABLE, 'available'), show(WAITING, 'waiting')];
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  /** Runs what reads the schema. */
+  async load<T>(read: () => Promise<T>): Promise<T> {
+    const startedMs = performance.now();
+    try {
+      const loaded = await read();
+      this.#loads.success.add();
+      return loaded;
+    } catch (error) {
+      this.#loads.fail.add();
+      throw error;
+    } finally {
+      this.#loadSeconds.observe((performance.now() - startedMs) / 1000);
+    }
+  }
+}
+
+/** What one worker counts of the tokens it has verified. */
+export interface TokenMetrics {
+  readonly requests: Counter;
+  readonly hits: Counter;
+  readonly evictions: Counter;
+}
+
+export function tokenMetrics(metrics: Counters): TokenMetrics {
+  return {
+    requests: metrics.counter(JWT_REQUESTS),
+    hits: metrics.counter(JWT_HITS),
+    evictions: metrics.counter(JWT_EVICTIONS),
+  };
+}

@@ -1,0 +1,82 @@
+import type { Counters, Metric } from './counters.ts';
+import type { Counter, Gauge } from './meters.ts';
+
+/** nginx's numbers of connections and requests, over all workers (nginx ngx_http_stub_status_module). */
+export interface ConnectionTotals {
+  readonly active: number;
+  readonly accepted: number;
+  readonly handled: number;
+  readonly requests: number;
+  /** Always 0: uWebSockets.js tells of a request when its head is complete. */
+  readonly reading: number;
+  /** Requests that are not finished; the one that asks is among them. */
+  readonly writing: number;
+  readonly waiting: number;
+}
+
+// The names of nginx's exporter: dashboards know them.
+const ACCEPTED: Metric = {
+  name: 'nginx_connections_accepted',
+  help: 'Accepted client connections.',
+  untyped: true,
+};
+const HANDLED: Metric = {
+  name: 'nginx_connections_handled',
+  help: 'Handled client connections.',
+  untyped: true,
+};
+const ACTIVE: Metric = { name: 'nginx_connections_active', help: 'Active client connections.' };
+const READING: Metric = {
+  name: 'nginx_connections_reading',
+  help: 'Connections where the request head is being read.',
+};
+const WRITING: Metric = {
+  name: 'nginx_connections_writing',
+  help: 'Connections where a request is being answered.',
+};
+const WAITING: Metric = { name: 'nginx_connections_waiting', help: 'Idle client connections.' };
+const REQUESTS: Metric = { name: 'nginx_http_requests_total', help: 'HTTP requests that came in.' };
+const UP: Metric = { name: 'nginx_up', help: '1 as long as the gateway answers.' };
+
+/** What one worker counts of its connections, and reads of those of all. */
+export class Connections {
+  readonly accepted: Counter;
+  readonly handled: Counter;
+  readonly requests: Counter;
+  readonly active: Gauge;
+  readonly writing: Gauge;
+  readonly #counters: Counters;
+
+  constructor(counters: Counters) {
+    this.#counters = counters;
+    this.accepted = counters.counter(ACCEPTED);
+    this.handled = counters.counter(HANDLED);
+    this.requests = counters.counter(REQUESTS);
+    this.active = counters.gauge(ACTIVE);
+    this.writing = counters.gauge(WRITING);
+  }
+
+  totals(): ConnectionTotals {
+    const [active, writing] = [this.#total(this.active), this.#total(this.writing)];
+    return {
+      active,
+      accepted: this.#total(this.accepted),
+      handled: this.#total(this.handled),
+      requests: this.#total(this.requests),
+      reading: 0,
+      writing,
+      waiting: Math.max(0, active - writing),
+    };
+  }
+
+  /** Shows what follows from the others beside them. */
+  publish(): void {
+    this.#counters.collect('gauge', { metric: READING, read: () => this.totals().reading });
+    this.#counters.collect('gauge', { metric: WAITING, read: () => this.totals().waiting });
+    this.#counters.collect('gauge', { metric: UP, read: () => 1 });
+  }
+
+  #total(meter: Counter): number {
+    return this.#counters.total(meter);
+  }
+}

@@ -1,0 +1,172 @@
+import { CounterDirectory, SCALES } from './directory.ts';
+import type { Entry, Labels, Scale, Series } from './directory.ts';
+import { CELLS, PRESENT, capacityOf } from './memory.ts';
+import type { CounterMemory, Kind } from './memory.ts';
+import { Counter, Gauge, Histogram } from './meters.ts';
+
+/** A metric's name and what it says; `untyped`: counts, under a name that Prometheus would not have for a counter. */
+export interface Metric {
+  readonly name: string;
+  readonly help: string;
+  readonly untyped?: true;
+}
+
+/** A metric whose values fall into buckets. */
+export interface Distribution extends Metric {
+  readonly scale: Scale;
+}
+
+/** One series' value over all threads; a histogram has its buckets (not cumulated) and their bounds besides its sum. */
+export interface MetricSample {
+  readonly labels: Labels;
+  readonly value: number;
+  readonly buckets?: readonly number[];
+  readonly bounds?: readonly number[];
+}
+
+/** All series of a metric. */
+export interface MetricFamily extends Metric {
+  readonly kind: Kind;
+  readonly samples: readonly MetricSample[];
+}
+
+/** Gives the value of a gauge now. */
+type Sampler = () => number;
+
+interface Sampled {
+  readonly gauge: Gauge;
+  readonly samplers: Set<Sampler>;
+}
+
+interface Collected {
+  readonly series: Series;
+  readonly read: Sampler;
+}
+
+/**
+ * The metrics of the process as one thread sees them: it counts in its own row, and reads the sum of all. The same name with
+ * the same labels is the same series in every thread and configuration.
+ */
+export class Counters {
+  readonly #directory: CounterDirectory;
+  readonly #mine: Float64Array;
+  readonly #sampled = new Map<string, Sampled>();
+  readonly #collected = new Map<string, Collected>();
+  #rows: readonly Float64Array[];
+
+  constructor(memory: CounterMemory, threadId: number) {
+    this.#directory = new CounterDirectory(memory.directory, threadId);
+    this.#rows = memory.rows.map((row) => new Float64Array(row));
+    const mine = this.#rows[threadId];
+    if (!mine || mine.length !== capacityOf(memory.directory) * CELLS)
+      throw new RangeError(`thread ${threadId} has no row for its counters`);
+    this.#mine = mine;
+  }
+
+  /** Rows of threads that came later. */
+  use({ rows }: CounterMemory): void {
+    this.#rows = rows.map((row) => new Float64Array(row));
+  }
+
+  counter(metric: Metric, labels: Labels = {}): Counter {
+    const kind = metric.untyped ? 'untyped' : 'counter';
+    return new Counter(...this.#cells({ ...metric, labels, kind, scale: 'seconds' }));
+  }
+
+  histogram(metric: Distribution, labels: Labels = {}): Histogram {
+    return new Histogram(...this.#cells({ ...metric, labels, kind: 'histogram' }), SCALES[metric.scale]);
+  }
+
+  /** A value that this thread keeps itself; over all threads it is their sum. */
+  gauge(metric: Metric, labels: Labels = {}): Gauge {
+    return new Gauge(...this.#cells({ ...metric, labels, kind: 'gauge', scale: 'seconds' }));
+  }
+
+  /** A gauge that is asked for its value at each heartbeat; several of one name and labels add up. Gives its end. */
+  sample(metric: Metric, labels: Labels, sampler: Sampler): () => void {
+    const key = JSON.stringify([metric.name, labels]);
+    const sampled = this.#sampled.get(key) ?? { gauge: this.gauge(metric, labels), samplers: new Set() };
+    this.#sampled.set(key, sampled);
+    sampled.samplers.add(sampler);
+    return () => {
+      sampled.samplers.delete(sampler);
+      if (sampled.samplers.size > 0) return;
+      sampled.gauge.clear();
+      this.#sampled.delete(key);
+    };
+  }
+
+  /** What the whole process has in common, asked of the thread that is read: neither kept in a row nor added up. Gives its end. */
+  collect(kind: 'counter' | 'gauge', { metric, labels = {}, read }: Collecting): () => void {
+    const collected: Collected = { series: { ...metric, labels, kind, scale: 'seconds' }, read };
+    const key = JSON.stringify([metric.name, labels]);
+    this.#collected.set(key, collected);
+    return () => {
+      if (this.#collected.get(key) === collected) this.#collected.delete(key);
+    };
+  }
+
+  /** Asks all samplers. */
+  refresh(): void {
+    for (const { gauge, samplers } of this.#sampled.values()) {
+      let sum = 0;
+      for (const sampler of samplers) sum += sampler();
+      gauge.set(sum);
+    }
+  }
+
+  /** The sum of one series over all threads. */
+  total(meter: Counter): number {
+    return meter.isIn(this.#mine) ? this.#sum(meter.at) : 0;
+  }
+
+  /** Everything, by name. */
+  read(): readonly MetricFamily[] {
+    this.refresh();
+    const families = new Map<string, Family>();
+    const add = (series: Series, sample: MetricSample | undefined): void => {
+      if (!sample) return;
+      const { name, help, kind } = series;
+      const family = families.get(name) ?? { name, help, kind, samples: [] };
+      families.set(name, family);
+      family.samples.push(sample);
+    };
+    for (const entry of this.#directory.entries()) add(entry, this.#sampleOf(entry));
+    for (const { series, read } of this.#collected.values())
+      add(series, { labels: series.labels, value: read() });
+    return [...families.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  #sampleOf({ index, kind, labels, scale }: Entry): MetricSample | undefined {
+    const first = index * CELLS;
+    if (kind === 'gauge' && !this.#rows.some((row) => row[first + PRESENT] === 1)) return undefined;
+    if (kind !== 'histogram') return { labels, value: this.#sum(first) };
+    const bounds = SCALES[scale];
+    const buckets = Array.from({ length: bounds.length + 1 }, (_, bucket) => this.#sum(first + bucket));
+    return { labels, value: this.#sum(first + bounds.length + 1), buckets, bounds };
+  }
+
+  #sum(cell: number): number {
+    let sum = 0;
+    for (const row of this.#rows) sum += row[cell] as number;
+    return sum;
+  }
+
+  /** Where this thread counts a series: in its row, or where nobody looks when there is no room for it. */
+  #cells(series: Series): [cells: Float64Array, at: number] {
+    const index = this.#directory.place(series);
+    return index === undefined ? [new Float64Array(CELLS), 0] : [this.#mine, index * CELLS];
+  }
+}
+
+/** What `collect` is given. */
+export interface Collecting {
+  readonly metric: Metric;
+  readonly labels?: Labels;
+  readonly read: () => number;
+}
+
+interface Family extends Metric {
+  readonly kind: Kind;
+  readonly samples: MetricSample[];
+}

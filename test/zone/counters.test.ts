@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest';
+import { Counters, createCounterMemory, leaveCounters, withRows } from '../../src/zone/index.ts';
+import type { MetricFamily } from '../../src/zone/index.ts';
+
+const HITS = { name: 'hits_total', help: 'Hits.' };
+const LEVEL = { name: 'level', help: 'Level.' };
+const TIME = { name: 'time_seconds', help: 'Time.', scale: 'seconds' } as const;
+
+const threads = (count: number, maxSeries = 100) => {
+  const memory = createCounterMemory(maxSeries, count);
+  return {
+    memory,
+    counters: Array.from({ length: count }, (_, id) => new Counters(memory, id)) as [Counters, Counters],
+  };
+};
+
+/** `name{label values}` and value, in the order of the reading. */
+const flat = (families: readonly MetricFamily[]): string[] =>
+  families.flatMap(({ name, samples }) =>
+    samples.map(({ labels, value }) => `${name}{${Object.values(labels).join(',')}} ${value}`),
+  );
+
+test('every thread reads the sum of what all have counted', () => {
+  const { counters } = threads(2);
+  const [first, second] = counters;
+  first.counter(HITS, { code: '200' }).add();
+  second.counter(HITS, { code: '200' }).add(2);
+  second.counter(HITS, { code: '404' }).add();
+  const expected = ['hits_total{200} 3', 'hits_total{404} 1'];
+  expect(flat(first.read())).toEqual(expected);
+  expect(flat(second.read())).toEqual(expected);
+});
+
+test('a series that is opened again goes on counting', () => {
+  const { counters, memory } = threads(2);
+  counters[1].counter(HITS).add(5);
+  const reopened = new Counters(memory, 1);
+  const hits = reopened.counter(HITS);
+  hits.add();
+  expect(reopened.total(hits)).toBe(6);
+});
+
+test('a histogram puts a value on a bound into the bucket below it, and what is beyond the last into one more', () => {
+  const { counters } = threads(2);
+  const [first, second] = counters;
+  for (const value of [0, 0.001, 0.002]) first.histogram(TIME).observe(value);
+  for (const value of [10, 11]) second.histogram(TIME).observe(value);
+  const [family] = first.read();
+  expect(family).toMatchObject({
+    kind: 'histogram',
+    samples: [{ buckets: [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1] }],
+  });
+  expect(family?.samples[0]?.value).toBeCloseTo(21.003, 9);
+});
+
+test('sampled gauges of one name add up within a thread and over all, and end with their last sampler', () => {
+  const { counters } = threads(2);
+  const [first, second] = counters;
+  const ends = [
+    first.sample(LEVEL, {}, () => 1),
+    first.sample(LEVEL, {}, () => 2),
+    second.sample(LEVEL, {}, () => 4),
+  ];
+  second.refresh();
+  expect(flat(first.read())).toEqual(['level{} 7']);
+  ends[0]?.();
+  expect(flat(first.read())).toEqual(['level{} 6']);
+  for (const end of ends) end();
+  expect(flat(first.read())).toEqual([]);
+});
+
+test('what the process has in common is read once, from the thread that is asked', () => {
+  const { counters } = threads(2);
+  for (const one of counters) one.collect('gauge', { metric: LEVEL, labels: { zone: 'a' }, read: () => 3 });
+  expect(flat(counters[0].read())).toEqual(['level{a} 3']);
+  const end = counters[0].collect('gauge', { metric: LEVEL, labels: { zone: 'a' }, read: () => 4 });
+  expect(flat(counters[0].read())).toEqual(['level{a} 4']);
+  end();
+  expect(flat(counters[0].read())).toEqual([]);
+});
+
+test('a thread that is gone leaves its counts and takes its gauges along', () => {
+  const { counters, memory } = threads(2);
+  const [first, second] = counters;
+  first.gauge(LEVEL).set(1);
+  second.gauge(LEVEL).set(10);
+  second.counter(HITS).add();
+  leaveCounters(memory, 1);
+  expect(flat(first.read())).toEqual(['hits_total{} 1', 'level{} 1']);
+});
+
+test('series beyond the limit are counted as "other", gauges beyond it not at all', () => {
+  const { counters } = threads(2, 3);
+  const [first, second] = counters;
+  for (const code of ['1', '2', '3', '4']) first.counter(HITS, { code, method: 'GET' }).add();
+  for (const code of ['4', '5', '1']) second.counter(HITS, { code, method: 'GET' }).add();
+  second.gauge(LEVEL).set(1);
+  expect(flat(second.read())).toEqual([
+    'hits_total{1,GET} 2',
+    'hits_total{2,GET} 1',
+    'hits_total{3,GET} 1',
+    'hits_total{other,other} 3',
+  ]);
+});
+
+test('labels of any length take room from the others but never break', () => {
+  const { counters } = threads(2, 10);
+  const path = 'ü"\\\n'.repeat(2_000);
+  counters[0].counter(HITS, { path }).add();
+  for (let i = 0; i < 20; i++) counters[0].counter(HITS, { path: `${i}${path}` }).add();
+  const [family] = counters[1].read();
+  expect(family?.samples.map(({ labels }) => labels['path'])).toContain(path);
+  expect(family?.samples.reduce((sum, { value }) => sum + value, 0)).toBeLessThanOrEqual(21);
+  expect(flat(counters[1].read()).at(-1)).toMatch(/^hits_total\{other\}/);
+});
+
+test('rows for more threads come in later, and what is there stays', () => {
+  const { memory, counters } = threads(2);
+  counters[1].counter(HITS).add();
+  const larger = withRows(memory, 4);
+  const fourth = new Counters(larger, 3);
+  fourth.counter(HITS).add();
+  expect(flat(fourth.read())).toEqual(['hits_total{} 2']);
+  expect(flat(counters[1].read())).toEqual(['hits_total{} 1']);
+  counters[1].use(larger);
+  expect(flat(counters[1].read())).toEqual(['hits_total{} 2']);
+  expect(() => new Counters(memory, 3)).toThrow('thread 3 has no row');
+});
