@@ -5,6 +5,7 @@ import { kvRow } from './kv.ts';
 import { locationsRow } from './locations.ts';
 import { memoryRow } from './memory.ts';
 import { returnRow } from './return.ts';
+import { schemaRow } from './schema.ts';
 import { startRow } from './start.ts';
 
 /** In the order of the table. */
@@ -14,6 +15,7 @@ export const ROWS: readonly Row[] = [
   kvRow,
   eventsRow,
   dbrestRow,
+  schemaRow,
   memoryRow,
   startRow,
 ];

@@ -85,7 +85,9 @@ function compileDecision(config: DbrestConfig, database: Database) {
     watch?.lap('parse');
     const searchPath = [schema, ...extraSearchPath];
     const target = { schema, table, role: identity.role, searchPath, maxRows, aggregates };
-    const plan = await withSchema(database, (known) => planRead({ ...request, ...range }, target, known));
+    const { offset, limit } = range;
+    const ranged = limit === undefined ? { ...request, offset } : { ...request, offset, limit };
+    const plan = await withSchema(database, (known) => planRead(ranged, target, known));
     const media = chooseMedia(accepted, ({ format, plan: question }) => {
       if (format === 'plan') return config.plan && servable(question?.media.format ?? 'json', plan, facts);
       return servable(format, plan, facts);
