@@ -49,13 +49,16 @@ class SchemaDraft {
   readonly #shapes = new Map<string, TypeShape>();
   readonly #namespaces = new Map<string, Namespace>();
 
-  add([section, entry]: Entry): void {
+  add(given: Entry): void {
+    const [section, entry] = given;
     switch (section) {
       case 'table':
         this.relations.set(entry[0], relationOf(entry));
         break;
       case 'view':
-        (this.relations.get(entry[0]) as Relation).shown = entry[1];
+      case 'writing':
+      case 'access':
+        addTo(this.relations.get(entry[0]) as Relation, given);
         break;
       case 'foreignKey':
         this.#foreignKeys.push(...foreignKeyOf(entry, this.relations));
@@ -79,16 +82,6 @@ class SchemaDraft {
       case 'role':
         this.#addRole(entry);
         break;
-      case 'writing': {
-        const relation = this.relations.get(entry[0]) as Relation;
-        relation.facts = writeFactsOf(entry, relation.columnNames);
-        break;
-      }
-      case 'access': {
-        const relation = this.relations.get(entry[0]) as Relation;
-        relation.access = accessOf(entry, relation.columnNames);
-        break;
-      }
       case 'shape':
         this.#shapes.set(entry[0], shapeOf(entry));
         break;
@@ -128,6 +121,12 @@ class SchemaDraft {
       namespaces: this.#namespaces,
     };
   }
+}
+
+function addTo(relation: Relation, [section, entry]: Entry): void {
+  if (section === 'view') relation.shown = entry[1];
+  if (section === 'writing') relation.facts = writeFactsOf(entry, relation.columnNames);
+  if (section === 'access') relation.access = accessOf(entry, relation.columnNames);
 }
 
 function rowFunctionOf(
