@@ -2,13 +2,16 @@ import type { LocationFacts } from '../../../contract/index.ts';
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { Database } from '../database.ts';
-import { methodNotAllowed, notYet } from '../fault/index.ts';
+import { methodNotAllowed, notCallable } from '../fault/index.ts';
 import type { ApiFacts } from '../openapi/index.ts';
 import type { Resource } from '../resource.ts';
 import { functionPath } from '../resource.ts';
 import type { Asker } from './asker.ts';
 import { compileDiscovery } from './discover.ts';
+import { compileCall } from './call.ts';
 import { compileRead } from './read.ts';
+
+const CALLS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 
 /** What a request to a resource does, by its method. Throws and rejects with what becomes the error answer. */
 export function compileOperations(
@@ -17,12 +20,14 @@ export function compileOperations(
 ): (x: Exchange, resource: Resource, asker: Asker) => Promise<void> {
   const read = compileRead(config, database);
   const discover = compileDiscovery(config, { database, api: apiFacts(config, location) });
+  const call = compileCall(config, database);
   return (x, resource, asker) => {
     switch (resource.kind) {
       case 'root':
         return discover(x, asker);
       case 'function':
-        throw notYet('Functions are');
+        if (!CALLS.has(x.method)) throw notCallable(x.method);
+        return call(x, resource.name, asker);
       case 'table':
         if (x.method !== 'GET' && x.method !== 'HEAD') throw methodNotAllowed(x.method, 'GET, HEAD');
         return read(x, resource.name, asker);

@@ -9,17 +9,36 @@ const PIECE_CHARACTERS = 65_536;
 /** So far the database may be ahead of a slow client: the end of a middling answer frees its connection the sooner. */
 const AHEAD_CHARACTERS = 524_288;
 
+/** How many rows there are. */
+export interface AnswerCounts {
+  readonly rows: number;
+  /** Without their range; absent unless the rows came with it. */
+  readonly total?: number;
+}
+
+/** How an answer begins. */
+export interface AnswerStart {
+  readonly status: number;
+  /** Instead of that of the rows. */
+  readonly contentType?: string | undefined;
+}
+
 /** What an answer needs besides its rows. */
 export interface AnswerParts {
   readonly writer: RowWriter;
   readonly contentType: string;
-  /** Status of an answer with so many rows; sets its headers. Throws what makes it a fault instead. */
-  readonly head: (rows: number, results: Results) => number;
+  /** Sets the headers of an answer. Throws what makes it a fault instead. */
+  readonly head: (counts: AnswerCounts, results: Results) => AnswerStart;
   /** Beyond so many rows the body is not all here, and not wanted (HEAD). */
   readonly most?: number | undefined;
-  /** Rows carry their number in the last column; otherwise there is none. */
-  readonly numbered: boolean;
-  readonly check?: (columns: readonly Column[], rows: number) => void;
+  /** How many columns at the end are `AnswerCounts`: the number of rows, in front of it the total. */
+  readonly counts: 0 | 1 | 2;
+  /** Where there is no row, one of nulls has the counts. */
+  readonly padded?: boolean | undefined;
+  /** Nothing is sent before all is over: only then is it known whether what was done stays done. */
+  readonly held?: boolean | undefined;
+  /** Throws what makes rows like these a fault. */
+  readonly check?: (columns: readonly Column[], counts: AnswerCounts) => void;
 }
 
 /** Rows on their way to the client. A small answer is sent when it is complete, a large one while it is read. */
@@ -30,7 +49,7 @@ export class RowsAnswer implements RowSink {
   #columns: readonly Column[] = [];
   #text = '';
   #rows = 0;
-  #count = 0;
+  #counts: AnswerCounts = { rows: 0 };
   #stream: ResponseStream | undefined;
   /** Written since the client last took everything. */
   #ahead = 0;
@@ -44,45 +63,52 @@ export class RowsAnswer implements RowSink {
     this.#results = results;
     this.#text = this.#parts.writer.open([]);
     this.#rows = 0;
-    this.#count = 0;
+    this.#counts = { rows: 0 };
   }
 
   columns(columns: readonly Column[]): void {
-    this.#columns = this.#parts.numbered ? columns.slice(0, -1) : columns;
+    this.#columns = columns.slice(0, columns.length - this.#parts.counts);
     this.#text = this.#parts.writer.open(this.#columns);
   }
 
   row(fields: Row): Promise<void> | undefined {
-    const { writer, numbered, check } = this.#parts;
+    const { writer, counts, check, held, padded } = this.#parts;
     if (this.#rows === 0) {
-      this.#count = numbered ? Number(fields.at(-1)) : 0;
-      check?.(this.#columns, this.#count);
+      this.#counts = countsOf(fields, counts);
+      if (padded && this.#counts.rows === 0) return undefined;
+      check?.(this.#columns, this.#counts);
     } else this.#text += writer.between;
     this.#text += writer.row(fields);
     this.#rows += 1;
-    if (this.#text.length < (this.#stream ? PIECE_CHARACTERS : WHOLE_CHARACTERS)) return undefined;
+    if (held || this.#text.length < (this.#stream ? PIECE_CHARACTERS : WHOLE_CHARACTERS)) return undefined;
     return this.#flush();
   }
 
-  /** All rows are here. */
+  /** All rows are here. Throws what makes them a fault. */
+  judge(): void {
+    if (this.#rows === 0) this.#parts.check?.(this.#columns, this.#counts);
+  }
+
+  /** All is over, and was not undone. */
   end(): void {
-    const { writer, contentType, head, check, most = Infinity } = this.#parts;
-    if (this.#rows === 0) check?.(this.#columns, 0);
-    const text = this.#text + writer.close;
+    const { writer, contentType, head, most = Infinity } = this.#parts;
+    this.judge();
+    const text = this.#text + (this.#rows === 0 ? (writer.none ?? '') : '') + writer.close;
     if (this.#stream) {
       this.#stream.write(text);
       this.#stream.end();
     } else if (!this.#x.done) {
-      const status = head(this.#count, this.#results);
-      if (this.#count > most) this.#x.stream(status, contentType);
-      else this.#x.send(status, contentType, text);
+      const start = head(this.#counts, this.#results);
+      const type = start.contentType ?? contentType;
+      if (this.#counts.rows > most) this.#x.stream(start.status, type);
+      else this.#x.send(start.status, type, text);
     }
   }
 
   #flush(): Promise<void> | undefined {
     if (!this.#x.done) {
-      const status = this.#parts.head(this.#count, this.#results);
-      this.#stream = this.#x.stream(status, this.#parts.contentType);
+      const { status, contentType = this.#parts.contentType } = this.#parts.head(this.#counts, this.#results);
+      this.#stream = this.#x.stream(status, contentType);
     }
     const text = this.#text;
     this.#text = '';
@@ -97,12 +123,16 @@ export class RowsAnswer implements RowSink {
 /** One field as bytes; the parts' `check` sees to it that there is no more. */
 export class BytesAnswer implements RowSink {
   readonly #x: Exchange;
-  readonly #parts: Omit<AnswerParts, 'writer' | 'numbered'>;
+  readonly #parts: Omit<AnswerParts, 'writer'>;
   #results: Results = [];
   #columns: readonly Column[] = [];
   #row: Row | undefined;
 
-  constructor(x: Exchange, parts: Omit<AnswerParts, 'writer' | 'numbered'>) {
+  get #counts(): AnswerCounts {
+    return this.#row ? countsOf(this.#row, this.#parts.counts) : { rows: 0 };
+  }
+
+  constructor(x: Exchange, parts: Omit<AnswerParts, 'writer'>) {
     this.#x = x;
     this.#parts = parts;
   }
@@ -113,18 +143,52 @@ export class BytesAnswer implements RowSink {
   }
 
   columns(columns: readonly Column[]): void {
-    this.#columns = columns.slice(0, -1);
+    this.#columns = columns.slice(0, columns.length - this.#parts.counts);
   }
 
   row(fields: Row): undefined {
     this.#row ??= fields;
   }
 
-  end(): void {
-    const { contentType, head, check } = this.#parts;
-    const rows = Number(this.#row?.at(-1) ?? 0);
-    check?.(this.#columns, rows);
-    const bytes = fieldBytes(this.#row?.[0] ?? null, this.#columns[0] as Column);
-    this.#x.send(head(rows, this.#results), contentType, bytes);
+  judge(): void {
+    this.#parts.check?.(this.#columns, this.#counts);
   }
+
+  end(): void {
+    const { contentType, head } = this.#parts;
+    this.judge();
+    const bytes = fieldBytes(this.#row?.[0] ?? null, this.#columns[0] as Column);
+    const start = head(this.#counts, this.#results);
+    this.#x.send(start.status, start.contentType ?? contentType, bytes);
+  }
+}
+
+/** A head and nothing more, whatever the rows. */
+export class EmptyAnswer implements RowSink {
+  readonly #x: Exchange;
+  readonly #head: AnswerParts['head'];
+  #results: Results = [];
+
+  constructor(x: Exchange, head: AnswerParts['head']) {
+    this.#x = x;
+    this.#head = head;
+  }
+
+  begin(results: Results): void {
+    this.#results = results;
+  }
+
+  columns(): void {}
+  row(): undefined {}
+  judge(): void {}
+
+  end(): void {
+    const { status, contentType = '' } = this.#head({ rows: 0 }, this.#results);
+    this.#x.send(status, contentType, '');
+  }
+}
+
+function countsOf(fields: Row, counts: AnswerParts['counts']): AnswerCounts {
+  const rows = counts === 0 ? 0 : Number(fields.at(-1));
+  return counts < 2 ? { rows } : { rows, total: Number(fields.at(-2)) };
 }

@@ -1,3 +1,5 @@
+export { asJsonObject, parseCallBody, parseCallQuery } from './call-request.ts';
+export type { CallInput, Texts, WholeType } from './call-request.ts';
 export { BINARY_OPERATORS, SEARCH_OPERATORS } from './operators.ts';
 export { parseReadQuery } from './query.ts';
 export { AGGREGATES, TRUTHS } from './read-request.ts';

@@ -1,4 +1,5 @@
 import { DISCOVERY_SQL } from './discovery-sql.ts';
+import { FUNCTIONS_SQL } from './functions-sql.ts';
 import { WRITE_FACTS_SQL } from './write-facts-sql.ts';
 
 /**
@@ -82,6 +83,7 @@ union all
   where p.prokind = 'f' and p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1
   order by p.oid
 )
+union all ${FUNCTIONS_SQL}
 union all
 (
   select 'type', json_build_array(

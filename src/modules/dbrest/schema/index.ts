@@ -12,6 +12,17 @@ export { mayUse, mostSimilar, similarTable } from './similar-table.ts';
 export { EVERY_RIGHT, rightsOf } from './rights.ts';
 export type { Rights } from './rights.ts';
 export type { Access, Namespace, Privilege, TypeShape } from './discovery.ts';
-export type { Column, RowFunction, Schema, Table, TableName, UniqueIndex } from './types.ts';
+export type {
+  Argument,
+  Column,
+  MediaHandler,
+  Returned,
+  RowFunction,
+  Schema,
+  StoredFunction,
+  Table,
+  TableName,
+  UniqueIndex,
+} from './types.ts';
 export { Watch } from './watch.ts';
 export type { WatchOptions } from './watch.ts';

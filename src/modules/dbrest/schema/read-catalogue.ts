@@ -2,11 +2,20 @@ import type { CatalogueEntries } from './catalogue-entries.ts';
 import type { Reading } from './catalogue-share.ts';
 import type { Entry } from './catalogue-text.ts';
 import { entriesOf } from './catalogue-text.ts';
-import type { DiscoveryEntry } from './discovery-draft.ts';
-import { DiscoveryDraft } from './discovery-draft.ts';
+import type { Namespace, TypeShape } from './discovery.ts';
+import { accessOf, namespaceOf, shapeOf } from './discovery.ts';
 import type { Relation, Relations } from './relation.ts';
 import { namesOf, relationOf } from './relation.ts';
-import type { ForeignKey, RowFunction, Schema, Table, TableName } from './types.ts';
+import { mediaHandlerOf, storedFunctionOf } from './read-function.ts';
+import type {
+  ForeignKey,
+  MediaHandler,
+  RowFunction,
+  Schema,
+  StoredFunction,
+  Table,
+  TableName,
+} from './types.ts';
 import { basesOf, viewKey } from './view-bases.ts';
 import { columnsWithFacts, writeFactsOf } from './write-facts.ts';
 
@@ -32,25 +41,37 @@ class SchemaDraft {
   readonly relations = new Map<string, Relation>();
   readonly #tables = new Map<string, Map<string, Table>>();
   readonly #foreignKeys: ForeignKey[] = [];
+  readonly #functions = new Map<string, Map<string, StoredFunction[]>>();
+  readonly #mediaHandlers: MediaHandler[] = [];
   readonly #types: TableName[] = [];
   readonly #domains = new Map<string, string>();
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
-  readonly #discovery = new DiscoveryDraft();
+  readonly #shapes = new Map<string, TypeShape>();
+  readonly #namespaces = new Map<string, Namespace>();
 
-  add([section, entry]: Entry): void {
+  add(given: Entry): void {
+    const [section, entry] = given;
     switch (section) {
       case 'table':
         this.relations.set(entry[0], relationOf(entry));
         break;
       case 'view':
-        (this.relations.get(entry[0]) as Relation).shown = entry[1];
+      case 'writing':
+      case 'access':
+        addTo(this.relations.get(entry[0]) as Relation, given);
         break;
       case 'foreignKey':
         this.#foreignKeys.push(...foreignKeyOf(entry, this.relations));
         break;
       case 'rowFunction':
         this.relations.get(entry[0])?.functions.push(rowFunctionOf(entry, this.relations));
+        break;
+      case 'function':
+        this.#addFunction(storedFunctionOf(entry, this.relations));
+        break;
+      case 'mediaHandler':
+        this.#mediaHandlers.push(mediaHandlerOf(entry, this.relations));
         break;
       case 'type':
         this.#types.push({ schema: entry[0], name: entry[1] });
@@ -59,20 +80,14 @@ class SchemaDraft {
       case 'textSearchConfig':
         this.#textSearchConfigs.add(entry);
         break;
-      case 'role': {
-        const [role, isSuperuser, privilegesOf] = entry;
-        this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
+      case 'role':
+        this.#addRole(entry);
         break;
-      }
-      case 'writing': {
-        const relation = this.relations.get(entry[0]) as Relation;
-        relation.facts = writeFactsOf(entry, relation.columnNames);
-        break;
-      }
-      case 'access':
       case 'shape':
+        this.#shapes.set(entry[0], shapeOf(entry));
+        break;
       case 'namespace':
-        this.#discovery.add([section, entry] as DiscoveryEntry, this.relations);
+        this.#namespaces.set(entry[0], namespaceOf(entry));
     }
   }
 
@@ -83,18 +98,36 @@ class SchemaDraft {
     this.#tables.set(schema, siblings.set(name, tableOf(relation, this.relations)));
   }
 
+  #addRole([role, isSuperuser, privilegesOf]: CatalogueEntries['role']): void {
+    this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
+  }
+
+  #addFunction(called: StoredFunction): void {
+    const siblings = this.#functions.get(called.schema) ?? new Map<string, StoredFunction[]>();
+    this.#functions.set(called.schema, siblings);
+    siblings.set(called.name, [...(siblings.get(called.name) ?? []), called]);
+  }
+
   get schema(): Schema {
     return {
       tables: this.#tables,
       foreignKeys: this.#foreignKeys,
+      functions: this.#functions,
+      mediaHandlers: this.#mediaHandlers,
       types: this.#types,
       domains: this.#domains,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,
-      shapes: this.#discovery.shapes,
-      namespaces: this.#discovery.namespaces,
+      shapes: this.#shapes,
+      namespaces: this.#namespaces,
     };
   }
+}
+
+function addTo(relation: Relation, [section, entry]: Entry): void {
+  if (section === 'view') relation.shown = entry[1];
+  if (section === 'writing') relation.facts = writeFactsOf(entry, relation.columnNames);
+  if (section === 'access') relation.access = accessOf(entry, relation.columnNames);
 }
 
 function rowFunctionOf(
