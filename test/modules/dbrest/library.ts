@@ -63,6 +63,8 @@ interface Operation {
   readonly summary?: string;
   readonly description?: string;
   readonly parameters: readonly { readonly $ref?: string; readonly name?: string }[];
+  readonly requestBody?: { readonly content: Record<string, { readonly schema: unknown }> };
+  readonly responses: Record<string, { readonly content?: Record<string, { readonly schema: unknown }> }>;
 }
 interface ObjectSchema {
   readonly required?: readonly string[];
@@ -76,10 +78,10 @@ export interface Library {
   location(config: Partial<DbrestConfig>): Promise<Direct>;
 }
 
-export function library(): Library {
+export function library(fixture = LIBRARY): Library {
   let db: TestDatabase;
   beforeAll(async () => {
-    db = await postgres(LIBRARY);
+    db = await postgres(fixture);
   });
   const descriptions = new Map<string, Promise<Document>>();
   const location = (config: Partial<DbrestConfig>) => direct({ onTestFinished }, db.dsn, config);

@@ -1,5 +1,7 @@
 import { VERSION } from '../../../version.ts';
-import type { Rights, Schema } from '../schema/index.ts';
+import type { Rights, Schema, Table } from '../schema/index.ts';
+import type { Overloads } from './function-paths.ts';
+import { callable, functionPath } from './function-paths.ts';
 import { componentName, splitComment } from './names.ts';
 import { FILTER_SCHEMA, FILTER_SCHEMA_NAME, profileParameters, SHARED_PARAMETERS } from './parameters.ts';
 import { ERROR, SHARED_RESPONSES } from './responses.ts';
@@ -33,12 +35,16 @@ export interface ApiFacts {
 
 /**
  * An OpenAPI 3.1 document as JSON, but for its first members, which depend on the request: what is given follows
- * `{"openapi":"3.1.0","servers":[…],`. A step for each table, for a database may have thousands.
+ * `{"openapi":"3.1.0","servers":[…],`. A step for each table and function, for a database may have thousands.
  */
 export function* writeDocument(subject: Subject): Generator<undefined, Buffer> {
   const draft = new Draft(subject);
   for (const shown of draft.tables) {
     draft.addTable(shown);
+    yield;
+  }
+  for (const overloads of draft.functions) {
+    draft.addFunctions(overloads);
     yield;
   }
   return draft.finish();
@@ -62,6 +68,7 @@ const ROOT_PATH = {
 /** Members of the objects that grow with each table, as JSON. */
 class Draft {
   readonly tables: readonly ShownTable[];
+  readonly functions: readonly Overloads[];
   readonly #subject: Subject;
   readonly #context: TypeContext;
   readonly #profiles: Profiles;
@@ -72,11 +79,10 @@ class Draft {
 
   constructor(subject: Subject) {
     const { known, schema, api, rights } = subject;
-    const inSchema = rights.usesSchema(schema) ? [...(known.tables.get(schema)?.values() ?? [])] : [];
     this.#subject = subject;
-    this.tables = inSchema
-      .flatMap((table) => showTable(table, rights) ?? [])
-      .sort((a, b) => (a.table.name < b.table.name ? -1 : 1));
+    this.tables = rights.usesSchema(schema) ? tablesIn(known.tables.get(schema), rights) : [];
+    const hasFunctions = rights.usesSchema(schema) && api.functionPath !== undefined;
+    this.functions = hasFunctions ? callable(known.functions?.get(schema), rights) : [];
     const names = new Set(this.tables.map(({ table }) => table.name));
     this.#context = { known, hasComponent: (of, table) => of === schema && names.has(table) };
     const profiles = profileParameters(api.schemas);
@@ -98,6 +104,11 @@ class Draft {
     this.#paths.add(`/${encodeURIComponent(name)}`, tablePath(shown, this.#profiles));
   }
 
+  addFunctions(overloads: Overloads): void {
+    const path = `${this.#subject.api.functionPath}${encodeURIComponent(overloads[0]?.name ?? '')}`;
+    this.#paths.add(path, functionPath(overloads, this.#context, this.#profiles));
+  }
+
   finish(): Buffer {
     const { hasTokens, isOpen } = this.#subject.api;
     const security = [...(isOpen ? [{}] : []), ...(hasTokens ? [{ JWT: [] }] : [])];
@@ -114,6 +125,12 @@ class Draft {
     whole.add('components', components);
     return Buffer.from(`${whole.members()}}`);
   }
+}
+
+function tablesIn(tables: ReadonlyMap<string, Table> | undefined, rights: Rights): readonly ShownTable[] {
+  return Array.from(tables?.values() ?? [])
+    .flatMap((table) => showTable(table, rights) ?? [])
+    .sort((a, b) => (a.table.name < b.table.name ? -1 : 1));
 }
 
 function infoOf({ known, schema }: Subject) {

@@ -42,9 +42,17 @@ export function compileDiscovery(
     const body = await documents.of({ known, schema: asked.schema, role: asker.identity.role });
     const chosen = sent.responses(results);
     const preferences = only(asked.preferences, ['handling', 'tx', 'timeZone']);
-    setHead(x, chosen, { config, schema: asked.schema, preferences, own: [], watch: asker.watch });
+    const { schema } = asked;
+    const said = setHead(x, chosen, {
+      status: 200,
+      config,
+      schema,
+      preferences,
+      own: [],
+      watch: asker.watch,
+    });
     const head = Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${serverUrl(x.requestUri)}}],`);
-    x.send(chosen.status ?? 200, `${type}; charset=utf-8`, Buffer.concat([head, body]));
+    x.send(said.status, said.contentType ?? `${type}; charset=utf-8`, Buffer.concat([head, body]));
   };
 }
 

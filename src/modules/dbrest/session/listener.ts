@@ -47,7 +47,7 @@ export class Listener {
     const sql = this.#hearing.channels.map((channel) => `listen "${channel}"`).join('; ');
     try {
       const { client } = await this.#connect((connected) => connected.query(sql));
-      if (this.#closed) return void (await client.end());
+      if (this.#closed) return await client.end();
       this.#client = client;
       this.#delayMs = FIRST_DELAY_MS;
       client.on('notification', ({ payload = '' }) => this.#hearing.heard(payload));
