@@ -1,4 +1,4 @@
-import { ambiguousFunction, noFunction, unequalKeys } from '../fault/index.ts';
+import { ambiguousFunction, invalidJson, noFunction, unequalKeys } from '../fault/index.ts';
 import type { CallInput, WholeType } from '../request/index.ts';
 import type { Argument, StoredFunction } from '../schema/index.ts';
 import { mayUse, mostSimilar } from '../schema/index.ts';
@@ -28,11 +28,16 @@ export function findFunction(input: CallInput, asObject: boolean, context: Conte
   const given = namesOf(input);
   const named = asObject || !given ? [] : callable.filter((one) => isFilledBy(one, given));
   const whole = callable.filter((one) => takesWhole(one, input, asObject));
-  const fitting = named.length > 0 ? named : whole;
+  // A value without any keys is rather the one argument itself.
+  const fitting = named.length > 0 && (hasKeys(input) || whole.length === 0) ? named : whole;
   const [called, ...others] = fitting;
-  if (called && others.length === 0) return { called, takesAll: fitting === whole };
+  if (called && others.length === 0) {
+    const takesAll = fitting === whole;
+    if (takesAll && input.kind === 'json' && input.body.length === 0) throw invalidJson();
+    return { called, takesAll };
+  }
   if (called) throw ambiguousFunction(fitting);
-  if (input.kind === 'json' && input.isArray && !given) throw unequalKeys();
+  if (!given && input.kind === 'json') throw unequalKeys();
   throw noFunction(
     {
       schema,
@@ -45,16 +50,20 @@ export function findFunction(input: CallInput, asObject: boolean, context: Conte
   );
 }
 
-/** Absent where there is nothing that could have names. */
+/** Names of what is given; absent where it can only be one argument, or where it has several sets of them. */
 function namesOf(input: CallInput): readonly string[] | undefined {
   switch (input.kind) {
     case 'texts':
       return [...input.texts.keys()];
     case 'json':
-      return input.keys;
+      return input.keys ?? (input.isArray ? undefined : []);
     case 'whole':
       return undefined;
   }
+}
+
+function hasKeys(input: CallInput): boolean {
+  return input.kind !== 'json' || input.keys !== undefined;
 }
 
 function isFilledBy({ arguments: list }: StoredFunction, given: readonly string[]): boolean {
@@ -72,8 +81,7 @@ function takesWhole({ arguments: list }: StoredFunction, input: CallInput, asObj
 /** Types of the one argument that could take the input. */
 function wholeTypes(input: CallInput): readonly (WholeType | string)[] {
   if (input.kind === 'whole') return [input.type];
-  // No body is no JSON.
-  return input.kind === 'json' && input.body.length > 0 ? JSON_TYPES : [];
+  return input.kind === 'json' ? JSON_TYPES : [];
 }
 
 /** What was perhaps meant, of the functions that the role may call: other arguments, or another name. */

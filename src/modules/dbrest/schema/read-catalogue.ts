@@ -1,5 +1,6 @@
 import type { CatalogueEntries, Section } from './catalogue-entries.ts';
-import type { Catalogue, Entry } from './catalogue-text.ts';
+import type { Reading } from './catalogue-share.ts';
+import type { Entry } from './catalogue-text.ts';
 import { entriesOf } from './catalogue-text.ts';
 import type { Namespace, TypeShape } from './discovery.ts';
 import { accessOf, namespaceOf, shapeOf } from './discovery.ts';
@@ -21,8 +22,8 @@ import { columnsWithFacts, writeFactsOf } from './write-facts.ts';
 /** PUBLIC, in access control lists. */
 const EVERYBODY = '0';
 
-/** A catalogue as a schema, put together in many small steps. */
-export function* schemaOf(catalogue: Catalogue): Generator<undefined, Schema> {
+/** What was read as a schema, put together in many small steps. */
+export function* schemaOf({ catalogue, reads }: Reading): Generator<undefined, Schema> {
   const draft = new SchemaDraft();
   for (const entry of entriesOf(catalogue)) {
     draft.add(entry);
@@ -32,7 +33,7 @@ export function* schemaOf(catalogue: Catalogue): Generator<undefined, Schema> {
     draft.addTable(relation);
     yield;
   }
-  return draft.schema;
+  return { ...draft.schema, reads };
 }
 
 /** Takes the entries of a catalogue in their order: tables come before what refers to them. */
