@@ -7,7 +7,7 @@ import { only, rowRange } from '../headers/index.ts';
 import type { CallPlan } from '../plan/index.ts';
 import { mediaHandlersOf, planCall } from '../plan/index.ts';
 import type { CallInput, ReadRequest } from '../request/index.ts';
-import { asJsonObject, parseCallBody, parseCallQuery, parseReadQuery } from '../request/index.ts';
+import { asJsonObject, parseCallBody, parseCallQuery, parseReadQuery, wholeBody } from '../request/index.ts';
 import type { Asker } from './asker.ts';
 import type { Asked } from './asking.ts';
 import { compileAsking } from './asking.ts';
@@ -68,7 +68,7 @@ const HONOURED = ['params', 'count', 'tx', 'handling', 'timeZone'] as const;
 
 async function posted(x: Exchange): Promise<{ input: CallInput; read: ReadRequest } | undefined> {
   const read = parseReadQuery(x.args);
-  const body = await x.readBody();
+  const body = await wholeBody(x);
   return body && { input: parseCallBody(body, x.header('content-type')), read };
 }
 

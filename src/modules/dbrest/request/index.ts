@@ -20,3 +20,4 @@ export type {
   Truth,
   TypeName,
 } from './read-request.ts';
+export { wholeBody } from './whole-body.ts';
