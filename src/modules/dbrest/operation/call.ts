@@ -44,6 +44,6 @@ export function compileCall(
     const verdict = work.held ? () => answer.judge() : undefined;
     if (readOnly && x.method !== 'POST') await database.read(sent.steps, x, rules);
     else await database.write(sent.steps, { writer: x, rules, verdict });
-    answer.end();
+    await answer.end();
   };
 }

@@ -7,11 +7,12 @@ import { only, rowRange } from '../headers/index.ts';
 import type { CallPlan } from '../plan/index.ts';
 import { mediaHandlersOf, planCall } from '../plan/index.ts';
 import type { CallInput, ReadRequest } from '../request/index.ts';
-import { asJsonObject, parseCallBody, parseCallQuery, parseReadQuery, wholeBody } from '../request/index.ts';
+import { asJsonObject, parseCallBody, parseCallQuery, parseReadQuery } from '../request/index.ts';
 import type { Asker } from './asker.ts';
 import type { Asked } from './asking.ts';
 import { compileAsking } from './asking.ts';
 import { chooseShown } from './showing.ts';
+import { wholeBody } from './whole-body.ts';
 import { withSchema } from './with-schema.ts';
 
 /** All that is decided of a call before the database sees it. */

@@ -59,7 +59,7 @@ export function compileRead(
     };
     const sent = transaction(x, { ...asker, asked }, { counts: counted.steps, main, readOnly: true });
     await database.read(sent.steps, x, config);
-    answer.end();
+    await answer.end();
   };
 }
 

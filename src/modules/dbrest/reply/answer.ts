@@ -51,6 +51,7 @@ export class RowsAnswer implements RowSink {
   #rows = 0;
   #counts: AnswerCounts = { rows: 0 };
   #stream: ResponseStream | undefined;
+  readonly #pieces: Buffer[] = [];
   /** Written since the client last took everything. */
   #ahead = 0;
 
@@ -80,8 +81,14 @@ export class RowsAnswer implements RowSink {
     } else this.#text += writer.between;
     this.#text += writer.row(fields);
     this.#rows += 1;
-    if (held || this.#text.length < (this.#stream ? PIECE_CHARACTERS : WHOLE_CHARACTERS)) return undefined;
-    return this.#flush();
+    if (this.#text.length < (this.#stream || this.#pieces.length > 0 ? PIECE_CHARACTERS : WHOLE_CHARACTERS))
+      return undefined;
+    return held ? this.#keep() : this.#flush();
+  }
+
+  /** How many rows there are. */
+  get counts(): AnswerCounts {
+    return this.#counts;
   }
 
   /** All rows are here. Throws what makes them a fault. */
@@ -89,11 +96,12 @@ export class RowsAnswer implements RowSink {
     if (this.#rows === 0) this.#parts.check?.(this.#columns, this.#counts);
   }
 
-  /** All is over, and was not undone. */
-  end(): void {
+  /** All is over, and was not undone: sends what is not sent yet. Throws as `judge` does. */
+  end(): void | Promise<void> {
     const { writer, contentType, head, most = Infinity } = this.#parts;
     this.judge();
     const text = this.#text + (this.#rows === 0 ? (writer.none ?? '') : '') + writer.close;
+    if (this.#pieces.length > 0) return this.#sendPieces(text);
     if (this.#stream) {
       this.#stream.write(text);
       this.#stream.end();
@@ -103,6 +111,21 @@ export class RowsAnswer implements RowSink {
       if (this.#counts.rows > most) this.#x.stream(start.status, type);
       else this.#x.send(start.status, type, text);
     }
+  }
+
+  async #sendPieces(last: string): Promise<void> {
+    const { head, contentType } = this.#parts;
+    const start = head(this.#counts, this.#results);
+    const stream = this.#x.stream(start.status, start.contentType ?? contentType);
+    for (const piece of this.#pieces) if (stream?.write(piece) === false) await stream.drained();
+    stream?.write(last);
+    stream?.end();
+  }
+
+  /** As bytes a long answer takes half the room, and is not copied again. */
+  #keep(): undefined {
+    this.#pieces.push(Buffer.from(this.#text));
+    this.#text = '';
   }
 
   #flush(): Promise<void> | undefined {
@@ -128,10 +151,6 @@ export class BytesAnswer implements RowSink {
   #columns: readonly Column[] = [];
   #row: Row | undefined;
 
-  get #counts(): AnswerCounts {
-    return this.#row ? countsOf(this.#row, this.#parts.counts) : { rows: 0 };
-  }
-
   constructor(x: Exchange, parts: Omit<AnswerParts, 'writer'>) {
     this.#x = x;
     this.#parts = parts;
@@ -150,15 +169,20 @@ export class BytesAnswer implements RowSink {
     this.#row ??= fields;
   }
 
+  get counts(): AnswerCounts {
+    return this.#row ? countsOf(this.#row, this.#parts.counts) : { rows: 0 };
+  }
+
+  /** Throws what makes the rows a fault. */
   judge(): void {
-    this.#parts.check?.(this.#columns, this.#counts);
+    this.#parts.check?.(this.#columns, this.counts);
   }
 
   end(): void {
     const { contentType, head } = this.#parts;
     this.judge();
     const bytes = fieldBytes(this.#row?.[0] ?? null, this.#columns[0] as Column);
-    const start = head(this.#counts, this.#results);
+    const start = head(this.counts, this.#results);
     this.#x.send(start.status, start.contentType ?? contentType, bytes);
   }
 }

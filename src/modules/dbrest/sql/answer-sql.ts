@@ -21,6 +21,8 @@ export interface RowForm {
   readonly geoSchema?: string | undefined;
   /** No more rows than this come back, however many are counted. Not of `whole`. */
   readonly most?: number | undefined;
+  /** What tells the number of rows when it is not that of the rows which are shown. */
+  readonly total?: string | undefined;
   /** The one column whose values are shown instead of rows. */
   readonly values?: string | undefined;
   /** The number of rows without their range stands in front of that of all rows, and in a row of nulls when there is none. */
@@ -51,7 +53,7 @@ export function answerSql(
   const isOne = shape === 'whole' || shape === 'handled';
   const number = isOne ? 'pg_catalog.count(*)' : `(pg_catalog.count(${form.counted ? 't.*' : '*'}) over ())`;
   const from = form.counted && !isOne ? `(select) o left join (${rows}) t on true` : `(${rows}) t`;
-  const shown = `${shapeSql(shape, form)}, ${total}${number}::text`;
+  const shown = `${shapeSql(shape, form)}, ${total}${form.total ?? number}::text`;
   return { text: `${source?.prefix ?? ''}select ${shown} from ${from}${bound}`, values: parameters.values };
 }
 
