@@ -5,6 +5,7 @@ import { methodNotAllowed, noRoot, notYet } from '../fault/index.ts';
 import type { Resource } from '../resource.ts';
 import type { Asker } from './asker.ts';
 import { compileRead } from './read.ts';
+import { compileWrite } from './write.ts';
 
 /** What a request to a resource does, by its method. Throws and rejects with what becomes the error answer. */
 export function compileOperations(
@@ -12,15 +13,26 @@ export function compileOperations(
   database: Database,
 ): (x: Exchange, resource: Resource, asker: Asker) => Promise<void> {
   const read = compileRead(config, database);
+  const write = compileWrite(config, database);
+  const tableOperations = new Map([
+    ['GET', read],
+    ['HEAD', read],
+    ['POST', write],
+    ['PUT', write],
+    ['PATCH', write],
+    ['DELETE', write],
+  ]);
   return (x, resource, asker) => {
     switch (resource.kind) {
       case 'root':
         throw noRoot();
       case 'function':
         throw notYet('Functions are');
-      case 'table':
-        if (x.method !== 'GET' && x.method !== 'HEAD') throw methodNotAllowed(x.method, 'GET, HEAD');
-        return read(x, resource.name, asker);
+      case 'table': {
+        const operation = tableOperations.get(x.method);
+        if (!operation) throw methodNotAllowed(x.method, [...tableOperations.keys()].join(', '));
+        return operation(x, resource.name, asker);
+      }
     }
   };
 }

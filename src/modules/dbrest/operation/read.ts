@@ -1,11 +1,10 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { Database } from '../database.ts';
-import type { Facts } from '../facts.ts';
 import type { Media, RowRange } from '../headers/index.ts';
 import { chooseMedia, contentRange, only, rangeStatus, rowRange } from '../headers/index.ts';
 import type { ReadPlan } from '../plan/index.ts';
-import { hasEmbeds, planRead } from '../plan/index.ts';
+import { planRead } from '../plan/index.ts';
 import { mostRows, openAnswer, shapeOf } from '../reply/index.ts';
 import { parseReadQuery } from '../request/index.ts';
 import type { Results, Step } from '../session/index.ts';
@@ -16,6 +15,7 @@ import type { Asker } from './asker.ts';
 import type { Asked } from './asking.ts';
 import { compileAsking } from './asking.ts';
 import { counting } from './counting.ts';
+import { servable } from './servable.ts';
 import { compileTransaction } from './transaction.ts';
 import { withSchema } from './with-schema.ts';
 
@@ -26,8 +26,6 @@ interface Decided {
   readonly plan: ReadPlan;
   readonly media: Media;
 }
-
-const EMBEDDABLE: ReadonlySet<Media['format']> = new Set(['json', 'object', 'geojson']);
 
 /** GET and HEAD of a table: headers and query → plan → one batch → answer. */
 export function compileRead(
@@ -63,7 +61,7 @@ export function compileRead(
     };
     const sent = transaction(x, { ...asker, asked }, { counts: counted.steps, main, readOnly: true });
     await database.read(sent.steps, x, config);
-    answer.end();
+    await answer.end();
   };
 }
 
@@ -85,7 +83,9 @@ function compileDecision(config: DbrestConfig, database: Database) {
     watch?.lap('parse');
     const searchPath = [schema, ...extraSearchPath];
     const target = { schema, table, role: identity.role, searchPath, maxRows, aggregates };
-    const plan = await withSchema(database, (known) => planRead({ ...request, ...range }, target, known));
+    const { offset, limit } = range;
+    const ranged = limit === undefined ? { ...request, offset } : { ...request, offset, limit };
+    const plan = await withSchema(database, (known) => planRead(ranged, target, known));
     const media = chooseMedia(accepted, ({ format, plan: question }) => {
       if (format === 'plan') return config.plan && servable(question?.media.format ?? 'json', plan, facts);
       return servable(format, plan, facts);
@@ -93,11 +93,6 @@ function compileDecision(config: DbrestConfig, database: Database) {
     watch?.lap('plan');
     return { asked, range, plan, media };
   };
-}
-
-function servable(format: Media['format'], plan: ReadPlan, facts: Facts | undefined): boolean {
-  if (format === 'geojson' && facts?.geoSchema === undefined) return false;
-  return EMBEDDABLE.has(format) || !hasEmbeds(plan);
 }
 
 function mainSql(

@@ -44,7 +44,7 @@ class SchemaDraft {
         this.relations.set(entry[0], relationOf(entry));
         break;
       case 'view':
-        (this.relations.get(entry[0]) as Relation).shown = entry[1];
+        this.#relation(entry[0]).shown = entry[1];
         break;
       case 'foreignKey':
         this.#foreignKeys.push(...foreignKeyOf(entry, this.relations));
@@ -59,18 +59,14 @@ class SchemaDraft {
       case 'textSearchConfig':
         this.#textSearchConfigs.add(entry);
         break;
-      case 'role': {
-        const [role, isSuperuser, privilegesOf] = entry;
-        this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
+      case 'role':
+        this.#addRole(entry);
         break;
-      }
-      case 'writing': {
-        const relation = this.relations.get(entry[0]) as Relation;
-        relation.facts = writeFactsOf(entry, relation.columnNames);
+      case 'writing':
+        this.#addFacts(entry);
         break;
-      }
       case 'access': {
-        const relation = this.relations.get(entry[0]) as Relation;
+        const relation = this.#relation(entry[0]);
         relation.access = accessOf(entry, relation.columnNames);
         break;
       }
@@ -80,6 +76,19 @@ class SchemaDraft {
       case 'namespace':
         this.#namespaces.set(entry[0], namespaceOf(entry));
     }
+  }
+
+  #relation(id: string): Relation {
+    return this.relations.get(id) as Relation;
+  }
+
+  #addFacts(entry: CatalogueEntries['writing']): void {
+    const relation = this.#relation(entry[0]);
+    relation.facts = writeFactsOf(entry, relation.columnNames);
+  }
+
+  #addRole([role, isSuperuser, privilegesOf]: CatalogueEntries['role']): void {
+    this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
   }
 
   /** Once all relations are known: what a view shows may be any of them. */

@@ -20,6 +20,8 @@ export interface RowForm {
   readonly geoSchema?: string | undefined;
   /** No more rows than this come back, however many are counted. Not of `whole`. */
   readonly most?: number | undefined;
+  /** What tells the number of rows when it is not that of the rows which are shown. */
+  readonly total?: string | undefined;
   /** Where the rows come from when it is not their table; its own values are bound first. */
   readonly source?: ((parameters: Parameters) => RowSource) | undefined;
 }
@@ -27,7 +29,7 @@ export interface RowForm {
 /** What stands between two elements where `json_agg` builds an array. */
 export const ELEMENT_SEPARATOR = ', \n ';
 
-const ALL = '(pg_catalog.count(*) over ())::text';
+const ALL = '(pg_catalog.count(*) over ())';
 
 /** A read in the given shape. */
 export function answerSql(
@@ -91,13 +93,13 @@ function shapeSql(shape: AnswerShape, form: RowForm): string {
     case 'whole': {
       const array =
         form.stripped || form.geoSchema ? `pg_catalog.json_agg(${rowSql(form)})` : 'pg_catalog.json_agg(t.*)';
-      return `select coalesce(${array}, '[]')::text, pg_catalog.count(*)::text`;
+      return `select coalesce(${array}, '[]')::text, ${form.total ?? 'pg_catalog.count(*)'}::text`;
     }
     case 'first':
     case 'rows':
-      return `select ${rowSql(form)}::text, ${ALL}`;
+      return `select ${rowSql(form)}::text, ${form.total ?? ALL}::text`;
     case 'columns':
-      return `select t.*, ${ALL}`;
+      return `select t.*, ${form.total ?? ALL}::text`;
   }
 }
 
