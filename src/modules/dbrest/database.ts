@@ -15,6 +15,7 @@ import {
 } from './schema/index.ts';
 import type { Results, Session, Step, Verdict } from './session/index.ts';
 import { ConnectionLost } from './session/index.ts';
+import { SlowClients } from './slow-clients.ts';
 
 const MAX_AGE_MS = 30 * 60_000;
 /** Names of types and defaults then come with their schema: they are used under the search paths of requests. */
@@ -61,6 +62,7 @@ export class Database {
   readonly schema: SchemaCache;
   readonly #share: CatalogueShare;
   readonly #pool: Pool<Session>;
+  readonly #slowClients = new SlowClients(() => this.#pool.level.waiting > 0);
   readonly #log: ErrorLog;
   readonly #name: string;
   readonly #sizes: number[] = [];
@@ -147,6 +149,7 @@ export class Database {
   close(): Promise<void> {
     this.#hidePool();
     this.#share.close();
+    this.#slowClients.close();
     return this.#pool.close();
   }
 
@@ -164,9 +167,11 @@ export class Database {
       try {
         if (reader.aborted) throw new PoolRefusal('abandoned');
         running = session;
+        this.#slowClients.begin(session);
         return await run(session, rules.timeoutMs + GRACE_MS);
       } finally {
         running = undefined;
+        this.#slowClients.end(session);
         this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
         this.#pool.release(session, session.broken);
       }
@@ -175,8 +180,10 @@ export class Database {
 
   async #acquire(reader: Reader, { poolTimeoutMs, poolQueue }: ReadRules): Promise<Session> {
     const wanted = { waitMs: poolTimeoutMs, queueLimit: poolQueue, abandoned: () => reader.aborted };
+    const acquired = this.#pool.acquire(wanted);
+    this.#slowClients.watch();
     try {
-      return await this.#pool.acquire(wanted);
+      return await acquired;
     } catch (refusal) {
       if (refusal instanceof PoolRefusal && refusal.reason === 'late') this.#metrics.timeouts.add();
       throw refusal;
