@@ -75,9 +75,7 @@ export class Database {
     this.#log = log;
     this.#metrics = metrics;
     this.schema = new SchemaCache(() => metrics.load(() => this.#readSchema()));
-    this.#share = new CatalogueShare(share, workerId, (catalogue) => {
-      void inSlices(schemaOf(catalogue)).then((schema) => this.schema.adopt(schema));
-    });
+    this.#share = new CatalogueShare(share, workerId, (catalogue) => void this.#adopt(catalogue));
     this.#pool = new Pool<Session>({
       open: () => open((session) => this.#pool.discard(session)),
       close: (session) => session.end(),
@@ -146,11 +144,11 @@ export class Database {
     }
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#hidePool();
-    this.#share.close();
     this.#slowClients.close();
-    return this.#pool.close();
+    await this.#pool.close();
+    this.#share.close();
   }
 
   /** Something to be done with a session of the pool, as often as it is called; one listener cancels it. */
@@ -195,11 +193,17 @@ export class Database {
       return await inSlices(schemaOf(await this.#share.obtain(() => this.#readCatalogue())));
     } catch (error) {
       if (error instanceof PoolRefusal) throw error;
-      this.#log.write(
-        'error',
-        `dbrest: cannot read the schema of ${this.#name}: ${(error as Error).message}`,
-      );
+      this.#noteUnreadable(error as Error);
       throw noSchemaCache();
+    }
+  }
+
+  /** What another worker has read. */
+  async #adopt(catalogue: Catalogue): Promise<void> {
+    try {
+      this.schema.adopt(await inSlices(schemaOf(catalogue)));
+    } catch (error) {
+      this.#noteUnreadable(error as Error);
     }
   }
 
@@ -213,6 +217,10 @@ export class Database {
   async #readOnce(text: string, rules = PATIENT): Promise<string> {
     const [, row] = await this.read([NO_PATH, { statement: { text, values: [] } }], EVERYONE, rules);
     return row?.[0] ?? '';
+  }
+
+  #noteUnreadable({ message }: Error): void {
+    this.#log.write('error', `dbrest: cannot read the schema of ${this.#name}: ${message}`);
   }
 
   #noteReachability(error: Error | undefined): void {
