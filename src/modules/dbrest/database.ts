@@ -4,7 +4,9 @@ import type { DatabaseMetrics } from './metrics.ts';
 import type { Facts } from './facts.ts';
 import { FACTS_SQL, readFacts } from './facts.ts';
 import { noSchemaCache } from './fault/index.ts';
-import type { Catalogue, Schema, ShareKey } from './schema/index.ts';
+import type { Reader, ReadRules } from './reader.ts';
+import { EVERYONE, PATIENT, PROBE } from './reader.ts';
+import type { Catalogue, Reading, Schema, ShareKey } from './schema/index.ts';
 import {
   CATALOGUE_SQL,
   CatalogueShare,
@@ -16,6 +18,8 @@ import {
 import type { Results, Session, Step, Verdict } from './session/index.ts';
 import { ConnectionLost } from './session/index.ts';
 import { SlowClients } from './slow-clients.ts';
+import type { WatchOptions } from './watch.ts';
+import { Watch } from './watch.ts';
 
 const MAX_AGE_MS = 30 * 60_000;
 /** Names of types and defaults then come with their schema: they are used under the search paths of requests. */
@@ -25,26 +29,13 @@ const NO_PATH: Step = {
 /** What the server gets on top of `statement_timeout` to say so itself. */
 const GRACE_MS = 500;
 
-/** Who waits for a read: an exchange. */
-export interface Reader {
-  readonly aborted: boolean;
-  /** Has been given a part of the answer. */
-  readonly done?: boolean;
-  onAbort(listener: () => void): void;
-}
-
-/** What a location allows its requests. */
-export interface ReadRules {
-  readonly poolTimeoutMs: number;
-  readonly poolQueue: number;
-  readonly timeoutMs: number;
-}
-
 export interface DatabaseOptions {
   /** As the log names it; without secrets. */
   readonly name: string;
   /** Connects; `ended` is called when the session is gone. */
   readonly open: (ended: (session: Session) => void) => Promise<Session>;
+  /** Connects a session that hears what the database announces. */
+  readonly listen: WatchOptions['listen'];
   readonly log: ErrorLog;
   /** What the workers of the process share of it. */
   readonly share: ShareKey;
@@ -52,15 +43,11 @@ export interface DatabaseOptions {
   readonly metrics: DatabaseMetrics;
 }
 
-/** Whom a read for nobody in particular serves. */
-const EVERYONE: Reader = { aborted: false, onAbort: () => undefined };
-const PATIENT: ReadRules = { poolTimeoutMs: 10_000, poolQueue: Infinity, timeoutMs: 30_000 };
-const PROBE: ReadRules = { ...PATIENT, poolTimeoutMs: 1_000 };
-
 /** One database for one worker: its sessions, shared by all locations that name it, and what is known of its schema. */
 export class Database {
   readonly schema: SchemaCache;
   readonly #share: CatalogueShare;
+  readonly #watch: Watch;
   readonly #pool: Pool<Session>;
   readonly #slowClients = new SlowClients(() => this.#pool.level.waiting > 0);
   readonly #log: ErrorLog;
@@ -69,13 +56,14 @@ export class Database {
   readonly #metrics: DatabaseMetrics;
   readonly #hidePool: () => void;
   #facts: Promise<Facts> | undefined;
+  #configuration: AbortSignal | undefined;
 
-  constructor({ name, open, log, share, workerId, metrics }: DatabaseOptions) {
+  constructor({ name, open, listen, log, share, workerId, metrics }: DatabaseOptions) {
     this.#name = name;
     this.#log = log;
     this.#metrics = metrics;
-    this.schema = new SchemaCache(() => metrics.load(() => this.#readSchema()));
-    this.#share = new CatalogueShare(share, workerId, (catalogue) => void this.#adopt(catalogue));
+    this.schema = new SchemaCache((fresh) => metrics.load(() => this.#readSchema(fresh)));
+    this.#share = new CatalogueShare(share, workerId, (reading) => void this.#adopt(reading));
     this.#pool = new Pool<Session>({
       open: () => open((session) => this.#pool.discard(session)),
       close: (session) => session.end(),
@@ -84,6 +72,8 @@ export class Database {
       unreachable: (error) => this.#noteReachability(error),
     });
     this.#hidePool = metrics.showPool(() => this.#pool.level);
+    const refresh = (): void => void this.schema.refresh();
+    this.#watch = new Watch({ name, log, listen, share: this.#share, refresh });
   }
 
   /** Lets the pool grow to the largest size that is claimed at the moment; gives the way to take the claim back. */
@@ -144,9 +134,16 @@ export class Database {
     }
   }
 
+  /** A configuration begins to use it. Another one than before: somebody reloaded, and wants the schema of now. */
+  enter(configuration: AbortSignal): void {
+    if (this.#configuration && this.#configuration !== configuration) void this.schema.refresh();
+    this.#configuration = configuration;
+  }
+
   async close(): Promise<void> {
     this.#hidePool();
     this.#slowClients.close();
+    await this.#watch.close();
     await this.#pool.close();
     this.#share.close();
   }
@@ -188,8 +185,10 @@ export class Database {
     }
   }
 
-  async #readSchema(): Promise<Schema> {
+  async #readSchema(fresh: boolean): Promise<Schema> {
     try {
+      await this.#watch.started;
+      if (fresh) await this.#share.settled();
       return await inSlices(schemaOf(await this.#share.obtain(() => this.#readCatalogue())));
     } catch (error) {
       if (error instanceof PoolRefusal) throw error;
@@ -199,9 +198,9 @@ export class Database {
   }
 
   /** What another worker has read. */
-  async #adopt(catalogue: Catalogue): Promise<void> {
+  async #adopt(reading: Reading): Promise<void> {
     try {
-      this.schema.adopt(await inSlices(schemaOf(catalogue)));
+      this.schema.adopt(await inSlices(schemaOf(reading)));
     } catch (error) {
       this.#noteUnreadable(error as Error);
     }

@@ -41,7 +41,9 @@ test('bytes in between keep their place', () => {
     messages.bind('b', [Buffer.from('two')]);
     messages.sync();
   });
-  expect(written).toMatch(/^B.*one.*B.*two.*S/s);
+  expect(written.replaceAll('\0', '|').replaceAll('\x04', '4')).toMatch(
+    /^B.*\|a\|.*one\|\|B.*\|b\|.*two\|\|S\|\|\|4$/s,
+  );
 });
 
 test('a long text has its length in all four bytes', () => {

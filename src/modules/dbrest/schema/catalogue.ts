@@ -1,4 +1,5 @@
 import { DISCOVERY_SQL } from './discovery-sql.ts';
+import { FUNCTIONS_SQL } from './functions-sql.ts';
 import { WRITE_FACTS_SQL } from './write-facts-sql.ts';
 
 /**
@@ -16,7 +17,7 @@ with recursive privileges(role, of) as (
   join pg_catalog.pg_auth_members m on m.member = p.of and pg_catalog.pg_has_role(p.of, m.roleid, 'usage')
 ),
 relations as (
-  select c.oid, c.relname, n.nspname, c.relkind, c.reltype, c.relacl, c.relowner
+  select c.oid, c.relname, n.nspname, c.relkind, c.reltype, c.relacl, c.relowner, c.relispartition
   from pg_catalog.pg_class c
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f')
@@ -82,6 +83,7 @@ union all
   where p.prokind = 'f' and p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1
   order by p.oid
 )
+union all ${FUNCTIONS_SQL}
 union all
 (
   select 'type', json_build_array(
