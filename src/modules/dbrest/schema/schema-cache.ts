@@ -25,7 +25,7 @@ export class SchemaCache {
     return this.#schema ?? this.#load();
   }
 
-  /** The schema as far as there is one. */
+  /** The schema, if there is one yet. */
   get known(): Schema | undefined {
     return this.#schema;
   }
