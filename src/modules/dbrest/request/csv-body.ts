@@ -24,7 +24,7 @@ export async function readCsv(bytes: Buffer): Promise<CsvRows> {
   const { parse } = await import('csv-parse');
   const parser = parse({ bom: true, skip_empty_lines: true });
   const lines = Readable.from(piecesOf(bytes)).pipe(parser) as AsyncIterable<readonly string[]>;
-  const writer = new JsonWriter('utf8');
+  const writer = new JsonWriter();
   let names: readonly string[] | undefined;
   let rows = 0;
   try {

@@ -5,14 +5,8 @@ const PIECE_CHARACTERS = 65_536;
 
 /** JSON text while it is put together, in pieces of bytes. */
 export class JsonWriter {
-  readonly #encoding: 'utf8' | 'latin1';
   readonly #pieces: Buffer[] = [];
   #text = '';
-
-  /** `latin1`: one character per byte. */
-  constructor(encoding: 'utf8' | 'latin1') {
-    this.#encoding = encoding;
-  }
 
   /** Text that is JSON already. */
   write(json: string): void {
@@ -38,7 +32,7 @@ export class JsonWriter {
   }
 
   #flush(): void {
-    this.#pieces.push(Buffer.from(this.#text, this.#encoding));
+    this.#pieces.push(Buffer.from(this.#text));
     this.#text = '';
   }
 }
