@@ -29,12 +29,13 @@ export function tooLarge(what: string): DbrestFault {
 }
 
 /** PGRST103, 416. */
-export function rangeNotSatisfiable(details: string): DbrestFault {
+export function rangeNotSatisfiable(details: string, headers: readonly string[] = []): DbrestFault {
   return new DbrestFault({
     code: 'PGRST103',
     status: 416,
     message: 'Requested range not satisfiable',
     details,
+    headers,
   });
 }
 

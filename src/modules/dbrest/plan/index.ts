@@ -1,5 +1,8 @@
 export type { Cast } from './casts.ts';
 export type { Context, ReadTarget } from './context.ts';
+export { mediaHandlersOf } from './media-handlers.ts';
+export { planCall } from './plan-call.ts';
+export type { CallPlan, CallRequest } from './plan-call.ts';
 export { hasEmbeds, planRead, planRows } from './plan-read.ts';
 export { planDelete, planInsert, planPut, planUpdate, writtenTable } from './plan-write.ts';
 export type { BodyShape, WriteRequest } from './plan-write.ts';

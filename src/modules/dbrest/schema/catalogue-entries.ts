@@ -34,6 +34,24 @@ export interface CatalogueEntries extends DiscoveryEntries {
     rows: number,
     returns: string | null,
   ];
+  readonly function: readonly [
+    schema: string,
+    name: string,
+    kind: 'f' | 'p',
+    volatility: 'v' | 's' | 'i',
+    returnsSet: boolean,
+    type: string,
+    relation: string | null,
+    columns: readonly (readonly [name: string, type: string])[] | null,
+    mediaType: string | null,
+    arguments: readonly (readonly [name: string, type: string])[],
+    defaults: number,
+    isVariadic: boolean,
+    timeout: string | null,
+    grantees: readonly string[],
+    comment: string | null,
+  ];
+  readonly mediaHandler: readonly [schema: string, name: string, mediaType: string, argument: string | null];
   /** `base`: what a domain is made of. */
   readonly type: readonly [schema: string, name: string, formatted: string, base: string | null];
   readonly textSearchConfig: string;
