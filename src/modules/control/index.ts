@@ -28,9 +28,10 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
     ENDPOINTS.some((endpoint) => endpoint.name === api && endpoint.showsRequestCounts),
 
   zones: ({ dictionaries = [] }) =>
-    dictionaries.map(({ name, sizeBytes }) => ({
+    dictionaries.map(({ name, sizeBytes }, index) => ({
       zone: { name, kind: 'dictionary', sizeBytes },
       field: 'dictionaries',
+      index,
     })),
 
   provision: openResources,

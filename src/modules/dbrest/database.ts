@@ -21,7 +21,6 @@ const MAX_AGE_MS = 30 * 60_000;
 const NO_PATH: Step = {
   statement: { text: `select pg_catalog.set_config('search_path', '', true)`, values: [] },
 };
-const PROBE_WAIT_MS = 1_000;
 /** What the server gets on top of `statement_timeout` to say so itself. */
 const GRACE_MS = 500;
 
@@ -55,6 +54,7 @@ export interface DatabaseOptions {
 /** Whom a read for nobody in particular serves. */
 const EVERYONE: Reader = { aborted: false, onAbort: () => undefined };
 const PATIENT: ReadRules = { poolTimeoutMs: 10_000, poolQueue: Infinity, timeoutMs: 30_000 };
+const PROBE: ReadRules = { ...PATIENT, poolTimeoutMs: 1_000 };
 
 /** One database for one worker: its sessions, shared by all locations that name it, and what is known of its schema. */
 export class Database {
@@ -132,12 +132,15 @@ export class Database {
   async fault(): Promise<string | undefined> {
     try {
       await this.schema.current();
-      await this.#readOnce('select 1', { ...PATIENT, poolTimeoutMs: PROBE_WAIT_MS });
+    } catch (error) {
+      return error instanceof PoolRefusal ? 'not reachable' : 'the schema cannot be read';
+    }
+    try {
+      await this.#readOnce('select 1', PROBE);
       return undefined;
     } catch (error) {
-      if (!(error instanceof PoolRefusal)) return 'the schema cannot be read';
       // Busy is not broken: others would be no better off with this gateway's share.
-      return error.reason === 'full' || error.reason === 'late' ? undefined : 'not reachable';
+      return error instanceof PoolRefusal && error.reason === 'late' ? undefined : 'not reachable';
     }
   }
 

@@ -156,5 +156,9 @@ describe('a range', () => {
 test('a profile chooses among the exposed schemas', () => {
   expect(chooseSchema(undefined, ['a', 'b'])).toBe('a');
   expect(chooseSchema('b', ['a', 'b'])).toBe('b');
+  expect(chooseSchema('nï çød', ['a', 'Ünï çødé'])).toBe('Ünï çødé');
+  expect(chooseSchema('', ['a', '東京'])).toBe('東京');
+  expect(outcome(() => chooseSchema('', ['a', 'b']))).toBe('406 PGRST106 Invalid schema:  | null');
+  expect(outcome(() => chooseSchema('a', ['äa', 'aä']))).toBe('406 PGRST106 Invalid schema: a | null');
   expect(outcome(() => chooseSchema('c', ['a', 'b']))).toBe('406 PGRST106 Invalid schema: c | null');
 });

@@ -55,6 +55,8 @@ const casts: [cast: string, sql: string][] = [
   ['timetz(3)', 'time(3) with time zone'],
   ['bpchar', 'bpchar'],
   ['pg_catalog.int4', 'integer'],
+  ['_int4', 'integer[]'],
+  ['pg_catalog._numeric(3)', 'numeric(3)[]'],
   ['public.order_status[]', '"public"."order_status"[]'],
 ];
 test.each(casts)('a cast to %s is one to %s', (cast, sql) => {

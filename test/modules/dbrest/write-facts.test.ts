@@ -49,7 +49,7 @@ const columns: [of: string, name: string, facts: object][] = [
     { type: 'integer', isNotNull: true, defaultSql: `nextval('public."facts_the serial_seq"'::regclass)` },
   ],
   ['facts', 'mood', { type: 'other.mood', defaultSql: 'other.next_mood()' }],
-  ['facts', 'code', { type: 'other.code', isNotNull: true, isDomain: true, defaultSql: `'none'::text` }],
+  ['facts', 'code', { type: 'other.code', isNotNull: true, defaultSql: `'none'::text` }],
   ['facts', 'short', { type: 'character varying(3)', defaultSql: `'ab'::character varying` }],
   ['facts', 'twice', { type: 'integer', isGenerated: true }],
   ['facts', 'plain', { type: 'text' }],

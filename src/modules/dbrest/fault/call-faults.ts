@@ -71,28 +71,3 @@ export function noSet(): DbrestFault {
     message: 'Function must return SETOF or TABLE when max-affected preference is used with handling=strict',
   });
 }
-
-/** PGRST124, 400. */
-export function tooManyAffected(rows: number): DbrestFault {
-  return new DbrestFault({
-    code: 'PGRST124',
-    status: 400,
-    message: 'Query result exceeds max-affected preference constraint',
-    details: `The query affects ${rows} rows`,
-  });
-}
-
-/** PGRST102, 400. */
-export function invalidJson(): DbrestFault {
-  return new DbrestFault({ code: 'PGRST102', status: 400, message: 'Empty or invalid json' });
-}
-
-/** PGRST102, 400. */
-export function unequalKeys(): DbrestFault {
-  return new DbrestFault({ code: 'PGRST102', status: 400, message: 'All object keys must match' });
-}
-
-/** PGRST102, 415. */
-export function unreadableBody(type: string): DbrestFault {
-  return new DbrestFault({ code: 'PGRST102', status: 415, message: `Content-Type not acceptable: ${type}` });
-}

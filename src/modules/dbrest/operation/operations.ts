@@ -6,6 +6,7 @@ import type { Resource } from '../resource.ts';
 import type { Asker } from './asker.ts';
 import { compileCall } from './call.ts';
 import { compileRead } from './read.ts';
+import { compileWrite } from './write.ts';
 
 const CALLS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 
@@ -16,6 +17,15 @@ export function compileOperations(
 ): (x: Exchange, resource: Resource, asker: Asker) => Promise<void> {
   const read = compileRead(config, database);
   const call = compileCall(config, database);
+  const write = compileWrite(config, database);
+  const tableOperations = new Map([
+    ['GET', read],
+    ['HEAD', read],
+    ['POST', write],
+    ['PUT', write],
+    ['PATCH', write],
+    ['DELETE', write],
+  ]);
   return (x, resource, asker) => {
     switch (resource.kind) {
       case 'root':
@@ -23,9 +33,11 @@ export function compileOperations(
       case 'function':
         if (!CALLS.has(x.method)) throw notCallable(x.method);
         return call(x, resource.name, asker);
-      case 'table':
-        if (x.method !== 'GET' && x.method !== 'HEAD') throw methodNotAllowed(x.method, 'GET, HEAD');
-        return read(x, resource.name, asker);
+      case 'table': {
+        const operation = tableOperations.get(x.method);
+        if (!operation) throw methodNotAllowed(x.method, [...tableOperations.keys()].join(', '));
+        return operation(x, resource.name, asker);
+      }
     }
   };
 }

@@ -59,7 +59,7 @@ export function compileRead(
     };
     const sent = transaction(x, { ...asker, asked }, { counts: counted.steps, main, readOnly: true });
     await database.read(sent.steps, x, config);
-    answer.end();
+    await answer.end();
   };
 }
 
@@ -74,8 +74,10 @@ function compileDecision(config: DbrestConfig, database: Database) {
     watch?.lap('parse');
     const searchPath = [schema, ...extraSearchPath];
     const target = { schema, table, role: identity.role, searchPath, maxRows, aggregates };
+    const { offset, limit } = range;
+    const ranged = limit === undefined ? { ...request, offset } : { ...request, offset, limit };
     const { plan, handlers } = await withSchema(database, (known) => {
-      const found = planRead({ ...request, ...range }, target, known);
+      const found = planRead(ranged, target, known);
       return { plan: found, handlers: mediaHandlersOf(found, { ...target, known }) };
     });
     const media = chooseShown(asked, { rows: plan, handlers }, config);

@@ -3,11 +3,11 @@ import type { Facts } from '../facts.ts';
 import type { Media } from '../headers/index.ts';
 import { chooseMedia, customMedia, isAsked } from '../headers/index.ts';
 import type { ReadPlan } from '../plan/index.ts';
-import { hasEmbeds } from '../plan/index.ts';
 import type { MediaHandler } from '../schema/index.ts';
 import type { AnswerShape, RowForm, Statement } from '../sql/index.ts';
 import { answerSql, explainSql } from '../sql/index.ts';
 import type { Asked } from './asking.ts';
+import { servable } from './servable.ts';
 
 /** What the rows of an answer are, before it is known how they are shown. */
 export interface Showable {
@@ -18,20 +18,17 @@ export interface Showable {
   readonly mediaType?: string | undefined;
 }
 
-const EMBEDDABLE: ReadonlySet<Media['format']> = new Set(['json', 'object', 'geojson']);
-
 /** The media type of an answer, of those that the client takes. Throws PGRST107. */
 export function chooseShown(
   { accepted, facts }: Asked,
   { rows, handlers, mediaType }: Showable,
   { plan: mayExplain }: Pick<DbrestConfig, 'plan'>,
 ): Media {
-  const servable = ({ format, plan: question }: Media): boolean => {
-    if (format === 'plan') return mayExplain && question !== undefined && servable(question.media);
-    if (format === 'geojson' && facts?.geoSchema === undefined) return false;
-    return EMBEDDABLE.has(format) || !hasEmbeds(rows);
+  const isServable = ({ format, plan: question }: Media): boolean => {
+    if (format === 'plan') return mayExplain && servable(question?.media.format ?? 'json', rows, facts);
+    return servable(format, rows, facts);
   };
-  return chooseMedia(accepted, servable, (type) => {
+  return chooseMedia(accepted, isServable, (type) => {
     if (mediaType !== undefined && isAsked(mediaType, type)) return customMedia(mediaType);
     const handler = handlers.find(
       (one) => isAsked(one.mediaType, type) && (one.table || one.mediaType === type),

@@ -14,6 +14,8 @@ export interface Work {
   /** Read for the head of the answer. */
   readonly counts?: readonly Step[];
   readonly main: Step;
+  /** Run behind the main statement. */
+  readonly behind?: readonly Step[];
   /** Something of it may set `response.headers` or `response.status`: they are read behind it. */
   readonly responds?: boolean;
   /** The transaction is held open behind it, to be checked before it is committed. */
@@ -28,6 +30,7 @@ export interface Transaction {
   readonly steps: readonly Step[];
   counts(results: Results): Results;
   main(results: Results): Results[number];
+  behind(results: Results): Results;
   /** Throws PGRST111 and PGRST112. */
   responses(results: Results): ResponseSettings;
 }
@@ -49,18 +52,20 @@ export function compileTransaction(
   const preRequest: readonly Step[] = config.preRequest ? [{ statement: callSql(config.preRequest) }] : [];
 
   return (x, { identity, asked }, work) => {
-    const { counts = [], main, responds = false, held = false, readOnly, timeoutMs } = work;
+    const { counts = [], main, behind = [], responds = false, held = false, readOnly, timeoutMs } = work;
     const { schema, preferences } = asked;
     const isUndone = rollsBack(config, preferences);
     const asking = { identity, schema, readOnly, timeZone: preferences.timeZone, timeoutMs };
     const opening: Step[] = [...(isUndone || held ? [BEGIN] : []), { statement: settings(x, asking) }];
     const before = [...opening, ...preRequest, ...counts];
     const ending = isUndone ? [...(readOnly ? [] : [CHECK_DEFERRED]), ROLLBACK] : [];
-    const response = responds ? before.length + 1 : preRequest.length > 0 ? opening.length : undefined;
+    const after = before.length + 1;
+    const response = responds ? after + behind.length : preRequest.length > 0 ? opening.length : undefined;
     return {
-      steps: [...before, main, ...(responds ? [READ_RESPONSE] : []), ...ending],
+      steps: [...before, main, ...behind, ...(responds ? [READ_RESPONSE] : []), ...ending],
       counts: (results) => results.slice(opening.length + preRequest.length, before.length),
       main: (results) => results[before.length],
+      behind: (results) => results.slice(after, after + behind.length),
       responses(results) {
         const [headers = null, status = null] =
           response === undefined ? [] : (results[response] ?? []).slice(-2);

@@ -68,9 +68,15 @@ export type Cast = string | { readonly schema: string; readonly name: string; re
  * What to cast to; names are never taken from the request. Throws 42704 for a type that is not there or lies outside of
  * the search path, and 42601, as PostgreSQL does, for modifiers that it does not take.
  */
-export function castType(type: TypeName, { schema, searchPath = [schema], known }: Context): Cast {
+export function castType(type: TypeName, context: Context): Cast {
+  const { schema, searchPath = [schema], known } = context;
   const { name, modifiers = [], isArray = false } = type;
-  const builtIn = [undefined, 'pg_catalog'].includes(type.schema) ? CASTS.get(name.toLowerCase()) : undefined;
+  const isSystem = type.schema === undefined || type.schema === 'pg_catalog';
+  // PostgreSQL's own name of an array type: `_int4`.
+  if (isSystem && name.startsWith('_') && CASTS.has(name.slice(1))) {
+    return castType({ ...type, name: name.slice(1), isArray: true }, context);
+  }
+  const builtIn = isSystem ? CASTS.get(name.toLowerCase()) : undefined;
   if (modifiers.length > (MOST_MODIFIERS.get(builtIn ?? '') ?? 0)) throw noModifiers(builtIn ?? name);
   if (builtIn !== undefined) return modified(builtIn, modifiers) + (isArray ? '[]' : '');
   const places = type.schema === undefined ? searchPath : searchPath.filter((place) => place === type.schema);

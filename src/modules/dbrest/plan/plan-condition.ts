@@ -66,7 +66,7 @@ function planTest({ operator, operand, quantifier }: Filter, { type }: Value, kn
 }
 
 /** What a domain is made of in the end; any other type is its own base. */
-function baseOf(type: string, { domains }: Schema): string {
+export function baseOf(type: string, { domains }: Schema): string {
   let base = type;
   for (let next = domains?.get(base); next !== undefined; next = domains?.get(base)) base = next;
   return base;

@@ -3,7 +3,7 @@ import type { Table } from '../schema/index.ts';
 import { castType } from './casts.ts';
 import type { Context } from './context.ts';
 import type { Output } from './read-plan.ts';
-import { planValue } from './value.ts';
+import { planValue, rowFunctions } from './value.ts';
 
 /** Throws 42703 for a column that is not there, and what a bad cast throws. */
 export function planColumn(item: SelectedColumn, table: Table, context: Context): Output {
@@ -22,6 +22,17 @@ export function planColumn(item: SelectedColumn, table: Table, context: Context)
 export function planCount({ alias = 'count', cast }: SelectedCount, context: Context): Output {
   const shown = { kind: 'rows', name: alias, aggregate: 'count' } as const;
   return cast === undefined ? shown : { ...shown, aggregateCast: castType(cast, context) };
+}
+
+/**
+ * `orders(count)`: where no column is called so, the number of rows, as PostgreSQL itself reads `orders.count`. Clients
+ * wrote it before there were aggregates, so that it stands where aggregates are off, alone.
+ */
+export function countColumn(item: SelectedColumn, table: Table, context: Context): SelectedCount | undefined {
+  const { column, path, aggregate, alias, cast } = item;
+  if (column !== 'count' || path || aggregate || table.columns.has(column)) return undefined;
+  if (rowFunctions(table, column, context).length > 0) return undefined;
+  return { kind: 'count', ...(alias !== undefined && { alias }), ...(cast && { cast }) };
 }
 
 /** The alias, else what is done to the column, else the last key of its path, else the column. */

@@ -35,8 +35,8 @@ export interface AnswerParts {
   readonly counts: 0 | 1 | 2;
   /** Where there is no row, one of nulls has the counts. */
   readonly padded?: boolean | undefined;
-  /** Nothing is sent before all is over: only then is it known whether what was done stays done. */
-  readonly held?: boolean | undefined;
+  /** Nothing of it is sent before its end: what was written may yet be undone. */
+  readonly kept?: boolean | undefined;
   /** Throws what makes rows like these a fault. */
   readonly check?: (columns: readonly Column[], counts: AnswerCounts) => void;
 }
@@ -51,6 +51,7 @@ export class RowsAnswer implements RowSink {
   #rows = 0;
   #counts: AnswerCounts = { rows: 0 };
   #stream: ResponseStream | undefined;
+  readonly #pieces: Buffer[] = [];
   /** Written since the client last took everything. */
   #ahead = 0;
 
@@ -72,7 +73,7 @@ export class RowsAnswer implements RowSink {
   }
 
   row(fields: Row): Promise<void> | undefined {
-    const { writer, counts, check, held, padded } = this.#parts;
+    const { writer, counts, check, padded } = this.#parts;
     if (this.#rows === 0) {
       this.#counts = countsOf(fields, counts);
       if (padded && this.#counts.rows === 0) return undefined;
@@ -80,20 +81,28 @@ export class RowsAnswer implements RowSink {
     } else this.#text += writer.between;
     this.#text += writer.row(fields);
     this.#rows += 1;
-    if (held || this.#text.length < (this.#stream ? PIECE_CHARACTERS : WHOLE_CHARACTERS)) return undefined;
+    if (this.#text.length < ((this.#stream ?? this.#pieces[0]) ? PIECE_CHARACTERS : WHOLE_CHARACTERS))
+      return undefined;
     return this.#flush();
   }
 
-  /** All rows are here. Throws what makes them a fault. */
-  judge(): void {
+  /** How many rows there are in all. */
+  get count(): number {
+    return this.#counts.rows;
+  }
+
+  /** All rows are here. Throws when they cannot be the answer. */
+  verify(): void {
     if (this.#rows === 0) this.#parts.check?.(this.#columns, this.#counts);
   }
 
-  /** All is over, and was not undone. */
-  end(): void {
+  /** Sends what is not sent yet. Throws as `verify` does. */
+  end(): void | Promise<void> {
     const { writer, contentType, head, most = Infinity } = this.#parts;
-    this.judge();
-    const text = this.#text + (this.#rows === 0 ? (writer.none ?? '') : '') + writer.close;
+    this.verify();
+    const none = this.#rows === 0 ? (writer.none ?? '') : '';
+    const text = this.#text + none + writer.close;
+    if (this.#pieces.length > 0) return this.#sendPieces(text);
     if (this.#stream) {
       this.#stream.write(text);
       this.#stream.end();
@@ -105,7 +114,21 @@ export class RowsAnswer implements RowSink {
     }
   }
 
+  async #sendPieces(last: string): Promise<void> {
+    const { head, contentType } = this.#parts;
+    const start = head(this.#counts, this.#results);
+    const stream = this.#x.stream(start.status, start.contentType ?? contentType);
+    for (const piece of this.#pieces) if (stream?.write(piece) === false) await stream.drained();
+    stream?.write(last);
+    stream?.end();
+  }
+
   #flush(): Promise<void> | undefined {
+    if (this.#parts.kept) {
+      this.#pieces.push(Buffer.from(this.#text));
+      this.#text = '';
+      return undefined;
+    }
     if (!this.#x.done) {
       const { status, contentType = this.#parts.contentType } = this.#parts.head(this.#counts, this.#results);
       this.#stream = this.#x.stream(status, contentType);
@@ -150,13 +173,18 @@ export class BytesAnswer implements RowSink {
     this.#row ??= fields;
   }
 
-  judge(): void {
+  get count(): number {
+    return this.#counts.rows;
+  }
+
+  /** Throws when what came cannot be the answer. */
+  verify(): void {
     this.#parts.check?.(this.#columns, this.#counts);
   }
 
   end(): void {
     const { contentType, head } = this.#parts;
-    this.judge();
+    this.verify();
     const bytes = fieldBytes(this.#row?.[0] ?? null, this.#columns[0] as Column);
     const start = head(this.#counts, this.#results);
     this.#x.send(start.status, start.contentType ?? contentType, bytes);
@@ -180,7 +208,7 @@ export class EmptyAnswer implements RowSink {
 
   columns(): void {}
   row(): undefined {}
-  judge(): void {}
+  verify(): void {}
 
   end(): void {
     const { status, contentType = '' } = this.#head({ rows: 0 }, this.#results);

@@ -39,6 +39,7 @@ function parseConfig(scanner: Scanner): string {
 /** `(a,"b,c",d)`; `()` has no element at all. */
 function parseList(scanner: Scanner, ending: Ending): Operand {
   scanner.expect('(');
+  scanner.skipBlanks();
   const values: string[] = [];
   if (!scanner.take(')')) {
     do {
@@ -47,6 +48,7 @@ function parseList(scanner: Scanner, ending: Ending): Operand {
     } while (scanner.take(','));
     scanner.expect(')', '"," or ")"');
   }
+  scanner.skipBlanks();
   if (ending === 'input') scanner.end();
   return { kind: 'list', values };
 }

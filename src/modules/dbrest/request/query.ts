@@ -100,10 +100,11 @@ function givenTwice(key: string): Error {
   return unparsable('query string', key, { column: 1, report: `unexpected second "${key}" expecting one` });
 }
 
+/** No row stands before the first, so that an offset below 0 is one of 0, as in PostgREST. */
 function parseCount(part: 'limit' | 'offset', text: string): number {
   if (/^-\d+$/.test(text)) {
-    const name = part === 'limit' ? 'Limit' : 'Offset';
-    throw rangeNotSatisfiable(`${name} should be greater than or equal to zero.`);
+    if (part === 'offset') return 0;
+    throw rangeNotSatisfiable('Limit should be greater than or equal to zero.');
   }
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw unparsable(part, text, {

@@ -64,7 +64,6 @@ export interface CatalogueEntries extends DiscoveryEntries {
       identity: '' | 'a' | 'd',
       isGenerated: boolean,
       defaultSql: string | null,
-      isDomain: boolean,
     ])[],
     indexes: readonly (readonly [columns: readonly number[], predicate: string | null])[],
   ];

@@ -4,7 +4,8 @@ import { WRITE_FACTS_SQL } from './write-facts-sql.ts';
 
 /**
  * Rows of a section's name and an entry of it, JSON but for `viewTree` (object id, blank, parse tree). Valid for PostgreSQL
- * 12 to 18. System schemas are left out: what is not in the cache cannot be named by a request. Object ids are texts,
+ * 12 to 18. System schemas and
+ * partitions are left out: what is not in the cache cannot be named by a request. Object ids are texts,
  * columns of keys are numbers. One statement is one snapshot.
  */
 export const CATALOGUE_SQL = `
@@ -13,15 +14,14 @@ with recursive privileges(role, of) as (
   union
   select p.role, m.roleid
   from privileges p
-  join pg_catalog.pg_roles r on r.oid = p.of and r.rolinherit
-  join pg_catalog.pg_auth_members m on m.member = p.of
+  join pg_catalog.pg_auth_members m on m.member = p.of and pg_catalog.pg_has_role(p.of, m.roleid, 'usage')
 ),
 relations as (
   select c.oid, c.relname, n.nspname, c.relkind, c.reltype, c.relacl, c.relowner
   from pg_catalog.pg_class c
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f')
-    and n.nspname <> 'information_schema' and n.nspname !~ '^pg_(catalog|toast|temp_|toast_temp_)'
+    and not c.relispartition and n.nspname <> 'information_schema' and n.nspname !~ '^pg_(catalog|toast|temp_|toast_temp_)'
 ),
 attributes as (
   select a.attrelid, json_agg(json_build_array(

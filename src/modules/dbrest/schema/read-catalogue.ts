@@ -58,7 +58,7 @@ class SchemaDraft {
       case 'view':
       case 'writing':
       case 'access':
-        addTo(this.relations.get(entry[0]) as Relation, given);
+        addTo(this.#relation(entry[0]), given);
         break;
       case 'foreignKey':
         this.#foreignKeys.push(...foreignKeyOf(entry, this.relations));
@@ -88,6 +88,10 @@ class SchemaDraft {
       case 'namespace':
         this.#namespaces.set(entry[0], namespaceOf(entry));
     }
+  }
+
+  #relation(id: string): Relation {
+    return this.relations.get(id) as Relation;
   }
 
   /** Once all relations are known: what a view shows may be any of them. */

@@ -12,7 +12,6 @@ export interface Column {
   /** Computed from other columns: never written. */
   readonly isGenerated?: boolean;
   readonly isNotNull?: boolean;
-  readonly isDomain?: boolean;
 }
 
 /** A unique index over plain columns that an upsert can refer to. */

@@ -18,14 +18,13 @@ left join (
         limit 1)
       when a.attgenerated <> '' then null
       else coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), pg_catalog.pg_get_expr(t.typdefaultbin, 0))
-    end,
-    t.typtype = 'd')) as columns
+    end)) as columns
   from pg_catalog.pg_attribute a
   join relations c on c.oid = a.attrelid
   join pg_catalog.pg_type t on t.oid = a.atttypid
   left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attnum > 0 and not a.attisdropped
-    and (a.attnotnull or a.attidentity <> '' or a.atthasdef or t.typtype = 'd')
+    and (a.attnotnull or a.attidentity <> '' or a.atthasdef or t.typtype = 'd' and (t.typnotnull or t.typdefaultbin is not null))
   group by a.attrelid
 ) facts on facts.attrelid = c.oid
 left join (

@@ -19,13 +19,12 @@ export function writeFactsOf(
 
 type Entry = CatalogueEntries['writing'][1][number] extends readonly [number, ...infer Facts] ? Facts : never;
 
-function columnFacts([isNotNull, identity, isGenerated, defaultSql, isDomain]: Entry): Partial<Column> {
+function columnFacts([isNotNull, identity, isGenerated, defaultSql]: Entry): Partial<Column> {
   return {
     ...(isNotNull && { isNotNull }),
     ...(identity !== '' && { identity: identity === 'a' ? ('always' as const) : ('by default' as const) }),
     ...(isGenerated && { isGenerated }),
     ...(defaultSql !== null && { defaultSql }),
-    ...(isDomain && { isDomain }),
   };
 }
 

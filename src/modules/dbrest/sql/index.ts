@@ -15,5 +15,6 @@ export { searchPath, settingsWriter } from './settings-sql.ts';
 export type { RequestSettings } from './settings-sql.ts';
 export { Parameters } from './statement.ts';
 export type { BoundValue, Statement } from './statement.ts';
+export { locationSql, writeSource, writeSql, UPDATED_SQL } from './write-sql.ts';
 export { ROWS } from './writing.ts';
 export type { RowSource } from './writing.ts';

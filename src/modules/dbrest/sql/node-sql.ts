@@ -91,6 +91,14 @@ function existing(embed: Embed, name: Named, writing: Writing): string {
   return nodeSql(embed.node, { ...ownRows(embed, name, writing), bare: 'existing' }, writing);
 }
 
+/** The test that an embed of rows that nothing is joined to has a row. */
+export function existsSql(embed: Embed, parent: string, writing: Writing): string {
+  writing.aliases += 1;
+  const rows = `r${writing.aliases}`;
+  const named = { parent, rows, join: `j${writing.aliases}`, joined: false, grouped: false };
+  return `exists (${existing(embed, named, writing)})`;
+}
+
 interface Shape {
   readonly named: Names;
   readonly writing: Writing;

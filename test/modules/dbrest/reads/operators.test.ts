@@ -35,6 +35,8 @@ describe('comparisons', () => {
     ['id=in.(1,3, 5)', [1, 3, 5]],
     ['id=not.in.(1,3)', [2, 4, 5]],
     ['id=in.()', []],
+    ['id=in.(   )', []],
+    ['id=in.( 2, 3 ) ', [2, 3]],
     ['id=not.in.()', [1, 2, 3, 4, 5]],
     ['name=in.("Ann",Bob,"C\\id")', [1, 2, 3]],
   ]);
@@ -191,6 +193,7 @@ const faults: readonly FaultCase[] = [
     'PGRST100',
     { details: 'unexpected "m" expecting isVal: (null, not_null, true, false, unknown)' },
   ],
+  ['employees?id=in.( ,3)', 400, '22P02', { message: 'invalid input syntax for type integer: ""' }],
   ['employees?id=eq.x', 400, '22P02', { message: 'invalid input syntax for type integer: "x"' }],
   ['employees?id=like.1*', 404, '42883'],
   ['employees?salary=is.true', 400, '42804'],
@@ -200,4 +203,6 @@ const faults: readonly FaultCase[] = [
   ['texts?words=fts(english).cat dog', 400, '42601'],
   ['employees?nope=eq.1', 400, '42703', { message: 'column employees.nope does not exist' }],
 ];
-describe('what is no operator, or does not fit', () => givesFaults(gateway, faults));
+describe('what is no operator, or does not fit', () => {
+  givesFaults(gateway, faults);
+});
