@@ -4,7 +4,7 @@ import type { DatabaseMetrics } from './metrics.ts';
 import type { Facts } from './facts.ts';
 import { FACTS_SQL, readFacts } from './facts.ts';
 import { noSchemaCache } from './fault/index.ts';
-import type { Catalogue, Schema, ShareKey } from './schema/index.ts';
+import type { Catalogue, Schema, ShareKey, WatchOptions } from './schema/index.ts';
 import {
   CATALOGUE_SQL,
   CatalogueShare,
@@ -12,6 +12,7 @@ import {
   inSlices,
   SchemaCache,
   schemaOf,
+  Watch,
 } from './schema/index.ts';
 import type { Results, Session, Step, Verdict } from './session/index.ts';
 import { ConnectionLost } from './session/index.ts';
@@ -44,6 +45,8 @@ export interface DatabaseOptions {
   readonly name: string;
   /** Connects; `ended` is called when the session is gone. */
   readonly open: (ended: (session: Session) => void) => Promise<Session>;
+  /** Connects a session that hears what the database announces. */
+  readonly listen: WatchOptions['listen'];
   readonly log: ErrorLog;
   /** What the workers of the process share of it. */
   readonly share: ShareKey;
@@ -60,6 +63,7 @@ const PROBE: ReadRules = { ...PATIENT, poolTimeoutMs: 1_000 };
 export class Database {
   readonly schema: SchemaCache;
   readonly #share: CatalogueShare;
+  readonly #watch: Watch;
   readonly #pool: Pool<Session>;
   readonly #log: ErrorLog;
   readonly #name: string;
@@ -67,14 +71,15 @@ export class Database {
   readonly #metrics: DatabaseMetrics;
   readonly #hidePool: () => void;
   #facts: Promise<Facts> | undefined;
+  #configuration: AbortSignal | undefined;
 
-  constructor({ name, open, log, share, workerId, metrics }: DatabaseOptions) {
+  constructor({ name, open, listen, log, share, workerId, metrics }: DatabaseOptions) {
     this.#name = name;
     this.#log = log;
     this.#metrics = metrics;
-    this.schema = new SchemaCache(() => metrics.load(() => this.#readSchema()));
-    this.#share = new CatalogueShare(share, workerId, (catalogue) => {
-      void inSlices(schemaOf(catalogue)).then((schema) => this.schema.adopt(schema));
+    this.schema = new SchemaCache((fresh) => metrics.load(() => this.#readSchema(fresh)));
+    this.#share = new CatalogueShare(share, workerId, (reading) => {
+      void inSlices(schemaOf(reading)).then((schema) => this.schema.adopt(schema));
     });
     this.#pool = new Pool<Session>({
       open: () => open((session) => this.#pool.discard(session)),
@@ -84,6 +89,8 @@ export class Database {
       unreachable: (error) => this.#noteReachability(error),
     });
     this.#hidePool = metrics.showPool(() => this.#pool.level);
+    const refresh = (): void => void this.schema.refresh();
+    this.#watch = new Watch({ name, log, listen, share: this.#share, refresh });
   }
 
   /** Lets the pool grow to the largest size that is claimed at the moment; gives the way to take the claim back. */
@@ -144,10 +151,17 @@ export class Database {
     }
   }
 
-  close(): Promise<void> {
+  /** A configuration begins to use it. Another one than before: somebody reloaded, and wants the schema of now. */
+  enter(configuration: AbortSignal): void {
+    if (this.#configuration && this.#configuration !== configuration) void this.schema.refresh();
+    this.#configuration = configuration;
+  }
+
+  async close(): Promise<void> {
     this.#hidePool();
+    await this.#watch.close();
     this.#share.close();
-    return this.#pool.close();
+    await this.#pool.close();
   }
 
   /** Something to be done with a session of the pool, as often as it is called; one listener cancels it. */
@@ -183,8 +197,10 @@ export class Database {
     }
   }
 
-  async #readSchema(): Promise<Schema> {
+  async #readSchema(fresh: boolean): Promise<Schema> {
     try {
+      await this.#watch.started;
+      if (fresh) await this.#share.settled();
       return await inSlices(schemaOf(await this.#share.obtain(() => this.#readCatalogue())));
     } catch (error) {
       if (error instanceof PoolRefusal) throw error;

@@ -23,7 +23,7 @@ export function compileDbrest(
 ): LocationParts {
   const cors = compileCors(config.corsOrigins);
   const resourceOf = resourceResolver(build.location, config.rpc);
-  const operate = compileOperations(config, database);
+  const operate = compileOperations(config, { database, location: build.location });
   const tellOptions = compileOptions(config, database);
   build.needAllHeaders();
 

@@ -41,7 +41,7 @@ export function callWork(x: Exchange, decided: DecidedCall, head: AnswerParts['h
   };
   const answer = isVoid
     ? new EmptyAnswer(x, head)
-    : openAnswer(x, { media, shape, head, most, counted, kept: true, guard });
+    : openAnswer(x, { media, shape, head, most, counted, held: true, guard });
   const main: Step = { statement, sink: answer, ...(isDescribed(media, shape) && { described: true }) };
   const isPlanned = count === 'planned';
   return {

@@ -41,7 +41,7 @@ export function compileCall(
     const sent = transaction(x, { ...asker, asked }, { ...work, readOnly, timeoutMs });
     const rules = { ...config, timeoutMs: timeoutMs === 0 ? LONGEST_MS : Math.min(timeoutMs, LONGEST_MS) };
     const { answer } = work;
-    const verdict = work.held ? () => answer.verify() : undefined;
+    const verdict = work.held ? () => answer.judge() : undefined;
     if (readOnly && x.method !== 'POST') await database.read(sent.steps, x, rules);
     else await database.write(sent.steps, { writer: x, rules, verdict });
     await answer.end();

@@ -3,11 +3,11 @@ import type { Facts } from '../facts.ts';
 import type { Media } from '../headers/index.ts';
 import { chooseMedia, customMedia, isAsked } from '../headers/index.ts';
 import type { ReadPlan } from '../plan/index.ts';
+import { hasEmbeds } from '../plan/index.ts';
 import type { MediaHandler } from '../schema/index.ts';
 import type { AnswerShape, RowForm, Statement } from '../sql/index.ts';
 import { answerSql, explainSql } from '../sql/index.ts';
 import type { Asked } from './asking.ts';
-import { servable } from './servable.ts';
 
 /** What the rows of an answer are, before it is known how they are shown. */
 export interface Showable {
@@ -18,17 +18,20 @@ export interface Showable {
   readonly mediaType?: string | undefined;
 }
 
+const EMBEDDABLE: ReadonlySet<Media['format']> = new Set(['json', 'object', 'geojson']);
+
 /** The media type of an answer, of those that the client takes. Throws PGRST107. */
 export function chooseShown(
   { accepted, facts }: Asked,
   { rows, handlers, mediaType }: Showable,
   { plan: mayExplain }: Pick<DbrestConfig, 'plan'>,
 ): Media {
-  const isServable = ({ format, plan: question }: Media): boolean => {
-    if (format === 'plan') return mayExplain && servable(question?.media.format ?? 'json', rows, facts);
-    return servable(format, rows, facts);
+  const servable = ({ format, plan: question }: Media): boolean => {
+    if (format === 'plan') return mayExplain && question !== undefined && servable(question.media);
+    if (format === 'geojson' && facts?.geoSchema === undefined) return false;
+    return EMBEDDABLE.has(format) || !hasEmbeds(rows);
   };
-  return chooseMedia(accepted, isServable, (type) => {
+  return chooseMedia(accepted, servable, (type) => {
     if (mediaType !== undefined && isAsked(mediaType, type)) return customMedia(mediaType);
     const handler = handlers.find(
       (one) => isAsked(one.mediaType, type) && (one.table || one.mediaType === type),
@@ -41,7 +44,7 @@ export function chooseShown(
 export function shownSql(
   rows: ReadPlan,
   { media, shape, facts }: { media: Media; shape: AnswerShape; facts: Facts | undefined },
-  form: Pick<RowForm, 'most' | 'source' | 'values' | 'counted'>,
+  form: Pick<RowForm, 'most' | 'source' | 'values' | 'counted' | 'total'>,
 ): Statement {
   const { format, stripped, handler } = media.plan?.media ?? media;
   const geoSchema = format === 'geojson' ? facts?.geoSchema : undefined;

@@ -39,9 +39,9 @@ export function compileWrite(
       const place = shown === 'location' ? sent.main(results) : undefined;
       const written = { rows, inserted: rows - updated, place };
       const own = writeHeaders(x, decided, written);
+      const chosen = sent.responses(results);
       const status = writeStatus(decided, shown, written);
-      const said = { ...decided, status, config, schema: decided.asked.schema, own, watch };
-      return setHead(x, sent.responses(results), said);
+      return setHead(x, chosen, { ...decided, status, config, schema: decided.asked.schema, own, watch });
     };
     const { main, rows, verify, send } = writeReply(x, { decided, shown, counted, head });
     const behind = counted ? [COUNT_UPDATES] : [];

@@ -35,8 +35,8 @@ export interface AnswerParts {
   readonly counts: 0 | 1 | 2;
   /** Where there is no row, one of nulls has the counts. */
   readonly padded?: boolean | undefined;
-  /** Nothing of it is sent before its end: what was written may yet be undone. */
-  readonly kept?: boolean | undefined;
+  /** Nothing is sent before all is over: only then is it known whether what was done stays done. */
+  readonly held?: boolean | undefined;
   /** Throws what makes rows like these a fault. */
   readonly check?: (columns: readonly Column[], counts: AnswerCounts) => void;
 }
@@ -73,7 +73,7 @@ export class RowsAnswer implements RowSink {
   }
 
   row(fields: Row): Promise<void> | undefined {
-    const { writer, counts, check, padded } = this.#parts;
+    const { writer, counts, check, held, padded } = this.#parts;
     if (this.#rows === 0) {
       this.#counts = countsOf(fields, counts);
       if (padded && this.#counts.rows === 0) return undefined;
@@ -81,27 +81,26 @@ export class RowsAnswer implements RowSink {
     } else this.#text += writer.between;
     this.#text += writer.row(fields);
     this.#rows += 1;
-    if (this.#text.length < ((this.#stream ?? this.#pieces[0]) ? PIECE_CHARACTERS : WHOLE_CHARACTERS))
+    if (this.#text.length < (this.#stream || this.#pieces.length > 0 ? PIECE_CHARACTERS : WHOLE_CHARACTERS))
       return undefined;
-    return this.#flush();
+    return held ? this.#keep() : this.#flush();
   }
 
-  /** How many rows there are in all. */
-  get count(): number {
-    return this.#counts.rows;
+  /** How many rows there are. */
+  get counts(): AnswerCounts {
+    return this.#counts;
   }
 
-  /** All rows are here. Throws when they cannot be the answer. */
-  verify(): void {
+  /** All rows are here. Throws what makes them a fault. */
+  judge(): void {
     if (this.#rows === 0) this.#parts.check?.(this.#columns, this.#counts);
   }
 
-  /** Sends what is not sent yet. Throws as `verify` does. */
+  /** All is over, and was not undone: sends what is not sent yet. Throws as `judge` does. */
   end(): void | Promise<void> {
     const { writer, contentType, head, most = Infinity } = this.#parts;
-    this.verify();
-    const none = this.#rows === 0 ? (writer.none ?? '') : '';
-    const text = this.#text + none + writer.close;
+    this.judge();
+    const text = this.#text + (this.#rows === 0 ? (writer.none ?? '') : '') + writer.close;
     if (this.#pieces.length > 0) return this.#sendPieces(text);
     if (this.#stream) {
       this.#stream.write(text);
@@ -123,12 +122,13 @@ export class RowsAnswer implements RowSink {
     stream?.end();
   }
 
+  /** As bytes a long answer takes half the room, and is not copied again. */
+  #keep(): undefined {
+    this.#pieces.push(Buffer.from(this.#text));
+    this.#text = '';
+  }
+
   #flush(): Promise<void> | undefined {
-    if (this.#parts.kept) {
-      this.#pieces.push(Buffer.from(this.#text));
-      this.#text = '';
-      return undefined;
-    }
     if (!this.#x.done) {
       const { status, contentType = this.#parts.contentType } = this.#parts.head(this.#counts, this.#results);
       this.#stream = this.#x.stream(status, contentType);
@@ -151,10 +151,6 @@ export class BytesAnswer implements RowSink {
   #columns: readonly Column[] = [];
   #row: Row | undefined;
 
-  get #counts(): AnswerCounts {
-    return this.#row ? countsOf(this.#row, this.#parts.counts) : { rows: 0 };
-  }
-
   constructor(x: Exchange, parts: Omit<AnswerParts, 'writer'>) {
     this.#x = x;
     this.#parts = parts;
@@ -173,20 +169,20 @@ export class BytesAnswer implements RowSink {
     this.#row ??= fields;
   }
 
-  get count(): number {
-    return this.#counts.rows;
+  get counts(): AnswerCounts {
+    return this.#row ? countsOf(this.#row, this.#parts.counts) : { rows: 0 };
   }
 
-  /** Throws when what came cannot be the answer. */
-  verify(): void {
-    this.#parts.check?.(this.#columns, this.#counts);
+  /** Throws what makes the rows a fault. */
+  judge(): void {
+    this.#parts.check?.(this.#columns, this.counts);
   }
 
   end(): void {
     const { contentType, head } = this.#parts;
-    this.verify();
+    this.judge();
     const bytes = fieldBytes(this.#row?.[0] ?? null, this.#columns[0] as Column);
-    const start = head(this.#counts, this.#results);
+    const start = head(this.counts, this.#results);
     this.#x.send(start.status, start.contentType ?? contentType, bytes);
   }
 }
@@ -208,7 +204,7 @@ export class EmptyAnswer implements RowSink {
 
   columns(): void {}
   row(): undefined {}
-  verify(): void {}
+  judge(): void {}
 
   end(): void {
     const { status, contentType = '' } = this.#head({ rows: 0 }, this.#results);

@@ -40,7 +40,7 @@ export function mostRows({ format }: Media, shape: AnswerShape, method: string):
 }
 
 /** What decides how an answer is put together. */
-export interface AnswerPlan extends Pick<AnswerParts, 'head' | 'most' | 'kept'> {
+export interface AnswerPlan extends Pick<AnswerParts, 'head' | 'most' | 'held'> {
   readonly media: Media;
   readonly shape: AnswerShape;
   /** The rows come with their total. */
@@ -55,13 +55,13 @@ export type OpenAnswer = RowsAnswer | BytesAnswer | EmptyAnswer;
 /** The answer of a media type, for rows of the shape that goes with it. */
 export function openAnswer(
   x: Exchange,
-  { media, shape, head, most, counted = false, kept, guard }: AnswerPlan,
+  { media, shape, head, most, counted = false, held, guard }: AnswerPlan,
 ): RowsAnswer | BytesAnswer {
   const type = contentType(media);
   const check = checkOf(media, guard);
   const counts = media.format === 'plan' ? 0 : counted ? 2 : 1;
   const padded = counted && shape !== 'whole' && shape !== 'handled';
-  const parts = { padded, contentType: type, head, check, most, counts, kept } as const;
+  const parts = { padded, contentType: type, head, check, most, counts, held } as const;
   if (media.format === 'binary' || media.format === 'custom') return new BytesAnswer(x, parts);
   return new RowsAnswer(x, { ...parts, writer: writerOf(media, shape) });
 }

@@ -17,7 +17,7 @@ with recursive privileges(role, of) as (
   join pg_catalog.pg_auth_members m on m.member = p.of and pg_catalog.pg_has_role(p.of, m.roleid, 'usage')
 ),
 relations as (
-  select c.oid, c.relname, n.nspname, c.relkind, c.reltype, c.relacl, c.relowner
+  select c.oid, c.relname, n.nspname, c.relkind, c.reltype, c.relacl, c.relowner, c.relispartition
   from pg_catalog.pg_class c
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f')

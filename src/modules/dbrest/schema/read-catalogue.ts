@@ -1,5 +1,6 @@
-import type { CatalogueEntries } from './catalogue-entries.ts';
-import type { Catalogue, Entry } from './catalogue-text.ts';
+import type { CatalogueEntries, Section } from './catalogue-entries.ts';
+import type { Reading } from './catalogue-share.ts';
+import type { Entry } from './catalogue-text.ts';
 import { entriesOf } from './catalogue-text.ts';
 import type { Namespace, TypeShape } from './discovery.ts';
 import { accessOf, namespaceOf, shapeOf } from './discovery.ts';
@@ -21,8 +22,8 @@ import { columnsWithFacts, writeFactsOf } from './write-facts.ts';
 /** PUBLIC, in access control lists. */
 const EVERYBODY = '0';
 
-/** A catalogue as a schema, put together in many small steps. */
-export function* schemaOf(catalogue: Catalogue): Generator<undefined, Schema> {
+/** What was read as a schema, put together in many small steps. */
+export function* schemaOf({ catalogue, reads }: Reading): Generator<undefined, Schema> {
   const draft = new SchemaDraft();
   for (const entry of entriesOf(catalogue)) {
     draft.add(entry);
@@ -32,7 +33,7 @@ export function* schemaOf(catalogue: Catalogue): Generator<undefined, Schema> {
     draft.addTable(relation);
     yield;
   }
-  return draft.schema;
+  return { ...draft.schema, reads };
 }
 
 /** Takes the entries of a catalogue in their order: tables come before what refers to them. */
@@ -49,49 +50,45 @@ class SchemaDraft {
   readonly #shapes = new Map<string, TypeShape>();
   readonly #namespaces = new Map<string, Namespace>();
 
-  add(given: Entry): void {
-    const [section, entry] = given;
-    switch (section) {
-      case 'table':
-        this.relations.set(entry[0], relationOf(entry));
-        break;
-      case 'view':
-      case 'writing':
-      case 'access':
-        addTo(this.#relation(entry[0]), given);
-        break;
-      case 'foreignKey':
-        this.#foreignKeys.push(...foreignKeyOf(entry, this.relations));
-        break;
-      case 'rowFunction':
-        this.relations.get(entry[0])?.functions.push(rowFunctionOf(entry, this.relations));
-        break;
-      case 'function':
-        this.#addFunction(storedFunctionOf(entry, this.relations));
-        break;
-      case 'mediaHandler':
-        this.#mediaHandlers.push(mediaHandlerOf(entry, this.relations));
-        break;
-      case 'type':
-        this.#types.push({ schema: entry[0], name: entry[1] });
-        if (entry[3] !== null) this.#domains.set(entry[2], entry[3]);
-        break;
-      case 'textSearchConfig':
-        this.#textSearchConfigs.add(entry);
-        break;
-      case 'role':
-        this.#addRole(entry);
-        break;
-      case 'shape':
-        this.#shapes.set(entry[0], shapeOf(entry));
-        break;
-      case 'namespace':
-        this.#namespaces.set(entry[0], namespaceOf(entry));
-    }
+  /** How each section becomes a part of the schema. */
+  readonly #take: { readonly [S in Section]: (entry: CatalogueEntries[S]) => void } = {
+    table: (entry) => void this.relations.set(entry[0], relationOf(entry)),
+    view: ([id, columns]) => void (this.#relation(id).shown = columns),
+    foreignKey: (entry) => void this.#foreignKeys.push(...foreignKeyOf(entry, this.relations)),
+    rowFunction: (entry) =>
+      void this.relations.get(entry[0])?.functions.push(rowFunctionOf(entry, this.relations)),
+    function: (entry) => this.#addFunction(storedFunctionOf(entry, this.relations)),
+    mediaHandler: (entry) => void this.#mediaHandlers.push(mediaHandlerOf(entry, this.relations)),
+    type: (entry) => this.#addType(entry),
+    textSearchConfig: (entry) => void this.#textSearchConfigs.add(entry),
+    role: (entry) => this.#addRole(entry),
+    writing: (entry) => this.#addFacts(entry),
+    access: (entry) => this.#addAccess(entry),
+    shape: (entry) => void this.#shapes.set(entry[0], shapeOf(entry)),
+    namespace: (entry) => void this.#namespaces.set(entry[0], namespaceOf(entry)),
+  };
+
+  add([section, entry]: Entry): void {
+    (this.#take[section] as (entry: Entry[1]) => void)(entry);
   }
 
   #relation(id: string): Relation {
     return this.relations.get(id) as Relation;
+  }
+
+  #addFacts(entry: CatalogueEntries['writing']): void {
+    const relation = this.#relation(entry[0]);
+    relation.facts = writeFactsOf(entry, relation.columnNames);
+  }
+
+  #addAccess(entry: CatalogueEntries['access']): void {
+    const relation = this.#relation(entry[0]);
+    relation.access = accessOf(entry, relation.columnNames);
+  }
+
+  #addType([schema, name, id, of]: CatalogueEntries['type']): void {
+    this.#types.push({ schema, name });
+    if (of !== null) this.#domains.set(id, of);
   }
 
   /** Once all relations are known: what a view shows may be any of them. */
@@ -125,12 +122,6 @@ class SchemaDraft {
       namespaces: this.#namespaces,
     };
   }
-}
-
-function addTo(relation: Relation, [section, entry]: Entry): void {
-  if (section === 'view') relation.shown = entry[1];
-  if (section === 'writing') relation.facts = writeFactsOf(entry, relation.columnNames);
-  if (section === 'access') relation.access = accessOf(entry, relation.columnNames);
 }
 
 function rowFunctionOf(

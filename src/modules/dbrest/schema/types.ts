@@ -125,6 +125,8 @@ export interface MediaHandler extends TableName {
 
 /** What one database exposes to SQL, as plain cloneable data. Names are looked up in maps: no name is inherited. */
 export interface Schema {
+  /** Of two, the one with the higher number was read later; absent where there is but one. */
+  readonly reads?: number;
   /** By schema, then by table. */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, Table>>;
   readonly foreignKeys?: readonly ForeignKey[];

@@ -36,6 +36,8 @@ export type Results = readonly (Row | undefined)[];
 export class Batch implements Submittable {
   readonly results: (Row | undefined)[] = [];
   error: Error | undefined;
+  /** A sink was given something: it cannot be given it again. */
+  hasBegun = false;
   readonly steps: readonly Step[];
   readonly #names: StatementNames;
   #stream: Connection['stream'] | undefined;
@@ -99,6 +101,7 @@ export class Batch implements Submittable {
     try {
       if (!this.#begun) sink.begin(this.results);
       this.#begun = true;
+      this.hasBegun = true;
       say(sink);
     } catch (error) {
       this.error = error as Error;

@@ -21,14 +21,14 @@ export interface RowForm {
   readonly geoSchema?: string | undefined;
   /** No more rows than this come back, however many are counted. Not of `whole`. */
   readonly most?: number | undefined;
+  /** What tells the number of rows when it is not that of the rows which are shown. */
+  readonly total?: string | undefined;
   /** The one column whose values are shown instead of rows. */
   readonly values?: string | undefined;
   /** The number of rows without their range stands in front of that of all rows, and in a row of nulls when there is none. */
   readonly counted?: boolean | undefined;
   /** The aggregate that makes something of the rows. */
   readonly handler?: RowHandler | undefined;
-  /** What tells the number of rows when it is not that of the rows which are shown. */
-  readonly number?: string | undefined;
   /** Where the rows come from when it is not their table; its own values are bound first. */
   readonly source?: ((parameters: Parameters) => RowSource) | undefined;
 }
@@ -51,11 +51,9 @@ export function answerSql(
     ? `(select pg_catalog.count(*) from (${countedSql(plan, parameters, source)}) c)::text, `
     : '';
   const isOne = shape === 'whole' || shape === 'handled';
-  const number =
-    form.number ??
-    (isOne ? 'pg_catalog.count(*)' : `(pg_catalog.count(${form.counted ? 't.*' : '*'}) over ())`);
+  const number = isOne ? 'pg_catalog.count(*)' : `(pg_catalog.count(${form.counted ? 't.*' : '*'}) over ())`;
   const from = form.counted && !isOne ? `(select) o left join (${rows}) t on true` : `(${rows}) t`;
-  const shown = `${shapeSql(shape, form)}, ${total}${number}::text`;
+  const shown = `${shapeSql(shape, form)}, ${total}${form.total ?? number}::text`;
   return { text: `${source?.prefix ?? ''}select ${shown} from ${from}${bound}`, values: parameters.values };
 }
 

@@ -96,7 +96,7 @@ describe('formats', () => {
 
 const negotiated: readonly AnswerCase[] = [
   of('*/*', 'clients?select=id&id=eq.1', JSON_TYPE, '[{"id":1}]'),
-  of('text/html,application/xhtml+xml,*/*;q=0.8', 'clients?select=id&id=eq.1', JSON_TYPE, '[{"id":1}]'),
+  of('image/avif,application/xhtml+xml,*/*;q=0.8', 'clients?select=id&id=eq.1', JSON_TYPE, '[{"id":1}]'),
   of('text/csv;q=0.5, application/json;q=0.9', 'clients?select=id&id=eq.1', JSON_TYPE, '[{"id":1}]'),
   of('application/json;q=0.5, text/csv', 'clients?select=id&id=eq.1', 'text/csv; charset=utf-8', 'id\n1'),
   of('text/csv;q=0, application/json;q=0.1', 'clients?select=id&id=eq.1', JSON_TYPE, '[{"id":1}]'),
