@@ -73,7 +73,7 @@ export function meter(share: number, label: string): HTMLElement {
 }
 
 export function chip(text: string, tone = ''): HTMLElement {
-  return h('span', { class: `chip ${tone}` }, text);
+  return h('span', { class: tone === '' ? 'chip' : `chip toned ${tone}` }, text);
 }
 
 /** What stands where there is nothing to show. */

@@ -1,4 +1,4 @@
-const STEPS = [1, 2, 2.5, 5, 10];
+const STEPS = [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10];
 
 /** The first round number at or above `value`. */
 export function roundUp(value: number): number {

@@ -71,7 +71,7 @@ class Tile {
   tell(value: string, { detail, line }: { detail: string; line: readonly number[] }): void {
     setText(this.#value, value);
     setText(this.#detail, detail);
-    show(this.#spark, sparkline(line, this.#tone));
+    show(this.#spark, sparkline(line, line.some((value) => value > 0) ? this.#tone : 'other'));
   }
 }
 

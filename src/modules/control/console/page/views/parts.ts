@@ -55,7 +55,7 @@ function row(
   return h(
     'div',
     { class: 'fact' },
-    h('dt', {}, name),
+    h('dt', { title: name }, shortened(name)),
     h('dd', {}, mark, h('b', {}, value), h('small', {}, detail)),
   );
 }
@@ -107,4 +107,9 @@ function configurationCard({ configuration, gateway, nowMs }: Seen): HTMLElement
     }),
     row('process', { value: `pid ${gateway.pid}`, detail: `Node.js ${gateway.node}` }),
   ]);
+}
+
+/** A path by its last two names: a database is told by its socket. */
+function shortened(name: string): string {
+  return name.startsWith('/') ? `…/${name.split('/').slice(-2).join('/')}` : name;
 }

@@ -68,11 +68,16 @@ function placeRow({ place: { server, location, isConsole } }: Shown): Row<Shown>
     h('td', { class: 'quiet' }),
   ];
   const latencies = [0.5, 0.95, 0.99].map((q) => ({ q, cell: h('td', { class: 'number' }) }));
+  const note = isConsole
+    ? `${server} · this console`
+    : location === ''
+      ? `${server} · no location matched`
+      : server;
   const name = h(
     'th',
     { scope: 'row' },
-    h('code', {}, location === '' ? 'no location' : location),
-    h('small', {}, isConsole ? `${server} · this console` : server),
+    h('code', {}, location === '' ? 'server' : location),
+    h('small', {}, note),
   );
   const cells = [name, perSecond, spark, ...latencies.map(({ cell }) => cell), codes, last];
   return {

@@ -61,7 +61,7 @@ function describe(answer: RouteAnswer): readonly Node[] {
     step('listens', h('code', {}, address)),
     step('server', h('code', {}, server), byDefault && chip('by default')),
     step('path', h('code', {}, uri)),
-    ...regexes.map((regex) => step('regex', h('code', {}, regex))),
+    ...regexes.filter((regex) => regex !== at.text).map((regex) => step('regex', h('code', {}, regex))),
     step('location', h('code', {}, where), at.internal && chip('internal: 404 from outside', 'refused')),
     step(
       'answered by',
