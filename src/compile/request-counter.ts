@@ -48,7 +48,8 @@ export function compileRequestCounter(counters: Counters, place: CountedPlace): 
     const statuses = method === 'GET' ? gets : statusesOf(method);
     (statuses[status] ??= open(method, status)).add();
     duration ??= counters.histogram(DURATION, labels);
-    duration.observe((Date.now() - x.startedMs) / 1000);
+    // The clock may be set back, the sum must not.
+    duration.observe(Math.max(0, Date.now() - x.startedMs) / 1000);
     size ??= counters.histogram(SIZE, labels);
     size.observe(x.bodyBytesSent);
   };

@@ -11,7 +11,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   [/^redis2?_/, 'use kv_pass'],
   [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
   [/_by_lua(_block|_file)?$|^lua_/, 'Lua is not available in gw'],
-  [/^js_/, 'njs is not available in gw'],
+  [/^js_(?!shared_dict_zone$)/, 'njs is not available in gw'],
   [/^perl(_|$)/, 'Perl is not available in gw'],
   [/^(dav_|create_full_put_path$|min_delete_depth$)/, 'WebDAV is not available in gw'],
   [

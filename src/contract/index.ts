@@ -6,6 +6,7 @@ export type {
   ModuleDefinition,
   VariableDefinition,
   VariableFamily,
+  ZoneNeed,
 } from './module.ts';
 export type { Check } from './check.ts';
 export type { Build, LocationFacts } from './build.ts';

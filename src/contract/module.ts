@@ -38,6 +38,13 @@ export interface VariableFamily {
   compile(rest: string, build: Build): Getter;
 }
 
+/** A zone, and the directive that a fault of it is blamed on: `index` picks one of a list. */
+export interface ZoneNeed<C> {
+  readonly zone: ZoneDeclaration;
+  readonly field: keyof C & string;
+  readonly index?: number;
+}
+
 /**
  * A module: its directives and what they do. Everything is a pure function of its arguments; nothing happens on import.
  * `C` is its config of one location (plain data), `R` what `provision` opened for it.
@@ -58,8 +65,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   validate?(config: C, report: ConfigReport<C>): void;
   /** True: this location shows request counts by location; without any such location they are not kept. */
   showsRequestCounts?(config: C): boolean;
-  /** Shared memory that this location needs; `field` is the directive that a conflict is blamed on. */
-  zones?(config: C): readonly { readonly zone: ZoneDeclaration; readonly field: keyof C & string }[];
+  /** Shared memory that this location needs. */
+  zones?(config: C): readonly ZoneNeed<C>[];
   /** Once per load in the master, before any worker compiles: what the whole process shares (an embedded server). */
   prepare?(configs: readonly C[], master: MasterScope): Promise<void> | void;
   /** Once per worker and distinct config. A resource is owned the moment it opens. */

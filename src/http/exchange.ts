@@ -1,5 +1,6 @@
 import { encodeLocation } from './location-header.ts';
 import { isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';
+import type { PortFacts, RequestFacts } from './request-facts.ts';
 import { builtInPage } from './status.ts';
 
 /**
@@ -7,6 +8,9 @@ import { builtInPage } from './status.ts';
  * What it throws becomes a 500, or the status of an `HttpFault`.
  */
 export type Handler = (x: Exchange) => void | Promise<void>;
+
+/** Clients bound the status line as they bound a header. */
+const LONGEST_REASON = 1_000;
 
 /** Adds response headers just before the head is written. */
 export type HeaderFilter = (x: Exchange) => void;
@@ -38,29 +42,6 @@ export interface AnswerRules {
   readonly errorPages?: ReadonlyMap<number, Handler> | undefined;
   /** Tells the error log. */
   readonly warn: (message: string, x: Exchange) => void;
-}
-
-/** The port a request came in on. */
-export interface PortFacts {
-  readonly scheme: 'http' | 'https';
-  /** 0 for a Unix socket. */
-  readonly port: number;
-  readonly address: string;
-}
-
-/** What a transport knows of a request when it makes the exchange. */
-export interface RequestFacts {
-  readonly method: string;
-  /** As received, query included. */
-  readonly requestUri: string;
-  /** Decoded and normalised. */
-  readonly uri: string;
-  readonly args: string;
-  /** Host name in lower case, without port; '' when the request has none. */
-  readonly host: string;
-  /** Bytes that the client announced; 0 without a body, -1 when it is chunked. */
-  readonly contentLength: number;
-  readonly serial: number;
 }
 
 /** An answer whose body comes in pieces. */
@@ -113,6 +94,8 @@ export abstract class Exchange {
   captures: RegExpExecArray | undefined = undefined;
   /** Response headers besides the fixed ones: name, value, name, value … */
   responseHeaders: string[] | undefined = undefined;
+  /** The words behind the status, where they are not the usual ones. */
+  reason: string | undefined = undefined;
   private stateByKey: Map<symbol, unknown> | undefined = undefined;
 
   protected constructor(request: RequestFacts, port: PortFacts, rules: AnswerRules) {
@@ -163,7 +146,7 @@ export abstract class Exchange {
     this.log();
   }
 
-  /** An answer in pieces. `undefined` when there is nothing to write: HEAD, or the client is gone. */
+  /** An answer in pieces. `undefined` when there is nothing to write: HEAD, whose head goes out, or the client is gone. */
   stream(status: number, contentType: string): ResponseStream | undefined {
     if (this.done) return undefined;
     this.decide(status);
@@ -207,6 +190,12 @@ export abstract class Exchange {
     (this.responseHeaders ??= []).push(name, value);
   }
 
+  /** Words of the status line instead of the status's own. A control byte in them, or too many, leaves those there. */
+  setReason(phrase: string): void {
+    if (phrase.length <= LONGEST_REASON && isSafeHeaderValue(phrase)) this.reason = phrase;
+    else this.rules.warn('reason phrase is dropped: control character in it, or too long', this);
+  }
+
   /** State that a module keeps for this request, by its own key. */
   state<T>(key: symbol): T | undefined {
     return this.stateByKey?.get(key) as T | undefined;
@@ -224,6 +213,8 @@ export abstract class Exchange {
   protected decide(status: number): void {
     this.done = true;
     this.status = this.errorStatus === 0 ? status : this.errorStatus;
+    // An error page has the status of the error, and with it the words for that.
+    if (this.errorStatus !== 0) this.reason = undefined;
     for (const filter of this.rules.filters) filter(this);
   }
 

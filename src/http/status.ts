@@ -63,9 +63,12 @@ export function statusOnWire(code: number): number {
   return code in BAD_REQUEST_DETAILS ? 400 : code;
 }
 
-/** What follows `HTTP/1.1 ` in the status line: `302 Moved Temporarily`; `418 ` for a status that nginx has no words for. */
-export function statusLine(code: number): string {
-  return LINES[code] ?? `${code} `;
+/**
+ * What follows `HTTP/1.1 ` in the status line: `302 Moved Temporarily`; `418 ` for a status that nginx has no words for.
+ * `reason` takes the place of its words.
+ */
+export function statusLine(code: number, reason?: string): string {
+  return reason === undefined ? (LINES[code] ?? `${code} `) : `${statusOnWire(code)} ${reason}`;
 }
 
 /**

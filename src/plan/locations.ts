@@ -46,8 +46,8 @@ export class LocationPlanner {
       if (this.#validated.has(config.value) || module.enabled?.(config.value) === false) continue;
       this.#validated.add(config.value);
       module.validate?.(config.value, new ConfigReporter(config, this.#planning.report));
-      for (const { zone, field } of module.zones?.(config.value) ?? []) {
-        this.zones.add(zone, config.from.get(field)?.spans[0]);
+      for (const { zone, field, index = 0 } of module.zones?.(config.value) ?? []) {
+        this.zones.add(zone, config.from.get(field)?.spans[index]);
       }
     }
   }

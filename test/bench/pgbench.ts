@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from './bench.ts';
 import type { Contender } from './compare.ts';
 import type { Database, SeenStatement } from './database.ts';
-import { cpuSeconds, endedChildrenCpuSeconds } from './process-tree.ts';
+import { childrenOf, cpuSeconds, endedChildrenCpuSeconds } from './process-tree.ts';
 import { programPath, runProgram } from './programs.ts';
 
 export interface PgbenchLoad {
@@ -30,7 +31,10 @@ export async function pgbench(bench: Bench, load: PgbenchLoad): Promise<Contende
   const run = async (length: readonly string[]) => {
     const clock = () => cpuSeconds([database.pid]) + endedChildrenCpuSeconds();
     const before = clock();
+    const servers = childrenOf(database.pid);
     const output = await runProgram(program, [...common, ...length, ...values, ...login]);
+    // What they used is known for sure once the database has noticed their end.
+    while (childrenOf(database.pid) > servers) await sleep(5);
     return { output, cpuSeconds: clock() - before };
   };
   // Connecting and preparing happen once in a gateway's life; here they would burden every round.

@@ -14,6 +14,11 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks / TICKS_PER_SECOND;
 }
 
+/** How many processes have this one as their parent. */
+export function childrenOf(pid: number): number {
+  return [...statsByPid().values()].filter(({ parent }) => parent === pid).length;
+}
+
 /** CPU time of the children of this process that have ended. */
 export function endedChildrenCpuSeconds(): number {
   return (readStat('self')?.endedChildrenTicks ?? 0) / TICKS_PER_SECOND;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../harness/gateway.ts';
 import type { Gateway } from '../harness/gateway.ts';
+import { call } from '../harness/http.ts';
 import { freePort } from '../harness/ports.ts';
 import { postgres } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
@@ -10,6 +11,8 @@ interface Example {
   readonly env?: () => Promise<Record<string, string>>;
   readonly calls: (gw: Gateway) => Promise<void>;
 }
+
+let operatorsPort = 0;
 
 const json = { 'Content-Type': 'application/json' };
 
@@ -26,6 +29,20 @@ const examples: Readonly<Record<string, Example>> = {
         headers: { 'x-found': '0' },
       });
       await gw.expect('GET /ping', { status: 200, json: { ok: true } });
+    },
+  },
+  'operating.conf': {
+    env: async () => ({ OPERATORS: `127.0.0.1:${(operatorsPort = await freePort())}` }),
+    calls: async (gw) => {
+      await gw.expect('GET /', { status: 200, body: 'hello\n' });
+      await gw.expect('GET /cache/a', { status: 200 });
+      const ask = (path: string) => call(operatorsPort, path);
+      expect((await ask('/metrics')).body).toMatch(
+        /^gw_http_requests_total\{server="shop\.example",location="\/"/m,
+      );
+      expect(JSON.parse((await ask('/ready')).body)).toMatchObject({ status: 'pass' });
+      expect((await ask('/live')).status).toBe(200);
+      expect((await ask('/status')).body).toMatch(/^Active connections: \d+ \n/);
     },
   },
   'rest.conf': {

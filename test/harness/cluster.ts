@@ -19,7 +19,8 @@ const ROLES = `
   create role authenticator login noinherit;
   create role anon;
   create role web_user;
-  grant anon, web_user to authenticator;
+  create role web_admin;
+  grant anon, web_user, web_admin to authenticator;
 `;
 
 /** Starts the run's PostgreSQL in a directory of its own. */
@@ -31,7 +32,12 @@ export async function startCluster(): Promise<Services['postgres'] & { stop(): P
   const host = '127.0.0.1';
   const port = await freePort();
   const settings = { ...NOT_DURABLE, listen_addresses: host, port: String(port) };
-  const server = await startEmbeddedPostgres({ dataDir, settings, log: { write: () => undefined } });
+  const server = await startEmbeddedPostgres({
+    dataDir,
+    settings,
+    log: { write: () => undefined },
+    binDir: process.env['GW_TEST_POSTGRES'],
+  });
 
   const client = new pg.Client({ host: server.socketDir, port, user: 'postgres', database: 'postgres' });
   await client.connect();

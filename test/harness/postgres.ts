@@ -3,7 +3,7 @@ import pg from 'pg';
 import { service } from './services.ts';
 
 export interface TestDatabase {
-  /** URI that logs in as `authenticator`, who may become `anon` and `web_user`. */
+  /** URI that logs in as `authenticator`, who may become `anon`, `web_user` and `web_admin`. */
   readonly dsn: string;
   /** URI of the superuser. */
   readonly adminDsn: string;

@@ -1,61 +1,8 @@
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import type { PortHandler } from '../../src/compile/index.ts';
-import type { AnswerRules, Exchange } from '../../src/http/index.ts';
-import { UwsTransport } from '../../src/worker/transport/index.ts';
-import { Connections } from '../../src/zone/index.ts';
-import { aloneCounters } from '../harness/counters.ts';
+import type { Exchange } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
-import { freePort } from '../harness/ports.ts';
-
-const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
-const lines: string[] = [];
-
-async function serve(
-  t: { onTestFinished(stop: () => void): void },
-  { rules = {}, ...handler }: Partial<Omit<PortHandler, 'rules'>> & { rules?: Partial<AnswerRules> },
-): Promise<number> {
-  lines.length = 0;
-  const port = await freePort();
-  const connections = new Connections(aloneCounters());
-  const log = { write: (_: unknown, message: string) => void lines.push(message) };
-  const open = await new UwsTransport(log, connections).open({
-    key: `127.0.0.1:${port}`,
-    address: { kind: 'inet', host: '127.0.0.1', port },
-    facts: { scheme: 'http', port, address: '127.0.0.1' },
-    headerLineBytes: 4096,
-    headBytes: 4096,
-    mergeSlashes: true,
-    needs: { headers: new Set(), allHeaders: false, peer: false },
-    usage: { inFlight: 0 },
-    serve: (x) => x.send(200, '', 'fine'),
-    rules: {
-      defaultType: '',
-      maxBodyBytes: 0,
-      bodyTimeoutMs: 1_000,
-      sendTimeoutMs: 1_000,
-      keepalive: true,
-      serverToken: 'gw',
-      absoluteRedirect: false,
-      filters: [],
-      logs: [],
-      warn: (message) => void lines.push(message),
-      ...rules,
-    },
-    ...handler,
-  });
-  t.onTestFinished(() => {
-    open.stopAccepting();
-    open.close();
-  });
-  return port;
-}
-
-async function answerTo(port: number, bytes: string): Promise<string> {
-  const connection = await connectRaw(port);
-  connection.write(bytes);
-  return connection.closed;
-}
+import { answerTo, GET, lines, serve } from './serve.ts';
 
 const broken = (): never => {
   throw new Error('broken');

@@ -34,8 +34,8 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
 
   zones: ({ dictionaries = [], console }) => [
     ...dictionaries.map(
-      ({ name, sizeBytes }) =>
-        ({ zone: { name, kind: 'dictionary', sizeBytes }, field: 'dictionaries' }) as const,
+      ({ name, sizeBytes }, index) =>
+        ({ zone: { name, kind: 'dictionary', sizeBytes }, field: 'dictionaries', index }) as const,
     ),
     ...(console ? [{ zone: LOG_TAIL, field: 'console' } as const] : []),
   ],

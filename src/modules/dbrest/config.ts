@@ -1,4 +1,5 @@
 import type { KeySource, RolePath } from './auth/index.ts';
+import type { CorsOrigins } from './cors.ts';
 import type { DbrestPass } from './dsn/index.ts';
 
 /** What the directives of one location say. */
@@ -24,7 +25,14 @@ export interface DbrestConfig {
   readonly preRequest?: readonly string[];
   readonly txEnd: TxEnd;
   readonly settings?: readonly Setting[];
+  /** `minimal`: an error answer has a code and a message alone. */
+  readonly errorVerbosity: 'verbose' | 'minimal';
   readonly aggregates: boolean;
+  /** Which paths name functions: those below `rpc/`, all of them, none. */
+  readonly rpc: 'auto' | 'on' | 'off';
+  /** What the root describes: what the role may use, everything, nothing. */
+  readonly openapi: 'follow-privileges' | 'ignore-privileges' | 'off';
+  readonly corsOrigins: CorsOrigins;
   readonly plan: boolean;
   readonly serverTiming: boolean;
 }

@@ -4,15 +4,23 @@ import type { DatabaseMetrics } from './metrics.ts';
 import type { Facts } from './facts.ts';
 import { FACTS_SQL, readFacts } from './facts.ts';
 import { noSchemaCache } from './fault/index.ts';
-import type { Schema } from './schema/index.ts';
-import { CATALOGUE_SQL, readCatalogue, SchemaCache } from './schema/index.ts';
-import type { Results, Session, Step } from './session/index.ts';
+import type { Catalogue, Schema, ShareKey } from './schema/index.ts';
+import {
+  CATALOGUE_SQL,
+  CatalogueShare,
+  CatalogueWriter,
+  inSlices,
+  SchemaCache,
+  schemaOf,
+} from './schema/index.ts';
+import type { Results, Session, Step, Verdict } from './session/index.ts';
 import { ConnectionLost } from './session/index.ts';
 
 const MAX_AGE_MS = 30 * 60_000;
-const CATALOGUE_DEADLINE_MS = 30_000;
-const SCHEMA_WAIT_MS = 10_000;
-const PROBE_WAIT_MS = 1_000;
+/** Names of types and defaults then come with their schema: they are used under the search paths of requests. */
+const NO_PATH: Step = {
+  statement: { text: `select pg_catalog.set_config('search_path', '', true)`, values: [] },
+};
 /** What the server gets on top of `statement_timeout` to say so itself. */
 const GRACE_MS = 500;
 
@@ -37,12 +45,21 @@ export interface DatabaseOptions {
   /** Connects; `ended` is called when the session is gone. */
   readonly open: (ended: (session: Session) => void) => Promise<Session>;
   readonly log: ErrorLog;
+  /** What the workers of the process share of it. */
+  readonly share: ShareKey;
+  readonly workerId: number;
   readonly metrics: DatabaseMetrics;
 }
+
+/** Whom a read for nobody in particular serves. */
+const EVERYONE: Reader = { aborted: false, onAbort: () => undefined };
+const PATIENT: ReadRules = { poolTimeoutMs: 10_000, poolQueue: Infinity, timeoutMs: 30_000 };
+const PROBE: ReadRules = { ...PATIENT, poolTimeoutMs: 1_000 };
 
 /** One database for one worker: its sessions, shared by all locations that name it, and what is known of its schema. */
 export class Database {
   readonly schema: SchemaCache;
+  readonly #share: CatalogueShare;
   readonly #pool: Pool<Session>;
   readonly #log: ErrorLog;
   readonly #name: string;
@@ -51,11 +68,14 @@ export class Database {
   readonly #hidePool: () => void;
   #facts: Promise<Facts> | undefined;
 
-  constructor({ name, open, log, metrics }: DatabaseOptions) {
+  constructor({ name, open, log, share, workerId, metrics }: DatabaseOptions) {
     this.#name = name;
     this.#log = log;
     this.#metrics = metrics;
     this.schema = new SchemaCache(() => metrics.load(() => this.#readSchema()));
+    this.#share = new CatalogueShare(share, workerId, (catalogue) => {
+      void inSlices(schemaOf(catalogue)).then((schema) => this.schema.adopt(schema));
+    });
     this.#pool = new Pool<Session>({
       open: () => open((session) => this.#pool.discard(session)),
       close: (session) => session.end(),
@@ -81,26 +101,24 @@ export class Database {
    * reader was given anything. Rejects with `PoolRefusal`, `ConnectionLost`, the server's error or a sink's.
    */
   async read(steps: readonly Step[], reader: Reader, rules: ReadRules): Promise<Results> {
-    let running: Session | undefined;
-    reader.onAbort(() => running?.cancel());
-    const use = async (): Promise<Results> => {
-      const session = await this.#acquire(reader, rules);
-      running = session;
-      const startedMs = performance.now();
-      try {
-        return await session.run(steps, rules.timeoutMs + GRACE_MS);
-      } finally {
-        running = undefined;
-        this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
-        this.#pool.release(session, session.broken);
-      }
-    };
+    const use = this.#user(reader, rules, (session, deadlineMs) => session.run(steps, deadlineMs));
     try {
       return await use();
     } catch (error) {
       if (!mayRetry(error) || reader.aborted || reader.done === true) throw error;
       return use();
     }
+  }
+
+  /**
+   * Runs what may change something: cancelled when the writer goes away, never sent twice. What the verdict throws
+   * undoes it. Rejects as `read` does, and with what the verdict threw.
+   */
+  write(
+    steps: readonly Step[],
+    { writer, rules, verdict }: { writer: Reader; rules: ReadRules; verdict?: Verdict | undefined },
+  ): Promise<Results> {
+    return this.#user(writer, rules, (session, deadlineMs) => session.run(steps, deadlineMs, verdict))();
   }
 
   /** What only few requests need to know; asked for once. Rejects as `read` does. */
@@ -114,35 +132,60 @@ export class Database {
   async fault(): Promise<string | undefined> {
     try {
       await this.schema.current();
-      await this.#readOnce('select 1', PROBE_WAIT_MS);
+    } catch (error) {
+      return error instanceof PoolRefusal ? 'not reachable' : 'the schema cannot be read';
+    }
+    try {
+      await this.#readOnce('select 1', PROBE);
       return undefined;
     } catch (error) {
-      if (!(error instanceof PoolRefusal)) return 'the schema cannot be read';
       // Busy is not broken: others would be no better off with this gateway's share.
-      return error.reason === 'full' || error.reason === 'late' ? undefined : 'not reachable';
+      return error instanceof PoolRefusal && error.reason === 'late' ? undefined : 'not reachable';
     }
   }
 
   close(): Promise<void> {
     this.#hidePool();
+    this.#share.close();
     return this.#pool.close();
   }
 
+  /** Something to be done with a session of the pool, as often as it is called; one listener cancels it. */
+  #user(
+    reader: Reader,
+    rules: ReadRules,
+    run: (session: Session, deadlineMs: number) => Promise<Results>,
+  ): () => Promise<Results> {
+    let running: Session | undefined;
+    reader.onAbort(() => running?.cancel());
+    return async () => {
+      const session = await this.#acquire(reader, rules);
+      const startedMs = performance.now();
+      try {
+        if (reader.aborted) throw new PoolRefusal('abandoned');
+        running = session;
+        return await run(session, rules.timeoutMs + GRACE_MS);
+      } finally {
+        running = undefined;
+        this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
+        this.#pool.release(session, session.broken);
+      }
+    };
+  }
+
   async #acquire(reader: Reader, { poolTimeoutMs, poolQueue }: ReadRules): Promise<Session> {
-    const session = await this.#pool
-      .acquire({ waitMs: poolTimeoutMs, queueLimit: poolQueue, abandoned: () => reader.aborted })
-      .catch((refusal: PoolRefusal) => {
-        if (refusal.reason === 'late') this.#metrics.timeouts.add();
-        throw refusal;
-      });
-    if (!reader.aborted) return session;
-    this.#pool.release(session);
-    throw new PoolRefusal('abandoned');
+    const wanted = { waitMs: poolTimeoutMs, queueLimit: poolQueue, abandoned: () => reader.aborted };
+    try {
+      return await this.#pool.acquire(wanted);
+    } catch (refusal) {
+      if (refusal instanceof PoolRefusal && refusal.reason === 'late') this.#metrics.timeouts.add();
+      throw refusal;
+    }
   }
 
   async #readSchema(): Promise<Schema> {
     try {
-      return readCatalogue(await this.#readOnce(CATALOGUE_SQL));
+      return await inSlices(schemaOf(await this.#share.obtain(() => this.#readCatalogue())));
     } catch (error) {
       if (error instanceof PoolRefusal) throw error;
       this.#log.write(
@@ -153,11 +196,15 @@ export class Database {
     }
   }
 
+  async #readCatalogue(): Promise<Catalogue> {
+    const sink = new CatalogueWriter();
+    await this.read([NO_PATH, { statement: { text: CATALOGUE_SQL, values: [] }, sink }], EVERYONE, PATIENT);
+    return sink.finish();
+  }
+
   /** One text, for nobody in particular. */
-  async #readOnce(text: string, waitMs = SCHEMA_WAIT_MS): Promise<string> {
-    const everyone: Reader = { aborted: false, onAbort: () => undefined };
-    const rules = { poolTimeoutMs: waitMs, poolQueue: Infinity, timeoutMs: CATALOGUE_DEADLINE_MS };
-    const [row] = await this.read([{ statement: { text, values: [] } }], everyone, rules);
+  async #readOnce(text: string, rules = PATIENT): Promise<string> {
+    const [, row] = await this.read([NO_PATH, { statement: { text, values: [] } }], EVERYONE, rules);
     return row?.[0] ?? '';
   }
 

@@ -1,15 +1,13 @@
-import type { Build } from '../../contract/index.ts';
-import type { Exchange, Handler } from '../../http/index.ts';
+import type { Build, LocationParts } from '../../contract/index.ts';
+import type { Exchange } from '../../http/index.ts';
 import type { Authenticator } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
+import { compileCors } from './cors.ts';
 import type { Database } from './database.ts';
 import type { DbrestFault } from './fault/index.ts';
-import { methodNotAllowed } from './fault/index.ts';
-import { compileRead } from './read.ts';
+import { compileOperations, compileOptions, headerValues, Stopwatch } from './operation/index.ts';
 import { faultOf, sendFault } from './reply/index.ts';
-import { headerValues } from './request-settings.ts';
-import { Stopwatch } from './stopwatch.ts';
-import { tableResolver } from './target.ts';
+import { resourceResolver } from './resource.ts';
 
 /** What a location works with. */
 export interface DbrestResources {
@@ -22,33 +20,46 @@ export function compileDbrest(
   config: DbrestConfig,
   { database, authenticator }: DbrestResources,
   build: Build,
-): Handler {
-  const tableOf = tableResolver(build.location);
-  const read = compileRead(config, database);
+): LocationParts {
+  const cors = compileCors(config.corsOrigins);
+  const resourceOf = resourceResolver(build.location, config.rpc);
+  const operate = compileOperations(config, database);
+  const tellOptions = compileOptions(config, database);
   build.needAllHeaders();
-  build.needPeer();
 
-  return async (x) => {
+  const content = async (x: Exchange): Promise<void> => {
     let role = config.anonRole;
     try {
+      if (x.method === 'OPTIONS') {
+        if (!cors.preflight(x)) await tellOptions(x, resourceOf(x.uri));
+        return;
+      }
       const watch = config.serverTiming ? new Stopwatch() : undefined;
       const known = authenticator.identify(headerValues(x, 'authorization'));
       const identity = known instanceof Promise ? await known : known;
       role = identity.role;
       watch?.lap('jwt');
-      if (x.method !== 'GET' && x.method !== 'HEAD') throw methodNotAllowed(x.method, 'GET, HEAD');
-      await read(x, { table: tableOf(x.uri), identity, watch });
+      await operate(x, resourceOf(x.uri), { identity, watch });
     } catch (error) {
-      // Cancelled for a client that left: nobody to answer, nothing wrong.
-      if (x.aborted) return;
-      const fault = faultOf(error, { authenticated: role !== config.anonRole });
-      if (!fault) return;
-      if (fault.status >= 500 || x.done) logFault(x, fault, build);
-      // The head is gone already: only a body cut short can tell that not all of it came.
-      if (x.done) x.abort();
-      else sendFault(x, fault);
+      answerFault(x, error, { config, build, authenticated: role !== config.anonRole });
     }
   };
+  return { content, filter: cors.filter };
+}
+
+function answerFault(
+  x: Exchange,
+  error: unknown,
+  { config, build, authenticated }: { config: DbrestConfig; build: Build; authenticated: boolean },
+): void {
+  // Cancelled for a client that left: nobody to answer, nothing wrong.
+  if (x.aborted) return;
+  const fault = faultOf(error, { authenticated });
+  if (!fault) return;
+  if (fault.status >= 500 || x.done) logFault(x, fault, build);
+  // The head is gone already: only a body cut short can tell that not all of it came.
+  if (x.done) x.abort();
+  else sendFault(x, fault, config.errorVerbosity);
 }
 
 function logFault(x: Exchange, { code, details, message }: DbrestFault, { log }: Build): void {

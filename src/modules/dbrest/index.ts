@@ -4,13 +4,15 @@ import type { WorkerScope } from '../../contract/index.ts';
 import { LEAST_SECRET_BYTES, openAuthenticator, shortestSecretBytes } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
 import { Database } from './database.ts';
-import { directives } from './directives.ts';
+import { directives } from './directives/index.ts';
 import type { ConnectionTarget, DbrestPass } from './dsn/index.ts';
 import { readDsn } from './dsn/index.ts';
 import { runEmbeddedInit } from './embedded-init.ts';
 import type { DbrestResources } from './handler.ts';
 import { compileDbrest } from './handler.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
+import type { ShareKey } from './schema/index.ts';
+import { openShare } from './schema/index.ts';
 import { openSession } from './session/index.ts';
 
 /** Timers hold 24 days at most; nobody waits for a day. */
@@ -18,6 +20,9 @@ const LONGEST_MS = 86_400_000;
 
 /** Where the master leaves the address of an embedded server for the workers. */
 const providedKey = (dir: string): string => `dbrest:embedded:${dir}`;
+/** And what the workers share of each database. */
+const shareKey = (pass: DbrestPass): string =>
+  `dbrest:share:${pass.kind === 'embedded' ? pass.dir : JSON.stringify(pass.target)}`;
 
 /** Tables of PostgreSQL as REST (contract: `dbrest.md`). */
 export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
@@ -38,6 +43,14 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   },
 
   async prepare(configs, master) {
+    for (const { pass } of configs) {
+      if (!pass) continue;
+      const key = shareKey(pass);
+      master.provide(
+        key,
+        master.share(key, openShare, () => undefined),
+      );
+    }
     const dirs = new Map(
       configs.flatMap(({ pass, embeddedInit }) =>
         pass?.kind === 'embedded' ? [[pass.dir, embeddedInit] as const] : [],
@@ -68,6 +81,8 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
           name: `"${nameOf(target)}"`,
           open: (ended) => openSession(pg, target, ended),
           log: worker.log,
+          share: worker.provided(shareKey(pass as DbrestPass)) as ShareKey,
+          workerId: worker.workerId,
           metrics: new DatabaseMetrics(worker.metrics, nameOf(target)),
         }),
       (opened) => opened.close(),
@@ -85,7 +100,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     return { database, authenticator };
   },
 
-  compile: (config, resources, build) => ({ content: compileDbrest(config, resources, build) }),
+  compile: compileDbrest,
 });
 
 function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarget {

@@ -88,10 +88,14 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
   }
 
   protected writeAnswer(status: number, contentType: string, body: string | Uint8Array): void {
+    this.answer(() => this.write(status, contentType, body));
+  }
+
+  private answer(write: () => void): void {
     this.body?.drop();
     try {
-      if (this.inHandler) this.write(status, contentType, body);
-      else this.res.cork(() => this.write(status, contentType, body));
+      if (this.inHandler) write();
+      else this.res.cork(write);
     } catch (error) {
       this.abort();
       throw error;
@@ -108,7 +112,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
 
   protected openStream(status: number, contentType: string): ResponseStream | undefined {
     if (this.requestMethod === 'HEAD') {
-      this.writeAnswer(status, contentType, '');
+      this.answer(() => this.writeHeadAlone(status, contentType));
       return undefined;
     }
     this.detach();
@@ -119,6 +123,17 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
     });
     this.openedStream = new UwsStream(this.res, this, this.rules.sendTimeoutMs);
     return this.openedStream;
+  }
+
+  /** The head of an answer in pieces: nobody knows its length, and 0 would be a wrong one (RFC 9110, 8.6). */
+  private writeHeadAlone(status: number, contentType: string): void {
+    this.writeHead(status, contentType);
+    this.res.writeHeader('Transfer-Encoding', 'chunked');
+    // Where it is not the client's own wish, the client closes: `endWithoutBody` cannot.
+    if (this.closes()) this.res.writeHeader('Connection', 'close');
+    this.res.endWithoutBody();
+    this.written = true;
+    this.finish();
   }
 
   private writeWhole(status: number, contentType: string, body: string | Uint8Array): void {
@@ -154,8 +169,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
   }
 
   private writeHead(status: number, contentType: string): void {
-    const { res, responseHeaders } = this;
-    if (status !== 200) res.writeStatus(statusLine(status));
+    const { res, responseHeaders, reason } = this;
+    if (status !== 200 || reason !== undefined) res.writeStatus(statusLine(status, reason));
     res.writeHeader('Server', this.socket.headLines.serverAnd(contentType, this.rules.serverToken));
     if (responseHeaders) {
       for (let index = 0; index < responseHeaders.length; index += 2) {

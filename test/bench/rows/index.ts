@@ -4,16 +4,20 @@ import { eventsRow } from './events.ts';
 import { kvRow } from './kv.ts';
 import { locationsRow } from './locations.ts';
 import { memoryRow } from './memory.ts';
+import { metricsRow } from './metrics.ts';
 import { returnRow } from './return.ts';
+import { schemaRow } from './schema.ts';
 import { startRow } from './start.ts';
 
 /** In the order of the table. */
 export const ROWS: readonly Row[] = [
   returnRow,
+  metricsRow,
   locationsRow,
   kvRow,
   eventsRow,
   dbrestRow,
+  schemaRow,
   memoryRow,
   startRow,
 ];

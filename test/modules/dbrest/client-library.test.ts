@@ -90,6 +90,11 @@ const reads: readonly {
     ],
   },
   {
+    it: 'counts children',
+    read: (c) => c.from('clients').select('name,projects(count)').order('id').limit(1),
+    data: [{ name: 'Acme', projects: [{ count: 2 }] }],
+  },
+  {
     it: 'reads CSV',
     read: (c) => c.from('clients').select('id,name').eq('id', 1).csv(),
     data: 'id,name\n1,Acme',

@@ -3,6 +3,7 @@ import type { Build, WorkerScope } from '../../../src/contract/index.ts';
 import type { Exchange, ResponseStream } from '../../../src/http/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
 import { readDsn } from '../../../src/modules/dbrest/dsn/index.ts';
+import { openShare } from '../../../src/modules/dbrest/schema/index.ts';
 import { dbrest } from '../../../src/modules/dbrest/index.ts';
 import { aloneCounters } from '../../harness/counters.ts';
 
@@ -28,10 +29,12 @@ export class DirectExchange {
   /** The connection was closed without the end of the answer. */
   cut = false;
   reply: DirectReply | undefined;
+  reason: string | undefined;
   readonly #aborts: (() => void)[] = [];
   #streamed = '';
   #held: { begin(): void; readonly released: Promise<void> } | undefined;
   readonly #headers: [string, string][] = [];
+  filter: ((x: never) => void) | undefined;
 
   constructor(request: string, headers: Record<string, string>) {
     const [method = '', target = ''] = request.split(/ (.*)/s);
@@ -43,6 +46,9 @@ export class DirectExchange {
     this.headers = Object.entries(headers).flat();
   }
 
+  get responseHeaders(): string[] {
+    return this.#headers.flat();
+  }
   leave(): void {
     this.aborted = true;
     for (const listener of this.#aborts) listener();
@@ -55,13 +61,22 @@ export class DirectExchange {
     this.#headers.push([name.toLowerCase(), value]);
   }
   send(status: number, contentType: string, body: string | Uint8Array): void {
+    this.filter?.(this as never);
     const headers = { ...Object.fromEntries(this.#headers), 'content-type': contentType };
     this.done = true;
     this.reply = { status, headers, body: Buffer.from(body as string).toString() };
   }
-  stream(status: number, contentType: string): ResponseStream {
+  setReason(phrase: string): void {
+    this.reason = phrase;
+  }
+  stream(status: number, contentType: string): ResponseStream | undefined {
+    this.filter?.(this as never);
     const headers = { ...Object.fromEntries(this.#headers), 'content-type': contentType };
     this.done = true;
+    if (this.method === 'HEAD') {
+      this.reply = { status, headers, body: '', streamed: true };
+      return undefined;
+    }
     this.#held?.begin();
     return {
       write: (chunk) => {
@@ -99,6 +114,10 @@ export interface Direct {
 
 const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   aggregates: true,
+  errorVerbosity: 'verbose',
+  rpc: 'auto',
+  openapi: 'follow-privileges',
+  corsOrigins: '*',
   poolSize: 4,
   poolTimeoutMs: 5_000,
   poolQueue: 512,
@@ -117,6 +136,7 @@ const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
 export function startWorker(t: Pick<TestContext, 'onTestFinished'>): { scope: WorkerScope; log: string[] } {
   const log: string[] = [];
   const opened = new Map<string, unknown>();
+  const share = openShare();
   const closers: (() => void | Promise<void>)[] = [];
   const scope: Partial<WorkerScope> = {
     share: <T>(key: string, open: () => T, close: (resource: T) => void | Promise<void>): T => {
@@ -128,6 +148,8 @@ export function startWorker(t: Pick<TestContext, 'onTestFinished'>): { scope: Wo
       return opened.get(key) as T;
     },
     own: <T>(resource: T): T => resource,
+    workerId: 1,
+    provided: () => share,
     metrics: aloneCounters(),
     addCheck: () => undefined,
     log: { write: (level, message) => void log.push(`[${level}] ${message}`) },
@@ -159,10 +181,11 @@ export async function direct(
   };
   const whole: DbrestConfig = { ...DEFAULTS, ...config, pass: { kind: 'server', target } };
   const resources = (await dbrest.provision?.(whole, worker.scope)) as never;
-  const { content } = dbrest.compile(whole, resources, build as Build);
+  const { content, filter } = dbrest.compile(whole, resources, build as Build);
 
   const start: Direct['start'] = (request, headers = {}) => {
     const x = new DirectExchange(request, headers);
+    x.filter = filter;
     return { x, done: Promise.resolve(content?.(x as unknown as Exchange)) };
   };
   const get: Direct['get'] = async (path, headers) => {

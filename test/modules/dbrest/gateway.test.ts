@@ -74,7 +74,6 @@ test('an error has the four keys, its status and its headers', async (t) => {
     },
     headers: { 'proxy-status': 'gw; error=PGRST205', 'content-type': 'application/json; charset=utf-8' },
   });
-  await gw.expect('POST /api/todos', { status: 405, headers: { allow: 'GET, HEAD' } }, { body: '{}' });
   await gw.expect('GET /closed/todos', { status: 401, headers: { 'www-authenticate': 'Bearer' } });
   const head = await gw.expect('HEAD /api/todos?select=id', { status: 200, body: '' });
   expect(head.headers.get('content-length')).toBe(String('[{"id":1}, \n {"id":2}, \n {"id":3}]'.length));

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { TypeName } from '../../../src/modules/dbrest/request/index.ts';
 import { parseReadQuery } from '../../../src/modules/dbrest/request/index.ts';
 
 const quoted = (name: string): string => `"${name.replace(/["\\]/g, '\\$&')}"`;
@@ -101,7 +102,12 @@ const { items } = fc.letrec((tie) => ({
     .tuple(
       field,
       fc.option(name, { nil: undefined }),
-      fc.constantFrom(undefined, 'int4', 'text[]'),
+      fc.constantFrom<AnyItem['cast']>(
+        undefined,
+        { name: 'int4' },
+        { name: 'text', isArray: true },
+        { schema: 's', name: 'numeric', modifiers: [10, 2] },
+      ),
       fc.constantFrom(undefined, 'sum', 'count'),
     )
     .map(([of, alias, cast, aggregate]) => ({ kind: 'column', ...of, ...given({ alias, cast, aggregate }) })),
@@ -126,15 +132,19 @@ interface AnyItem extends AnyField {
   target: string;
   select?: AnyItem[];
   alias?: string;
-  cast?: string;
+  cast?: TypeName | undefined;
   aggregate?: string;
   hint?: string;
   join?: string;
 }
+function printType({ schema, name, modifiers, isArray }: TypeName): string {
+  const qualified = schema === undefined ? quoted(name) : `${quoted(schema)}.${quoted(name)}`;
+  return `${qualified}${modifiers ? `(${modifiers.join(',')})` : ''}${isArray ? '[]' : ''}`;
+}
 function printItem(item: AnyItem): string {
   const alias = item.alias === undefined ? '' : `${quoted(item.alias)}:`;
   if (!item.select) {
-    const cast = item.cast === undefined ? '' : `::${item.cast}`;
+    const cast = item.cast === undefined ? '' : `::${printType(item.cast)}`;
     const aggregate = item.aggregate === undefined ? '' : `.${item.aggregate}()`;
     return `${alias}${printField(item)}${cast}${aggregate}`;
   }

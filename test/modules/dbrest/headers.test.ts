@@ -96,7 +96,7 @@ const preferences: [prefer: string | undefined, applied: string | undefined][] =
   ['handling=strict', 'handling=strict'],
   [
     'handling=strict, return=minimal, resolution=merge-duplicates, missing=default, max-affected=10, params=single-object',
-    'handling=strict',
+    'resolution=merge-duplicates, missing=default, return=minimal, params=single-object, handling=strict, max-affected=10',
   ],
   ['handling=strict, anything, count=all,max-affected=x', strict('anything, count=all, max-affected=x')],
   ['handling=strict, timezone=Jupiter/Red_Spot', strict('timezone=Jupiter/Red_Spot')],
@@ -156,5 +156,9 @@ describe('a range', () => {
 test('a profile chooses among the exposed schemas', () => {
   expect(chooseSchema(undefined, ['a', 'b'])).toBe('a');
   expect(chooseSchema('b', ['a', 'b'])).toBe('b');
+  expect(chooseSchema('nï çød', ['a', 'Ünï çødé'])).toBe('Ünï çødé');
+  expect(chooseSchema('', ['a', '東京'])).toBe('東京');
+  expect(outcome(() => chooseSchema('', ['a', 'b']))).toBe('406 PGRST106 Invalid schema:  | null');
+  expect(outcome(() => chooseSchema('a', ['äa', 'aä']))).toBe('406 PGRST106 Invalid schema: a | null');
   expect(outcome(() => chooseSchema('c', ['a', 'b']))).toBe('406 PGRST106 Invalid schema: c | null');
 });

@@ -48,6 +48,33 @@ test('a cast may be to a type that the database made', async () => {
   expect(found).toContain('r."status"::"hidden"."hidden_status"[] as "status"');
 });
 
+const casts: [cast: string, sql: string][] = [
+  ['numeric(10,2)', 'numeric(10, 2)'],
+  ['VARCHAR(5)[]', 'character varying(5)[]'],
+  ['timestamp(0) with  time zone', 'timestamp(0) with time zone'],
+  ['timetz(3)', 'time(3) with time zone'],
+  ['bpchar', 'bpchar'],
+  ['pg_catalog.int4', 'integer'],
+  ['_int4', 'integer[]'],
+  ['pg_catalog._numeric(3)', 'numeric(3)[]'],
+  ['public.order_status[]', '"public"."order_status"[]'],
+];
+test.each(casts)('a cast to %s is one to %s', (cast, sql) => {
+  expect(shop.it.sql(`tasks?select=id::${cast}`)).toContain(`r."id"::${sql} as "id"`);
+});
+
+test.each([
+  ['text(3)', '42601', 'type modifier is not allowed for type "text"'],
+  ['numeric(1,2,3)', 'PGRST100', undefined],
+  ['numeric(x)', 'PGRST100', undefined],
+  ['order_status(1)', '42601', 'type modifier is not allowed for type "order_status"'],
+  ['hidden.hidden_status', '42704', 'type "hidden.hidden_status" does not exist'],
+  ['pg_catalog.pg_class', '42704', 'type "pg_catalog.pg_class" does not exist'],
+])('a cast to %s is refused with %s', async (cast, code, message) => {
+  const fault = await faultOf(() => shop.it.rows(`tasks?select=id::${cast}`));
+  expect(fault).toMatchObject({ code, status: 400, ...(message && { message }) });
+});
+
 test.each(logic)('a tree of filters, a modifier or a path: %s', async (request, rows) => {
   expect(await shop.it.rows(request)).toEqual(rows);
 });

@@ -5,9 +5,9 @@ import type { ReadTarget } from '../../../src/modules/dbrest/plan/index.ts';
 import { planRead } from '../../../src/modules/dbrest/plan/index.ts';
 import { parseReadQuery } from '../../../src/modules/dbrest/request/index.ts';
 import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
-import { CATALOGUE_SQL, readCatalogue } from '../../../src/modules/dbrest/schema/index.ts';
 import { countedSql, Parameters, answerSql } from '../../../src/modules/dbrest/sql/index.ts';
 import { postgres } from '../../harness/postgres.ts';
+import { readSchema } from './read-schema.ts';
 
 /** A read from its query string to its rows, without the handler around it. */
 export interface Pipeline {
@@ -28,9 +28,9 @@ export function pipeline(fixture: string): { readonly it: Pipeline } {
     const client = new pg.Client({ connectionString: dsn });
     await client.connect();
     opened.client = client;
-    const { rows } = await client.query<[string]>({ text: CATALOGUE_SQL, rowMode: 'array' });
+    const schema = await readSchema(client);
     await client.query('set role anon');
-    opened.it = pipelineOf(client, readCatalogue(rows[0]?.[0] ?? ''), query);
+    opened.it = pipelineOf(client, schema, query);
   });
   afterAll(() => opened.client?.end());
   return opened as { it: Pipeline };

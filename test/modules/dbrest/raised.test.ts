@@ -43,7 +43,11 @@ const cases: [name: string, status: number, code: string, message: string, detai
 test.each(cases)('a function that raises PGRST with %s is answered as it says', async (...expected) => {
   const [name, status, code, message, details] = expected;
   const api = await direct({ onTestFinished }, db.dsn);
-  const reply = await api.get(`/api/raised?name=eq.${encodeURIComponent(name)}`);
-  expect([reply.status, JSON.parse(reply.body)]).toMatchObject([status, { code, message, details }]);
-  expect(reply.headers['x-why']).toBe(name === 'full' ? 'tea' : undefined);
+  const { x, done } = api.start(`GET /api/raised?name=eq.${encodeURIComponent(name)}`);
+  await done;
+  const { body = '', headers } = x.reply ?? {};
+  expect([x.reply?.status, JSON.parse(body)]).toMatchObject([status, { code, message, details }]);
+  expect([headers?.['x-why'], x.reason]).toEqual(
+    name === 'full' ? ['tea', 'Teapot'] : [undefined, undefined],
+  );
 });

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { TestDatabase } from '../../harness/postgres.ts';
 import { postgres } from '../../harness/postgres.ts';
-import { CATALOGUE_SQL, readCatalogue } from '../../../src/modules/dbrest/schema/index.ts';
 import type { Direct } from './direct.ts';
 import { direct } from './direct.ts';
 import { THINGS } from './things.ts';
@@ -157,15 +156,6 @@ test('a table made after the start is found', async () => {
   await api.get('/api/things');
   await db.query('create table latecomer (id int); grant select on latecomer to anon');
   expect(await api.get('/api/latecomer')).toMatchObject({ status: 200, body: '[]' });
-});
-
-test('the primary key is known in key order', async () => {
-  const [row] = await db.query<{ json_build_object: string }>(CATALOGUE_SQL);
-  expect(
-    readCatalogue(Object.values(row ?? {})[0] as string)
-      .tables.get('public')
-      ?.get('keyed')?.primaryKey,
-  ).toEqual(['b', 'a']);
 });
 
 const location = (config = {}): Promise<Direct> => direct({ onTestFinished }, db.dsn, config);

@@ -49,3 +49,33 @@ test('answers go on with the old schema when a reload fails', async () => {
   expect(await cache.newerThan(first)).toBeUndefined();
   expect(cache.current()).toBe(first);
 });
+
+test('a refresh during a load causes one more behind it, for all who ask', async () => {
+  const loads: ((schema: Schema) => void)[] = [];
+  const read = vi.fn(() => new Promise<Schema>((resolve) => loads.push(resolve)));
+  const cache = new SchemaCache(read);
+  const [old, stale, fresh] = [empty(), empty(), empty()];
+  const first = cache.current();
+  loads[0]?.(old);
+  await first;
+
+  const refreshed = cache.refresh();
+  const again = Promise.all([cache.refresh(), cache.refresh()]);
+  loads[1]?.(stale);
+  await refreshed;
+  expect(cache.current()).toBe(stale);
+  await vi.waitFor(() => expect(loads).toHaveLength(3));
+  loads[2]?.(fresh);
+  await again;
+  expect(cache.current()).toBe(fresh);
+  expect(read).toHaveBeenCalledTimes(3);
+});
+
+test('a refresh that fails leaves the old schema', async () => {
+  const read = vi.fn(() => Promise.resolve(empty()));
+  const cache = new SchemaCache(read);
+  const first = await cache.current();
+  read.mockRejectedValueOnce(new Error('down'));
+  await cache.refresh();
+  expect(cache.current()).toBe(first);
+});

@@ -53,11 +53,20 @@ test('a missing privilege is 403 for an authenticated role', () => {
   expect(serverFault({ code: '42501', message: 'no' }, true).status).toBe(403);
 });
 
+test('what cannot be grouped by comes with what to do', () => {
+  const message = 'could not identify an equality operator for type json';
+  expect(serverFault({ code: '42883', message }, false)).toMatchObject({
+    status: 404,
+    message,
+    hint: expect.stringContaining('cast it') as string,
+  });
+});
+
 test('the body has all four keys, sorted, with what the server said', () => {
-  const { body, headers } = serverFault(
-    { code: '42501', message: 'permission denied', hint: 'grant it' },
-    false,
+  const fault = serverFault({ code: '42501', message: 'permission denied', hint: 'grant it' }, false);
+  expect(fault.body('verbose')).toBe(
+    '{"code":"42501","details":null,"hint":"grant it","message":"permission denied"}',
   );
-  expect(body).toBe('{"code":"42501","details":null,"hint":"grant it","message":"permission denied"}');
-  expect(headers).toEqual(['WWW-Authenticate', 'Bearer']);
+  expect(fault.body('minimal')).toBe('{"code":"42501","message":"permission denied"}');
+  expect(fault.headers).toEqual(['WWW-Authenticate', 'Bearer']);
 });

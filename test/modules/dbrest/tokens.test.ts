@@ -1,4 +1,5 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { claimAt, readRolePath } from '../../../src/modules/dbrest/auth/role-path.ts';
 import type { TestDatabase } from '../../harness/postgres.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { direct } from './direct.ts';
@@ -166,3 +167,27 @@ test.each(paths)('the role at %j of %s is %s', async (jwtRolePath, payload, role
   const api = await secured(db.dsn, { jwtRolePath });
   expect(await seen(api, sign(payload))).toMatchObject({ role });
 });
+
+const filters: [path: string, roles: unknown, role: string | undefined][] = [
+  ['.roles[?(@ == "web_user")]', ['anon', 'web_user'], 'web_user'],
+  ['.roles[?(@ == "web")]', ['web_user'], undefined],
+  ['.roles[?(@ != "x")]', ['x', 'web_user', 'anon'], 'web_user'],
+  ['.roles[?(@ ^== "web_")]', ['app_x', 'web_user', 'web_admin'], 'web_user'],
+  ['.roles[?(@ ==^ "_user")]', ['web_admin', 'web_user'], 'web_user'],
+  ['.roles[?(@ *== "b_u")]', [1, null, 'web_user'], 'web_user'],
+  ['.roles[?(@=="quo\\"te")]', ['quo"te'], 'quo"te'],
+  ['.roles[?(@ == "web_user")]', 'web_user', undefined],
+  ['.roles[?(@ == "web_user")]', { 0: 'web_user' }, undefined],
+  ['.roles[0][?(@ ^== "")]', [['web_user']], 'web_user'],
+];
+test.each(filters)('the role at %s of %j is %s', (path, roles, role) => {
+  expect(claimAt({ roles }, readRolePath(path) ?? [])).toBe(role);
+});
+
+test.each([
+  '.roles[?(@ == "x")].y',
+  '.roles[?(@ == x)]',
+  '.roles[?(@ ~= "x")]',
+  '.roles[?(@ == "x"]',
+  '.roles[?()]',
+])('%s is no path to a role', (path) => expect(readRolePath(path)).toBeUndefined());

@@ -150,11 +150,22 @@ describe('dbrest_plan', () => {
     expect(text.body).toMatch(/Index Scan|Bitmap/);
     expect(text.headers['content-range']).toBeUndefined();
     const accept =
-      'application/vnd.dbrest.plan+json; for="text/csv"; options=analyze|verbose|buffers|settings|wal';
+      'application/vnd.dbrest.plan+json; for="text/csv"; options=analyze|verbose|buffers|settings';
     const json = JSON.parse((await api.get('/api/items?id=eq.1', { accept })).body) as [
       { 'Execution Time': number },
     ];
     expect(json[0]['Execution Time']).toBeGreaterThan(0);
+  });
+
+  test('tells of the write-ahead log where the server can', async () => {
+    const api = await location({ plan: true });
+    const accept = `${PLAN}+json; options=analyze|wal`;
+    const [server] = await db.query<{ version: number }>(
+      `select current_setting('server_version_num')::int as version`,
+    );
+    const reply = await api.get('/api/items?id=eq.1', { accept });
+    if ((server?.version ?? 0) < 130_000) expect(reply.body).toContain('unrecognized EXPLAIN option');
+    else expect(reply.body).toContain('"WAL Records"');
   });
 
   test('is refused like any unknown type when it is off', async () => {

@@ -16,6 +16,8 @@ export interface EmbeddedOptions {
   readonly log: ErrorLog;
   /** PostgreSQL settings in addition to ours, for example `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Directory of `initdb` and `postgres`; absent: those of the npm package, else of the system. */
+  readonly binDir?: string | undefined;
 }
 
 export interface EmbeddedPostgres {
@@ -49,12 +51,17 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 }
 
-async function start({ dataDir, log, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres> {
+async function start({
+  dataDir,
+  log,
+  settings = {},
+  binDir: given,
+}: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const running = await joinRunning(dataDir);
   if (running) return { ...address(running), stop: () => Promise.resolve() };
 
   const account = await chooseAccount(dataDir);
-  const binDir = await findBinaries(account);
+  const binDir = given ?? (await findBinaries(account));
   const home = await openCluster({ dataDir, account, binDir, log });
   const port = settings['port'] ?? '5432';
   const socketDir = await chooseSocketDir(home, Number(port), account);

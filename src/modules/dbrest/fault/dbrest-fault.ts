@@ -9,6 +9,8 @@ export interface FaultShape {
   readonly message: string;
   readonly details?: Details;
   readonly hint?: string | null;
+  /** The reason phrase, where it is not that of the status. */
+  readonly reason?: string | undefined;
   /** Header name, value, name, value … beside the fixed ones. */
   readonly headers?: readonly string[];
 }
@@ -19,20 +21,22 @@ export class DbrestFault extends Error implements FaultShape {
   readonly status: number;
   readonly details: Details;
   readonly hint: string | null;
+  readonly reason: string | undefined;
   readonly headers: readonly string[];
 
-  constructor({ code, status, message, details = null, hint = null, headers = [] }: FaultShape) {
+  constructor({ code, status, message, details = null, hint = null, reason, headers = [] }: FaultShape) {
     super(message);
     this.code = code;
     this.status = status;
     this.details = details;
     this.hint = hint;
+    this.reason = reason;
     this.headers = headers;
   }
 
-  /** The body, keys sorted, all four always there. */
-  get body(): string {
+  /** The body, keys sorted; all four are always there, or `code` and `message` alone. */
+  body(verbosity: 'verbose' | 'minimal'): string {
     const { code, details, hint, message } = this;
-    return JSON.stringify({ code, details, hint, message });
+    return JSON.stringify(verbosity === 'minimal' ? { code, message } : { code, details, hint, message });
   }
 }

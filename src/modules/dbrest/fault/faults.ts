@@ -2,7 +2,16 @@ import { DbrestFault } from './dbrest-fault.ts';
 
 /** What of a query string did not parse, as PostgREST names it. */
 export type ParsedPart =
-  'select parameter' | 'filter' | 'order' | 'tree path' | 'logic tree' | 'limit' | 'offset' | 'query string';
+  | 'select parameter'
+  | 'columns parameter'
+  | 'on_conflict parameter'
+  | 'filter'
+  | 'order'
+  | 'tree path'
+  | 'logic tree'
+  | 'limit'
+  | 'offset'
+  | 'query string';
 
 /** PGRST100. `column` counts code points from 1; `report` is `unexpected X expecting A, B or C`. */
 export function unparsable(
@@ -20,12 +29,13 @@ export function tooLarge(what: string): DbrestFault {
 }
 
 /** PGRST103, 416. */
-export function rangeNotSatisfiable(details: string): DbrestFault {
+export function rangeNotSatisfiable(details: string, headers: readonly string[] = []): DbrestFault {
   return new DbrestFault({
     code: 'PGRST103',
     status: 416,
     message: 'Requested range not satisfiable',
     details,
+    headers,
   });
 }
 
@@ -72,6 +82,12 @@ export function noColumn(table: string, column: string): DbrestFault {
 /** 42704, 400, worded as PostgreSQL does. */
 export function noType(type: string): DbrestFault {
   return new DbrestFault({ code: '42704', status: 400, message: `type "${type}" does not exist` });
+}
+
+/** 42601, 400, worded as PostgreSQL does: a cast to `text(3)`. */
+export function noModifiers(type: string): DbrestFault {
+  const message = `type modifier is not allowed for type "${type}"`;
+  return new DbrestFault({ code: '42601', status: 400, message });
 }
 
 /** PGRST302, 401. */

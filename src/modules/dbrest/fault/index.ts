@@ -4,6 +4,7 @@ export type { FaultShape } from './dbrest-fault.ts';
 export * from './faults.ts';
 export * from './read-faults.ts';
 export * from './token-faults.ts';
+export * from './write-faults.ts';
 export * from './relationship-faults.ts';
 export { notYet } from './not-yet.ts';
 export { raisedFault } from './raised.ts';

@@ -1,5 +1,6 @@
 import { isObject } from '../json.ts';
 import { DbrestFault } from './dbrest-fault.ts';
+import type { FaultShape } from './dbrest-fault.ts';
 import type { ServerError } from './sqlstate.ts';
 
 const MESSAGE_HINT =
@@ -25,15 +26,16 @@ function readMessage(json: string) {
   return valid ? { code, message, details: details ?? null, hint: hint ?? null } : undefined;
 }
 
-function readDetail(json: string): { status: number; headers: string[] } | undefined {
+function readDetail(json: string): Pick<FaultShape, 'status' | 'reason' | 'headers'> | undefined {
   const value = parse(json);
   if (!isObject(value)) return undefined;
-  const { status, headers } = value;
+  const { status, status_text: reason, headers } = value;
   // 1xx would not be an answer, and HTTP has no room for more than three digits.
   const known = typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599;
-  if (!known || !isObject(headers)) return undefined;
+  if (!known || !isObject(headers) || !isOptionalText(reason)) return undefined;
   const pairs = Object.entries(headers);
-  return pairs.every(([, text]) => isText(text)) ? { status, headers: pairs.flat() as string[] } : undefined;
+  if (!pairs.every(([, text]) => isText(text))) return undefined;
+  return { status, reason: reason ?? undefined, headers: pairs.flat() as string[] };
 }
 
 function unparsableRaise(details: string, hint: string): DbrestFault {

@@ -20,7 +20,8 @@ export function lowerAboveUpper(): DbrestFault {
 
 /** PGRST103, 416: the rows are counted, and there are fewer. */
 export function offsetBeyond(offset: number, total: number): DbrestFault {
-  return rangeNotSatisfiable(`An offset of ${offset} was requested, but there are only ${total} rows.`);
+  const details = `An offset of ${offset} was requested, but there are only ${total} rows.`;
+  return rangeNotSatisfiable(details, ['Content-Range', `*/${total}`]);
 }
 
 /** PGRST116, 406. */

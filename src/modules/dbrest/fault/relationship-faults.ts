@@ -97,6 +97,7 @@ export function ambiguousRelationship(
   return new DbrestFault({
     code: 'PGRST201',
     status: 300,
+    reason: 'Multiple Choices',
     message: `Could not embed because more than one relationship was found for '${origin.name}' and '${target}'`,
     details: choices.map((choice) => ({
       cardinality: choice.cardinality,

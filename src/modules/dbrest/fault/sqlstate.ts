@@ -56,9 +56,19 @@ export function serverFault(error: ServerError, authenticated: boolean): DbrestF
     status,
     message: error.message,
     details: error.detail ?? null,
-    hint: error.hint ?? null,
+    hint: error.hint ?? ownHint(error),
+    ...(error.code.startsWith('PT') && { reason: error.message }),
     headers: status === 401 ? ['WWW-Authenticate', 'Bearer'] : status === 503 ? ['Retry-After', '1'] : [],
   });
+}
+
+/** Where the server says nothing of what a client could do about it. */
+function ownHint({ code, message }: ServerError): string | null {
+  const isUngroupable =
+    code === '42883' && message.startsWith('could not identify an equality operator for type');
+  return isUngroupable
+    ? 'Rows are grouped by every column beside an aggregate: cast it, for example to jsonb or text.'
+    : null;
 }
 
 /** `PTnnn`: nnn, where it is a status that can be sent. */

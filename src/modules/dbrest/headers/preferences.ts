@@ -3,44 +3,61 @@ import { invalidPreferences } from '../fault/index.ts';
 export type CountKind = 'exact' | 'planned' | 'estimated';
 export type TransactionEnd = 'commit' | 'rollback';
 
-/** What `Prefer` asks for, as far as it concerns a read (RFC 7240). */
+/** What `Prefer` asks for (RFC 7240). */
 export interface Preferences {
+  readonly resolution?: 'merge-duplicates' | 'ignore-duplicates';
+  readonly missing?: 'default' | 'null';
+  readonly return?: 'minimal' | 'headers-only' | 'representation';
+  readonly params?: 'single-object';
   readonly count?: CountKind;
   readonly tx?: TransactionEnd;
   readonly handling?: 'strict' | 'lenient';
   readonly timeZone?: string;
+  readonly maxAffected?: number;
   /** As given, and not understood. */
   readonly unknown: readonly string[];
 }
 
+export type Preference = Exclude<keyof Preferences, 'unknown'>;
+
 const NONE: Preferences = { unknown: [] };
 
-/** Every preference that PostgREST knows; those of writes change no read, and are no mistake in one. */
-const VALUES: ReadonlyMap<string, RegExp> = new Map([
-  ['count', /^(exact|planned|estimated)$/],
-  ['tx', /^(commit|rollback)$/],
-  ['handling', /^(strict|lenient)$/],
-  ['timezone', /^.+$/],
-  ['max-affected', /^\d{1,15}$/],
-  ['return', /^(minimal|headers-only|representation)$/],
-  ['resolution', /^(merge|ignore)-duplicates$/],
-  ['missing', /^(default|null)$/],
-  ['params', /^single-object$/],
-]);
+/** Every preference that PostgREST knows, as written and in the order in which `Preference-Applied` tells of them. */
+const PREFERENCES: readonly (readonly [name: string, preference: Preference, values: RegExp])[] = [
+  ['resolution', 'resolution', /^(merge|ignore)-duplicates$/],
+  ['missing', 'missing', /^(default|null)$/],
+  ['return', 'return', /^(minimal|headers-only|representation)$/],
+  ['params', 'params', /^single-object$/],
+  ['count', 'count', /^(exact|planned|estimated)$/],
+  ['tx', 'tx', /^(commit|rollback)$/],
+  ['handling', 'handling', /^(strict|lenient)$/],
+  ['timezone', 'timeZone', /^.+$/],
+  ['max-affected', 'maxAffected', /^\d{1,15}$/],
+];
+const BY_NAME = new Map(PREFERENCES.map((row) => [row[0], row] as const));
 
 /** The `Prefer` headers, joined; the first of several values counts. */
 export function parsePreferences(header: string | undefined): Preferences {
   if (header === undefined) return NONE;
-  const found = new Map<string, string>();
+  const found: Partial<Record<Preference, string | number>> = {};
   const unknown: string[] = [];
-  for (const preference of header.split(',').map((piece) => piece.trim())) {
-    const [name = '', value = ''] = preference.split(/\s*=\s*(.*)/s);
-    if (!VALUES.get(name)?.test(value)) unknown.push(preference);
-    else if (!found.has(name)) found.set(name, value);
+  for (const text of header.split(',').map((piece) => piece.trim())) {
+    const [name = '', value = ''] = text.split(/\s*=\s*(.*)/s);
+    const [, preference, values] = BY_NAME.get(name) ?? [];
+    if (!preference || !values?.test(value)) unknown.push(text);
+    else found[preference] ??= preference === 'maxAffected' ? Number(value) : value;
   }
-  const known = { count: found.get('count'), tx: found.get('tx'), handling: found.get('handling') };
-  const given = Object.entries({ ...known, timeZone: found.get('timezone') }).filter(([, value]) => value);
-  return { ...(Object.fromEntries(given) as Omit<Preferences, 'unknown'>), unknown: unknown.filter(Boolean) };
+  return { ...(found as Omit<Preferences, 'unknown'>), unknown: unknown.filter(Boolean) };
+}
+
+/** Those that an operation honours; the others change nothing in it, and are no mistake. */
+export function only(preferences: Preferences, honours: readonly Preference[]): Preferences {
+  if (preferences === NONE) return NONE;
+  const kept = honours.flatMap((name) => {
+    const value = preferences[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { ...(Object.fromEntries(kept) as Omit<Preferences, 'unknown'>), unknown: preferences.unknown };
 }
 
 /** Leaves out what cannot be honoured. Throws PGRST122 when the client wants to know of that. */
@@ -48,6 +65,7 @@ export function honoured(
   preferences: Preferences,
   can: { readonly timeZones: ReadonlySet<string> | undefined; readonly tx: boolean },
 ): Preferences {
+  if (preferences === NONE) return NONE;
   const { timeZone, tx, ...rest } = preferences;
   const zone = timeZone !== undefined && can.timeZones?.has(timeZone) ? timeZone : undefined;
   const unknown =
@@ -64,12 +82,11 @@ export function honoured(
 }
 
 /** The value of `Preference-Applied`; `undefined` when nothing was. */
-export function appliedPreferences({ count, tx, handling, timeZone }: Preferences): string | undefined {
-  const applied = [
-    count && `count=${count}`,
-    tx && `tx=${tx}`,
-    handling && `handling=${handling}`,
-    timeZone !== undefined && `timezone=${timeZone}`,
-  ].filter(Boolean);
+export function appliedPreferences(preferences: Preferences): string | undefined {
+  if (preferences === NONE) return undefined;
+  const applied = PREFERENCES.flatMap(([name, preference]) => {
+    const value = preferences[preference];
+    return value === undefined ? [] : [`${name}=${value}`];
+  });
   return applied.length === 0 ? undefined : applied.join(', ');
 }

@@ -68,10 +68,11 @@ function fitsSelf(way: Relationship, target: string, hint: string | undefined): 
   );
 }
 
-/** The name of the foreign key, or its only column where it is the origin's own. */
-function isKey({ constraint, pairs, owns, junction }: Relationship, name: string): boolean {
+/** The name of the foreign key, or the origin's only column in it where there is at most one row at the other end. */
+function isKey({ constraint, pairs, owns, cardinality, junction }: Relationship, name: string): boolean {
   if (junction) return false;
-  return constraint === name || (owns && pairs.length === 1 && pairs[0]?.[0] === name);
+  const leadsToOne = owns || cardinality === 'one-to-one';
+  return constraint === name || (leadsToOne && pairs.length === 1 && pairs[0]?.[0] === name);
 }
 
 function isFarColumn({ pairs, junction }: Relationship, name: string): boolean {

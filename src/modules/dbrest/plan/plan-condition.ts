@@ -5,7 +5,7 @@ import type { Schema, Table } from '../schema/index.ts';
 import type { Context } from './context.ts';
 import type { EmbedDraft } from './embed-draft.ts';
 import { embedNamed } from './embed-draft.ts';
-import type { Condition, Test } from './read-plan.ts';
+import type { Condition, Test, Value } from './read-plan.ts';
 import { planValue } from './value.ts';
 
 /** Where a filter stands: the table it filters, and what is embedded in its rows. */
@@ -31,7 +31,7 @@ export function planCondition(logic: Logic, place: Place, context: Context): Con
   }
   if (embed && !place.table.columns.has(logic.column)) throw badEmbedOperator(logic.column);
   const value = planValue(logic, place.table, context);
-  return { value, negated: logic.negated, ...planTest(logic, context.known) };
+  return { value, negated: logic.negated, ...planTest(logic, value, context.known) };
 }
 
 /** What of an embed a filter can ask. */
@@ -42,7 +42,7 @@ function emptiness({ operand, negated }: Filter): 'none' | 'some' | undefined {
   return undefined;
 }
 
-function planTest({ operator, operand, quantifier }: Filter, known: Schema): Test {
+function planTest({ operator, operand, quantifier }: Filter, { type }: Value, known: Schema): Test {
   switch (operand.kind) {
     case 'truth':
       return operand;
@@ -52,6 +52,7 @@ function planTest({ operator, operand, quantifier }: Filter, known: Schema): Tes
       return {
         kind: 'search',
         operator: SEARCH_OPERATORS.get(operator) as string,
+        isVector: baseOf(type, known) === 'tsvector',
         ...searchWords(operand, known),
       };
     case 'text':
@@ -62,6 +63,13 @@ function planTest({ operator, operand, quantifier }: Filter, known: Schema): Tes
         ...(quantifier && { quantifier }),
       };
   }
+}
+
+/** What a domain is made of in the end; any other type is its own base. */
+export function baseOf(type: string, { domains }: Schema): string {
+  let base = type;
+  for (let next = domains?.get(base); next !== undefined; next = domains?.get(base)) base = next;
+  return base;
 }
 
 /** `fts.english.cats` of the specification: the first part counts as a configuration when the database has one of that name. */

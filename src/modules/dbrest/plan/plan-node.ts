@@ -8,7 +8,7 @@ import { findWay } from './find-way.ts';
 import { planCondition } from './plan-condition.ts';
 import { asEmbed, levelsBelow } from './plan-embed.ts';
 import { groupedSort, planSort } from './plan-order.ts';
-import { planColumn, planCount } from './plan-output.ts';
+import { countColumn, planColumn, planCount } from './plan-output.ts';
 import type { Output, ReadNode } from './read-plan.ts';
 
 /** What a request says of one node and of all below it. */
@@ -34,7 +34,8 @@ export function planNode(table: Table, { select, levels, spread }: Asked, contex
     return shows;
   });
   const grouped = outputs.some(isAggregate);
-  if (grouped && context.aggregates === false) throw noAggregates();
+  const isBareCount = select.length === 1 && select[0]?.kind === 'column' && outputs[0]?.kind === 'rows';
+  if (grouped && !isBareCount && context.aggregates === false) throw noAggregates();
   const level = levels.find(({ path }) => path.length === 0) ?? EVERYTHING;
   const place = { table, embeds };
   const limit = Math.min(level.limit ?? Infinity, context.maxRows ?? Infinity);
@@ -58,8 +59,10 @@ function planOutput(item: Exclude<SelectItem, SelectedEmbed>, table: Table, cont
       return [item];
     case 'count':
       return [planCount(item, context)];
-    case 'column':
-      return [planColumn(item, table, context)];
+    case 'column': {
+      const count = countColumn(item, table, context);
+      return [count ? planCount(count, context) : planColumn(item, table, context)];
+    }
   }
 }
 

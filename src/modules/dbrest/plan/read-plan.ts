@@ -46,7 +46,14 @@ export type Test =
     }
   | { readonly kind: 'list'; readonly values: readonly string[] }
   | { readonly kind: 'truth'; readonly truth: Truth }
-  | { readonly kind: 'search'; readonly operator: string; readonly config?: string; readonly query: string };
+  | {
+      readonly kind: 'search';
+      readonly operator: string;
+      readonly config?: string;
+      readonly query: string;
+      /** The value is searched as it is; any other has to become a tsvector first. */
+      readonly isVector: boolean;
+    };
 
 export type Sort = Pick<OrderTerm, 'direction' | 'nulls'> &
   (

@@ -19,6 +19,8 @@ export interface AnswerParts {
   readonly most?: number | undefined;
   /** Rows carry their number in the last column; otherwise there is none. */
   readonly numbered: boolean;
+  /** Nothing of it is sent before its end: what was written may yet be undone. */
+  readonly kept?: boolean | undefined;
   readonly check?: (columns: readonly Column[], rows: number) => void;
 }
 
@@ -32,6 +34,7 @@ export class RowsAnswer implements RowSink {
   #rows = 0;
   #count = 0;
   #stream: ResponseStream | undefined;
+  readonly #pieces: Buffer[] = [];
   /** Written since the client last took everything. */
   #ahead = 0;
 
@@ -60,24 +63,51 @@ export class RowsAnswer implements RowSink {
     } else this.#text += writer.between;
     this.#text += writer.row(fields);
     this.#rows += 1;
-    if (this.#text.length < (this.#stream ? PIECE_CHARACTERS : WHOLE_CHARACTERS)) return undefined;
+    if (this.#text.length < ((this.#stream ?? this.#pieces[0]) ? PIECE_CHARACTERS : WHOLE_CHARACTERS))
+      return undefined;
     return this.#flush();
   }
 
-  /** All rows are here. */
-  end(): void {
-    const { writer, contentType, head, check, most = Infinity } = this.#parts;
-    if (this.#rows === 0) check?.(this.#columns, 0);
-    const text = this.#count > most ? '' : this.#text + writer.close;
+  /** How many rows there are in all. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** All rows are here. Throws when they cannot be the answer. */
+  verify(): void {
+    if (this.#rows === 0) this.#parts.check?.(this.#columns, 0);
+  }
+
+  /** Sends what is not sent yet. Throws as `verify` does. */
+  end(): void | Promise<void> {
+    const { writer, contentType, head, most = Infinity } = this.#parts;
+    this.verify();
+    const text = this.#text + writer.close;
+    if (this.#pieces.length > 0) return this.#sendPieces(text);
     if (this.#stream) {
       this.#stream.write(text);
       this.#stream.end();
     } else if (!this.#x.done) {
-      this.#x.send(head(this.#count, this.#results), contentType, text);
+      const status = head(this.#count, this.#results);
+      if (this.#count > most) this.#x.stream(status, contentType);
+      else this.#x.send(status, contentType, text);
     }
   }
 
+  async #sendPieces(last: string): Promise<void> {
+    const { head, contentType } = this.#parts;
+    const stream = this.#x.stream(head(this.#count, this.#results), contentType);
+    for (const piece of this.#pieces) if (stream?.write(piece) === false) await stream.drained();
+    stream?.write(last);
+    stream?.end();
+  }
+
   #flush(): Promise<void> | undefined {
+    if (this.#parts.kept) {
+      this.#pieces.push(Buffer.from(this.#text));
+      this.#text = '';
+      return undefined;
+    }
     if (!this.#x.done) {
       const status = this.#parts.head(this.#count, this.#results);
       this.#stream = this.#x.stream(status, this.#parts.contentType);
@@ -118,11 +148,19 @@ export class BytesAnswer implements RowSink {
     this.#row ??= fields;
   }
 
+  get count(): number {
+    return Number(this.#row?.at(-1) ?? 0);
+  }
+
+  /** Throws when what came cannot be the answer. */
+  verify(): void {
+    this.#parts.check?.(this.#columns, this.count);
+  }
+
   end(): void {
-    const { contentType, head, check } = this.#parts;
-    const rows = Number(this.#row?.at(-1) ?? 0);
-    check?.(this.#columns, rows);
+    const { contentType, head } = this.#parts;
+    this.verify();
     const bytes = fieldBytes(this.#row?.[0] ?? null, this.#columns[0] as Column);
-    this.#x.send(head(rows, this.#results), contentType, bytes);
+    this.#x.send(head(this.count, this.#results), contentType, bytes);
   }
 }

@@ -39,13 +39,16 @@ export function mostRows({ format }: Media, shape: AnswerShape, method: string):
 }
 
 /** What decides how an answer is put together. */
-export interface AnswerPlan extends Pick<AnswerParts, 'head' | 'most'> {
+export interface AnswerPlan extends Pick<AnswerParts, 'head' | 'most' | 'kept'> {
   readonly media: Media;
   readonly shape: AnswerShape;
 }
 
 /** The answer of a media type, for rows of the shape that goes with it. */
-export function openAnswer(x: Exchange, { media, shape, head, most }: AnswerPlan): RowsAnswer | BytesAnswer {
+export function openAnswer(
+  x: Exchange,
+  { media, shape, head, most, kept }: AnswerPlan,
+): RowsAnswer | BytesAnswer {
   const type = contentType(media);
   const check = checkOf(media);
   if (media.format === 'binary') return new BytesAnswer(x, { contentType: type, head, check });
@@ -55,6 +58,7 @@ export function openAnswer(x: Exchange, { media, shape, head, most }: AnswerPlan
     head,
     check,
     most,
+    kept,
     numbered,
     writer: writerOf(media, shape),
   });

@@ -36,6 +36,7 @@ function quoteCsv(text: string, empty = ''): string {
 
 const BOOLEAN = 16;
 const BYTEA = 17;
+const XML = 142;
 
 /** An element per column in one per row; a column that is NULL is left out. */
 export function xmlWriter(): RowWriter {
@@ -54,8 +55,13 @@ export function xmlWriter(): RowWriter {
 
 function element(name: string, type: number, field: string | null): string {
   if (field === null) return '';
-  const text = type === BOOLEAN ? String(field === 't') : xmlText(field);
-  return `<${name}>${text}</${name}>`;
+  return `<${name}>${xmlValue(type, field)}</${name}>`;
+}
+
+/** XML stays what it is, but for a whole document with a prologue: that cannot stand inside another. */
+function xmlValue(type: number, field: string): string {
+  if (type === BOOLEAN) return String(field === 't');
+  return type === XML && !/^\s*<[?!](?!--)/.test(field) ? field : xmlText(field);
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#xd;' };

@@ -29,6 +29,6 @@ function parseKey(scanner: Scanner): string | number {
   const index = scanner.match(INDEX);
   if (index !== undefined) return Number(index);
   const key = scanner.sees('"') ? scanner.quoted() : scanner.match(PLAIN_KEY)?.trim();
-  if (key === undefined) throw scanner.unexpected('JSON key or array index');
+  if (key === undefined) throw scanner.unexpected('any non reserved character different from: .,>()');
   return key;
 }

@@ -2,7 +2,7 @@ import type { Ending } from './operand.ts';
 import { parseOperand } from './operand.ts';
 import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './operators.ts';
 import type { Field, Filter } from './read-request.ts';
-import { Scanner } from './scanner.ts';
+import { DELIMITER, Scanner } from './scanner.ts';
 
 const OPERATOR_NAME = /[a-z]+/y;
 
@@ -27,7 +27,7 @@ function parseOperator(scanner: Scanner, negated: boolean): string {
   if (operator !== undefined && isOperator(operator)) {
     if (scanner.sees('.') || scanner.done) return operator;
     if (scanner.sees('(') && (QUANTIFIABLE.has(operator) || SEARCH_OPERATORS.has(operator))) return operator;
-    throw scanner.unexpected('"."');
+    throw scanner.unexpected(DELIMITER);
   }
   scanner.at = start;
   throw scanner.unexpected(negated ? 'operator (eq, gt, ...)' : '"not" or operator (eq, gt, ...)');

@@ -1,5 +1,11 @@
+export { scanJson } from './json-scan.ts';
+export type { JsonShape } from './json-scan.ts';
 export { BINARY_OPERATORS, SEARCH_OPERATORS } from './operators.ts';
-export { parseReadQuery } from './query.ts';
+export { parametersOf, parseReadQuery } from './query.ts';
+export { parseWriteQuery } from './write-query.ts';
+export type { WriteQuery } from './write-query.ts';
+export { readWritten } from './written-body.ts';
+export type { WrittenBody } from './written-body.ts';
 export { AGGREGATES, TRUTHS } from './read-request.ts';
 export type {
   Aggregate,
@@ -16,4 +22,5 @@ export type {
   SelectedEmbed,
   SelectItem,
   Truth,
+  TypeName,
 } from './read-request.ts';

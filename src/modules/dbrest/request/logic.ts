@@ -2,10 +2,11 @@ import { tooLarge } from '../fault/index.ts';
 import { parseField } from './field.ts';
 import { parseTest } from './filter.ts';
 import type { Logic } from './read-request.ts';
-import { Scanner } from './scanner.ts';
+import { DELIMITER, FIELD_NAME, Scanner } from './scanner.ts';
 
 const DEEPEST = 20;
-const GROUP = /(?:not\.)?(?:and|or)(?=\()/y;
+const TERM = `${FIELD_NAME}, negation operator (not) or logic operator (and, or)`;
+const GROUP = /(?:not\.)?(?:and|or)(?= *\()/y;
 
 /** `or=(a.eq.1,not.and(b.gt.2,c.is.null))`; `operator` is `and`, `or`, `not.and` or `not.or`. Throws a `DbrestFault`. */
 export function parseLogic(operator: string, value: string): Logic {
@@ -19,6 +20,7 @@ export function parseLogic(operator: string, value: string): Logic {
 
 function parseGroup(scanner: Scanner, operator: string, depth: number): Logic {
   if (depth > DEEPEST) throw tooLarge(`"and" and "or" nest at most ${DEEPEST} deep`);
+  scanner.skipBlanks();
   scanner.expect('(');
   const terms: Logic[] = [];
   do terms.push(parseTerm(scanner, depth));
@@ -32,8 +34,8 @@ function parseTerm(scanner: Scanner, depth: number): Logic {
   scanner.skipBlanks();
   const group = scanner.match(GROUP);
   if (group !== undefined) return parseGroup(scanner, group, depth + 1);
-  const field = parseField(scanner, 'field name, "not", "and" or "or"');
-  scanner.expect('.');
+  const field = parseField(scanner, TERM);
+  scanner.expect('.', DELIMITER);
   const filter = parseTest(scanner, field, 'tree');
   scanner.skipBlanks();
   return filter;

@@ -2,6 +2,7 @@ import { tooLarge } from '../fault/index.ts';
 import { SEARCH_OPERATORS } from './operators.ts';
 import type { Operand } from './read-request.ts';
 import { TRUTHS } from './read-request.ts';
+import { DELIMITER } from './scanner.ts';
 import type { Scanner } from './scanner.ts';
 
 /** Where a value ends: with its text, or at the comma or parenthesis of a logic tree. */
@@ -15,7 +16,7 @@ const BRACES = /[{}"]/g;
 /** What follows an operator and, where it takes one, its modifier. Throws a `DbrestFault`. */
 export function parseOperand(scanner: Scanner, operator: string, ending: Ending): Operand {
   const config = SEARCH_OPERATORS.has(operator) && scanner.take('(') ? parseConfig(scanner) : undefined;
-  scanner.expect('.');
+  scanner.expect('.', DELIMITER);
   if (operator === 'in') return parseList(scanner, ending);
   if (operator === 'is') return parseTruth(scanner, ending);
   const text = ending === 'input' ? restOf(scanner) : parseTreeValue(scanner);
@@ -38,6 +39,7 @@ function parseConfig(scanner: Scanner): string {
 /** `(a,"b,c",d)`; `()` has no element at all. */
 function parseList(scanner: Scanner, ending: Ending): Operand {
   scanner.expect('(');
+  scanner.skipBlanks();
   const values: string[] = [];
   if (!scanner.take(')')) {
     do {
@@ -46,6 +48,7 @@ function parseList(scanner: Scanner, ending: Ending): Operand {
     } while (scanner.take(','));
     scanner.expect(')', '"," or ")"');
   }
+  scanner.skipBlanks();
   if (ending === 'input') scanner.end();
   return { kind: 'list', values };
 }
@@ -97,5 +100,5 @@ function parseTruth(scanner: Scanner, ending: Ending): Operand {
   const truth = TRUTHS.find((name) => name === given.toLowerCase());
   if (truth !== undefined) return { kind: 'truth', truth };
   scanner.at = start;
-  throw scanner.unexpected('null, not_null, true, false or unknown');
+  throw scanner.unexpected('isVal: (null, not_null, true, false, unknown)');
 }

@@ -1,7 +1,7 @@
 import { tooLarge } from '../fault/index.ts';
 import { parseField } from './field.ts';
 import type { OrderTerm } from './read-request.ts';
-import { Scanner } from './scanner.ts';
+import { DELIMITER, FIELD_NAME, Scanner } from './scanner.ts';
 
 const MOST_TERMS = 500;
 const NULLS = '"nullsfirst" or "nullslast"';
@@ -11,11 +11,12 @@ export function parseOrder(text: string): OrderTerm[] {
   const scanner = new Scanner('order', text);
   const terms: OrderTerm[] = [];
   while (!scanner.done) {
-    terms.push(parseTerm(scanner));
+    const term = parseTerm(scanner);
+    terms.push(term);
     if (terms.length > MOST_TERMS) throw tooLarge(`"order" has at most ${MOST_TERMS} terms`);
     scanner.skipBlanks();
-    if (!scanner.take(',')) scanner.end('","');
-    else if (scanner.done) throw scanner.unexpected('field name');
+    if (!scanner.take(',')) scanner.end(term.nulls ? '","' : `${DELIMITER}, ","`);
+    else if (scanner.done) throw scanner.unexpected(FIELD_NAME);
   }
   return terms;
 }
@@ -25,8 +26,9 @@ function parseTerm(scanner: Scanner): OrderTerm {
   const field = !first.path && scanner.take('(') ? related(scanner, first.column) : first;
   const direction = takeOneOf(scanner, ['asc', 'desc']);
   const nulls = takeOneOf(scanner, ['nullsfirst', 'nullslast']);
-  if (scanner.sees('.'))
-    throw afterDot(scanner, direction ? NULLS : nulls ? '","' : `"asc", "desc", ${NULLS}`);
+  if (!nulls && scanner.take('.')) {
+    throw scanner.unexpected(direction ? NULLS : `"asc", "desc", ${NULLS}`);
+  }
   return { ...field, ...(direction && { direction }), ...(nulls && { nulls }) };
 }
 
@@ -37,16 +39,5 @@ function related(scanner: Scanner, relation: string): OrderTerm {
 }
 
 function takeOneOf<const T extends string>(scanner: Scanner, words: readonly T[]): T | undefined {
-  return words.find((word) => endsAfter(scanner, `.${word}`) && scanner.take(`.${word}`));
-}
-
-/** A longer word that merely starts so is not it. */
-function endsAfter(scanner: Scanner, word: string): boolean {
-  const next = scanner.text[scanner.at + word.length];
-  return scanner.sees(word) && (next === undefined || /[,. ]/.test(next));
-}
-
-function afterDot(scanner: Scanner, expected: string): Error {
-  scanner.take('.');
-  return scanner.unexpected(expected);
+  return words.find((word) => scanner.take(`.${word}`));
 }

@@ -1,6 +1,6 @@
 import { parsePath } from './field.ts';
 import type { Field } from './read-request.ts';
-import { Scanner } from './scanner.ts';
+import { DELIMITER, Scanner } from './scanner.ts';
 
 /** What a parameter is about; `path` leads to the embed that it belongs to, empty for the root. */
 export type QueryKey = { readonly path: readonly string[] } & (
@@ -35,6 +35,6 @@ export function parseKey(key: string): QueryKey {
   }
   const column = names.at(-1) as string;
   const steps = parsePath(scanner);
-  scanner.end('"."');
+  scanner.end(DELIMITER);
   return { kind: 'filter', path, field: steps.length === 0 ? { column } : { column, path: steps } };
 }

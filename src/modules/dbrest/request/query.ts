@@ -49,7 +49,8 @@ export function parseReadQuery(args: string): ReadRequest {
   return { select: parseSelect(select ?? '*'), ...root, embedded: [...levels.values()].map(finished) };
 }
 
-function* parametersOf(args: string): Generator<readonly [key: string, value: string]> {
+/** The parameters of a raw query, decoded. Throws PGRST100. */
+export function* parametersOf(args: string): Generator<readonly [key: string, value: string]> {
   for (const piece of args.split('&')) {
     if (piece === '') continue;
     const equals = piece.indexOf('=');
@@ -93,14 +94,18 @@ function filtersIn(logic: Logic): number {
 }
 
 function givenTwice(key: string): Error {
-  return unparsable('query string', key, { column: 1, report: `"${key}" is given twice` });
+  return unparsable('query string', key, { column: 1, report: `unexpected second "${key}" expecting one` });
 }
 
+/** No row stands before the first, so that an offset below 0 is one of 0, as in PostgREST. */
 function parseCount(part: 'limit' | 'offset', text: string): number {
   if (/^-\d+$/.test(text)) {
-    const name = part === 'limit' ? 'Limit' : 'Offset';
-    throw rangeNotSatisfiable(`${name} should be greater than or equal to zero.`);
+    if (part === 'offset') return 0;
+    throw rangeNotSatisfiable('Limit should be greater than or equal to zero.');
   }
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw unparsable(part, text, { column: 1, report: 'expecting a whole number of at most 15 digits' });
+  throw unparsable(part, text, {
+    column: 1,
+    report: `unexpected ${JSON.stringify(text)} expecting a whole number of at most 15 digits`,
+  });
 }

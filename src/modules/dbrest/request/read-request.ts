@@ -13,20 +13,29 @@ export interface Field {
 export const AGGREGATES = ['avg', 'count', 'max', 'min', 'sum'] as const;
 export type Aggregate = (typeof AGGREGATES)[number];
 
+/** A type to cast to, as the client wrote it. */
+export interface TypeName {
+  readonly schema?: string;
+  readonly name: string;
+  /** `10` and `2` of `numeric(10,2)`. */
+  readonly modifiers?: readonly number[];
+  readonly isArray?: true;
+}
+
 /** `alias:column->path::cast.aggregate()::aggregateCast`. */
 export interface SelectedColumn extends Field {
   readonly kind: 'column';
   readonly alias?: string;
-  readonly cast?: string;
+  readonly cast?: TypeName;
   readonly aggregate?: Aggregate;
-  readonly aggregateCast?: string;
+  readonly aggregateCast?: TypeName;
 }
 
 /** `alias:count()::cast`: the number of rows. */
 export interface SelectedCount {
   readonly kind: 'count';
   readonly alias?: string;
-  readonly cast?: string;
+  readonly cast?: TypeName;
 }
 
 /** `alias:target!hint!inner(…)` or, spread, `...target(…)`. */

@@ -29,6 +29,12 @@ export class Scanner {
     return this.text.startsWith(word, this.at);
   }
 
+  /** Whether a sticky pattern matches here. */
+  matches(pattern: RegExp): boolean {
+    pattern.lastIndex = this.at;
+    return pattern.test(this.text);
+  }
+
   /** Consumes `word` when it comes next. */
   take(word: string): boolean {
     if (!this.sees(word)) return false;
@@ -50,7 +56,7 @@ export class Scanner {
   }
 
   /** A name, plain (blanks around it do not count) or in double quotes with backslash escapes; no NUL. */
-  identifier(expected = 'field name'): string {
+  identifier(expected = FIELD_NAME): string {
     this.skipBlanks();
     const start = this.at;
     const name = this.sees('"') ? this.quoted() : this.match(PLAIN_NAME)?.trim();
@@ -84,7 +90,7 @@ export class Scanner {
 
   /** Throws unless everything was consumed. */
   end(expected?: string): void {
-    if (!this.done) throw this.unexpected(expected === undefined ? END : `${expected} or ${END}`);
+    if (!this.done) throw this.unexpected(expected === undefined ? END : `${expected} or ${END}`, "'");
   }
 
   /** Throws when there are more of something than a request may have. */
@@ -92,13 +98,17 @@ export class Scanner {
     if (count > most) throw tooLarge(`at most ${most} ${what}`);
   }
 
-  /** PGRST100 here. `expected`: `A, B or C`. */
-  unexpected(expected: string): DbrestFault {
-    const character = this.text.codePointAt(this.at);
-    const found = character === undefined ? END : JSON.stringify(String.fromCodePoint(character));
+  /** PGRST100 here. `expected`: `A, B or C`. What follows an end that is none stands in single quotes, as in PostgREST. */
+  unexpected(expected: string, quote = '"'): DbrestFault {
+    const code = this.text.codePointAt(this.at);
+    const character = JSON.stringify(String.fromCodePoint(code ?? 0));
+    const found = code === undefined ? END : quote === '"' ? character : `'${character.slice(1, -1)}'`;
     const column = Array.from(this.text.slice(0, this.at)).length + 1;
     return unparsable(this.part, this.shown, { column, report: `unexpected ${found} expecting ${expected}` });
   }
 }
 
 const END = 'end of input';
+/** PostgREST's words for parts of the grammar: clients compare with them. */
+export const FIELD_NAME = 'field name (* or [a..z0..9_$])';
+export const DELIMITER = 'delimiter (.)';

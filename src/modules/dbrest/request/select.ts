@@ -1,14 +1,13 @@
 import { tooLarge } from '../fault/index.ts';
 import { parsePath } from './field.ts';
-import type { Aggregate, SelectedEmbed, SelectItem } from './read-request.ts';
+import type { Aggregate, SelectedEmbed, SelectItem, TypeName } from './read-request.ts';
 import { AGGREGATES } from './read-request.ts';
-import { Scanner } from './scanner.ts';
+import { FIELD_NAME, Scanner } from './scanner.ts';
+import { parseTypeName } from './type-name.ts';
 
 const MOST_ITEMS = 500;
 const DEEPEST = 10;
-const ITEM = 'field name, "*" or "..."';
-/** A type by any of its names: `double precision`, `int[]`, `"my type"`. */
-const ARRAY = /(?:\[\])+/y;
+const ITEM = `"...", ${FIELD_NAME} or "*"`;
 
 /** `select=id,alias:name,amount::text,*,orders(*)`; empty selects everything. Throws a `DbrestFault`. */
 export function parseSelect(text: string): SelectItem[] {
@@ -70,9 +69,8 @@ class SelectParser {
     });
   }
 
-  #cast(): string | undefined {
-    if (!this.#scanner.take('::')) return undefined;
-    return this.#scanner.identifier('type name') + (this.#scanner.match(ARRAY) ? '[]' : '');
+  #cast(): TypeName | undefined {
+    return this.#scanner.take('::') ? parseTypeName(this.#scanner) : undefined;
   }
 
   #aggregate(): Aggregate {
@@ -86,10 +84,14 @@ class SelectParser {
     let hint: string | undefined;
     let join: 'inner' | 'left' | undefined;
     for (let i = 0; i < 2 && scanner.take('!'); i += 1) {
+      const start = scanner.at;
       const word = scanner.identifier('"inner", "left" or hint');
       if ((word === 'inner' || word === 'left') && !join) join = word;
       else if (hint === undefined) hint = word;
-      else throw scanner.unexpected('"("');
+      else {
+        scanner.at = start;
+        throw scanner.unexpected('"inner" or "left"');
+      }
     }
     const select = this.#forest();
     return {

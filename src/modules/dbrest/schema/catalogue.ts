@@ -1,6 +1,11 @@
+import { DISCOVERY_SQL } from './discovery-sql.ts';
+import { WRITE_FACTS_SQL } from './write-facts-sql.ts';
+
 /**
- * One row, one column: JSON of everything. Valid for PostgreSQL 12 to 18. System schemas are left out: what is not in
- * the cache cannot be named by a request. Object ids are texts, columns of keys are names.
+ * Rows of a section's name and an entry of it, JSON but for `viewTree` (object id, blank, parse tree). Valid for PostgreSQL
+ * 12 to 18. System schemas and
+ * partitions are left out: what is not in the cache cannot be named by a request. Object ids are texts,
+ * columns of keys are numbers. One statement is one snapshot.
  */
 export const CATALOGUE_SQL = `
 with recursive privileges(role, of) as (
@@ -8,15 +13,14 @@ with recursive privileges(role, of) as (
   union
   select p.role, m.roleid
   from privileges p
-  join pg_catalog.pg_roles r on r.oid = p.of and r.rolinherit
-  join pg_catalog.pg_auth_members m on m.member = p.of
+  join pg_catalog.pg_auth_members m on m.member = p.of and pg_catalog.pg_has_role(p.of, m.roleid, 'usage')
 ),
 relations as (
   select c.oid, c.relname, n.nspname, c.relkind, c.reltype, c.relacl, c.relowner
   from pg_catalog.pg_class c
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f')
-    and n.nspname <> 'information_schema' and n.nspname !~ '^pg_(catalog|toast|temp_|toast_temp_)'
+    and not c.relispartition and n.nspname <> 'information_schema' and n.nspname !~ '^pg_(catalog|toast|temp_|toast_temp_)'
 ),
 attributes as (
   select a.attrelid, json_agg(json_build_array(
@@ -45,52 +49,57 @@ keys as (
   where k.contype in ('p', 'u')
   group by k.conrelid
 )
-select json_build_object(
-  'tables', (
-    select coalesce(json_agg(json_build_array(
-      c.oid::text, c.nspname, c.relname, coalesce(a.columns, '[]'), coalesce(k.keys, '[]'), coalesce(g.grantees, '[]'),
-      d.description, rule.tree)), '[]')
-    from relations c
-    left join attributes a on a.attrelid = c.oid
-    left join grants g on g.oid = c.oid
-    left join keys k on k.conrelid = c.oid
-    left join pg_catalog.pg_description d
-      on d.classoid = 'pg_catalog.pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0
-    left join lateral (
-      select r.ev_action::text as tree from pg_catalog.pg_rewrite r
-      where r.ev_class = c.oid and r.ev_type = '1' and c.relkind in ('v', 'm')
-      limit 1
-    ) rule on true
-  ),
-  'foreignKeys', (
-    select coalesce(json_agg(json_build_array(
-      f.conname, f.conrelid::text, f.confrelid::text, f.conkey, f.confkey) order by f.conname, f.oid), '[]')
-    from pg_catalog.pg_constraint f
-    join relations c on c.oid = f.conrelid
-    where f.contype = 'f' and f.conparentid = 0
-  ),
-  'rowFunctions', (
-    select coalesce(json_agg(json_build_array(
-      argument.oid::text, n.nspname, p.proname, pg_catalog.format_type(p.prorettype, null), p.proretset, p.prorows,
-      (select c.oid::text from relations c where c.reltype = p.prorettype)) order by p.oid), '[]')
-    from pg_catalog.pg_proc p
-    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-    join relations argument on argument.reltype = p.proargtypes[0]
-    where p.prokind = 'f' and p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1
-  ),
-  'types', (
-    select coalesce(json_agg(json_build_array(n.nspname, t.typname) order by t.oid), '[]')
-    from pg_catalog.pg_type t
-    join pg_catalog.pg_namespace n on n.oid = t.typnamespace
-    where t.typtype in ('d', 'e', 'r') and n.nspname not in ('pg_catalog', 'information_schema')
-  ),
-  'textSearchConfigs', (
-    select coalesce(json_agg(c.cfgname), '[]')
-    from pg_catalog.pg_ts_config c where pg_catalog.pg_ts_config_is_visible(c.oid)
-  ),
-  'roles', (
-    select json_agg(json_build_array(r.rolname, r.rolsuper, (
-      select json_agg(p.of::text) from privileges p where p.role = r.oid)))
-    from pg_catalog.pg_roles r where pg_catalog.pg_has_role(r.oid, 'member')
-  )
-)::text`;
+select 'table', json_build_array(
+  c.oid::text, c.nspname, c.relname, c.relkind, coalesce(a.columns, '[]'), coalesce(k.keys, '[]'),
+  coalesce(g.grantees, '[]'), d.description)::text
+from relations c
+left join attributes a on a.attrelid = c.oid
+left join grants g on g.oid = c.oid
+left join keys k on k.conrelid = c.oid
+left join pg_catalog.pg_description d
+  on d.classoid = 'pg_catalog.pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0
+union all
+select 'viewTree', c.oid || ' ' || r.ev_action::text
+from relations c
+join pg_catalog.pg_rewrite r on r.ev_class = c.oid and r.ev_type = '1'
+where c.relkind in ('v', 'm')
+union all
+(
+  select 'foreignKey', json_build_array(f.conname, f.conrelid::text, f.confrelid::text, f.conkey, f.confkey)::text
+  from pg_catalog.pg_constraint f
+  join relations c on c.oid = f.conrelid
+  where f.contype = 'f' and f.conparentid = 0
+  order by f.conname, f.oid
+)
+union all
+(
+  select 'rowFunction', json_build_array(
+    argument.oid::text, n.nspname, p.proname, pg_catalog.format_type(p.prorettype, null), p.proretset, p.prorows,
+    (select c.oid::text from relations c where c.reltype = p.prorettype))::text
+  from pg_catalog.pg_proc p
+  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+  join relations argument on argument.reltype = p.proargtypes[0]
+  where p.prokind = 'f' and p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1
+  order by p.oid
+)
+union all
+(
+  select 'type', json_build_array(
+    n.nspname, t.typname, pg_catalog.format_type(t.oid, null), pg_catalog.format_type(nullif(t.typbasetype, 0), null))::text
+  from pg_catalog.pg_type t
+  join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+  left join pg_catalog.pg_class c on c.oid = t.typrelid
+  where (t.typtype in ('d', 'e', 'r', 'm') or (t.typtype = 'b' and t.typcategory <> 'A') or c.relkind = 'c')
+    and n.nspname not in ('pg_catalog', 'information_schema')
+  order by t.oid
+)
+union all
+select distinct 'textSearchConfig', to_json(c.cfgname)::text
+from pg_catalog.pg_ts_config c
+union all
+select 'role', json_build_array(r.rolname, r.rolsuper, (
+  select json_agg(p.of::text) from privileges p where p.role = r.oid))::text
+from pg_catalog.pg_roles r
+where pg_catalog.pg_has_role(r.oid, 'member')
+${WRITE_FACTS_SQL}
+${DISCOVERY_SQL}`;

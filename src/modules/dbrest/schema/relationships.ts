@@ -104,13 +104,17 @@ function shownPairs(
 ): Pairs[] {
   let combinations: (readonly [string, string])[][] = [[]];
   for (const [column, targetColumn] of key.pairs) {
-    const froms = here.columns.get(owns ? column : targetColumn) ?? [];
-    const tos = there.columns.get(owns ? targetColumn : column) ?? [];
+    const froms = namesIn(here, owns ? column : targetColumn);
+    const tos = namesIn(there, owns ? targetColumn : column);
     const pairs = froms.flatMap((from) => tos.map((to) => [from, to] as const));
     combinations = combinations.flatMap((done) => pairs.map((pair) => [...done, pair]));
     combinations.length = Math.min(combinations.length, MOST_COMBINATIONS);
   }
   return combinations;
+}
+
+function namesIn({ columns }: BaseColumns, column: string): readonly string[] {
+  return columns ? (columns.get(column) ?? []) : [column];
 }
 
 /** Many-to-many: through a table or view whose key holds both foreign keys. A view steps back behind its table. */

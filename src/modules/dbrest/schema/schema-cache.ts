@@ -5,13 +5,14 @@ const SHORTEST_PAUSE_MS = 1_000;
 const PAUSE_PER_LOAD = 10;
 
 /**
- * The schema of one database: loaded at the first need, one load for all who wait, and loaded again beside the old one
- * when a request names something unknown.
+ * The schema of one database: loaded at the first need, one load for all who wait, and loaded again beside the old one,
+ * which goes on answering, when a request names something unknown or somebody knows of a change.
  */
 export class SchemaCache {
   readonly #read: () => Promise<Schema>;
   #schema: Schema | undefined;
   #loading: Promise<Schema> | undefined;
+  #refreshing: Promise<void> | undefined;
   #nextReloadMs = 0;
 
   constructor(read: () => Promise<Schema>) {
@@ -42,6 +43,24 @@ export class SchemaCache {
     }
   }
 
+  /**
+   * Loads a schema that has every change of before this call; a load under way may have begun too early for that, so
+   * another one follows it. Never rejects: if it fails, the old schema goes on.
+   */
+  refresh(): Promise<void> {
+    if (!this.#loading) return this.#load().then(ignore, ignore);
+    this.#refreshing ??= this.#loading.then(ignore, ignore).then(() => {
+      this.#refreshing = undefined;
+      return this.#load().then(ignore, ignore);
+    });
+    return this.#refreshing;
+  }
+
+  /** A schema that came from elsewhere, newer than any that is here. */
+  adopt(schema: Schema): void {
+    this.#schema = schema;
+  }
+
   #load(): Promise<Schema> {
     this.#loading ??= this.#read()
       .then((schema) => (this.#schema = schema))
@@ -49,3 +68,5 @@ export class SchemaCache {
     return this.#loading;
   }
 }
+
+function ignore(): void {}

@@ -1,5 +1,6 @@
 import type { Connection, Submittable } from 'pg';
 import type { Statement } from '../sql/index.ts';
+import { Messages } from './messages.ts';
 import type { StatementNames } from './statement-names.ts';
 import type { Column, Row, WireError } from './wire.ts';
 
@@ -21,6 +22,8 @@ export interface Step {
   readonly described?: true;
   /** Gives no row. */
   readonly silent?: true;
+  /** Its result is the number of rows that it touched, and no row. */
+  readonly tally?: true;
 }
 
 /** The last row of each statement that has no sink. */
@@ -46,22 +49,19 @@ export class Batch implements Submittable {
 
   submit(connection: Connection): void {
     this.#stream = connection.stream;
-    const named = this.steps.map(({ statement, described }) => {
-      return { ...statement, ...this.#names.use(statement.text), described };
-    });
-    connection.stream.cork();
+    const messages = new Messages();
+    const named = this.steps.map(({ statement }) => this.#names.use(statement.text));
     // First, where no error can make the server skip it: a skipped Close would leave the statement there for good.
-    for (let name = this.#names.evict(); name !== undefined; name = this.#names.evict()) {
-      connection.close({ type: 'S', name }, true);
-    }
-    for (const { text, name, parse, values, described } of named) {
-      if (parse) connection.parse({ name, text, types: [] }, true);
-      connection.bind({ statement: name, values: values as string[] }, true);
-      if (described) connection.describe({ type: 'P', name: '' }, true);
-      connection.execute(null, true);
-    }
-    connection.sync();
-    connection.stream.uncork();
+    for (let name = this.#names.evict(); name !== undefined; name = this.#names.evict()) messages.close(name);
+    this.steps.forEach(({ statement: { text, values }, described }, i) => {
+      const { name, parse } = named[i] as (typeof named)[0];
+      if (parse) messages.parse(name, text);
+      messages.bind(name, values);
+      if (described) messages.describe();
+      messages.execute();
+    });
+    messages.sync();
+    messages.sendTo(connection.stream);
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly Column[] }): void {
@@ -73,8 +73,10 @@ export class Batch implements Submittable {
     else this.#tell((sink) => this.#pauseFor(sink.row(fields)));
   }
 
-  handleCommandComplete(): void {
+  /** `text`: `INSERT 0 3`, `UPDATE 3`. */
+  handleCommandComplete({ text }: { readonly text: string }): void {
     this.#tell(() => undefined);
+    if (this.steps[this.#completed]?.tally) this.results[this.#completed] = [text.replace(/^.* /, '')];
     this.#completed += 1;
     this.#begun = false;
   }

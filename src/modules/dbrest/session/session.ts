@@ -7,6 +7,7 @@ import type { Pg, WireClient, WireError } from './wire.ts';
 
 const PREPARED_STATEMENTS = 256;
 const GOODBYE_MS = 1_000;
+const COMMIT: Step = { statement: { text: 'commit', values: [] }, silent: true };
 const ROLLBACK: Step = { statement: { text: 'rollback', values: [] }, silent: true };
 
 /** The connection broke, or was given up at the deadline, while a batch was under way. */
@@ -23,13 +24,18 @@ export class ConnectionLost extends Error {
 /** The server answered something else than one row per statement. */
 export class UnexpectedResult extends Error {}
 
+/** Looks at what the statements of a batch gave, before their transaction ends; what it throws undoes them. */
+export type Verdict = (results: Results) => void;
+
 interface Running {
   readonly batch: Batch;
+  readonly verdict: Verdict | undefined;
   readonly deadline: NodeJS.Timeout;
   readonly resolve: (results: Results) => void;
   readonly reject: (error: Error) => void;
   cancelling?: Promise<void>;
-  undone?: true;
+  /** The end of a transaction that the batch left open. */
+  ending?: Batch;
 }
 
 /** One connection to PostgreSQL that runs one batch at a time. */
@@ -57,14 +63,14 @@ export class Session {
   /**
    * Runs statements as one transaction in one round trip; gives the last row of each that has no sink. Rejects with the
    * server's error (`WireError` with a `code`), what a sink threw, or `ConnectionLost`, and not before the session is
-   * ready for the next batch.
+   * ready for the next batch. A transaction that the statements leave open is committed, or undone by the verdict.
    */
-  run(steps: readonly Step[], deadlineMs: number): Promise<Results> {
+  run(steps: readonly Step[], deadlineMs: number, verdict?: Verdict): Promise<Results> {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
     return new Promise((resolve, reject) => {
       const batch = new Batch(steps, this.#names);
       const deadline = setTimeout(() => this.#giveUp(), deadlineMs);
-      this.#running = { batch, deadline, resolve, reject };
+      this.#running = { batch, verdict, deadline, resolve, reject };
       this.#client.query(batch);
     });
   }
@@ -93,24 +99,29 @@ export class Session {
   #ready(status: string): void {
     this.#names.batchEnded();
     const running = this.#running;
-    if (status !== 'I' && running && !running.undone) return this.#undo(running);
+    if (running && !running.ending) judge(running);
+    if (status !== 'I' && running && !running.ending) return this.#endTransaction(running);
     // An open transaction would be handed to the next request.
     if (status !== 'I') this.broken = true;
     if (running?.cancelling) void running.cancelling.then(() => this.#settle(running));
     else if (running) this.#settle(running);
   }
 
-  /** A `begin` of the batch is open, because an error made the server skip its end. */
-  #undo(running: Running): void {
-    running.undone = true;
-    this.#client.query(new Batch([ROLLBACK], this.#names));
+  /** A `begin` of the batch is open: until the verdict, or because an error made the server skip its end. */
+  #endTransaction(running: Running): void {
+    const { batch, verdict, cancelling } = running;
+    if (cancelling) batch.error ??= new ConnectionLost('cancelled', true);
+    const isKept = verdict !== undefined && batch.error === undefined;
+    running.ending = new Batch([isKept ? COMMIT : ROLLBACK], this.#names);
+    this.#client.query(running.ending);
   }
 
   #settle(running: Running): void {
     if (this.#running !== running) return;
     this.#running = undefined;
     clearTimeout(running.deadline);
-    const { error, results, steps } = running.batch;
+    const { results, steps } = running.batch;
+    const error = running.batch.error ?? running.ending?.error;
     if (error && endsSession(error)) this.broken = true;
     if (error) return running.reject(error);
     const lacks = steps.some(({ silent, sink }, i) => !silent && !sink && !results[i]);
@@ -138,4 +149,13 @@ export class Session {
 /** SQLSTATEs after which the server drops the connection, or its prepared statements cannot be relied on. */
 function endsSession({ code = '', severity }: WireError): boolean {
   return severity === 'FATAL' || code.startsWith('08') || /^57P0[1-3]$/.test(code) || code === '26000';
+}
+
+function judge({ batch, verdict }: Running): void {
+  if (batch.error) return;
+  try {
+    verdict?.(batch.results);
+  } catch (error) {
+    batch.error = error as Error;
+  }
 }

@@ -3,6 +3,7 @@ import { quoteIdentifier } from './identifier.ts';
 import { countedSql, rowsSql } from './read-sql.ts';
 import type { Statement } from './statement.ts';
 import { Parameters } from './statement.ts';
+import type { RowSource } from './writing.ts';
 
 /**
  * How the rows of a read come back. In each, the last column is the number of all rows (of this answer, not of the table):
@@ -19,12 +20,16 @@ export interface RowForm {
   readonly geoSchema?: string | undefined;
   /** No more rows than this come back, however many are counted. Not of `whole`. */
   readonly most?: number | undefined;
+  /** What tells the number of rows when it is not that of the rows which are shown. */
+  readonly total?: string | undefined;
+  /** Where the rows come from when it is not their table; its own values are bound first. */
+  readonly source?: ((parameters: Parameters) => RowSource) | undefined;
 }
 
 /** What stands between two elements where `json_agg` builds an array. */
 export const ELEMENT_SEPARATOR = ', \n ';
 
-const ALL = '(pg_catalog.count(*) over ())::text';
+const ALL = '(pg_catalog.count(*) over ())';
 
 /** A read in the given shape. */
 export function answerSql(
@@ -33,10 +38,14 @@ export function answerSql(
   form: RowForm = { stripped: false },
 ): Statement {
   const parameters = new Parameters();
-  const rows = rowsSql(plan, parameters);
+  const source = form.source?.(parameters);
+  const rows = rowsSql(plan, parameters, source);
   const most = shape === 'first' ? 1 : form.most;
   const bound = most === undefined ? '' : ` limit ${most}`;
-  return { text: `${shapeSql(shape, form)} from (${rows}) t${bound}`, values: parameters.values };
+  return {
+    text: `${source?.prefix ?? ''}${shapeSql(shape, form)} from (${rows}) t${bound}`,
+    values: parameters.values,
+  };
 }
 
 /** The number of all rows that a read would have without its range; at most `most`. */
@@ -53,13 +62,18 @@ export function guessSql(plan: ReadPlan): Statement {
   return { text: `explain (format json) ${countedSql(plan, parameters)}`, values: parameters.values };
 }
 
-/** A function without arguments, called; with what it left in `response.headers` and `response.status`. */
+const RESPONSE = ['response.headers', 'response.status']
+  .map((name) => `pg_catalog.current_setting('${name}', true)`)
+  .join(', ');
+
+/** A function without arguments, called; with what it left in `response.headers` and `response.status` at the end. */
 export function callSql(name: readonly string[]): Statement {
-  const call = `${name.map(quoteIdentifier).join('.')}()`;
-  const left = ['response.headers', 'response.status'].map(
-    (set) => `pg_catalog.current_setting('${set}', true)`,
-  );
-  return { text: `select ${[call, ...left].join(', ')}`, values: [] };
+  return { text: `select ${name.map(quoteIdentifier).join('.')}(), ${RESPONSE}`, values: [] };
+}
+
+/** What the statements before left in `response.headers` and `response.status`. */
+export function responseSettingsSql(): Statement {
+  return { text: `select ${RESPONSE}`, values: [] };
 }
 
 /** How the database would run a statement; with `analyze`: how it ran. */
@@ -79,13 +93,13 @@ function shapeSql(shape: AnswerShape, form: RowForm): string {
     case 'whole': {
       const array =
         form.stripped || form.geoSchema ? `pg_catalog.json_agg(${rowSql(form)})` : 'pg_catalog.json_agg(t.*)';
-      return `select coalesce(${array}, '[]')::text, pg_catalog.count(*)::text`;
+      return `select coalesce(${array}, '[]')::text, ${form.total ?? 'pg_catalog.count(*)'}::text`;
     }
     case 'first':
     case 'rows':
-      return `select ${rowSql(form)}::text, ${ALL}`;
+      return `select ${rowSql(form)}::text, ${form.total ?? ALL}::text`;
     case 'columns':
-      return `select t.*, ${ALL}`;
+      return `select t.*, ${form.total ?? ALL}::text`;
   }
 }
 

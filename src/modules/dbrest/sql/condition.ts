@@ -1,10 +1,7 @@
 import type { Condition, Embed } from '../plan/index.ts';
-import type { Parameters } from './statement.ts';
 import { arrayLiteral } from './statement.ts';
 import { valueSql } from './value-sql.ts';
-
-/** Column types that full text search turns into a document by itself. */
-const DOCUMENT = /^(text|json|jsonb|name|character|character varying)\b(?!.*\[\])/;
+import type { Writing } from './writing.ts';
 
 const TRUTH_SQL = {
   null: 'is null',
@@ -18,7 +15,7 @@ const TRUTH_SQL = {
 export interface Surroundings {
   /** Alias of the rows that are filtered. */
   readonly relation: string;
-  readonly parameters: Parameters;
+  readonly writing: Writing;
   /** The test that an embed of them has a row. */
   readonly isThere: (embed: Embed) => string;
 }
@@ -33,7 +30,8 @@ export function conditionSql(condition: Condition, at: Surroundings): string {
 }
 
 function testSql(condition: Condition, at: Surroundings): string {
-  const { relation, parameters } = at;
+  const { relation, writing } = at;
+  const { parameters } = writing;
   switch (condition.kind) {
     case 'and':
     case 'or':
@@ -41,11 +39,11 @@ function testSql(condition: Condition, at: Surroundings): string {
     case 'none':
       return `not (${at.isThere(condition.embed)})`;
     case 'truth':
-      return `${valueSql(condition.value, relation, parameters)} ${TRUTH_SQL[condition.truth]}`;
+      return `${valueSql(condition.value, relation, writing)} ${TRUTH_SQL[condition.truth]}`;
     case 'list':
-      return `${valueSql(condition.value, relation, parameters)} = any(${parameters.bind(arrayLiteral(condition.values))})`;
+      return `${valueSql(condition.value, relation, writing)} = any(${parameters.bind(arrayLiteral(condition.values))})`;
     case 'binary': {
-      const value = valueSql(condition.value, relation, parameters);
+      const value = valueSql(condition.value, relation, writing);
       const operand = parameters.bind(condition.operand);
       const { operator, quantifier } = condition;
       return `${value} ${operator} ${quantifier ? `${quantifier}(${operand})` : operand}`;
@@ -55,13 +53,11 @@ function testSql(condition: Condition, at: Surroundings): string {
   }
 }
 
-function searchSql(
-  condition: Condition & { kind: 'search' },
-  { relation, parameters }: Surroundings,
-): string {
-  const value = valueSql(condition.value, relation, parameters);
+function searchSql(condition: Condition & { kind: 'search' }, { relation, writing }: Surroundings): string {
+  const { parameters } = writing;
+  const value = valueSql(condition.value, relation, writing);
   const config =
     condition.config === undefined ? '' : `${parameters.bind(condition.config)}::pg_catalog.regconfig, `;
-  const document = DOCUMENT.test(condition.value.type) ? `pg_catalog.to_tsvector(${config}${value})` : value;
+  const document = condition.isVector ? value : `pg_catalog.to_tsvector(${config}${value})`;
   return `${document} @@ pg_catalog.${condition.operator}(${config}${parameters.bind(condition.query)})`;
 }

@@ -1,7 +1,7 @@
 import type { Embed, Output } from '../plan/index.ts';
 import { qualifiedName, quoteIdentifier } from './identifier.ts';
 import type { Named, Wanted, Writing } from './writing.ts';
-import { placeSql } from './writing.ts';
+import { placeSql, rowOf } from './writing.ts';
 
 /** The column of a join that holds all rows of an embed. */
 const ARRAY = 'a';
@@ -89,7 +89,7 @@ export function ownRows(embed: Embed, { parent, rows }: Named, writing: Writing)
   if ('returnsSet' in by) {
     // A function that returns no set gives a row of nulls for "none".
     const ties = by.returnsSet ? [] : [`not (${rows}.* is null)`];
-    return { ...wanted, source: `${qualifiedName(by)}(${parent}.*) ${rows}`, ties };
+    return { ...wanted, source: `${qualifiedName(by)}(${rowOf(parent, writing)}) ${rows}`, ties };
   }
   const { junction, pairs } = by;
   if (!junction) return { ...wanted, ties: equalities(pairs, parent, rows) };

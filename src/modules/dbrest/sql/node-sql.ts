@@ -34,13 +34,13 @@ export function nodeSql(node: ReadNode, wanted: Wanted, writing: Writing): strin
     const name = nameOf(named, embed);
     return isThereSql(embed, name, () => existing(embed, name, writing));
   };
-  const at: Surroundings = { relation, parameters, isThere };
+  const at: Surroundings = { relation, writing, isThere };
   const where = [
     ...ties,
     ...node.embeds.filter(({ inner, single }) => inner && !single).map(isThere),
     ...node.conditions.map((condition) => conditionSql(condition, at)),
   ];
-  const order = bare ? [] : node.sorts.map((sort) => sortSql(sort, { relation, named, parameters }));
+  const order = bare ? [] : node.sorts.map((sort) => sortSql(sort, { relation, named, writing }));
   return [
     `select${outputs && ` ${outputs}`} from ${source}`,
     ...joins,
@@ -91,6 +91,14 @@ function existing(embed: Embed, name: Named, writing: Writing): string {
   return nodeSql(embed.node, { ...ownRows(embed, name, writing), bare: 'existing' }, writing);
 }
 
+/** The test that an embed of rows that nothing is joined to has a row. */
+export function existsSql(embed: Embed, parent: string, writing: Writing): string {
+  writing.aliases += 1;
+  const rows = `r${writing.aliases}`;
+  const named = { parent, rows, join: `j${writing.aliases}`, joined: false, grouped: false };
+  return `exists (${existing(embed, named, writing)})`;
+}
+
 interface Shape {
   readonly named: Names;
   readonly writing: Writing;
@@ -124,7 +132,7 @@ function outputSql(
   }
   const value =
     output.kind === 'value'
-      ? valueSql(output.value, relation, writing.parameters)
+      ? valueSql(output.value, relation, writing)
       : output.kind === 'embed'
         ? embedJson(output.embed, nameOf(named, output.embed), (name) => rowsOf(output.embed, name, writing))
         : asValue(output.embed, output.place, nameOf(named, output.embed));
@@ -150,7 +158,7 @@ function groupSql({ grouped, outputs }: ReadNode, named: Names): string[] {
 interface Sorting {
   readonly relation: string;
   readonly named: Names;
-  readonly parameters: Parameters;
+  readonly writing: Writing;
 }
 
 function sortSql(sort: Sort, sorting: Sorting): string {
@@ -159,10 +167,10 @@ function sortSql(sort: Sort, sorting: Sorting): string {
   return `${value}${direction ? ` ${direction}` : ''}${nulls ? NULLS_SQL[nulls] : ''}`;
 }
 
-function sortedBy(sort: Sort, { relation, named, parameters }: Sorting): string {
+function sortedBy(sort: Sort, { relation, named, writing }: Sorting): string {
   switch (sort.kind) {
     case 'value':
-      return valueSql(sort.value, relation, parameters);
+      return valueSql(sort.value, relation, writing);
     case 'output':
       return String(sort.place + 1);
     case 'related':

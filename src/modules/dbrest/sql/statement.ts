@@ -1,15 +1,18 @@
+/** Bytes go to the server as they are, in the binary form of their type: that of a text, a json or a bytea is itself. */
+export type BoundValue = string | Buffer | null;
+
 /** A statement and its bound values; equal texts share one prepared statement. */
 export interface Statement {
   readonly text: string;
-  readonly values: readonly string[];
+  readonly values: readonly BoundValue[];
 }
 
 /** Collects bound values while a statement's text is put together. */
 export class Parameters {
-  readonly values: string[] = [];
+  readonly values: BoundValue[] = [];
 
   /** The placeholder of a value. */
-  bind(value: string): string {
+  bind(value: BoundValue): string {
     this.values.push(value);
     return `$${this.values.length}`;
   }

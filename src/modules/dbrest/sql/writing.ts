@@ -1,9 +1,29 @@
 import type { Parameters } from './statement.ts';
 
+/** Where the rows of a read come from when it is not their table. */
+export interface RowSource {
+  /** What stands in front of the whole `select`: `with w as (…) `. */
+  readonly prefix?: string;
+  /** What stands behind `from`; its alias is `ROWS`. */
+  readonly from: string;
+  /** The type of its rows, where PostgreSQL would not know it by itself. */
+  readonly rowType?: string;
+}
+
+/** Alias of the rows of a read. */
+export const ROWS = 'r';
+
 /** One statement while it is written: its values, and numbers for its aliases. */
 export interface Writing {
   readonly parameters: Parameters;
+  readonly source?: RowSource | undefined;
   aliases: number;
+}
+
+/** A whole row as the argument of a function. */
+export function rowOf(relation: string, { source }: Writing): string {
+  const type = relation === ROWS ? source?.rowType : undefined;
+  return type === undefined ? `${relation}.*` : `(${relation})::${type}`;
 }
 
 /** How the rows of a node are wanted. */

@@ -1,13 +1,14 @@
-import type { Exchange } from '../../http/index.ts';
-import type { Identity } from './auth/index.ts';
-import type { DbrestConfig } from './config.ts';
-import type { RequestSettings, Statement } from './sql/index.ts';
-import { searchPath, settingsWriter } from './sql/index.ts';
+import type { Exchange } from '../../../http/index.ts';
+import type { Identity } from '../auth/index.ts';
+import type { DbrestConfig } from '../config.ts';
+import type { RequestSettings, Statement } from '../sql/index.ts';
+import { searchPath, settingsWriter } from '../sql/index.ts';
 
-/** Who asks, for which schema, in which time zone (absent: the database's own). */
+/** Who asks, for which schema, in which time zone (absent: the database's own), and whether to read only. */
 export interface Asking {
   readonly identity: Identity;
   readonly schema: string;
+  readonly readOnly: boolean;
   readonly timeZone?: string | undefined;
 }
 
@@ -23,25 +24,21 @@ export function compileSettings({
   const values = settings.map(({ value }) => value);
   const write = settingsWriter(names);
   const writeZoned = settingsWriter([...names, 'timezone']);
-  return (x, { identity, schema, timeZone }) => {
+  return (x, { identity, schema, readOnly, timeZone }) => {
     const { role, jwt, claims } = identity;
-    const path = paths.get(schema) as string;
-    const common = { role, searchPath: path, readOnly: true, timeoutMs, jwt, claims };
-    const all: RequestSettings = { ...common, ...exchangeSettings(x, identity) };
+    const all: RequestSettings = {
+      role,
+      searchPath: paths.get(schema) as string,
+      readOnly,
+      timeoutMs,
+      jwt,
+      claims,
+      method: x.method,
+      path: x.uri,
+      headers: headersJson(x.headers, identity.rejected ? HIDDEN_WITH_TOKEN : HIDDEN),
+      cookies: cookiesJson(x.header('cookie')),
+    };
     return timeZone === undefined ? write(all, values) : writeZoned(all, [...values, timeZone]);
-  };
-}
-
-/** What of an exchange the database is told besides who asks (contract: "Authentication"). */
-function exchangeSettings(
-  x: Exchange,
-  { rejected }: Pick<Identity, 'rejected'>,
-): Pick<RequestSettings, 'method' | 'path' | 'headers' | 'cookies'> {
-  return {
-    method: x.method,
-    path: x.uri,
-    headers: headersJson(x.headers, rejected ? HIDDEN_WITH_TOKEN : HIDDEN),
-    cookies: cookiesJson(x.header('cookie')),
   };
 }
 
@@ -63,13 +60,24 @@ function headersJson(headers: readonly string[], hidden: ReadonlySet<string>): s
     const before = byName.get(name);
     if (!hidden.has(name)) byName.set(name, before === undefined ? value : `${before}, ${value}`);
   }
-  return JSON.stringify(Object.fromEntries(byName));
+  return jsonObject(byName);
+}
+
+/** Written piece by piece: an object with names of its own in every request would be slow. */
+function jsonObject(members: ReadonlyMap<string, string>): string {
+  let json = '';
+  for (const [name, value] of members) {
+    json += `${json === '' ? '{' : ','}${JSON.stringify(name)}:${JSON.stringify(value)}`;
+  }
+  return json === '' ? '{}' : `${json}}`;
 }
 
 function cookiesJson(header: string | undefined): string {
   if (header === undefined) return '{}';
-  const pairs = header.split(';').map((piece) => piece.trim().split(/=(.*)/s));
-  return JSON.stringify(
-    Object.fromEntries(pairs.filter(([name]) => name).map(([name, value = '']) => [name, value])),
-  );
+  const byName = new Map<string, string>();
+  for (const piece of header.split(';')) {
+    const [name, value = ''] = piece.trim().split(/=(.*)/s);
+    if (name) byName.set(name, value);
+  }
+  return jsonObject(byName);
 }

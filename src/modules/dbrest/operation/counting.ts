@@ -1,7 +1,7 @@
-import type { CountKind } from './headers/index.ts';
-import type { ReadPlan } from './plan/index.ts';
-import type { Results, Step } from './session/index.ts';
-import { guessSql, totalSql } from './sql/index.ts';
+import type { CountKind } from '../headers/index.ts';
+import type { ReadPlan } from '../plan/index.ts';
+import type { Results, Step } from '../session/index.ts';
+import { guessSql, totalSql } from '../sql/index.ts';
 
 /** Up to so many rows an estimate counts, unless `dbrest_max_rows` says. */
 const COUNTED_ROWS = 1_000;

@@ -1,0 +1,5 @@
+export type { Asker } from './asker.ts';
+export { compileOptions } from './options.ts';
+export { compileOperations } from './operations.ts';
+export { headerValues } from './request-settings.ts';
+export { Stopwatch } from './stopwatch.ts';

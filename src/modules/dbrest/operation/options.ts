@@ -1,0 +1,60 @@
+import type { Exchange } from '../../../http/index.ts';
+import type { DbrestConfig } from '../config.ts';
+import type { Database } from '../database.ts';
+import { noTable, notYet } from '../fault/index.ts';
+import { chooseSchema } from '../headers/index.ts';
+import type { Resource } from '../resource.ts';
+import type { Table } from '../schema/index.ts';
+import { withSchema } from './with-schema.ts';
+
+/**
+ * OPTIONS: the methods that a resource has by its nature, whoever asks: no token is needed. Throws PGRST106, PGRST202 and PGRST205.
+ */
+export function compileOptions(
+  config: DbrestConfig,
+  database: Database,
+): (x: Exchange, resource: Resource) => Promise<void> {
+  return async (x, resource) => {
+    const profile = x.header('content-profile') ?? x.header('accept-profile');
+    const schema = chooseSchema(profile, config.schemas);
+    const allowed = await allowedMethods(resource, schema, database);
+    if (config.schemas.length > 1) x.setHeader('Content-Profile', schema);
+    // As PostgREST says it to everybody, with an `Origin` or without.
+    if (config.corsOrigins === '*') x.setHeader('Access-Control-Allow-Origin', '*');
+    x.setHeader('Allow', allowed.join(','));
+    x.send(200, '', '');
+  };
+}
+
+const READABLE = ['OPTIONS', 'GET', 'HEAD'];
+
+async function allowedMethods(
+  resource: Resource,
+  schema: string,
+  database: Database,
+): Promise<readonly string[]> {
+  switch (resource.kind) {
+    case 'root':
+      return READABLE;
+    case 'function':
+      throw notYet('Functions are');
+    case 'table':
+      return withSchema(database, (known) => {
+        const table = known.tables.get(schema)?.get(resource.name);
+        if (!table) throw noTable(schema, resource.name, undefined);
+        return tableMethods(table);
+      });
+  }
+}
+
+/** In PostgREST's order. */
+function tableMethods({ access, primaryKey }: Table): readonly string[] {
+  const { insertable = false, updatable = false, deletable = false } = access ?? {};
+  const writes: readonly (readonly [method: string, isAllowed: boolean])[] = [
+    ['POST', insertable],
+    ['PUT', insertable && updatable && primaryKey.length > 0],
+    ['PATCH', updatable],
+    ['DELETE', deletable],
+  ];
+  return [...READABLE, ...writes.flatMap(([method, isAllowed]) => (isAllowed ? [method] : []))];
+}

@@ -1,0 +1,72 @@
+import type { Exchange } from '../../../http/index.ts';
+import type { DbrestConfig } from '../config.ts';
+import type { Database } from '../database.ts';
+import { otherKey, tooManyAffected } from '../fault/index.ts';
+import type { Media } from '../headers/index.ts';
+import type { Results } from '../session/index.ts';
+import { UPDATED_SQL } from '../sql/index.ts';
+import { setHead } from './answer-head.ts';
+import type { Asker } from './asker.ts';
+import type { DecidedWrite } from './decide-write.ts';
+import { compileWriteDecision } from './decide-write.ts';
+import type { Transaction } from './transaction.ts';
+import { compileTransaction } from './transaction.ts';
+import { writeHeaders, writeStatus } from './write-head.ts';
+import { shownBy, writeReply } from './write-reply.ts';
+
+const COUNT_UPDATES = { statement: { text: UPDATED_SQL, values: [] } };
+/** Formats that cannot hold just any number of rows or columns. */
+const PICKY: ReadonlySet<Media['format']> = new Set(['object', 'binary', 'text']);
+
+/** POST, PUT, PATCH and DELETE of a table: headers, query and body → plan → one batch → answer once it is committed. */
+export function compileWrite(
+  config: DbrestConfig,
+  database: Database,
+): (x: Exchange, table: string, asker: Asker) => Promise<void> {
+  const decide = compileWriteDecision(config, database);
+  const transaction = compileTransaction(config);
+
+  return async (x, table, asker) => {
+    const decided = await decide(x, table, asker);
+    if (!decided) return;
+    const shown = shownBy(decided);
+    const counted = shown === 'rows' && isMerge(decided);
+    const head = (rows: number, results: Results): number => {
+      const { watch } = asker;
+      watch?.lap('transaction');
+      const updated = Number(sent.behind(results)[0]?.[0] ?? 0);
+      const place = shown === 'location' ? sent.main(results) : undefined;
+      const written = { rows, inserted: rows - updated, place };
+      const own = writeHeaders(x, decided, written);
+      const chosen = sent.responses(results);
+      setHead(x, chosen, { ...decided, config, schema: decided.asked.schema, own, watch });
+      return chosen.status ?? writeStatus(decided, shown, written);
+    };
+    const { main, rows, verify, send } = writeReply(x, { decided, shown, counted, head });
+    const behind = counted ? [COUNT_UPDATES] : [];
+    const work = { main, behind, responds: true, held: isJudged(decided), readOnly: false };
+    const sent: Transaction = transaction(x, { ...asker, asked: decided.asked }, work);
+    const verdict = (results: Results): void => {
+      judge(decided, rows(sent.main(results)));
+      verify(sent.main(results));
+    };
+    const rules = { writer: x, rules: config, ...(work.held && { verdict }) };
+    const results = await database.write(sent.steps, rules);
+    await send(results, sent.main(results));
+  };
+}
+
+function isMerge({ plan: { write } }: DecidedWrite): boolean {
+  return write.kind === 'insert' && write.conflict?.action === 'merge';
+}
+
+/** Whether a write can turn out not to be what the client asked for: it is looked at before it is committed. */
+function isJudged({ method, preferences, media }: DecidedWrite): boolean {
+  return method === 'PUT' || preferences.maxAffected !== undefined || PICKY.has(media.format);
+}
+
+function judge({ method, preferences }: DecidedWrite, rows: number): void {
+  if (method === 'PUT' && rows !== 1) throw otherKey();
+  const { maxAffected = Infinity } = preferences;
+  if (rows > maxAffected) throw tooManyAffected(rows);
+}

@@ -1,0 +1,220 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { invalidJson, tooLarge, unequalKeys } from '../fault/index.ts';
+import { KeyWatch } from './key-watch.ts';
+
+/** What a JSON text is, as far as a request has to know. */
+export interface JsonShape {
+  readonly kind: 'object' | 'array' | 'scalar';
+  /** Names of the members: of the object, or of each object in the array. Empty where nobody asked for them. */
+  readonly keys: readonly string[];
+}
+
+/** `same`: the names of the members are wanted, and each element of an array must be an object with all of them. */
+export type Keys = 'same' | 'any';
+
+/** Between two pieces of this size others have their turn: a millisecond or two. */
+const PIECE_BYTES = 262_144;
+/** PostgreSQL parses JSON by recursion, as deep as its stack is. */
+const DEEPEST = 1_000;
+/** No number type of PostgreSQL holds more digits. */
+const LONGEST_NUMBER = 150_000;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+const ESCAPE = /^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/;
+const LITERAL = /^(?:true|false|null)/;
+
+/** What may come next; up to `KEY` a string may. */
+const VALUE = 0;
+const FIRST_VALUE = 1;
+const FIRST_KEY = 2;
+const KEY = 3;
+const AFTER_KEY = 4;
+const AFTER_VALUE = 5;
+const NOTHING = 6;
+
+/**
+ * Checks a JSON text (RFC 8259) where it lies, without making values of it: PostgreSQL gets the bytes as they came. A
+ * large text is checked piece by piece. Throws PGRST102. Whether strings are UTF-8 is left to the database.
+ */
+export async function scanJson(bytes: Buffer, keys: Keys): Promise<JsonShape> {
+  const scan = new JsonScan(bytes, keys);
+  while (!scan.advance(PIECE_BYTES)) await nextTurn();
+  return scan.shape;
+}
+
+class JsonScan {
+  readonly #bytes: Buffer;
+  readonly #watch: KeyWatch | undefined;
+  /** For each level whether it is an object. */
+  readonly #isObject = new Uint8Array(DEEPEST + 1);
+  #depth = 0;
+  #at = 0;
+  #next = VALUE;
+  /** Where the string under way began, or -1. */
+  #stringFrom = -1;
+  #kind: JsonShape['kind'] = 'scalar';
+
+  constructor(bytes: Buffer, keys: Keys) {
+    this.#bytes = bytes;
+    this.#watch = keys === 'same' ? new KeyWatch(bytes) : undefined;
+  }
+
+  get shape(): JsonShape {
+    return { kind: this.#kind, keys: this.#watch?.names ?? [] };
+  }
+
+  /** Goes on for about so many bytes; true at the end of the text. */
+  advance(count: number): boolean {
+    const bytes = this.#bytes;
+    const until = Math.min(this.#at + count, bytes.length);
+    while (this.#at < until) {
+      const byte = bytes[this.#at] as number;
+      if (this.#stringFrom >= 0) this.#goOnInString(until);
+      else if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) this.#at += 1;
+      else if (byte === QUOTE) this.#beginString();
+      else if (byte === COMMA) this.#comma();
+      else if (byte === COLON) this.#colon();
+      else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#open(byte === OPEN_OBJECT);
+      else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) this.#close(byte === CLOSE_OBJECT);
+      else this.#bareValue(byte);
+    }
+    if (this.#at < bytes.length) return false;
+    if (this.#next !== NOTHING || this.#stringFrom >= 0) throw invalidJson();
+    return true;
+  }
+
+  #beginString(): void {
+    if (this.#next > KEY) throw invalidJson();
+    if (this.#next < FIRST_KEY) this.#expectValue(false);
+    this.#at += 1;
+    this.#stringFrom = this.#at;
+  }
+
+  #goOnInString(until: number): void {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    while (at < until) {
+      const byte = bytes[at] as number;
+      if (byte === QUOTE) return this.#endString(at);
+      if (byte < 0x20) throw invalidJson();
+      at = byte === BACKSLASH ? this.#escape(at + 1) : at + 1;
+    }
+    this.#at = at;
+  }
+
+  /** The place behind what a backslash introduces. */
+  #escape(at: number): number {
+    const found = ESCAPE.exec(this.#bytes.toString('latin1', at, at + 5));
+    if (!found) throw invalidJson();
+    return at + found[0].length;
+  }
+
+  #endString(end: number): void {
+    const from = this.#stringFrom;
+    this.#stringFrom = -1;
+    this.#at = end + 1;
+    if (this.#next < FIRST_KEY) return this.#afterValue();
+    if (this.#watch && this.#isRow()) this.#watch.key(from, end);
+    this.#next = AFTER_KEY;
+  }
+
+  #comma(): void {
+    if (this.#next !== AFTER_VALUE) throw invalidJson();
+    this.#next = this.#isObject[this.#depth] === 1 ? KEY : VALUE;
+    this.#at += 1;
+  }
+
+  #colon(): void {
+    if (this.#next !== AFTER_KEY) throw invalidJson();
+    this.#next = VALUE;
+    this.#at += 1;
+  }
+
+  #open(isObject: boolean): void {
+    this.#expectValue(isObject);
+    if (this.#depth === DEEPEST) throw tooLarge(`JSON nests at most ${DEEPEST} deep`);
+    if (this.#depth === 0) this.#kind = isObject ? 'object' : 'array';
+    this.#depth += 1;
+    this.#isObject[this.#depth] = isObject ? 1 : 0;
+    this.#next = isObject ? FIRST_KEY : FIRST_VALUE;
+    this.#at += 1;
+    if (isObject && this.#watch && this.#isRow()) this.#watch.beginRow();
+  }
+
+  #close(isObject: boolean): void {
+    const isEmpty = this.#next === (isObject ? FIRST_KEY : FIRST_VALUE);
+    const fits = this.#next === AFTER_VALUE && (this.#isObject[this.#depth] === 1) === isObject;
+    if (this.#depth === 0 || !(isEmpty || fits)) throw invalidJson();
+    if (isObject && this.#watch && this.#isRow()) this.#watch.endRow();
+    this.#depth -= 1;
+    this.#at += 1;
+    this.#afterValue();
+  }
+
+  #bareValue(byte: number): void {
+    this.#expectValue(false);
+    if (byte === MINUS || isDigit(byte)) this.#number();
+    else {
+      const found = LITERAL.exec(this.#bytes.toString('latin1', this.#at, this.#at + 5));
+      if (!found) throw invalidJson();
+      this.#at += found[0].length;
+    }
+    this.#afterValue();
+  }
+
+  #number(): void {
+    const bytes = this.#bytes;
+    if (bytes[this.#at] === MINUS) this.#at += 1;
+    if (bytes[this.#at] === ZERO) this.#at += 1;
+    else this.#digits();
+    if (bytes[this.#at] === DOT) {
+      this.#at += 1;
+      this.#digits();
+    }
+    // Lower case by a bit: `E` and `e` differ in it alone.
+    if (((bytes[this.#at] ?? 0) | 0x20) !== 0x65) return;
+    this.#at += 1;
+    if (bytes[this.#at] === MINUS || bytes[this.#at] === 0x2b) this.#at += 1;
+    this.#digits();
+  }
+
+  #digits(): void {
+    const bytes = this.#bytes;
+    const from = this.#at;
+    let at = from;
+    while (isDigit(bytes[at] ?? 0)) at += 1;
+    if (at === from) throw invalidJson();
+    if (at - from > LONGEST_NUMBER) throw tooLarge(`a number has at most ${LONGEST_NUMBER} digits`);
+    this.#at = at;
+  }
+
+  /** Refuses a value that cannot stand here. */
+  #expectValue(isObject: boolean): void {
+    if (this.#next > FIRST_VALUE) throw invalidJson();
+    if (this.#watch && !isObject && this.#kind === 'array' && this.#depth === 1) throw unequalKeys();
+  }
+
+  #afterValue(): void {
+    this.#next = this.#depth === 0 ? NOTHING : AFTER_VALUE;
+  }
+
+  /** Whether the innermost object is one that the request is about. */
+  #isRow(): boolean {
+    return this.#depth === (this.#kind === 'object' ? 1 : 2);
+  }
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}

@@ -1,0 +1,24 @@
+import { invalidJson, unreadableBody } from '../fault/index.ts';
+import { scanJson } from './json-scan.ts';
+
+/** Rows to be written, as one JSON text. */
+export interface WrittenBody {
+  readonly json: Buffer;
+  /** A single row, or an array of rows. */
+  readonly kind: 'object' | 'array';
+  /** The columns that the rows have; empty where the request names them itself. */
+  readonly keys: readonly string[];
+}
+
+const JSON_TYPE = /^application\/(?:json|vnd\.(?:pgrst|dbrest)\.(?:object|array)(?:\+json)?)$/;
+
+/** The rows of a body by its media type. `named`: the request says which columns count. Throws PGRST102. */
+export async function readWritten(
+  { type, bytes }: { readonly type: string; readonly bytes: Buffer },
+  named: boolean,
+): Promise<WrittenBody> {
+  if (!JSON_TYPE.test(type)) throw unreadableBody(type);
+  const { kind, keys } = await scanJson(bytes, named ? 'any' : 'same');
+  if (kind === 'scalar') throw invalidJson();
+  return { json: bytes, kind, keys };
+}

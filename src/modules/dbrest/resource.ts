@@ -1,0 +1,34 @@
+import type { LocationFacts } from '../../contract/index.ts';
+import type { DbrestConfig } from './config.ts';
+import { invalidPath } from './fault/index.ts';
+
+/** What a path names. */
+export type Resource =
+  | { readonly kind: 'root' }
+  | { readonly kind: 'table'; readonly name: string }
+  | { readonly kind: 'function'; readonly name: string };
+
+const ROOT: Resource = { kind: 'root' };
+
+/**
+ * What a path names: below a prefix location one segment, or two of which the first is `rpc`; in any other location the
+ * last segment. A location for functions has nothing else. Throws PGRST125.
+ */
+export function resourceResolver(
+  { kind, path }: LocationFacts,
+  rpc: DbrestConfig['rpc'],
+): (uri: string) => Resource {
+  const only = rpc === 'on' || (rpc === 'auto' && /\/rpc\/?$/.test(path)) ? 'function' : undefined;
+  const restOf =
+    kind === 'prefix'
+      ? (uri: string) => uri.slice(path.length).replace(/^\//, '')
+      : (uri: string) => uri.slice(uri.lastIndexOf('/') + 1);
+  return (uri) => {
+    const rest = restOf(uri);
+    if (rest === '') return ROOT;
+    if (!rest.includes('/')) return { kind: only ?? 'table', name: rest };
+    const [, called] = rpc === 'off' || only ? [] : (/^rpc\/([^/]+)$/.exec(rest) ?? []);
+    if (called === undefined) throw invalidPath();
+    return { kind: 'function', name: called };
+  };
+}

@@ -1,0 +1,91 @@
+import type { BoundValue } from '../sql/index.ts';
+
+/**
+ * Messages to the server (PostgreSQL documentation, "Message Formats"), as few pieces to write as can be. Text is put
+ * together as strings of one character per byte, which Node writes to a socket without a buffer in between.
+ */
+export class Messages {
+  readonly #pieces: (string | Buffer)[] = [];
+  #text = '';
+
+  close(name: string): void {
+    this.#text += message('C', `S${name}\0`);
+  }
+
+  parse(name: string, text: string): void {
+    this.#text += message('P', `${name}\0${bytesOf(text)}\0${int16(0)}`);
+  }
+
+  /** Results come as text; a buffer goes in the binary form of its type. */
+  bind(name: string, values: readonly BoundValue[]): void {
+    const fields = values.map((value) => (typeof value === 'string' ? bytesOf(value) : value));
+    const formats = fields.some(isBinary) ? fields.map((field) => int16(isBinary(field) ? 1 : 0)) : [];
+    const head = `\0${name}\0${int16(formats.length)}${formats.join('')}${int16(fields.length)}`;
+    const length = fields.reduce((sum, field) => sum + 4 + (field?.length ?? 0), head.length + 6);
+    this.#text += `B${int32(length)}${head}`;
+    for (const field of fields) {
+      this.#text += int32(field?.length ?? -1);
+      if (isBinary(field)) this.#add(field);
+      else if (field !== null) this.#text += field;
+    }
+    this.#text += int16(0);
+  }
+
+  describe(): void {
+    this.#text += DESCRIBE;
+  }
+
+  execute(): void {
+    this.#text += EXECUTE;
+  }
+
+  sync(): void {
+    this.#text += SYNC;
+  }
+
+  sendTo(stream: NodeJS.WritableStream & { cork(): void; uncork(): void }): void {
+    if (this.#pieces.length === 0) {
+      stream.write(this.#text, 'latin1');
+      return;
+    }
+    stream.cork();
+    for (const piece of this.#pieces) {
+      if (typeof piece === 'string') stream.write(piece, 'latin1');
+      else stream.write(piece);
+    }
+    stream.write(this.#text, 'latin1');
+    stream.uncork();
+  }
+
+  #add(bytes: Buffer): void {
+    this.#pieces.push(this.#text, bytes);
+    this.#text = '';
+  }
+}
+
+/** Of the unnamed portal. */
+const DESCRIBE = message('D', 'P\0');
+/** All rows of it. */
+const EXECUTE = message('E', `\0${int32(0)}`);
+const SYNC = message('S', '');
+
+function message(type: string, body: string): string {
+  return `${type}${int32(body.length + 4)}${body}`;
+}
+
+function int32(n: number): string {
+  return String.fromCharCode((n >>> 24) & 255, (n >>> 16) & 255, (n >>> 8) & 255, n & 255);
+}
+
+function int16(n: number): string {
+  return String.fromCharCode((n >>> 8) & 255, n & 255);
+}
+
+/** UTF-8, one character per byte. */
+function bytesOf(text: string): string {
+  return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1');
+}
+
+function isBinary(field: BoundValue): field is Buffer {
+  return typeof field === 'object' && field !== null;
+}

@@ -1,0 +1,158 @@
+import type { Conflict, PlannedWrite, TouchedRows, WritePlan } from '../plan/index.ts';
+import type { Column, Table } from '../schema/index.ts';
+import { conditionSql } from './condition.ts';
+import { qualifiedName, quoteIdentifier } from './identifier.ts';
+import { existsSql, nodeSql } from './node-sql.ts';
+import { columnsSql, returningSql } from './returning.ts';
+import type { BoundValue, Statement } from './statement.ts';
+import { Parameters } from './statement.ts';
+import type { RowSource, Writing } from './writing.ts';
+import { ROWS } from './writing.ts';
+import { writtenRows } from './written-rows.ts';
+
+/** What goes with a plan. */
+export interface WriteParts {
+  /** JSON of the rows to write; of a delete nothing. */
+  readonly body: BoundValue;
+  /** Rows that are merged into others are counted: `UPDATED_SQL` tells how many there were. */
+  readonly counted: boolean;
+}
+
+/** Holds the number of merged rows until the end of the transaction. */
+const UPDATED = 'gw.updated';
+const UPDATES = `coalesce(nullif(pg_catalog.current_setting('${UPDATED}', true), ''), '0')`;
+/** How many rows an upsert merged into others. */
+export const UPDATED_SQL = `select ${UPDATES}`;
+
+/** A write that shows nothing of its rows. */
+export function writeSql(plan: WritePlan, parts: WriteParts): Statement {
+  const parameters = new Parameters();
+  return { text: statementSql(plan, parts, { parameters }), values: parameters.values };
+}
+
+/** A write whose rows a read goes on with. */
+export function writeSource(
+  { write, answer }: PlannedWrite,
+  parts: WriteParts,
+): (parameters: Parameters) => RowSource {
+  const rowType = qualifiedName(write.table);
+  return (parameters) => {
+    if (isNothing(write)) return { from: `(${nothingSql(write.table, '*')}) ${ROWS}` };
+    const returning = returningSql(answer);
+    const text = statementSql(write, parts, { parameters, returning });
+    return { prefix: `with w as (${text}) `, from: `w ${ROWS}`, rowType };
+  };
+}
+
+/** A write that gives the number of its rows, and of a single one the key. */
+export function locationSql(plan: WritePlan, parts: WriteParts): Statement {
+  const parameters = new Parameters();
+  const { primaryKey } = plan.table;
+  const text = statementSql(plan, parts, { parameters, returning: columnsSql(primaryKey) });
+  const key = primaryKey.map((name) => `pg_catalog.max(${ROWS}.${quoteIdentifier(name)}::pg_catalog.text)`);
+  const shown = ['pg_catalog.count(*)::pg_catalog.text', ...key].join(', ');
+  return { text: `with w as (${text}) select ${shown} from w ${ROWS}`, values: parameters.values };
+}
+
+interface Returning {
+  readonly parameters: Parameters;
+  readonly returning?: string;
+}
+
+function statementSql(plan: WritePlan, parts: WriteParts, { parameters, returning }: Returning): string {
+  const behind = returning === undefined ? '' : ` returning ${returning}`;
+  const writing: Writing = { parameters, aliases: 0 };
+  switch (plan.kind) {
+    case 'insert':
+      return `${insertSql(plan, parts, parameters)}${behind}`;
+    case 'update':
+      return isNothing(plan) ? nothingSql(plan.table, '1') : `${updateSql(plan, parts, writing)}${behind}`;
+    case 'delete':
+      return `${deleteSql(plan, writing)}${behind}`;
+  }
+}
+
+/** Nothing of a row would change. */
+function isNothing(plan: WritePlan): boolean {
+  return plan.kind === 'update' && plan.columns.length === 0;
+}
+
+function nothingSql(table: Table, shown: '*' | '1'): string {
+  return `select ${shown} from ${qualifiedName(table)} where false`;
+}
+
+type Insert = WritePlan & { kind: 'insert' };
+
+function insertSql(plan: Insert, { body, counted }: WriteParts, parameters: Parameters): string {
+  const { table, columns, form, keyValues = [], conflict } = plan;
+  const into = `insert into ${qualifiedName(table)} as ${ROWS}`;
+  const behind = conflict ? conflictSql(conflict, columns, counted) : '';
+  if (columns.length === 0) {
+    if (form === 'object') return `${into} default values${behind}`;
+    return `${into} select from pg_catalog.json_array_elements(${parameters.bind(body)})${behind}`;
+  }
+  const rows = writtenRows(plan, table, { parameters, body, first: false });
+  const list = columns.map(({ name }) => quoteIdentifier(name)).join(', ');
+  const values = columns.map(rows.value).join(', ');
+  const matches = keyValues.map(([column, value]) => `${rows.value(column)} = ${parameters.bind(value)}`);
+  const where = matches.length > 0 ? ` where ${matches.join(' and ')}` : '';
+  return `${into} (${list}) select ${values} from ${rows.from}${where}${behind}`;
+}
+
+function conflictSql(
+  { columns, predicate, action }: Conflict,
+  written: readonly Column[],
+  counted: boolean,
+): string {
+  const partial = predicate === undefined ? '' : ` where ${predicate}`;
+  const on = ` on conflict (${columns.map(quoteIdentifier).join(', ')})${partial} do`;
+  if (action === 'ignore' || written.length === 0) return `${on} nothing`;
+  const names = written.map(({ name }) => quoteIdentifier(name));
+  const set = names.map((name) => `${name} = excluded.${name}`).join(', ');
+  const one = `pg_catalog.set_config('${UPDATED}', (${UPDATES}::integer + 1)::text, true)`;
+  return `${on} update set ${set}${counted ? ` where ${one} is not null` : ''}`;
+}
+
+function updateSql(plan: WritePlan & { kind: 'update' }, { body }: WriteParts, writing: Writing): string {
+  const { table, columns } = plan;
+  const { parameters } = writing;
+  const rows = writtenRows(plan, table, { parameters, body, first: true });
+  const set = columns.map((column) => `${quoteIdentifier(column.name)} = ${rows.value(column)}`).join(', ');
+  const { from, where } = touchedSql(plan.rows, writing);
+  const sources = [rows.from, ...from].join(', ');
+  return `update ${qualifiedName(table)} as ${ROWS} set ${set} from ${sources}${where}`;
+}
+
+function deleteSql({ table, rows }: WritePlan & { kind: 'delete' }, writing: Writing): string {
+  const { from, where } = touchedSql(rows, writing);
+  const using = from.length > 0 ? ` using ${from.join(', ')}` : '';
+  return `delete from ${qualifiedName(table)} as ${ROWS}${using}${where}`;
+}
+
+/**
+ * Which rows a write touches. With a bound they are looked up first, by their key; the conditions are then asked once more,
+ * of the rows as they are when their turn comes: another transaction may have changed them.
+ */
+function touchedSql({ node, key }: TouchedRows, writing: Writing): { from: string[]; where: string } {
+  const isThere = (embed: (typeof node.embeds)[number]): string => existsSql(embed, ROWS, writing);
+  const conditions = [
+    ...node.conditions.map((condition) => conditionSql(condition, { relation: ROWS, writing, isThere })),
+    ...node.embeds.filter(({ inner }) => inner).map(isThere),
+    ...(key ?? []).map((name) => `${ROWS}.${quoteIdentifier(name)} = k.${quoteIdentifier(name)}`),
+  ];
+  const where = conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';
+  return { from: key ? [`(${keysSql(node, key, writing)}) k`] : [], where };
+}
+
+function keysSql(node: TouchedRows['node'], key: readonly string[], writing: Writing): string {
+  const outputs = key.map((name) => {
+    // Where PostgreSQL keeps a row is no column that the schema knows.
+    const column = node.table.columns.get(name) ?? { name, type: name };
+    return {
+      kind: 'value' as const,
+      name,
+      value: { of: { kind: 'column' as const, column }, path: [], type: column.type },
+    };
+  });
+  return nodeSql({ ...node, outputs }, { relation: ROWS }, writing);
+}

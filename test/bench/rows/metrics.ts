@@ -1,0 +1,29 @@
+import { compare } from '../compare.ts';
+import { httpLoad } from '../load.ts';
+import type { Bench } from '../bench.ts';
+import type { Contender } from '../compare.ts';
+import type { Row } from '../row.ts';
+import { startGw } from '../servers.ts';
+
+const LOCATION = 'location / { return 200 ok; }';
+/** Where somebody can read them, requests are counted by location. */
+const METRICS = 'location = /metrics { control_api metrics; }';
+
+/** What counting adds to the cheapest request. */
+export const metricsRow: Row = {
+  name: 'metrics',
+  async run(bench) {
+    return compare(bench, await counted(bench, `${LOCATION} ${METRICS}`), [
+      {
+        line: 'return 200 counted / not counted',
+        goal: 0.97,
+        open: () => counted(bench, LOCATION),
+      },
+    ]);
+  },
+};
+
+async function counted(bench: Bench, server: string): Promise<Contender> {
+  const { port, pid } = await startGw(bench, server);
+  return httpLoad(bench, { name: 'gw', port, servers: [pid] });
+}

@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { startGateway } from '../harness/gateway.ts';
+import { freePort } from '../harness/ports.ts';
+import { directoryWith, gw as run } from './command.ts';
+
+const CONTROL = `shared_dict_zone zone=feature_flags:1m;
+  server { location /runtime/ { control_api; } location /a { return 200 ok; } location /old { return 301 /a; } }`;
+
+test('gw live and gw ready tell by words and exit code', async (t) => {
+  const gw = await startGateway(t, CONTROL);
+  const conf = ['-c', gw.conf];
+  expect(await run(gw.dir, ['live', ...conf])).toEqual({
+    code: 0,
+    stdout: `OK: ${gw.url}/runtime/live\n`,
+    stderr: '',
+  });
+  expect(await run(gw.dir, ['ready', ...conf])).toEqual({
+    code: 0,
+    stdout: `OK: ${gw.url}/runtime/ready\n`,
+    stderr: '',
+  });
+  expect(await run(gw.dir, ['ready', '-q', ...conf])).toEqual({ code: 0, stdout: '', stderr: '' });
+  for (const address of [gw.url, `${gw.url}/runtime`, gw.url.replace('http://', '')]) {
+    expect((await run(gw.dir, ['ready', '--address', address])).stdout).toBe(`OK: ${gw.url}/runtime/ready\n`);
+  }
+});
+
+test('gw ready says what is missing, gw live does not care', async (t) => {
+  const gw = await startGateway(
+    t,
+    `server { location = /l { control_api live; } location = /r { control_api ready; } location /kv { kv_pass 127.0.0.1:1; } }`,
+  );
+  expect(await run(gw.dir, ['live', '-c', gw.conf])).toMatchObject({ code: 0, stdout: `OK: ${gw.url}/l\n` });
+  expect(await run(gw.dir, ['ready', '-q', '-c', gw.conf])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `gw: not ready: ${gw.url}/r answers 503\n  kv:127.0.0.1:1: not connected\n`,
+  });
+});
+
+test('gw status shows what the gateway does, for people and for programs', async (t) => {
+  const gw = await startGateway(t, CONTROL, { workers: 2 });
+  for (let i = 0; i < 6; i++) await gw.fetch('/a');
+  await gw.fetch('/old');
+  await gw.fetch('/runtime/flag/set?name=new-look');
+  const { code, stdout, stderr } = await run(gw.dir, ['status', '-c', gw.conf]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^gw \d+\.\d+\.\d+ · node \d+\.\d+\.\d+ · up \d+s\nconfiguration {2}loaded \d{4}-/);
+  expect(stdout).toMatch(/\nrequests {7}\d+ in all, \d+\.\d per second\n/);
+  expect(stdout).toMatch(/\n {2}WORKER .*\n {2}1 .* MB .* ms .*0\n {2}2 /);
+  expect(stdout).toMatch(/\n {2}127\.0\.0\.1:\d+ {2}\/a +6 +6 +0 +0 +0 /);
+  expect(stdout).toMatch(/\n {2}127\.0\.0\.1:\d+ {2}\/old +1 +0 +1 +0 +0 /);
+  expect(stdout).toMatch(/\n {2}new-look {2}on\n/);
+  const json = await run(gw.dir, ['status', '--json', '-c', gw.conf]);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    lastReload: { successful: true },
+    workers: [{ id: '1', restarts: 0 }, { id: '2' }],
+    connections: { writing: 1 },
+    flags: { 'new-look': true },
+    pools: [],
+  });
+});
+
+test('a server of another name is asked by its name, on every address', async (t) => {
+  const gw = await startGateway(
+    t,
+    `server { server_name first; return 404; }
+     server { server_name *.wild ops.test; location = /up { control_api ready; } }`,
+  );
+  expect((await run(gw.dir, ['ready', '-c', gw.conf])).stdout).toBe(`OK: ${gw.url}/up\n`);
+});
+
+test('a gateway on a Unix socket is asked there', async (t) => {
+  const gw = await startGateway(
+    t,
+    `server { } server { listen unix:gw.sock; location = /up { control_api live; } }`,
+  );
+  const { code, stdout } = await run(gw.dir, ['live', '-c', gw.conf]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'OK: unix:gw.sock:/up\n' });
+});
+
+const faults: readonly { it: string; args: readonly string[]; stderr: RegExp; code?: number }[] = [
+  {
+    it: 'no location serves the endpoint',
+    args: ['ready', '-c', 'without.conf'],
+    stderr:
+      /^gw: no location of DIR\/without\.conf serves "ready"\n {2}add "location = \/ready \{ control_api ready; \}", or name a gateway with --address\n$/,
+  },
+  {
+    it: 'the configuration is wrong',
+    args: ['status', '-c', 'wrong.conf'],
+    stderr: /unknown directive "retrun"/,
+  },
+  { it: 'there is no configuration', args: ['live'], stderr: /open\(\) "DIR\/gateway\.conf" failed/ },
+  {
+    it: 'nobody listens',
+    args: ['status', '-c', 'good.conf'],
+    stderr: /^gw: http:\/\/127\.0\.0\.1:\d+\/m does not answer: .*ECONNREFUSED/,
+  },
+  {
+    it: 'nobody is ready',
+    args: ['ready', '-q', '-c', 'good.conf'],
+    stderr: /^gw: not ready: http:\/\/.*\/r does not answer: /,
+  },
+  {
+    it: 'the address is none',
+    args: ['live', '--address', 'https://a'],
+    stderr: /^gw: invalid address "https:\/\/a"\n {2}expected http/,
+  },
+  { it: 'an option is unknown', args: ['live', '--nope'], stderr: /unknown option "--nope"/, code: 2 },
+];
+
+for (const { it, args, stderr, code = 1 } of faults) {
+  test(`gw ${args[0]} ends with ${code} when ${it}`, async (t) => {
+    const port = await freePort();
+    const server = (content: string) => `http { server { listen 127.0.0.1:${port}; ${content} } }\n`;
+    const dir = directoryWith(t, {
+      'without.conf': server('return 200;'),
+      'wrong.conf': server('retrun 200;'),
+      'good.conf': server('location = /r { control_api ready; } location = /m { control_api metrics; }'),
+    });
+    const said = await run(dir, args);
+    expect(said.stderr).toMatch(stderr);
+    expect(said).toMatchObject({ code, stdout: '' });
+  });
+}

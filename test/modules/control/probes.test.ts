@@ -1,0 +1,147 @@
+import { expect, test, vi } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Gateway } from '../../harness/gateway.ts';
+import { postgres } from '../../harness/postgres.ts';
+import { redis } from '../../harness/redis.ts';
+
+const PROBES = `location = /live { control_api live; } location = /ready { control_api ready; }`;
+
+interface Health {
+  readonly status: string;
+  readonly checks: Readonly<Record<string, readonly { status: string; output?: string }[]>>;
+}
+
+const ready = async (gw: Gateway): Promise<{ status: number; health: Health }> => {
+  const { status, headers, body } = await gw.fetch('/ready');
+  expect(headers.get('content-type')).toBe('application/health+json');
+  expect(headers.get('cache-control')).toBe('no-store');
+  return { status, health: JSON.parse(body) as Health };
+};
+
+/** Resolves when the probe answers with this status. */
+const becomes = (gw: Gateway, wanted: number): Promise<Health> =>
+  vi.waitFor(
+    async () => {
+      const { status, health } = await ready(gw);
+      expect(status).toBe(wanted);
+      return health;
+    },
+    { timeout: 10_000, interval: 50 },
+  );
+
+test('a gateway that needs nothing lives and is ready', async (t) => {
+  const gw = await startGateway(t, `server { ${PROBES} }`);
+  await gw.expect('GET /live', { status: 200, json: { status: 'pass', checks: {} } });
+  await gw.expect('GET /ready', {
+    status: 200,
+    json: { status: 'pass', checks: { gateway: [{ status: 'pass' }] } },
+  });
+  await gw.expect('HEAD /ready', { status: 200, body: '' });
+  await gw.expect('POST /ready', { status: 405 });
+});
+
+test('readiness follows a store that goes away and comes back; liveness does not', async (t) => {
+  const store = await redis('--maxclients', '100');
+  const gw = await startGateway(
+    t,
+    `server { ${PROBES} location /kv { kv_pass 127.0.0.1:${store.port}; kv_key $uri; } location /own { kv_pass embedded:data/kv; } }`,
+    { workers: 2 },
+  );
+  const name = `kv:127.0.0.1:${store.port}`;
+  expect((await becomes(gw, 200)).checks).toEqual({
+    gateway: [{ status: 'pass' }],
+    [name]: [{ status: 'pass' }],
+    'kv:embedded:kv': [{ status: 'pass' }],
+  });
+  await store.stop();
+  const failing = await becomes(gw, 503);
+  expect(failing).toMatchObject({
+    status: 'fail',
+    checks: { [name]: [{ status: 'fail', output: 'not connected' }] },
+  });
+  await gw.expect('GET /live', { status: 200 });
+  await store.start();
+  await becomes(gw, 200);
+});
+
+test('a store that hangs is not ready, and the answer says so in time', async (t) => {
+  const store = await redis('--maxclients', '101');
+  const gw = await startGateway(
+    t,
+    `kv_timeout 300ms; server { ${PROBES} location /kv { kv_pass 127.0.0.1:${store.port}; kv_key $uri; } }`,
+  );
+  await becomes(gw, 200);
+  store.signal('SIGSTOP');
+  const { checks } = await becomes(gw, 503);
+  expect(Object.values(checks).flat()).toContainEqual({ status: 'fail', output: 'no reply in time' });
+  store.signal('SIGCONT');
+  await becomes(gw, 200);
+});
+
+test('many probes ask a store once a second at most', async (t) => {
+  const store = await redis('--maxclients', '102');
+  const gw = await startGateway(
+    t,
+    `server { ${PROBES} location /kv { kv_pass 127.0.0.1:${store.port}; kv_key $uri; } }`,
+  );
+  await becomes(gw, 200);
+  const pings = async (): Promise<number> => {
+    const stats = await store.client.info('commandstats');
+    return Number(/cmdstat_ping:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+  };
+  const before = await pings();
+  const startedMs = performance.now();
+  await Promise.all(Array.from({ length: 100 }, () => ready(gw)));
+  const seconds = (performance.now() - startedMs) / 1000;
+  expect((await pings()) - before).toBeLessThanOrEqual(1 + Math.ceil(seconds));
+});
+
+test('a database that cannot be reached is not ready, without a word of how it is reached', async (t) => {
+  const { dsn, database, host, port } = await postgres();
+  const gw = await startGateway(
+    t,
+    `server { ${PROBES}
+       location /good/ { dbrest_pass ${dsn}; dbrest_anon_role anon; }
+       location /bad/ { dbrest_pass postgresql://someone:secretword@127.0.0.1:1/none; dbrest_anon_role anon; } }`,
+  );
+  const { checks } = await becomes(gw, 503);
+  expect(checks).toEqual({
+    gateway: [{ status: 'pass' }],
+    [`dbrest:${host}:${port}/${database}`]: [{ status: 'pass' }],
+    'dbrest:127.0.0.1:1/none': [{ status: 'fail', output: 'not reachable' }],
+  });
+  expect((await gw.fetch('/ready')).body).not.toMatch(/someone|secretword/);
+  expect(
+    await gw.reload(`server { ${PROBES} location /good/ { dbrest_pass ${dsn}; dbrest_anon_role anon; } }`),
+  ).toBe('done');
+  await becomes(gw, 200);
+});
+
+test('while "shutdown_delay" runs the gateway serves on, but is not ready', async (t) => {
+  const gw = await startGateway(
+    t,
+    `server { ${PROBES} location /a { return 200 on; } location = /health { control_api health; } }`,
+    {
+      workers: 2,
+      main: 'shutdown_delay 60s;',
+    },
+  );
+  await becomes(gw, 200);
+  gw.signal('SIGQUIT');
+  const { checks } = await becomes(gw, 503);
+  expect(checks).toEqual({ gateway: [{ status: 'fail', output: 'draining' }] });
+  for (let i = 0; i < 8; i++) {
+    await gw.expect('GET /a', { status: 200, body: 'on' });
+    await gw.expect('GET /live', { status: 200 });
+    await gw.expect('GET /health', { status: 503 });
+  }
+  // A stop that is in a hurry waits for nothing.
+  await gw.stop('SIGTERM');
+});
+
+test('after "shutdown_delay" a graceful stop goes its way', async (t) => {
+  const gw = await startGateway(t, `server { ${PROBES} }`, { main: 'shutdown_delay 100ms;' });
+  gw.signal('SIGQUIT');
+  await gw.ended();
+  expect(gw.errorLog()).toMatch(/gracefully shutting down[^]*exit$/m);
+});

@@ -1,0 +1,99 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { Catalogue } from '../../../src/modules/dbrest/schema/index.ts';
+import { CatalogueShare, openShare } from '../../../src/modules/dbrest/schema/index.ts';
+
+const catalogue = (): Catalogue => new SharedArrayBuffer(8);
+
+/** The workers of one process, and what each was given unasked. */
+function workers(count: number, key = openShare()): { share: CatalogueShare; given: Catalogue[] }[] {
+  return Array.from({ length: count }, (_, i) => {
+    const given: Catalogue[] = [];
+    const share = new CatalogueShare(key, i + 1, (posted) => given.push(posted));
+    onTestFinished(() => share.close());
+    return { share, given };
+  });
+}
+
+/** A read that ends when told to. */
+function reading() {
+  let settle: { resolve(read: Catalogue): void; reject(error: Error): void } | undefined;
+  const read = vi.fn(() => new Promise<Catalogue>((resolve, reject) => (settle = { resolve, reject })));
+  return {
+    read,
+    resolve: (it: Catalogue) => settle?.resolve(it),
+    reject: () => settle?.reject(new Error('down')),
+  };
+}
+
+test('who needs a catalogue while another worker reads it is given that one, memory and all', async () => {
+  const [a, b, c] = workers(3);
+  const [first, second] = [reading(), reading()];
+  const one = a?.share.obtain(first.read);
+  const other = b?.share.obtain(second.read);
+  const read = catalogue();
+  first.resolve(read);
+  expect(await one).toBe(read);
+  const shared = await other;
+  expect(second.read).not.toHaveBeenCalled();
+  // The same bytes, seen through another object.
+  new Uint8Array(read).fill(7);
+  expect(new Uint8Array(shared as Catalogue)).toEqual(new Uint8Array(8).fill(7));
+  await vi.waitFor(() => expect(c?.given).toHaveLength(1));
+});
+
+test('a worker whose own request just missed it waits for what is on its way', async () => {
+  const [a, b] = workers(2);
+  const [first, second] = [reading(), reading()];
+  const one = a?.share.obtain(first.read);
+  first.resolve(catalogue());
+  await one;
+  expect(await b?.share.obtain(second.read)).toBeInstanceOf(SharedArrayBuffer);
+  expect(second.read).not.toHaveBeenCalled();
+});
+
+test('a worker that starts later reads for itself, and the others learn of it', async () => {
+  const key = openShare();
+  const [a] = workers(1, key);
+  const first = reading();
+  const one = a?.share.obtain(first.read);
+  first.resolve(catalogue());
+  await one;
+  const [late] = workers(1, key);
+  const second = reading();
+  const other = late?.share.obtain(second.read);
+  second.resolve(catalogue());
+  await other;
+  expect(second.read).toHaveBeenCalledTimes(1);
+  await vi.waitFor(() => expect(a?.given).toHaveLength(1));
+});
+
+test('when a read fails, each worker that waited for it tries by itself', async () => {
+  const [a, b] = workers(2);
+  const [first, second] = [reading(), reading()];
+  const one = a?.share.obtain(first.read);
+  const other = b?.share.obtain(second.read);
+  first.reject();
+  await expect(one).rejects.toThrow('down');
+  await vi.waitFor(() => expect(second.read).toHaveBeenCalled());
+  const read = catalogue();
+  second.resolve(read);
+  expect(await other).toBe(read);
+});
+
+test('a reader that never comes back is waited for once', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const [dead, b] = workers(2);
+  void dead?.share.obtain(reading().read);
+  const second = reading();
+  const other = b?.share.obtain(second.read);
+  expect(second.read).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(5_000);
+  second.resolve(catalogue());
+  await other;
+  const third = reading();
+  const next = b?.share.obtain(third.read);
+  expect(third.read).toHaveBeenCalled();
+  third.resolve(catalogue());
+  await next;
+});

@@ -1,0 +1,138 @@
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
+import type { TestDatabase } from '../../harness/postgres.ts';
+import { postgres } from '../../harness/postgres.ts';
+import type { DirectReply } from './direct.ts';
+import { direct } from './direct.ts';
+
+const FIXTURE = `
+  create table items (id int primary key);
+  create function open_up() returns void language sql as
+    $$ select set_config('response.headers', '[{"Access-Control-Allow-Origin": "https://chosen.example"}]', true) $$;
+  grant select on items to anon;
+`;
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await postgres(FIXTURE);
+});
+
+const PAGE = 'https://page.example';
+const EXPOSED =
+  'Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, Transfer-Encoding, Range-Unit';
+const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD';
+
+async function ask(
+  request: string,
+  headers: Record<string, string>,
+  config: Partial<DbrestConfig> = {},
+): Promise<{ status: number; cors: Record<string, string> }> {
+  const api = await direct({ onTestFinished }, db.dsn, config);
+  const { x, done } = api.start(request, headers);
+  await done;
+  const { status, headers: all } = x.reply as DirectReply;
+  const cors = Object.entries(all).filter(([name]) => name === 'vary' || name.startsWith('access-control-'));
+  return { status, cors: Object.fromEntries(cors) };
+}
+
+describe('the answer to a page of any origin', () => {
+  const open = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
+  const cases: [request: string, status: number, config?: Partial<DbrestConfig>][] = [
+    ['GET /api/items', 200],
+    ['HEAD /api/items', 200],
+    ['GET /api/none', 404],
+    ['GET /api/a/b', 404],
+    ['GET /api/items?id=eq.x', 400],
+    ['TRACE /api/items', 405],
+    ['GET /api/items', 401, { anonRole: undefined as unknown as string }],
+  ];
+  test.each(cases)('%s gives %i and lets it be read', async (...[request, status, config]) => {
+    expect(await ask(request, { origin: PAGE }, config)).toEqual({ status, cors: open });
+  });
+
+  test('says nothing to a request without an origin', async () => {
+    expect(await ask('GET /api/items', {})).toEqual({ status: 200, cors: {} });
+  });
+
+  test('is what the database chose, if it did', async () => {
+    const { cors } = await ask('GET /api/items', { origin: PAGE }, { preRequest: ['open_up'] });
+    expect(cors).toEqual({ 'access-control-allow-origin': 'https://chosen.example' });
+  });
+
+  test('stays closed where no origin is allowed', async () => {
+    expect((await ask('GET /api/items', { origin: PAGE }, { corsOrigins: [] })).cors).toEqual({});
+  });
+});
+
+describe('with a list of origins', () => {
+  const config = { corsOrigins: ['https://other.example', PAGE] };
+  test('a listed page is named, may send credentials, and caches are told', async () => {
+    expect(await ask('GET /api/none', { origin: PAGE }, config)).toEqual({
+      status: 404,
+      cors: {
+        'access-control-allow-origin': PAGE,
+        'access-control-allow-credentials': 'true',
+        'access-control-expose-headers': EXPOSED,
+        vary: 'Origin',
+      },
+    });
+  });
+
+  test('any other page may not read the answer', async () => {
+    expect(await ask('GET /api/items', { origin: 'https://page.example.evil' }, config)).toEqual({
+      status: 200,
+      cors: { vary: 'Origin' },
+    });
+  });
+});
+
+const asked = {
+  origin: PAGE,
+  accept: '*/*',
+  'access-control-request-method': 'POST',
+  'access-control-request-headers': 'Foo,Bar',
+};
+const granted = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': METHODS,
+  'access-control-allow-headers': 'Authorization, Foo, Bar, Accept, Accept-Language, Content-Language',
+  'access-control-max-age': '86400',
+};
+test.each(['/api/', '/api/items', '/api/none', '/api/rpc/f', '/api/a/b'])(
+  'a preflight request of %s is granted without a token',
+  async (path) => {
+    const config = { anonRole: undefined as unknown as string };
+    expect(await ask(`OPTIONS ${path}`, asked, config)).toEqual({ status: 200, cors: granted });
+  },
+);
+
+test('a preflight request is granted to a listed origin with credentials', async () => {
+  const { cors } = await ask('OPTIONS /api/items', asked, { corsOrigins: [PAGE] });
+  expect(cors).toEqual({
+    ...granted,
+    'access-control-allow-origin': PAGE,
+    'access-control-allow-credentials': 'true',
+    vary: 'Origin',
+  });
+});
+
+test('a preflight request without headers is granted the usual ones', async () => {
+  const { cors } = await ask('OPTIONS /api/items', {
+    origin: PAGE,
+    'access-control-request-method': 'DELETE',
+  });
+  expect(cors['access-control-allow-headers']).toBe(
+    'Authorization, Accept, Accept-Language, Content-Language',
+  );
+});
+
+test.each([
+  ['a method that does not exist', { ...asked, 'access-control-request-method': 'BREW' }, '*'],
+  ['another origin', asked, ['https://other.example']],
+] as const)(
+  'a preflight request for %s is an ordinary one, and grants nothing',
+  async (_, headers, corsOrigins) => {
+    const { status, cors } = await ask('OPTIONS /api/items', { ...headers }, { corsOrigins });
+    expect([status, cors['access-control-allow-methods']]).toEqual([200, undefined]);
+  },
+);

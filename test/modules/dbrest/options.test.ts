@@ -1,0 +1,85 @@
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { TestDatabase } from '../../harness/postgres.ts';
+import { postgres } from '../../harness/postgres.ts';
+import type { DirectReply } from './direct.ts';
+import { direct } from './direct.ts';
+
+const TRIGGER = (view: string, event: string): string =>
+  `create trigger t instead of ${event} on ${view} for each row execute function act();`;
+
+const FIXTURE = `
+  create table items (id int primary key, name text);
+  create table keyless (id int, name text);
+  create table parted (id int, part int, primary key (id, part)) partition by list (part);
+  create view with_key as select id, name from items;
+  create view without_key as select name from items;
+  create view counted as select count(*) as n from items;
+  create materialized view stored as select id from items;
+  create function act() returns trigger language plpgsql as $$ begin return new; end $$;
+  create view inserts as select max(id) as id from items;
+  create view updates as select max(id) as id from items;
+  create view deletes as select max(id) as id from items;
+  create view everything as select i.id, count(*) as n from items i group by i.id;
+  ${TRIGGER('inserts', 'insert')} ${TRIGGER('updates', 'update')} ${TRIGGER('deletes', 'delete')}
+  ${TRIGGER('everything', 'insert or update or delete')}
+  create schema other;
+  create table other.things (id int);
+`;
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await postgres(FIXTURE);
+});
+
+const NO_ONE = { anonRole: undefined as unknown as string, schemas: ['public', 'other'] };
+
+async function options(path: string, headers: Record<string, string> = {}): Promise<DirectReply> {
+  const api = await direct({ onTestFinished }, db.dsn, NO_ONE);
+  const { x, done } = api.start(`OPTIONS ${path}`, headers);
+  await done;
+  return x.reply as DirectReply;
+}
+
+const ALL = 'OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE';
+const cases: [path: string, allow: string][] = [
+  ['', 'OPTIONS,GET,HEAD'],
+  ['items', ALL],
+  ['keyless', 'OPTIONS,GET,HEAD,POST,PATCH,DELETE'],
+  ['parted', ALL],
+  ['with_key', ALL],
+  ['without_key', 'OPTIONS,GET,HEAD,POST,PATCH,DELETE'],
+  ['counted', 'OPTIONS,GET,HEAD'],
+  ['stored', 'OPTIONS,GET,HEAD'],
+  ['inserts', 'OPTIONS,GET,HEAD,POST'],
+  ['updates', 'OPTIONS,GET,HEAD,PATCH'],
+  ['deletes', 'OPTIONS,GET,HEAD,DELETE'],
+  ['everything', ALL],
+];
+test.each(cases)('OPTIONS /api/%s allows %s, whoever asks', async (path, allow) => {
+  expect(await options(`/api/${path}`)).toMatchObject({
+    status: 200,
+    body: '',
+    headers: { allow, 'access-control-allow-origin': '*', 'content-profile': 'public' },
+  });
+});
+
+test.each(['accept-profile', 'content-profile'])('%s chooses the schema', async (header) => {
+  expect(await options('/api/things', { [header]: 'other' })).toMatchObject({
+    status: 200,
+    headers: { allow: 'OPTIONS,GET,HEAD,POST,PATCH,DELETE', 'content-profile': 'other' },
+  });
+  expect(await options('/api/things', { [header]: 'pg_catalog' })).toMatchObject({
+    status: 406,
+    headers: { 'proxy-status': 'gw; error=PGRST106' },
+  });
+});
+
+test.each([
+  ['/api/item', 404, 'PGRST205'],
+  ['/api/things', 404, 'PGRST205'],
+  ['/api/a/b', 404, 'PGRST125'],
+])('OPTIONS %s gives %i %s, and names nothing that is there', async (path, status, code) => {
+  const reply = await options(path);
+  expect(reply.status).toBe(status);
+  expect(JSON.parse(reply.body)).toMatchObject({ code, hint: null });
+});

@@ -1,0 +1,19 @@
+import type pg from 'pg';
+import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
+import {
+  CATALOGUE_SQL,
+  CatalogueWriter,
+  inSlices,
+  schemaOf,
+} from '../../../src/modules/dbrest/schema/index.ts';
+
+/** What the module knows of a database after its first look. */
+export async function readSchema(client: pg.Client): Promise<Schema> {
+  await client.query("begin; set local search_path = ''");
+  const { rows } = await client.query<string[]>({ text: CATALOGUE_SQL, rowMode: 'array' });
+  await client.query('commit');
+  const writer = new CatalogueWriter();
+  writer.begin();
+  for (const row of rows) await writer.row(row);
+  return inSlices(schemaOf(writer.finish()));
+}

@@ -1,0 +1,62 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { Exchange } from '../../src/http/index.ts';
+import { connectRaw } from '../harness/raw.ts';
+import { answerTo, GET, serve } from './serve.ts';
+
+const HEAD = GET.replace('GET', 'HEAD');
+const CLOSING = HEAD.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
+
+const inPieces = (x: Exchange): void => void x.stream(206, 'text/plain');
+const later = (x: Exchange): Promise<void> => Promise.resolve(x).then(inPieces);
+
+for (const [when, serving] of [
+  ['at once', inPieces],
+  ['later', later],
+] as const) {
+  test(`the head of an answer in pieces, given ${when}, names no length and keeps the connection`, async (t) => {
+    const connection = await connectRaw(await serve(t, { serve: serving }));
+    connection.write(HEAD);
+    const head = await connection.until(/\r\n\r\n/);
+    expect(head).toMatch(/^HTTP\/1.1 206 Partial Content\r\n/);
+    expect(head).toMatch(/\r\nTransfer-Encoding: chunked\r\n/);
+    expect(head).not.toMatch(/content-length/i);
+    connection.write(HEAD);
+    expect((await connection.until(/\r\n\r\n[^]*\r\n\r\n$/)).split('HTTP/1.1 206')).toHaveLength(3);
+    connection.destroy();
+  });
+
+  test(`the head of an answer in pieces, given ${when}, ends a connection that the client closes`, async (t) => {
+    const usage = { inFlight: 0 };
+    const received = await answerTo(await serve(t, { serve: serving, usage }), CLOSING);
+    expect(received).toMatch(/\r\n\r\n$/);
+    expect(usage.inFlight).toBe(0);
+  });
+}
+
+test('the head of an answer in pieces tells the client to close where the gateway does not keep connections', async (t) => {
+  const connection = await connectRaw(await serve(t, { serve: inPieces, rules: { keepalive: false } }));
+  connection.write(HEAD);
+  expect((await connection.until(/\r\n\r\n/)).match(/^connection: .*/gim)).toEqual(['Connection: close']);
+  connection.destroy();
+});
+
+test.each([
+  ['You shall not pass', 'You shall not pass'],
+  ['Où ça ?', 'Où ça ?'],
+  ['OK\r\nX-Injected: yes', 'Payment Required'],
+  ['x'.repeat(1_001), 'Payment Required'],
+])('the reason phrase %j is sent as %j', async (phrase, sent) => {
+  const port = await serve(
+    { onTestFinished },
+    {
+      rules: { keepalive: false },
+      serve(x) {
+        x.setReason(phrase);
+        x.send(402, '', 'pay');
+      },
+    },
+  );
+  const received = Buffer.from(await answerTo(port, GET), 'latin1').toString();
+  expect(received.slice(0, received.indexOf('\r\n'))).toBe(`HTTP/1.1 402 ${sent}`);
+  expect(received).not.toContain('X-Injected');
+});
