@@ -13,10 +13,13 @@ import {
   secretSpans,
 } from './config/index.ts';
 import type { ConfigText, MasterScope, WorkerScope } from './contract/index.ts';
-import { endpointPath, MODULES } from './modules/index.ts';
+import { endpointPath, eventsFacts, MODULES } from './modules/index.ts';
+import type { EventsFacts } from './modules/index.ts';
 import { allLocations, findLocation, makePlan, printTree } from './plan/index.ts';
 import type { GatewayPlan, Reach } from './plan/index.ts';
 import { VERSION } from './version.ts';
+
+export type { GatewayPlan, Reach } from './plan/index.ts';
 
 /** Where a configuration comes from. */
 export interface ConfigSource {
@@ -115,6 +118,22 @@ export function tree(plan: GatewayPlan): string {
 /** Where a gateway with this plan serves an endpoint of its control surface, if anywhere. */
 export function reachEndpoint(plan: GatewayPlan, endpoint: string): Reach | undefined {
   return findLocation(plan, ({ modules, match }) => endpointPath(endpoint, modules['control'] ?? {}, match));
+}
+
+/** The path of an endpoint where a location has the whole inventory below `directory`. */
+export function inventoryPath(endpoint: string, directory: string): string {
+  const location = { kind: 'prefix', path: directory, stop: false } as const;
+  return endpointPath(endpoint, { api: '' }, location) ?? directory + endpoint;
+}
+
+/** Where a gateway with this plan serves its events, if anywhere; with the key that publishing takes, if it is fixed. */
+export function reachEvents(plan: GatewayPlan): (Reach & EventsFacts) | undefined {
+  let facts: EventsFacts | undefined;
+  const reach = findLocation(plan, ({ modules, match }) => {
+    facts = eventsFacts(modules['worker_events'] ?? {}, match);
+    return facts?.path;
+  });
+  return reach && facts && { ...facts, ...reach };
 }
 
 /** The directive reference. */
