@@ -55,7 +55,7 @@ function readChange(body: unknown): FlagChange {
   const { name, enabled, rolloutPct, ttlS } = set;
   const fields = { name, enabled, rollout_pct: rolloutPct, ttl_s: ttlS };
   const query = Object.entries(fields).flatMap(([field, value]) =>
-    value === undefined ? [] : [[field, String(value)] as const],
+    value === undefined ? [] : [[field, typeof value === 'string' ? value : JSON.stringify(value)] as const],
   );
   return { set: readFlagSettings(new Map(query)) };
 }

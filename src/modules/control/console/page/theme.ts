@@ -1,51 +1,42 @@
-import { h } from './dom.ts';
+import { segmented } from './inputs.ts';
 
 const KEY = 'gw-console-theme';
-const THEMES = ['auto', 'light', 'dark'] as const;
-type Theme = (typeof THEMES)[number];
+const THEMES = [
+  ['auto', 'Auto'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+] as const;
 
-/** Light, dark, or what the system says: three radio buttons; the choice stays in this browser. */
+/** Light, dark, or what the system says; the choice stays in this browser. */
 export function themeSwitch(): HTMLElement {
   const chosen = stored();
   apply(chosen);
-  return h(
-    'fieldset',
-    { class: 'segmented themes' },
-    h('legend', { class: 'unseen' }, 'Colours'),
-    ...THEMES.map((theme) =>
-      h(
-        'label',
-        {},
-        h('input', {
-          type: 'radio',
-          name: 'theme',
-          value: theme,
-          checked: theme === chosen,
-          onchange: () => {
-            store(theme);
-            apply(theme);
-          },
-        }),
-        h('span', {}, theme[0]?.toUpperCase() + theme.slice(1)),
-      ),
-    ),
-  );
+  return segmented({
+    legend: 'Colours',
+    name: 'theme',
+    chosen,
+    options: THEMES,
+    choose: (theme) => {
+      store(theme);
+      apply(theme);
+    },
+  });
 }
 
-function apply(theme: Theme): void {
+function apply(theme: string): void {
   document.documentElement.dataset['theme'] = theme;
 }
 
-function stored(): Theme {
+function stored(): string {
   try {
-    return THEMES.find((theme) => theme === localStorage.getItem(KEY)) ?? 'auto';
+    return THEMES.find(([theme]) => theme === localStorage.getItem(KEY))?.[0] ?? 'auto';
   } catch {
     // Storage may be forbidden; then the choice lasts as long as the page.
     return 'auto';
   }
 }
 
-function store(theme: Theme): void {
+function store(theme: string): void {
   try {
     localStorage.setItem(KEY, theme);
   } catch {

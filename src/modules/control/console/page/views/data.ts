@@ -6,7 +6,7 @@ import { chip, empty } from '../marks.ts';
 import { resourcesOf } from '../openapi.ts';
 import type { Resource } from '../openapi.ts';
 import type { OpenView } from '../view.ts';
-import { tryForm } from './try-form.ts';
+import { TryForm } from './try-form.ts';
 
 /** A location that answers from a database. */
 interface RestPlace {
@@ -89,7 +89,7 @@ function browser(base: string, resources: readonly Resource[]): readonly HTMLEle
   const choose = (chosen: Resource): void => {
     for (const { resource, button } of buttons)
       button.setAttribute('aria-pressed', String(resource === chosen));
-    show(detail, resourceCard(chosen), tryForm(base, chosen));
+    show(detail, resourceCard(chosen), new TryForm(base, chosen).element);
   };
   choose(first);
   return [

@@ -1,4 +1,5 @@
 import { h } from '../dom.ts';
+import { labelled, plainButton, textInput } from '../inputs.ts';
 import type { Field } from '../openapi.ts';
 import { OPERATORS } from '../rest-call.ts';
 import type { Filter } from '../rest-call.ts';
@@ -18,10 +19,7 @@ export class FilterRows {
   constructor(fields: readonly Field[], { isTable, changed }: { isTable: boolean; changed: () => void }) {
     this.#fields = fields;
     this.#changed = changed;
-    if (isTable)
-      this.element.append(
-        h('button', { type: 'button', class: 'plain', onclick: () => this.#add() }, 'Add a filter'),
-      );
+    if (isTable) this.element.append(plainButton('Add a filter', () => this.#add()));
     else this.#rows = fields.map(parameterRow);
     this.element.prepend(...this.#rows.map((row) => row.element));
   }
@@ -50,18 +48,8 @@ function filterRow(fields: readonly Field[], remove: () => void): FilterRow {
     { 'aria-label': 'Operator' },
     ...OPERATORS.map((name) => h('option', {}, name)),
   );
-  const value = h('input', {
-    type: 'text',
-    'aria-label': 'Value',
-    placeholder: 'value',
-    spellcheck: 'false',
-    autocomplete: 'off',
-  });
-  const gone = h(
-    'button',
-    { type: 'button', class: 'plain', 'aria-label': 'Remove this filter', onclick: remove },
-    '×',
-  );
+  const value = textInput('Value', { placeholder: 'value' });
+  const gone = plainButton('×', remove, 'Remove this filter');
   return {
     element: h('div', { class: 'line' }, column, operator, value, gone),
     value: () => ({ column: column.value, operator: operator.value, value: value.value }),
@@ -69,15 +57,9 @@ function filterRow(fields: readonly Field[], remove: () => void): FilterRow {
 }
 
 function parameterRow({ name, type, isRequired }: Field): FilterRow {
-  const value = h('input', {
-    type: 'text',
-    'aria-label': name,
-    placeholder: isRequired ? `${type}, required` : type,
-    spellcheck: 'false',
-    autocomplete: 'off',
-  });
+  const value = textInput(name, { placeholder: isRequired ? `${type}, required` : type });
   return {
-    element: h('label', { class: 'labelled' }, h('span', {}, name), value),
+    element: labelled(name, value),
     value: () => ({ column: name, operator: '', value: value.value }),
   };
 }

@@ -1,5 +1,6 @@
 import type { FlagState } from '../../contract.ts';
 import { h } from '../dom.ts';
+import { primaryButton, textInput } from '../inputs.ts';
 
 const LIFETIMES = [
   [0, 'Never expires'],
@@ -10,15 +11,7 @@ const LIFETIMES = [
 
 /** A new flag, or an old one anew. `set` tells whether it was taken. */
 export function flagForm(set: (flag: FlagState) => Promise<boolean>): HTMLElement {
-  const name = h('input', {
-    type: 'text',
-    required: true,
-    maxlength: 255,
-    'aria-label': 'Name of the flag',
-    placeholder: 'new_checkout',
-    spellcheck: 'false',
-    autocomplete: 'off',
-  });
+  const name = textInput('Name of the flag', { required: true, maxlength: 255, placeholder: 'new_checkout' });
   const share = h('input', {
     type: 'number',
     min: 0,
@@ -26,11 +19,8 @@ export function flagForm(set: (flag: FlagState) => Promise<boolean>): HTMLElemen
     value: 100,
     'aria-label': 'Rollout in percent',
   });
-  const lifetime = h(
-    'select',
-    { 'aria-label': 'Expiry' },
-    ...LIFETIMES.map(([seconds, label]) => h('option', { value: seconds }, label)),
-  );
+  const lifetimes = LIFETIMES.map(([seconds, label]) => h('option', { value: seconds }, label));
+  const lifetime = h('select', { 'aria-label': 'Expiry' }, ...lifetimes);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const flag = {
@@ -41,17 +31,12 @@ export function flagForm(set: (flag: FlagState) => Promise<boolean>): HTMLElemen
     };
     if (await set(flag)) name.value = '';
   };
+  const percent = h('label', { class: 'suffixed' }, share, h('span', { 'aria-hidden': 'true' }, '%'));
+  const onsubmit = (event: Event): void => void submit(event);
   return h(
     'section',
     { class: 'card' },
     h('header', { class: 'card-head' }, h('h2', {}, 'Set a flag')),
-    h(
-      'form',
-      { class: 'line', onsubmit: (event: Event) => void submit(event) },
-      name,
-      h('label', { class: 'suffixed' }, share, h('span', { 'aria-hidden': 'true' }, '%')),
-      lifetime,
-      h('button', { type: 'submit', class: 'primary' }, 'Set'),
-    ),
+    h('form', { class: 'line', onsubmit }, name, percent, lifetime, primaryButton('Set')),
   );
 }

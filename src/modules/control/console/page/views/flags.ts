@@ -2,11 +2,10 @@ import { DATA_PATHS } from '../../contract.ts';
 import type { FlagChange, FlagPage, FlagState } from '../../contract.ts';
 import { pause, read, write } from '../api.ts';
 import { h, Rows, setText, show } from '../dom.ts';
-import type { Row } from '../dom.ts';
-import { span } from '../format.ts';
 import { empty } from '../marks.ts';
 import type { OpenView } from '../view.ts';
 import { flagForm } from './flag-form.ts';
+import { FlagRow } from './flag-row.ts';
 
 const EVERY_MS = 3_000;
 
@@ -25,7 +24,11 @@ class FlagTable {
   readonly #rows = new Rows<FlagState>(
     this.#body,
     ({ name }) => name,
-    (flag) => this.#row(flag),
+    (flag) =>
+      new FlagRow(flag, {
+        variable: this.#variables.get(flag.name),
+        change: (change) => void this.#change(change),
+      }),
   );
   #variables = new Map<string, string>();
   readonly #table = h(
@@ -78,62 +81,5 @@ class FlagTable {
   #tell(message: string | undefined): void {
     this.#message.hidden = message === undefined;
     setText(this.#message, message ?? '');
-  }
-
-  #row({ name }: FlagState): Row<FlagState> {
-    let state: FlagState;
-    const set = (changed: Partial<FlagState>): void => void this.#change({ set: { ...state, ...changed } });
-    const on = h('button', {
-      type: 'button',
-      role: 'switch',
-      class: 'switch',
-      'aria-label': name,
-      onclick: () => set({ enabled: !state.enabled }),
-    });
-    const share = h('output');
-    const range = h('input', {
-      type: 'range',
-      min: 0,
-      max: 100,
-      'aria-label': `Rollout of ${name} in percent`,
-      oninput: () => setText(share, `${range.value} %`),
-      onchange: () => set({ rolloutPct: Number(range.value) }),
-    });
-    const expires = h('td', { class: 'quiet' });
-    const remove = h(
-      'button',
-      {
-        type: 'button',
-        class: 'plain',
-        'aria-label': `Remove ${name}`,
-        onclick: () => void this.#change({ unset: name }),
-      },
-      'Remove',
-    );
-    const variable = this.#variables.get(name);
-    const title = h(
-      'th',
-      { scope: 'row' },
-      h('code', {}, name),
-      variable !== undefined && h('small', {}, `decides $${variable}`),
-    );
-    return {
-      element: h(
-        'tr',
-        {},
-        title,
-        h('td', {}, on),
-        h('td', { class: 'rollout' }, h('span', {}, range, share)),
-        expires,
-        h('td', { class: 'end' }, remove),
-      ),
-      update(flag) {
-        state = flag;
-        on.setAttribute('aria-checked', String(flag.enabled));
-        if (document.activeElement !== range) range.value = String(flag.rolloutPct);
-        setText(share, `${flag.rolloutPct} %`);
-        setText(expires, flag.ttlS === 0 ? 'never' : `in ${span(flag.ttlS)}`);
-      },
-    };
   }
 }

@@ -3,6 +3,7 @@ import type { EventEntry, LogPage } from '../../contract.ts';
 import { follow } from '../api.ts';
 import { h } from '../dom.ts';
 import { bytes, clock, latency, plural } from '../format.ts';
+import { segmented } from '../inputs.ts';
 import { chip, toneOf } from '../marks.ts';
 import type { OpenView } from '../view.ts';
 import { FeedList } from './feed-list.ts';
@@ -46,31 +47,15 @@ export const openLog: OpenView = ({ signal }) => {
     { class: 'lead' },
     'Kept in memory, the same for all workers: what the error log takes, and up to 20 requests a second of each worker. Keys and passwords in queries are masked.',
   );
-  const toolbar = h('div', { class: 'toolbar' }, kindSwitch(choose), filter, list.pause);
+  const toolbar = h(
+    'div',
+    { class: 'toolbar' },
+    segmented({ legend: 'Which lines', name: 'kind', chosen: '', options: KINDS, choose }),
+    filter,
+    list.pause,
+  );
   return { title: 'Log', element: h('div', { class: 'stack' }, hint, toolbar, list.element) };
 };
-
-function kindSwitch(choose: (kind: string) => void): HTMLElement {
-  return h(
-    'fieldset',
-    { class: 'segmented' },
-    h('legend', { class: 'unseen' }, 'Which lines'),
-    ...KINDS.map(([name, label]) =>
-      h(
-        'label',
-        {},
-        h('input', {
-          type: 'radio',
-          name: 'kind',
-          value: name,
-          checked: name === '',
-          onchange: () => choose(name),
-        }),
-        h('span', {}, label),
-      ),
-    ),
-  );
-}
 
 function matches({ channel, type, payload }: EventEntry, wanted: { kind: string; text: string }): boolean {
   if (wanted.kind !== '' && wanted.kind !== channel) return false;

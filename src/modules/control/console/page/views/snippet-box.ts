@@ -1,64 +1,55 @@
 import { h, setText } from '../dom.ts';
+import { plainButton, segmented } from '../inputs.ts';
 import { SNIPPETS } from '../rest-call.ts';
 import type { RestCall } from '../rest-call.ts';
 
-/** The call as code, one client at a time, to be copied. */
-export function snippetBox(): { readonly element: HTMLElement; update(call: RestCall): void } {
-  const code = h('code');
-  const copied = h('span', { class: 'quiet', role: 'status' });
-  let chosen = SNIPPETS[0];
-  let last: RestCall | undefined;
-  const draw = (): void => {
-    if (last && chosen) setText(code, chosen.text(last));
-    setText(copied, '');
-  };
-  const radios = SNIPPETS.map((snippet) =>
-    h(
-      'label',
-      {},
-      h('input', {
-        type: 'radio',
-        name: 'snippet',
-        checked: snippet === chosen,
-        onchange: () => {
-          chosen = snippet;
-          draw();
-        },
-      }),
-      h('span', {}, snippet.name),
-    ),
-  );
-  const copy = async (): Promise<void> => {
+/** A call as code, for one client at a time, to be copied. */
+export class SnippetBox {
+  readonly element: HTMLElement;
+  readonly #code = h('code');
+  readonly #copied = h('span', { class: 'quiet', role: 'status' });
+  #chosen = SNIPPETS[0]?.name ?? '';
+  #call: RestCall | undefined;
+
+  constructor() {
+    const clients = segmented({
+      legend: 'Client',
+      name: 'client',
+      chosen: this.#chosen,
+      options: SNIPPETS.map(({ name }) => [name, name]),
+      choose: (name) => {
+        this.#chosen = name;
+        this.#draw();
+      },
+    });
+    const copy = plainButton('Copy', () => void this.#copy());
+    this.element = h(
+      'section',
+      { class: 'card' },
+      h('header', { class: 'card-head' }, clients, h('span', { class: 'chips' }, this.#copied, copy)),
+      h('pre', { class: 'snippet', tabindex: 0, 'aria-label': 'The call as code' }, this.#code),
+    );
+  }
+
+  update(call: RestCall): void {
+    this.#call = call;
+    this.#draw();
+  }
+
+  #draw(): void {
+    const snippet = SNIPPETS.find(({ name }) => name === this.#chosen);
+    setText(this.#code, (this.#call && snippet?.text(this.#call)) ?? '');
+    setText(this.#copied, '');
+  }
+
+  async #copy(): Promise<void> {
     try {
-      await navigator.clipboard.writeText(code.textContent ?? '');
-      setText(copied, 'Copied');
+      await navigator.clipboard.writeText(this.#code.textContent ?? '');
+      setText(this.#copied, 'Copied');
     } catch {
       // Browsers give the clipboard to secure origins alone.
-      getSelection()?.selectAllChildren(code);
-      setText(copied, 'Selected: copy it with the keyboard');
+      getSelection()?.selectAllChildren(this.#code);
+      setText(this.#copied, 'Selected: copy it with the keyboard');
     }
-  };
-  const element = h(
-    'section',
-    { class: 'card' },
-    h(
-      'header',
-      { class: 'card-head' },
-      h('fieldset', { class: 'segmented' }, h('legend', { class: 'unseen' }, 'Client'), ...radios),
-      h(
-        'span',
-        { class: 'chips' },
-        copied,
-        h('button', { type: 'button', class: 'plain', onclick: () => void copy() }, 'Copy'),
-      ),
-    ),
-    h('pre', { class: 'snippet', tabindex: 0, 'aria-label': 'The call as code' }, code),
-  );
-  return {
-    element,
-    update(call) {
-      last = call;
-      draw();
-    },
-  };
+  }
 }

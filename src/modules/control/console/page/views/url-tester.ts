@@ -2,19 +2,12 @@ import { DATA_PATHS } from '../../contract.ts';
 import type { RouteAnswer } from '../../contract.ts';
 import { read } from '../api.ts';
 import { h, show } from '../dom.ts';
+import { primaryButton, textInput } from '../inputs.ts';
 import { chip } from '../marks.ts';
 
 /** Asks the compiled locations who would answer; `found` is told the key of the location. */
 export function urlTester(found: (key: string | undefined) => void): HTMLElement {
-  const url = h('input', {
-    type: 'text',
-    'data-first': true,
-    value: `${location.origin}/`,
-    'aria-label': 'URL or path',
-    spellcheck: 'false',
-    autocapitalize: 'off',
-    autocomplete: 'off',
-  });
+  const url = textInput('URL or path', { 'data-first': true, value: `${location.origin}/` });
   const verdict = h('div', { class: 'verdict', 'aria-live': 'polite' });
   const test = (event: Event): void => {
     event.preventDefault();
@@ -38,12 +31,7 @@ export function urlTester(found: (key: string | undefined) => void): HTMLElement
       h('h2', {}, 'Who answers?'),
       h('span', { class: 'quiet' }, 'asked of the compiled locations; nothing is sent'),
     ),
-    h(
-      'form',
-      { class: 'line', onsubmit: test },
-      url,
-      h('button', { type: 'submit', class: 'primary' }, 'Test'),
-    ),
+    h('form', { class: 'line', onsubmit: test }, url, primaryButton('Test')),
     verdict,
   );
 }
