@@ -16,7 +16,7 @@ test('a database shows its pool, its queries and the readings of its schema', as
   const gw = await startGateway(
     t,
     `server { ${METRICS}
-       location /r/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size 3; dbrest_pool_timeout 200ms; }
+       location /r/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size 3; }
        location /s/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size 2; } }`,
     { workers: 2 },
   );
@@ -42,7 +42,7 @@ test('requests that wait for a connection show, and those that wait in vain are 
   const gw = await startGateway(
     t,
     `server { ${METRICS}
-       location /r/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size 1; dbrest_pool_timeout 300ms; } }`,
+       location /r/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size 1; dbrest_pool_timeout 2s; } }`,
   );
   const of = (metric: string) => `gw_dbrest_${metric}{database="${host}:${port}/${database}"}`;
   await gw.expect('GET /r/t', { status: 200 });
