@@ -12,6 +12,7 @@ import type { Asker } from './asker.ts';
 import type { Asked } from './asking.ts';
 import { compileAsking } from './asking.ts';
 import { chooseShown } from './showing.ts';
+import { wholeBody } from './whole-body.ts';
 import { withSchema } from './with-schema.ts';
 
 /** All that is decided of a call before the database sees it. */
@@ -68,7 +69,7 @@ const HONOURED = ['params', 'count', 'tx', 'handling', 'timeZone'] as const;
 
 async function posted(x: Exchange): Promise<{ input: CallInput; read: ReadRequest } | undefined> {
   const read = parseReadQuery(x.args);
-  const body = await x.readBody();
+  const body = await wholeBody(x);
   return body && { input: parseCallBody(body, x.header('content-type')), read };
 }
 
