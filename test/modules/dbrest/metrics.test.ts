@@ -32,8 +32,10 @@ test('a database shows its pool, its queries and the readings of its schema', as
   expect(loads).toBeGreaterThanOrEqual(1);
   expect(loads).toBeLessThanOrEqual(2);
   expect(used.get(of('schema_cache_load_seconds_count'))).toBe(loads);
-  // One batch per request, and one that reads the schema for all workers.
-  expect(used.get(of('query_seconds_count'))).toBe(11);
+  // One batch per request, and one per reading; a worker may get its schema from another one's.
+  const readings = (used.get(of('query_seconds_count')) ?? 0) - 10;
+  expect(readings).toBeGreaterThanOrEqual(1);
+  expect(readings).toBeLessThanOrEqual(loads);
   expect(used.get(of('pool_timeouts_total'))).toBe(0);
 });
 
