@@ -145,4 +145,4 @@ test('thousands of mixed requests on one connection that keeps dying see nothing
   expect(ended).toBeGreaterThan(0);
   // The session that listens for changes died as well, so that the schema may still be read again.
   await expect.poll(() => db.query(`select state ${sessions} and state <> 'idle'`)).toEqual([]);
-});
+}, 120_000);
