@@ -11,6 +11,7 @@ import { asJsonObject, parseCallBody, parseCallQuery, parseReadQuery } from '../
 import type { Asker } from './asker.ts';
 import type { Asked } from './asking.ts';
 import { compileAsking } from './asking.ts';
+import { requestBody } from './request-body.ts';
 import { chooseShown } from './showing.ts';
 import { withSchema } from './with-schema.ts';
 
@@ -68,8 +69,8 @@ const HONOURED = ['params', 'count', 'tx', 'handling', 'timeZone'] as const;
 
 async function posted(x: Exchange): Promise<{ input: CallInput; read: ReadRequest } | undefined> {
   const read = parseReadQuery(x.args);
-  const body = await x.readBody();
-  return body && { input: parseCallBody(body, x.header('content-type')), read };
+  const body = await requestBody(x);
+  return body && { input: await parseCallBody(body), read };
 }
 
 /** A value that is XML is not put into more of it. */
