@@ -1,4 +1,3 @@
-import { describe } from 'vitest';
 import type { WriteCase } from './cases.ts';
 import { answersWrites, error, ROWS, writeGateway } from './cases.ts';
 
@@ -92,7 +91,7 @@ const lines: readonly WriteCase[] = [
     expected: { status: 200, json: [{ word: 'new' }] },
   },
 ];
-describe('CSV', () => answersWrites(gateway, lines));
+answersWrites('CSV', gateway, lines);
 
 const fields: readonly WriteCase[] = [
   {
@@ -132,7 +131,7 @@ const fields: readonly WriteCase[] = [
   },
   { it: 'NUL is refused', ...form('id=90&word=%00'), expected: { status: 400, body: /"code":"22P05"/ } },
 ];
-describe('forms', () => answersWrites(gateway, fields));
+answersWrites('forms', gateway, fields);
 
 const kinds: readonly WriteCase[] = [
   ...['application/xml', 'text/plain', 'multipart/form-data; boundary=x', 'application/octet-stream'].map(
@@ -182,4 +181,4 @@ const kinds: readonly WriteCase[] = [
     expected: { status: 400, body: /"code":"22023"/ },
   },
 ];
-describe('bodies by their type', () => answersWrites(gateway, kinds));
+answersWrites('bodies by their type', gateway, kinds);

@@ -1,4 +1,4 @@
-import { test } from 'vitest';
+import { describe, test } from 'vitest';
 import type { Expected } from '../../../harness/expect-answer.ts';
 import type { FixtureGateway } from '../fixture/gateway.ts';
 import { fixtureGateway } from '../fixture/gateway.ts';
@@ -37,16 +37,16 @@ export function writeGateway(): FixtureGateway {
   });
 }
 
-/** Each write is answered so; nothing of it stays. */
-export function answersWrites(gateway: FixtureGateway, cases: readonly WriteCase[]): void {
-  for (const { it, call, body, prefer, headers, expected } of cases) {
-    test(it, async () => {
+/** What `title` names: each write is answered so; nothing of it stays. */
+export function answersWrites(title: string, gateway: FixtureGateway, cases: readonly WriteCase[]): void {
+  describe(title, () => {
+    test.each(cases)('$it', async ({ call, body, prefer, headers, expected }) => {
+      const { gw } = gateway;
       const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-      const target = encodeURI(call).replaceAll('+', '%2B').replace('%20', ' /try/');
-      await gateway.gw.expect(target, expected, {
+      await gw.expect(encodeURI(call).replaceAll('+', '%2B').replace('%20', ' /try/'), expected, {
         headers: { ...headers, ...(prefer !== undefined && { prefer }) },
         ...(sent !== undefined && { body: sent as string }),
       });
     });
-  }
+  });
 }

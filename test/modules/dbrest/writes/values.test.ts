@@ -1,4 +1,3 @@
-import { describe } from 'vitest';
 import type { WriteCase } from './cases.ts';
 import { answersWrites, error, ROWS, writeGateway } from './cases.ts';
 
@@ -34,18 +33,17 @@ const values: readonly (readonly [column: string, sent: string, shown: string])[
   ['bits', '"1010"', '"1010"'],
   ['period', '"[1,5]"', '"[1,6)"'],
 ];
-describe('JSON values keep their exact type and value', () => {
-  answersWrites(
-    gateway,
-    values.map(([column, sent, shown]) => ({
-      it: `${column} ${sent}`,
-      call: `POST samples?select=${column}`,
-      body: `{"id": 90, "${column}": ${sent}}`,
-      prefer: ROWS,
-      expected: { status: 201, body: `[{"${column}":${shown}}]` },
-    })),
-  );
-});
+answersWrites(
+  'JSON values keep their exact type and value',
+  gateway,
+  values.map(([column, sent, shown]) => ({
+    it: `${column} ${sent}`,
+    call: `POST samples?select=${column}`,
+    body: `{"id": 90, "${column}": ${sent}}`,
+    prefer: ROWS,
+    expected: { status: 201, body: `[{"${column}":${shown}}]` },
+  })),
+);
 
 const refused: readonly (readonly [table: string, body: string, code: string])[] = [
   ['samples', '{"id": "x"}', '22P02'],
@@ -65,17 +63,16 @@ const refused: readonly (readonly [table: string, body: string, code: string])[]
   ['counters', '{"doubled": 90}', '428C9'],
   ['products', '{"id": 90, "name": "n", "price": -1}', '23514'],
 ];
-describe('values that do not fit are the database’s to refuse', () => {
-  answersWrites(
-    gateway,
-    refused.map(([table, body, code]) => ({
-      it: `${table} ${body} is 400 ${code}`,
-      call: `POST ${table}`,
-      body,
-      expected: { status: 400, body: new RegExp(`^\\{"code":"${code}"`) },
-    })),
-  );
-});
+answersWrites(
+  'values that do not fit are the database’s to refuse',
+  gateway,
+  refused.map(([table, body, code]) => ({
+    it: `${table} ${body} is 400 ${code}`,
+    call: `POST ${table}`,
+    body,
+    expected: { status: 400, body: new RegExp(`^\\{"code":"${code}"`) },
+  })),
+);
 
 const shelf = { label: 'fresh', room: 'hall', weight: 1.5, made: '2024-01-01T00:00:00+00:00', note: 'none' };
 const SHELF = 'POST shelves?select=label,room,weight,made,note';
@@ -178,4 +175,4 @@ const defaults: readonly WriteCase[] = [
     expected: { status: 201, json: [{ ...shelf, label: 'mine' }] },
   },
 ];
-describe('defaults', () => answersWrites(gateway, defaults));
+answersWrites('defaults', gateway, defaults);
