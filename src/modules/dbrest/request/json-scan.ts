@@ -36,7 +36,10 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-const ESCAPE = /^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/;
+/** 1 for a character that a backslash makes an escape of. */
+const ESCAPES = Uint8Array.from({ length: 256 }, (_, code) =>
+  Number('"\\/bfnrt'.includes(String.fromCharCode(code))),
+);
 const LITERAL = /^(?:true|false|null)/;
 
 /** What may come next; up to `KEY` a string may. */
@@ -123,9 +126,12 @@ class JsonScan {
 
   /** The place behind what a backslash introduces. */
   #escape(at: number): number {
-    const found = ESCAPE.exec(this.#bytes.toString('latin1', at, at + 5));
-    if (!found) throw invalidJson();
-    return at + found[0].length;
+    const bytes = this.#bytes;
+    const byte = bytes[at] ?? 0;
+    if (ESCAPES[byte] === 1) return at + 1;
+    const isUnicode = byte === 0x75 && [1, 2, 3, 4].every((i) => isHexDigit(bytes[at + i] ?? 0));
+    if (!isUnicode) throw invalidJson();
+    return at + 5;
   }
 
   #endString(end: number): void {
@@ -230,4 +236,8 @@ class JsonScan {
 
 function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
+}
+
+function isHexDigit(byte: number): boolean {
+  return isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 }
