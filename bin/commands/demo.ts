@@ -80,6 +80,7 @@ function banner({ source, port, data, tookMs }: BannerFacts): string {
   KV        curl -X POST --data world ${url}/kv/set/hello && curl ${url}/kv/hello
   events    curl -N -H 'Accept: text/event-stream' ${url}/events
   publish   curl -H 'Content-Type: application/json' --data '{"type":"hello"}' ${url}/events
+  control   curl ${url}/runtime/describe
 ready in ${(tookMs / 1000).toFixed(1)} s · Ctrl-C stops everything · data stays in ${data}
 `;
 }

@@ -18,6 +18,25 @@ const json = { 'Content-Type': 'application/json' };
 
 /** What each example promises, called as its reader would call it. */
 const examples: Readonly<Record<string, Example>> = {
+  'feature-flags.conf': {
+    env: async () => ({ OPERATORS: `127.0.0.1:${(operatorsPort = await freePort())}` }),
+    calls: async (gw) => {
+      await gw.expect('GET /', {
+        status: 200,
+        body: 'new shop: 0, banner: 0\n',
+        headers: { 'x-new-shop': '0' },
+      });
+      const { body } = await call(operatorsPort, '/runtime/flag/set?name=new_shop&rollout_pct=50&ttl_s=0');
+      expect(JSON.parse(body)).toMatchObject({ status: 'ok', rollout_pct: '50', ttl_s: '0' });
+      await call(operatorsPort, '/runtime/flag/set?name=banner');
+      const visits = Array.from({ length: 40 }, (_, n) =>
+        gw.fetch('/', { headers: { cookie: `user=u${n}` } }),
+      );
+      const shown = new Set((await Promise.all(visits)).map((visit) => visit.body));
+      expect(shown).toEqual(new Set(['new shop: 0, banner: 1\n', 'new shop: 1, banner: 1\n']));
+      await expect.poll(() => gw.output()).toMatch(/^127\.0\.0\.1 "GET \/ HTTP\/1\.1" 200 new_shop=1$/m);
+    },
+  },
   'key-value.conf': {
     env: async () => ({ REDIS: `127.0.0.1:${(await redis()).port}` }),
     calls: async (gw) => {

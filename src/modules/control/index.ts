@@ -27,6 +27,8 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
     api === WHOLE_INVENTORY ||
     ENDPOINTS.some((endpoint) => endpoint.name === api && endpoint.showsRequestCounts),
 
+  wantsGuard: ({ api }) => (api !== undefined && !isHarmless(api) ? 'api' : undefined),
+
   zones: ({ dictionaries = [] }) =>
     dictionaries.map(({ name, sizeBytes }, index) => ({
       zone: { name, kind: 'dictionary', sizeBytes },
@@ -40,6 +42,11 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
   compile: (config, resources, build) =>
     config.api === undefined ? {} : { content: compileApi(config.api, { config, resources, build }) },
 });
+
+/** What tells no more than whether the gateway is well may be asked by anybody. */
+function isHarmless(api: string): boolean {
+  return ENDPOINTS.some(({ name, harmless }) => name === api && harmless);
+}
 
 function compileApi(api: string, surface: Surface): Handler {
   return api === WHOLE_INVENTORY ? compileInventory(surface) : compileSingle(api, surface);

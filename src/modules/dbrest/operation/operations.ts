@@ -20,8 +20,8 @@ export function compileOperations(
   { database, location }: { readonly database: Database; readonly location: LocationFacts },
 ): (x: Exchange, resource: Resource, asker: Asker) => Promise<void> {
   const read = compileRead(config, database);
-  const discover = compileDiscovery(config, { database, api: apiFacts(config, location) });
   const write = compileWrite(config, database);
+  const discover = compileDiscovery(config, { database, api: apiFacts(config, location) });
   const call = compileCall(config, database);
   const tableOperations = new Map([
     ['GET', read],

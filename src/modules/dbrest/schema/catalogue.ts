@@ -96,6 +96,15 @@ union all
   order by t.oid
 )
 union all
+select 'representation', json_build_array(
+  pg_catalog.format_type(d.oid, null), k.castsource = d.oid, n.nspname, p.proname)::text
+from pg_catalog.pg_cast k
+join pg_catalog.pg_proc p on p.oid = k.castfunc and p.pronargs = 1
+join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+join pg_catalog.pg_type d on d.typtype = 'd' and (
+  (k.castsource = d.oid and k.casttarget = 'pg_catalog.json'::pg_catalog.regtype)
+  or (k.casttarget = d.oid and k.castsource = 'pg_catalog.text'::pg_catalog.regtype))
+union all
 select distinct 'textSearchConfig', to_json(c.cfgname)::text
 from pg_catalog.pg_ts_config c
 union all

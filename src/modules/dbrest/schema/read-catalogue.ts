@@ -10,6 +10,7 @@ import { mediaHandlerOf, storedFunctionOf } from './read-function.ts';
 import type {
   ForeignKey,
   MediaHandler,
+  Representation,
   RowFunction,
   Schema,
   StoredFunction,
@@ -45,6 +46,7 @@ class SchemaDraft {
   readonly #mediaHandlers: MediaHandler[] = [];
   readonly #types: TableName[] = [];
   readonly #domains = new Map<string, string>();
+  readonly #representations = new Map<string, Representation>();
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
   readonly #shapes = new Map<string, TypeShape>();
@@ -60,6 +62,7 @@ class SchemaDraft {
     function: (entry) => this.#addFunction(storedFunctionOf(entry, this.relations)),
     mediaHandler: (entry) => void this.#mediaHandlers.push(mediaHandlerOf(entry, this.relations)),
     type: (entry) => this.#addType(entry),
+    representation: (entry) => this.#addRepresentation(entry),
     textSearchConfig: (entry) => void this.#textSearchConfigs.add(entry),
     role: (entry) => this.#addRole(entry),
     writing: (entry) => this.#addFacts(entry),
@@ -91,6 +94,11 @@ class SchemaDraft {
     if (of !== null) this.#domains.set(id, of);
   }
 
+  #addRepresentation([domain, isShown, schema, name]: CatalogueEntries['representation']): void {
+    const known = this.#representations.get(domain);
+    this.#representations.set(domain, { ...known, [isShown ? 'shown' : 'read']: { schema, name } });
+  }
+
   /** Once all relations are known: what a view shows may be any of them. */
   addTable(relation: Relation): void {
     const { schema, name } = relation.name;
@@ -116,6 +124,7 @@ class SchemaDraft {
       mediaHandlers: this.#mediaHandlers,
       types: this.#types,
       domains: this.#domains,
+      representations: this.#representations,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,
       shapes: this.#shapes,

@@ -68,6 +68,14 @@ export interface TableName {
   readonly name: string;
 }
 
+/** Functions of a domain's casts (PostgREST, "Domain Representations"). */
+export interface Representation {
+  /** Domain → json: what an answer shows. */
+  readonly shown?: TableName;
+  /** Text → domain: what the value of a filter means. */
+  readonly read?: TableName;
+}
+
 /** A foreign key between two base tables. */
 export interface ForeignKey {
   readonly name: string;
@@ -135,6 +143,8 @@ export interface Schema {
   readonly mediaHandlers?: readonly MediaHandler[];
   /** Enums, domains, ranges, base and composite types that users or extensions made. */
   readonly types?: readonly TableName[];
+  /** Domain, as `format_type` prints it → how clients see and write its values, where that is a matter of its own. */
+  readonly representations?: ReadonlyMap<string, Representation>;
   /** Domain → the type that it is made of, perhaps a domain itself; both as `format_type` prints them. */
   readonly domains?: ReadonlyMap<string, string>;
   /** Names of text search configurations, wherever they lie. */
