@@ -76,6 +76,25 @@ const examples: Readonly<Record<string, Example>> = {
       await gw.expect('GET /api/fruit?select=name&id=gt.1', { status: 200, json: [{ name: 'pear' }] });
     },
   },
+  'rest-functions.conf': {
+    env: async () => {
+      const { dsn } = await postgres(`
+        create table fruit (id int primary key, name text, stock int);
+        insert into fruit values (1, 'apple', 3), (2, 'pear', 4);
+        create function total(above int default 0) returns bigint stable language sql
+          as $$ select sum(stock) from fruit where stock > above $$;
+        grant select on fruit to anon;`);
+      return { DATABASE_URL: dsn };
+    },
+    calls: async (gw) => {
+      await gw.expect('GET /rest/v1/fruit?select=name&id=eq.1', { status: 200, json: [{ name: 'apple' }] });
+      await gw.expect('GET /rest/v1/rpc/total?above=3', { status: 200, json: 4 });
+      await gw.expect('GET /api/fruit?select=name&id=eq.2', { status: 200, json: [{ name: 'pear' }] });
+      await gw.expect('POST /rpc/total', { status: 200, json: 7 }, { headers: json, body: '{}' });
+      await gw.expect('GET /api/rpc/total', { status: 404 });
+      await gw.expect('GET /rpc/fruit', { status: 404 });
+    },
+  },
   'virtual-hosts.conf': {
     calls: async (gw) => {
       const as = (host: string) => ({ headers: { Host: host } });

@@ -5,6 +5,7 @@ import type { DbrestConfig } from './config.ts';
 import { compileCors } from './cors.ts';
 import type { Database } from './database.ts';
 import type { DbrestFault } from './fault/index.ts';
+import { bodyTooLarge } from './fault/index.ts';
 import { compileOperations, compileOptions, headerValues, Stopwatch, upToDate } from './operation/index.ts';
 import { faultOf, sendFault } from './reply/index.ts';
 import { resourceResolver } from './resource.ts';
@@ -45,7 +46,8 @@ export function compileDbrest(
       answerFault(x, error, { config, build, authenticated: role !== config.anonRole });
     }
   };
-  return { content, filter: cors.filter };
+  const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
+  return { content, tooLarge, filter: cors.filter };
 }
 
 function answerFault(

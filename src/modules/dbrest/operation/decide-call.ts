@@ -11,8 +11,8 @@ import { asJsonObject, parseCallBody, parseCallQuery, parseReadQuery } from '../
 import type { Asker } from './asker.ts';
 import type { Asked } from './asking.ts';
 import { compileAsking } from './asking.ts';
+import { requestBody } from './request-body.ts';
 import { chooseShown } from './showing.ts';
-import { wholeBody } from './whole-body.ts';
 import { withSchema } from './with-schema.ts';
 
 /** All that is decided of a call before the database sees it. */
@@ -69,8 +69,8 @@ const HONOURED = ['params', 'count', 'tx', 'handling', 'timeZone'] as const;
 
 async function posted(x: Exchange): Promise<{ input: CallInput; read: ReadRequest } | undefined> {
   const read = parseReadQuery(x.args);
-  const body = await wholeBody(x);
-  return body && { input: parseCallBody(body, x.header('content-type')), read };
+  const body = await requestBody(x);
+  return body && { input: await parseCallBody(body), read };
 }
 
 /** A value that is XML is not put into more of it. */

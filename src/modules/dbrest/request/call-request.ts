@@ -1,6 +1,5 @@
 import { unreadableBody } from '../fault/index.ts';
-import type { JsonBody } from './json-body.ts';
-import { scanJson } from './json-body.ts';
+import { scanJson } from './json-scan.ts';
 import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './operators.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
 import type { ReadRequest } from './read-request.ts';
@@ -11,10 +10,22 @@ export type Texts = ReadonlyMap<string, readonly string[]>;
 /** What a request gives to the function that it calls. */
 export type CallInput =
   | { readonly kind: 'texts'; readonly texts: Texts }
-  /** Of an array the first object counts. */
-  | ({ readonly kind: 'json'; readonly body: Buffer } & JsonBody)
+  | {
+      readonly kind: 'json';
+      readonly body: Buffer;
+      /** Of several objects the first one counts. */
+      readonly isArray: boolean;
+      /** Of its object, or of every object of its array; absent when there is none, or when they differ. */
+      readonly keys?: readonly string[];
+    }
   /** Only ever the one argument of a function. */
   | { readonly kind: 'whole'; readonly body: Buffer; readonly type: WholeType };
+
+interface TypedBytes {
+  /** Media type in lower case, without parameters. */
+  readonly type: string;
+  readonly bytes: Buffer;
+}
 
 export type WholeType = 'text' | 'xml' | 'bytea';
 
@@ -41,19 +52,25 @@ export function parseCallQuery(args: string): { readonly input: CallInput; reado
   return { input: { kind: 'texts', texts }, read };
 }
 
-/** The body of a call by its `Content-Type`; an empty one gives nothing. Throws PGRST100 and PGRST102. */
-export function parseCallBody(body: Buffer, contentType = 'application/json'): CallInput {
-  const type = contentType.replace(/\s*;.*$/s, '').toLowerCase();
+/** The body of a call by its media type; an empty one gives nothing. Throws PGRST100 and PGRST102. */
+export async function parseCallBody({ type, bytes: body }: TypedBytes): Promise<CallInput> {
   const whole = WHOLE_TYPES.get(type);
   if (whole) return { kind: 'whole', body, type: whole };
   switch (type) {
     case 'application/json':
-      return { kind: 'json', body, ...(body.length === 0 ? { isArray: false, keys: [] } : scanJson(body)) };
+      return parseJson(body);
     case 'application/x-www-form-urlencoded':
       return { kind: 'texts', texts: parseForm(body) };
     default:
       throw unreadableBody(type);
   }
+}
+
+async function parseJson(body: Buffer): Promise<CallInput> {
+  if (body.length === 0) return { kind: 'json', body, isArray: false, keys: [] };
+  const { kind, keys, differs } = await scanJson(body, 'told');
+  const hasKeys = kind !== 'scalar' && !differs;
+  return { kind: 'json', body, isArray: kind === 'array', ...(hasKeys && { keys }) };
 }
 
 /** Texts as the members of a JSON object. */

@@ -24,5 +24,3 @@ export type {
   TableName,
   UniqueIndex,
 } from './types.ts';
-export { Watch } from './watch.ts';
-export type { WatchOptions } from './watch.ts';

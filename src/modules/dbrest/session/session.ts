@@ -85,6 +85,16 @@ export class Session {
     );
   }
 
+  /** How long the server has been waiting for whoever takes the rows. */
+  get stalledMs(): number {
+    return this.#running?.batch.stalledMs ?? 0;
+  }
+
+  /** Gives up what runs; `run` rejects with `ConnectionLost`. */
+  drop(reason: string): void {
+    this.#die(new ConnectionLost(reason, true));
+  }
+
   /** Says goodbye when the connection still works, else just drops it. */
   async end(): Promise<void> {
     const { stream } = this.#client.connection;
@@ -147,7 +157,9 @@ export class Session {
   }
 
   #giveUp(): void {
-    this.#die(new ConnectionLost('no answer from the database in time', true));
+    const late =
+      this.stalledMs > 0 ? 'the answer was not taken in time' : 'no answer from the database in time';
+    this.drop(late);
   }
 
   #die(error: Error): void {

@@ -1,6 +1,6 @@
-import type { ErrorLog } from '../../../log/index.ts';
-import type { Hearing } from '../session/index.ts';
-import type { CatalogueShare } from './catalogue-share.ts';
+import type { ErrorLog } from '../../log/index.ts';
+import type { CatalogueShare } from './schema/index.ts';
+import type { Hearing } from './session/index.ts';
 
 /** PostgREST's channel, and gw's own. */
 const CHANNELS = ['pgrst', 'gw'];
