@@ -20,7 +20,7 @@ export function compileCall(
   database: Database,
 ): (x: Exchange, name: string, asker: Asker) => Promise<void> {
   const decide = compileCallDecision(config, database);
-  const transaction = compileTransaction(config);
+  const transaction = compileTransaction(config, database);
 
   return async (x, name, asker) => {
     const { watch } = asker;
@@ -37,8 +37,9 @@ export function compileCall(
       return setHead(x, chosen, { status, config, schema: asked.schema, preferences, own, watch });
     };
     const work = callWork(x, decided, head);
-    const { timeoutMs = config.timeoutMs } = called;
-    const sent = transaction(x, { ...asker, asked }, { ...work, readOnly, timeoutMs });
+    const { timeoutMs: ownTimeoutMs } = called;
+    const sent = transaction(x, { ...asker, asked }, { ...work, readOnly, timeoutMs: ownTimeoutMs });
+    const timeoutMs = ownTimeoutMs ?? config.timeoutMs;
     const rules = { ...config, timeoutMs: timeoutMs === 0 ? LONGEST_MS : Math.min(timeoutMs, LONGEST_MS) };
     const { answer } = work;
     const verdict = work.held ? () => answer.judge() : undefined;

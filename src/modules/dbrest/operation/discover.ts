@@ -26,7 +26,7 @@ export function compileDiscovery(
   { database, api }: { readonly database: Database; readonly api: ApiFacts },
 ): (x: Exchange, asker: Asker) => Promise<void> {
   const ask = compileAsking(config, database);
-  const transaction = compileTransaction(config);
+  const transaction = compileTransaction(config, database);
   const documents = new Documents(config, api);
 
   return async (x, asker) => {
