@@ -44,7 +44,7 @@ export interface Loaded {
   readonly tree: ConfigTree | undefined;
 }
 
-/** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what has no effect. */
+/** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what is of no effect or likely not meant. */
 export function load(
   { confFile, name, prefix, globals, errorLog, text }: ConfigSource,
   { advise = false } = {},
@@ -74,6 +74,7 @@ export function load(
     confFile,
     errorLog,
     version: VERSION,
+    advise,
   });
   return { plan: report.failed ? undefined : plan, report, tree };
 }

@@ -65,6 +65,10 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   validate?(config: C, report: ConfigReport<C>): void;
   /** True: this location shows request counts by location; without any such location they are not kept. */
   showsRequestCounts?(config: C): boolean;
+  /** The field that makes this location one that strangers must not call; `gw check` warns when nothing keeps them out. */
+  wantsGuard?(config: C): (keyof C & string) | undefined;
+  /** True: the module keeps some callers out of this location. */
+  guards?(config: C): boolean;
   /** Shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
   /** Once per load in the master, before any worker compiles: what the whole process shares (an embedded server). */

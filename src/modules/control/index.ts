@@ -32,6 +32,11 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
     api === WHOLE_INVENTORY ||
     ENDPOINTS.some((endpoint) => endpoint.name === api && endpoint.showsRequestCounts),
 
+  wantsGuard: ({ api, console }) => {
+    if (console) return 'console';
+    return api !== undefined && !isHarmless(api) ? 'api' : undefined;
+  },
+
   zones: ({ dictionaries = [], console }) => [
     ...dictionaries.map(
       ({ name, sizeBytes }, index) =>
@@ -57,6 +62,11 @@ function partsOf(surface: Surface): LocationParts {
   } = surface;
   if (console) return { content: compileConsole(surface, console), quiet: true };
   return api === undefined ? {} : { content: compileApi(api, surface) };
+}
+
+/** What tells no more than whether the gateway is well may be asked by anybody. */
+function isHarmless(api: string): boolean {
+  return ENDPOINTS.some(({ name, harmless }) => name === api && harmless);
 }
 
 function compileApi(api: string, surface: Surface): Handler {

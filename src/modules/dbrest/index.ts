@@ -13,7 +13,7 @@ import { compileDbrest } from './handler.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import type { ShareKey } from './schema/index.ts';
 import { openShare } from './schema/index.ts';
-import { openSession } from './session/index.ts';
+import { connect, Listener, openSession } from './session/index.ts';
 
 /** Timers hold 24 days at most; nobody waits for a day. */
 const LONGEST_MS = 86_400_000;
@@ -80,6 +80,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
         new Database({
           name: `"${nameOf(target)}"`,
           open: (ended) => openSession(pg, target, ended),
+          listen: (hearing) => new Listener((makeReady) => connect(pg, target, makeReady), hearing),
           log: worker.log,
           share: worker.provided(shareKey(pass as DbrestPass)) as ShareKey,
           workerId: worker.workerId,
@@ -89,6 +90,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     );
     worker.addCheck(`dbrest:${nameOf(target)}`, () => database.fault());
     worker.own(database.claim(poolSize), (release) => release());
+    database.enter(worker.retiring);
     const authenticator = await openAuthenticator(config.jwtKeys, {
       anonRole: config.anonRole,
       rolePath: config.jwtRolePath,

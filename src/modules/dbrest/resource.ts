@@ -18,7 +18,7 @@ export function resourceResolver(
   { kind, path }: LocationFacts,
   rpc: DbrestConfig['rpc'],
 ): (uri: string) => Resource {
-  const only = rpc === 'on' || (rpc === 'auto' && /\/rpc\/?$/.test(path)) ? 'function' : undefined;
+  const only = functionPath({ path }, rpc) === '/' ? 'function' : undefined;
   const restOf =
     kind === 'prefix'
       ? (uri: string) => uri.slice(path.length).replace(/^\//, '')
@@ -31,4 +31,13 @@ export function resourceResolver(
     if (called === undefined) throw invalidPath();
     return { kind: 'function', name: called };
   };
+}
+
+/** What stands between a location and the name of a function: `/` where it serves nothing else; absent: it has none. */
+export function functionPath(
+  { path }: Pick<LocationFacts, 'path'>,
+  rpc: DbrestConfig['rpc'],
+): '/rpc/' | '/' | undefined {
+  if (rpc === 'on' || (rpc === 'auto' && /\/rpc\/?$/.test(path))) return '/';
+  return rpc === 'off' ? undefined : '/rpc/';
 }

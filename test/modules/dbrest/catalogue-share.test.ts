@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Catalogue } from '../../../src/modules/dbrest/schema/index.ts';
+import type { Catalogue, Reading } from '../../../src/modules/dbrest/schema/index.ts';
 import { CatalogueShare, openShare } from '../../../src/modules/dbrest/schema/index.ts';
 
 const catalogue = (): Catalogue => new SharedArrayBuffer(8);
 
 /** The workers of one process, and what each was given unasked. */
-function workers(count: number, key = openShare()): { share: CatalogueShare; given: Catalogue[] }[] {
+function workers(count: number, key = openShare()): { share: CatalogueShare; given: Reading[] }[] {
   return Array.from({ length: count }, (_, i) => {
-    const given: Catalogue[] = [];
+    const given: Reading[] = [];
     const share = new CatalogueShare(key, i + 1, (posted) => given.push(posted));
     onTestFinished(() => share.close());
     return { share, given };
@@ -32,12 +32,12 @@ test('who needs a catalogue while another worker reads it is given that one, mem
   const other = b?.share.obtain(second.read);
   const read = catalogue();
   first.resolve(read);
-  expect(await one).toBe(read);
+  expect((await one)?.catalogue).toBe(read);
   const shared = await other;
   expect(second.read).not.toHaveBeenCalled();
   // The same bytes, seen through another object.
   new Uint8Array(read).fill(7);
-  expect(new Uint8Array(shared as Catalogue)).toEqual(new Uint8Array(8).fill(7));
+  expect(new Uint8Array(shared?.catalogue as Catalogue)).toEqual(new Uint8Array(8).fill(7));
   await vi.waitFor(() => expect(c?.given).toHaveLength(1));
 });
 
@@ -47,7 +47,7 @@ test('a worker whose own request just missed it waits for what is on its way', a
   const one = a?.share.obtain(first.read);
   first.resolve(catalogue());
   await one;
-  expect(await b?.share.obtain(second.read)).toBeInstanceOf(SharedArrayBuffer);
+  expect((await b?.share.obtain(second.read))?.catalogue).toBeInstanceOf(SharedArrayBuffer);
   expect(second.read).not.toHaveBeenCalled();
 });
 
@@ -77,7 +77,7 @@ test('when a read fails, each worker that waited for it tries by itself', async 
   await vi.waitFor(() => expect(second.read).toHaveBeenCalled());
   const read = catalogue();
   second.resolve(read);
-  expect(await other).toBe(read);
+  expect((await other)?.catalogue).toBe(read);
 });
 
 test('a reader that never comes back is waited for once', async () => {
@@ -96,4 +96,30 @@ test('a reader that never comes back is waited for once', async () => {
   expect(third.read).toHaveBeenCalled();
   third.resolve(catalogue());
   await next;
+});
+
+test('who wants what is newer than now lets pass what was begun before', async () => {
+  const [a, b] = workers(2);
+  const [first, second] = [reading(), reading()];
+  const one = a?.share.obtain(first.read);
+  const other = b?.share.settled().then(() => b.share.obtain(second.read));
+  first.resolve(catalogue());
+  expect((await one)?.reads).toBe(1);
+  await vi.waitFor(() => expect(second.read).toHaveBeenCalled());
+  second.resolve(catalogue());
+  expect((await other)?.reads).toBe(2);
+});
+
+test('one worker listens at a time; when it leaves, the others are told, and when it died it takes up again', async () => {
+  const key = openShare();
+  const [a, b] = workers(2, key);
+  const [again] = workers(1, key);
+  expect([a?.share.claimListening(), b?.share.claimListening()]).toEqual([true, false]);
+  expect(again?.share.claimListening()).toBe(true);
+  const isVacant = new Promise<void>((resolve) => b?.share.whenVacant(resolve));
+  a?.share.leave();
+  await isVacant;
+  expect(b?.share.claimListening()).toBe(true);
+  a?.share.leave();
+  expect(again?.share.claimListening()).toBe(false);
 });

@@ -38,7 +38,7 @@ const faults: [target: string, status: number, code: string, message: string][] 
   ['things/1', 404, 'PGRST125', 'Invalid path specified in request URL'],
   ['things/', 404, 'PGRST125', 'Invalid path specified in request URL'],
   ['', 404, 'PGRST126', 'Root endpoint metadata is disabled'],
-  ['rpc/f', 400, 'PGRST127', 'Feature not implemented'],
+  ['rpc/f', 404, 'PGRST202', 'Could not find the function public.f without parameters in the schema cache'],
 ];
 
 test.each(faults)('a fault of /api/%s', async (target, ...[status, code, message]) => {

@@ -79,3 +79,11 @@ test('a refresh that fails leaves the old schema', async () => {
   await cache.refresh();
   expect(cache.current()).toBe(first);
 });
+
+test('of two schemas the one that was read later stays, whichever comes first', async () => {
+  const cache = new SchemaCache(() => Promise.resolve({ ...empty(), reads: 1 }));
+  await cache.current();
+  const newer = cache.adopt({ ...empty(), reads: 3 });
+  expect(cache.adopt({ ...empty(), reads: 2 })).toBe(newer);
+  expect(cache.current()).toBe(newer);
+});

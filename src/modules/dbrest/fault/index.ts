@@ -1,4 +1,5 @@
 export * from './availability.ts';
+export * from './call-faults.ts';
 export { DbrestFault } from './dbrest-fault.ts';
 export type { FaultShape } from './dbrest-fault.ts';
 export * from './faults.ts';

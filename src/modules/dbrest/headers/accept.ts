@@ -1,6 +1,6 @@
 import { notAcceptable } from '../fault/index.ts';
 import type { Media } from './media.ts';
-import { JSON_MEDIA, mediaOf } from './media.ts';
+import { isVendor, JSON_MEDIA, mediaOf } from './media.ts';
 
 /** What a client takes, the dearest first. */
 export interface Accepted {
@@ -8,25 +8,35 @@ export interface Accepted {
   readonly text: string;
   /** Absent: nothing here can be it, or the client refuses it. */
   readonly media?: Media;
+  /** In lower case, without parameters; absent where what the database makes cannot take its place. */
+  readonly type?: string;
 }
 
-const JSON_ONLY: readonly Accepted[] = [{ text: JSON_MEDIA.name, media: JSON_MEDIA }];
+const JSON_ONLY = { text: JSON_MEDIA.name, media: JSON_MEDIA, type: JSON_MEDIA.name };
+const ANYTHING = { ...JSON_ONLY, text: '*/*', type: '*/*' };
 const PIECES = /(?:"(?:[^"\\]|\\.)*"|[^,"])+/g;
 const PARAMETERS = /(?:"(?:[^"\\]|\\.)*"|[^;"])+/g;
 
 /** The `Accept` header by weight, then by how exactly it names a type (RFC 9110, 12.5.1). Without one: JSON. */
 export function acceptedMedia(accept: string | undefined): readonly Accepted[] {
-  if (accept === undefined || accept === '' || accept === '*/*' || accept === JSON_MEDIA.name)
-    return JSON_ONLY;
+  if (accept === undefined || accept === '' || accept === ANYTHING.text) return [ANYTHING];
+  if (accept === JSON_ONLY.text) return [JSON_ONLY];
   const ranges = (accept.match(PIECES) ?? []).flatMap((piece) => readRange(piece.trim()) ?? []);
   return ranges.sort((a, b) => b.weight - a.weight || b.exactness - a.exactness);
 }
 
-/** The first that can be served. Throws PGRST107. */
-export function chooseMedia(accepted: readonly Accepted[], servable: (media: Media) => boolean): Media {
-  const chosen = accepted.find(({ media }) => media && servable(media));
-  if (!chosen?.media) throw notAcceptable(accepted.map(({ text }) => text));
-  return chosen.media;
+/** The first that can be served, by the database's own means where it has them. Throws PGRST107. */
+export function chooseMedia(
+  accepted: readonly Accepted[],
+  servable: (media: Media) => boolean,
+  custom: (type: string) => Media | undefined = () => undefined,
+): Media {
+  for (const { media, type } of accepted) {
+    const made = type === undefined ? undefined : custom(type);
+    if (made) return made;
+    if (media && servable(media)) return media;
+  }
+  throw notAcceptable(accepted.map(({ text }) => text));
 }
 
 interface Range extends Accepted {
@@ -44,7 +54,8 @@ function readRange(piece: string): Range | undefined {
   const text = [type, ...rest.filter((part) => !/^q\s*=/i.test(part))].join(';');
   const media = weight > 0 ? mediaOf(name, parameters) : undefined;
   const exactness = name === '*/*' ? 0 : name.endsWith('/*') ? 1 : 2;
-  return { text, weight: Number.isNaN(weight) ? 0 : weight, exactness, ...(media && { media }) };
+  const own = weight > 0 && !isVendor(name) ? { type: name } : {};
+  return { text, weight: Number.isNaN(weight) ? 0 : weight, exactness, ...(media && { media }), ...own };
 }
 
 function readParameter(part: string): [name: string, value: string] {

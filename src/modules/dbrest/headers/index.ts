@@ -1,7 +1,7 @@
 export { acceptedMedia, chooseMedia } from './accept.ts';
 export type { Accepted } from './accept.ts';
-export { contentType } from './media.ts';
-export type { Media, PlanQuestion } from './media.ts';
+export { contentType, customMedia, isAsked } from './media.ts';
+export type { Media, PlanQuestion, RowHandler } from './media.ts';
 export { appliedPreferences, honoured, only, parsePreferences } from './preferences.ts';
 export type { CountKind, Preference, Preferences, TransactionEnd } from './preferences.ts';
 export { chooseSchema } from './profile.ts';

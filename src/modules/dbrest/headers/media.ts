@@ -1,5 +1,5 @@
 /** What an answer's body is made of. */
-export type Format = 'json' | 'object' | 'csv' | 'xml' | 'text' | 'binary' | 'geojson' | 'plan';
+export type Format = 'json' | 'object' | 'csv' | 'xml' | 'text' | 'binary' | 'geojson' | 'plan' | 'custom';
 
 /** `application/vnd.dbrest.plan`: how the database would answer. */
 export interface PlanQuestion {
@@ -19,6 +19,15 @@ export interface Media {
   /** The name that was asked for, without the character set. */
   readonly name: string;
   readonly plan?: PlanQuestion;
+  /** The aggregate of the database that makes it of rows; a value that already is of this type needs none. */
+  readonly handler?: RowHandler;
+}
+
+/** An aggregate over rows: those of one table, or any. */
+export interface RowHandler {
+  readonly schema: string;
+  readonly name: string;
+  readonly table?: { readonly schema: string; readonly name: string };
 }
 
 export const JSON_MEDIA: Media = { format: 'json', stripped: false, name: 'application/json' };
@@ -31,6 +40,7 @@ const PLAIN: ReadonlyMap<string, Format> = new Map([
   ['text/xml', 'xml'],
   ['text/plain', 'text'],
 ]);
+const ANY = '*/*';
 const WILD: ReadonlyMap<string, string> = new Map([
   ['*/*', 'application/json'],
   ['application/*', 'application/json'],
@@ -49,9 +59,26 @@ export function mediaOf(type: string, parameters: ReadonlyMap<string, string>): 
   return format === 'json' ? json('json', name, parameters) : { format, stripped: false, name };
 }
 
+/** A media type that the database makes, by the name of its domain. */
+export function customMedia(name: string, handler?: RowHandler): Media {
+  const shown = name === ANY ? 'application/octet-stream' : name.toLowerCase();
+  return { format: 'custom', stripped: false, name: shown, ...(handler && { handler }) };
+}
+
+/** Whether a media type of the database is what a client asks for. */
+export function isAsked(name: string, type: string): boolean {
+  return name === ANY || name.toLowerCase() === type;
+}
+
 /** `Content-Type` of an answer; bytes have no character set. */
 export function contentType({ format, name }: Media): string {
-  return format === 'binary' ? name : `${name}; charset=utf-8`;
+  const isBytes = format === 'binary' || (format === 'custom' && !name.startsWith('text/'));
+  return isBytes ? name : `${name}; charset=utf-8`;
+}
+
+/** Whether a media type is one of PostgREST's own, with its parameters: no other can take its place. */
+export function isVendor(type: string): boolean {
+  return VENDOR.test(type);
 }
 
 function vendorMedia(

@@ -35,7 +35,8 @@ export function counting(kind: CountKind | undefined, plan: ReadPlan, maxRows = 
   }
 }
 
-function guessed(explained: string | null | undefined): number {
+/** The number of rows that the planner expects, of what `guessSql` gave. */
+export function guessed(explained: string | null | undefined): number {
   const [{ Plan: plan }] = JSON.parse(explained ?? '') as [{ Plan: { 'Plan Rows': number } }];
   return plan['Plan Rows'];
 }

@@ -2,16 +2,17 @@ import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { Database } from '../database.ts';
 import type { Media, Preference, Preferences } from '../headers/index.ts';
-import { chooseMedia, only } from '../headers/index.ts';
+import { only } from '../headers/index.ts';
 import type { Context, PlannedWrite } from '../plan/index.ts';
-import { planDelete, planInsert, planPut, planUpdate, writtenTable } from '../plan/index.ts';
+import { mediaHandlersOf, planDelete, planInsert, planPut, planUpdate, writtenTable } from '../plan/index.ts';
 import type { WriteQuery, WrittenBody } from '../request/index.ts';
 import { parseWriteQuery, readWritten } from '../request/index.ts';
+import type { BoundValue } from '../sql/index.ts';
 import type { Asker } from './asker.ts';
 import type { Asked } from './asking.ts';
 import { compileAsking } from './asking.ts';
 import { requestBody } from './request-body.ts';
-import { servable } from './servable.ts';
+import { chooseShown } from './showing.ts';
 import { withSchema } from './with-schema.ts';
 
 export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -25,7 +26,7 @@ export interface DecidedWrite {
   readonly plan: PlannedWrite;
   readonly media: Media;
   /** JSON of the rows; null without any. */
-  readonly body: Buffer | null;
+  readonly body: BoundValue;
 }
 
 const ALWAYS: readonly Preference[] = ['return', 'count', 'tx', 'handling', 'timeZone'];
@@ -51,13 +52,15 @@ export function compileWriteDecision(
     if (method !== 'DELETE' && !received) return undefined;
     const body = received && (await readWritten(received, query.columns !== undefined));
     watch?.lap('parse');
-    const { schema, accepted, facts } = asked;
+    const { schema } = asked;
     const searchPath = [schema, ...extraSearchPath];
     const target = { schema, table, role: identity.role, searchPath, aggregates };
-    const plan = await withSchema(database, (known) => {
-      return planned({ method, query, body, preferences: asked.preferences }, { ...target, known });
+    const { plan, handlers } = await withSchema(database, (known) => {
+      const context = { ...target, known };
+      const found = planned({ method, query, body, preferences: asked.preferences }, context);
+      return { plan: found, handlers: mediaHandlersOf(found.answer, context) };
     });
-    const media = chooseMedia(accepted, ({ format }) => servable(format, plan.answer, facts));
+    const media = chooseShown(asked, { rows: plan.answer, handlers }, { plan: false });
     watch?.lap('plan');
     const preferences = applied(asked.preferences, method, plan);
     return { method, asked, preferences, plan, media, body: body?.json ?? null };

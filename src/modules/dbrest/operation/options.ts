@@ -1,10 +1,10 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { Database } from '../database.ts';
-import { noTable, notYet } from '../fault/index.ts';
+import { noFunction, noTable } from '../fault/index.ts';
 import { chooseSchema } from '../headers/index.ts';
 import type { Resource } from '../resource.ts';
-import type { Table } from '../schema/index.ts';
+import type { StoredFunction, Table } from '../schema/index.ts';
 import { withSchema } from './with-schema.ts';
 
 /**
@@ -37,7 +37,13 @@ async function allowedMethods(
     case 'root':
       return READABLE;
     case 'function':
-      throw notYet('Functions are');
+      return withSchema(database, (known) => {
+        const overloads = known.functions?.get(schema)?.get(resource.name) ?? [];
+        const callable = overloads.filter(({ isProcedure }) => !isProcedure);
+        if (callable.length === 0)
+          throw noFunction({ schema, name: resource.name, given: [], isJson: false }, null);
+        return callMethods(callable);
+      });
     case 'table':
       return withSchema(database, (known) => {
         const table = known.tables.get(schema)?.get(resource.name);
@@ -45,6 +51,13 @@ async function allowedMethods(
         return tableMethods(table);
       });
   }
+}
+
+/** What GET could not run is not offered for it. */
+function callMethods(overloads: readonly StoredFunction[]): readonly string[] {
+  return overloads.every(({ volatility }) => volatility === 'volatile')
+    ? ['OPTIONS', 'POST']
+    : [...READABLE, 'POST'];
 }
 
 /** In PostgREST's order. */

@@ -2,20 +2,19 @@ import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { Database } from '../database.ts';
 import type { Media, RowRange } from '../headers/index.ts';
-import { chooseMedia, contentRange, only, rangeStatus, rowRange } from '../headers/index.ts';
+import { contentRange, only, rangeStatus, rowRange } from '../headers/index.ts';
 import type { ReadPlan } from '../plan/index.ts';
-import { planRead } from '../plan/index.ts';
+import { mediaHandlersOf, planRead } from '../plan/index.ts';
+import type { AnswerCounts, AnswerStart } from '../reply/index.ts';
 import { mostRows, openAnswer, shapeOf } from '../reply/index.ts';
 import { parseReadQuery } from '../request/index.ts';
 import type { Results, Step } from '../session/index.ts';
-import type { AnswerShape, Statement } from '../sql/index.ts';
-import { answerSql, explainSql } from '../sql/index.ts';
 import { setHead } from './answer-head.ts';
 import type { Asker } from './asker.ts';
 import type { Asked } from './asking.ts';
 import { compileAsking } from './asking.ts';
 import { counting } from './counting.ts';
-import { servable } from './servable.ts';
+import { chooseShown, isDescribed, rangeHeaders, shownSql } from './showing.ts';
 import { compileTransaction } from './transaction.ts';
 import { withSchema } from './with-schema.ts';
 
@@ -41,21 +40,20 @@ export function compileRead(
     const { asked, plan, range, media } = decided;
     const preferences = only(asked.preferences, ['count', 'tx', 'handling', 'timeZone']);
     const counted = counting(media.plan ? undefined : preferences.count, plan, config.maxRows);
-    const head = (rows: number, results: Results): number => {
+    const head = ({ rows }: AnswerCounts, results: Results): AnswerStart => {
       watch?.lap('transaction');
       const total = counted.total(sent.counts(results));
       const status = rangeStatus(range, rows, total);
       const chosen = sent.responses(results);
-      const own = media.format === 'plan' ? [] : rangeHeaders(range, rows, total);
-      setHead(x, chosen, { config, schema: asked.schema, preferences, own, watch });
-      return chosen.status ?? status;
+      const own = rangeHeaders(media, contentRange(range, rows, total));
+      return setHead(x, chosen, { status, config, schema: asked.schema, preferences, own, watch });
     };
     const shape = shapeOf(media.plan?.media ?? media, plan.limit);
     const most = mostRows(media.plan?.media ?? media, shape, x.method);
     const answer = openAnswer(x, { media, shape, head, most });
-    const described = media.format !== 'plan' && shape === 'columns';
+    const described = isDescribed(media, shape);
     const main: Step = {
-      statement: mainSql(decided, shape, most),
+      statement: shownSql(plan, { media, shape, facts: asked.facts }, { most }),
       sink: answer,
       ...(described && { described }),
     };
@@ -65,19 +63,12 @@ export function compileRead(
   };
 }
 
-function rangeHeaders(range: RowRange, rows: number, total: number | undefined): [string, string][] {
-  return [
-    ['Content-Range', contentRange(range, rows, total)],
-    ['Range-Unit', 'items'],
-  ];
-}
-
 function compileDecision(config: DbrestConfig, database: Database) {
   const { extraSearchPath, maxRows, aggregates } = config;
   const ask = compileAsking(config, database);
   return async (x: Exchange, table: string, { identity, watch }: Asker): Promise<Decided> => {
     const asked = await ask(x);
-    const { schema, accepted, facts } = asked;
+    const { schema } = asked;
     const request = parseReadQuery(x.args);
     const range = rowRange(request, x.header('range'), maxRows);
     watch?.lap('parse');
@@ -85,23 +76,12 @@ function compileDecision(config: DbrestConfig, database: Database) {
     const target = { schema, table, role: identity.role, searchPath, maxRows, aggregates };
     const { offset, limit } = range;
     const ranged = limit === undefined ? { ...request, offset } : { ...request, offset, limit };
-    const plan = await withSchema(database, (known) => planRead(ranged, target, known));
-    const media = chooseMedia(accepted, ({ format, plan: question }) => {
-      if (format === 'plan') return config.plan && servable(question?.media.format ?? 'json', plan, facts);
-      return servable(format, plan, facts);
+    const { plan, handlers } = await withSchema(database, (known) => {
+      const found = planRead(ranged, target, known);
+      return { plan: found, handlers: mediaHandlersOf(found, { ...target, known }) };
     });
+    const media = chooseShown(asked, { rows: plan, handlers }, config);
     watch?.lap('plan');
     return { asked, range, plan, media };
   };
-}
-
-function mainSql(
-  { plan, media, asked: { facts } }: Decided,
-  shape: AnswerShape,
-  most: number | undefined,
-): Statement {
-  const { format, stripped } = media.plan?.media ?? media;
-  const geoSchema = format === 'geojson' ? facts?.geoSchema : undefined;
-  const statement = answerSql(plan, shape, { stripped, geoSchema, most });
-  return media.plan ? explainSql(statement, media.plan.format, media.plan.options) : statement;
 }

@@ -10,13 +10,15 @@ export interface Asking {
   readonly schema: string;
   readonly readOnly: boolean;
   readonly timeZone?: string | undefined;
+  /** Instead of `dbrest_timeout`; 0: none. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** The statement that tells the database of a request. What the configuration alone decides is decided here. */
 export function compileSettings({
   schemas,
   extraSearchPath,
-  timeoutMs,
+  timeoutMs: usualTimeoutMs,
   settings = [],
 }: DbrestConfig): (x: Exchange, asking: Asking) => Statement {
   const paths = new Map(schemas.map((name) => [name, searchPath([...new Set([name, ...extraSearchPath])])]));
@@ -24,7 +26,7 @@ export function compileSettings({
   const values = settings.map(({ value }) => value);
   const write = settingsWriter(names);
   const writeZoned = settingsWriter([...names, 'timezone']);
-  return (x, { identity, schema, readOnly, timeZone }) => {
+  return (x, { identity, schema, readOnly, timeZone, timeoutMs = usualTimeoutMs }) => {
     const { role, jwt, claims } = identity;
     const all: RequestSettings = {
       role,

@@ -21,6 +21,8 @@ export interface Work {
   /** The transaction is held open behind it, to be checked before it is committed. */
   readonly held?: boolean;
   readonly readOnly: boolean;
+  /** Instead of `dbrest_timeout`; 0: none. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** The statements of one request, and where among their results is what. */
@@ -50,10 +52,10 @@ export function compileTransaction(
   const preRequest: readonly Step[] = config.preRequest ? [{ statement: callSql(config.preRequest) }] : [];
 
   return (x, { identity, asked }, work) => {
-    const { counts = [], main, behind = [], responds = false, held = false, readOnly } = work;
+    const { counts = [], main, behind = [], responds = false, held = false, readOnly, timeoutMs } = work;
     const { schema, preferences } = asked;
     const isUndone = rollsBack(config, preferences);
-    const asking = { identity, schema, readOnly, timeZone: preferences.timeZone };
+    const asking = { identity, schema, readOnly, timeZone: preferences.timeZone, timeoutMs };
     const opening: Step[] = [...(isUndone || held ? [BEGIN] : []), { statement: settings(x, asking) }];
     const before = [...opening, ...preRequest, ...counts];
     const ending = isUndone ? [...(readOnly ? [] : [CHECK_DEFERRED]), ROLLBACK] : [];

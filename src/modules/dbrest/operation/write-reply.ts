@@ -1,10 +1,12 @@
 import type { Exchange } from '../../../http/index.ts';
 import { notSingular } from '../fault/index.ts';
+import type { AnswerCounts, AnswerStart } from '../reply/index.ts';
 import { openAnswer, shapeOf } from '../reply/index.ts';
 import type { Results, Row, Step } from '../session/index.ts';
 import type { ReadPlan } from '../plan/index.ts';
-import { answerSql, locationSql, writeSource, writeSql } from '../sql/index.ts';
+import { locationSql, writeSource, writeSql } from '../sql/index.ts';
 import type { DecidedWrite } from './decide-write.ts';
+import { isDescribed, shownSql } from './showing.ts';
 
 /** What an answer tells of the rows that were written: nothing, where the one is found, or all that was asked for. */
 export type Shown = 'nothing' | 'location' | 'rows';
@@ -26,7 +28,7 @@ export interface ReplyParts {
   readonly shown: Shown;
   /** Merged rows are counted. */
   readonly counted: boolean;
-  readonly head: (rows: number, results: Results) => number;
+  readonly head: (counts: AnswerCounts, results: Results) => AnswerStart;
 }
 
 /** `Prefer: return=…`; only a new row with a key has a place. */
@@ -54,7 +56,10 @@ function bareReply(x: Exchange, { decided, shown, counted, head }: ReplyParts): 
     verify(result) {
       if (media.format === 'object' && rows(result) !== 1) throw notSingular(rows(result));
     },
-    send: (results, result) => x.send(head(rows(result), results), '', ''),
+    send(results, result) {
+      const { status, contentType = '' } = head({ rows: rows(result) }, results);
+      x.send(status, contentType, '');
+    },
   };
 }
 
@@ -63,18 +68,19 @@ function rowsReply(x: Exchange, { decided, counted, head }: ReplyParts): WriteRe
   const { write, answer: shown } = plan;
   const isOne = write.kind === 'insert' && write.form === 'object';
   const shape = shapeOf(media, isOne ? 1 : undefined);
-  const answer = openAnswer(x, { media, shape, head, kept: true });
-  const geoSchema = media.format === 'geojson' ? asked.facts?.geoSchema : undefined;
-  const statement = answerSql(shown, shape, {
-    stripped: media.stripped,
-    geoSchema,
-    total: showsOthers(shown) && !isUnchanging(decided) ? '(select pg_catalog.count(*) from w)' : undefined,
-    source: writeSource(plan, { body, counted }),
-  });
+  const answer = openAnswer(x, { media, shape, head, held: true });
+  const statement = shownSql(
+    shown,
+    { media, shape, facts: asked.facts },
+    {
+      total: showsOthers(shown) && !isUnchanging(decided) ? '(select pg_catalog.count(*) from w)' : undefined,
+      source: writeSource(plan, { body, counted }),
+    },
+  );
   return {
-    main: { statement, sink: answer, ...(shape === 'columns' && { described: true as const }) },
-    rows: () => answer.count,
-    verify: () => answer.verify(),
+    main: { statement, sink: answer, ...(isDescribed(media, shape) && { described: true as const }) },
+    rows: () => answer.counts.rows,
+    verify: () => answer.judge(),
     send: () => answer.end(),
   };
 }

@@ -3,6 +3,7 @@ import type { DbrestConfig } from '../config.ts';
 import type { Database } from '../database.ts';
 import { otherKey, tooManyAffected } from '../fault/index.ts';
 import type { Media } from '../headers/index.ts';
+import type { AnswerCounts, AnswerStart } from '../reply/index.ts';
 import type { Results } from '../session/index.ts';
 import { UPDATED_SQL } from '../sql/index.ts';
 import { setHead } from './answer-head.ts';
@@ -31,7 +32,7 @@ export function compileWrite(
     if (!decided) return;
     const shown = shownBy(decided);
     const counted = shown === 'rows' && isMerge(decided);
-    const head = (rows: number, results: Results): number => {
+    const head = ({ rows }: AnswerCounts, results: Results): AnswerStart => {
       const { watch } = asker;
       watch?.lap('transaction');
       const updated = Number(sent.behind(results)[0]?.[0] ?? 0);
@@ -39,8 +40,8 @@ export function compileWrite(
       const written = { rows, inserted: rows - updated, place };
       const own = writeHeaders(x, decided, written);
       const chosen = sent.responses(results);
-      setHead(x, chosen, { ...decided, config, schema: decided.asked.schema, own, watch });
-      return chosen.status ?? writeStatus(decided, shown, written);
+      const status = writeStatus(decided, shown, written);
+      return setHead(x, chosen, { ...decided, status, config, schema: decided.asked.schema, own, watch });
     };
     const { main, rows, verify, send } = writeReply(x, { decided, shown, counted, head });
     const behind = counted ? [COUNT_UPDATES] : [];

@@ -8,7 +8,7 @@ import {
   rangeOfPut,
 } from '../fault/index.ts';
 import type { Logic, ReadRequest, SelectedEmbed, SelectItem, WriteQuery } from '../request/index.ts';
-import type { Column, Schema, Table } from '../schema/index.ts';
+import type { Schema, Table } from '../schema/index.ts';
 import { similarTable } from '../schema/index.ts';
 import type { Context, ReadTarget } from './context.ts';
 import { baseOf } from './plan-condition.ts';
@@ -20,6 +20,8 @@ import type { Conflict, PlannedWrite, TouchedRows, Written } from './write-plan.
 export interface BodyShape {
   readonly kind: 'object' | 'array';
   readonly keys: readonly string[];
+  /** Members are called by their place among the keys: `1`, `2` … */
+  readonly byPlace?: boolean;
 }
 
 /** What a request writes, before names are looked up. */
@@ -64,7 +66,7 @@ export function planPut(request: WriteRequest, table: Table, context: Context): 
   if (!isWhole || filters.length !== primaryKey.length) throw notByKey();
   const { columns, ...rest } = written(request, table, context);
   const keyValues = primaryKey.map((name) => {
-    const column = columns.find((known) => known.name === name);
+    const column = columns.find((written) => written.column.name === name);
     // A row without its key is not the one that the query names.
     if (!column) throw otherKey();
     return [column, values.get(name) as string] as const;
@@ -97,20 +99,14 @@ export function planDelete({ rows }: WriteQuery, table: Table, context: Context)
 
 /** What is written of a body. Throws PGRST204. */
 function written({ query, body, defaults }: WriteRequest, table: Table, { known }: Context): Written {
-  const columns = (query.columns ?? body.keys).map((name) => writtenColumn(name, table));
-  const hasDomains = Array.from(table.columns.values()).some(({ type }) => known.domains?.has(type));
-  return {
-    form: body.kind,
-    columns,
-    defaults: defaults && query.columns !== undefined,
-    ...(hasDomains && { types: columns.map(({ type }) => baseOf(type, known)) }),
-  };
-}
-
-function writtenColumn(name: string, table: Table): Column {
-  const column = table.columns.get(name);
-  if (!column) throw noWrittenColumn(table.name, name);
-  return column;
+  const names = [...new Set(query.columns ?? body.keys)];
+  const columns = names.map((name) => {
+    const column = table.columns.get(name);
+    if (!column) throw noWrittenColumn(table.name, name);
+    const member = body.byPlace ? String(body.keys.lastIndexOf(name) + 1) : name;
+    return { column, member, type: baseOf(column.type, known) };
+  });
+  return { form: body.kind, columns, defaults: defaults && query.columns !== undefined };
 }
 
 function conflictOf(

@@ -9,19 +9,36 @@ const PIECE_CHARACTERS = 65_536;
 /** So far the database may be ahead of a slow client: the end of a middling answer frees its connection the sooner. */
 const AHEAD_CHARACTERS = 524_288;
 
+/** How many rows there are. */
+export interface AnswerCounts {
+  readonly rows: number;
+  /** Without their range; absent unless the rows came with it. */
+  readonly total?: number;
+}
+
+/** How an answer begins. */
+export interface AnswerStart {
+  readonly status: number;
+  /** Instead of that of the rows. */
+  readonly contentType?: string | undefined;
+}
+
 /** What an answer needs besides its rows. */
 export interface AnswerParts {
   readonly writer: RowWriter;
   readonly contentType: string;
-  /** Status of an answer with so many rows; sets its headers. Throws what makes it a fault instead. */
-  readonly head: (rows: number, results: Results) => number;
+  /** Sets the headers of an answer. Throws what makes it a fault instead. */
+  readonly head: (counts: AnswerCounts, results: Results) => AnswerStart;
   /** Beyond so many rows the body is not all here, and not wanted (HEAD). */
   readonly most?: number | undefined;
-  /** Rows carry their number in the last column; otherwise there is none. */
-  readonly numbered: boolean;
-  /** Nothing of it is sent before its end: what was written may yet be undone. */
-  readonly kept?: boolean | undefined;
-  readonly check?: (columns: readonly Column[], rows: number) => void;
+  /** How many columns at the end are `AnswerCounts`: the number of rows, in front of it the total. */
+  readonly counts: 0 | 1 | 2;
+  /** Where there is no row, one of nulls has the counts. */
+  readonly padded?: boolean | undefined;
+  /** Nothing is sent before all is over: only then is it known whether what was done stays done. */
+  readonly held?: boolean | undefined;
+  /** Throws what makes rows like these a fault. */
+  readonly check?: (columns: readonly Column[], counts: AnswerCounts) => void;
 }
 
 /** Rows on their way to the client. A small answer is sent when it is complete, a large one while it is read. */
@@ -32,7 +49,7 @@ export class RowsAnswer implements RowSink {
   #columns: readonly Column[] = [];
   #text = '';
   #rows = 0;
-  #count = 0;
+  #counts: AnswerCounts = { rows: 0 };
   #stream: ResponseStream | undefined;
   readonly #pieces: Buffer[] = [];
   /** Written since the client last took everything. */
@@ -47,70 +64,74 @@ export class RowsAnswer implements RowSink {
     this.#results = results;
     this.#text = this.#parts.writer.open([]);
     this.#rows = 0;
-    this.#count = 0;
+    this.#counts = { rows: 0 };
   }
 
   columns(columns: readonly Column[]): void {
-    this.#columns = this.#parts.numbered ? columns.slice(0, -1) : columns;
+    this.#columns = columns.slice(0, columns.length - this.#parts.counts);
     this.#text = this.#parts.writer.open(this.#columns);
   }
 
   row(fields: Row): Promise<void> | undefined {
-    const { writer, numbered, check } = this.#parts;
+    const { writer, counts, check, held, padded } = this.#parts;
     if (this.#rows === 0) {
-      this.#count = numbered ? Number(fields.at(-1)) : 0;
-      check?.(this.#columns, this.#count);
+      this.#counts = countsOf(fields, counts);
+      if (padded && this.#counts.rows === 0) return undefined;
+      check?.(this.#columns, this.#counts);
     } else this.#text += writer.between;
     this.#text += writer.row(fields);
     this.#rows += 1;
-    if (this.#text.length < ((this.#stream ?? this.#pieces[0]) ? PIECE_CHARACTERS : WHOLE_CHARACTERS))
+    if (this.#text.length < (this.#stream || this.#pieces.length > 0 ? PIECE_CHARACTERS : WHOLE_CHARACTERS))
       return undefined;
-    return this.#flush();
+    return held ? this.#keep() : this.#flush();
   }
 
-  /** How many rows there are in all. */
-  get count(): number {
-    return this.#count;
+  /** How many rows there are. */
+  get counts(): AnswerCounts {
+    return this.#counts;
   }
 
-  /** All rows are here. Throws when they cannot be the answer. */
-  verify(): void {
-    if (this.#rows === 0) this.#parts.check?.(this.#columns, 0);
+  /** All rows are here. Throws what makes them a fault. */
+  judge(): void {
+    if (this.#rows === 0) this.#parts.check?.(this.#columns, this.#counts);
   }
 
-  /** Sends what is not sent yet. Throws as `verify` does. */
+  /** All is over, and was not undone: sends what is not sent yet. Throws as `judge` does. */
   end(): void | Promise<void> {
     const { writer, contentType, head, most = Infinity } = this.#parts;
-    this.verify();
-    const text = this.#text + writer.close;
+    this.judge();
+    const text = this.#text + (this.#rows === 0 ? (writer.none ?? '') : '') + writer.close;
     if (this.#pieces.length > 0) return this.#sendPieces(text);
     if (this.#stream) {
       this.#stream.write(text);
       this.#stream.end();
     } else if (!this.#x.done) {
-      const status = head(this.#count, this.#results);
-      if (this.#count > most) this.#x.stream(status, contentType);
-      else this.#x.send(status, contentType, text);
+      const start = head(this.#counts, this.#results);
+      const type = start.contentType ?? contentType;
+      if (this.#counts.rows > most) this.#x.stream(start.status, type);
+      else this.#x.send(start.status, type, text);
     }
   }
 
   async #sendPieces(last: string): Promise<void> {
     const { head, contentType } = this.#parts;
-    const stream = this.#x.stream(head(this.#count, this.#results), contentType);
+    const start = head(this.#counts, this.#results);
+    const stream = this.#x.stream(start.status, start.contentType ?? contentType);
     for (const piece of this.#pieces) if (stream?.write(piece) === false) await stream.drained();
     stream?.write(last);
     stream?.end();
   }
 
+  /** As bytes a long answer takes half the room, and is not copied again. */
+  #keep(): undefined {
+    this.#pieces.push(Buffer.from(this.#text));
+    this.#text = '';
+  }
+
   #flush(): Promise<void> | undefined {
-    if (this.#parts.kept) {
-      this.#pieces.push(Buffer.from(this.#text));
-      this.#text = '';
-      return undefined;
-    }
     if (!this.#x.done) {
-      const status = this.#parts.head(this.#count, this.#results);
-      this.#stream = this.#x.stream(status, this.#parts.contentType);
+      const { status, contentType = this.#parts.contentType } = this.#parts.head(this.#counts, this.#results);
+      this.#stream = this.#x.stream(status, contentType);
     }
     const text = this.#text;
     this.#text = '';
@@ -125,12 +146,12 @@ export class RowsAnswer implements RowSink {
 /** One field as bytes; the parts' `check` sees to it that there is no more. */
 export class BytesAnswer implements RowSink {
   readonly #x: Exchange;
-  readonly #parts: Omit<AnswerParts, 'writer' | 'numbered'>;
+  readonly #parts: Omit<AnswerParts, 'writer'>;
   #results: Results = [];
   #columns: readonly Column[] = [];
   #row: Row | undefined;
 
-  constructor(x: Exchange, parts: Omit<AnswerParts, 'writer' | 'numbered'>) {
+  constructor(x: Exchange, parts: Omit<AnswerParts, 'writer'>) {
     this.#x = x;
     this.#parts = parts;
   }
@@ -141,26 +162,57 @@ export class BytesAnswer implements RowSink {
   }
 
   columns(columns: readonly Column[]): void {
-    this.#columns = columns.slice(0, -1);
+    this.#columns = columns.slice(0, columns.length - this.#parts.counts);
   }
 
   row(fields: Row): undefined {
     this.#row ??= fields;
   }
 
-  get count(): number {
-    return Number(this.#row?.at(-1) ?? 0);
+  get counts(): AnswerCounts {
+    return this.#row ? countsOf(this.#row, this.#parts.counts) : { rows: 0 };
   }
 
-  /** Throws when what came cannot be the answer. */
-  verify(): void {
-    this.#parts.check?.(this.#columns, this.count);
+  /** Throws what makes the rows a fault. */
+  judge(): void {
+    this.#parts.check?.(this.#columns, this.counts);
   }
 
   end(): void {
     const { contentType, head } = this.#parts;
-    this.verify();
+    this.judge();
     const bytes = fieldBytes(this.#row?.[0] ?? null, this.#columns[0] as Column);
-    this.#x.send(head(this.count, this.#results), contentType, bytes);
+    const start = head(this.counts, this.#results);
+    this.#x.send(start.status, start.contentType ?? contentType, bytes);
   }
+}
+
+/** A head and nothing more, whatever the rows. */
+export class EmptyAnswer implements RowSink {
+  readonly #x: Exchange;
+  readonly #head: AnswerParts['head'];
+  #results: Results = [];
+
+  constructor(x: Exchange, head: AnswerParts['head']) {
+    this.#x = x;
+    this.#head = head;
+  }
+
+  begin(results: Results): void {
+    this.#results = results;
+  }
+
+  columns(): void {}
+  row(): undefined {}
+  judge(): void {}
+
+  end(): void {
+    const { status, contentType = '' } = this.#head({ rows: 0 }, this.#results);
+    this.#x.send(status, contentType, '');
+  }
+}
+
+function countsOf(fields: Row, counts: AnswerParts['counts']): AnswerCounts {
+  const rows = counts === 0 ? 0 : Number(fields.at(-1));
+  return counts < 2 ? { rows } : { rows, total: Number(fields.at(-2)) };
 }

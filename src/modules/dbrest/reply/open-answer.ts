@@ -2,10 +2,9 @@ import type { Exchange } from '../../../http/index.ts';
 import { notAcceptable, notSingular } from '../fault/index.ts';
 import type { Media } from '../headers/index.ts';
 import { contentType } from '../headers/index.ts';
-import type { Column } from '../session/index.ts';
 import type { AnswerShape } from '../sql/index.ts';
 import { ELEMENT_SEPARATOR } from '../sql/index.ts';
-import type { AnswerParts } from './answer.ts';
+import type { AnswerCounts, AnswerParts, EmptyAnswer } from './answer.ts';
 import { BytesAnswer, RowsAnswer } from './answer.ts';
 import type { RowWriter } from './row-writer.ts';
 import { csvWriter, joined, xmlWriter } from './row-writer.ts';
@@ -14,7 +13,7 @@ import { csvWriter, joined, xmlWriter } from './row-writer.ts';
 const MOST_WHOLE_ROWS = 1_000;
 
 /** The shape in which the database gives what a media type needs. */
-export function shapeOf({ format }: Media, limit: number | undefined): AnswerShape {
+export function shapeOf({ format, handler }: Media, limit: number | undefined): AnswerShape {
   switch (format) {
     case 'json':
       return limit !== undefined && limit <= MOST_WHOLE_ROWS ? 'whole' : 'rows';
@@ -28,6 +27,8 @@ export function shapeOf({ format }: Media, limit: number | undefined): AnswerSha
     case 'binary':
     case 'plan':
       return 'columns';
+    case 'custom':
+      return handler ? 'handled' : 'columns';
   }
 }
 
@@ -35,33 +36,34 @@ export function shapeOf({ format }: Media, limit: number | undefined): AnswerSha
 export function mostRows({ format }: Media, shape: AnswerShape, method: string): number | undefined {
   if (format === 'binary') return 1;
   // Of a short answer HEAD tells the length; a long one is not built for nobody.
-  return method === 'HEAD' && shape !== 'whole' ? MOST_WHOLE_ROWS : undefined;
+  return method === 'HEAD' && shape !== 'whole' && shape !== 'handled' ? MOST_WHOLE_ROWS : undefined;
 }
 
 /** What decides how an answer is put together. */
-export interface AnswerPlan extends Pick<AnswerParts, 'head' | 'most' | 'kept'> {
+export interface AnswerPlan extends Pick<AnswerParts, 'head' | 'most' | 'held'> {
   readonly media: Media;
   readonly shape: AnswerShape;
+  /** The rows come with their total. */
+  readonly counted?: boolean;
+  /** Throws when there are too many or too few rows. */
+  readonly guard?: (counts: AnswerCounts) => void;
 }
+
+/** An answer that takes rows. */
+export type OpenAnswer = RowsAnswer | BytesAnswer | EmptyAnswer;
 
 /** The answer of a media type, for rows of the shape that goes with it. */
 export function openAnswer(
   x: Exchange,
-  { media, shape, head, most, kept }: AnswerPlan,
+  { media, shape, head, most, counted = false, held, guard }: AnswerPlan,
 ): RowsAnswer | BytesAnswer {
   const type = contentType(media);
-  const check = checkOf(media);
-  if (media.format === 'binary') return new BytesAnswer(x, { contentType: type, head, check });
-  const numbered = media.format !== 'plan';
-  return new RowsAnswer(x, {
-    contentType: type,
-    head,
-    check,
-    most,
-    kept,
-    numbered,
-    writer: writerOf(media, shape),
-  });
+  const check = checkOf(media, guard);
+  const counts = media.format === 'plan' ? 0 : counted ? 2 : 1;
+  const padded = counted && shape !== 'whole' && shape !== 'handled';
+  const parts = { padded, contentType: type, head, check, most, counts, held } as const;
+  if (media.format === 'binary' || media.format === 'custom') return new BytesAnswer(x, parts);
+  return new RowsAnswer(x, { ...parts, writer: writerOf(media, shape) });
 }
 
 function writerOf({ format }: Media, shape: AnswerShape): RowWriter {
@@ -76,17 +78,20 @@ function writerOf({ format }: Media, shape: AnswerShape): RowWriter {
       return joined('', '\n', '');
     case 'text':
     case 'binary':
+    case 'custom':
       return joined('', '', '');
     case 'json':
     case 'object':
-      return shape === 'rows' ? joined('[', ELEMENT_SEPARATOR, ']') : joined('', '', '');
+      return shape === 'rows' ? joined('[', ELEMENT_SEPARATOR, ']') : { ...joined('', '', ''), none: 'null' };
   }
 }
 
-function checkOf({ format, name }: Media): (columns: readonly Column[], rows: number) => void {
-  return (columns, rows) => {
+function checkOf({ format, name }: Media, guard?: AnswerPlan['guard']): NonNullable<AnswerParts['check']> {
+  return (columns, counts) => {
+    const { rows } = counts;
     if (format === 'object' && rows !== 1) throw notSingular(rows);
     const single = format === 'binary' ? rows === 1 && columns.length === 1 : columns.length === 1;
     if ((format === 'binary' || format === 'text') && !single) throw notAcceptable([name]);
+    guard?.(counts);
   };
 }

@@ -1,12 +1,14 @@
 import type { Column, Row } from '../session/index.ts';
 
-/** Turns rows into the text of an answer. The last column of each row is no part of it: it is their number. */
+/** Turns rows into the text of an answer. What a row has beyond its columns is no part of it. */
 export interface RowWriter {
   /** What stands before the first row. */
   open(columns: readonly Column[]): string;
   row(fields: Row): string;
   readonly between: string;
   readonly close: string;
+  /** What stands there instead of rows when there is none. */
+  readonly none?: string;
 }
 
 /** Rows that are texts already. */
@@ -16,11 +18,15 @@ export function joined(open: string, between: string, close: string): RowWriter 
 
 /** A header line and a line per row; what holds a comma, a quote or an end of line is quoted (RFC 4180). */
 export function csvWriter(): RowWriter {
+  let width = 0;
   return {
-    open: (columns) => `${columns.map(({ name }) => quoteCsv(name)).join(',')}\n`,
+    open(columns) {
+      width = columns.length;
+      return `${columns.map(({ name }) => quoteCsv(name)).join(',')}\n`;
+    },
     row: (fields) =>
       fields
-        .slice(0, -1)
+        .slice(0, width)
         .map((field) => (field === null ? '' : quoteCsv(field, '""')))
         .join(','),
     between: '\n',

@@ -1,5 +1,7 @@
 export { scanJson } from './json-scan.ts';
 export type { JsonShape } from './json-scan.ts';
+export { asJsonObject, parseCallBody, parseCallQuery } from './call-request.ts';
+export type { CallInput, Texts, WholeType } from './call-request.ts';
 export { BINARY_OPERATORS, SEARCH_OPERATORS } from './operators.ts';
 export { parametersOf, parseReadQuery } from './query.ts';
 export { parseWriteQuery } from './write-query.ts';

@@ -19,13 +19,16 @@ interface Draft {
   offset?: number;
 }
 
-/** The raw query of a table read as a request tree. Throws a `DbrestFault`. */
-export function parseReadQuery(args: string): ReadRequest {
+/** The raw query of a read as a request tree, without what `isOther` says is no part of it. Throws a `DbrestFault`. */
+export function parseReadQuery(
+  args: string,
+  isOther: (key: string, value: string) => boolean = () => false,
+): ReadRequest {
   let select: string | undefined;
   const levels = new Map<string, Draft>();
   let filters = 0;
   for (const [key, value] of parametersOf(args)) {
-    if (WRITES_ONLY.has(key)) continue;
+    if (WRITES_ONLY.has(key) || isOther(key, value)) continue;
     if (key === 'select') {
       if (select !== undefined) throw givenTwice(key);
       select = value;
@@ -49,7 +52,7 @@ export function parseReadQuery(args: string): ReadRequest {
   return { select: parseSelect(select ?? '*'), ...root, embedded: [...levels.values()].map(finished) };
 }
 
-/** The parameters of a raw query, decoded. Throws PGRST100. */
+/** The parameters of a raw query or of a form, decoded. Throws PGRST100. */
 export function* parametersOf(args: string): Generator<readonly [key: string, value: string]> {
   for (const piece of args.split('&')) {
     if (piece === '') continue;

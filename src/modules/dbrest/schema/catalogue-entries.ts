@@ -34,8 +34,28 @@ export interface CatalogueEntries extends DiscoveryEntries {
     rows: number,
     returns: string | null,
   ];
+  readonly function: readonly [
+    schema: string,
+    name: string,
+    kind: 'f' | 'p',
+    volatility: 'v' | 's' | 'i',
+    returnsSet: boolean,
+    type: string,
+    relation: string | null,
+    columns: readonly (readonly [name: string, type: string])[] | null,
+    mediaType: string | null,
+    arguments: readonly (readonly [name: string, type: string])[],
+    defaults: number,
+    isVariadic: boolean,
+    timeout: string | null,
+    grantees: readonly string[],
+    comment: string | null,
+  ];
+  readonly mediaHandler: readonly [schema: string, name: string, mediaType: string, argument: string | null];
   /** `base`: what a domain is made of. */
   readonly type: readonly [schema: string, name: string, formatted: string, base: string | null];
+  /** A cast between a domain and what clients see of it. */
+  readonly representation: readonly [domain: string, isShown: boolean, schema: string, name: string];
   readonly textSearchConfig: string;
   readonly role: readonly [name: string, isSuperuser: boolean, privilegesOf: readonly string[]];
   readonly writing: readonly [

@@ -1,4 +1,5 @@
 import { DISCOVERY_SQL } from './discovery-sql.ts';
+import { FUNCTIONS_SQL } from './functions-sql.ts';
 import { WRITE_FACTS_SQL } from './write-facts-sql.ts';
 
 /**
@@ -16,7 +17,7 @@ with recursive privileges(role, of) as (
   join pg_catalog.pg_auth_members m on m.member = p.of and pg_catalog.pg_has_role(p.of, m.roleid, 'usage')
 ),
 relations as (
-  select c.oid, c.relname, n.nspname, c.relkind, c.reltype, c.relacl, c.relowner
+  select c.oid, c.relname, n.nspname, c.relkind, c.reltype, c.relacl, c.relowner, c.relispartition
   from pg_catalog.pg_class c
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f')
@@ -82,6 +83,7 @@ union all
   where p.prokind = 'f' and p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1
   order by p.oid
 )
+union all ${FUNCTIONS_SQL}
 union all
 (
   select 'type', json_build_array(
@@ -93,6 +95,15 @@ union all
     and n.nspname not in ('pg_catalog', 'information_schema')
   order by t.oid
 )
+union all
+select 'representation', json_build_array(
+  pg_catalog.format_type(d.oid, null), k.castsource = d.oid, n.nspname, p.proname)::text
+from pg_catalog.pg_cast k
+join pg_catalog.pg_proc p on p.oid = k.castfunc and p.pronargs = 1
+join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+join pg_catalog.pg_type d on d.typtype = 'd' and (
+  (k.castsource = d.oid and k.casttarget = 'pg_catalog.json'::pg_catalog.regtype)
+  or (k.casttarget = d.oid and k.castsource = 'pg_catalog.text'::pg_catalog.regtype))
 union all
 select distinct 'textSearchConfig', to_json(c.cfgname)::text
 from pg_catalog.pg_ts_config c

@@ -11,7 +11,7 @@ union all
 select 'access', json_build_array(
   c.oid::text,
   case when c.relkind in ('r', 'p') then 28 else pg_catalog.pg_relation_is_updatable(c.oid, true) end,
-  coalesce(whole.grants, '[]'), coalesce(parts.grants, '[]'))::text
+  coalesce(whole.grants, '[]'), coalesce(parts.grants, '[]'), c.relispartition)::text
 from relations c
 left join (
   select g.oid, json_agg(json_build_array(g.grantee::text, g.letters)) as grants

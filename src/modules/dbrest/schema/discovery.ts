@@ -6,6 +6,7 @@ export interface DiscoveryEntries {
     writable: number,
     grants: readonly (readonly [grantee: string, letters: string])[],
     columnGrants: readonly (readonly [column: number, grantee: string, letters: string])[],
+    isPartition: boolean,
   ];
   readonly shape: readonly [
     type: string,
@@ -25,6 +26,8 @@ export interface Access {
   readonly insertable: boolean;
   readonly updatable: boolean;
   readonly deletable: boolean;
+  /** Of a partitioned table, under which it is known. */
+  readonly isPartition: boolean;
   /** Letters of privileges by the object id of their holder; '0' is PUBLIC. */
   readonly grants: ReadonlyMap<string, string>;
   /** The same for single columns. */
@@ -53,7 +56,7 @@ const DELETE = 16;
 
 /** `names`: columns by their attribute numbers. */
 export function accessOf(
-  [, writable, grants, columnGrants]: DiscoveryEntries['access'],
+  [, writable, grants, columnGrants, isPartition]: DiscoveryEntries['access'],
   names: ReadonlyMap<number, string>,
 ): Access {
   const columns = new Map<string, Map<string, string>>();
@@ -65,6 +68,7 @@ export function accessOf(
     insertable: (writable & INSERT) !== 0,
     updatable: (writable & UPDATE) !== 0,
     deletable: (writable & DELETE) !== 0,
+    isPartition,
     grants: new Map(grants),
     ...(columns.size > 0 && { columnGrants: columns }),
   };

@@ -1,6 +1,6 @@
 export { CATALOGUE_SQL } from './catalogue.ts';
 export { CatalogueShare, openShare } from './catalogue-share.ts';
-export type { ShareKey } from './catalogue-share.ts';
+export type { Reading, ShareKey } from './catalogue-share.ts';
 export { CatalogueWriter } from './catalogue-text.ts';
 export type { Catalogue } from './catalogue-text.ts';
 export { inSlices } from './in-slices.ts';
@@ -11,5 +11,16 @@ export { SchemaCache } from './schema-cache.ts';
 export { mayUse, mostSimilar, similarTable } from './similar-table.ts';
 export { EVERY_RIGHT, rightsOf } from './rights.ts';
 export type { Rights } from './rights.ts';
-export type { Access, Privilege, TypeShape } from './discovery.ts';
-export type { Column, RowFunction, Schema, Table, TableName, UniqueIndex } from './types.ts';
+export type { Access, Namespace, Privilege, TypeShape } from './discovery.ts';
+export type {
+  Argument,
+  Column,
+  MediaHandler,
+  Returned,
+  RowFunction,
+  Schema,
+  StoredFunction,
+  Table,
+  TableName,
+  UniqueIndex,
+} from './types.ts';

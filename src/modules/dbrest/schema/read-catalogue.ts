@@ -1,19 +1,30 @@
-import type { CatalogueEntries } from './catalogue-entries.ts';
-import type { Catalogue, Entry } from './catalogue-text.ts';
+import type { CatalogueEntries, Section } from './catalogue-entries.ts';
+import type { Reading } from './catalogue-share.ts';
+import type { Entry } from './catalogue-text.ts';
 import { entriesOf } from './catalogue-text.ts';
 import type { Namespace, TypeShape } from './discovery.ts';
 import { accessOf, namespaceOf, shapeOf } from './discovery.ts';
 import type { Relation, Relations } from './relation.ts';
 import { namesOf, relationOf } from './relation.ts';
-import type { ForeignKey, RowFunction, Schema, Table, TableName } from './types.ts';
+import { mediaHandlerOf, storedFunctionOf } from './read-function.ts';
+import type {
+  ForeignKey,
+  MediaHandler,
+  Representation,
+  RowFunction,
+  Schema,
+  StoredFunction,
+  Table,
+  TableName,
+} from './types.ts';
 import { basesOf, viewKey } from './view-bases.ts';
 import { columnsWithFacts, writeFactsOf } from './write-facts.ts';
 
 /** PUBLIC, in access control lists. */
 const EVERYBODY = '0';
 
-/** A catalogue as a schema, put together in many small steps. */
-export function* schemaOf(catalogue: Catalogue): Generator<undefined, Schema> {
+/** What was read as a schema, put together in many small steps. */
+export function* schemaOf({ catalogue, reads }: Reading): Generator<undefined, Schema> {
   const draft = new SchemaDraft();
   for (const entry of entriesOf(catalogue)) {
     draft.add(entry);
@@ -23,7 +34,7 @@ export function* schemaOf(catalogue: Catalogue): Generator<undefined, Schema> {
     draft.addTable(relation);
     yield;
   }
-  return draft.schema;
+  return { ...draft.schema, reads };
 }
 
 /** Takes the entries of a catalogue in their order: tables come before what refers to them. */
@@ -31,51 +42,37 @@ class SchemaDraft {
   readonly relations = new Map<string, Relation>();
   readonly #tables = new Map<string, Map<string, Table>>();
   readonly #foreignKeys: ForeignKey[] = [];
+  readonly #functions = new Map<string, Map<string, StoredFunction[]>>();
+  readonly #mediaHandlers: MediaHandler[] = [];
   readonly #types: TableName[] = [];
   readonly #domains = new Map<string, string>();
+  readonly #representations = new Map<string, Representation>();
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
   readonly #shapes = new Map<string, TypeShape>();
   readonly #namespaces = new Map<string, Namespace>();
 
+  /** How each section becomes a part of the schema. */
+  readonly #take: { readonly [S in Section]: (entry: CatalogueEntries[S]) => void } = {
+    table: (entry) => void this.relations.set(entry[0], relationOf(entry)),
+    view: ([id, columns]) => void (this.#relation(id).shown = columns),
+    foreignKey: (entry) => void this.#foreignKeys.push(...foreignKeyOf(entry, this.relations)),
+    rowFunction: (entry) =>
+      void this.relations.get(entry[0])?.functions.push(rowFunctionOf(entry, this.relations)),
+    function: (entry) => this.#addFunction(storedFunctionOf(entry, this.relations)),
+    mediaHandler: (entry) => void this.#mediaHandlers.push(mediaHandlerOf(entry, this.relations)),
+    type: (entry) => this.#addType(entry),
+    representation: (entry) => this.#addRepresentation(entry),
+    textSearchConfig: (entry) => void this.#textSearchConfigs.add(entry),
+    role: (entry) => this.#addRole(entry),
+    writing: (entry) => this.#addFacts(entry),
+    access: (entry) => this.#addAccess(entry),
+    shape: (entry) => void this.#shapes.set(entry[0], shapeOf(entry)),
+    namespace: (entry) => void this.#namespaces.set(entry[0], namespaceOf(entry)),
+  };
+
   add([section, entry]: Entry): void {
-    switch (section) {
-      case 'table':
-        this.relations.set(entry[0], relationOf(entry));
-        break;
-      case 'view':
-        this.#relation(entry[0]).shown = entry[1];
-        break;
-      case 'foreignKey':
-        this.#foreignKeys.push(...foreignKeyOf(entry, this.relations));
-        break;
-      case 'rowFunction':
-        this.relations.get(entry[0])?.functions.push(rowFunctionOf(entry, this.relations));
-        break;
-      case 'type':
-        this.#types.push({ schema: entry[0], name: entry[1] });
-        if (entry[3] !== null) this.#domains.set(entry[2], entry[3]);
-        break;
-      case 'textSearchConfig':
-        this.#textSearchConfigs.add(entry);
-        break;
-      case 'role':
-        this.#addRole(entry);
-        break;
-      case 'writing':
-        this.#addFacts(entry);
-        break;
-      case 'access': {
-        const relation = this.#relation(entry[0]);
-        relation.access = accessOf(entry, relation.columnNames);
-        break;
-      }
-      case 'shape':
-        this.#shapes.set(entry[0], shapeOf(entry));
-        break;
-      case 'namespace':
-        this.#namespaces.set(entry[0], namespaceOf(entry));
-    }
+    (this.#take[section] as (entry: Entry[1]) => void)(entry);
   }
 
   #relation(id: string): Relation {
@@ -87,8 +84,19 @@ class SchemaDraft {
     relation.facts = writeFactsOf(entry, relation.columnNames);
   }
 
-  #addRole([role, isSuperuser, privilegesOf]: CatalogueEntries['role']): void {
-    this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
+  #addAccess(entry: CatalogueEntries['access']): void {
+    const relation = this.#relation(entry[0]);
+    relation.access = accessOf(entry, relation.columnNames);
+  }
+
+  #addType([schema, name, id, of]: CatalogueEntries['type']): void {
+    this.#types.push({ schema, name });
+    if (of !== null) this.#domains.set(id, of);
+  }
+
+  #addRepresentation([domain, isShown, schema, name]: CatalogueEntries['representation']): void {
+    const known = this.#representations.get(domain);
+    this.#representations.set(domain, { ...known, [isShown ? 'shown' : 'read']: { schema, name } });
   }
 
   /** Once all relations are known: what a view shows may be any of them. */
@@ -98,12 +106,25 @@ class SchemaDraft {
     this.#tables.set(schema, siblings.set(name, tableOf(relation, this.relations)));
   }
 
+  #addRole([role, isSuperuser, privilegesOf]: CatalogueEntries['role']): void {
+    this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
+  }
+
+  #addFunction(called: StoredFunction): void {
+    const siblings = this.#functions.get(called.schema) ?? new Map<string, StoredFunction[]>();
+    this.#functions.set(called.schema, siblings);
+    siblings.set(called.name, [...(siblings.get(called.name) ?? []), called]);
+  }
+
   get schema(): Schema {
     return {
       tables: this.#tables,
       foreignKeys: this.#foreignKeys,
+      functions: this.#functions,
+      mediaHandlers: this.#mediaHandlers,
       types: this.#types,
       domains: this.#domains,
+      representations: this.#representations,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,
       shapes: this.#shapes,

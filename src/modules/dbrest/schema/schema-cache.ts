@@ -9,19 +9,25 @@ const PAUSE_PER_LOAD = 10;
  * which goes on answering, when a request names something unknown or somebody knows of a change.
  */
 export class SchemaCache {
-  readonly #read: () => Promise<Schema>;
+  readonly #read: (fresh: boolean) => Promise<Schema>;
   #schema: Schema | undefined;
   #loading: Promise<Schema> | undefined;
   #refreshing: Promise<void> | undefined;
   #nextReloadMs = 0;
 
-  constructor(read: () => Promise<Schema>) {
+  /** `fresh`: what others began to read before this call will not do. */
+  constructor(read: (fresh: boolean) => Promise<Schema>) {
     this.#read = read;
   }
 
   /** The schema, at once when there is one. Rejects as `read` does when there is none and none can be had. */
   current(): Schema | Promise<Schema> {
     return this.#schema ?? this.#load();
+  }
+
+  /** The schema, if there is one yet. */
+  get known(): Schema | undefined {
+    return this.#schema;
   }
 
   /**
@@ -48,22 +54,24 @@ export class SchemaCache {
    * another one follows it. Never rejects: if it fails, the old schema goes on.
    */
   refresh(): Promise<void> {
-    if (!this.#loading) return this.#load().then(ignore, ignore);
+    if (!this.#loading) return this.#load(true).then(ignore, ignore);
     this.#refreshing ??= this.#loading.then(ignore, ignore).then(() => {
       this.#refreshing = undefined;
-      return this.#load().then(ignore, ignore);
+      return this.#load(true).then(ignore, ignore);
     });
     return this.#refreshing;
   }
 
-  /** A schema that came from elsewhere, newer than any that is here. */
-  adopt(schema: Schema): void {
-    this.#schema = schema;
+  /** Takes a schema that came from elsewhere, unless the one that is here was read later. */
+  adopt(schema: Schema): Schema {
+    const { reads = Infinity } = schema;
+    if (!this.#schema || reads >= (this.#schema.reads ?? 0)) this.#schema = schema;
+    return this.#schema;
   }
 
-  #load(): Promise<Schema> {
-    this.#loading ??= this.#read()
-      .then((schema) => (this.#schema = schema))
+  #load(fresh = false): Promise<Schema> {
+    this.#loading ??= this.#read(fresh)
+      .then((schema) => this.adopt(schema))
       .finally(() => (this.#loading = undefined));
     return this.#loading;
   }

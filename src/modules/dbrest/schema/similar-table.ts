@@ -16,8 +16,8 @@ export function similarTable(
   return mostSimilar(table, names, LEAST_SIMILARITY);
 }
 
-/** Whether a role holds any privilege on a table. */
-export function mayUse(role: string, { grantees }: Table, { roles }: Schema): boolean {
+/** Whether a role holds any privilege on a table or function. */
+export function mayUse(role: string, { grantees }: Pick<Table, 'grantees'>, { roles }: Schema): boolean {
   const privileges = roles.get(role);
   return privileges === 'all' || grantees.some((grantee) => privileges?.has(grantee));
 }

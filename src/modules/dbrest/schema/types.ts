@@ -68,6 +68,14 @@ export interface TableName {
   readonly name: string;
 }
 
+/** Functions of a domain's casts (PostgREST, "Domain Representations"). */
+export interface Representation {
+  /** Domain → json: what an answer shows. */
+  readonly shown?: TableName;
+  /** Text → domain: what the value of a filter means. */
+  readonly read?: TableName;
+}
+
 /** A foreign key between two base tables. */
 export interface ForeignKey {
   readonly name: string;
@@ -80,13 +88,63 @@ export interface ForeignKey {
   readonly unique: boolean;
 }
 
+/** One argument of a function that comes in. */
+export interface Argument {
+  /** '' for the only argument of a function that takes a whole body. */
+  readonly name: string;
+  /** As `format_type` prints it. */
+  readonly type: string;
+  readonly required: boolean;
+  /** Takes all values of an array. */
+  readonly variadic: boolean;
+}
+
+/** What one call of a function gives, or each row of a set. */
+export type Returned =
+  | { readonly kind: 'void' }
+  | { readonly kind: 'scalar'; readonly type: string }
+  /** Rows of a table or view. */
+  | { readonly kind: 'table'; readonly table: TableName }
+  /** Rows of a composite type, or of `out` and `table` arguments. */
+  | { readonly kind: 'columns'; readonly columns: readonly Column[] };
+
+/** A function as a request can call it, or a procedure, so that an error can tell of it. */
+export interface StoredFunction extends TableName {
+  readonly isProcedure: boolean;
+  readonly arguments: readonly Argument[];
+  readonly returns: Returned;
+  readonly returnsSet: boolean;
+  readonly volatility: 'volatile' | 'stable' | 'immutable';
+  /** The media type that its result is: the name of the domain. */
+  readonly mediaType?: string;
+  /** Its own `statement_timeout`, 0 for none: left to itself it would come too late for the statement that calls it. */
+  readonly timeoutMs?: number;
+  /** Object ids of the roles that may call it; '0' is PUBLIC. */
+  readonly grantees: readonly string[];
+  readonly comment?: string;
+}
+
+/** An aggregate that makes a media type of rows. */
+export interface MediaHandler extends TableName {
+  readonly mediaType: string;
+  /** The table whose rows it takes; absent: any rows. */
+  readonly table?: TableName;
+}
+
 /** What one database exposes to SQL, as plain cloneable data. Names are looked up in maps: no name is inherited. */
 export interface Schema {
+  /** Of two, the one with the higher number was read later; absent where there is but one. */
+  readonly reads?: number;
   /** By schema, then by table. */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, Table>>;
   readonly foreignKeys?: readonly ForeignKey[];
+  /** By schema, then by name: overloads share one. */
+  readonly functions?: ReadonlyMap<string, ReadonlyMap<string, readonly StoredFunction[]>>;
+  readonly mediaHandlers?: readonly MediaHandler[];
   /** Enums, domains, ranges, base and composite types that users or extensions made. */
   readonly types?: readonly TableName[];
+  /** Domain, as `format_type` prints it → how clients see and write its values, where that is a matter of its own. */
+  readonly representations?: ReadonlyMap<string, Representation>;
   /** Domain → the type that it is made of, perhaps a domain itself; both as `format_type` prints them. */
   readonly domains?: ReadonlyMap<string, string>;
   /** Names of text search configurations, wherever they lie. */

@@ -36,15 +36,23 @@ export type Results = readonly (Row | undefined)[];
 export class Batch implements Submittable {
   readonly results: (Row | undefined)[] = [];
   error: Error | undefined;
+  /** A sink was given something: it cannot be given it again. */
+  hasBegun = false;
   readonly steps: readonly Step[];
   readonly #names: StatementNames;
   #stream: Connection['stream'] | undefined;
   #completed = 0;
   #begun = false;
+  #pausedAtMs: number | undefined;
 
   constructor(steps: readonly Step[], names: StatementNames) {
     this.steps = steps;
     this.#names = names;
+  }
+
+  /** How long a sink has been keeping the server waiting by now. */
+  get stalledMs(): number {
+    return this.#pausedAtMs === undefined ? 0 : performance.now() - this.#pausedAtMs;
   }
 
   submit(connection: Connection): void {
@@ -99,6 +107,7 @@ export class Batch implements Submittable {
     try {
       if (!this.#begun) sink.begin(this.results);
       this.#begun = true;
+      this.hasBegun = true;
       say(sink);
     } catch (error) {
       this.error = error as Error;
@@ -109,6 +118,10 @@ export class Batch implements Submittable {
   #pauseFor(ready: Promise<void> | undefined): void {
     if (!ready) return;
     this.#stream?.pause();
-    void ready.then(() => this.#stream?.resume());
+    this.#pausedAtMs ??= performance.now();
+    void ready.then(() => {
+      this.#pausedAtMs = undefined;
+      this.#stream?.resume();
+    });
   }
 }

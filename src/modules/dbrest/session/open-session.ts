@@ -18,6 +18,18 @@ export async function openSession(
   target: ConnectionTarget,
   ended: (session: Session) => void,
 ): Promise<Session> {
+  const { client, attempt } = await connect(pg, target, (connected) =>
+    connected.query(checkClient(target.connectTimeoutMs)).catch(ignoreServerError),
+  );
+  return new Session(pg, { client, attempt, ended });
+}
+
+/** A connection to the first host that answers, made ready. Rejects with the last attempt's error. */
+export async function connect(
+  pg: Pg,
+  target: ConnectionTarget,
+  makeReady: (client: WireClient) => Promise<unknown>,
+): Promise<{ client: WireClient; attempt: Attempt }> {
   let lastError: unknown;
   let unreachable: Attempt | undefined;
   for (const attempt of await connectionAttempts(target)) {
@@ -26,8 +38,8 @@ export async function openSession(
     const client = newClient(pg, target, attempt);
     try {
       await client.connect();
-      await client.query(checkClient(target.connectTimeoutMs)).catch(ignoreServerError);
-      return new Session(pg, { client, attempt, ended });
+      await makeReady(client);
+      return { client, attempt };
     } catch (error) {
       client.end(() => undefined);
       lastError = error;

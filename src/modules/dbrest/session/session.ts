@@ -28,14 +28,15 @@ export class UnexpectedResult extends Error {}
 export type Verdict = (results: Results) => void;
 
 interface Running {
-  readonly batch: Batch;
+  batch: Batch;
   readonly verdict: Verdict | undefined;
   readonly deadline: NodeJS.Timeout;
   readonly resolve: (results: Results) => void;
   readonly reject: (error: Error) => void;
+  isRepeated?: true;
   cancelling?: Promise<void>;
   /** The end of a transaction that the batch left open. */
-  ending?: Batch;
+  ending?: Batch | undefined;
 }
 
 /** One connection to PostgreSQL that runs one batch at a time. */
@@ -84,6 +85,16 @@ export class Session {
     );
   }
 
+  /** How long the server has been waiting for whoever takes the rows. */
+  get stalledMs(): number {
+    return this.#running?.batch.stalledMs ?? 0;
+  }
+
+  /** Gives up what runs; `run` rejects with `ConnectionLost`. */
+  drop(reason: string): void {
+    this.#die(new ConnectionLost(reason, true));
+  }
+
   /** Says goodbye when the connection still works, else just drops it. */
   async end(): Promise<void> {
     const { stream } = this.#client.connection;
@@ -101,10 +112,26 @@ export class Session {
     const running = this.#running;
     if (running && !running.ending) judge(running);
     if (status !== 'I' && running && !running.ending) return this.#endTransaction(running);
+    if (status === 'I' && running && this.#repeats(running)) return;
     // An open transaction would be handed to the next request.
     if (status !== 'I') this.broken = true;
     if (running?.cancelling) void running.cancelling.then(() => this.#settle(running));
     else if (running) this.#settle(running);
+  }
+
+  /**
+   * Once more with statements that are parsed anew, when the server refused one that was prepared: it has forgotten it, or
+   * it gives other columns since the schema was changed. Nothing of the batch is left then, so that a write may do so too.
+   */
+  #repeats(running: Running): boolean {
+    const { batch, isRepeated, cancelling } = running;
+    if (isRepeated || cancelling || batch.hasBegun || !batch.error || !isOutdated(batch.error)) return false;
+    this.#names.forget();
+    running.isRepeated = true;
+    running.ending = undefined;
+    running.batch = new Batch(batch.steps, this.#names);
+    this.#client.query(running.batch);
+    return true;
   }
 
   /** A `begin` of the batch is open: until the verdict, or because an error made the server skip its end. */
@@ -130,7 +157,9 @@ export class Session {
   }
 
   #giveUp(): void {
-    this.#die(new ConnectionLost('no answer from the database in time', true));
+    const late =
+      this.stalledMs > 0 ? 'the answer was not taken in time' : 'no answer from the database in time';
+    this.drop(late);
   }
 
   #die(error: Error): void {
@@ -149,6 +178,11 @@ export class Session {
 /** SQLSTATEs after which the server drops the connection, or its prepared statements cannot be relied on. */
 function endsSession({ code = '', severity }: WireError): boolean {
   return severity === 'FATAL' || code.startsWith('08') || /^57P0[1-3]$/.test(code) || code === '26000';
+}
+
+/** A prepared statement is not what it was (`invalid_sql_statement_name`, "cached plan must not change result type"). */
+function isOutdated({ code, routine }: WireError): boolean {
+  return code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery');
 }
 
 function judge({ batch, verdict }: Running): void {

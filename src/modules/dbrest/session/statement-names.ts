@@ -13,6 +13,8 @@ export class StatementNames {
   readonly #byText = new Map<string, Prepared>();
   /** Parse messages under way, in the order in which ParseComplete will come. */
   readonly #parsing: Prepared[] = [];
+  /** Forgotten, and still to be closed on the server. */
+  #forgotten: string[] = [];
   #count = 0;
 
   constructor(limit: number) {
@@ -29,12 +31,20 @@ export class StatementNames {
     return { name: prepared.name, parse: !known };
   }
 
-  /** Forgets one statement beyond the limit; its name is to be closed on the server. */
+  /** A name to be closed on the server: of a statement that was forgotten, or one beyond the limit, which is now. */
   evict(): string | undefined {
+    const forgotten = this.#forgotten.pop();
+    if (forgotten !== undefined) return forgotten;
     if (this.#byText.size <= this.#limit) return undefined;
     const [oldest] = this.#byText.values();
     this.#byText.delete((oldest as Prepared).text);
     return (oldest as Prepared).name;
+  }
+
+  /** Forgets all: each is parsed again under a new name. */
+  forget(): void {
+    for (const { name } of this.#byText.values()) this.#forgotten.push(name);
+    this.#byText.clear();
   }
 
   parseComplete(): void {

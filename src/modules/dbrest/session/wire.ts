@@ -22,6 +22,10 @@ export interface WireError extends Error {
   readonly severity?: string;
   readonly detail?: string;
   readonly hint?: string;
+  /** Where it came up within a function; absent: in the statement itself. */
+  readonly where?: string;
+  /** The function of the server that raised it: unlike the message, the same in every language. */
+  readonly routine?: string;
 }
 
 /** One row, every column as text. */

@@ -1,5 +1,6 @@
+import type { RowHandler } from '../headers/index.ts';
 import type { ReadPlan } from '../plan/index.ts';
-import { quoteIdentifier } from './identifier.ts';
+import { qualifiedName, quoteIdentifier } from './identifier.ts';
 import { countedSql, rowsSql } from './read-sql.ts';
 import type { Statement } from './statement.ts';
 import { Parameters } from './statement.ts';
@@ -8,9 +9,9 @@ import type { RowSource } from './writing.ts';
 /**
  * How the rows of a read come back. In each, the last column is the number of all rows (of this answer, not of the table):
  * `whole`: one row, the JSON array as one text; `first`: the first row as JSON; `rows`: one JSON text per row;
- * `columns`: the columns themselves.
+ * `columns`: the columns themselves; `handled`: one row, what the handler makes of them.
  */
-export type AnswerShape = 'whole' | 'first' | 'rows' | 'columns';
+export type AnswerShape = 'whole' | 'first' | 'rows' | 'columns' | 'handled';
 
 /** What becomes of the rows of an answer. */
 export interface RowForm {
@@ -22,14 +23,18 @@ export interface RowForm {
   readonly most?: number | undefined;
   /** What tells the number of rows when it is not that of the rows which are shown. */
   readonly total?: string | undefined;
+  /** The one column whose values are shown instead of rows. */
+  readonly values?: string | undefined;
+  /** The number of rows without their range stands in front of that of all rows, and in a row of nulls when there is none. */
+  readonly counted?: boolean | undefined;
+  /** The aggregate that makes something of the rows. */
+  readonly handler?: RowHandler | undefined;
   /** Where the rows come from when it is not their table; its own values are bound first. */
   readonly source?: ((parameters: Parameters) => RowSource) | undefined;
 }
 
 /** What stands between two elements where `json_agg` builds an array. */
 export const ELEMENT_SEPARATOR = ', \n ';
-
-const ALL = '(pg_catalog.count(*) over ())';
 
 /** A read in the given shape. */
 export function answerSql(
@@ -42,10 +47,14 @@ export function answerSql(
   const rows = rowsSql(plan, parameters, source);
   const most = shape === 'first' ? 1 : form.most;
   const bound = most === undefined ? '' : ` limit ${most}`;
-  return {
-    text: `${source?.prefix ?? ''}${shapeSql(shape, form)} from (${rows}) t${bound}`,
-    values: parameters.values,
-  };
+  const total = form.counted
+    ? `(select pg_catalog.count(*) from (${countedSql(plan, parameters, source)}) c)::text, `
+    : '';
+  const isOne = shape === 'whole' || shape === 'handled';
+  const number = isOne ? 'pg_catalog.count(*)' : `(pg_catalog.count(${form.counted ? 't.*' : '*'}) over ())`;
+  const from = form.counted && !isOne ? `(select) o left join (${rows}) t on true` : `(${rows}) t`;
+  const shown = `${shapeSql(shape, form)}, ${total}${form.total ?? number}::text`;
+  return { text: `${source?.prefix ?? ''}select ${shown} from ${from}${bound}`, values: parameters.values };
 }
 
 /** The number of all rows that a read would have without its range; at most `most`. */
@@ -57,9 +66,11 @@ export function totalSql(plan: ReadPlan, most?: number): Statement {
 }
 
 /** The planner's guess of that number, in the plan that it gives. */
-export function guessSql(plan: ReadPlan): Statement {
+export function guessSql(plan: ReadPlan, from?: RowForm['source']): Statement {
   const parameters = new Parameters();
-  return { text: `explain (format json) ${countedSql(plan, parameters)}`, values: parameters.values };
+  const source = from?.(parameters);
+  const rows = countedSql(plan, parameters, source);
+  return { text: `explain (format json) ${source?.prefix ?? ''}${rows}`, values: parameters.values };
 }
 
 const RESPONSE = ['response.headers', 'response.status']
@@ -91,21 +102,30 @@ export type ExplainOption = 'analyze' | 'verbose' | 'settings' | 'buffers' | 'wa
 function shapeSql(shape: AnswerShape, form: RowForm): string {
   switch (shape) {
     case 'whole': {
-      const array =
-        form.stripped || form.geoSchema ? `pg_catalog.json_agg(${rowSql(form)})` : 'pg_catalog.json_agg(t.*)';
-      return `select coalesce(${array}, '[]')::text, ${form.total ?? 'pg_catalog.count(*)'}::text`;
+      const isPlain = !form.stripped && !form.geoSchema && form.values === undefined;
+      return `coalesce(pg_catalog.json_agg(${isPlain ? 't.*' : rowSql(form)}), '[]')::text`;
     }
     case 'first':
     case 'rows':
-      return `select ${rowSql(form)}::text, ${form.total ?? ALL}::text`;
+      return `${rowSql(form)}::text`;
     case 'columns':
-      return `select t.*, ${form.total ?? ALL}::text`;
+      return 't.*';
+    case 'handled':
+      return handledSql(form);
   }
 }
 
-function rowSql({ stripped, geoSchema }: RowForm): string {
+function handledSql({ handler, values }: RowForm): string {
+  if (!handler) throw new Error('rows to be handled have a handler');
+  const row = values === undefined ? 't' : `t.${quoteIdentifier(values)}`;
+  return `${qualifiedName(handler)}(${handler.table ? `t::${qualifiedName(handler.table)}` : row})`;
+}
+
+function rowSql({ stripped, geoSchema, values }: RowForm): string {
   if (geoSchema !== undefined) return `${quoteIdentifier(geoSchema)}.st_asgeojson(t.*)::json`;
-  return stripped
-    ? 'pg_catalog.json_strip_nulls(pg_catalog.row_to_json(t.*))'
-    : 'pg_catalog.row_to_json(t.*)';
+  const json =
+    values === undefined
+      ? 'pg_catalog.row_to_json(t.*)'
+      : `coalesce(pg_catalog.to_json(t.${quoteIdentifier(values)}), 'null')`;
+  return stripped ? `pg_catalog.json_strip_nulls(${json})` : json;
 }

@@ -8,6 +8,7 @@ export {
   totalSql,
 } from './answer-sql.ts';
 export type { AnswerShape, RowForm } from './answer-sql.ts';
+export { callSource } from './call-sql.ts';
 export { quoteIdentifier } from './identifier.ts';
 export { countedSql, rowsSql } from './read-sql.ts';
 export { searchPath, settingsWriter } from './settings-sql.ts';

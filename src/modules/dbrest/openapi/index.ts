@@ -1,0 +1,2 @@
+export { writeDocument } from './document.ts';
+export type { ApiFacts } from './document.ts';

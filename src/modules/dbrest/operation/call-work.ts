@@ -1,0 +1,65 @@
+import type { Exchange } from '../../../http/index.ts';
+import { offsetBeyond, tooManyAffected } from '../fault/index.ts';
+import type { Media } from '../headers/index.ts';
+import type { AnswerCounts, AnswerParts, OpenAnswer } from '../reply/index.ts';
+import { EmptyAnswer, mostRows, openAnswer, shapeOf } from '../reply/index.ts';
+import type { Results, Step } from '../session/index.ts';
+import type { AnswerShape } from '../sql/index.ts';
+import { callSource, guessSql } from '../sql/index.ts';
+import { guessed } from './counting.ts';
+import type { DecidedCall } from './decide-call.ts';
+import { isDescribed, shownSql } from './showing.ts';
+import type { Work } from './transaction.ts';
+
+/** The statements of a call, and what becomes of their rows. */
+export interface CallWork extends Omit<Work, 'readOnly'> {
+  readonly answer: OpenAnswer;
+  /** The number of rows without their range, where it was asked for; `guesses`: what the counts gave. */
+  total(counts: AnswerCounts, guesses: Results): number | undefined;
+}
+
+/** Only its rows show whether these can be answered. */
+const FALLIBLE: ReadonlySet<Media['format']> = new Set(['object', 'binary', 'text']);
+
+/** One statement that runs the function once, and tells all there is to know of its rows. */
+export function callWork(x: Exchange, decided: DecidedCall, head: AnswerParts['head']): CallWork {
+  const { plan, media, isVoid, preferences, readOnly, asked, maxAffected, range } = decided;
+  const source = callSource(plan);
+  const count = media.plan ? undefined : preferences.count;
+  const counted = count === 'exact' || count === 'estimated';
+  const shape = callShape(decided);
+  const most = mostRows(media.plan?.media ?? media, shape, x.method);
+  const values = plan.showsValues ? plan.called.name : undefined;
+  const statement = shownSql(
+    plan.rows,
+    { media, shape, facts: asked.facts },
+    { most, source, values, counted },
+  );
+  const guard = ({ rows, total }: AnswerCounts): void => {
+    if (maxAffected !== undefined && rows > maxAffected) throw tooManyAffected(rows);
+    if (total !== undefined && range.offset > total) throw offsetBeyond(range.offset, total);
+  };
+  const answer = isVoid
+    ? new EmptyAnswer(x, head)
+    : openAnswer(x, { media, shape, head, most, counted, held: true, guard });
+  const main: Step = { statement, sink: answer, ...(isDescribed(media, shape) && { described: true }) };
+  const isPlanned = count === 'planned';
+  return {
+    main,
+    counts: isPlanned ? [{ statement: guessSql(plan.rows, source) }] : [],
+    responds: true,
+    held:
+      !readOnly && (FALLIBLE.has(media.format) || maxAffected !== undefined || (counted && range.offset > 0)),
+    answer,
+    total: ({ total }, [guess]) => (isPlanned ? guessed(guess?.[0]) : total),
+  };
+}
+
+/** What is no set is one value, and not an array. */
+function callShape({ plan: { called, rows }, media }: DecidedCall): AnswerShape {
+  const shown = media.plan?.media ?? media;
+  const shape = shapeOf(shown, rows.limit);
+  return !called.returnsSet && (shape === 'whole' || shape === 'rows') && shown.format !== 'geojson'
+    ? 'first'
+    : shape;
+}

@@ -1,0 +1,101 @@
+import { unreadableBody } from '../fault/index.ts';
+import { scanJson } from './json-scan.ts';
+import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './operators.ts';
+import { parametersOf, parseReadQuery } from './query.ts';
+import type { ReadRequest } from './read-request.ts';
+
+/** Texts by the name that each was given for. */
+export type Texts = ReadonlyMap<string, readonly string[]>;
+
+/** What a request gives to the function that it calls. */
+export type CallInput =
+  | { readonly kind: 'texts'; readonly texts: Texts }
+  | {
+      readonly kind: 'json';
+      readonly body: Buffer;
+      /** Of several objects the first one counts. */
+      readonly isArray: boolean;
+      /** Of its object, or of every object of its array; absent when there is none, or when they differ. */
+      readonly keys?: readonly string[];
+    }
+  /** Only ever the one argument of a function. */
+  | { readonly kind: 'whole'; readonly body: Buffer; readonly type: WholeType };
+
+interface TypedBytes {
+  /** Media type in lower case, without parameters. */
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+export type WholeType = 'text' | 'xml' | 'bytea';
+
+/** Parameters of the read grammar, at whatever level. */
+const GRAMMAR = /^(?:select|columns|on_conflict)$|(?:^|\.)(?:order|limit|offset|and|or)$/;
+const OPERATION = /^([a-z]+)(?:\.|\(([^)]*)\)\.)/;
+const WHOLE_TYPES: ReadonlyMap<string, WholeType> = new Map([
+  ['text/plain', 'text'],
+  ['text/xml', 'xml'],
+  ['application/octet-stream', 'bytea'],
+]);
+
+/**
+ * The query of a call that has its arguments there: a parameter is one unless it belongs to the read grammar, and a value
+ * that begins like a filter is one (PostgREST, "Functions as RPC"). Throws a `DbrestFault`.
+ */
+export function parseCallQuery(args: string): { readonly input: CallInput; readonly read: ReadRequest } {
+  const texts = new Map<string, string[]>();
+  const read = parseReadQuery(args, (key, value) => {
+    const isArgument = !GRAMMAR.test(key) && !isOperation(value);
+    if (isArgument) addText(texts, key, value);
+    return isArgument;
+  });
+  return { input: { kind: 'texts', texts }, read };
+}
+
+/** The body of a call by its media type; an empty one gives nothing. Throws PGRST100 and PGRST102. */
+export async function parseCallBody({ type, bytes: body }: TypedBytes): Promise<CallInput> {
+  const whole = WHOLE_TYPES.get(type);
+  if (whole) return { kind: 'whole', body, type: whole };
+  switch (type) {
+    case 'application/json':
+      return parseJson(body);
+    case 'application/x-www-form-urlencoded':
+      return { kind: 'texts', texts: parseForm(body) };
+    default:
+      throw unreadableBody(type);
+  }
+}
+
+async function parseJson(body: Buffer): Promise<CallInput> {
+  if (body.length === 0) return { kind: 'json', body, isArray: false, keys: [] };
+  const { kind, keys, differs } = await scanJson(body, 'told');
+  const hasKeys = kind !== 'scalar' && !differs;
+  return { kind: 'json', body, isArray: kind === 'array', ...(hasKeys && { keys }) };
+}
+
+/** Texts as the members of a JSON object. */
+export function asJsonObject(input: CallInput): CallInput {
+  if (input.kind !== 'texts') return input;
+  const members = Array.from(input.texts, ([name, texts]) => [name, texts.at(-1)] as const);
+  const body = Buffer.from(JSON.stringify(Object.fromEntries(members)));
+  return { kind: 'json', body, isArray: false, keys: [...input.texts.keys()] };
+}
+
+function parseForm(body: Buffer): Texts {
+  const texts = new Map<string, string[]>();
+  for (const [key, value] of parametersOf(body.toString())) addText(texts, key, value);
+  return texts;
+}
+
+function addText(texts: Map<string, string[]>, key: string, value: string): void {
+  const before = texts.get(key);
+  if (before) before.push(value);
+  else texts.set(key, [value]);
+}
+
+function isOperation(value: string): boolean {
+  if (value.startsWith('not.')) return true;
+  const [, operator = '', modifier] = OPERATION.exec(value) ?? [];
+  if (modifier === undefined) return isOperator(operator);
+  return SEARCH_OPERATORS.has(operator) || (QUANTIFIABLE.has(operator) && /^(?:any|all)$/.test(modifier));
+}

@@ -1,0 +1,80 @@
+import type { CallPlan } from '../plan/index.ts';
+import type { Argument } from '../schema/index.ts';
+import { qualifiedName, quoteIdentifier } from './identifier.ts';
+import type { Parameters } from './statement.ts';
+import { arrayLiteral } from './statement.ts';
+import type { RowSource } from './writing.ts';
+import { ROWS } from './writing.ts';
+
+/** The rows of a call, by a name: however often they are referred to, the function runs once. */
+const RESULT = 'w';
+/** The values of a JSON body. */
+const BODY = 'b';
+
+/** A call as the source of rows. */
+export function callSource(plan: CallPlan): (parameters: Parameters) => RowSource {
+  const { called } = plan;
+  const { returns } = called;
+  return (parameters) => ({
+    prefix: `with ${RESULT} as (${resultSql(plan, parameters)}) `,
+    from: `${RESULT} ${ROWS}`,
+    ...(returns.kind === 'table' && { rowType: qualifiedName(returns.table) }),
+  });
+}
+
+function resultSql(plan: CallPlan, parameters: Parameters): string {
+  const { called } = plan;
+  const { body, list } = argumentsSql(plan, parameters);
+  const call = `${qualifiedName(called)}(${list})`;
+  if (called.returns.kind === 'scalar' || called.returns.kind === 'void') {
+    return `select ${call} as ${quoteIdentifier(called.name)}${body && ` from ${body}`}`;
+  }
+  return `select ${ROWS}.* from ${body && `${body} cross join lateral `}${call} ${ROWS}`;
+}
+
+/** The arguments, and what they are taken from where that is not the parameters themselves. */
+function argumentsSql(
+  { given, input, takesAll }: CallPlan,
+  parameters: Parameters,
+): { readonly body: string; readonly list: string } {
+  const [only] = given;
+  if (takesAll && only && input.kind !== 'texts')
+    return { body: '', list: wholeSql(only, parameters.bind(input.body)) };
+  if (given.length === 0) return { body: '', list: '' };
+  if (input.kind === 'texts') {
+    const list = given.map((argument) => {
+      return argumentSql(argument, textSql(argument, input.texts.get(argument.name) ?? [], parameters));
+    });
+    return { body: '', list: list.join(', ') };
+  }
+  const isArray = input.kind === 'json' && input.isArray;
+  const columns = given.map(({ name, type }) => `${quoteIdentifier(name)} ${unbounded(type)}`).join(', ');
+  const record = isArray ? 'json_to_recordset' : 'json_to_record';
+  const values = `pg_catalog.${record}(${parameters.bind(input.body)}) as ${BODY}(${columns})`;
+  return {
+    body: isArray ? `(select * from ${values} limit 1) ${BODY}` : values,
+    list: given
+      .map((argument) => argumentSql(argument, `${BODY}.${quoteIdentifier(argument.name)}`))
+      .join(', '),
+  };
+}
+
+function argumentSql({ name, variadic }: Argument, value: string): string {
+  return `${variadic ? 'variadic ' : ''}${quoteIdentifier(name)} := ${value}`;
+}
+
+/** Of several texts for one argument the last one counts, unless it takes them all. */
+function textSql({ type, variadic }: Argument, texts: readonly string[], parameters: Parameters): string {
+  return `${parameters.bind(variadic ? arrayLiteral(texts) : (texts.at(-1) ?? ''))}::${unbounded(type)}`;
+}
+
+/** The binary form of `jsonb` is not its text. */
+function wholeSql({ name, type }: Argument, value: string): string {
+  const typed = type === 'jsonb' ? `${value}::text::jsonb` : `${value}::${type}`;
+  return name === '' ? typed : `${quoteIdentifier(name)} := ${typed}`;
+}
+
+/** `character` alone is one character where an argument has any number of them; `bit` as well. */
+function unbounded(type: string): string {
+  return type.replace(/^(character|bit)(?=$|\[)/, '$1 varying');
+}

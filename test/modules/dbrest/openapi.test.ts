@@ -1,0 +1,97 @@
+import SwaggerParser from '@apidevtools/swagger-parser';
+import { expect, test } from 'vitest';
+import type { Document } from './library.ts';
+import { library } from './library.ts';
+
+const api = library();
+
+test('the description is valid OpenAPI 3.1, for every role and with everything in it', async () => {
+  for (const config of [{}, { anonRole: 'web_user' }, { openapi: 'ignore-privileges' }] as const) {
+    const document = await api.describe({ ...config, schemas: ['public', 'other'] });
+    expect(document.openapi).toBe('3.1.0');
+    await SwaggerParser.validate(structuredClone(document) as never);
+  }
+});
+
+test('what a row always has is required of it, and what has no default of a new one', async () => {
+  const { schemas } = (await api.describe({ anonRole: 'web_user' })).components;
+  const notNull = ['id', 'title', 'author_id', 'count', 'mail', 'flag'];
+  expect(schemas['books']?.required).toEqual(notNull);
+  expect(schemas['books.insert']?.required).toEqual(['title', 'author_id', 'mail']);
+  expect(schemas['books.update']?.required).toBeUndefined();
+  expect(Object.keys(schemas['books.insert']?.properties ?? {})).not.toContain('words');
+  expect(schemas['authors.insert']).toMatchObject({ required: ['name'] });
+  expect(Object.keys(schemas['authors.insert']?.properties ?? {})).toEqual(['name']);
+  expect(schemas['titles.insert']?.required).toBeUndefined();
+});
+
+test('a comment is the title of the API or of an operation, and what follows it', async () => {
+  const { info, paths } = await api.describe();
+  expect(info).toMatchObject({ title: 'Library', description: 'Books and who wrote them.' });
+  expect(paths['/books']?.['get']).toMatchObject({
+    summary: 'All books',
+    description: 'Each of them once.\nNo copies.',
+  });
+});
+
+const methods: [role: string, path: string, methods: string[]][] = [
+  ['anon', '/', ['get']],
+  ['anon', '/books', ['get']],
+  ['web_user', '/books', ['get', 'post', 'put', 'patch', 'delete']],
+  ['web_user', '/authors', ['get', 'post', 'patch', 'delete']],
+  ['web_user', '/titles', ['get', 'post', 'put', 'patch', 'delete']],
+  ['anon', '/counted', ['get']],
+  ['anon', '/written', ['post']],
+  ['anon', '/partly', ['get', 'patch']],
+  ['anon', '/hidden', []],
+  ['web_user', '/hidden', []],
+  ['anon', '/parted', ['get']],
+  ['anon', '/parted_1', []],
+];
+test.each(methods)('%s may use %s by %j', async (role, path, expected) => {
+  expect(Object.keys((await api.describe({ anonRole: role })).paths[path] ?? {})).toEqual(expected);
+});
+
+test('only columns are shown that the role may read or write', async () => {
+  const { schemas, parameters } = (await api.describe()).components;
+  expect(Object.keys(schemas['partly']?.properties ?? {})).toEqual(['id', 'open']);
+  expect(Object.keys(schemas['partly.update']?.properties ?? {})).toEqual(['open']);
+  expect(Object.keys(parameters)).not.toContain('rowFilter.partly.secret');
+  expect(schemas['written']?.properties).toMatchObject({
+    id: { writeOnly: true },
+    word: { writeOnly: true },
+  });
+  expect(JSON.stringify(schemas)).not.toContain('hidden');
+});
+
+test('dbrest_openapi ignore-privileges shows everything', async () => {
+  const { paths } = await api.describe({ openapi: 'ignore-privileges' });
+  expect(Object.keys(paths['/hidden'] ?? {})).toEqual(['get', 'post', 'put', 'patch', 'delete']);
+});
+
+test('names that are no URL and no component name come escaped', async () => {
+  const { paths, components } = await api.describe();
+  expect(Object.keys(paths)).toContain('/odd%20%2F%20n%C3%A4me');
+  const name = 'odd.20..2f..20.n.e4.me';
+  expect(Object.keys(components.schemas[name]?.properties ?? {})).toEqual(['a b', 'select', '~/%']);
+  const filters = Object.keys(components.parameters).filter((key) => key.startsWith(`rowFilter.${name}.`));
+  expect(filters.map((key) => components.parameters[key]?.name)).toEqual(['a b', '~/%']);
+});
+
+test('a schema of several is chosen by its header, and operations say which there are', async () => {
+  const location = await api.location({ schemas: ['public', 'other', 'closed'] });
+  const other = await location.get('/api/', { 'accept-profile': 'other' });
+  expect(other.headers['content-profile']).toBe('other');
+  const { paths, components } = JSON.parse(other.body) as Document;
+  expect(Object.keys(paths)).toEqual(['/', '/things']);
+  expect(components.parameters['acceptProfile']).toMatchObject({
+    name: 'Accept-Profile',
+    schema: { enum: ['public', 'other', 'closed'], default: 'public' },
+  });
+  expect(paths['/things']?.['get']?.parameters).toContainEqual({
+    $ref: '#/components/parameters/acceptProfile',
+  });
+  const closed = await location.get('/api/', { 'accept-profile': 'closed' });
+  expect(Object.keys((JSON.parse(closed.body) as Document).paths)).toEqual(['/']);
+  expect((await location.get('/api/', { 'accept-profile': 'pg_catalog' })).status).toBe(406);
+});
