@@ -55,6 +55,11 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
   compile: (config, resources, build) => partsOf({ config, resources, build }),
 });
 
+/** What tells no more than whether the gateway is well may be asked by anybody. */
+function isHarmless(api: string): boolean {
+  return ENDPOINTS.some(({ name, harmless }) => name === api && harmless);
+}
+
 function partsOf(surface: Surface): LocationParts {
   const {
     config: { api },
@@ -62,11 +67,6 @@ function partsOf(surface: Surface): LocationParts {
   } = surface;
   if (console) return { content: compileConsole(surface, console), quiet: true };
   return api === undefined ? {} : { content: compileApi(api, surface) };
-}
-
-/** What tells no more than whether the gateway is well may be asked by anybody. */
-function isHarmless(api: string): boolean {
-  return ENDPOINTS.some(({ name, harmless }) => name === api && harmless);
 }
 
 function compileApi(api: string, surface: Surface): Handler {
