@@ -212,6 +212,16 @@ test('the console is off unless the configuration says otherwise', async (t) => 
   await gw.expect('GET /_gw/', { status: 200, body: 'mine' });
 });
 
+test('the page lies at the path of its location, with a slash behind it', async (t) => {
+  const gw = await startGateway(t, 'server { location /console { control_console on; } }');
+  await gw.expect('GET /console', { status: 301, headers: { location: `${gw.url}/console/` } });
+  expect((await gw.fetch('/console/')).headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect((await gw.fetch(`/console/${DATA_PATHS.overview}`)).status).toBe(200);
+  for (const path of ['/console/x', '/console/data/', '/console/data/x', '/console/data/log/']) {
+    await gw.expect(`GET ${path}`, { status: 404, json: { error: 'nothing is here' } });
+  }
+});
+
 test('a location without a prefix cannot have a console', async (t) => {
   const gw = await startGateway(t, 'server { location / { return 200 "x"; } }');
   expect(await gw.reload('server { location = /_gw { control_console on; } }')).toBe('refused');

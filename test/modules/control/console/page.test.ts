@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import type { TestContext } from 'vitest';
 import { openPage, startBrowser } from '../../../harness/browser.ts';
@@ -57,9 +57,13 @@ async function look(t: TestContext, view: string, options: BrowserContextOptions
     await page.context().close();
     expect(faults).toEqual([]);
   });
-  await page.getByText('Serving').waitFor();
+  await expectShown(page.getByText('Serving'));
   return page;
 }
+
+/** Waits until it is there, or gone: what never comes fails the test by its time. */
+const expectShown = (locator: Locator): Promise<void> => locator.waitFor();
+const expectGone = (locator: Locator): Promise<void> => locator.waitFor({ state: 'detached' });
 
 /** An expression that is evaluated in the page: its code has other types than the tests. */
 const inPage = <T>(page: Page, expression: string): Promise<T> => page.evaluate<T>(expression);
@@ -84,8 +88,8 @@ for (const { as, options, ground } of looks) {
     const page = await look(t, 'overview', options);
     for (const [index, view] of VIEWS.entries()) {
       await inPage(page, `location.hash = '${view}'`);
-      await page.getByRole('heading', { level: 1, name: TITLES[index] ?? '' }).waitFor();
-      await page.locator('main .card').first().waitFor();
+      await expectShown(page.getByRole('heading', { level: 1, name: TITLES[index] ?? '' }));
+      await expectShown(page.locator('main .card').first());
       expect([view, await inPage(page, 'document.documentElement.scrollWidth - innerWidth')]).toEqual([
         view,
         0,
@@ -110,10 +114,10 @@ test('the overview tells the requests of each location', async (t) => {
   const page = await look(t, 'overview');
   await gw.fetch('/greeting');
   const row = page.getByRole('row', { name: '= /greeting' });
-  await row.getByText('just now').waitFor();
-  await row.getByRole('img', { name: /200 × \d/ }).waitFor();
-  await page.getByText('This configuration has no upstream groups.').waitFor();
-  await page.getByText(/of \d+ in use/).waitFor();
+  await expectShown(row.getByText('just now'));
+  await expectShown(row.getByRole('img', { name: /200 × \d/ }));
+  await expectShown(page.getByText('This configuration has no upstream groups.'));
+  await expectShown(page.getByText(/of \d+ in use/));
 });
 
 test('a flag that is switched in the page changes the gateway', async (t) => {
@@ -127,7 +131,7 @@ test('a flag that is switched in the page changes the gateway', async (t) => {
     const written = page.waitForResponse((response) => response.request().method() === 'POST');
     await control.click();
     expect((await written).status()).toBe(200);
-    await page.locator(`[role=switch][aria-checked=${state}]`).waitFor();
+    await expectShown(page.locator(`[role=switch][aria-checked=${state}]`));
     expect((await gw.fetch('/greeting')).body).toBe(answer);
   }
 });
@@ -138,7 +142,7 @@ test('a flag is added, rolled out and removed in the page', async (t) => {
   await page.getByRole('spinbutton', { name: 'Rollout in percent' }).fill('40');
   await page.getByRole('button', { name: 'Set' }).click();
   const slider = page.getByRole('slider', { name: 'Rollout of new_one in percent' });
-  await slider.waitFor();
+  await expectShown(slider);
   await gw.expect('GET /runtime/flag?name=new_one', {
     status: 200,
     json: { status: 'ok', name: 'new_one', enabled: 'true', rollout_pct: '40', ttl_s: '0' },
@@ -150,7 +154,7 @@ test('a flag is added, rolled out and removed in the page', async (t) => {
     rollout_pct: '41',
   });
   await page.getByRole('button', { name: 'Remove new_one' }).click();
-  await slider.waitFor({ state: 'detached' });
+  await expectGone(slider);
   expect((await gw.fetch('/runtime/flag?name=new_one')).body).toContain('flag not found');
 });
 
@@ -159,20 +163,20 @@ test('an event that somebody publishes shows without a reload, and the channel f
   await inPage(page, 'window.stillHere = true');
   await publish('/events', { type: 'deployed', payload: '{"build":7}' });
   await publish('/other', { type: 'rustle' });
-  await page.getByText('deployed').waitFor();
-  await page.getByText('rustle').waitFor();
+  await expectShown(page.getByText('deployed'));
+  await expectShown(page.getByText('rustle'));
   expect(await inPage(page, 'window.stillHere')).toBe(true);
   await page.getByRole('combobox', { name: 'Channel' }).selectOption('deploys');
-  await page.getByText('rustle').waitFor({ state: 'detached' });
+  await expectGone(page.getByText('rustle'));
   await page.getByText('{"build":7}').click();
-  await page.getByText('"build": 7').waitFor();
+  await expectShown(page.getByText('"build": 7'));
 });
 
 test('the URL tester marks the location that answers', async (t) => {
   const page = await look(t, 'routes');
   await page.getByRole('textbox', { name: 'URL or path' }).fill('GET /kv/x?y=1');
   await page.keyboard.press('Enter');
-  await page.locator('.steps').getByText('return').waitFor();
+  await expectShown(page.locator('.steps').getByText('return'));
   expect(await page.locator('tr.found code').first().textContent()).toBe('~ ^/kv/(?<key>.+)$');
 });
 
@@ -187,10 +191,10 @@ test('the configuration has its findings beside the line, and no secrets', async
 test('the log shows requests as they come, with their secrets masked', async (t) => {
   const page = await look(t, 'log');
   await gw.fetch('/greeting?token=abcdef&n=1');
-  await page.getByText('/greeting?token=***&n=1').waitFor();
+  await expectShown(page.getByText('/greeting?token=***&n=1'));
   await page.getByRole('radio', { name: 'Error log' }).check();
-  await page.getByText('start worker processes').waitFor();
-  await page.getByText('/greeting?token').waitFor({ state: 'detached' });
+  await expectShown(page.getByText('start worker processes'));
+  await expectGone(page.getByText('/greeting?token'));
 });
 
 test('tables and functions are tried in the page', async (t) => {
@@ -201,19 +205,19 @@ test('tables and functions are tried in the page', async (t) => {
   await page.getByRole('combobox', { name: 'Operator' }).selectOption('is');
   await page.getByRole('textbox', { name: 'Value' }).fill('false');
   await page.getByRole('button', { name: 'Send' }).click();
-  await page.getByLabel('Answer').getByText('"pear"').waitFor();
+  await expectShown(page.getByLabel('Answer').getByText('"pear"'));
   expect(await page.getByLabel('The call as code').textContent()).toBe(
     `curl '${gw.url}/rest/fruit?ripe=is.false&limit=10'`,
   );
   await page.getByRole('combobox', { name: 'Method' }).selectOption('POST');
   await page.getByRole('textbox', { name: 'Body as JSON' }).fill('{"id":3,"name":"plum"}');
   await page.getByRole('button', { name: 'Send' }).click();
-  await page.getByLabel('Answer').getByText('"plum"').waitFor();
+  await expectShown(page.getByLabel('Answer').getByText('"plum"'));
   await page.getByRole('button', { name: /^add\b/ }).click();
   await page.getByRole('textbox', { name: 'a', exact: true }).fill('2');
   await page.getByRole('textbox', { name: 'b', exact: true }).fill('3');
   await page.getByRole('button', { name: 'Send' }).click();
-  await page.getByLabel('Answer').getByText('5', { exact: true }).waitFor();
+  await expectShown(page.getByLabel('Answer').getByText('5', { exact: true }));
 });
 
 const focused = (page: Page) => inPage<string>(page, 'document.activeElement.textContent');
@@ -226,7 +230,7 @@ test('the keyboard alone is enough', async (t) => {
   await page.keyboard.press('Enter');
   expect(await inPage(page, 'document.activeElement.id')).toBe('content');
   await page.keyboard.press('2');
-  await page.getByRole('heading', { level: 1, name: 'Routes' }).waitFor();
+  await expectShown(page.getByRole('heading', { level: 1, name: 'Routes' }));
   await page.keyboard.press('/');
   expect(await inPage(page, `document.activeElement.getAttribute('aria-label')`)).toBe('URL or path');
   await page.keyboard.press('6');
@@ -237,7 +241,7 @@ test('the keyboard alone is enough', async (t) => {
   expect(await focused(page)).toBe('Flags');
   expect(await inPage(page, `getComputedStyle(document.activeElement).outlineStyle`)).toBe('solid');
   await page.keyboard.press('Enter');
-  await page.getByRole('switch', { name: 'greeting' }).waitFor();
+  await expectShown(page.getByRole('switch', { name: 'greeting' }));
   const role = `document.activeElement.getAttribute('role')`;
   while ((await inPage(page, role)) !== 'switch') await page.keyboard.press('Tab');
   const written = page.waitForResponse((response) => response.request().method() === 'POST');
@@ -249,8 +253,8 @@ test('the keyboard alone is enough', async (t) => {
 test('a refused reload is told on the overview, until one is taken', async (t) => {
   const page = await look(t, 'overview');
   expect(await gw.reload(conf(dsn, 'nonsense;'))).toBe('refused');
-  await page.getByText('The last reload was refused').waitFor();
+  await expectShown(page.getByText('The last reload was refused'));
   expect(await gw.reload(conf(dsn))).toBe('done');
-  await page.getByText('The last reload was refused').waitFor({ state: 'detached' });
-  await page.getByText('configuration 2').waitFor();
+  await expectGone(page.getByText('The last reload was refused'));
+  await expectShown(page.getByText('configuration 2'));
 });
