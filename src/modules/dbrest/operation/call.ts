@@ -3,6 +3,7 @@ import type { DbrestConfig } from '../config.ts';
 import type { Database } from '../database.ts';
 import { contentRange, rangeStatus } from '../headers/index.ts';
 import type { AnswerCounts, AnswerStart } from '../reply/index.ts';
+import { responseSettings } from '../reply/index.ts';
 import type { Results } from '../session/index.ts';
 import { setHead } from './answer-head.ts';
 import type { Asker } from './asker.ts';
@@ -33,7 +34,7 @@ export function compileCall(
       const total = work.total(counts, sent.counts(results));
       const status = isVoid ? 204 : rangeStatus(range, counts.rows, total);
       const own = isVoid ? [] : rangeHeaders(media, contentRange(range, counts.rows, total));
-      const chosen = sent.responses(results);
+      const chosen = counts.response ? responseSettings(...counts.response) : sent.responses(results);
       return setHead(x, chosen, { status, config, schema: asked.schema, preferences, own, watch });
     };
     const work = callWork(x, decided, head);
