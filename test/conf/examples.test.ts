@@ -62,6 +62,10 @@ const examples: Readonly<Record<string, Example>> = {
       expect(JSON.parse((await ask('/ready')).body)).toMatchObject({ status: 'pass' });
       expect((await ask('/live')).status).toBe(200);
       expect((await ask('/status')).body).toMatch(/^Active connections: \d+ \n/);
+      expect((await ask('/_gw/')).body).toContain('<title>gw console</title>');
+      expect(JSON.parse((await ask('/_gw/data/overview')).body)).toMatchObject({
+        places: expect.arrayContaining([expect.objectContaining({ server: 'shop.example' })]) as unknown,
+      });
     },
   },
   'rest.conf': {

@@ -10,33 +10,22 @@ import type { ConsoleResources } from './resources.ts';
 
 /** `control_console`: the page at the location's path, its data below. */
 export function compileConsole(surface: Surface, resources: ConsoleResources): Handler {
-  const {
-    build,
-    resources: { worker },
-  } = surface;
+  const { build } = surface;
   const { location } = build;
-  if (location.kind !== 'prefix' && location.kind !== 'regex') {
+  if (location.kind !== 'prefix') {
     throw new Error(`"control_console" needs a location with a prefix in ${location.place}`);
   }
-  const page = readPage();
-  const guard = new ConsoleGuard(build);
-  const data = compileData(surface, resources);
-  const prefix = location.kind === 'prefix' ? prefixOf(location) : undefined;
-
-  const servePage = (x: Exchange): void => {
-    guard.page(x, worker.view);
-    if (x.method !== 'GET' && x.method !== 'HEAD') return refuseMethod(x, 'GET, HEAD');
-    if (prefix !== undefined && `${x.uri}/` === prefix) return x.redirect(301, prefix);
-    for (const [name, value] of Object.entries(page.headers)) x.setHeader(name, value);
-    x.send(200, 'text/html; charset=utf-8', page.html);
-  };
+  const prefix = prefixOf(location);
+  const guard = new ConsoleGuard(build, surface.resources.worker);
+  const servePage = compilePage(guard);
+  const serveData = compileData(surface, resources);
   const serve: Handler = (x) => {
-    const name = /\/data\/([a-z]+)$/.exec(x.uri)?.[1];
-    if (name === undefined) return servePage(x);
-    guard.data(x, worker.view);
+    if (x.uri === prefix) return servePage(x);
+    if (`${x.uri}/` === prefix) return x.redirect(301, prefix);
+    guard.data(x);
     x.setHeader('Cache-Control', 'no-store');
     x.setHeader('X-Content-Type-Options', 'nosniff');
-    return data(name, x);
+    return serveData(x.uri.slice(prefix.length), x);
   };
   return (x) => {
     try {
@@ -47,9 +36,17 @@ export function compileConsole(surface: Surface, resources: ConsoleResources): H
   };
 }
 
-function refuseMethod(x: Exchange, allowed: string): void {
-  x.setHeader('Allow', allowed);
-  sendRefusal(x, 405, 'method not allowed');
+function compilePage(guard: ConsoleGuard): (x: Exchange) => void {
+  const { html, headers } = readPage();
+  return (x) => {
+    guard.page(x);
+    if (x.method !== 'GET' && x.method !== 'HEAD') {
+      x.setHeader('Allow', 'GET, HEAD');
+      throw new ControlFault(405, 'method not allowed');
+    }
+    for (const [name, value] of Object.entries(headers)) x.setHeader(name, value);
+    x.send(200, 'text/html; charset=utf-8', html);
+  };
 }
 
 function answerFault(x: Exchange, error: unknown): void {

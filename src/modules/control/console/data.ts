@@ -3,6 +3,7 @@ import type { Surface } from '../endpoint.ts';
 import { ControlFault } from '../fault.ts';
 import { readQuery, required } from '../query.ts';
 import type { Query } from '../query.ts';
+import { DATA_PATHS } from './contract.ts';
 import type { ConsoleResources } from './resources.ts';
 import { Feeds } from './feed.ts';
 import type { FeedQuestion } from './feed.ts';
@@ -15,15 +16,15 @@ const MAX_BODY_BYTES = 16 * 1024;
 /** Gives what is answered as JSON; `undefined`: the client is gone or was refused already. */
 type Read = (x: Exchange, query: Query) => unknown;
 
-/** Everything below `data/`, by name. Throws a `ControlFault` for what cannot be answered. */
+/** Everything below the page, by its path there. Throws a `ControlFault` for what cannot be answered. */
 export function compileData(
   surface: Surface,
   resources: ConsoleResources,
-): (name: string, x: Exchange) => Promise<void> {
+): (path: string, x: Exchange) => Promise<void> {
   const rows = dataRows(surface, resources);
-  return async (name, x) => {
-    const row = rows.get(name);
-    if (!row) throw new ControlFault(404, `unknown data: ${name}`);
+  return async (path, x) => {
+    const row = rows.get(path);
+    if (!row) throw new ControlFault(404, 'nothing is here');
     const isRead = x.method === 'GET' || x.method === 'HEAD';
     if (!isRead && !(x.method === 'POST' && row.write)) {
       x.setHeader('Allow', row.write ? 'GET, HEAD, POST' : 'GET, HEAD');
@@ -49,13 +50,16 @@ function dataRows(
   // The view is complete only when requests come.
   const feeds = (): Feeds => (opened ??= new Feeds(worker));
   return new Map<string, Row>([
-    ['overview', { read: (_x, query) => overview(readCount(query, 'since')) }],
-    ['routes', { read: () => routeTree(worker.view, build.location) }],
-    ['explain', { read: (x, query) => explainUrl(required(query, 'url'), { view: worker.view, x }) }],
-    ['config', { read: () => text }],
-    ['events', { read: (x, query) => feeds().events(query.get('zone') ?? '', readFeed(query), x) }],
-    ['log', { read: (x, query) => feeds().log(readFeed(query), x) }],
-    ['flags', { read: () => flags.page(), write: (body) => flags.change(body) }],
+    [DATA_PATHS.overview, { read: (_x, query) => overview(readCount(query, 'since')) }],
+    [DATA_PATHS.routes, { read: () => routeTree(worker.view, build.location) }],
+    [
+      DATA_PATHS.explain,
+      { read: (x, query) => explainUrl(required(query, 'url'), { view: worker.view, x }) },
+    ],
+    [DATA_PATHS.config, { read: () => text }],
+    [DATA_PATHS.events, { read: (x, query) => feeds().events(query.get('zone') ?? '', readFeed(query), x) }],
+    [DATA_PATHS.log, { read: (x, query) => feeds().log(readFeed(query), x) }],
+    [DATA_PATHS.flags, { read: () => flags.page(), write: (body) => flags.change(body) }],
   ]);
 }
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Build, GatewayView } from '../../../contract/index.ts';
+import type { Build, GatewayView, WorkerScope } from '../../../contract/index.ts';
 import { parseHost } from '../../../http/index.ts';
 import type { Exchange } from '../../../http/index.ts';
 import { ControlFault } from '../fault.ts';
@@ -14,18 +14,22 @@ const OWN_SITES: ReadonlySet<string | undefined> = new Set([undefined, 'same-ori
  * pages ours (DNS rebinding); data goes to pages of this origin alone, and writes need what only those can send.
  */
 export class ConsoleGuard {
-  constructor(build: Build) {
+  readonly #worker: WorkerScope;
+
+  constructor(build: Build, worker: WorkerScope) {
+    this.#worker = worker;
     for (const name of ['sec-fetch-site', 'origin', 'host', 'content-type', WRITE_HEADER])
       build.needHeader(name);
   }
 
   /** Throws a `ControlFault` (403, 421). */
-  page(x: Exchange, view: GatewayView): void {
-    if (!isOwnName(x.host, view)) throw new ControlFault(421, `"${x.host}" is no name of this server`);
+  page(x: Exchange): void {
+    if (!isOwnName(x.host, this.#worker.view))
+      throw new ControlFault(421, `"${x.host}" is no name of this server`);
   }
 
-  data(x: Exchange, view: GatewayView): void {
-    this.page(x, view);
+  data(x: Exchange): void {
+    this.page(x);
     if (!OWN_SITES.has(x.header('sec-fetch-site'))) throw new ControlFault(403, 'cross-site request refused');
     if (!READS.has(x.method)) checkWrite(x);
   }

@@ -48,7 +48,7 @@ function jump(event: KeyboardEvent): void {
   const page = PAGES[Number(event.key) - 1];
   if (page) location.hash = page.name;
   if (event.key !== '/') return;
-  const filter = document.querySelector<HTMLElement>('[type=search], [data-first]');
+  const filter = document.querySelector<HTMLInputElement>('[type=search], [data-first]');
   if (filter) event.preventDefault();
-  filter?.focus();
+  filter?.select();
 }

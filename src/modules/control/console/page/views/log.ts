@@ -89,7 +89,7 @@ function logRow(entry: EventEntry): HTMLElement {
   const facts = h(
     'span',
     { class: 'generation' },
-    `${latency(Number(ms) / 1000)} · ${bytes(Number(size))} · ${host}`,
+    `${ms === '0' ? '<1 ms' : latency(Number(ms) / 1000)} · ${bytes(Number(size))} · ${host}`,
   );
   return h(
     'li',
