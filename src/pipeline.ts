@@ -1,10 +1,18 @@
 import { dirname } from 'node:path';
-import { loadTree, Report } from '../grammar/index.ts';
+import { loadTree, placeOf, Report } from '../grammar/index.ts';
 import type { ConfigTree } from '../grammar/index.ts';
 import { compileGateway } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
-import { bind, dumpConfig, referenceText, refusalOf, Registry, secretSpans } from './config/index.ts';
-import type { MasterScope, WorkerScope } from './contract/index.ts';
+import {
+  bind,
+  dumpConfig,
+  maskedFiles,
+  referenceText,
+  refusalOf,
+  Registry,
+  secretSpans,
+} from './config/index.ts';
+import type { ConfigText, MasterScope, WorkerScope } from './contract/index.ts';
 import { endpointPath, eventsFacts, MODULES } from './modules/index.ts';
 import type { EventsFacts } from './modules/index.ts';
 import { allLocations, findLocation, makePlan, printTree } from './plan/index.ts';
@@ -88,6 +96,19 @@ export function compile(plan: GatewayPlan, worker: WorkerScope): Promise<Compile
 /** The configuration as `-T` prints it. */
 export function dump(tree: ConfigTree): string {
   return dumpConfig(tree, new Registry(MODULES));
+}
+
+/** What was read, secrets masked, and what was found in it. */
+export function configText({ tree: read, report }: Pick<Loaded, 'tree' | 'report'>): ConfigText {
+  return {
+    files: read ? maskedFiles(read, new Registry(MODULES)) : [],
+    findings: report.faults.map(({ severity, message, span, hint }) => ({
+      severity,
+      message,
+      ...(hint !== undefined && { hint }),
+      ...(span && { place: placeOf(span) }),
+    })),
+  };
 }
 
 /** Where requests go, as `-t --tree` prints it. */

@@ -12,6 +12,7 @@ import type { GatewayPlan, MainPlan, ServerPlan } from './plan.ts';
 import { planPorts } from './ports.ts';
 import { coreOf, serverNamesOf } from './core.ts';
 import type { PlannedServer } from './planned-server.ts';
+import { serverNameText } from './server-name-text.ts';
 
 /** What the plan is made with, besides the configuration itself. */
 export interface PlanOptions {
@@ -83,24 +84,11 @@ function planServer(
   const names = serverNamesOf(level);
   const [first] = names;
   const plan: ServerPlan = {
-    name: first === undefined ? '' : displayName(first),
+    name: first === undefined ? '' : serverNameText(first),
     names,
     ...locations.server(block, level),
   };
   return { plan, level, block };
-}
-
-function displayName(name: ServerPlan['names'][number]): string {
-  switch (name.kind) {
-    case 'exact':
-      return name.name;
-    case 'leading wildcard':
-      return `*${name.suffix}`;
-    case 'trailing wildcard':
-      return `${name.prefix}*`;
-    case 'regex':
-      return `~${name.regex.pattern}`;
-  }
 }
 
 interface UpstreamPlanning {

@@ -22,6 +22,7 @@ export type { DictionaryValue } from './dictionary/table.ts';
 export type { RingEntry, RingEvent } from './entry.ts';
 export { EVENT_LIMITS, ringBytes } from './layout.ts';
 export { MAX_THREAD_ID } from './lock.ts';
+export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
 export { openRing } from './ring.ts';
 export type { Published, Ring, RingRange } from './ring.ts';
 export type { RingFacts, RingSnapshot, SnapshotQuery } from './snapshot.ts';

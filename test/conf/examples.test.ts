@@ -62,6 +62,10 @@ const examples: Readonly<Record<string, Example>> = {
       expect(JSON.parse((await ask('/ready')).body)).toMatchObject({ status: 'pass' });
       expect((await ask('/live')).status).toBe(200);
       expect((await ask('/status')).body).toMatch(/^Active connections: \d+ \n/);
+      expect((await ask('/_gw/')).body).toContain('<title>gw console</title>');
+      expect(JSON.parse((await ask('/_gw/data/overview')).body)).toMatchObject({
+        places: expect.arrayContaining([expect.objectContaining({ server: 'shop.example' })]) as unknown,
+      });
     },
   },
   'rest.conf': {
@@ -74,6 +78,25 @@ const examples: Readonly<Record<string, Example>> = {
     },
     calls: async (gw) => {
       await gw.expect('GET /api/fruit?select=name&id=gt.1', { status: 200, json: [{ name: 'pear' }] });
+    },
+  },
+  'rest-functions.conf': {
+    env: async () => {
+      const { dsn } = await postgres(`
+        create table fruit (id int primary key, name text, stock int);
+        insert into fruit values (1, 'apple', 3), (2, 'pear', 4);
+        create function total(above int default 0) returns bigint stable language sql
+          as $$ select sum(stock) from fruit where stock > above $$;
+        grant select on fruit to anon;`);
+      return { DATABASE_URL: dsn };
+    },
+    calls: async (gw) => {
+      await gw.expect('GET /rest/v1/fruit?select=name&id=eq.1', { status: 200, json: [{ name: 'apple' }] });
+      await gw.expect('GET /rest/v1/rpc/total?above=3', { status: 200, json: 4 });
+      await gw.expect('GET /api/fruit?select=name&id=eq.2', { status: 200, json: [{ name: 'pear' }] });
+      await gw.expect('POST /rpc/total', { status: 200, json: 7 }, { headers: json, body: '{}' });
+      await gw.expect('GET /api/rpc/total', { status: 404 });
+      await gw.expect('GET /rpc/fruit', { status: 404 });
     },
   },
   'virtual-hosts.conf': {

@@ -1,4 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js';
+import { BodyBytes } from './body-bytes.ts';
 import type { SilenceWatch, Slow } from './silence-watch.ts';
 
 /** What becomes of a body: all of it, more than the limit, too long a silence, or a client that left. */
@@ -24,7 +25,7 @@ const LINGER_MS = 500;
  */
 export class RequestBody implements Slow {
   receivedBytes = 0;
-  private chunks: Buffer[] = [];
+  private bytes: BodyBytes;
   private complete = false;
   private dropping = false;
   private paused = false;
@@ -33,7 +34,9 @@ export class RequestBody implements Slow {
   private readonly res: HttpResponse;
   private readonly silence: SilenceWatch;
 
-  constructor(res: HttpResponse, silence: SilenceWatch) {
+  /** `announcedBytes`: -1 when the client did not say. */
+  constructor(res: HttpResponse, silence: SilenceWatch, announcedBytes: number) {
+    this.bytes = new BodyBytes(announcedBytes);
     this.res = res;
     this.silence = silence;
     res.onData((chunk, isLast) => this.receive(chunk, isLast));
@@ -68,8 +71,7 @@ export class RequestBody implements Slow {
     this.receivedBytes += chunk.byteLength;
     this.complete = isLast;
     if (this.dropping) return;
-    // uWebSockets.js takes the memory back when this returns, so copy.
-    if (chunk.byteLength > 0) this.chunks.push(Buffer.from(new Uint8Array(chunk)));
+    this.bytes.add(chunk);
     if (this.reader) {
       this.timer?.refresh();
       this.proceed(this.reader);
@@ -82,13 +84,13 @@ export class RequestBody implements Slow {
   /** True when the reader has its outcome. */
   private proceed({ limitBytes }: BodyReader): boolean {
     if (this.receivedBytes > limitBytes) return this.linger(limitBytes);
-    if (this.complete) this.settle(this.whole());
+    if (this.complete) this.settle(this.bytes.take());
     return this.complete;
   }
 
   private linger(limitBytes: number): boolean {
     const isOver = this.complete || this.receivedBytes > limitBytes + LINGER_BYTES;
-    this.chunks = [];
+    this.bytes = new BodyBytes(0);
     clearTimeout(this.timer);
     if (isOver) this.settle('too large');
     else this.timer = setTimeout(() => this.fallSilent(), LINGER_MS);
@@ -99,11 +101,6 @@ export class RequestBody implements Slow {
     if (this.reader) this.settle(this.receivedBytes > this.reader.limitBytes ? 'too large' : 'timeout');
   }
 
-  private whole(): Buffer {
-    const [first] = this.chunks;
-    return first && this.chunks.length === 1 ? first : Buffer.concat(this.chunks, this.receivedBytes);
-  }
-
   private settle(outcome: BodyOutcome): void {
     const { reader } = this;
     this.forget();
@@ -112,7 +109,7 @@ export class RequestBody implements Slow {
 
   private forget(): void {
     this.dropping = true;
-    this.chunks = [];
+    this.bytes = new BodyBytes(0);
     this.reader = undefined;
     clearTimeout(this.timer);
   }

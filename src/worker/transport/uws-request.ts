@@ -43,7 +43,8 @@ export abstract class UwsRequest extends Exchange {
     this.headers = scan.headers;
     this.headBytes = scan.headBytes;
     this.peer = port.needs.peer ? addressText(res.getRemoteAddressAsText()) : undefined;
-    this.body = request.contentLength === 0 ? undefined : new RequestBody(res, socket.silence);
+    this.body =
+      request.contentLength === 0 ? undefined : new RequestBody(res, socket.silence, request.contentLength);
   }
 
   get remoteAddress(): string {

@@ -7,6 +7,7 @@ import type { Context, PlannedWrite } from '../plan/index.ts';
 import { mediaHandlersOf, planDelete, planInsert, planPut, planUpdate, writtenTable } from '../plan/index.ts';
 import type { WriteQuery, WrittenBody } from '../request/index.ts';
 import { parseWriteQuery, readWritten } from '../request/index.ts';
+import type { BoundValue } from '../sql/index.ts';
 import type { Asker } from './asker.ts';
 import type { Asked } from './asking.ts';
 import { compileAsking } from './asking.ts';
@@ -25,7 +26,7 @@ export interface DecidedWrite {
   readonly plan: PlannedWrite;
   readonly media: Media;
   /** JSON of the rows; null without any. */
-  readonly body: Buffer | null;
+  readonly body: BoundValue;
 }
 
 const ALWAYS: readonly Preference[] = ['return', 'count', 'tx', 'handling', 'timeZone'];

@@ -7,4 +7,4 @@ export { hasEmbeds, planRead, planRows } from './plan-read.ts';
 export { planDelete, planInsert, planPut, planUpdate, writtenTable } from './plan-write.ts';
 export type { BodyShape, WriteRequest } from './plan-write.ts';
 export type { Condition, Embed, Output, ReadNode, ReadPlan, Sort, Value } from './read-plan.ts';
-export type { Conflict, PlannedWrite, TouchedRows, WritePlan, Written } from './write-plan.ts';
+export type { Conflict, PlannedWrite, TouchedRows, WritePlan, Written, WrittenColumn } from './write-plan.ts';

@@ -8,7 +8,7 @@ import {
   rangeOfPut,
 } from '../fault/index.ts';
 import type { Logic, ReadRequest, SelectedEmbed, SelectItem, WriteQuery } from '../request/index.ts';
-import type { Column, Schema, Table } from '../schema/index.ts';
+import type { Schema, Table } from '../schema/index.ts';
 import { similarTable } from '../schema/index.ts';
 import type { Context, ReadTarget } from './context.ts';
 import { baseOf } from './plan-condition.ts';
@@ -20,6 +20,10 @@ import type { Conflict, PlannedWrite, TouchedRows, Written } from './write-plan.
 export interface BodyShape {
   readonly kind: 'object' | 'array';
   readonly keys: readonly string[];
+  /** Members are called by their place among the keys: `1`, `2` … */
+  readonly byPlace?: boolean;
+  /** All values are texts, JSON as well. */
+  readonly isText?: boolean;
 }
 
 /** What a request writes, before names are looked up. */
@@ -64,7 +68,7 @@ export function planPut(request: WriteRequest, table: Table, context: Context): 
   if (!isWhole || filters.length !== primaryKey.length) throw notByKey();
   const { columns, ...rest } = written(request, table, context);
   const keyValues = primaryKey.map((name) => {
-    const column = columns.find((known) => known.name === name);
+    const column = columns.find((written) => written.column.name === name);
     // A row without its key is not the one that the query names.
     if (!column) throw otherKey();
     return [column, values.get(name) as string] as const;
@@ -97,20 +101,17 @@ export function planDelete({ rows }: WriteQuery, table: Table, context: Context)
 
 /** What is written of a body. Throws PGRST204. */
 function written({ query, body, defaults }: WriteRequest, table: Table, { known }: Context): Written {
-  const columns = (query.columns ?? body.keys).map((name) => writtenColumn(name, table));
-  const hasDomains = Array.from(table.columns.values()).some(({ type }) => known.domains?.has(type));
-  return {
-    form: body.kind,
-    columns,
-    defaults: defaults && query.columns !== undefined,
-    ...(hasDomains && { types: columns.map(({ type }) => baseOf(type, known)) }),
-  };
-}
-
-function writtenColumn(name: string, table: Table): Column {
-  const column = table.columns.get(name);
-  if (!column) throw noWrittenColumn(table.name, name);
-  return column;
+  const names = [...new Set(query.columns ?? body.keys)];
+  const columns = names.map((name, i) => {
+    const column = table.columns.get(name);
+    if (!column) throw noWrittenColumn(table.name, name);
+    // One that the lines lack gets a place behind their last one, where there is nothing.
+    const place = body.keys.lastIndexOf(name) + 1 || body.keys.length + 1 + i;
+    const type = baseOf(column.type, known);
+    const isText = body.isText === true && /^jsonb?$/.test(type);
+    return { column, member: body.byPlace ? String(place) : name, type, ...(isText && { isText }) };
+  });
+  return { form: body.kind, columns, defaults: defaults && query.columns !== undefined };
 }
 
 function conflictOf(

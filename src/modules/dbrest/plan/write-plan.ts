@@ -12,13 +12,22 @@ export type WritePlan = { readonly table: Table } & (
 export interface Written {
   /** A single row, or an array of rows. */
   readonly form: 'object' | 'array';
-  readonly columns: readonly Column[];
-  /** Of these columns, where rows of the body cannot be rows of the table: a domain refuses what nobody writes. */
-  readonly types?: readonly string[];
+  readonly columns: readonly WrittenColumn[];
   /** Columns that a row of the body lacks get their default, and not NULL. */
   readonly defaults: boolean;
   /** Of a PUT: what each key column of the body must be. */
-  readonly keyValues?: readonly (readonly [column: Column, value: string])[];
+  readonly keyValues?: readonly (readonly [column: WrittenColumn, value: string])[];
+}
+
+/** A column, and where its values are in the rows of a body. */
+export interface WrittenColumn {
+  readonly column: Column;
+  /** Name of the member. */
+  readonly member: string;
+  /** Type of the value; of a domain what it is made of, for a domain may refuse the NULL that its default replaces. */
+  readonly type: string;
+  /** The value is a text that holds it. */
+  readonly isText?: boolean;
 }
 
 /** What happens to a row that is there already. */

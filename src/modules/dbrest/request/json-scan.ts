@@ -7,10 +7,15 @@ export interface JsonShape {
   readonly kind: 'object' | 'array' | 'scalar';
   /** Names of the members: of the object, or of each object in the array. Empty where nobody asked for them. */
   readonly keys: readonly string[];
+  /** Not every element of the array is an object with these names. */
+  readonly differs?: boolean;
 }
 
-/** `same`: the names of the members are wanted, and each element of an array must be an object with all of them. */
-export type Keys = 'same' | 'any';
+/**
+ * `same`: the names of the members are wanted, and each element of an array must be an object with all of them; `told`:
+ * the answer tells whether it is.
+ */
+export type Keys = 'same' | 'told' | 'any';
 
 /** Between two pieces of this size others have their turn: a millisecond or two. */
 const PIECE_BYTES = 262_144;
@@ -31,7 +36,10 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-const ESCAPE = /^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/;
+/** 1 for a character that a backslash makes an escape of. */
+const ESCAPES = Uint8Array.from({ length: 256 }, (_, code) =>
+  Number('"\\/bfnrt'.includes(String.fromCharCode(code))),
+);
 const LITERAL = /^(?:true|false|null)/;
 
 /** What may come next; up to `KEY` a string may. */
@@ -56,6 +64,8 @@ export async function scanJson(bytes: Buffer, keys: Keys): Promise<JsonShape> {
 class JsonScan {
   readonly #bytes: Buffer;
   readonly #watch: KeyWatch | undefined;
+  readonly #isStrict: boolean;
+  #differs = false;
   /** For each level whether it is an object. */
   readonly #isObject = new Uint8Array(DEEPEST + 1);
   #depth = 0;
@@ -67,11 +77,12 @@ class JsonScan {
 
   constructor(bytes: Buffer, keys: Keys) {
     this.#bytes = bytes;
-    this.#watch = keys === 'same' ? new KeyWatch(bytes) : undefined;
+    this.#isStrict = keys === 'same';
+    this.#watch = keys === 'any' ? undefined : new KeyWatch(bytes, () => this.#differ());
   }
 
   get shape(): JsonShape {
-    return { kind: this.#kind, keys: this.#watch?.names ?? [] };
+    return { kind: this.#kind, keys: this.#watch?.names ?? [], ...(this.#differs && { differs: true }) };
   }
 
   /** Goes on for about so many bytes; true at the end of the text. */
@@ -115,9 +126,12 @@ class JsonScan {
 
   /** The place behind what a backslash introduces. */
   #escape(at: number): number {
-    const found = ESCAPE.exec(this.#bytes.toString('latin1', at, at + 5));
-    if (!found) throw invalidJson();
-    return at + found[0].length;
+    const bytes = this.#bytes;
+    const byte = bytes[at] ?? 0;
+    if (ESCAPES[byte] === 1) return at + 1;
+    const isUnicode = byte === 0x75 && [1, 2, 3, 4].every((i) => isHexDigit(bytes[at + i] ?? 0));
+    if (!isUnicode) throw invalidJson();
+    return at + 5;
   }
 
   #endString(end: number): void {
@@ -199,10 +213,15 @@ class JsonScan {
     this.#at = at;
   }
 
+  #differ(): void {
+    if (this.#isStrict) throw unequalKeys();
+    this.#differs = true;
+  }
+
   /** Refuses a value that cannot stand here. */
   #expectValue(isObject: boolean): void {
     if (this.#next > FIRST_VALUE) throw invalidJson();
-    if (this.#watch && !isObject && this.#kind === 'array' && this.#depth === 1) throw unequalKeys();
+    if (this.#watch && !isObject && this.#kind === 'array' && this.#depth === 1) this.#differ();
   }
 
   #afterValue(): void {
@@ -217,4 +236,8 @@ class JsonScan {
 
 function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
+}
+
+function isHexDigit(byte: number): boolean {
+  return isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 }

@@ -1,22 +1,39 @@
 import { invalidJson, unreadableBody } from '../fault/index.ts';
+import { readCsv } from './csv-body.ts';
+import { readForm } from './form-body.ts';
 import { scanJson } from './json-scan.ts';
 
 /** Rows to be written, as one JSON text. */
 export interface WrittenBody {
-  readonly json: Buffer;
+  readonly json: Buffer | readonly Buffer[];
   /** A single row, or an array of rows. */
   readonly kind: 'object' | 'array';
   /** The columns that the rows have; empty where the request names them itself. */
   readonly keys: readonly string[];
+  /** The members of the JSON are not called by their column but by its place among the keys: `1`, `2` … */
+  readonly byPlace?: true;
+  /** All values are texts as the database writes them, JSON as well. */
+  readonly isText?: true;
 }
 
-const JSON_TYPE = /^application\/(?:json|vnd\.(?:pgrst|dbrest)\.(?:object|array)(?:\+json)?)$/;
+/** Media types of JSON bodies. */
+export const JSON_TYPE = /^application\/(?:json|vnd\.(?:pgrst|dbrest)\.(?:object|array)(?:\+json)?)$/;
 
 /** The rows of a body by its media type. `named`: the request says which columns count. Throws PGRST102. */
 export async function readWritten(
   { type, bytes }: { readonly type: string; readonly bytes: Buffer },
   named: boolean,
 ): Promise<WrittenBody> {
+  switch (type) {
+    case 'text/csv': {
+      const { json, names } = await readCsv(bytes);
+      return { json, kind: 'array', keys: names, byPlace: true, isText: true };
+    }
+    case 'application/x-www-form-urlencoded': {
+      const { json, names } = await readForm(bytes);
+      return { json, kind: 'object', keys: names, isText: true };
+    }
+  }
   if (!JSON_TYPE.test(type)) throw unreadableBody(type);
   const { kind, keys } = await scanJson(bytes, named ? 'any' : 'same');
   if (kind === 'scalar') throw invalidJson();

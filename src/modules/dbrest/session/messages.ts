@@ -21,11 +21,11 @@ export class Messages {
     const fields = values.map((value) => (typeof value === 'string' ? bytesOf(value) : value));
     const formats = fields.some(isBinary) ? fields.map((field) => int16(isBinary(field) ? 1 : 0)) : [];
     const head = `\0${name}\0${int16(formats.length)}${formats.join('')}${int16(fields.length)}`;
-    const length = fields.reduce((sum, field) => sum + 4 + (field?.length ?? 0), head.length + 6);
+    const length = fields.reduce((sum, field) => sum + 4 + sizeOf(field), head.length + 6);
     this.#text += `B${int32(length)}${head}`;
     for (const field of fields) {
-      this.#text += int32(field?.length ?? -1);
-      if (isBinary(field)) this.#add(field);
+      this.#text += int32(field === null ? -1 : sizeOf(field));
+      if (isBinary(field)) for (const bytes of [field].flat()) this.#add(bytes);
       else if (field !== null) this.#text += field;
     }
     this.#text += int16(0);
@@ -58,11 +58,17 @@ export class Messages {
   }
 
   #add(bytes: Buffer): void {
+    if (bytes.length <= SMALL_BYTES) {
+      this.#text += bytes.toString('latin1');
+      return;
+    }
     this.#pieces.push(this.#text, bytes);
     this.#text = '';
   }
 }
 
+/** Up to here copying bytes costs less than one more piece to write. */
+const SMALL_BYTES = 4_096;
 /** Of the unnamed portal. */
 const DESCRIBE = message('D', 'P\0');
 /** All rows of it. */
@@ -81,11 +87,16 @@ function int16(n: number): string {
   return String.fromCharCode((n >>> 8) & 255, n & 255);
 }
 
+function sizeOf(field: BoundValue): number {
+  if (field === null || typeof field === 'string' || Buffer.isBuffer(field)) return field?.length ?? 0;
+  return field.reduce((sum, { length }) => sum + length, 0);
+}
+
 /** UTF-8, one character per byte. */
 function bytesOf(text: string): string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1');
 }
 
-function isBinary(field: BoundValue): field is Buffer {
+function isBinary(field: BoundValue): field is Buffer | readonly Buffer[] {
   return typeof field === 'object' && field !== null;
 }

@@ -1,5 +1,8 @@
-/** Bytes go to the server as they are, in the binary form of their type: that of a text, a json or a bytea is itself. */
-export type BoundValue = string | Buffer | null;
+/**
+ * Bytes, in one piece or several, go to the server as they are, in the binary form of their type: that of a text, a json or
+ * a bytea is itself.
+ */
+export type BoundValue = string | Buffer | readonly Buffer[] | null;
 
 /** A statement and its bound values; equal texts share one prepared statement. */
 export interface Statement {

@@ -1,5 +1,5 @@
-import type { Conflict, PlannedWrite, TouchedRows, WritePlan } from '../plan/index.ts';
-import type { Column, Table } from '../schema/index.ts';
+import type { Conflict, PlannedWrite, TouchedRows, WritePlan, WrittenColumn } from '../plan/index.ts';
+import type { Table } from '../schema/index.ts';
 import { conditionSql } from './condition.ts';
 import { qualifiedName, quoteIdentifier } from './identifier.ts';
 import { existsSql, nodeSql } from './node-sql.ts';
@@ -91,8 +91,8 @@ function insertSql(plan: Insert, { body, counted }: WriteParts, parameters: Para
     if (form === 'object') return `${into} default values${behind}`;
     return `${into} select from pg_catalog.json_array_elements(${parameters.bind(body)})${behind}`;
   }
-  const rows = writtenRows(plan, table, { parameters, body, first: false });
-  const list = columns.map(({ name }) => quoteIdentifier(name)).join(', ');
+  const rows = writtenRows(plan, { parameters, body, first: false });
+  const list = columns.map(({ column }) => quoteIdentifier(column.name)).join(', ');
   const values = columns.map(rows.value).join(', ');
   const matches = keyValues.map(([column, value]) => `${rows.value(column)} = ${parameters.bind(value)}`);
   const where = matches.length > 0 ? ` where ${matches.join(' and ')}` : '';
@@ -101,13 +101,13 @@ function insertSql(plan: Insert, { body, counted }: WriteParts, parameters: Para
 
 function conflictSql(
   { columns, predicate, action }: Conflict,
-  written: readonly Column[],
+  written: readonly WrittenColumn[],
   counted: boolean,
 ): string {
   const partial = predicate === undefined ? '' : ` where ${predicate}`;
   const on = ` on conflict (${columns.map(quoteIdentifier).join(', ')})${partial} do`;
   if (action === 'ignore' || written.length === 0) return `${on} nothing`;
-  const names = written.map(({ name }) => quoteIdentifier(name));
+  const names = written.map(({ column }) => quoteIdentifier(column.name));
   const set = names.map((name) => `${name} = excluded.${name}`).join(', ');
   const one = `pg_catalog.set_config('${UPDATED}', (${UPDATES}::integer + 1)::text, true)`;
   return `${on} update set ${set}${counted ? ` where ${one} is not null` : ''}`;
@@ -116,8 +116,10 @@ function conflictSql(
 function updateSql(plan: WritePlan & { kind: 'update' }, { body }: WriteParts, writing: Writing): string {
   const { table, columns } = plan;
   const { parameters } = writing;
-  const rows = writtenRows(plan, table, { parameters, body, first: true });
-  const set = columns.map((column) => `${quoteIdentifier(column.name)} = ${rows.value(column)}`).join(', ');
+  const rows = writtenRows(plan, { parameters, body, first: true });
+  const set = columns
+    .map((written) => `${quoteIdentifier(written.column.name)} = ${rows.value(written)}`)
+    .join(', ');
   const { from, where } = touchedSql(plan.rows, writing);
   const sources = [rows.from, ...from].join(', ');
   return `update ${qualifiedName(table)} as ${ROWS} set ${set} from ${sources}${where}`;

@@ -1,0 +1,47 @@
+/** Up to here a body is a list of what came, put together at the end; beyond, one buffer takes it as it comes. */
+const LISTED_BYTES = 1_048_576;
+
+/** A body while it is received: a large one is never in memory twice, nor copied in one go. */
+export class BodyBytes {
+  length = 0;
+  private chunks: Buffer[] = [];
+  private whole: Buffer | undefined = undefined;
+  private readonly announcedBytes: number;
+
+  /** `announcedBytes`: -1 when the client did not say. */
+  constructor(announcedBytes: number) {
+    this.announcedBytes = announcedBytes;
+  }
+
+  /** Copies a piece: uWebSockets.js takes the memory back. */
+  add(chunk: ArrayBuffer): void {
+    if (chunk.byteLength === 0) return;
+    const length = this.length + chunk.byteLength;
+    if (length <= LISTED_BYTES) this.chunks.push(Buffer.from(new Uint8Array(chunk)));
+    else {
+      const whole = this.room(length);
+      whole.set(new Uint8Array(chunk), this.length);
+    }
+    this.length = length;
+  }
+
+  /** All that came. */
+  take(): Buffer {
+    if (this.whole) return this.whole.subarray(0, this.length);
+    const [first] = this.chunks;
+    return first && this.chunks.length === 1 ? first : Buffer.concat(this.chunks, this.length);
+  }
+
+  /** A buffer that holds what came so far, and has room for so many bytes. Pages that nobody wrote to cost nothing. */
+  private room(length: number): Buffer {
+    if (this.whole && this.whole.length >= length) return this.whole;
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.announcedBytes, length, 2 * this.length));
+    let at = 0;
+    for (const piece of this.whole ? [this.whole.subarray(0, this.length)] : this.chunks) {
+      at += piece.copy(grown, at);
+    }
+    this.chunks = [];
+    this.whole = grown;
+    return grown;
+  }
+}
