@@ -2,6 +2,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { TestDatabase } from '../../harness/postgres.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { direct } from './direct.ts';
+import { HOSTILE } from './hostile.ts';
 
 /** The role may do everything to the canary: only the gateway stands between a statement and its death. */
 const FIXTURE = `
@@ -14,68 +15,6 @@ const FIXTURE = `
   create function touched() returns int language sql as 'delete from canary returning id';
   grant all on canary, nest, "weird""; drop table canary; --" to anon;
 `;
-
-const HOSTILE = [
-  `'`,
-  `"`,
-  `''`,
-  `\\`,
-  `\\'`,
-  `"; drop table canary; --`,
-  `'; drop table canary; --`,
-  `1; drop table canary`,
-  `1 or 1=1`,
-  `' or '1'='1`,
-  `" or "1"="1`,
-  `1) or (1=1`,
-  `') or ('1'='1`,
-  `1 union select 1,'x'`,
-  `1/**/or/**/1=1`,
-  `--`,
-  `/*`,
-  `*/`,
-  `$1`,
-  `$$; drop table canary; $$`,
-  `$a$x$a$`,
-  `E'\\x27'`,
-  `U&"d0061"`,
-  `touched()`,
-  `(select touched())`,
-  `pg_sleep(10)`,
-  `id::int from canary; delete from canary`,
-  `constructor`,
-  `__proto__`,
-  `hasOwnProperty`,
-  `toString`,
-  `ctid`,
-  `xmin`,
-  `tableoid`,
-  `r`,
-  `t.*`,
-  `canary.*`,
-  `pg_catalog.pg_authid`,
-  `null`,
-  `NULL`,
-  `{}`,
-  `{"a","b"}`,
-  `{{1},{2}}`,
-  `(1,2)`,
-  `"a"`,
-  `"a\\"; drop table canary; --"`,
-  `a"b`,
-  `\u02bc or 1=1`,
-  `\uff07; drop table canary`,
-  `\u202e`,
-  `😀'`,
-  `%`,
-  `%27`,
-  `*`,
-  `a\nb`,
-  `a\r\nSet-Cookie: x=1`,
-  `${'a'.repeat(63)}`,
-  `${'('.repeat(2000)}`,
-  `${'9'.repeat(400)}`,
-];
 
 /** Every part of a request that a client writes, with the hostile text in it. */
 const PLACES: [
