@@ -1,8 +1,9 @@
 import { request } from 'node:http';
-import type { RequestOptions } from 'node:http';
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { resolve } from 'node:path';
 import { formatFaults } from '../grammar/index.ts';
-import { load, reachEndpoint } from '../src/pipeline.ts';
+import { inventoryPath, load, reachEndpoint } from '../src/pipeline.ts';
+import type { GatewayPlan, Reach } from '../src/pipeline.ts';
 import { sourceOf } from './source.ts';
 
 /** Where a command finds the running gateway: by its configuration, or by an address. */
@@ -26,23 +27,40 @@ export interface ControlAnswer {
   readonly body: string;
 }
 
+/** What a call sends besides the target. */
+export interface ControlCall {
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
 const TIMEOUT_MS = 5_000;
 
 /** The endpoint by its name, or a message that says why it is not to be found. */
-export function findControl(
-  endpoint: string,
-  { config, prefix, address }: ControlOptions,
-): ControlTarget | string {
+export function findControl(endpoint: string, options: ControlOptions): ControlTarget | string {
+  const { address } = options;
   if (address !== undefined) return fromAddress(endpoint, address);
+  const loaded = loadPlan(options);
+  if (typeof loaded === 'string') return loaded;
+  const reach = reachEndpoint(loaded.plan, endpoint);
+  if (reach) return targetAt(reach);
+  return `gw: no location of ${loaded.name} serves "${endpoint}"\n  add "location = /${endpoint} { control_api ${endpoint}; }", or name a gateway with --address`;
+}
+
+/** The configuration of the gateway, or a message that says what is wrong with it. */
+export function loadPlan({ config, prefix }: ControlOptions): { plan: GatewayPlan; name: string } | string {
   const source = sourceOf({
     ...(config !== undefined && { confFile: resolve(config) }),
     ...(prefix !== undefined && { prefix }),
   });
   const { plan, report } = load(source);
-  if (!plan) return formatFaults(report, { program: 'gw', color: process.stderr.isTTY }).trimEnd();
-  const reach = reachEndpoint(plan, endpoint);
-  if (!reach)
-    return `gw: no location of ${source.name} serves "${endpoint}"\n  add "location = /${endpoint} { control_api ${endpoint}; }", or name a gateway with --address`;
+  if (plan) return { plan, name: source.name };
+  return formatFaults(report, { program: 'gw', color: process.stderr.isTTY }).trimEnd();
+}
+
+/** A location as it is called from this machine. */
+export function targetAt(reach: Reach): ControlTarget {
   const headers = reach.host === '' ? {} : { host: reach.host };
   if (reach.address.kind === 'unix') {
     const { path: socketPath } = reach.address;
@@ -61,31 +79,64 @@ function loopbackFor(host: string): string {
 }
 
 function fromAddress(endpoint: string, address: string): ControlTarget | string {
-  const text = /^[a-z]+:\/\//.test(address) ? address : `http://${address}`;
-  if (!URL.canParse(text) || !text.startsWith('http://'))
-    return `gw: invalid address "${address}"\n  expected http://host:port/runtime/`;
-  const base = new URL(text);
+  const base = parseAddress(address);
+  if (!base) return `gw: invalid address "${address}"\n  expected http://host:port/runtime/`;
   const directory = base.pathname === '/' ? '/runtime/' : base.pathname.replace(/\/?$/, '/');
-  const path = directory + endpoint;
+  return targetOf(base, inventoryPath(endpoint, directory));
+}
+
+/** A URL that may lack its `http://`; `undefined`: it is none. */
+export function parseAddress(address: string): URL | undefined {
+  const text = /^[a-z]+:\/\//.test(address) ? address : `http://${address}`;
+  return URL.canParse(text) && text.startsWith('http://') ? new URL(text) : undefined;
+}
+
+/** A path of the gateway that a URL names. */
+export function targetOf(base: URL, path: string): ControlTarget {
   const host = base.hostname.replace(/^\[(.*)\]$/, '$1');
   return { url: `http://${base.host}${path}`, options: { host, port: base.port || 80, path } };
 }
 
-/** One GET. Rejects with one line when nobody answers. */
-export function callControl({ url, options }: ControlTarget): Promise<ControlAnswer> {
+/** One request. Rejects with one line when nobody answers. */
+export function callControl(target: ControlTarget, call: ControlCall = {}): Promise<ControlAnswer> {
   return new Promise((settle, reject) => {
-    const call = request({ ...options, agent: false, timeout: TIMEOUT_MS }, (response) => {
+    const sent = openCall(target, { ...call, timeoutMs: TIMEOUT_MS }, (response) => {
       let body = '';
       response.setEncoding('utf8');
       response.on('data', (text: string) => (body += text));
       response.on('end', () => settle({ status: response.statusCode ?? 0, body }));
-      response.on('error', fail);
+      response.on('error', reject);
     });
-    const fail = (error: NodeJS.ErrnoException): void => {
-      reject(new Error(`${url} does not answer: ${error.message || error.code}`, { cause: error }));
-    };
-    call.on('timeout', () => call.destroy(new Error(`nothing within ${TIMEOUT_MS / 1_000} s`)));
-    call.on('error', fail);
-    call.end();
+    sent.on('timeout', () => sent.destroy(new Error(`nothing within ${TIMEOUT_MS / 1_000} s`)));
+    sent.on('error', (error: NodeJS.ErrnoException) => reject(silence(target, error)));
   });
+}
+
+/** Sends a request whose answer is read as it comes. */
+export function openCall(
+  { options }: ControlTarget,
+  { query = {}, method = 'GET', headers = {}, body, timeoutMs }: ControlCall & { timeoutMs?: number },
+  answered: (response: IncomingMessage) => void,
+): ClientRequest {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const pairs = given.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  const path = pairs.length === 0 ? options.path : `${options.path}?${pairs.join('&')}`;
+  const sent = request(
+    {
+      ...options,
+      path,
+      method,
+      headers: { ...(options.headers as Record<string, string>), ...headers },
+      agent: false,
+      ...(timeoutMs !== undefined && { timeout: timeoutMs }),
+    },
+    answered,
+  );
+  sent.end(body);
+  return sent;
+}
+
+/** Nobody answers, in one line. */
+export function silence({ url }: ControlTarget, error: NodeJS.ErrnoException): Error {
+  return new Error(`${url} does not answer: ${error.message || error.code}`, { cause: error });
 }

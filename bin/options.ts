@@ -100,6 +100,8 @@ Commands:
   demo          : run the demo with embedded PostgreSQL and key-value store
   live, ready   : ask the running gateway whether it lives, or is ready
   status        : show what the running gateway does
+  flag          : list, set and unset feature flags of the running gateway
+  events        : watch and publish events of the running gateway
   reference     : print the directive reference
   help          : show all commands
 `;

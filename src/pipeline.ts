@@ -1,14 +1,25 @@
 import { dirname } from 'node:path';
-import { loadTree, Report } from '../grammar/index.ts';
+import { loadTree, placeOf, Report } from '../grammar/index.ts';
 import type { ConfigTree } from '../grammar/index.ts';
 import { compileGateway } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
-import { bind, dumpConfig, referenceText, refusalOf, Registry, secretSpans } from './config/index.ts';
-import type { MasterScope, WorkerScope } from './contract/index.ts';
-import { endpointPath, MODULES } from './modules/index.ts';
+import {
+  bind,
+  dumpConfig,
+  maskedFiles,
+  referenceText,
+  refusalOf,
+  Registry,
+  secretSpans,
+} from './config/index.ts';
+import type { ConfigText, MasterScope, WorkerScope } from './contract/index.ts';
+import { endpointPath, eventsFacts, MODULES } from './modules/index.ts';
+import type { EventsFacts } from './modules/index.ts';
 import { allLocations, findLocation, makePlan, printTree } from './plan/index.ts';
 import type { GatewayPlan, Reach } from './plan/index.ts';
 import { VERSION } from './version.ts';
+
+export type { GatewayPlan, Reach } from './plan/index.ts';
 
 /** Where a configuration comes from. */
 export interface ConfigSource {
@@ -33,7 +44,7 @@ export interface Loaded {
   readonly tree: ConfigTree | undefined;
 }
 
-/** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what has no effect. */
+/** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what is of no effect or likely not meant. */
 export function load(
   { confFile, name, prefix, globals, errorLog, text }: ConfigSource,
   { advise = false } = {},
@@ -63,6 +74,7 @@ export function load(
     confFile,
     errorLog,
     version: VERSION,
+    advise,
   });
   return { plan: report.failed ? undefined : plan, report, tree };
 }
@@ -86,6 +98,19 @@ export function dump(tree: ConfigTree): string {
   return dumpConfig(tree, new Registry(MODULES));
 }
 
+/** What was read, secrets masked, and what was found in it. */
+export function configText({ tree: read, report }: Pick<Loaded, 'tree' | 'report'>): ConfigText {
+  return {
+    files: read ? maskedFiles(read, new Registry(MODULES)) : [],
+    findings: report.faults.map(({ severity, message, span, hint }) => ({
+      severity,
+      message,
+      ...(hint !== undefined && { hint }),
+      ...(span && { place: placeOf(span) }),
+    })),
+  };
+}
+
 /** Where requests go, as `-t --tree` prints it. */
 export function tree(plan: GatewayPlan): string {
   return printTree(plan);
@@ -94,6 +119,22 @@ export function tree(plan: GatewayPlan): string {
 /** Where a gateway with this plan serves an endpoint of its control surface, if anywhere. */
 export function reachEndpoint(plan: GatewayPlan, endpoint: string): Reach | undefined {
   return findLocation(plan, ({ modules, match }) => endpointPath(endpoint, modules['control'] ?? {}, match));
+}
+
+/** The path of an endpoint where a location has the whole inventory below `directory`. */
+export function inventoryPath(endpoint: string, directory: string): string {
+  const location = { kind: 'prefix', path: directory, stop: false } as const;
+  return endpointPath(endpoint, { api: '' }, location) ?? directory + endpoint;
+}
+
+/** Where a gateway with this plan serves its events, if anywhere; with the key that publishing takes, if it is fixed. */
+export function reachEvents(plan: GatewayPlan): (Reach & EventsFacts) | undefined {
+  let facts: EventsFacts | undefined;
+  const reach = findLocation(plan, ({ modules, match }) => {
+    facts = eventsFacts(modules['worker_events'] ?? {}, match);
+    return facts?.path;
+  });
+  return reach && facts && { ...facts, ...reach };
 }
 
 /** The directive reference. */

@@ -76,10 +76,12 @@ function banner({ source, port, data, tookMs }: BannerFacts): string {
   return `gw ${VERSION} · node ${process.versions.node} · ${plan?.main.workers} workers · conf ${source.name} (checked: ${count('emerg')} errors, ${count('warn')} warnings)
   postgres  ${database}   roles: authenticator, anon, web_user
   kv        embedded lmdb, ${data}/kv
+  console   ${url}/_gw/
   REST      curl '${url}/rest/todos?select=id,task&done=is.false&order=id'
   KV        curl -X POST --data world ${url}/kv/set/hello && curl ${url}/kv/hello
   events    curl -N -H 'Accept: text/event-stream' ${url}/events
   publish   curl -H 'Content-Type: application/json' --data '{"type":"hello"}' ${url}/events
+  control   curl ${url}/runtime/describe
 ready in ${(tookMs / 1000).toFixed(1)} s · Ctrl-C stops everything · data stays in ${data}
 `;
 }

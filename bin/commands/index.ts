@@ -1,7 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../src/version.ts';
-import type { ProbeOptions } from './probe.ts';
-import type { StatusOptions } from './status.ts';
+import { addRunning } from './running.ts';
 
 /** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
 export async function runCommand(args: readonly string[]): Promise<number> {
@@ -24,38 +23,6 @@ function inOurWords(text: string): string {
     .replace(/^error: /, 'gw: ')
     .replaceAll("'", '"')
     .replace(/\(Did you mean (.*)\?\)/, '  did you mean "$1"?');
-}
-
-const ENDPOINTS = {
-  live: 'ask the running gateway whether it lives',
-  ready: 'ask the running gateway whether requests are welcome',
-};
-
-/** A command that talks to a running gateway. */
-function running(command: Command): Command {
-  return command
-    .option('-c, --config <file>', 'its configuration, which says where it listens')
-    .option('-p, --prefix <directory>', 'directory that relative paths start from')
-    .option('--address <url>', 'its control surface, such as http://127.0.0.1:9001/runtime/');
-}
-
-/** The commands that talk to a running gateway. */
-function addRunning(gw: Command, finish: (code: number) => void): void {
-  for (const endpoint of ['live', 'ready'] as const) {
-    running(gw.command(endpoint))
-      .description(ENDPOINTS[endpoint])
-      .option('-q, --quiet', 'say nothing when all is well')
-      .action(async (options: ProbeOptions) => {
-        finish(await (await import('./probe.ts')).probe(endpoint, options));
-      });
-  }
-  running(gw.command('status'))
-    .description('show what the running gateway does')
-    .option('--json', 'as JSON, for programs')
-    .option('--watch', 'again every two seconds')
-    .action(async (options: StatusOptions) => {
-      finish(await (await import('./status.ts')).status(options));
-    });
 }
 
 function program(finish: (code: number) => void): Command {

@@ -1,13 +1,17 @@
-import type { AnyModule, ListenAddress, WorkerScope } from '../contract/index.ts';
-import type { AnswerRules, Exchange, Handler, PortFacts } from '../http/index.ts';
+import type { AnyModule, GatewayView, ListenAddress, WorkerScope } from '../contract/index.ts';
+import type { AnswerRules, Exchange, Handler, LogStep, PortFacts } from '../http/index.ts';
 import { addressText } from '../plan/index.ts';
-import type { GatewayPlan, PortPlan, ServerPlan } from '../plan/index.ts';
+import type { GatewayPlan, PortPlan } from '../plan/index.ts';
+import { LOG_TAIL, openRing } from '../zone/index.ts';
 import type { RequestNeeds } from './build.ts';
 import { ErrorLogs } from './error-logs.ts';
 import type { LocationContext } from './location.ts';
 import { guarded } from './phases.ts';
+import { compileRequestTail } from './request-tail.ts';
 import { capturesOf, keepCaptures, ServerHandler } from './server.ts';
+import { serverLabel } from './server-label.ts';
 import { ServerNames } from './server-names.ts';
+import { makeView } from './view.ts';
 
 /** One listening port, ready to serve: what a transport needs to know. */
 export interface PortHandler {
@@ -37,6 +41,7 @@ export interface Usage {
 export interface CompiledGateway {
   readonly ports: readonly PortHandler[];
   readonly usage: Usage;
+  readonly view: GatewayView;
 }
 
 /** What a worker compiles with. */
@@ -56,6 +61,7 @@ export async function compileGateway(
     errorLogs: new ErrorLogs(worker, plan.main.core.errorLogs),
     metrics: worker.metrics,
     countsRequests: plan.countsRequests,
+    requestTail: requestTailOf(plan, worker),
     server: '',
     version: plan.main.version,
     variables: plan.variables,
@@ -66,13 +72,17 @@ export async function compileGateway(
   for (const server of plan.servers)
     servers.push(await ServerHandler.compile(server, { ...context, server: serverLabel(server, plan) }));
   const usage: Usage = { inFlight: 0 };
-  return { usage, ports: plan.ports.map((port) => compilePort(port, { plan, servers, context, usage })) };
+  return {
+    usage,
+    ports: plan.ports.map((port) => compilePort(port, { plan, servers, context, usage })),
+    view: makeView(plan, { modules, servers }),
+  };
 }
 
-/** A server without a name goes by the first address it listens on. */
-function serverLabel(server: ServerPlan, { servers, ports }: GatewayPlan): string {
-  const port = ports.find((candidate) => candidate.servers.includes(servers.indexOf(server)));
-  return server.name || (port ? addressText(port.address) : '');
+/** Some location shows the last lines of the logs. */
+function requestTailOf({ zones }: GatewayPlan, worker: WorkerScope): LogStep | undefined {
+  if (!zones.some(({ name }) => name === LOG_TAIL.name)) return undefined;
+  return compileRequestTail(openRing(worker.zone(LOG_TAIL.name), worker.workerId));
 }
 
 interface Compiled {

@@ -22,10 +22,10 @@ export class ErrorLogs {
   }
 
   #open(targets: readonly ErrorLogConfig[]): ErrorLog {
-    const { prefix, workerId: tid } = this.#worker;
+    const { prefix, workerId: tid, logListeners: listeners } = this.#worker;
     const log = this.#worker.share(
       `error_log ${JSON.stringify(targets)}`,
-      () => openErrorLogs(targets, { prefix, tid }),
+      () => openErrorLogs(targets, { prefix, tid, listeners }),
       (opened) => opened.close(),
     );
     this.#worker.onReopen(() => log.reopen());

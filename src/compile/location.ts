@@ -7,7 +7,7 @@ import type {
   WorkerScope,
 } from '../contract/index.ts';
 import { logContext } from '../http/index.ts';
-import type { AnswerRules, Handler } from '../http/index.ts';
+import type { AnswerRules, Handler, LogStep } from '../http/index.ts';
 import { locationText } from '../plan/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
 import { LocationBuild } from './build.ts';
@@ -34,6 +34,7 @@ export interface LocationContext extends BuildContext {
   readonly worker: WorkerScope;
   readonly version: string;
   readonly countsRequests: boolean;
+  readonly requestTail: LogStep | undefined;
   /** As metrics name the server. */
   readonly server: string;
   /** What `provision` gave, by config object: locations that share a config share its resources. */
@@ -104,6 +105,7 @@ function compileRules(
 ): AnswerRules {
   const { log } = build;
   const place = { server: context.server, location: match ? locationText(match) : '' };
+  const tail = parts.some(({ quiet }) => quiet) ? undefined : context.requestTail;
   const counting = context.countsRequests ? [compileRequestCounter(build.metrics, place)] : [];
   return {
     defaultType: core.defaultType,
@@ -114,7 +116,7 @@ function compileRules(
     serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${context.version}`,
     absoluteRedirect: core.absoluteRedirect,
     filters: parts.flatMap(({ filter }) => filter ?? []),
-    logs: [...parts.flatMap((part) => part.log ?? []), ...counting],
+    logs: [...parts.flatMap((part) => part.log ?? []), ...counting, ...(tail ? [tail] : [])],
     tooLarge: parts.find((part) => part.tooLarge)?.tooLarge,
     errorPages: compileErrorPages(core.errorPages, redirector, build),
     warn: (message, x) => log.write('error', message, logContext(x)),

@@ -11,6 +11,7 @@ import { guarded } from './phases.ts';
 
 /** A location in the tree: its handler, and the slots that its regex's named captures fill. */
 interface Target {
+  readonly plan: LocationPlan;
   readonly handler: LocationHandler;
   readonly captures: Captures;
 }
@@ -49,6 +50,12 @@ export class ServerHandler implements Redirector {
   /** Rules of answers that no location decides. */
   get rules(): LocationHandler['rules'] {
     return this.#root.rules;
+  }
+
+  /** Where a path leads: no location means the server level. The regexes matched on the way, outermost first. */
+  locate(uri: string): { location: LocationPlan | undefined; regexes: readonly LocationPlan[] } {
+    const found = this.#locations.find(uri);
+    return { location: found?.target.plan, regexes: (found?.matches ?? []).map(({ target }) => target.plan) };
   }
 
   /** The whole way of a request through this server. */
@@ -105,6 +112,7 @@ export class ServerHandler implements Redirector {
     const handler = await compileLocation(location, this, this.#context);
     const { match } = location;
     return {
+      plan: location,
       handler,
       captures: match?.kind === 'regex' ? capturesOf(match.regex, this.#context.variables) : [],
     };

@@ -12,10 +12,15 @@ const PASSWORDS = [
 
 /** The configuration as `-T` prints it: each file once under its name, secrets masked as the rows say. */
 export function dumpConfig(tree: ConfigTree, registry: Registry): string {
-  const secrets = secretSpans(tree, registry);
-  return tree.sources
-    .map((source) => `# configuration file ${source.name}:\n${masked(source, secrets)}\n`)
+  return maskedFiles(tree, registry)
+    .map(({ name, text }) => `# configuration file ${name}:\n${text}\n`)
     .join('');
+}
+
+/** Each file once, secrets masked as the rows say. */
+export function maskedFiles(tree: ConfigTree, registry: Registry): readonly { name: string; text: string }[] {
+  const secrets = secretSpans(tree, registry);
+  return tree.sources.map((source) => ({ name: source.name, text: masked(source, secrets) }));
 }
 
 /** The stretches of text that hold secrets; the faults of a load must not show them either. */

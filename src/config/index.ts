@@ -15,7 +15,7 @@ export type { AnyRow, ArgReader, Context, ReadScope, Row, Rows } from './row.ts'
 export * as readers from './readers/index.ts';
 export { readRegex } from './regex-reader.ts';
 export type { ReadRegex } from './regex-reader.ts';
-export { dumpConfig, secretSpans } from './dump.ts';
+export { dumpConfig, maskedFiles, secretSpans } from './dump.ts';
 export { referenceText } from './reference.ts';
 export { addressBytes, contains } from './network.ts';
 export type { Network } from './network.ts';

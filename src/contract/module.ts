@@ -21,6 +21,8 @@ export interface LocationParts {
   /** Answers a request whose body is too large (413) in the module's own form. */
   readonly tooLarge?: Handler;
   readonly filter?: HeaderFilter;
+  /** Its requests stay out of the log tail: those who look at the tail would see themselves. */
+  readonly quiet?: true;
   readonly log?: LogStep;
 }
 
@@ -53,14 +55,20 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   readonly variables?: { readonly [name: string]: VariableDefinition };
   /** By prefix: `arg_`, `http_`. */
   readonly families?: { readonly [prefix: string]: VariableFamily };
-  /** The field whose directive makes this module answer the location; at most one module may. */
-  readonly content?: keyof C & string;
+  /** The fields whose directives make this module answer the location; at most one may. */
+  readonly content?: (keyof C & string) | readonly (keyof C & string)[];
+  /** The directive that answers the location, where none of `content` does: for those who look at the configuration. */
+  answers?(config: C): string | undefined;
   /** False: this location does not use the module; the members below are not called for it. Default: always true. */
   enabled?(config: C): boolean;
   /** Pure; also runs under `gw -t`. */
   validate?(config: C, report: ConfigReport<C>): void;
   /** True: this location shows request counts by location; without any such location they are not kept. */
   showsRequestCounts?(config: C): boolean;
+  /** The field that makes this location one that strangers must not call; `gw check` warns when nothing keeps them out. */
+  wantsGuard?(config: C): (keyof C & string) | undefined;
+  /** True: the module keeps some callers out of this location. */
+  guards?(config: C): boolean;
   /** Shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
   /** Once per load in the master, before any worker compiles: what the whole process shares (an embedded server). */

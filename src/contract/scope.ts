@@ -1,6 +1,8 @@
-import type { ErrorLog } from '../log/index.ts';
+import type { ErrorLog, LogListeners } from '../log/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { Check } from './check.ts';
+import type { ConfigText } from './config-text.ts';
+import type { GatewayView } from './gateway-view.ts';
 
 /** Opens and shares resources; what it opened is closed when the last configuration that asked for it is gone. */
 export interface ResourceScope {
@@ -15,6 +17,8 @@ export interface ResourceScope {
 export interface MasterScope extends ResourceScope {
   /** Hands cloneable data to every worker of this load, under the module's own key. */
   provide(key: string, value: unknown): void;
+  /** The configuration that is being loaded, and what was found in it. */
+  configText(): ConfigText;
 }
 
 /** One worker thread and one loaded configuration: handed to `provision`. */
@@ -39,6 +43,10 @@ export interface WorkerScope extends ResourceScope {
   addCheck(name: string, check: Check): void;
   /** By name; complete once every location is compiled. */
   readonly checks: ReadonlyMap<string, Check>;
+  /** Complete once every location is compiled. */
+  readonly view: GatewayView;
+  /** Hear every line that an error log of this thread takes. */
+  readonly logListeners: LogListeners;
   /** Called when log files were rotated (USR1). */
   onReopen(listener: () => void): void;
   /** Shared memory of a zone that some module declared. */

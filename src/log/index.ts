@@ -1,5 +1,7 @@
 export { openAccessLog } from './access-log.ts';
 export type { AccessLog, AccessLogOptions } from './access-log.ts';
+export { LogListeners } from './log-listeners.ts';
+export type { LogListener } from './log-listeners.ts';
 export { LEVELS } from './error-log.ts';
 export type { ErrorLog, Level, LogContext } from './error-log.ts';
 export { escapeDefault, escapeJson } from './escape.ts';

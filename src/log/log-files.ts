@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { LEVELS } from './error-log.ts';
 import type { ErrorLog, Level, LogContext } from './error-log.ts';
+import type { LogListeners } from './log-listeners.ts';
 import { redactQuery } from './redact.ts';
 import { errorLogTime } from './time.ts';
 
@@ -22,6 +23,7 @@ export interface LogFiles extends ErrorLog {
 export interface LogWriter {
   readonly prefix: string;
   readonly tid: number;
+  readonly listeners?: LogListeners;
 }
 
 const STDERR = 2;
@@ -35,9 +37,14 @@ const LINE_END = Buffer.from('\n');
  */
 export function openErrorLogs(targets: readonly ErrorLogTarget[] | undefined, writer: LogWriter): LogFiles {
   const files = (targets ?? [defaultTarget(writer)]).map((target) => new LogFile(target, writer));
+  const author = `${process.pid}#${writer.tid}`;
   return {
     write: (level, message, context) => {
-      for (const file of files) file.write(level, message, context);
+      const takers = files.filter((file) => file.takes(level));
+      if (takers.length === 0) return;
+      const text = `${author}: ${textOf(message, context)}`;
+      for (const file of takers) file.write(level, text);
+      writer.listeners?.tell(level, text);
     },
     reopen: () => {
       for (const file of files) file.reopen();
@@ -56,22 +63,21 @@ function defaultTarget({ prefix }: LogWriter): ErrorLogTarget {
 
 class LogFile {
   readonly path: string;
-  readonly #writer: string;
   readonly #threshold: number;
   #descriptor: number;
 
-  constructor({ path, level }: ErrorLogTarget, { prefix, tid }: LogWriter) {
+  constructor({ path, level }: ErrorLogTarget, { prefix }: LogWriter) {
     this.path = path === 'stderr' || path === '/dev/stderr' ? 'stderr' : resolve(prefix, path);
-    this.#writer = `${process.pid}#${tid}`;
     this.#threshold = LEVELS.indexOf(level);
     this.#descriptor = this.#open() ?? STDERR;
   }
 
-  write(level: Level, message: string, context: LogContext | undefined): void {
-    if (LEVELS.indexOf(level) < this.#threshold) return;
-    const connection = context?.connection === undefined ? '' : `*${context.connection} `;
-    const text = printable(connection + message + describe(context));
-    writeLine(this.#descriptor, `${errorLogTime(Date.now())} [${level}] ${this.#writer}: ${text}`);
+  takes(level: Level): boolean {
+    return LEVELS.indexOf(level) >= this.#threshold;
+  }
+
+  write(level: Level, text: string): void {
+    writeLine(this.#descriptor, `${errorLogTime(Date.now())} [${level}] ${text}`);
   }
 
   /** Goes on in the old file when the new one cannot be opened. */
@@ -114,6 +120,11 @@ function endOfLine(bytes: Buffer): number {
   if (bytes.length <= end) return bytes.length;
   while (((bytes[end] as number) & 0xc0) === 0x80) end--;
   return end;
+}
+
+function textOf(message: string, context: LogContext | undefined): string {
+  const connection = context?.connection === undefined ? '' : `*${context.connection} `;
+  return printable(connection + message + describe(context));
 }
 
 /** `, client: …, server: …, request: "…"`, as nginx ends its lines; secrets in the query are masked. */

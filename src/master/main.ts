@@ -20,7 +20,8 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   guardRegexes();
   // Whoever read our standard error may be gone.
   process.stderr.on('error', () => undefined);
-  const { plan, report } = load(source);
+  const loaded = load(source);
+  const { plan, report } = loaded;
   print(report);
   if (!plan) return 1;
 
@@ -30,7 +31,13 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
     logFaults(found, log);
   };
   const supervisor = Number(process.env['GW_SUPERVISOR']);
-  const master = new Master({ source, plan, report, log, show, signalPid: supervisor || process.pid });
+  const master = new Master({
+    source,
+    loaded: { ...loaded, plan },
+    log,
+    show,
+    signalPid: supervisor || process.pid,
+  });
   surviveFaults(log);
   tellLastEnd(log);
   const stopped = untilStopped(master);

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Report } from '../../grammar/index.ts';
-import { load, prepare } from '../pipeline.ts';
-import type { ConfigSource } from '../pipeline.ts';
+import { configText, load, prepare } from '../pipeline.ts';
+import type { ConfigSource, Loaded } from '../pipeline.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 import { OwnedResources, SharedResources } from '../worker/index.ts';
 import type { Shipment, ThreadLog } from '../worker/index.ts';
+import { keepErrorLine, LOG_TAIL, openRing } from '../zone/index.ts';
 import { removePidFile, writePidFile } from './pid-file.ts';
 import { probePort } from './probe-port.ts';
 import { ProcessMetrics } from './process-metrics.ts';
@@ -13,18 +14,22 @@ import { removeSocketFiles } from './socket-files.ts';
 import { Workers } from './workers.ts';
 import { Zones } from './zones.ts';
 
+/** A load that nothing refused. */
+export type Accepted = Loaded & { readonly plan: GatewayPlan };
+
 /** What a master needs to begin: a configuration that loads, and where it came from. */
 export interface MasterOptions {
   readonly source: ConfigSource;
-  readonly plan: GatewayPlan;
-  /** What loading it found. */
-  readonly report: Report;
+  readonly loaded: Accepted;
   readonly log: ThreadLog;
   /** The process that takes signals: the supervisor where there is one. */
   readonly signalPid: number;
   /** Prints what a reload found wrong. */
   readonly show: (report: Report) => void;
 }
+
+/** Among the threads that share a zone. */
+const MASTER_THREAD = 0;
 
 /** The process: zones, what the whole process shares, the workers, reload and stop. */
 export class Master {
@@ -35,6 +40,7 @@ export class Master {
   readonly #metrics: ProcessMetrics;
   #plan: GatewayPlan;
   #resources: OwnedResources | undefined;
+  #leaveTail: (() => void) | undefined;
   #generation = 0;
   /** From here on the sockets are ours, not those of another gateway that kept this one from starting. */
   #serves = false;
@@ -46,10 +52,10 @@ export class Master {
 
   constructor(options: MasterOptions) {
     this.#options = options;
-    this.#plan = options.plan;
-    const { core, version } = options.plan.main;
+    this.#plan = options.loaded.plan;
+    const { core, version } = this.#plan.main;
     this.#metrics = new ProcessMetrics({ maxSeries: core.metricsMaxSeries, version });
-    this.#metrics.found(options.report);
+    this.#metrics.found(options.loaded.report);
     this.#workers = new Workers({
       log: options.log,
       release: (workerId, isAccident) => {
@@ -115,13 +121,13 @@ export class Master {
   }
 
   async #start(): Promise<void> {
-    const { log, signalPid } = this.#options;
+    const { loaded, log, signalPid } = this.#options;
     setHeadLimit(this.#plan);
     for (const { address } of this.#plan.ports) await probePort(address);
     writePidFile(pidFileOf(this.#plan), signalPid);
-    const { shipment, resources } = await this.#ship(this.#plan);
+    const { shipment, resources } = await this.#ship(loaded);
     this.#resources = resources;
-    this.#zones.commit(shipment.zones);
+    this.#commitZones(shipment.zones);
     await this.#workers.start(shipment);
     this.#serves = true;
     this.#metrics.loaded(true);
@@ -130,13 +136,14 @@ export class Master {
 
   async #tryReload(): Promise<string | undefined> {
     const { source, show, log } = this.#options;
-    const { plan, report } = load(source);
+    const loaded = load(source);
+    const { plan, report } = loaded;
     show(report);
     this.#metrics.found(report);
     if (!plan) return 'the configuration has errors';
     const known = new Set(this.#plan.ports.map(({ address }) => JSON.stringify(address)));
     for (const { address } of plan.ports) if (!known.has(JSON.stringify(address))) await probePort(address);
-    const { shipment, resources } = await this.#ship(plan);
+    const { shipment, resources } = await this.#ship({ ...loaded, plan });
     const refusal = await this.#workers.reload(shipment);
     if (refusal !== undefined) {
       await resources.close();
@@ -144,13 +151,23 @@ export class Master {
     }
     const before = this.#plan;
     this.#plan = plan;
-    this.#zones.commit(shipment.zones);
+    this.#commitZones(shipment.zones);
     log.use(plan.main.core.errorLogs);
     this.#tellLimits(before);
     this.#movePidFile(before);
     await this.#resources?.close();
     this.#resources = resources;
     return undefined;
+  }
+
+  /** From here on the zones are those of the workers; what this thread logs shows in the log tail as well. */
+  #commitZones(zones: Shipment['zones']): void {
+    this.#zones.commit(zones);
+    this.#leaveTail?.();
+    const buffer = zones.get(LOG_TAIL.name);
+    const tail = buffer && openRing(buffer, MASTER_THREAD);
+    this.#leaveTail =
+      tail && this.#options.log.listeners.add((level, text) => keepErrorLine(tail, level, text));
   }
 
   #tellLimits(before: GatewayPlan): void {
@@ -166,14 +183,18 @@ export class Master {
   }
 
   /** Opens what the process as a whole needs for a plan, and packs what the workers need. */
-  async #ship(plan: GatewayPlan): Promise<{ shipment: Shipment; resources: OwnedResources }> {
+  async #ship(loaded: Accepted): Promise<{ shipment: Shipment; resources: OwnedResources }> {
     const { log } = this.#options;
+    const { plan } = loaded;
     const resources = new OwnedResources({ shared: this.#shared, log, prefix: plan.main.prefix });
     const provided = new Map<string, unknown>();
     try {
       await prepare(
         plan,
-        Object.assign(resources, { provide: (key: string, value: unknown) => void provided.set(key, value) }),
+        Object.assign(resources, {
+          provide: (key: string, value: unknown) => void provided.set(key, value),
+          configText: () => configText(loaded),
+        }),
       );
     } catch (error) {
       await resources.close();

@@ -12,6 +12,8 @@ import { upstream } from './upstream/index.ts';
 import { workerEvents } from './worker_events/index.ts';
 
 export { endpointPath } from './control/index.ts';
+export { eventsFacts } from './worker_events/index.ts';
+export type { EventsFacts } from './worker_events/index.ts';
 
 /** All modules, in the order in which their parts of a location run. */
 export const MODULES: readonly AnyModule[] = [

@@ -14,4 +14,5 @@ export type {
 export { findLocation } from './find-location.ts';
 export type { Reach } from './find-location.ts';
 export { allLocations } from './all-locations.ts';
-export { printTree } from './print-tree.ts';
+export { inOrder, printTree } from './print-tree.ts';
+export { serverNameText } from './server-name-text.ts';

@@ -4,6 +4,7 @@ import { resolve } from '../config/index.ts';
 import type { BoundBlock, Registry, ResolvedConfig, ResolvedConfigs } from '../config/index.ts';
 import type { AnyModule, LocationMatch } from '../contract/index.ts';
 import { checkContent } from './checks/content.ts';
+import { checkGuard, isPublic } from './checks/guard.ts';
 import { checkNesting } from './checks/nesting.ts';
 import { ConfigReporter } from './config-reporter.ts';
 import { coreOf } from './core.ts';
@@ -14,6 +15,8 @@ interface Planning {
   readonly registry: Registry;
   readonly modules: readonly AnyModule[];
   readonly report: Report;
+  /** Also tells what is likely not meant: for `gw check`. */
+  readonly advise?: boolean | undefined;
 }
 
 /** Plans locations, and on the way lets each module judge each of its configs once. */
@@ -23,6 +26,8 @@ export class LocationPlanner {
   countsRequests = false;
   readonly #planning: Planning;
   readonly #validated = new Set<object>();
+  /** The server that is being planned can be reached from other machines. */
+  #isPublic = false;
 
   constructor(planning: Planning) {
     this.#planning = planning;
@@ -31,6 +36,7 @@ export class LocationPlanner {
 
   /** The server level with its locations; named ones apart, because no URI ever finds them. */
   server(block: BoundBlock, level: ResolvedConfigs): Pick<ServerPlan, 'root' | 'named'> {
+    this.#isPublic = isPublic(coreOf(level));
     const root = this.#plan(block, level);
     const isNamed = ({ match }: LocationPlan): boolean => match?.kind === 'named';
     return {
@@ -53,11 +59,12 @@ export class LocationPlanner {
   }
 
   #plan(block: BoundBlock, level: ResolvedConfigs): LocationPlan {
-    const { modules, report } = this.#planning;
+    const { modules, report, advise } = this.#planning;
     this.validate(level);
     const used = modules.filter((module) => module.name !== 'core' && isEnabled(module, level));
     const match = block.context === 'location' ? (block.args as LocationMatch) : undefined;
     checkContent(used, level, report);
+    if (advise && this.#isPublic) checkGuard(used, level, report);
     this.countsRequests ||= used.some((module) =>
       module.showsRequestCounts?.(level.get(module.name)?.value as object),
     );

@@ -12,6 +12,7 @@ import type { GatewayPlan, MainPlan, ServerPlan } from './plan.ts';
 import { planPorts } from './ports.ts';
 import { coreOf, serverNamesOf } from './core.ts';
 import type { PlannedServer } from './planned-server.ts';
+import { serverNameText } from './server-name-text.ts';
 
 /** What the plan is made with, besides the configuration itself. */
 export interface PlanOptions {
@@ -23,13 +24,15 @@ export interface PlanOptions {
   /** Of the command line; an `error_log` of the main context takes its place. */
   readonly errorLog?: string | undefined;
   readonly version: string;
+  /** Also tells what is likely not meant. */
+  readonly advise?: boolean;
 }
 
 /** Typed configuration to plan. What is wrong goes to the report; the plan of a failed load must not be used. */
 export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan {
-  const { registry, modules, report } = options;
+  const { registry, modules, report, advise } = options;
   const main = resolve(registry, config.main, undefined);
-  const locations = new LocationPlanner({ registry, modules, report });
+  const locations = new LocationPlanner({ registry, modules, report, advise });
   const servers: PlannedServer[] = [];
   const upstreams: UpstreamPlan[] = [];
 
@@ -81,24 +84,11 @@ function planServer(
   const names = serverNamesOf(level);
   const [first] = names;
   const plan: ServerPlan = {
-    name: first === undefined ? '' : displayName(first),
+    name: first === undefined ? '' : serverNameText(first),
     names,
     ...locations.server(block, level),
   };
   return { plan, level, block };
-}
-
-function displayName(name: ServerPlan['names'][number]): string {
-  switch (name.kind) {
-    case 'exact':
-      return name.name;
-    case 'leading wildcard':
-      return `*${name.suffix}`;
-    case 'trailing wildcard':
-      return `${name.prefix}*`;
-    case 'regex':
-      return `~${name.regex.pattern}`;
-  }
 }
 
 interface UpstreamPlanning {

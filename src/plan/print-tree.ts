@@ -28,8 +28,8 @@ function locationLines(locations: readonly LocationPlan[], indent: string): read
   ]);
 }
 
-/** Exact ones, prefixes with the longest first, regexes as written, named ones. */
-function inOrder(locations: readonly LocationPlan[]): readonly LocationPlan[] {
+/** Locations in the order in which they are asked: exact ones, the longest prefix first, regexes as written, named ones. */
+export function inOrder(locations: readonly LocationPlan[]): readonly LocationPlan[] {
   const ranks: Readonly<Record<LocationMatch['kind'], number>> = { exact: 0, prefix: 1, regex: 2, named: 3 };
   const rank = ({ match }: LocationPlan): number => ranks[match?.kind ?? 'named'];
   const length = ({ match }: LocationPlan): number => (match?.kind === 'prefix' ? match.path.length : 0);

@@ -1,6 +1,6 @@
 import type { CompiledGateway } from '../compile/index.ts';
-import type { Check, CoreConfig, WorkerScope } from '../contract/index.ts';
-import type { ErrorLog } from '../log/index.ts';
+import type { Check, CoreConfig, GatewayView, WorkerScope } from '../contract/index.ts';
+import type { ErrorLog, LogListeners } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
 import type { Counters } from '../zone/index.ts';
 import type { Shipment } from './messages.ts';
@@ -13,6 +13,7 @@ export interface WorkerFacts {
   readonly workerId: number;
   readonly shared: SharedResources;
   readonly log: ErrorLog;
+  readonly logListeners: LogListeners;
   readonly metrics: Counters;
   readonly isDraining: () => boolean;
 }
@@ -24,6 +25,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
   readonly workerId: number;
   readonly generation: number;
   readonly metrics: Counters;
+  readonly logListeners: LogListeners;
   readonly checks = new Map<string, Check>();
   readonly #shipment: Shipment;
   readonly #isDraining: () => boolean;
@@ -35,6 +37,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
     super({ ...worker, prefix: shipment.plan.main.prefix });
     this.workerId = worker.workerId;
     this.metrics = worker.metrics;
+    this.logListeners = worker.logListeners;
     this.#isDraining = worker.isDraining;
     this.generation = shipment.generation;
     this.#shipment = shipment;
@@ -54,6 +57,11 @@ export class Configuration extends OwnedResources implements WorkerScope {
 
   get ports(): CompiledGateway['ports'] {
     return this.#compiled?.ports ?? [];
+  }
+
+  get view(): GatewayView {
+    if (!this.#compiled) throw new Error('the configuration is not compiled yet');
+    return this.#compiled.view;
   }
 
   get core(): CoreConfig {

@@ -1,15 +1,16 @@
-import { openErrorLogs } from '../log/index.ts';
+import { LogListeners, openErrorLogs } from '../log/index.ts';
 import type { ErrorLog, ErrorLogTarget, Level, LogContext, LogFiles, LogWriter } from '../log/index.ts';
 
 /** The error log of one thread: its files follow the configuration that is served. */
 export class ThreadLog implements ErrorLog {
+  readonly listeners = new LogListeners();
   readonly #writer: LogWriter;
   #files: LogFiles;
   #key: string;
 
   constructor(targets: readonly ErrorLogTarget[] | undefined, writer: LogWriter) {
-    this.#writer = writer;
-    this.#files = openErrorLogs(targets, writer);
+    this.#writer = { ...writer, listeners: this.listeners };
+    this.#files = openErrorLogs(targets, this.#writer);
     this.#key = JSON.stringify(targets);
   }
 

@@ -22,7 +22,7 @@ interface Prepared {
 }
 
 /** What a worker is made of. */
-export interface ThreadFacts extends Omit<WorkerFacts, 'shared'> {
+export interface ThreadFacts extends Omit<WorkerFacts, 'shared' | 'logListeners'> {
   readonly log: ThreadLog;
 }
 
@@ -41,7 +41,7 @@ export class Worker {
 
   constructor({ log, ...thread }: ThreadFacts) {
     this.#log = log;
-    this.#facts = { ...thread, log, shared: new SharedResources() };
+    this.#facts = { ...thread, log, logListeners: log.listeners, shared: new SharedResources() };
     const connections = new Connections(thread.metrics);
     connections.publish();
     this.#ports = new OpenPorts(new UwsTransport(log, connections));

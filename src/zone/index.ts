@@ -8,12 +8,13 @@ export type { Labels } from './counters/directory.ts';
 export type { Counter, Gauge, Histogram } from './counters/meters.ts';
 export type { DictionaryDeclaration, RingDeclaration, ZoneDeclaration } from './declaration.ts';
 export { openDictionary } from './dictionary/dictionary.ts';
+export type { Dictionary } from './dictionary/dictionary.ts';
 export type {
-  Dictionary,
   DictionaryEntry,
   DictionaryFacts,
   DictionaryOptions,
-} from './dictionary/dictionary.ts';
+  DictionaryPart,
+} from './dictionary/entry.ts';
 export { DictionaryFault } from './dictionary/fault.ts';
 export type { DictionaryRefusal } from './dictionary/fault.ts';
 export { fnv1a } from './dictionary/fnv1a.ts';
@@ -21,6 +22,7 @@ export type { DictionaryValue } from './dictionary/table.ts';
 export type { RingEntry, RingEvent } from './entry.ts';
 export { EVENT_LIMITS, ringBytes } from './layout.ts';
 export { MAX_THREAD_ID } from './lock.ts';
+export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
 export { openRing } from './ring.ts';
 export type { Published, Ring, RingRange } from './ring.ts';
 export type { RingFacts, RingSnapshot, SnapshotQuery } from './snapshot.ts';

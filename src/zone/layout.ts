@@ -5,7 +5,7 @@
  *   header   0 u32 magic   4 u32 version   8 u32 capacity   12 u32 stride   16 i32 lock   20 i32 recoveries
  *            24 i32 wake counter   28 i32 sequence (odd: being written)   32 f64 next generation
  *            40 f64 oldest   48 f64 dropped   56 f64 last publish (ms)   64 u64 identity
- *            128 16 words of alive flags
+ *            72 i32 hungry (0, or the owner+1 of a lock that waits for long)   128 16 words of alive flags
  *   entry    0 i32 sequence (odd: being written)   4 u32 checksum   8 f64 generation   16 f64 created (ms)
  *            24 u16 channel length   26 u16 type length   28 u32 payload length
  *            40 channel   104 type   168 payload
@@ -32,6 +32,7 @@ export const OLDEST_DOUBLE = 5;
 export const DROPPED_DOUBLE = 6;
 export const LAST_PUBLISH_DOUBLE = 7;
 export const IDENTITY_WORD = 16;
+export const HUNGRY_WORD = 18;
 export const ALIVE_WORD = 32;
 export const ALIVE_WORDS = 16;
 

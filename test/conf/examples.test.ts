@@ -18,6 +18,25 @@ const json = { 'Content-Type': 'application/json' };
 
 /** What each example promises, called as its reader would call it. */
 const examples: Readonly<Record<string, Example>> = {
+  'feature-flags.conf': {
+    env: async () => ({ OPERATORS: `127.0.0.1:${(operatorsPort = await freePort())}` }),
+    calls: async (gw) => {
+      await gw.expect('GET /', {
+        status: 200,
+        body: 'new shop: 0, banner: 0\n',
+        headers: { 'x-new-shop': '0' },
+      });
+      const { body } = await call(operatorsPort, '/runtime/flag/set?name=new_shop&rollout_pct=50&ttl_s=0');
+      expect(JSON.parse(body)).toMatchObject({ status: 'ok', rollout_pct: '50', ttl_s: '0' });
+      await call(operatorsPort, '/runtime/flag/set?name=banner');
+      const visits = Array.from({ length: 40 }, (_, n) =>
+        gw.fetch('/', { headers: { cookie: `user=u${n}` } }),
+      );
+      const shown = new Set((await Promise.all(visits)).map((visit) => visit.body));
+      expect(shown).toEqual(new Set(['new shop: 0, banner: 1\n', 'new shop: 1, banner: 1\n']));
+      await expect.poll(() => gw.output()).toMatch(/^127\.0\.0\.1 "GET \/ HTTP\/1\.1" 200 new_shop=1$/m);
+    },
+  },
   'key-value.conf': {
     env: async () => ({ REDIS: `127.0.0.1:${(await redis()).port}` }),
     calls: async (gw) => {
@@ -43,6 +62,10 @@ const examples: Readonly<Record<string, Example>> = {
       expect(JSON.parse((await ask('/ready')).body)).toMatchObject({ status: 'pass' });
       expect((await ask('/live')).status).toBe(200);
       expect((await ask('/status')).body).toMatch(/^Active connections: \d+ \n/);
+      expect((await ask('/_gw/')).body).toContain('<title>gw console</title>');
+      expect(JSON.parse((await ask('/_gw/data/overview')).body)).toMatchObject({
+        places: expect.arrayContaining([expect.objectContaining({ server: 'shop.example' })]) as unknown,
+      });
     },
   },
   'rest.conf': {
@@ -55,6 +78,25 @@ const examples: Readonly<Record<string, Example>> = {
     },
     calls: async (gw) => {
       await gw.expect('GET /api/fruit?select=name&id=gt.1', { status: 200, json: [{ name: 'pear' }] });
+    },
+  },
+  'rest-functions.conf': {
+    env: async () => {
+      const { dsn } = await postgres(`
+        create table fruit (id int primary key, name text, stock int);
+        insert into fruit values (1, 'apple', 3), (2, 'pear', 4);
+        create function total(above int default 0) returns bigint stable language sql
+          as $$ select sum(stock) from fruit where stock > above $$;
+        grant select on fruit to anon;`);
+      return { DATABASE_URL: dsn };
+    },
+    calls: async (gw) => {
+      await gw.expect('GET /rest/v1/fruit?select=name&id=eq.1', { status: 200, json: [{ name: 'apple' }] });
+      await gw.expect('GET /rest/v1/rpc/total?above=3', { status: 200, json: 4 });
+      await gw.expect('GET /api/fruit?select=name&id=eq.2', { status: 200, json: [{ name: 'pear' }] });
+      await gw.expect('POST /rpc/total', { status: 200, json: 7 }, { headers: json, body: '{}' });
+      await gw.expect('GET /api/rpc/total', { status: 404 });
+      await gw.expect('GET /rpc/fruit', { status: 404 });
     },
   },
   'virtual-hosts.conf': {

@@ -43,6 +43,7 @@ export const access = moduleFor<AccessConfig>()({
   name: 'access',
   directives,
   enabled: ({ rules }) => rules !== undefined,
+  guards: ({ rules = [] }) => rules.some(({ allows }) => !allows),
   compile: ({ rules = [] }, _resources, build) => ({ access: compileAccess(rules, build) }),
 });
 

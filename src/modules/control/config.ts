@@ -4,6 +4,8 @@ import type { ComplexValue } from '../../config/index.ts';
 export interface ControlConfig {
   /** Name of the endpoint that this location serves, or the whole inventory below its path. */
   readonly api?: string;
+  /** This location serves the console. */
+  readonly console: boolean;
   /** Name of the dictionary that holds the flags. */
   readonly flagsZone: string;
   readonly dictionaries?: readonly DictionaryConfig[];

@@ -94,6 +94,15 @@ export const directives = directivesFor<ControlConfig>()({
     summary: 'Serves one endpoint of the control surface, or all of them below the path of the location.',
     source: 'gw',
   },
+  control_console: {
+    contexts: ['location'],
+    args: readers.flag,
+    into: 'console',
+    default: false,
+    inherit: false,
+    summary: 'Serves the console: a page that shows the running gateway and switches feature flags.',
+    source: 'gw',
+  },
   control_flags_zone: {
     contexts: ['http', 'server', 'location'],
     args: readers.text,

@@ -13,6 +13,8 @@ export interface Endpoint {
   readonly description: string;
   /** It changes something: browsers that come from another site are refused. */
   readonly writes?: true;
+  /** Anybody may ask: `gw check` does not want it guarded. */
+  readonly harmless?: true;
   /** It fails the load when there is no dictionary for flags. */
   readonly needsFlags?: true;
   /** Requests are counted by location only where somebody can read them. */

@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Exchange } from '../../http/index.ts';
-import type { Dictionary, DictionaryEntry } from '../../zone/index.ts';
+import type { Dictionary, DictionaryEntry, DictionaryPart } from '../../zone/index.ts';
 import type { Endpoint, Surface } from './endpoint.ts';
 import { sendOk } from './envelope.ts';
 import type { Fields } from './envelope.ts';
@@ -10,7 +11,6 @@ import type { Flag } from './flags.ts';
 import { readQuery } from './query.ts';
 import type { Query } from './query.ts';
 
-/** A list beyond this would hold all other threads up. */
 const MAX_LISTED = 10_000;
 
 /** `/runtime/flag`: one flag. */
@@ -59,15 +59,23 @@ export const flagList: Endpoint = withFlags({
   name: 'flags',
   path: 'flags',
   description: 'all feature flags, a JSON array',
-  act(x, _query, dictionary) {
-    const flags = dictionary.list(MAX_LISTED).flatMap(listed);
+  async act(x, _query, dictionary) {
+    const flags: Fields[] = [];
+    for (let cursor: number | undefined = 0; cursor !== undefined;) {
+      const { entries, next }: DictionaryPart = dictionary.scan(cursor);
+      for (const entry of entries) flags.push(...listed(entry));
+      if (flags.length > MAX_LISTED) throw new ControlFault(200, `more than ${MAX_LISTED} flags to list`);
+      cursor = next;
+      // Other requests have their turn between the parts.
+      if (cursor !== undefined) await setImmediate();
+    }
     flags.sort((a, b) => ((a['name'] as string) < (b['name'] as string) ? -1 : 1));
     x.send(200, 'application/json', JSON.stringify(flags));
   },
 });
 
 type FlagEndpoint = Omit<Endpoint, 'compile' | 'needsFlags'> & {
-  act(x: Exchange, query: Query, dictionary: Dictionary): void;
+  act(x: Exchange, query: Query, dictionary: Dictionary): void | Promise<void>;
 };
 
 /** An endpoint on the location's dictionary of flags, or on the one that `dict=` names. */
@@ -78,7 +86,7 @@ function withFlags({ act, ...facts }: FlagEndpoint): Endpoint {
       const name = query.get('dict') || config.flagsZone;
       const dictionary = resources.dictionaries.get(name);
       if (!dictionary) throw new ControlFault(200, `shared dict not found: ${name}`);
-      act(x, query, dictionary);
+      return act(x, query, dictionary);
     };
   };
   return { ...facts, needsFlags: true, compile };

@@ -5,6 +5,7 @@ import { sendError, sendOk } from './envelope.ts';
 export const health: Endpoint = {
   name: 'health',
   path: 'health',
+  harmless: true,
   description: 'health of the gateway: uptime, workers and configuration; 503 while it drains',
   compile({ resources: { worker } }) {
     const facts = {

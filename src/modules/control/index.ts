@@ -1,7 +1,11 @@
 import { moduleFor } from '../../contract/index.ts';
+import type { LocationParts } from '../../contract/index.ts';
 import type { Handler } from '../../http/index.ts';
+import { LOG_TAIL } from '../../zone/index.ts';
 import { WHOLE_INVENTORY } from './config.ts';
 import type { ControlConfig } from './config.ts';
+import { compileConsole } from './console/console.ts';
+import { prepareConsole } from './console/resources.ts';
 import { directives } from './directives.ts';
 import type { Surface } from './endpoint.ts';
 import { ENDPOINTS } from './endpoints.ts';
@@ -18,28 +22,52 @@ export { endpointPath } from './endpoint-path.ts';
 export const control = moduleFor<ControlConfig>()<ControlResources>({
   name: 'control',
   directives,
-  content: 'api',
-  enabled: ({ api, dictionaries, flags }) =>
-    api !== undefined || dictionaries !== undefined || flags !== undefined,
+  content: ['api', 'console'],
+  enabled: ({ api, console, dictionaries, flags }) =>
+    console || api !== undefined || dictionaries !== undefined || flags !== undefined,
   validate,
 
-  showsRequestCounts: ({ api }) =>
+  showsRequestCounts: ({ api, console }) =>
+    console ||
     api === WHOLE_INVENTORY ||
     ENDPOINTS.some((endpoint) => endpoint.name === api && endpoint.showsRequestCounts),
 
-  zones: ({ dictionaries = [] }) =>
-    dictionaries.map(({ name, sizeBytes }, index) => ({
-      zone: { name, kind: 'dictionary', sizeBytes },
-      field: 'dictionaries',
-      index,
-    })),
+  wantsGuard: ({ api, console }) => {
+    if (console) return 'console';
+    return api !== undefined && !isHarmless(api) ? 'api' : undefined;
+  },
+
+  zones: ({ dictionaries = [], console }) => [
+    ...dictionaries.map(
+      ({ name, sizeBytes }, index) =>
+        ({ zone: { name, kind: 'dictionary', sizeBytes }, field: 'dictionaries', index }) as const,
+    ),
+    ...(console ? [{ zone: LOG_TAIL, field: 'console' } as const] : []),
+  ],
+
+  prepare(configs, master) {
+    if (configs.some(({ console }) => console)) prepareConsole(master);
+  },
 
   provision: openResources,
   defines: flagVariables,
 
-  compile: (config, resources, build) =>
-    config.api === undefined ? {} : { content: compileApi(config.api, { config, resources, build }) },
+  compile: (config, resources, build) => partsOf({ config, resources, build }),
 });
+
+/** What tells no more than whether the gateway is well may be asked by anybody. */
+function isHarmless(api: string): boolean {
+  return ENDPOINTS.some(({ name, harmless }) => name === api && harmless);
+}
+
+function partsOf(surface: Surface): LocationParts {
+  const {
+    config: { api },
+    resources: { console },
+  } = surface;
+  if (console) return { content: compileConsole(surface, console), quiet: true };
+  return api === undefined ? {} : { content: compileApi(api, surface) };
+}
 
 function compileApi(api: string, surface: Surface): Handler {
   return api === WHOLE_INVENTORY ? compileInventory(surface) : compileSingle(api, surface);

@@ -16,6 +16,7 @@ interface CheckResult {
 export const live: Endpoint = {
   name: 'live',
   path: 'live',
+  harmless: true,
   description: 'liveness: 200 as long as a worker answers',
   compile: () => (x) => sendHealth(x, { status: 'pass', checks: {} }),
 };

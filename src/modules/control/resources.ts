@@ -2,6 +2,8 @@ import type { WorkerScope } from '../../contract/index.ts';
 import { openDictionary } from '../../zone/index.ts';
 import type { Dictionary } from '../../zone/index.ts';
 import type { ControlConfig } from './config.ts';
+import { openConsole } from './console/resources.ts';
+import type { ConsoleResources } from './console/resources.ts';
 import { Routes } from './routes.ts';
 
 /** What the control surface uses in one worker. */
@@ -10,10 +12,14 @@ export interface ControlResources {
   /** What the whole configuration binds. */
   readonly routes: Routes;
   readonly worker: WorkerScope;
+  readonly console: ConsoleResources | undefined;
 }
 
 /** Opens the dictionaries of the configuration. */
-export function openResources({ dictionaries = [] }: ControlConfig, worker: WorkerScope): ControlResources {
+export function openResources(
+  { dictionaries = [], console }: ControlConfig,
+  worker: WorkerScope,
+): ControlResources {
   return {
     dictionaries: new Map(
       dictionaries.map(({ name, timeoutMs, evict }) => [
@@ -27,5 +33,6 @@ export function openResources({ dictionaries = [] }: ControlConfig, worker: Work
       () => undefined,
     ),
     worker,
+    console: console ? openConsole(worker) : undefined,
   };
 }

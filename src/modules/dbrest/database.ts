@@ -4,7 +4,9 @@ import type { DatabaseMetrics } from './metrics.ts';
 import type { Facts } from './facts.ts';
 import { FACTS_SQL, readFacts } from './facts.ts';
 import { noSchemaCache } from './fault/index.ts';
-import type { Catalogue, Schema, ShareKey, WatchOptions } from './schema/index.ts';
+import type { Reader, ReadRules } from './reader.ts';
+import { EVERYONE, PATIENT, PROBE } from './reader.ts';
+import type { Catalogue, Reading, Schema, ShareKey } from './schema/index.ts';
 import {
   CATALOGUE_SQL,
   CatalogueShare,
@@ -12,10 +14,12 @@ import {
   inSlices,
   SchemaCache,
   schemaOf,
-  Watch,
 } from './schema/index.ts';
 import type { Results, Session, Step, Verdict } from './session/index.ts';
 import { ConnectionLost } from './session/index.ts';
+import { SlowClients } from './slow-clients.ts';
+import type { WatchOptions } from './watch.ts';
+import { Watch } from './watch.ts';
 
 const MAX_AGE_MS = 30 * 60_000;
 /** Names of types and defaults then come with their schema: they are used under the search paths of requests. */
@@ -24,21 +28,6 @@ const NO_PATH: Step = {
 };
 /** What the server gets on top of `statement_timeout` to say so itself. */
 const GRACE_MS = 500;
-
-/** Who waits for a read: an exchange. */
-export interface Reader {
-  readonly aborted: boolean;
-  /** Has been given a part of the answer. */
-  readonly done?: boolean;
-  onAbort(listener: () => void): void;
-}
-
-/** What a location allows its requests. */
-export interface ReadRules {
-  readonly poolTimeoutMs: number;
-  readonly poolQueue: number;
-  readonly timeoutMs: number;
-}
 
 export interface DatabaseOptions {
   /** As the log names it; without secrets. */
@@ -54,17 +43,13 @@ export interface DatabaseOptions {
   readonly metrics: DatabaseMetrics;
 }
 
-/** Whom a read for nobody in particular serves. */
-const EVERYONE: Reader = { aborted: false, onAbort: () => undefined };
-const PATIENT: ReadRules = { poolTimeoutMs: 10_000, poolQueue: Infinity, timeoutMs: 30_000 };
-const PROBE: ReadRules = { ...PATIENT, poolTimeoutMs: 1_000 };
-
 /** One database for one worker: its sessions, shared by all locations that name it, and what is known of its schema. */
 export class Database {
   readonly schema: SchemaCache;
   readonly #share: CatalogueShare;
   readonly #watch: Watch;
   readonly #pool: Pool<Session>;
+  readonly #slowClients = new SlowClients(() => this.#pool.level.waiting > 0);
   readonly #log: ErrorLog;
   readonly #name: string;
   readonly #sizes: number[] = [];
@@ -78,9 +63,7 @@ export class Database {
     this.#log = log;
     this.#metrics = metrics;
     this.schema = new SchemaCache((fresh) => metrics.load(() => this.#readSchema(fresh)));
-    this.#share = new CatalogueShare(share, workerId, (reading) => {
-      void inSlices(schemaOf(reading)).then((schema) => this.schema.adopt(schema));
-    });
+    this.#share = new CatalogueShare(share, workerId, (reading) => void this.#adopt(reading));
     this.#pool = new Pool<Session>({
       open: () => open((session) => this.#pool.discard(session)),
       close: (session) => session.end(),
@@ -159,9 +142,10 @@ export class Database {
 
   async close(): Promise<void> {
     this.#hidePool();
+    this.#slowClients.close();
     await this.#watch.close();
-    this.#share.close();
     await this.#pool.close();
+    this.#share.close();
   }
 
   /** Something to be done with a session of the pool, as often as it is called; one listener cancels it. */
@@ -178,9 +162,11 @@ export class Database {
       try {
         if (reader.aborted) throw new PoolRefusal('abandoned');
         running = session;
+        this.#slowClients.begin(session);
         return await run(session, rules.timeoutMs + GRACE_MS);
       } finally {
         running = undefined;
+        this.#slowClients.end(session);
         this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
         this.#pool.release(session, session.broken);
       }
@@ -189,8 +175,10 @@ export class Database {
 
   async #acquire(reader: Reader, { poolTimeoutMs, poolQueue }: ReadRules): Promise<Session> {
     const wanted = { waitMs: poolTimeoutMs, queueLimit: poolQueue, abandoned: () => reader.aborted };
+    const acquired = this.#pool.acquire(wanted);
+    this.#slowClients.watch();
     try {
-      return await this.#pool.acquire(wanted);
+      return await acquired;
     } catch (refusal) {
       if (refusal instanceof PoolRefusal && refusal.reason === 'late') this.#metrics.timeouts.add();
       throw refusal;
@@ -204,11 +192,17 @@ export class Database {
       return await inSlices(schemaOf(await this.#share.obtain(() => this.#readCatalogue())));
     } catch (error) {
       if (error instanceof PoolRefusal) throw error;
-      this.#log.write(
-        'error',
-        `dbrest: cannot read the schema of ${this.#name}: ${(error as Error).message}`,
-      );
+      this.#noteUnreadable(error as Error);
       throw noSchemaCache();
+    }
+  }
+
+  /** What another worker has read. */
+  async #adopt(reading: Reading): Promise<void> {
+    try {
+      this.schema.adopt(await inSlices(schemaOf(reading)));
+    } catch (error) {
+      this.#noteUnreadable(error as Error);
     }
   }
 
@@ -222,6 +216,10 @@ export class Database {
   async #readOnce(text: string, rules = PATIENT): Promise<string> {
     const [, row] = await this.read([NO_PATH, { statement: { text, values: [] } }], EVERYONE, rules);
     return row?.[0] ?? '';
+  }
+
+  #noteUnreadable({ message }: Error): void {
+    this.#log.write('error', `dbrest: cannot read the schema of ${this.#name}: ${message}`);
   }
 
   #noteReachability(error: Error | undefined): void {

@@ -6,7 +6,7 @@ import { compileCors } from './cors.ts';
 import type { Database } from './database.ts';
 import type { DbrestFault } from './fault/index.ts';
 import { bodyTooLarge } from './fault/index.ts';
-import { compileOperations, compileOptions, headerValues, Stopwatch } from './operation/index.ts';
+import { compileOperations, compileOptions, headerValues, Stopwatch, upToDate } from './operation/index.ts';
 import { faultOf, sendFault } from './reply/index.ts';
 import { resourceResolver } from './resource.ts';
 
@@ -40,7 +40,8 @@ export function compileDbrest(
       const identity = known instanceof Promise ? await known : known;
       role = identity.role;
       watch?.lap('jwt');
-      await operate(x, resourceOf(x.uri), { identity, watch });
+      const resource = resourceOf(x.uri);
+      await upToDate(database, x, () => operate(x, resource, { identity, watch }));
     } catch (error) {
       answerFault(x, error, { config, build, authenticated: role !== config.anonRole });
     }

@@ -9,6 +9,7 @@ import { compileReturn } from './return.ts';
 export const rewrite = moduleFor<RewriteConfig>()({
   name: 'rewrite',
   directives,
+  answers: ({ steps }) => (steps?.some(({ kind }) => kind === 'return') ? 'return' : undefined),
   enabled: ({ steps }) => steps !== undefined,
   compile: ({ steps = [] }, _resources, build) => ({
     rewrite: steps.map((step) => compileStep(step, build)),

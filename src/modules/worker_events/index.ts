@@ -14,6 +14,9 @@ import { compilePublish } from './publish.ts';
 import { OpenStreams, compileStream, prefersStream } from './stream.ts';
 import type { StreamResources } from './stream.ts';
 
+export { eventsFacts } from './facts.ts';
+export type { EventsFacts } from './facts.ts';
+
 /** Worker events: a ring of notifications in shared memory, published, shown and streamed over HTTP. */
 export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
   name: 'worker_events',

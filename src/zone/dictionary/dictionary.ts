@@ -1,46 +1,19 @@
 import { VERSION_WORD, MAGIC_WORD, memoryOf } from '../layout.ts';
 import type { Memory } from '../layout.ts';
 import { ZoneLock, setAlive } from '../lock.ts';
+import type {
+  DictionaryEntry,
+  DictionaryFacts,
+  DictionaryOptions,
+  DictionaryPart,
+  Increment,
+} from './entry.ts';
 import { DictionaryFault } from './fault.ts';
 import { BLOCK_BYTES, DICTIONARY_MAGIC, DICTIONARY_VERSION } from './layout.ts';
 import { Payload } from './payload.ts';
 import { repairDictionary } from './rebuild.ts';
 import { Table } from './table.ts';
 import type { DictionaryValue } from './table.ts';
-
-/** How one thread uses a dictionary; the configuration may change it while the content stays. */
-export interface DictionaryOptions {
-  /** Lifetime of entries that are written without one, in milliseconds; 0 (the default): for ever. */
-  readonly timeoutMs?: number;
-  /** A write into a full dictionary drops the least recently used entries instead of failing. */
-  readonly evict?: boolean;
-  /** Milliseconds since the epoch. */
-  readonly now?: () => number;
-}
-
-/** An entry as it stands in a dictionary. */
-export interface DictionaryEntry {
-  readonly key: string;
-  readonly value: DictionaryValue;
-  /** Milliseconds that it still lives; 0: it does not expire. */
-  readonly ttlMs: number;
-}
-
-/** How full a dictionary is. Entries that have expired but were not looked for since still count. */
-export interface DictionaryFacts {
-  readonly entries: number;
-  readonly freeBytes: number;
-  readonly capacityBytes: number;
-  /** Entries that made room for others since the dictionary was made. */
-  readonly evicted: number;
-}
-
-/** What `incr` does for a key without value. */
-export interface Increment {
-  readonly init?: number | undefined;
-  /** Milliseconds; 0: for ever; absent: the dictionary's own timeout. */
-  readonly ttlMs?: number | undefined;
-}
 
 interface Put {
   readonly value: DictionaryValue;
@@ -56,6 +29,8 @@ interface Storing {
 }
 
 const DEFAULT_LIMIT = 1024;
+/** Entries that `scan` shows under one hold of the lock are about as many. */
+const SCANNED_BUCKETS = 256;
 
 /**
  * Opens a zone's dictionary for this thread. `threadId` is 0 in the master, else the worker's id, 1 to 511.
@@ -165,6 +140,24 @@ export class Dictionary {
     });
   }
 
+  /**
+   * All entries, part by part and in no order, so that other threads never wait long. What is there all the time is
+   * found once; what comes or goes meanwhile may be missed.
+   */
+  scan(cursor: number = 0): DictionaryPart {
+    const end = Math.min(cursor + SCANNED_BUCKETS, this.#table.geometry.buckets);
+    return this.#locked(() => {
+      const nowMs = this.#now();
+      const entries: DictionaryEntry[] = [];
+      for (let bucket = cursor; bucket < end; bucket++) {
+        for (let entry = this.#table.firstIn(bucket); entry !== 0; entry = this.#table.nextInBucket(entry)) {
+          if (!this.#table.isExpired(entry, nowMs)) entries.push(this.#shown(entry, nowMs));
+        }
+      }
+      return { entries, next: end === this.#table.geometry.buckets ? undefined : end };
+    });
+  }
+
   facts(): DictionaryFacts {
     return this.#locked(() => ({
       entries: this.#table.entries,
@@ -185,7 +178,10 @@ export class Dictionary {
   }
 
   #put(key: string, { value, ttlMs, where }: Put): boolean {
-    this.#payload.encode(key, typeof value === 'string' ? value : '');
+    const text = typeof value === 'string' ? value : '';
+    // Before the bytes are made: what can never fit must not cost memory either.
+    if (text.length > this.#table.geometry.blocks * BLOCK_BYTES) throw full();
+    this.#payload.encode(key, text);
     return this.#locked(() => {
       const nowMs = this.#now();
       const replaced = this.#table.find(this.#payload, nowMs);
@@ -204,7 +200,7 @@ export class Dictionary {
   #store(value: DictionaryValue, { replaced, nowMs, ttlMs = this.#timeoutMs }: Storing): void {
     const table = this.#table;
     if (!table.reserve(this.#payload.length, { replaced, nowMs, evict: this.#evict })) {
-      throw new DictionaryFault('no memory', 'the dictionary is full');
+      throw full();
     }
     if (replaced !== 0) table.remove(replaced);
     table.insert(this.#payload, { value, expiresMs: ttlMs === 0 ? 0 : nowMs + ttlMs });
@@ -245,4 +241,8 @@ export class Dictionary {
       this.#lock.release();
     }
   }
+}
+
+function full(): DictionaryFault {
+  return new DictionaryFault('no memory', 'the dictionary is full');
 }

@@ -4,11 +4,16 @@ import { MAX_KEY_BYTES } from './layout.ts';
 
 /** Key and text of an entry as bytes, private to one thread: made here before the lock is taken. */
 export class Payload {
-  bytes = Buffer.alloc(1024);
+  bytes: Buffer;
+  readonly #small = Buffer.alloc(4096);
   keyLength = 0;
   textLength = 0;
   /** FNV-1a (32 bits) of the key. */
   hash = 0;
+
+  constructor() {
+    this.bytes = this.#small;
+  }
 
   get length(): number {
     return this.keyLength + this.textLength;
@@ -17,16 +22,13 @@ export class Payload {
   /** Throws a `DictionaryFault` for a key that is empty or too long. */
   encode(key: string, text = ''): void {
     // A UTF-16 unit takes at most three bytes.
-    this.#grow((key.length + text.length) * 3);
+    const needed = (key.length + text.length) * 3;
+    this.bytes = needed <= this.#small.length ? this.#small : Buffer.allocUnsafe(needed);
     this.keyLength = this.bytes.write(key, 0, 'utf8');
     if (this.keyLength === 0 || this.keyLength > MAX_KEY_BYTES) {
       throw new DictionaryFault('bad key', `a key has 1 to ${MAX_KEY_BYTES} bytes, not ${this.keyLength}`);
     }
     this.textLength = text === '' ? 0 : this.bytes.write(text, this.keyLength, 'utf8');
     this.hash = fnv1a(this.bytes, this.keyLength);
-  }
-
-  #grow(needed: number): void {
-    if (needed > this.bytes.length) this.bytes = Buffer.alloc(2 ** Math.ceil(Math.log2(needed)));
   }
 }

@@ -73,10 +73,19 @@ export class Table {
     return this.#get(entry, OLDER);
   }
 
+  /** The first entry of a bucket; 0: it is empty. */
+  firstIn(bucket: number): number {
+    return this.#memory.u32[BUCKET_WORD + bucket] as number;
+  }
+
+  nextInBucket(entry: number): number {
+    return this.#get(entry, BUCKET_NEXT);
+  }
+
   /** The entry with this key; 0: there is none. One that has expired is removed and not found. */
   find(payload: Payload, nowMs: number): number {
     let entry = this.#memory.u32[this.#bucketOf(payload.hash)] as number;
-    while (entry !== 0 && !this.#isFor(entry, payload)) entry = this.#get(entry, BUCKET_NEXT);
+    while (entry !== 0 && !this.#isFor(entry, payload)) entry = this.nextInBucket(entry);
     if (entry === 0 || !this.isExpired(entry, nowMs)) return entry;
     this.remove(entry);
     return 0;

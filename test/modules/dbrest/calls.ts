@@ -12,7 +12,7 @@ import { SECRET } from './tokens.ts';
 export interface Calls {
   readonly gw: Gateway;
   readonly db: TestDatabase;
-  /** `GET name?args`, `POST name {"a": 1}`, with headers behind it. */
+  /** `GET name?args`, `POST name {"a": 1}`, with headers behind it; a blank in the path is `%20`. */
   readonly call: (line: string, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
 }
 
@@ -33,7 +33,7 @@ function send(gw: Gateway, line: string, headers: Readonly<Record<string, string
   const [, method = '', target = '', body] = /^(\S+) (\S+)(?: (.*))?$/s.exec(line) ?? [];
   const type = body === undefined || 'content-type' in headers ? {} : { 'content-type': 'application/json' };
   const init = { method, headers: { ...type, ...headers }, ...(body !== undefined && { body }) };
-  return gw.fetch(encodeURI(`/api/rpc/${target}`), init);
+  return gw.fetch(encodeURI(`/api/rpc/${target}`).replaceAll('%25', '%'), init);
 }
 
 /** Line, answer (JSON, or the text where it is none), headers of the request. */

@@ -104,7 +104,7 @@ test('the server is the location, from wherever the description was read', async
 });
 
 test('each role gets its own description, and a change of the schema a new one', async (t) => {
-  const http = `dbrest_anon_role anon; dbrest_jwt_secret "${SECRET}"; server { location /api/ { dbrest_pass ${db.dsn}; } }`;
+  const http = `dbrest_anon_role anon; dbrest_jwt_secret "${SECRET}"; dbrest_rpc off; server { location /api/ { dbrest_pass ${db.dsn}; } }`;
   const gw = await startGateway(t, http);
   const paths = async (headers: Record<string, string> = {}): Promise<string[]> => {
     const { body } = await gw.expect('GET /api/', { status: 200 }, { headers });

@@ -1,4 +1,4 @@
-/** Texts that would change a statement if they became part of it. */
+/** Texts that mean something to SQL, to JavaScript, to HTTP or to nobody: what a client may write anywhere. */
 export const HOSTILE = [
   `'`,
   `"`,

@@ -83,6 +83,26 @@ test('a large answer stops being read while its client takes nothing', async () 
   expect(JSON.parse(x.reply?.body ?? '')).toHaveLength(100_000);
 });
 
+test('a client that takes nothing loses its connection to one that waits, and its answer is cut short', async () => {
+  const api = await location({ poolSize: 1 });
+  const { x, done } = api.start('GET /api/many?order=id');
+  const pieces = x.holdStream();
+  await pieces.started;
+  expect((await api.get('/api/items?select=id&id=eq.1')).body).toBe('[{"id":1}]');
+  await done;
+  expect(x.cut).toBe(true);
+  expect(api.log.join()).toContain('the client does not take its answer, and others wait');
+});
+
+test('a client that takes nothing in time is cut off', async () => {
+  const api = await location({ poolSize: 1, timeoutMs: 1_500 });
+  const { x, done } = api.start('GET /api/many?order=id');
+  x.holdStream();
+  await done;
+  expect(x.cut).toBe(true);
+  expect(api.log.join()).toContain('the answer was not taken in time');
+});
+
 test('a large answer whose client leaves is cancelled, and its connection serves on', async () => {
   const api = await location({ poolSize: 1 });
   const { x, done } = api.start('GET /api/many?order=id');

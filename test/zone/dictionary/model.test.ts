@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DictionaryFault, createZone, markDead, openDictionary } from '../../../src/zone/index.ts';
-import type { Dictionary, DictionaryValue } from '../../../src/zone/index.ts';
+import type {
+  Dictionary,
+  DictionaryEntry,
+  DictionaryPart,
+  DictionaryValue,
+} from '../../../src/zone/index.ts';
 
 const BLOCKS = 29;
 
@@ -181,6 +186,18 @@ function expectIncr(model: Model, taken: Extract<Step, { do: 'incr' }>, found: H
   return found.value;
 }
 
+const byKey = (a: DictionaryEntry, b: DictionaryEntry) => (a.key < b.key ? -1 : 1);
+
+function scanned(dictionary: Dictionary): DictionaryEntry[] {
+  const found: DictionaryEntry[] = [];
+  for (let cursor: number | undefined = 0; cursor !== undefined;) {
+    const { entries, next }: DictionaryPart = dictionary.scan(cursor);
+    found.push(...entries);
+    cursor = next;
+  }
+  return found.toSorted(byKey);
+}
+
 for (const evict of [false, true]) {
   test(`a dictionary ${evict ? 'with' : 'without'} evict behaves as a list in the order of use, whatever is asked of it`, () => {
     fc.assert(
@@ -192,6 +209,7 @@ for (const evict of [false, true]) {
           const expected = expectOf(model, taken);
           expect(actOn(dictionary, taken)).toEqual(expected);
           expect(dictionary.list(Infinity)).toEqual(model.list());
+          expect(scanned(dictionary)).toEqual(model.list().toSorted(byKey));
           expect(dictionary.facts()).toMatchObject({
             entries: model.entries,
             freeBytes: (BLOCKS - model.usedBlocks) * 128,

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { createZone, markDead, openDictionary } from '../../../src/zone/index.ts';
+import { HUNGRY_WORD } from '../../../src/zone/layout.ts';
 import { clearAlive } from '../../../src/zone/lock.ts';
 import { compileThreads, startThread } from '../thread.ts';
 
@@ -91,4 +92,36 @@ test('a lock that a living thread keeps makes a call fail, and the next one succ
   expect(() => dictionary.set('k', 2)).toThrow('busy');
   words[4] = 0;
   expect(dictionary.get('k')).toBe(1);
+});
+
+test('a thread that died hungry holds nobody up', () => {
+  const buffer = createZone({ name: 'd', kind: 'dictionary', sizeBytes: 4096 });
+  const words = new Int32Array(buffer);
+  words[HUNGRY_WORD] = 3 + 1;
+  const dictionary = openDictionary(buffer, 1);
+  dictionary.set('k', 1);
+  expect(words[HUNGRY_WORD]).toBe(3 + 1);
+  markDead(buffer, 3);
+  expect(words[HUNGRY_WORD]).toBe(0);
+  expect(dictionary.get('k')).toBe(1);
+});
+
+test('a thread that waits for long has the others step aside, and they go on when it has had its turn', async () => {
+  const buffer = createZone({ name: 'd', kind: 'dictionary', sizeBytes: 65_536 });
+  const words = new Int32Array(buffer);
+  // A living holder that sleeps: thread 2 becomes hungry, waits, and gets the lock when it is free.
+  openDictionary(buffer, 9);
+  words[4] = 9 + 1;
+  const gate = new SharedArrayBuffer(4);
+  const work = { count: 1, counters: 1, texts: 1, evict: false };
+  const { next } = startThread('counter', { buffer, gate, threadId: 2, ...work });
+  await next();
+  const done = next();
+  Atomics.store(new Int32Array(gate), 0, 1);
+  Atomics.notify(new Int32Array(gate), 0);
+  await expect.poll(() => Atomics.load(words, HUNGRY_WORD), { interval: 1 }).toBe(2 + 1);
+  Atomics.store(words, 4, 0);
+  await done;
+  expect(Atomics.load(words, HUNGRY_WORD)).toBe(0);
+  expect(openDictionary(buffer, 1).get('counter 0')).toBe(1);
 });

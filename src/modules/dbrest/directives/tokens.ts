@@ -25,7 +25,7 @@ export const tokens = directivesFor<DbrestConfig>()({
     into: 'jwtRolePath',
     default: ['role'],
     defaultText: 'role',
-    summary: 'Claim of a token that names the database role.',
+    summary: 'Claim of a token that names the database role: a name, or a path that may end in a filter.',
     source: 'gw',
   },
   dbrest_jwt_audience: {

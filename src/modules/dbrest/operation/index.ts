@@ -3,3 +3,4 @@ export { compileOptions } from './options.ts';
 export { compileOperations } from './operations.ts';
 export { headerValues } from './request-settings.ts';
 export { Stopwatch } from './stopwatch.ts';
+export { upToDate } from './up-to-date.ts';

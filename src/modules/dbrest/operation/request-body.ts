@@ -1,5 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import { unreadableEncoding } from '../fault/index.ts';
+import { wholeBody } from './whole-body.ts';
 
 /** The body of a request, whole. */
 export interface RequestBody {
@@ -19,6 +20,6 @@ export async function requestBody(x: Exchange): Promise<RequestBody | undefined>
     .replace(/\s*;.*$/s, '')
     .trim()
     .toLowerCase();
-  const bytes = await x.readBody();
+  const bytes = await wholeBody(x);
   return bytes && { type: type === '' ? 'application/json' : type, bytes };
 }

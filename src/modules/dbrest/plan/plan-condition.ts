@@ -17,6 +17,9 @@ export interface Place {
 /** Patterns in which `*` stands for `%`. */
 const WITH_STARS = new Set(['like', 'ilike']);
 
+/** Their operands are no values of the column's type. */
+const PATTERNS = new Set(['like', 'ilike', 'match', 'imatch']);
+
 /** Throws a `DbrestFault` for a field that is not there. */
 export function planCondition(logic: Logic, place: Place, context: Context): Condition {
   if (logic.kind !== 'filter') {
@@ -42,12 +45,15 @@ function emptiness({ operand, negated }: Filter): 'none' | 'some' | undefined {
   return undefined;
 }
 
-function planTest({ operator, operand, quantifier }: Filter, { type }: Value, known: Schema): Test {
+function planTest({ operator, operand, quantifier }: Filter, { type, path }: Value, known: Schema): Test {
+  const reader =
+    path.length === 0 && !PATTERNS.has(operator) ? known.representations?.get(type)?.read : undefined;
+  const read = reader && { read: reader };
   switch (operand.kind) {
     case 'truth':
       return operand;
     case 'list':
-      return operand;
+      return { ...operand, ...read };
     case 'search':
       return {
         kind: 'search',
@@ -61,6 +67,7 @@ function planTest({ operator, operand, quantifier }: Filter, { type }: Value, kn
         operator: BINARY_OPERATORS.get(operator) as string,
         operand: WITH_STARS.has(operator) ? operand.text.replaceAll('*', '%') : operand.text,
         ...(quantifier && { quantifier }),
+        ...read,
       };
   }
 }

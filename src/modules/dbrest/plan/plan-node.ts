@@ -3,7 +3,7 @@ import type { SelectedEmbed, SelectItem } from '../request/index.ts';
 import type { Table } from '../schema/index.ts';
 import type { Context, LevelAt } from './context.ts';
 import type { EmbedDraft } from './embed-draft.ts';
-import { everyColumn } from './every-column.ts';
+import { everyColumn, isRepresented } from './every-column.ts';
 import { findWay } from './find-way.ts';
 import { planCondition } from './plan-condition.ts';
 import { asEmbed, levelsBelow } from './plan-embed.ts';
@@ -40,7 +40,8 @@ export function planNode(table: Table, { select, levels, spread }: Asked, contex
   const place = { table, embeds };
   const limit = Math.min(level.limit ?? Infinity, context.maxRows ?? Infinity);
   const sorts = level.order.map((term) => planSort(term, place, context));
-  const named = spread || grouped ? outputs.flatMap((output) => everyColumn(output, table)) : outputs;
+  const named =
+    spread || grouped ? outputs.flatMap((output) => everyColumn(output, table, context.known)) : outputs;
   return {
     table,
     outputs: named,
@@ -56,7 +57,7 @@ export function planNode(table: Table, { select, levels, spread }: Asked, contex
 function planOutput(item: Exclude<SelectItem, SelectedEmbed>, table: Table, context: Context): Output[] {
   switch (item.kind) {
     case 'all':
-      return [item];
+      return isRepresented(table, context.known) ? everyColumn(item, table, context.known) : [item];
     case 'count':
       return [planCount(item, context)];
     case 'column': {

@@ -17,16 +17,24 @@ export function planSort(term: OrderTerm, { table, embeds }: Place, context: Con
   if (!embed) throw notEmbedded(relation);
   if (!embed.single) throw noRelatedOrder(table.name, relation);
   embed.used = true;
-  const place = placeOf(planValue(term, embed.node.table, context), embed);
+  const place =
+    placeOfAlias(term, embed) ?? placeOf(planValue(term, embed.node.table, context), embed, context);
   return { kind: 'related', embed, place, ...way };
 }
 
+/** The place of what an embed shows under a name that no column of it has. */
+function placeOfAlias({ column, path }: OrderTerm, { node, shown }: EmbedDraft): number | undefined {
+  if (path || node.table.columns.has(column)) return undefined;
+  const place = node.outputs.findIndex((output) => output.kind !== 'all' && output.name === column);
+  return place < 0 || place >= shown ? undefined : place;
+}
+
 /** The place of a value among the outputs of an embed; put behind those that are shown unless it stands alone there. */
-function placeOf(value: Value, embed: EmbedDraft): number {
+function placeOf(value: Value, embed: EmbedDraft, { known }: Context): number {
   const { outputs, table } = embed.node;
   const shown = embed.spread ? placeAmong(value, outputs) : undefined;
   if (shown !== undefined) return shown;
-  const named = outputs.flatMap((output) => everyColumn(output, table));
+  const named = outputs.flatMap((output) => everyColumn(output, table, known));
   embed.shown += named.length - outputs.length;
   outputs.splice(0, outputs.length, ...named);
   return outputs.push({ kind: 'value', value, name: '' }) - 1;

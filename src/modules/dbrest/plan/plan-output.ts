@@ -2,16 +2,19 @@ import type { SelectedColumn, SelectedCount } from '../request/index.ts';
 import type { Table } from '../schema/index.ts';
 import { castType } from './casts.ts';
 import type { Context } from './context.ts';
+import { shownThrough } from './every-column.ts';
 import type { Output } from './read-plan.ts';
 import { planValue, rowFunctions } from './value.ts';
 
 /** Throws 42703 for a column that is not there, and what a bad cast throws. */
 export function planColumn(item: SelectedColumn, table: Table, context: Context): Output {
   const { cast, aggregate, aggregateCast } = item;
+  const value = planValue(item, table, context);
   return {
     kind: 'value',
-    value: planValue(item, table, context),
+    value,
     name: outputName(item),
+    ...(value.path.length === 0 && !aggregate && shownThrough(value, context.known)),
     ...(cast !== undefined && { cast: castType(cast, context) }),
     ...(aggregate && { aggregate }),
     ...(aggregateCast !== undefined && { aggregateCast: castType(aggregateCast, context) }),

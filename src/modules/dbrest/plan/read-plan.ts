@@ -1,5 +1,5 @@
 import type { Aggregate, JsonStep, OrderTerm, Truth } from '../request/index.ts';
-import type { Column, Relationship, RowFunction, Table } from '../schema/index.ts';
+import type { Column, Relationship, RowFunction, Table, TableName } from '../schema/index.ts';
 import type { Cast } from './casts.ts';
 
 /** A column or computed column, or what lies below it in its JSON. `type` is that of the whole, as `format_type` prints it. */
@@ -22,7 +22,7 @@ interface Shown {
 /** One column of the answer, or all of the source's. */
 export type Output =
   | { readonly kind: 'all' }
-  | (Shown & { readonly kind: 'value'; readonly value: Value })
+  | (Shown & { readonly kind: 'value'; readonly value: Value; readonly through?: TableName })
   /** The number of rows; in a spread embed, something that is there in each of its rows. */
   | (Shown & { readonly kind: 'rows' })
   /** The whole of an embed as JSON. */
@@ -43,8 +43,10 @@ export type Test =
       readonly operator: string;
       readonly operand: string;
       readonly quantifier?: 'any' | 'all';
+      /** The function that reads the operand. */
+      readonly read?: TableName;
     }
-  | { readonly kind: 'list'; readonly values: readonly string[] }
+  | { readonly kind: 'list'; readonly values: readonly string[]; readonly read?: TableName }
   | { readonly kind: 'truth'; readonly truth: Truth }
   | {
       readonly kind: 'search';

@@ -37,6 +37,7 @@ export function placeAmong(value: Value, outputs: readonly Output[]): number | u
     (output) =>
       output.kind === 'value' &&
       output.cast === undefined &&
+      !output.through &&
       output.aggregate === undefined &&
       isSame(output.value, value),
   );

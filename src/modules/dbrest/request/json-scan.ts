@@ -7,10 +7,15 @@ export interface JsonShape {
   readonly kind: 'object' | 'array' | 'scalar';
   /** Names of the members: of the object, or of each object in the array. Empty where nobody asked for them. */
   readonly keys: readonly string[];
+  /** Not every element of the array is an object with these names. */
+  readonly differs?: boolean;
 }
 
-/** `same`: the names of the members are wanted, and each element of an array must be an object with all of them. */
-export type Keys = 'same' | 'any';
+/**
+ * `same`: the names of the members are wanted, and each element of an array must be an object with all of them; `told`:
+ * the answer tells whether it is.
+ */
+export type Keys = 'same' | 'told' | 'any';
 
 /** Between two pieces of this size others have their turn: a millisecond or two. */
 const PIECE_BYTES = 262_144;
@@ -59,6 +64,8 @@ export async function scanJson(bytes: Buffer, keys: Keys): Promise<JsonShape> {
 class JsonScan {
   readonly #bytes: Buffer;
   readonly #watch: KeyWatch | undefined;
+  readonly #isStrict: boolean;
+  #differs = false;
   /** For each level whether it is an object. */
   readonly #isObject = new Uint8Array(DEEPEST + 1);
   #depth = 0;
@@ -70,11 +77,12 @@ class JsonScan {
 
   constructor(bytes: Buffer, keys: Keys) {
     this.#bytes = bytes;
-    this.#watch = keys === 'same' ? new KeyWatch(bytes) : undefined;
+    this.#isStrict = keys === 'same';
+    this.#watch = keys === 'any' ? undefined : new KeyWatch(bytes, () => this.#differ());
   }
 
   get shape(): JsonShape {
-    return { kind: this.#kind, keys: this.#watch?.names ?? [] };
+    return { kind: this.#kind, keys: this.#watch?.names ?? [], ...(this.#differs && { differs: true }) };
   }
 
   /** Goes on for about so many bytes; true at the end of the text. */
@@ -205,10 +213,15 @@ class JsonScan {
     this.#at = at;
   }
 
+  #differ(): void {
+    if (this.#isStrict) throw unequalKeys();
+    this.#differs = true;
+  }
+
   /** Refuses a value that cannot stand here. */
   #expectValue(isObject: boolean): void {
     if (this.#next > FIRST_VALUE) throw invalidJson();
-    if (this.#watch && !isObject && this.#kind === 'array' && this.#depth === 1) throw unequalKeys();
+    if (this.#watch && !isObject && this.#kind === 'array' && this.#depth === 1) this.#differ();
   }
 
   #afterValue(): void {

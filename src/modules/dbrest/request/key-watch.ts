@@ -1,4 +1,4 @@
-import { tooLarge, unequalKeys } from '../fault/index.ts';
+import { tooLarge } from '../fault/index.ts';
 
 /** Tables and composite types of PostgreSQL have at most 1,600 columns. */
 const MOST_KEYS = 1_600;
@@ -8,6 +8,7 @@ const LONGEST_KEY_BYTES = 63 * 6;
 /** Names of the members of objects: those of the first one, which all others must have too, in any order. */
 export class KeyWatch {
   readonly #bytes: Buffer;
+  readonly #differ: () => void;
   readonly #names = new Set<string>();
   /** Where each key of the first object lies: begin, end, begin, end … */
   readonly #places: number[] = [];
@@ -17,8 +18,9 @@ export class KeyWatch {
   /** All names of this object once it differs. */
   #own: Set<string> | undefined;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, differ: () => void) {
     this.#bytes = bytes;
+    this.#differ = differ;
   }
 
   get names(): readonly string[] {
@@ -40,12 +42,11 @@ export class KeyWatch {
     else this.#differing().add(this.#decode(from, end));
   }
 
-  /** Throws PGRST102 for an object that has other names than the first one. */
+  /** Tells of an object that has other names than the first one. */
   endRow(): void {
     if (!this.#isFirst && (this.#own || this.#alike * 2 !== this.#places.length)) {
       const own = this.#differing();
-      if (own.size !== this.#names.size || ![...own].every((name) => this.#names.has(name)))
-        throw unequalKeys();
+      if (own.size !== this.#names.size || ![...own].every((name) => this.#names.has(name))) this.#differ();
     }
     this.#isFirst = false;
   }

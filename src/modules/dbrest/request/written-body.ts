@@ -16,7 +16,8 @@ export interface WrittenBody {
   readonly isText?: true;
 }
 
-const JSON_TYPE = /^application\/(?:json|vnd\.(?:pgrst|dbrest)\.(?:object|array)(?:\+json)?)$/;
+/** Media types of JSON bodies. */
+export const JSON_TYPE = /^application\/(?:json|vnd\.(?:pgrst|dbrest)\.(?:object|array)(?:\+json)?)$/;
 
 /** The rows of a body by its media type. `named`: the request says which columns count. Throws PGRST102. */
 export async function readWritten(

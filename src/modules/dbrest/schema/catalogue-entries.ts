@@ -54,8 +54,15 @@ export interface CatalogueEntries extends DiscoveryEntries {
   readonly mediaHandler: readonly [schema: string, name: string, mediaType: string, argument: string | null];
   /** `base`: what a domain is made of. */
   readonly type: readonly [schema: string, name: string, formatted: string, base: string | null];
+  /** A cast between a domain and what clients see of it. */
+  readonly representation: readonly [domain: string, isShown: boolean, schema: string, name: string];
   readonly textSearchConfig: string;
-  readonly role: readonly [name: string, isSuperuser: boolean, privilegesOf: readonly string[]];
+  readonly role: readonly [
+    name: string,
+    isSuperuser: boolean,
+    privilegesOf: readonly string[],
+    settings: readonly (readonly [name: string, value: string])[] | null,
+  ];
   readonly writing: readonly [
     id: string,
     columns: readonly (readonly [

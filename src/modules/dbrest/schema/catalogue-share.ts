@@ -117,7 +117,7 @@ export class CatalogueShare {
         this.#waiting.delete(give);
         resolve(reading);
       };
-      const timer = setTimeout(() => give(undefined), LONGEST_WAIT_MS);
+      const timer = setTimeout(() => give(undefined), LONGEST_WAIT_MS).unref();
       this.#waiting.add(give);
     });
   }

@@ -17,6 +17,7 @@ export type {
   Column,
   MediaHandler,
   Returned,
+  RoleSettings,
   RowFunction,
   Schema,
   StoredFunction,
@@ -24,5 +25,3 @@ export type {
   TableName,
   UniqueIndex,
 } from './types.ts';
-export { Watch } from './watch.ts';
-export type { WatchOptions } from './watch.ts';

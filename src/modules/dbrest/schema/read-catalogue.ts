@@ -4,12 +4,15 @@ import type { Entry } from './catalogue-text.ts';
 import { entriesOf } from './catalogue-text.ts';
 import type { Namespace, TypeShape } from './discovery.ts';
 import { accessOf, namespaceOf, shapeOf } from './discovery.ts';
+import { durationMs } from './duration.ts';
 import type { Relation, Relations } from './relation.ts';
 import { namesOf, relationOf } from './relation.ts';
 import { mediaHandlerOf, storedFunctionOf } from './read-function.ts';
 import type {
   ForeignKey,
   MediaHandler,
+  Representation,
+  RoleSettings,
   RowFunction,
   Schema,
   StoredFunction,
@@ -45,8 +48,10 @@ class SchemaDraft {
   readonly #mediaHandlers: MediaHandler[] = [];
   readonly #types: TableName[] = [];
   readonly #domains = new Map<string, string>();
+  readonly #representations = new Map<string, Representation>();
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
+  readonly #roleSettings = new Map<string, RoleSettings>();
   readonly #shapes = new Map<string, TypeShape>();
   readonly #namespaces = new Map<string, Namespace>();
 
@@ -60,6 +65,7 @@ class SchemaDraft {
     function: (entry) => this.#addFunction(storedFunctionOf(entry, this.relations)),
     mediaHandler: (entry) => void this.#mediaHandlers.push(mediaHandlerOf(entry, this.relations)),
     type: (entry) => this.#addType(entry),
+    representation: (entry) => this.#addRepresentation(entry),
     textSearchConfig: (entry) => void this.#textSearchConfigs.add(entry),
     role: (entry) => this.#addRole(entry),
     writing: (entry) => this.#addFacts(entry),
@@ -91,6 +97,11 @@ class SchemaDraft {
     if (of !== null) this.#domains.set(id, of);
   }
 
+  #addRepresentation([domain, isShown, schema, name]: CatalogueEntries['representation']): void {
+    const known = this.#representations.get(domain);
+    this.#representations.set(domain, { ...known, [isShown ? 'shown' : 'read']: { schema, name } });
+  }
+
   /** Once all relations are known: what a view shows may be any of them. */
   addTable(relation: Relation): void {
     const { schema, name } = relation.name;
@@ -98,7 +109,8 @@ class SchemaDraft {
     this.#tables.set(schema, siblings.set(name, tableOf(relation, this.relations)));
   }
 
-  #addRole([role, isSuperuser, privilegesOf]: CatalogueEntries['role']): void {
+  #addRole([role, isSuperuser, privilegesOf, settings]: CatalogueEntries['role']): void {
+    if (settings) this.#roleSettings.set(role, roleSettingsOf(settings));
     this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
   }
 
@@ -116,12 +128,26 @@ class SchemaDraft {
       mediaHandlers: this.#mediaHandlers,
       types: this.#types,
       domains: this.#domains,
+      representations: this.#representations,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,
+      roleSettings: this.#roleSettings,
       shapes: this.#shapes,
       namespaces: this.#namespaces,
     };
   }
+}
+
+function roleSettingsOf(settings: readonly (readonly [name: string, value: string])[]): RoleSettings {
+  const others = settings.filter(([name]) => name !== 'statement_timeout');
+  const timeout = settings.find(([name]) => name === 'statement_timeout');
+  const timeoutMs = timeout && durationMs(timeout[1]);
+  return {
+    names: others.map(([name]) => name),
+    values: others.map(([, value]) => value),
+    // 0 is no timeout at all.
+    ...(timeoutMs && { timeoutMs }),
+  };
 }
 
 function rowFunctionOf(

@@ -30,6 +30,8 @@ const MOST_COMBINATIONS = 16;
 interface Index {
   /** Tables and views of one schema that show a base table, by its object id. */
   readonly showing: ReadonlyMap<string, readonly { readonly table: Table; readonly columns: BaseColumns }[]>;
+  /** By object id of the table at either end. */
+  readonly foreignKeys: ReadonlyMap<string, readonly ForeignKey[]>;
   readonly ways: Map<Table, readonly Relationship[]>;
 }
 
@@ -40,8 +42,8 @@ export function relationshipsOf(table: Table, schema: Schema): readonly Relation
   const index = indexOf(table.schema, schema);
   const known = index.ways.get(table);
   if (known) return known;
-  const direct = directWays(table, index, schema);
-  const ways = [...direct, ...junctionWays(table, direct, { index, schema })];
+  const direct = directWays(table, index);
+  const ways = [...direct, ...junctionWays(table, direct, index)];
   index.ways.set(table, ways);
   return ways;
 }
@@ -57,15 +59,31 @@ function indexOf(name: string, schema: Schema): Index {
       showing.set(columns.base, [...(showing.get(columns.base) ?? []), { table, columns }]);
     }
   }
-  const index = { showing, ways: new Map<Table, readonly Relationship[]>() };
+  const index = {
+    showing,
+    foreignKeys: keysByTable(schema),
+    ways: new Map<Table, readonly Relationship[]>(),
+  };
   bySchema.set(name, index);
   return index;
 }
 
-function directWays(origin: Table, { showing }: Index, { foreignKeys = [] }: Schema): Relationship[] {
+function keysByTable({ foreignKeys = [] }: Schema): Index['foreignKeys'] {
+  const byTable = new Map<string, ForeignKey[]>();
+  for (const key of foreignKeys) {
+    for (const end of new Set([key.table, key.target])) {
+      const others = byTable.get(end);
+      if (others) others.push(key);
+      else byTable.set(end, [key]);
+    }
+  }
+  return byTable;
+}
+
+function directWays(origin: Table, { showing, foreignKeys }: Index): Relationship[] {
   const ways: Relationship[] = [];
   for (const here of origin.bases ?? []) {
-    for (const key of foreignKeys) {
+    for (const key of foreignKeys.get(here.base) ?? []) {
       const far = [
         ...(key.table === here.base ? [{ owns: true, id: key.target }] : []),
         ...(key.target === here.base ? [{ owns: false, id: key.table }] : []),
@@ -118,11 +136,7 @@ function namesIn({ columns }: BaseColumns, column: string): readonly string[] {
 }
 
 /** Many-to-many: through a table or view whose key holds both foreign keys. A view steps back behind its table. */
-function junctionWays(
-  origin: Table,
-  direct: readonly Relationship[],
-  { index, schema }: { index: Index; schema: Schema },
-): Relationship[] {
+function junctionWays(origin: Table, direct: readonly Relationship[], index: Index): Relationship[] {
   const ways: Relationship[] = [];
   for (const first of direct) {
     const junction = first.target;
@@ -130,7 +144,7 @@ function junctionWays(
     const key = new Set(junction.primaryKey);
     const firstColumns = first.pairs.map(([, column]) => column);
     if (!firstColumns.every((column) => key.has(column))) continue;
-    for (const second of directWays(junction, index, schema)) {
+    for (const second of directWays(junction, index)) {
       const isWayBack = second.constraint === first.constraint && second.target === origin;
       if (!second.owns || isWayBack || !second.pairs.every(([column]) => key.has(column))) continue;
       ways.push({

@@ -25,6 +25,11 @@ export class SchemaCache {
     return this.#schema ?? this.#load();
   }
 
+  /** The schema, if there is one yet. */
+  get known(): Schema | undefined {
+    return this.#schema;
+  }
+
   /**
    * A schema newer than `seen`, for a request that found something unknown in it; `undefined` when there is none yet
    * (a reload was just done, or it failed).

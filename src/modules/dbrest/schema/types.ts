@@ -68,6 +68,23 @@ export interface TableName {
   readonly name: string;
 }
 
+/** Settings that a role brings with it (PostgREST, "Impersonated Role Settings"). */
+export interface RoleSettings {
+  readonly names: readonly string[];
+  /** In the order of the names. */
+  readonly values: readonly string[];
+  /** `statement_timeout`, which stands in none of the two. */
+  readonly timeoutMs?: number;
+}
+
+/** Functions of a domain's casts (PostgREST, "Domain Representations"). */
+export interface Representation {
+  /** Domain → json: what an answer shows. */
+  readonly shown?: TableName;
+  /** Text → domain: what the value of a filter means. */
+  readonly read?: TableName;
+}
+
 /** A foreign key between two base tables. */
 export interface ForeignKey {
   readonly name: string;
@@ -135,12 +152,16 @@ export interface Schema {
   readonly mediaHandlers?: readonly MediaHandler[];
   /** Enums, domains, ranges, base and composite types that users or extensions made. */
   readonly types?: readonly TableName[];
+  /** Domain, as `format_type` prints it → how clients see and write its values, where that is a matter of its own. */
+  readonly representations?: ReadonlyMap<string, Representation>;
   /** Domain → the type that it is made of, perhaps a domain itself; both as `format_type` prints them. */
   readonly domains?: ReadonlyMap<string, string>;
   /** Names of text search configurations, wherever they lie. */
   readonly textSearchConfigs: ReadonlySet<string>;
   /** Roles that the login role may become, with the object ids of all whose privileges they have; 'all': superuser. */
   readonly roles: ReadonlyMap<string, ReadonlySet<string> | 'all'>;
+  /** What `alter role … set` says, by role, where it says anything. */
+  readonly roleSettings?: ReadonlyMap<string, RoleSettings>;
   /** What users made, by the name that `format_type` prints. */
   readonly shapes?: ReadonlyMap<string, TypeShape>;
   readonly namespaces?: ReadonlyMap<string, Namespace>;

@@ -43,10 +43,16 @@ export class Batch implements Submittable {
   #stream: Connection['stream'] | undefined;
   #completed = 0;
   #begun = false;
+  #pausedAtMs: number | undefined;
 
   constructor(steps: readonly Step[], names: StatementNames) {
     this.steps = steps;
     this.#names = names;
+  }
+
+  /** How long a sink has been keeping the server waiting by now. */
+  get stalledMs(): number {
+    return this.#pausedAtMs === undefined ? 0 : performance.now() - this.#pausedAtMs;
   }
 
   submit(connection: Connection): void {
@@ -112,6 +118,10 @@ export class Batch implements Submittable {
   #pauseFor(ready: Promise<void> | undefined): void {
     if (!ready) return;
     this.#stream?.pause();
-    void ready.then(() => this.#stream?.resume());
+    this.#pausedAtMs ??= performance.now();
+    void ready.then(() => {
+      this.#pausedAtMs = undefined;
+      this.#stream?.resume();
+    });
   }
 }

@@ -85,6 +85,16 @@ export class Session {
     );
   }
 
+  /** How long the server has been waiting for whoever takes the rows. */
+  get stalledMs(): number {
+    return this.#running?.batch.stalledMs ?? 0;
+  }
+
+  /** Gives up what runs; `run` rejects with `ConnectionLost`. */
+  drop(reason: string): void {
+    this.#die(new ConnectionLost(reason, true));
+  }
+
   /** Says goodbye when the connection still works, else just drops it. */
   async end(): Promise<void> {
     const { stream } = this.#client.connection;
@@ -147,7 +157,9 @@ export class Session {
   }
 
   #giveUp(): void {
-    this.#die(new ConnectionLost('no answer from the database in time', true));
+    const late =
+      this.stalledMs > 0 ? 'the answer was not taken in time' : 'no answer from the database in time';
+    this.drop(late);
   }
 
   #die(error: Error): void {
@@ -168,8 +180,12 @@ function endsSession({ code = '', severity }: WireError): boolean {
   return severity === 'FATAL' || code.startsWith('08') || /^57P0[1-3]$/.test(code) || code === '26000';
 }
 
-/** A prepared statement is not what it was (`invalid_sql_statement_name`, "cached plan must not change result type"). */
-function isOutdated({ code, routine }: WireError): boolean {
+/**
+ * A prepared statement is not what it was (`invalid_sql_statement_name`, "cached plan must not change result type"): the
+ * batch's own, not one within a function.
+ */
+function isOutdated({ code, routine, where }: WireError): boolean {
+  if (where !== undefined) return false;
   return code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery');
 }
 

@@ -1,4 +1,6 @@
 import type { Condition, Embed } from '../plan/index.ts';
+import type { TableName } from '../schema/index.ts';
+import { qualifiedName } from './identifier.ts';
 import { arrayLiteral } from './statement.ts';
 import { valueSql } from './value-sql.ts';
 import type { Writing } from './writing.ts';
@@ -40,17 +42,28 @@ function testSql(condition: Condition, at: Surroundings): string {
       return `not (${at.isThere(condition.embed)})`;
     case 'truth':
       return `${valueSql(condition.value, relation, writing)} ${TRUTH_SQL[condition.truth]}`;
-    case 'list':
-      return `${valueSql(condition.value, relation, writing)} = any(${parameters.bind(arrayLiteral(condition.values))})`;
+    case 'list': {
+      const value = valueSql(condition.value, relation, writing);
+      return `${value} = any(${read(parameters.bind(arrayLiteral(condition.values)), condition.read, true)})`;
+    }
     case 'binary': {
       const value = valueSql(condition.value, relation, writing);
-      const operand = parameters.bind(condition.operand);
       const { operator, quantifier } = condition;
+      const operand = read(parameters.bind(condition.operand), condition.read, quantifier !== undefined);
       return `${value} ${operator} ${quantifier ? `${quantifier}(${operand})` : operand}`;
     }
     case 'search':
       return searchSql(condition, at);
   }
+}
+
+/** An operand, or each of an array's elements, as the domain's own function reads it. */
+function read(operand: string, reader: TableName | undefined, isArray: boolean): string {
+  if (!reader) return operand;
+  const call = qualifiedName(reader);
+  return isArray
+    ? `array(select ${call}(v) from pg_catalog.unnest(${operand}::text[]) v)`
+    : `${call}(${operand}::text)`;
 }
 
 function searchSql(condition: Condition & { kind: 'search' }, { relation, writing }: Surroundings): string {

@@ -1,4 +1,5 @@
 import type { Cast, Embed, Output, ReadNode, Sort } from '../plan/index.ts';
+import type { TableName } from '../schema/index.ts';
 import type { Surroundings } from './condition.ts';
 import { conditionSql } from './condition.ts';
 import {
@@ -117,7 +118,8 @@ function outputsSql(node: ReadNode, { relation, byPlace = false }: Wanted, shape
 
 /** A column under its own name: PostgreSQL calls it so by itself. */
 function isPlain(output: Output): boolean {
-  if (output.kind !== 'value' || output.cast !== undefined || output.aggregate) return false;
+  if (output.kind !== 'value' || output.cast !== undefined || output.aggregate || output.through)
+    return false;
   const { of, path } = output.value;
   return of.kind === 'column' && path.length === 0 && of.column.name === output.name;
 }
@@ -132,12 +134,16 @@ function outputSql(
   }
   const value =
     output.kind === 'value'
-      ? valueSql(output.value, relation, writing)
+      ? represented(valueSql(output.value, relation, writing), output.through)
       : output.kind === 'embed'
         ? embedJson(output.embed, nameOf(named, output.embed), (name) => rowsOf(output.embed, name, writing))
         : asValue(output.embed, output.place, nameOf(named, output.embed));
   const shown = casted(value, output.cast);
   return output.aggregate ? casted(`pg_catalog.${output.aggregate}(${shown})`, output.aggregateCast) : shown;
+}
+
+function represented(value: string, through: TableName | undefined): string {
+  return through ? `${qualifiedName(through)}(${value})` : value;
 }
 
 function casted(value: string, type: Cast | undefined): string {

@@ -86,6 +86,21 @@ describe('aggregates of rows', () => {
 
 const embedded: readonly RowsCase[] = [
   [
+    'orders?select=...clients(town:city,n:count())&order=clients(town).desc&id=lt.4',
+    [
+      { town: 'Rome', n: 2 },
+      { town: 'Oslo', n: 1 },
+    ],
+  ],
+  [
+    'orders?select=id,...clients(town:city)&order=clients(town),id&id=lt.4',
+    [
+      { id: 3, town: 'Oslo' },
+      { id: 1, town: 'Rome' },
+      { id: 2, town: 'Rome' },
+    ],
+  ],
+  [
     'clients?select=name,orders(count())&order=id&id=lt.4',
     [
       { name: 'Acme', orders: [{ count: 2 }] },

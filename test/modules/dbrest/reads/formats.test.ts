@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { startGateway } from '../../../harness/gateway.ts';
+import { postgres } from '../../../harness/postgres.ts';
 import type { AnswerCase, FaultCase } from '../fixture/gateway.ts';
 import { fixtureGateway, givesAnswers, givesFaults } from '../fixture/gateway.ts';
 
@@ -214,3 +216,23 @@ test.each(['application/json', 'text/csv', 'text/xml', 'application/vnd.pgrst.ob
     expect(told(head)).toEqual(told(get));
   },
 );
+
+test('rows come as features where PostGIS is there', async (t) => {
+  const { dsn } = await postgres(`create table places (id int primary key, name text);
+    insert into places values (1, 'Rome'), (2, 'Oslo');
+    create function st_asgeojson(anyelement) returns text language sql immutable
+      as $$ select json_build_object('type', 'Feature', 'properties', $1)::text $$;
+    grant select on places to anon;`);
+  const gw = await startGateway(t, `server { location / { dbrest_pass ${dsn}; dbrest_anon_role anon; } }`);
+  const headers = { accept: 'application/geo+json, application/json;q=0.5' };
+  const feature = (id: number, name: string) => ({ type: 'Feature', properties: { id, name } });
+  await gw.expect(
+    'GET /places?order=id',
+    {
+      status: 200,
+      json: { type: 'FeatureCollection', features: [feature(1, 'Rome'), feature(2, 'Oslo')] },
+      headers: { 'content-type': 'application/geo+json; charset=utf-8', 'content-range': '0-1/*' },
+    },
+    { headers },
+  );
+});

@@ -1,6 +1,6 @@
-import type { ErrorLog } from '../../../log/index.ts';
-import type { Hearing } from '../session/index.ts';
-import type { CatalogueShare } from './catalogue-share.ts';
+import type { ErrorLog } from '../../log/index.ts';
+import type { CatalogueShare } from './schema/index.ts';
+import type { Hearing } from './session/index.ts';
 
 /** PostgREST's channel, and gw's own. */
 const CHANNELS = ['pgrst', 'gw'];
@@ -63,6 +63,7 @@ export class Watch {
   /** What was read before nobody may rely on: its change may have been announced to nobody. */
   #listening(): void {
     const { share, refresh } = this.#options;
+    this.#isRefused = false;
     if (share.hasRead) refresh();
     this.#start();
   }

@@ -1,0 +1,102 @@
+import type { AnyModule, GatewayView, LocationView, RouteAnswer, RouteQuestion } from '../contract/index.ts';
+import { normalizePath } from '../http/index.ts';
+import { addressText, inOrder, locationText, serverNameText } from '../plan/index.ts';
+import type { GatewayPlan, LocationPlan, PortPlan, ServerPlan } from '../plan/index.ts';
+import { answeringDirective } from './answering-directive.ts';
+import { ServerNames } from './server-names.ts';
+import { serverLabel } from './server-label.ts';
+import type { ServerHandler } from './server.ts';
+
+/** What a view is made of, besides the plan. */
+export interface ViewOptions {
+  readonly modules: readonly AnyModule[];
+  /** By the plan's index. */
+  readonly servers: readonly ServerHandler[];
+}
+
+/** The plan and its compiled locations, to look at. */
+export function makeView(plan: GatewayPlan, { modules, servers }: ViewOptions): GatewayView {
+  const known = new ServerNames(false);
+  for (const name of plan.servers.flatMap(({ names }) => names))
+    if (name.kind !== 'regex') known.add(name, true);
+  return {
+    servers: plan.servers.map((server, index) => ({
+      label: serverLabel(server, plan),
+      names: server.names.map(serverNameText),
+      listens: plan.ports
+        .filter((port) => port.servers.includes(index))
+        .map(({ address, defaultServer }) => ({
+          address: addressText(address),
+          isDefault: defaultServer === index,
+        })),
+      root: rootView(server, modules),
+    })),
+    upstreams: plan.upstreams.map(({ name, peers }) => ({
+      name,
+      peers: peers.map(({ address }) => address),
+    })),
+    zones: plan.zones,
+    knowsHost: (host) => host !== '' && known.find(host).server,
+    explain: (question) => explain(question, { plan, modules, servers }),
+  };
+}
+
+function rootView({ root, named }: ServerPlan, modules: readonly AnyModule[]): LocationView {
+  return locationView({ ...root, locations: [...root.locations, ...named] }, modules);
+}
+
+function locationView(location: LocationPlan, modules: readonly AnyModule[]): LocationView {
+  return {
+    ...facts(location, modules),
+    locations: inOrder(location.locations).map((inner) => locationView(inner, modules)),
+  };
+}
+
+function facts(location: LocationPlan, modules: readonly AnyModule[]): Omit<LocationView, 'locations'> {
+  const { match, place, core } = location;
+  const answeredBy = answeringDirective(location, modules);
+  return {
+    text: match ? locationText(match) : '',
+    kind: match?.kind ?? 'server',
+    place,
+    internal: core.internal === true,
+    ...(answeredBy !== undefined && { answeredBy }),
+  };
+}
+
+interface Explaining extends ViewOptions {
+  readonly plan: GatewayPlan;
+}
+
+function explain(
+  { port: number, host, path }: RouteQuestion,
+  { plan, modules, servers }: Explaining,
+): RouteAnswer {
+  const port = plan.ports.find(({ address }) => address.kind === 'inet' && address.port === number);
+  if (!port) return { refusal: `nothing listens on port ${number}` };
+  const named = serverFor(port, host, plan);
+  const index = named ?? port.defaultServer;
+  const server = plan.servers[index] as ServerPlan;
+  const handler = servers[index] as ServerHandler;
+  const uri = normalizePath(path, (servers[port.defaultServer] as ServerHandler).mergeSlashes);
+  if (uri === undefined) return { refusal: 'the path is malformed: the answer is 400' };
+  // A server that answers itself never comes to its locations.
+  const answersItself = answeringDirective(server.root, modules) !== undefined;
+  const located = answersItself ? undefined : handler.locate(uri);
+  return {
+    address: addressText(port.address),
+    server: serverLabel(server, plan),
+    serverPlace: server.root.place,
+    byDefault: named === undefined,
+    uri,
+    regexes: (located?.regexes ?? []).map(({ match }) => (match ? locationText(match) : '')),
+    location: facts(located?.location ?? server.root, modules),
+  };
+}
+
+/** The index of the server that a name of it leads to. */
+function serverFor(port: PortPlan, host: string, { servers }: GatewayPlan): number | undefined {
+  const names = new ServerNames<number | undefined>(undefined);
+  for (const index of port.servers) for (const name of servers[index]?.names ?? []) names.add(name, index);
+  return names.find(host).server;
+}

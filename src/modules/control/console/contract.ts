@@ -1,0 +1,210 @@
+/*
+ * What the console's page asks and what its handlers answer: both sides are compiled against this file. Every answer is
+ * JSON; a refusal is a `Refusal` with a 4xx or 5xx status. Times are milliseconds since the epoch.
+ */
+
+/** Writes carry this header: pages of other origins cannot send it without asking first. */
+export const WRITE_HEADER = 'x-gw-console';
+
+/** Below the console's location. */
+export const DATA_PATHS = {
+  overview: 'data/overview',
+  routes: 'data/routes',
+  explain: 'data/explain',
+  config: 'data/config',
+  events: 'data/events',
+  flags: 'data/flags',
+  log: 'data/log',
+} as const;
+
+export interface Refusal {
+  readonly error: string;
+}
+
+/** `?since=` an `atMs`: moments after it. */
+export interface Overview {
+  readonly nowMs: number;
+  readonly gateway: Gateway;
+  readonly configuration: Configuration;
+  /** Oldest first, two seconds apart, five minutes at most. Requests for the console itself are not in it. */
+  readonly moments: readonly Moment[];
+  /** Upper bounds in seconds of all buckets but the last, which takes the rest. */
+  readonly bounds: readonly number[];
+  readonly places: readonly PlaceLoad[];
+  readonly workers: readonly WorkerLoad[];
+  readonly databases: readonly DatabaseLoad[];
+  readonly stores: readonly CommandLoad[];
+  readonly rings: readonly { readonly name: string; readonly published: number; readonly dropped: number }[];
+  readonly upstreams: readonly { readonly name: string; readonly peers: readonly string[] }[];
+}
+
+export interface Gateway {
+  readonly version: string;
+  readonly node: string;
+  readonly pid: number;
+  readonly startedMs: number;
+  readonly draining: boolean;
+  readonly residentBytes: number;
+  readonly cpuSeconds: number;
+}
+
+export interface Configuration {
+  /** Counts the loads of this process. */
+  readonly generation: number;
+  /** False: a later load was refused, and this configuration went on. */
+  readonly isNewest: boolean;
+  readonly loadedMs: number;
+  readonly findings: { readonly emerg: number; readonly warn: number; readonly notice: number };
+}
+
+/** Totals since the start. */
+export interface Moment {
+  readonly atMs: number;
+  /** Answers by class: 1xx to 5xx. */
+  readonly classes: readonly number[];
+  /** Durations; not cumulated. */
+  readonly buckets: readonly number[];
+  readonly bytes: number;
+  /** Open now. */
+  readonly connections: number;
+}
+
+/** One location; a nested location counts for itself. */
+export interface PlaceLoad {
+  readonly server: string;
+  readonly location: string;
+  readonly requests: number;
+  readonly bytes: number;
+  /** Since the start. */
+  readonly codes: Readonly<Record<string, number>>;
+  /** Requests of each ten seconds, oldest first, up to five minutes. */
+  readonly tens: readonly number[];
+  /** What happened in about the last minute; `seconds` says how long it really was. */
+  readonly recent: {
+    readonly seconds: number;
+    readonly requests: number;
+    readonly codes: Readonly<Record<string, number>>;
+    readonly buckets: readonly number[];
+  };
+  /** To two seconds; absent when it was before this worker began to look, or never. */
+  readonly lastHitMs?: number;
+  /** It serves the console. */
+  readonly isConsole: boolean;
+}
+
+export interface WorkerLoad {
+  readonly id: string;
+  readonly lagMs: number;
+  readonly heapBytes: number;
+  readonly restarts: number;
+}
+
+export interface DatabaseLoad {
+  readonly name: string;
+  readonly max: number;
+  readonly available: number;
+  readonly waiting: number;
+  readonly timeouts: number;
+  readonly queries: number;
+  readonly buckets: readonly number[];
+}
+
+export interface CommandLoad {
+  readonly command: string;
+  readonly sent: number;
+  readonly errors: number;
+  readonly hits: number;
+  readonly misses: number;
+  readonly buckets: readonly number[];
+}
+
+export interface RouteTree {
+  readonly servers: readonly RouteServer[];
+  /** Label of the server that serves the console. */
+  readonly own: string;
+}
+
+export interface RouteServer {
+  readonly label: string;
+  readonly names: readonly string[];
+  readonly listens: readonly { readonly address: string; readonly isDefault: boolean }[];
+  readonly root: Route;
+}
+
+/** A location, or the server level with the text ''. */
+export interface Route {
+  readonly text: string;
+  readonly kind: 'server' | 'prefix' | 'exact' | 'regex' | 'named';
+  readonly place: string;
+  readonly answeredBy?: string;
+  readonly internal: boolean;
+  readonly locations: readonly Route[];
+}
+
+/** `?url=`: absolute, or a path at the address of the console. */
+export type RouteAnswer =
+  | { readonly refusal: string }
+  | {
+      readonly address: string;
+      readonly server: string;
+      readonly serverPlace: string;
+      readonly byDefault: boolean;
+      readonly uri: string;
+      readonly regexes: readonly string[];
+      readonly location: Omit<Route, 'locations'>;
+    };
+
+/** The configuration that serves, secrets masked. */
+export interface ConfigText {
+  readonly files: readonly { readonly name: string; readonly text: string }[];
+  readonly findings: readonly ConfigFinding[];
+}
+
+export interface ConfigFinding {
+  readonly severity: 'emerg' | 'warn' | 'notice';
+  readonly message: string;
+  readonly hint?: string;
+  readonly place?: { readonly file: string; readonly line: number; readonly column: number };
+}
+
+/** `?zone=&since=&wait=`: entries after a generation; with `wait` it answers when there is one, or after 20 seconds. */
+export interface EventPage {
+  readonly zones: readonly string[];
+  /** The one that was asked for, or the first; absent when there is none. */
+  readonly zone?: string;
+  readonly capacity: number;
+  readonly newest: number;
+  readonly dropped: number;
+  readonly entries: readonly EventEntry[];
+}
+
+export interface EventEntry {
+  readonly generation: number;
+  readonly channel: string;
+  readonly type: string;
+  readonly payload: string | null;
+  readonly timestampMs: number;
+}
+
+/** `?since=&wait=` as for events: the channel is `error` or `request`. */
+export type LogPage = Pick<EventPage, 'newest' | 'entries'>;
+
+export interface FlagPage {
+  /** The dictionaries of the configuration, the one for flags first. Empty: none is declared. */
+  readonly dictionaries: readonly string[];
+  readonly flags: readonly FlagState[];
+  /** Variables that a flag decides. */
+  readonly variables: readonly { readonly variable: string; readonly flag: string }[];
+}
+
+export interface FlagState {
+  readonly name: string;
+  readonly enabled: boolean;
+  /** 0 to 100. */
+  readonly rolloutPct: number;
+  /** 0: no expiry. */
+  readonly ttlS: number;
+}
+
+/** The body of a POST to `flags`; the answer is the `FlagPage` after it. */
+export type FlagChange = { readonly set: FlagState } | { readonly unset: string };

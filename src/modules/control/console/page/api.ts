@@ -1,0 +1,64 @@
+import { WRITE_HEADER } from '../contract.ts';
+import type { Refusal } from '../contract.ts';
+
+type Parameters = Readonly<Record<string, string | number>>;
+
+const RETRY_MS = 2_000;
+
+/** Asks below the console's location. Throws an `Error` in words for people. */
+export async function read<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
+  const query = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
+  // The gateway reads a plus as a plus.
+  const text = query.toString().replaceAll('+', '%20');
+  return answerOf<T>(await reach(text === '' ? path : `${path}?${text}`, signal ? { signal } : {}));
+}
+
+/** Changes something. Throws as `read` does. */
+export async function write<T>(path: string, body: unknown): Promise<T> {
+  const headers = { 'content-type': 'application/json', [WRITE_HEADER]: '1' };
+  return answerOf<T>(await reach(path, { method: 'POST', headers, body: JSON.stringify(body) }));
+}
+
+/** Calls `take` with each answer that is new, until the signal; `since` is where the next question starts. */
+export async function follow<T extends { readonly newest: number }>(
+  path: string,
+  { parameters, signal, take }: { parameters: Parameters; signal: AbortSignal; take: (page: T) => void },
+): Promise<void> {
+  let since = 0;
+  let wait = 0;
+  while (!signal.aborted) {
+    try {
+      const page = await read<T>(path, { ...parameters, since, wait }, signal);
+      since = page.newest;
+      wait = 1;
+      take(page);
+    } catch {
+      await pause(RETRY_MS, signal);
+    }
+  }
+}
+
+/** Resolves after a while, or at the signal. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+async function reach(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, { ...init, cache: 'no-store' });
+  } catch {
+    throw new Error('the gateway does not answer');
+  }
+}
+
+async function answerOf<T>(response: Response): Promise<T> {
+  const body = (await response.json().catch(() => undefined)) as (T & Partial<Refusal>) | undefined;
+  if (response.ok && body !== undefined) return body;
+  throw new Error(body?.error ?? `the gateway answers ${response.status}`);
+}

@@ -1,0 +1,54 @@
+import { Live } from './live.ts';
+import { Shell } from './shell.ts';
+import type { Page } from './shell.ts';
+import type { OpenView } from './view.ts';
+import { openConfig } from './views/config.ts';
+import { openData } from './views/data.ts';
+import { openEvents } from './views/events.ts';
+import { openFlags } from './views/flags.ts';
+import { openLog } from './views/log.ts';
+import { openOverview } from './views/overview.ts';
+import { openRoutes } from './views/routes.ts';
+
+const PAGES: readonly (Page & { readonly open: OpenView })[] = [
+  { name: 'overview', label: 'Overview', open: openOverview },
+  { name: 'routes', label: 'Routes', open: openRoutes },
+  { name: 'config', label: 'Configuration', open: openConfig },
+  { name: 'data', label: 'Data', open: openData },
+  { name: 'events', label: 'Events', open: openEvents },
+  { name: 'flags', label: 'Flags', open: openFlags },
+  { name: 'log', label: 'Log', open: openLog },
+];
+
+/** Builds the console into the empty document. */
+export function start(): void {
+  const shell = new Shell(PAGES);
+  const live = new Live((message) => {
+    if (message !== undefined) shell.fail(message);
+  });
+  live.listen((seen) => shell.tell(seen));
+  let leave = new AbortController();
+  const open = (): void => {
+    leave.abort();
+    leave = new AbortController();
+    const wanted = location.hash.slice(1).replace(/[/?].*$/, '');
+    const page = PAGES.find(({ name }) => name === wanted) ?? PAGES[0];
+    if (page) shell.open(page.name, page.open({ live, signal: leave.signal }));
+  };
+  addEventListener('hashchange', open);
+  addEventListener('keydown', (event) => jump(event));
+  open();
+  void live.run(new AbortController().signal);
+}
+
+/** A digit opens its page, a slash goes to the filter; never while somebody types. */
+function jump(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if ((event.target as Element | null)?.closest('input, textarea, select')) return;
+  const page = PAGES[Number(event.key) - 1];
+  if (page) location.hash = page.name;
+  if (event.key !== '/') return;
+  const filter = document.querySelector<HTMLInputElement>('[type=search], [data-first]');
+  if (filter) event.preventDefault();
+  filter?.select();
+}

@@ -1,0 +1,82 @@
+import { h, svg } from './dom.ts';
+import { count } from './format.ts';
+import { sum } from './pace.ts';
+import { areaPath, linePath } from './scale.ts';
+
+const WIDTH = 96;
+const HEIGHT = 24;
+
+/** A small area without axes; its last point is the newest. */
+export function sparkline(values: readonly number[], tone = 'accent'): SVGElement {
+  const top = Math.max(...values, 1e-9);
+  const step = WIDTH / Math.max(values.length - 1, 1);
+  const line = values.map(
+    (value, index) => [index * step, HEIGHT - 2 - (value / top) * (HEIGHT - 5)] as const,
+  );
+  const floor = values.map((_, index) => [index * step, HEIGHT - 2] as const);
+  return svg(
+    'svg',
+    {
+      class: `spark ${tone}`,
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      preserveAspectRatio: 'none',
+      'aria-hidden': 'true',
+    },
+    svg('path', { class: 'area', d: areaPath(line, floor) }),
+    svg('path', { class: 'line', d: values.length > 1 ? linePath(line) : '' }),
+  );
+}
+
+/** The tone of a status code. */
+export function toneOf(code: string): string {
+  const tones: Readonly<Record<string, string>> = { '2': 'ok', '3': 'moved', '4': 'refused', '5': 'failed' };
+  return tones[code[0] ?? ''] ?? 'other';
+}
+
+/** How statuses share the answers: one bar, its parts by class, and the codes in words. */
+export function codeBar(codes: Readonly<Record<string, number>>): HTMLElement {
+  const entries = Object.entries(codes).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const total = sum(entries.map(([, value]) => value));
+  if (total === 0) return h('span', { class: 'quiet' }, '–');
+  const words = entries.map(([code, value]) => `${code} × ${count(value)}`).join(', ');
+  let at = 0;
+  const parts = entries.map(([code, value]) => {
+    const width = (value / total) * WIDTH;
+    const part = svg('rect', { class: toneOf(code), x: at, y: 0, width: Math.max(width - 1, 1), height: 6 });
+    at += width;
+    return part;
+  });
+  return h(
+    'span',
+    { class: 'codes', title: words, role: 'img', 'aria-label': words },
+    svg('svg', { viewBox: `0 0 ${WIDTH} 6`, preserveAspectRatio: 'none' }, ...parts),
+    ...entries
+      .slice(0, 4)
+      .map(([code, value]) =>
+        h('span', { class: `code ${toneOf(code)}` }, `${code} `, h('b', {}, count(value))),
+      ),
+  );
+}
+
+/** A bar of what is in use. */
+export function meter(share: number, label: string): HTMLElement {
+  const width = Math.max(0, Math.min(1, share)) * 100;
+  return h(
+    'span',
+    { class: 'meter', role: 'img', 'aria-label': label },
+    svg(
+      'svg',
+      { viewBox: '0 0 100 6', preserveAspectRatio: 'none' },
+      svg('rect', { width, height: 6, class: share > 0.9 ? 'refused' : 'ok' }),
+    ),
+  );
+}
+
+export function chip(text: string, tone = ''): HTMLElement {
+  return h('span', { class: tone === '' ? 'chip' : `chip toned ${tone}` }, text);
+}
+
+/** What stands where there is nothing to show. */
+export function empty(title: string, text: string): HTMLElement {
+  return h('div', { class: 'empty' }, h('b', {}, title), h('p', {}, text));
+}

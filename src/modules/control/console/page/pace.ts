@@ -1,0 +1,45 @@
+import type { Moment } from '../contract.ts';
+import { quantile } from '../quantile.ts';
+
+/** What happened between two moments. */
+export interface Pace {
+  readonly atMs: number;
+  /** Answers per second by class: 1xx to 5xx. */
+  readonly classes: readonly number[];
+  readonly requests: number;
+  readonly bytes: number;
+  readonly connections: number;
+  readonly p50: number | undefined;
+  readonly p95: number | undefined;
+  readonly p99: number | undefined;
+}
+
+/** Rates between moments. A latency looks back over several of them, or single requests would draw a saw. */
+export function paces(moments: readonly Moment[], bounds: readonly number[]): readonly Pace[] {
+  const LOOK_BACK = 5;
+  return moments.slice(1).map((moment, index) => {
+    const before = moments[index] as Moment;
+    const far = moments[Math.max(0, index + 1 - LOOK_BACK)] as Moment;
+    const seconds = Math.max((moment.atMs - before.atMs) / 1000, 0.001);
+    const classes = moment.classes.map((total, at) => (total - (before.classes[at] ?? 0)) / seconds);
+    const buckets = difference(moment.buckets, far.buckets);
+    return {
+      atMs: moment.atMs,
+      classes,
+      requests: sum(classes),
+      bytes: (moment.bytes - before.bytes) / seconds,
+      connections: moment.connections,
+      p50: quantile(buckets, bounds, 0.5),
+      p95: quantile(buckets, bounds, 0.95),
+      p99: quantile(buckets, bounds, 0.99),
+    };
+  });
+}
+
+export function difference(after: readonly number[], before: readonly number[]): readonly number[] {
+  return after.map((total, index) => total - (before[index] ?? 0));
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((all, value) => all + value, 0);
+}

@@ -1,0 +1,102 @@
+import { DATA_PATHS } from '../../contract.ts';
+import type { EventEntry, LogPage } from '../../contract.ts';
+import { follow } from '../api.ts';
+import { h } from '../dom.ts';
+import { bytes, clock, latency, plural } from '../format.ts';
+import { segmented } from '../inputs.ts';
+import { chip, toneOf } from '../marks.ts';
+import type { OpenView } from '../view.ts';
+import { FeedList } from './feed-list.ts';
+
+const KINDS = [
+  ['', 'All'],
+  ['error', 'Error log'],
+  ['request', 'Requests'],
+] as const;
+
+const TONES: Readonly<Record<string, string>> = {
+  warn: 'refused',
+  error: 'failed',
+  crit: 'failed',
+  alert: 'failed',
+  emerg: 'failed',
+};
+
+/** The last lines of the error log, and requests as they are answered. */
+export const openLog: OpenView = ({ signal }) => {
+  let kind = '';
+  const filter = h('input', {
+    type: 'search',
+    placeholder: 'Filter by text',
+    'aria-label': 'Filter by text',
+  });
+  const list = new FeedList({
+    none: ['Nothing yet', 'Requests and lines of the error log show here as they come.'],
+    label: 'Log',
+    row: logRow,
+    wanted: (entry) => matches(entry, { kind, text: filter.value.toLowerCase() }),
+  });
+  filter.addEventListener('input', () => list.show());
+  const choose = (name: string): void => {
+    kind = name;
+    list.show();
+  };
+  void follow<LogPage>(DATA_PATHS.log, { parameters: {}, signal, take: ({ entries }) => list.add(entries) });
+  const hint = h(
+    'p',
+    { class: 'lead' },
+    'Kept in memory, the same for all workers: what the error log takes, and up to 20 requests a second of each worker. Keys and passwords in queries are masked.',
+  );
+  const toolbar = h(
+    'div',
+    { class: 'toolbar' },
+    segmented({ legend: 'Which lines', name: 'kind', chosen: '', options: KINDS, choose }),
+    filter,
+    list.pause,
+  );
+  return { title: 'Log', element: h('div', { class: 'stack' }, hint, toolbar, list.element) };
+};
+
+function matches({ channel, type, payload }: EventEntry, wanted: { kind: string; text: string }): boolean {
+  if (wanted.kind !== '' && wanted.kind !== channel) return false;
+  return wanted.text === '' || `${type} ${payload ?? ''}`.toLowerCase().includes(wanted.text);
+}
+
+function logRow(entry: EventEntry): HTMLElement {
+  const { channel, type, payload, timestampMs } = entry;
+  const time = h('time', { datetime: new Date(timestampMs).toISOString() }, clock(timestampMs, true));
+  if (channel === 'error') {
+    return h(
+      'li',
+      { class: 'log-line' },
+      time,
+      chip(type, TONES[type] ?? ''),
+      h('code', { class: 'payload wrap' }, payload ?? ''),
+    );
+  }
+  if (type === '0') {
+    const skipped = plural(Number(payload), 'request').replace(/$/, ' more in that second');
+    return h(
+      'li',
+      { class: 'log-line' },
+      time,
+      h('span', { class: 'quiet' }, '…'),
+      h('span', { class: 'payload quiet' }, skipped),
+    );
+  }
+  // As the gateway writes it: method, milliseconds, bytes, host, target.
+  const [method = '', ms = '0', size = '0', host = '', ...target] = (payload ?? '').split(' ');
+  const facts = h(
+    'span',
+    { class: 'generation' },
+    `${ms === '0' ? '<1 ms' : latency(Number(ms) / 1000)} · ${bytes(Number(size))} · ${host}`,
+  );
+  return h(
+    'li',
+    { class: 'log-line' },
+    time,
+    chip(type, toneOf(type)),
+    h('code', { class: 'payload' }, h('b', {}, method), ` ${target.join(' ')}`),
+    facts,
+  );
+}

@@ -1,0 +1,136 @@
+import { TimeChart } from '../chart.ts';
+import { h, setText, show } from '../dom.ts';
+import { bytes, count, latency, percent, rate } from '../format.ts';
+import type { Seen } from '../live.ts';
+import { sparkline } from '../marks.ts';
+import { paces, sum } from '../pace.ts';
+import type { Pace } from '../pace.ts';
+import type { OpenView } from '../view.ts';
+import { PlaceTable } from './places.ts';
+import { partCards } from './parts.ts';
+import { notices } from './notices.ts';
+
+const SERVER_ERRORS = 4;
+const CLIENT_ERRORS = 3;
+
+/** What the gateway does right now, and what it stands on. */
+export const openOverview: OpenView = ({ live, signal }) => {
+  const told = h('div', { class: 'notices' });
+  const tiles = [
+    new Tile('Requests', 'accent'),
+    new Tile('Latency, p95', 'accent'),
+    new Tile('Server errors', 'failed'),
+    new Tile('Connections', 'accent'),
+  ];
+  const answers = answersChart();
+  const latencies = latencyChart();
+  const places = new PlaceTable();
+  const parts = h('div', { class: 'cards' });
+  const end = live.listen((seen) => {
+    const recent = paces(seen.moments, seen.bounds);
+    show(told, ...notices(seen));
+    tellTiles(tiles, { recent, seen });
+    answers.update(recent, seen.nowMs);
+    latencies.update(recent, seen.nowMs);
+    places.update(seen);
+    show(parts, ...partCards(seen));
+  });
+  signal.addEventListener('abort', end);
+  const element = h(
+    'div',
+    { class: 'stack' },
+    told,
+    h('div', { class: 'tiles' }, ...tiles.map((tile) => tile.element)),
+    h('div', { class: 'charts' }, answers.element, latencies.element),
+    places.element,
+    parts,
+  );
+  return { title: 'Overview', element };
+};
+
+/** A number, what it is made of, and how it came to be. */
+class Tile {
+  readonly element: HTMLElement;
+  readonly #tone: string;
+  readonly #value = h('b', {}, '–');
+  readonly #detail = h('small');
+  readonly #spark = h('div', { class: 'tile-spark' });
+
+  constructor(name: string, tone: string) {
+    this.#tone = tone;
+    this.element = h(
+      'section',
+      { class: 'card tile' },
+      h('h2', {}, name),
+      this.#value,
+      this.#detail,
+      this.#spark,
+    );
+  }
+
+  tell(value: string, { detail, line }: { detail: string; line: readonly number[] }): void {
+    setText(this.#value, value);
+    setText(this.#detail, detail);
+    show(this.#spark, sparkline(line, line.some((value) => value > 0) ? this.#tone : 'other'));
+  }
+}
+
+function tellTiles(tiles: readonly Tile[], { recent, seen }: { recent: readonly Pace[]; seen: Seen }): void {
+  const last = recent.at(-1);
+  const [requests, late, errors, connections] = tiles;
+  const failed = (pace: Pace): number => pace.classes[SERVER_ERRORS] ?? 0;
+  const window = recent.slice(-30);
+  const answered = sum(window.map((pace) => pace.requests));
+  requests?.tell(`${rate(last?.requests ?? 0)}/s`, {
+    detail: `${bytes(last?.bytes ?? 0)}/s sent · ${count(totalOf(seen))} since the start`,
+    line: recent.map((pace) => pace.requests),
+  });
+  late?.tell(latency(last?.p95), {
+    detail: `half within ${latency(last?.p50)} · p99 ${latency(last?.p99)}`,
+    line: recent.map((pace) => pace.p95 ?? 0),
+  });
+  errors?.tell(percent(answered > 0 ? sum(window.map(failed)) / answered : 0), {
+    detail: `${rate(last?.classes[CLIENT_ERRORS] ?? 0)}/s refused with 4xx`,
+    line: recent.map(failed),
+  });
+  connections?.tell(count(last?.connections ?? 0), {
+    detail: `${bytes(seen.gateway.residentBytes)} memory · ${seen.gateway.cpuSeconds.toFixed(1)} s CPU`,
+    line: recent.map((pace) => pace.connections),
+  });
+}
+
+function totalOf({ moments }: Seen): number {
+  return sum(moments.at(-1)?.classes ?? []);
+}
+
+function answersChart(): TimeChart {
+  const series = [
+    ['1xx', 'other'],
+    ['2xx', 'ok'],
+    ['3xx', 'moved'],
+    ['4xx', 'refused'],
+    ['5xx', 'failed'],
+  ] as const;
+  return new TimeChart({
+    title: 'Answers per second',
+    stacked: true,
+    least: 1,
+    format: rate,
+    series: series
+      .map(([name, tone], index) => ({ name, tone, value: (pace: Pace) => pace.classes[index] }))
+      .slice(1),
+  });
+}
+
+function latencyChart(): TimeChart {
+  return new TimeChart({
+    title: 'Latency',
+    least: 0.001,
+    format: latency,
+    series: [
+      { name: 'p50', tone: 'soft', value: ({ p50 }) => p50 },
+      { name: 'p95', tone: 'accent', value: ({ p95 }) => p95 },
+      { name: 'p99', tone: 'refused', value: ({ p99 }) => p99 },
+    ],
+  });
+}

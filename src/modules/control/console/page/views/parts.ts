@@ -1,0 +1,115 @@
+import type { CommandLoad, DatabaseLoad, WorkerLoad } from '../../contract.ts';
+import { quantile } from '../../quantile.ts';
+import { h } from '../dom.ts';
+import type { Child } from '../dom.ts';
+import { ago, bytes, clock, count, latency, percent, plural } from '../format.ts';
+import type { Seen } from '../live.ts';
+import { meter } from '../marks.ts';
+
+/** What the gateway stands on: databases, stores, rings, workers, upstreams, configuration. */
+export function partCards(seen: Seen): readonly HTMLElement[] {
+  const { databases, stores, rings, workers, upstreams, bounds } = seen;
+  return [
+    card(
+      'Databases',
+      'No location asks a database.',
+      databases.map((load) => databaseRow(load, bounds)),
+    ),
+    card(
+      'Key-value commands',
+      'No command was sent yet.',
+      stores.map((load) => commandRow(load, bounds)),
+    ),
+    card('Workers', 'No worker has told anything yet.', workers.map(workerRow)),
+    card(
+      'Event rings',
+      'No location publishes events.',
+      rings.map(({ name, published, dropped }) =>
+        row(name, { value: plural(published, 'event'), detail: `${count(dropped)} overwritten` }),
+      ),
+    ),
+    card(
+      'Upstreams',
+      'This configuration has no upstream groups.',
+      upstreams.map(({ name, peers }) =>
+        row(name, { value: plural(peers.length, 'peer'), detail: peers.join(', ') }),
+      ),
+    ),
+    configurationCard(seen),
+  ];
+}
+
+function card(title: string, none: string, rows: readonly HTMLElement[]): HTMLElement {
+  return h(
+    'section',
+    { class: 'card part' },
+    h('header', { class: 'card-head' }, h('h2', {}, title)),
+    rows.length === 0 ? h('p', { class: 'none' }, none) : h('dl', {}, ...rows),
+  );
+}
+
+function row(
+  name: string,
+  { value, detail, mark }: { value: string; detail: string; mark?: Child },
+): HTMLElement {
+  return h(
+    'div',
+    { class: 'fact' },
+    h('dt', { title: name }, shortened(name)),
+    h('dd', {}, mark, h('b', {}, value), h('small', {}, detail)),
+  );
+}
+
+function databaseRow(
+  { name, max, available, waiting, queries, timeouts, buckets }: DatabaseLoad,
+  bounds: readonly number[],
+): HTMLElement {
+  const used = max - available;
+  const trouble = timeouts > 0 ? ` · ${plural(timeouts, 'timeout')}` : '';
+  return row(name, {
+    value: `${count(used)} of ${count(max)} in use`,
+    detail: `${count(waiting)} waiting · ${plural(queries, 'batch').replace('batchs', 'batches')} · p95 ${latency(quantile(buckets, bounds, 0.95))}${trouble}`,
+    mark: meter(max > 0 ? used / max : 0, `${used} of ${max} connections in use`),
+  });
+}
+
+function commandRow(
+  { command, sent, errors, hits, misses, buckets }: CommandLoad,
+  bounds: readonly number[],
+): HTMLElement {
+  const found = hits + misses > 0 ? ` · ${percent(hits / (hits + misses))} found` : '';
+  const failed = errors > 0 ? ` · ${plural(errors, 'error')}` : '';
+  return row(command, {
+    value: count(sent),
+    detail: `p95 ${latency(quantile(buckets, bounds, 0.95))}${found}${failed}`,
+  });
+}
+
+function workerRow({ id, lagMs, heapBytes, restarts }: WorkerLoad): HTMLElement {
+  return row(`worker ${id}`, {
+    value: `${bytes(heapBytes)} heap`,
+    detail: `event loop ${latency(lagMs / 1000)} late · ${restarts === 0 ? 'never restarted' : plural(restarts, 'restart')}`,
+  });
+}
+
+function configurationCard({ configuration, gateway, nowMs }: Seen): HTMLElement {
+  const { generation, isNewest, loadedMs, findings } = configuration;
+  const { emerg, warn, notice } = findings;
+  const found = emerg + warn + notice;
+  return card('Configuration', '', [
+    row('last load', {
+      value: isNewest ? 'taken' : 'refused',
+      detail: `generation ${generation} serves since ${clock(loadedMs)}, ${ago(loadedMs, nowMs)}`,
+    }),
+    row('findings', {
+      value: found === 0 ? 'none' : count(found),
+      detail: `${count(emerg)} errors · ${count(warn)} warnings`,
+    }),
+    row('process', { value: `pid ${gateway.pid}`, detail: `Node.js ${gateway.node}` }),
+  ]);
+}
+
+/** A path by its last two names: a database is told by its socket. */
+function shortened(name: string): string {
+  return name.startsWith('/') ? `…/${name.split('/').slice(-2).join('/')}` : name;
+}

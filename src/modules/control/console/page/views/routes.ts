@@ -1,0 +1,118 @@
+import { DATA_PATHS } from '../../contract.ts';
+import type { Route, RouteServer, RouteTree } from '../../contract.ts';
+import { read } from '../api.ts';
+import { h, setText, show } from '../dom.ts';
+import { ago, count } from '../format.ts';
+import type { Seen } from '../live.ts';
+import { chip, empty } from '../marks.ts';
+import type { OpenView } from '../view.ts';
+import { urlTester } from './url-tester.ts';
+
+/** The elements of one location that change. */
+interface Line {
+  readonly key: string;
+  readonly element: HTMLElement;
+  readonly hits: HTMLElement;
+  readonly last: HTMLElement;
+}
+
+/** Servers and locations in the order in which they are asked, and who would answer a URL. */
+export const openRoutes: OpenView = ({ live, signal }) => {
+  const trees = h('div', { class: 'stack' });
+  const lines: Line[] = [];
+  const tester = urlTester((key) => {
+    for (const line of lines) line.element.classList.toggle('found', line.key === key);
+    lines.find((line) => line.key === key)?.element.scrollIntoView({ block: 'nearest' });
+  });
+  read<RouteTree>(DATA_PATHS.routes, {}, signal).then(
+    ({ servers }) => {
+      show(trees, ...servers.map((server) => serverCard(server, lines)));
+      signal.addEventListener(
+        'abort',
+        live.listen((seen) => tellHits(lines, seen)),
+      );
+    },
+    (error: unknown) => show(trees, empty('The routes cannot be shown', (error as Error).message)),
+  );
+  return { title: 'Routes', element: h('div', { class: 'stack' }, tester, trees) };
+};
+
+function serverCard(server: RouteServer, lines: Line[]): HTMLElement {
+  const { label, names, listens, root } = server;
+  const title = names.length > 0 ? names.join(', ') : 'a server without a name';
+  return h(
+    'section',
+    { class: 'card' },
+    h(
+      'header',
+      { class: 'card-head' },
+      h('h2', {}, title),
+      h(
+        'span',
+        { class: 'chips' },
+        ...listens.map(({ address, isDefault }) => chip(isDefault ? `${address} · default` : address)),
+      ),
+    ),
+    h(
+      'div',
+      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Locations of ${title}` },
+      h(
+        'table',
+        { class: 'routes' },
+        h(
+          'thead',
+          {},
+          h('tr', {}, ...['Location', 'Answered by', 'Requests', 'Last hit', 'Declared'].map(columnHead)),
+        ),
+        h('tbody', {}, ...routeRows(root, { label, depth: 0, lines })),
+      ),
+    ),
+  );
+}
+
+function columnHead(name: string): HTMLElement {
+  return h('th', { scope: 'col', class: name === 'Requests' ? 'number' : undefined }, name);
+}
+
+interface Drawing {
+  readonly label: string;
+  readonly depth: number;
+  readonly lines: Line[];
+}
+
+function routeRows(route: Route, { label, depth, lines }: Drawing): readonly HTMLElement[] {
+  const line = routeLine(route, { label, depth });
+  lines.push(line);
+  return [
+    line.element,
+    ...route.locations.flatMap((inner) => routeRows(inner, { label, depth: depth + 1, lines })),
+  ];
+}
+
+function routeLine(route: Route, { label, depth }: Omit<Drawing, 'lines'>): Line {
+  const { text, place, answeredBy, internal, kind } = route;
+  const hits = h('td', { class: 'number' }, '0');
+  const last = h('td', { class: 'quiet' }, '–');
+  const name = h(
+    'th',
+    { scope: 'row', class: `depth-${Math.min(depth, 5)}` },
+    h('code', {}, kind === 'server' ? 'server' : text),
+  );
+  if (internal) name.append(chip('internal'));
+  const by =
+    answeredBy === undefined
+      ? h('span', { class: 'quiet' }, kind === 'server' ? 'its locations' : '404')
+      : h('code', {}, answeredBy);
+  const element = h('tr', {}, name, h('td', {}, by), hits, last, h('td', { class: 'quiet' }, place));
+  return { key: `${label}\n${text}`, element, hits, last };
+}
+
+function tellHits(lines: readonly Line[], { places, nowMs }: Seen): void {
+  const byKey = new Map(places.map((place) => [`${place.server}\n${place.location}`, place]));
+  for (const { key, hits, last, element } of lines) {
+    const place = byKey.get(key);
+    setText(hits, count(place?.requests ?? 0));
+    setText(last, place?.lastHitMs === undefined ? '–' : ago(place.lastHitMs, nowMs));
+    element.classList.toggle('unused', !place);
+  }
+}

@@ -1,0 +1,53 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { compileRequestTail } from '../../src/compile/request-tail.ts';
+import type { Exchange } from '../../src/http/index.ts';
+import { createZone, keepErrorLine, LOG_TAIL, openRing } from '../../src/zone/index.ts';
+
+const NOW = 1_700_000_000_000;
+
+function tail() {
+  vi.useFakeTimers({ now: NOW, toFake: ['Date'] });
+  const ring = openRing(createZone(LOG_TAIL), 1);
+  const lines = () => (ring.snapshot()?.entries ?? []).map(({ type, payload }) => `${type} ${payload}`);
+  return { ring, lines, step: compileRequestTail(ring) };
+}
+
+afterEach(() => void vi.useRealTimers());
+
+function request(more: Partial<Exchange> = {}): Exchange {
+  const facts = {
+    requestMethod: 'GET',
+    startedMs: NOW,
+    bodyBytesSent: 3,
+    host: 'a',
+    requestUri: '/x',
+    status: 200,
+  };
+  return { ...facts, ...more } as Exchange;
+}
+
+test('a request shows with its method, time, bytes, host and masked target', () => {
+  const { step, lines } = tail();
+  step(request({ startedMs: NOW - 12, status: 404, requestUri: '/x?token=abc&n=1' }));
+  step(request({ host: '' }));
+  expect(lines()).toEqual(['404 GET 12 3 a /x?token=***&n=1', '200 GET 0 3 - /x']);
+});
+
+test('twenty requests of a second show, and the next second tells how many did not', () => {
+  const { step, lines } = tail();
+  for (let n = 0; n < 50; n++) step(request({ requestUri: `/${n}` }));
+  expect(lines()).toHaveLength(20);
+  vi.setSystemTime(NOW + 1_000);
+  step(request());
+  expect(lines().slice(20)).toEqual(['0 30', `200 GET 1000 3 a /x`]);
+});
+
+test('a line that is too long is cut between two characters', () => {
+  const { step, ring, lines } = tail();
+  step(request({ requestUri: `/${'é'.repeat(600)}` }));
+  keepErrorLine(ring, 'warn', '€'.repeat(400));
+  for (const line of lines()) {
+    expect(line).toMatch(/[é€]…$/);
+    expect(Buffer.byteLength(line.replace(/^\w+ /, ''))).toBeLessThanOrEqual(512);
+  }
+});

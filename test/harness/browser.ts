@@ -1,0 +1,52 @@
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Gateway } from './gateway.ts';
+import type { Owner } from './owner.ts';
+import { findProgram } from './redis-program.ts';
+
+const INSTALL = 'apt-get install -y --no-install-recommends chromium';
+
+/** Text, as what runs in the page has other types than the tests. */
+const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) => {
+  console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI);
+});`;
+
+/** A real Chromium without a window, until its owner ends. Fails with the line that installs it. */
+export async function startBrowser(t: Owner): Promise<Browser> {
+  const executablePath = findProgram('chromium') ?? findProgram('chromium-browser');
+  if (!executablePath)
+    throw new Error(`these tests need a real browser and there is no chromium: ${INSTALL}`);
+  // Chromium refuses root with its sandbox; the pages are our own.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  const browser = await chromium.launch({ executablePath, args });
+  t.onTestFinished(() => browser.close());
+  return browser;
+}
+
+/** A page, and what went wrong in it. */
+export interface WatchedPage {
+  readonly page: Page;
+  /** Errors and warnings of the console, violations of the policy, requests to other origins, failed requests. */
+  readonly faults: readonly string[];
+}
+
+/** Opens a page of the gateway in a browser profile of its own. */
+export async function openPage(
+  browser: Browser,
+  { gw, path, ...options }: BrowserContextOptions & { readonly gw: Gateway; readonly path: string },
+): Promise<WatchedPage> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());
+  });
+  page.on('pageerror', ({ message }) => faults.push(message));
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${gw.url}/`) && !url.startsWith('data:')) faults.push(`request to ${url}`);
+  });
+  await page.addInitScript({ content: REPORT_VIOLATIONS });
+  await page.goto(`${gw.url}${path}`);
+  return { page, faults };
+}

@@ -1,0 +1,229 @@
+import { expect, test } from 'vitest';
+import { DATA_PATHS } from '../../../../src/modules/control/console/contract.ts';
+import type {
+  EventPage,
+  FlagPage,
+  LogPage,
+  Overview,
+  RouteAnswer,
+} from '../../../../src/modules/control/console/contract.ts';
+import { startGateway } from '../../../harness/gateway.ts';
+import type { Gateway } from '../../../harness/gateway.ts';
+
+const CONSOLE = 'location /_gw/ { control_console on; }';
+const FLAGS = 'shared_dict_zone zone=feature_flags:64k;';
+
+async function read<T>(gw: Gateway, path: string, query = ''): Promise<T> {
+  const { status, body } = await gw.fetch(`/_gw/${path}${query}`);
+  expect([path, status]).toEqual([path, 200]);
+  return JSON.parse(body) as T;
+}
+
+async function change(gw: Gateway, body: unknown) {
+  const headers = { 'Content-Type': 'application/json', 'X-Gw-Console': '1' };
+  return gw.fetch(`/_gw/${DATA_PATHS.flags}`, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+const SERVERS = `
+  server {
+    server_name a.example *.a.example;
+    location / { return 200 "a"; }
+    location = /exact { return 200 "x"; }
+    location ^~ /stop/ { return 200 "s"; }
+    location /kv/ { location ~ ^/kv/set/(.+)$ { return 200 "r"; } }
+    location ~* \\.png$ { return 200 "p"; }
+    location /inner/ { internal; return 200 "i"; }
+    ${CONSOLE}
+  }
+  server { server_name gone.example; return 301 http://a.example/; location / { return 200 "never"; } }`;
+
+const questions = [
+  { url: '/exact', answer: { server: 'a.example', location: { text: '= /exact' }, byDefault: true } },
+  {
+    url: 'http://a.example:PORT/stop/x.png',
+    answer: { location: { text: '^~ /stop/' }, byDefault: false, regexes: [] },
+  },
+  {
+    url: 'http://x.a.example:PORT/y.PNG?q=1',
+    answer: { location: { text: '~* \\.png$' }, regexes: ['~* \\.png$'] },
+  },
+  { url: '/kv/set/1', answer: { location: { text: '~ ^/kv/set/(.+)$', answeredBy: 'return' } } },
+  { url: '/kv/other', answer: { location: { text: '/kv/' } } },
+  { url: '/a/%2e%2e/exact', answer: { uri: '/exact', location: { text: '= /exact' } } },
+  { url: '/inner/x', answer: { location: { internal: true } } },
+  {
+    url: 'http://GONE.example:PORT/x',
+    answer: { server: 'gone.example', location: { kind: 'server', answeredBy: 'return' } },
+  },
+  { url: '/_gw/', answer: { location: { answeredBy: 'control_console' } } },
+  { url: '/%zz', answer: { refusal: 'the path is malformed: the answer is 400' } },
+  { url: 'http://a.example:1/', answer: { refusal: 'nothing listens on port 1' } },
+];
+
+test('the URL tester asks the compiled locations', async (t) => {
+  const gw = await startGateway(t, SERVERS);
+  for (const { url, answer } of questions) {
+    const asked = encodeURIComponent(url.replace('PORT', String(gw.port)));
+    const told = await read<RouteAnswer>(gw, DATA_PATHS.explain, `?url=${asked}`);
+    expect(told, url).toMatchObject(answer);
+  }
+  expect(await read<RouteAnswer>(gw, DATA_PATHS.explain, '?url=/kv/other')).not.toHaveProperty(
+    'location.answeredBy',
+  );
+  for (const url of ['nothing', 'ftp://a/', 'http://a b/', '']) {
+    expect((await gw.fetch(`/_gw/${DATA_PATHS.explain}?url=${encodeURIComponent(url)}`)).status).toBe(400);
+  }
+});
+
+test('the overview counts by location and leaves the console out of the whole', async (t) => {
+  const gw = await startGateway(t, `server { location /a { return 200 "x"; } ${CONSOLE} }`, { workers: 2 });
+  for (let n = 0; n < 20; n++) await gw.fetch(n < 15 ? '/a' : '/nowhere');
+  let seen = await read<Overview>(gw, DATA_PATHS.overview);
+  while ((seen.moments.at(-1)?.classes[1] ?? 0) < 15) seen = await read<Overview>(gw, DATA_PATHS.overview);
+  const byLocation = new Map(seen.places.map((place) => [place.location, place]));
+  expect(byLocation.get('/a')).toMatchObject({ requests: 15, codes: { 200: 15 }, isConsole: false });
+  expect(byLocation.get('')).toMatchObject({ requests: 5, codes: { 404: 5 } });
+  expect(byLocation.get('/_gw/')?.isConsole).toBe(true);
+  expect(seen.moments.at(-1)?.classes).toEqual([0, 15, 0, 5, 0]);
+  expect(byLocation.get('/a')?.lastHitMs).toBeGreaterThan(seen.gateway.startedMs);
+  expect(seen.workers.map(({ id }) => id)).toEqual(['1', '2']);
+  expect(seen.configuration).toMatchObject({
+    generation: 1,
+    isNewest: true,
+    findings: { emerg: 0, warn: 0 },
+  });
+});
+
+test('a refused reload shows, and the configuration that is shown stays the one that serves', async (t) => {
+  const conf = (location: string) => `server { ${location} ${CONSOLE} }`;
+  const gw = await startGateway(t, conf('location /one { return 200 "1"; }'));
+  expect(await gw.reload(conf('location /two { retrun 200; }'))).toBe('refused');
+  expect((await read<Overview>(gw, DATA_PATHS.overview)).configuration.isNewest).toBe(false);
+  expect(JSON.stringify(await read(gw, DATA_PATHS.config))).toContain('/one');
+  const { entries } = await read<LogPage>(gw, DATA_PATHS.log);
+  expect(entries.some(({ payload }) => payload?.includes('reload refused'))).toBe(true);
+  expect(await gw.reload(conf('location /two { return 200 "2"; }'))).toBe('done');
+  expect(JSON.stringify(await read(gw, DATA_PATHS.config))).toContain('/two');
+  expect((await read<Overview>(gw, DATA_PATHS.overview)).configuration.isNewest).toBe(true);
+});
+
+test('the configuration comes with its findings and without its secrets', async (t) => {
+  const gw = await startGateway(
+    t,
+    `server { server_name twice; location /e { worker_events_api; worker_events_zone z; worker_events_channel c;
+        worker_events_publish_key "the-secret-key"; } ${CONSOLE} }
+     server { server_name twice; }`,
+  );
+  const text = await gw.fetch(`/_gw/${DATA_PATHS.config}`);
+  expect(text.body).not.toContain('the-secret-key');
+  expect(JSON.parse(text.body)).toMatchObject({
+    files: [{ text: expect.stringContaining('worker_events_publish_key "***"') as string }],
+    findings: [{ severity: 'warn', message: expect.stringContaining('conflicting server name') as string }],
+  });
+});
+
+test('the log tail has what the master logs and what any worker answers, masked', async (t) => {
+  const conf = `server { location /a { return 200 "x"; } ${CONSOLE} }`;
+  const gw = await startGateway(t, conf, { workers: 2 });
+  await gw.fetch('/a?key=topsecret&n=1');
+  const { entries, newest } = await read<LogPage>(gw, DATA_PATHS.log);
+  expect(entries.map(({ channel, type, payload }) => `${channel} ${type} ${payload}`)).toEqual([
+    expect.stringMatching(/^error notice \d+#0: start worker processes: 2$/) as string,
+    expect.stringMatching(/^request 200 GET \d+ 1 127\.0\.0\.1 \/a\?key=\*\*\*&n=1$/) as string,
+  ]);
+  expect(await read<LogPage>(gw, DATA_PATHS.log, `?since=${newest}`)).toMatchObject({ entries: [] });
+});
+
+test('events come to those who wait for them, from any ring', async (t) => {
+  const ring = (name: string) =>
+    `location /${name} { worker_events_api; worker_events_zone ${name}; worker_events_channel c-${name}; }`;
+  const gw = await startGateway(t, `server { ${ring('one')} ${ring('two')} ${CONSOLE} }`, { workers: 2 });
+  const first = await read<EventPage>(gw, DATA_PATHS.events);
+  expect(first).toMatchObject({ zones: ['one', 'two'], zone: 'one', newest: 0, entries: [] });
+  const waiting = read<EventPage>(gw, DATA_PATHS.events, '?zone=two&since=0&wait=1');
+  const headers = { 'Content-Type': 'application/json' };
+  await gw.expect('POST /one', { status: 200 }, { headers, body: '{"type":"elsewhere"}' });
+  await gw.expect('POST /two', { status: 200 }, { headers, body: '{"type":"t","payload":"p"}' });
+  expect(await waiting).toMatchObject({
+    zone: 'two',
+    newest: 1,
+    entries: [{ generation: 1, channel: 'c-two', type: 't', payload: 'p' }],
+  });
+  expect((await gw.fetch(`/_gw/${DATA_PATHS.events}?zone=none`)).status).toBe(404);
+});
+
+test('whoever waits is answered when the configuration retires', async (t) => {
+  const conf = `server { location /e { worker_events_api; worker_events_zone z; worker_events_channel c; } ${CONSOLE} }`;
+  const gw = await startGateway(t, conf);
+  const waiting = read<EventPage>(gw, DATA_PATHS.events, '?wait=1');
+  expect(await gw.reload(conf)).toBe('done');
+  expect(await waiting).toMatchObject({ entries: [] });
+});
+
+test('a flag that is changed here counts for every worker at once', async (t) => {
+  const gw = await startGateway(
+    t,
+    `${FLAGS} feature_flag $f f; server { location /f { return 200 "$f"; } ${CONSOLE} }`,
+    { workers: 4 },
+  );
+  for (const enabled of [true, false, true]) {
+    expect((await change(gw, { set: { name: 'f', enabled, rolloutPct: 100, ttlS: 0 } })).status).toBe(200);
+    for (let n = 0; n < 10; n++) expect((await gw.fetch('/f')).body).toBe(enabled ? '1' : '0');
+  }
+  expect(await read<FlagPage>(gw, DATA_PATHS.flags)).toEqual({
+    dictionaries: ['feature_flags'],
+    flags: [{ name: 'f', enabled: true, rolloutPct: 100, ttlS: 0 }],
+    variables: [{ variable: 'f', flag: 'f' }],
+  });
+  expect(JSON.parse((await change(gw, { unset: 'f' })).body)).toMatchObject({ flags: [] });
+  expect((await gw.fetch('/f')).body).toBe('0');
+});
+
+const badChanges = [
+  [{}, 'expected "set" or "unset"'],
+  [null, 'expected "set" or "unset"'],
+  [{ set: { enabled: true } }, 'missing required query param: name'],
+  [
+    { set: { name: 'x', enabled: 'perhaps' } },
+    'invalid query param: enabled must be 1, 0, true, false, on or off',
+  ],
+  [
+    { set: { name: 'x', rolloutPct: 101 } },
+    'invalid query param: rollout_pct must be an integer from 0 to 100',
+  ],
+  [{ set: { name: 'x'.repeat(256) } }, 'invalid query param: name exceeds 255 bytes'],
+] as const;
+test('a change that is none is refused in words', async (t) => {
+  const gw = await startGateway(t, `${FLAGS} server { ${CONSOLE} }`);
+  for (const [body, error] of badChanges) {
+    const answer = await change(gw, body);
+    expect([body, answer.status, JSON.parse(answer.body)]).toEqual([body, 400, { error }]);
+  }
+});
+
+test('without a dictionary there are no flags, and everything else works', async (t) => {
+  const gw = await startGateway(t, `server { ${CONSOLE} }`);
+  expect(await read<FlagPage>(gw, DATA_PATHS.flags)).toEqual({ dictionaries: [], flags: [], variables: [] });
+  expect((await change(gw, { set: { name: 'x' } })).status).toBe(409);
+});
+
+test('the console is off unless the configuration says otherwise', async (t) => {
+  const gw = await startGateway(t, 'server { location /_gw/ { control_console off; return 200 "mine"; } }');
+  await gw.expect('GET /_gw/', { status: 200, body: 'mine' });
+});
+
+test('the page lies at the path of its location, with a slash behind it', async (t) => {
+  const gw = await startGateway(t, 'server { location /console { control_console on; } }');
+  await gw.expect('GET /console', { status: 301, headers: { location: `${gw.url}/console/` } });
+  expect((await gw.fetch('/console/')).headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect((await gw.fetch(`/console/${DATA_PATHS.overview}`)).status).toBe(200);
+  for (const path of ['/console/x', '/console/data/', '/console/data/x', '/console/data/log/']) {
+    await gw.expect(`GET ${path}`, { status: 404, json: { error: 'nothing is here' } });
+  }
+});
+
+test('a location without a prefix cannot have a console', async (t) => {
+  const gw = await startGateway(t, 'server { location / { return 200 "x"; } }');
+  expect(await gw.reload('server { location = /_gw { control_console on; } }')).toBe('refused');
+  expect(gw.errorLog()).toContain('"control_console" needs a location with a prefix');
+});
