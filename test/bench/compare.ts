@@ -3,6 +3,10 @@ import { median, spread } from './statistics.ts';
 import { NotInstalled } from './programs.ts';
 import type { Finding } from './row.ts';
 
+/** So many requests V8 sees before it has compiled what it will, but no more rounds than that. */
+const WARM_UP_REQUESTS = 20_000;
+const WARM_UP_ROUNDS = 5;
+
 /** What one round gave. */
 export interface Sample {
   readonly requests: number;
@@ -62,7 +66,7 @@ export function skippedLine({ line, goal }: Pick<Peer, 'line' | 'goal'>, reason:
 
 /** Samples by contender. Every round starts with another contender, so that none always follows the same one. */
 async function interleave(bench: Bench, contenders: readonly Contender[]): Promise<Sample[][]> {
-  for (const contender of contenders) await contender.round(bench.warmUpSeconds);
+  for (const contender of contenders) await warmUp(bench, contender);
   const samples = contenders.map((): Sample[] => []);
   for (let round = 0; round < bench.rounds; round++) {
     for (let turn = 0; turn < contenders.length; turn++) {
@@ -71,6 +75,14 @@ async function interleave(bench: Bench, contenders: readonly Contender[]): Promi
     }
   }
   return samples;
+}
+
+/** Until it does not get any faster: on a busy machine a compiler needs more time to see as many requests. */
+async function warmUp(bench: Bench, contender: Contender): Promise<void> {
+  let requests = 0;
+  for (let round = 0; round < WARM_UP_ROUNDS && requests < WARM_UP_REQUESTS; round++) {
+    requests += (await contender.round(bench.warmUpSeconds)).requests;
+  }
 }
 
 function verdict({ line, goal }: Peer, subject: readonly Sample[], peer: readonly Sample[]): Finding {

@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.ts';
+import type { CallInit } from '../harness/http.ts';
 import { call } from '../harness/http.ts';
 import { freePort } from '../harness/ports.ts';
 import type { Bench } from './bench.ts';
@@ -64,15 +65,15 @@ export async function startDatabase(bench: Bench, fixture: string): Promise<Data
 export async function statementsOf(
   bench: Bench,
   database: Database,
-  { location, path }: { location: string; path: string },
+  { location, path, init }: { location: string; path: string; init?: CallInit },
 ): Promise<SeenStatement[]> {
   await database.query(`alter role authenticator set log_statement = 'all'`);
   const gw = await startGw(bench, location);
   // The first request may find the gateway still reading the catalogue.
-  await call(gw.port, path);
+  await call(gw.port, path, init);
   const from = database.log().length;
-  const { status, body } = await call(gw.port, path);
-  if (status !== 200) throw new Error(`the gateway answers ${path} with ${status}: ${body}`);
+  const { status, body } = await call(gw.port, path, init);
+  if (status >= 300) throw new Error(`the gateway answers ${path} with ${status}: ${body}`);
   await database.query('alter role authenticator reset log_statement');
   return readLog(database.log().slice(from));
 }

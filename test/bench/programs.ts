@@ -7,6 +7,7 @@ const INSTALL = {
   nginx: 'apt-get install nginx-light',
   webdis: 'apt-get install webdis',
   pgbench: 'apt-get install postgresql-contrib',
+  psql: 'apt-get install postgresql-client',
   'redis-server': 'apt-get install redis-server',
 } as const;
 

@@ -63,6 +63,7 @@ export class Watch {
   /** What was read before nobody may rely on: its change may have been announced to nobody. */
   #listening(): void {
     const { share, refresh } = this.#options;
+    this.#isRefused = false;
     if (share.hasRead) refresh();
     this.#start();
   }

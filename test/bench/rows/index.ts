@@ -8,6 +8,7 @@ import { metricsRow } from './metrics.ts';
 import { returnRow } from './return.ts';
 import { schemaRow } from './schema.ts';
 import { startRow } from './start.ts';
+import { writesRow } from './writes.ts';
 
 /** In the order of the table. */
 export const ROWS: readonly Row[] = [
@@ -17,6 +18,7 @@ export const ROWS: readonly Row[] = [
   kvRow,
   eventsRow,
   dbrestRow,
+  writesRow,
   schemaRow,
   memoryRow,
   startRow,

@@ -32,6 +32,24 @@ describe('arguments by name', () => {
   testAnswers(calls, named);
 });
 
+const CSV = { 'content-type': 'text/csv' };
+const rows: readonly Case[] = [
+  ['POST greet name,greeting\nAnn,"Hi, there"\nBob,x', 'Hi, there, Ann', CSV],
+  ['POST add_them b,a\n2,40', 42, CSV],
+  ['POST greet?columns=name {"name":"Ann","greeting":"Hi","more":1}', 'Hello, Ann'],
+  ['POST greet?columns=name [{"name":"Ann"},{"other":1}]', 'Hello, Ann'],
+  ['POST greet?columns=greeting,name {"name":"Ann"}', null],
+];
+describe('arguments from rows and chosen members', () => {
+  testAnswers(calls, rows);
+});
+
+test('a large form is read piece by piece', async () => {
+  const word = 'a+%C3%A9&'.slice(0, -1).repeat(20_000);
+  const answer = await calls.it.call(`POST greet name=${word}&greeting=Hi`, FORM);
+  expect(JSON.parse(answer.body)).toBe(`Hi, ${'a é'.repeat(20_000)}`);
+});
+
 const overloads: readonly Case[] = [
   ['GET overloaded', 'none'],
   ['GET overloaded?a=1&b=2', 'a b'],

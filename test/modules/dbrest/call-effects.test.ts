@@ -127,3 +127,30 @@ test('a call that breaks a rule which is checked at the end is an error, and lea
     .toBe(409);
   expect(await calls.it.db.query('select * from late')).toEqual([]);
 });
+
+test('a large set is sent while it is read, with the headers that the function chose', async () => {
+  await calls.it.db.query(`
+    create function many_rows(most int) returns table (id int, filler text) stable language plpgsql as $$ begin
+      return query select i, repeat('x', 1000) from generate_series(1, most) i;
+      perform set_config('response.headers', '[{"X-Own": "at the end"}]', true);
+    end $$`);
+  const call = () => calls.it.call('GET many_rows?most=5000&order=id.desc');
+  await expect.poll(async () => (await call()).status, { timeout: 10_000, interval: 200 }).toBe(200);
+  const { headers, body } = await call();
+  expect(headers.get('transfer-encoding')).toBe('chunked');
+  expect(headers.get('x-own')).toBe('at the end');
+  expect(headers.get('content-range')).toBe('0-4999/*');
+  expect((JSON.parse(body) as { id: number }[]).map(({ id }) => id)).toEqual(
+    Array.from({ length: 5000 }, (_, i) => 5000 - i),
+  );
+});
+
+test('what a function chose holds for no rows as well', async () => {
+  const { status, headers, body } = await calls.it.call('GET many_rows?most=0');
+  expect([status, headers.get('x-own'), headers.get('content-range'), body]).toEqual([
+    200,
+    'at the end',
+    '*/*',
+    '[]',
+  ]);
+});

@@ -58,7 +58,7 @@ const shown: readonly [line: string, accept: string, contentType: string, body: 
   ['GET three_numbers', 'text/html', 'text/html; charset=utf-8', '<p>1|2|3|'],
 ];
 
-test.each(shown)('%s as %s is %s: %s', async (line, accept, contentType, body) => {
+test.each(shown)('%s as %s is %s: %s', async (...[line, accept, contentType, body]) => {
   const answer = await calls.it.call(line, { accept });
   expect({ type: answer.headers.get('content-type'), body: answer.body }).toEqual({
     type: contentType,

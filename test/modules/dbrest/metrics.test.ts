@@ -16,7 +16,7 @@ test('a database shows its pool, its queries and the readings of its schema', as
   const gw = await startGateway(
     t,
     `server { ${METRICS}
-       location /r/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size 3; dbrest_pool_timeout 200ms; }
+       location /r/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size 3; }
        location /s/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size 2; } }`,
     { workers: 2 },
   );
@@ -32,8 +32,10 @@ test('a database shows its pool, its queries and the readings of its schema', as
   expect(loads).toBeGreaterThanOrEqual(1);
   expect(loads).toBeLessThanOrEqual(2);
   expect(used.get(of('schema_cache_load_seconds_count'))).toBe(loads);
-  // One batch per request, and one that reads the schema for all workers.
-  expect(used.get(of('query_seconds_count'))).toBe(11);
+  // One batch per request, and one per reading; a worker may get its schema from another one's.
+  const readings = (used.get(of('query_seconds_count')) ?? 0) - 10;
+  expect(readings).toBeGreaterThanOrEqual(1);
+  expect(readings).toBeLessThanOrEqual(loads);
   expect(used.get(of('pool_timeouts_total'))).toBe(0);
 });
 
@@ -42,7 +44,7 @@ test('requests that wait for a connection show, and those that wait in vain are 
   const gw = await startGateway(
     t,
     `server { ${METRICS}
-       location /r/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size 1; dbrest_pool_timeout 300ms; } }`,
+       location /r/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size 1; dbrest_pool_timeout 2s; } }`,
   );
   const of = (metric: string) => `gw_dbrest_${metric}{database="${host}:${port}/${database}"}`;
   await gw.expect('GET /r/t', { status: 200 });

@@ -19,9 +19,12 @@ test('what a row always has is required of it, and what has no default of a new 
   expect(schemas['books']?.required).toEqual(notNull);
   expect(schemas['books.insert']?.required).toEqual(['title', 'author_id', 'mail']);
   expect(schemas['books.update']?.required).toBeUndefined();
-  expect(Object.keys(schemas['books.insert']?.properties ?? {})).not.toContain('words');
+  expect(schemas['books.insert']).toMatchObject({ $ref: '#/components/schemas/books.update' });
+  expect(Object.keys(schemas['books.update']?.properties ?? {})).not.toContain('words');
   expect(schemas['authors.insert']).toMatchObject({ required: ['name'] });
-  expect(Object.keys(schemas['authors.insert']?.properties ?? {})).toEqual(['name']);
+  expect(Object.keys(schemas['authors.update']?.properties ?? {})).toEqual(['name']);
+  const { schemas: forAnon } = (await api.describe()).components;
+  expect(Object.keys(forAnon['written.insert']?.properties ?? {})).toEqual(['id', 'word', 'note']);
   expect(schemas['titles.insert']?.required).toBeUndefined();
 });
 

@@ -10,7 +10,8 @@ beforeAll(async () => {
   db = await postgres(THINGS);
 });
 
-const location = (config = {}): Promise<Direct> => direct({ onTestFinished }, db.dsn, config);
+const location = (config = {}): Promise<Direct> =>
+  direct({ onTestFinished }, db.dsn, { openapi: 'off', ...config });
 
 const faults: [target: string, status: number, code: string, message: string][] = [
   ['things?id=eq.x', 400, '22P02', 'invalid input syntax for type integer: "x"'],

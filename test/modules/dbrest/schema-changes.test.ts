@@ -30,6 +30,12 @@ const changes: [sql: string, request: string, accept: Record<string, string>, bo
   ['alter table things alter extra type text', 'things?select=extra&id=eq.1', CSV, 'extra\n1'],
   ['alter table things drop extra', 'things?id=eq.1', {}, '[{"id":1,"name":"n1","owner_id":1}]'],
   ['alter table things drop extra', 'things?id=eq.1', CSV, 'id,name,owner_id\n1,n1,1'],
+  [
+    'alter table things rename owner_id to holder_id',
+    'things?select=id,owners(name)&id=eq.1',
+    {},
+    '[{"id":1,"owners":{"name":"Ann"}}]',
+  ],
   ['alter table things rename extra to more', 'things?id=eq.1', CSV, 'id,name,more,owner_id\n1,n1,1,1'],
   [
     'alter table things rename to items; create view things as select id from items; grant select on things to anon',
@@ -75,8 +81,10 @@ const DDL = [
   'alter table things rename c0 to c1',
   'create table other (id int primary key, thing_id int references things)',
   'alter table things drop c1',
+  'alter table things rename owner_id to holder_id',
   'alter table other rename to another',
   'drop table another',
+  'alter table things rename holder_id to owner_id',
 ];
 
 test('changes of the schema under load lose no request', async () => {

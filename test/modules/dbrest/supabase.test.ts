@@ -66,7 +66,7 @@ test('a user creates, reads, changes and removes rows', async () => {
       { task: 'test', tags: [], size: null, owner: 'ann', done: false },
     ],
   });
-  const id = (created.data?.[0] as { id: number }).id;
+  const [{ id }] = created.data as unknown as [{ id: number }];
 
   const quiet = await todos().insert({ task: 'ship' });
   expect(quiet).toMatchObject({ error: null, status: 201, data: null });

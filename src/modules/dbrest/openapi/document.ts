@@ -1,7 +1,8 @@
 import { VERSION } from '../../../version.ts';
-import type { Rights, Schema, Table } from '../schema/index.ts';
+import type { Rights, Schema } from '../schema/index.ts';
 import type { Overloads } from './function-paths.ts';
 import { callable, functionPath } from './function-paths.ts';
+import { Members } from './members.ts';
 import { componentName, splitComment } from './names.ts';
 import { FILTER_SCHEMA, FILTER_SCHEMA_NAME, profileParameters, SHARED_PARAMETERS } from './parameters.ts';
 import { ERROR, SHARED_RESPONSES } from './responses.ts';
@@ -38,12 +39,20 @@ export interface ApiFacts {
  * `{"openapi":"3.1.0","servers":[…],`. A step for each table and function, for a database may have thousands.
  */
 export function* writeDocument(subject: Subject): Generator<undefined, Buffer> {
-  const draft = new Draft(subject);
-  for (const shown of draft.tables) {
+  const { known, schema, rights } = subject;
+  const tables: ShownTable[] = [];
+  const isOpen = rights.usesSchema(schema);
+  for (const table of (isOpen && known.tables.get(schema)?.values()) || []) {
+    tables.push(...showTable(table, rights));
+    yield;
+  }
+  tables.sort((a, b) => (a.table.name < b.table.name ? -1 : 1));
+  const draft = new Draft(subject, tables);
+  for (const shown of tables) {
     draft.addTable(shown);
     yield;
   }
-  for (const overloads of draft.functions) {
+  for (const overloads of isOpen ? draft.functions : []) {
     draft.addFunctions(overloads);
     yield;
   }
@@ -67,7 +76,6 @@ const ROOT_PATH = {
 
 /** Members of the objects that grow with each table, as JSON. */
 class Draft {
-  readonly tables: readonly ShownTable[];
   readonly functions: readonly Overloads[];
   readonly #subject: Subject;
   readonly #context: TypeContext;
@@ -77,13 +85,11 @@ class Draft {
   readonly #parameters = new Members();
   readonly #responses = new Members();
 
-  constructor(subject: Subject) {
+  constructor(subject: Subject, tables: readonly ShownTable[]) {
     const { known, schema, api, rights } = subject;
     this.#subject = subject;
-    this.tables = rights.usesSchema(schema) ? tablesIn(known.tables.get(schema), rights) : [];
-    const hasFunctions = rights.usesSchema(schema) && api.functionPath !== undefined;
-    this.functions = hasFunctions ? callable(known.functions?.get(schema), rights) : [];
-    const names = new Set(this.tables.map(({ table }) => table.name));
+    this.functions = api.functionPath === undefined ? [] : callable(known.functions?.get(schema), rights);
+    const names = new Set(tables.map(({ table }) => table.name));
     this.#context = { known, hasComponent: (of, table) => of === schema && names.has(table) };
     const profiles = profileParameters(api.schemas);
     const profile = (name: string) => (name in profiles ? [{ $ref: `#/components/parameters/${name}` }] : []);
@@ -114,23 +120,17 @@ class Draft {
     const security = [...(isOpen ? [{}] : []), ...(hasTokens ? [{ JWT: [] }] : [])];
     const scheme = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' };
     const components = new Members();
-    components.add('schemas', this.#schemas);
-    components.add('parameters', this.#parameters);
-    components.add('responses', this.#responses);
+    components.addMembers('schemas', this.#schemas);
+    components.addMembers('parameters', this.#parameters);
+    components.addMembers('responses', this.#responses);
     if (hasTokens) components.add('securitySchemes', { JWT: scheme });
     const whole = new Members();
     whole.add('info', infoOf(this.#subject));
     if (hasTokens) whole.add('security', security);
-    whole.add('paths', this.#paths);
-    whole.add('components', components);
-    return Buffer.from(`${whole.members()}}`);
+    whole.addMembers('paths', this.#paths);
+    whole.addMembers('components', components);
+    return Buffer.concat([...whole.pieces(), Buffer.from('}')]);
   }
-}
-
-function tablesIn(tables: ReadonlyMap<string, Table> | undefined, rights: Rights): readonly ShownTable[] {
-  return Array.from(tables?.values() ?? [])
-    .flatMap((table) => showTable(table, rights) ?? [])
-    .sort((a, b) => (a.table.name < b.table.name ? -1 : 1));
 }
 
 function infoOf({ known, schema }: Subject) {
@@ -140,22 +140,4 @@ function infoOf({ known, schema }: Subject) {
     description: description ?? 'Made by gw from what the database tells of itself.',
     version: VERSION,
   };
-}
-
-/** The members of a JSON object, written as they come: nothing has to be gone through again in one go at the end. */
-class Members {
-  readonly #texts: string[] = [];
-
-  add(name: string, value: object): void {
-    const text = value instanceof Members ? `{${value.members()}}` : JSON.stringify(value);
-    this.#texts.push(`${JSON.stringify(name)}:${text}`);
-  }
-
-  addAll(entries: Iterable<readonly [name: string, value: object]>): void {
-    for (const [name, value] of entries) this.add(name, value);
-  }
-
-  members(): string {
-    return this.#texts.join(',');
-  }
 }

@@ -22,10 +22,10 @@ export interface ShownTable {
   };
 }
 
-/** What somebody with these rights sees of a table; `undefined`: nothing. Partitions are seen as their table. */
-export function showTable(table: Table, rights: Rights): ShownTable | undefined {
+/** What somebody with these rights sees of a table, if anything. Partitions are seen as their table. */
+export function showTable(table: Table, rights: Rights): readonly ShownTable[] {
   const { access } = table;
-  if (!access || access.isPartition) return undefined;
+  if (!access || access.isPartition) return [];
   const columns = Array.from(table.columns.values(), (column) => showColumn(column, table, rights));
   const any = (privilege: Privilege, allows: (column: ShownColumn) => boolean): boolean =>
     columns.some(allows) || (columns.length === 0 && rights.may(privilege, table));
@@ -33,15 +33,12 @@ export function showTable(table: Table, rights: Rights): ShownTable | undefined 
   const post = access.insertable && any('a', ({ isInsertable }) => isInsertable);
   const patch = access.updatable && any('w', ({ isUpdatable }) => isUpdatable);
   const isDeletable = access.deletable && rights.may('d', table);
-  if (!get && !post && !patch && !isDeletable) return undefined;
+  if (!get && !post && !patch && !isDeletable) return [];
   const isKey = ({ column }: ShownColumn): boolean => table.primaryKey.includes(column.name);
   const keys = columns.filter(isKey);
   const put = post && patch && keys.length > 0 && keys.every(({ isInsertable }) => isInsertable);
-  return {
-    table,
-    columns: columns.filter((column) => column.isReadable || column.isInsertable || column.isUpdatable),
-    methods: { get, post, put, patch, delete: isDeletable },
-  };
+  const shown = columns.filter((column) => column.isReadable || column.isInsertable || column.isUpdatable);
+  return [{ table, columns: shown, methods: { get, post, put, patch, delete: isDeletable } }];
 }
 
 function showColumn(column: Column, table: Table, rights: Rights): ShownColumn {

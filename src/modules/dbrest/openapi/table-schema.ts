@@ -1,7 +1,7 @@
 import type { Relationship } from '../schema/index.ts';
 import { relationshipsOf } from '../schema/index.ts';
 import { defaultOf } from './default-value.ts';
-import { componentName, propertyReference } from './names.ts';
+import { componentName, propertyReference, reference } from './names.ts';
 import type { ShownColumn, ShownTable } from './shown-table.ts';
 import type { JsonSchema, TypeContext } from './type-schema.ts';
 import { nullable, typeSchema } from './type-schema.ts';
@@ -89,8 +89,12 @@ function insertSchema(shown: ShownTable, context: TypeContext): JsonSchema {
   const required = columns.filter(
     ({ column }) => column.isNotNull === true && column.defaultSql === undefined,
   );
+  const isSameAsUpdate =
+    shown.methods.patch && shown.columns.every((column) => column.isInsertable === column.isUpdatable);
   return {
-    ...bodySchema(columns, shown, context),
+    ...(isSameAsUpdate
+      ? reference('schemas', `${componentName(shown.table.name)}.update`)
+      : bodySchema(columns, shown, context)),
     ...(required.length > 0 && { required: required.map(({ column }) => column.name) }),
   };
 }

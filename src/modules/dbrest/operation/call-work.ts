@@ -2,7 +2,7 @@ import type { Exchange } from '../../../http/index.ts';
 import { offsetBeyond, tooManyAffected } from '../fault/index.ts';
 import type { Media } from '../headers/index.ts';
 import type { AnswerCounts, AnswerParts, OpenAnswer } from '../reply/index.ts';
-import { EmptyAnswer, mostRows, openAnswer, shapeOf } from '../reply/index.ts';
+import { EmptyAnswer, mostRows, openAnswer, shapeOf, tailOf } from '../reply/index.ts';
 import type { Results, Step } from '../session/index.ts';
 import type { AnswerShape } from '../sql/index.ts';
 import { callSource, guessSql } from '../sql/index.ts';
@@ -26,6 +26,7 @@ export function callWork(x: Exchange, decided: DecidedCall, head: AnswerParts['h
   const { plan, media, isVoid, preferences, readOnly, asked, maxAffected, range } = decided;
   const source = callSource(plan);
   const count = media.plan ? undefined : preferences.count;
+  const responding = media.format !== 'plan';
   const counted = count === 'exact' || count === 'estimated';
   const shape = callShape(decided);
   const most = mostRows(media.plan?.media ?? media, shape, x.method);
@@ -33,21 +34,20 @@ export function callWork(x: Exchange, decided: DecidedCall, head: AnswerParts['h
   const statement = shownSql(
     plan.rows,
     { media, shape, facts: asked.facts },
-    { most, source, values, counted },
+    { most, source, values, counted, responding },
   );
   const guard = ({ rows, total }: AnswerCounts): void => {
     if (maxAffected !== undefined && rows > maxAffected) throw tooManyAffected(rows);
     if (total !== undefined && range.offset > total) throw offsetBeyond(range.offset, total);
   };
   const answer = isVoid
-    ? new EmptyAnswer(x, head)
-    : openAnswer(x, { media, shape, head, most, counted, held: true, guard });
+    ? new EmptyAnswer(x, { head, tail: tailOf(shape, { counted, responding }) })
+    : openAnswer(x, { media, shape, head, most, counted, responding, held: !readOnly, guard });
   const main: Step = { statement, sink: answer, ...(isDescribed(media, shape) && { described: true }) };
   const isPlanned = count === 'planned';
   return {
     main,
     counts: isPlanned ? [{ statement: guessSql(plan.rows, source) }] : [],
-    responds: true,
     held:
       !readOnly && (FALLIBLE.has(media.format) || maxAffected !== undefined || (counted && range.offset > 0)),
     answer,

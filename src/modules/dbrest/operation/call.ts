@@ -3,6 +3,7 @@ import type { DbrestConfig } from '../config.ts';
 import type { Database } from '../database.ts';
 import { contentRange, rangeStatus } from '../headers/index.ts';
 import type { AnswerCounts, AnswerStart } from '../reply/index.ts';
+import { responseSettings } from '../reply/index.ts';
 import type { Results } from '../session/index.ts';
 import { setHead } from './answer-head.ts';
 import type { Asker } from './asker.ts';
@@ -20,7 +21,7 @@ export function compileCall(
   database: Database,
 ): (x: Exchange, name: string, asker: Asker) => Promise<void> {
   const decide = compileCallDecision(config, database);
-  const transaction = compileTransaction(config);
+  const transaction = compileTransaction(config, database);
 
   return async (x, name, asker) => {
     const { watch } = asker;
@@ -33,12 +34,13 @@ export function compileCall(
       const total = work.total(counts, sent.counts(results));
       const status = isVoid ? 204 : rangeStatus(range, counts.rows, total);
       const own = isVoid ? [] : rangeHeaders(media, contentRange(range, counts.rows, total));
-      const chosen = sent.responses(results);
+      const chosen = counts.response ? responseSettings(...counts.response) : sent.responses(results);
       return setHead(x, chosen, { status, config, schema: asked.schema, preferences, own, watch });
     };
     const work = callWork(x, decided, head);
-    const { timeoutMs = config.timeoutMs } = called;
-    const sent = transaction(x, { ...asker, asked }, { ...work, readOnly, timeoutMs });
+    const { timeoutMs: ownTimeoutMs } = called;
+    const sent = transaction(x, { ...asker, asked }, { ...work, readOnly, timeoutMs: ownTimeoutMs });
+    const timeoutMs = ownTimeoutMs ?? config.timeoutMs;
     const rules = { ...config, timeoutMs: timeoutMs === 0 ? LONGEST_MS : Math.min(timeoutMs, LONGEST_MS) };
     const { answer } = work;
     const verdict = work.held ? () => answer.judge() : undefined;

@@ -7,7 +7,7 @@ import { only, rowRange } from '../headers/index.ts';
 import type { CallPlan } from '../plan/index.ts';
 import { mediaHandlersOf, planCall } from '../plan/index.ts';
 import type { CallInput, ReadRequest } from '../request/index.ts';
-import { asJsonObject, parseCallBody, parseCallQuery, parseReadQuery } from '../request/index.ts';
+import { asJsonObject, parseCallBody, parseCallQuery, parseWriteQuery } from '../request/index.ts';
 import type { Asker } from './asker.ts';
 import type { Asked } from './asking.ts';
 import { compileAsking } from './asking.ts';
@@ -68,9 +68,9 @@ export function compileCallDecision(config: DbrestConfig, database: Database) {
 const HONOURED = ['params', 'count', 'tx', 'handling', 'timeZone'] as const;
 
 async function posted(x: Exchange): Promise<{ input: CallInput; read: ReadRequest } | undefined> {
-  const read = parseReadQuery(x.args);
+  const { rows: read, columns } = parseWriteQuery(x.args);
   const body = await requestBody(x);
-  return body && { input: await parseCallBody(body), read };
+  return body && { input: await parseCallBody(body, columns), read };
 }
 
 /** A value that is XML is not put into more of it. */

@@ -26,7 +26,7 @@ export function compileDiscovery(
   { database, api }: { readonly database: Database; readonly api: ApiFacts },
 ): (x: Exchange, asker: Asker) => Promise<void> {
   const ask = compileAsking(config, database);
-  const transaction = compileTransaction(config);
+  const transaction = compileTransaction(config, database);
   const documents = new Documents(config, api);
 
   return async (x, asker) => {
@@ -42,15 +42,8 @@ export function compileDiscovery(
     const body = await documents.of({ known, schema: asked.schema, role: asker.identity.role });
     const chosen = sent.responses(results);
     const preferences = only(asked.preferences, ['handling', 'tx', 'timeZone']);
-    const { schema } = asked;
-    const said = setHead(x, chosen, {
-      status: 200,
-      config,
-      schema,
-      preferences,
-      own: [],
-      watch: asker.watch,
-    });
+    const whose = { config, schema: asked.schema, preferences, watch: asker.watch };
+    const said = setHead(x, chosen, { ...whose, status: 200, own: [] });
     const head = Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${serverUrl(x.requestUri)}}],`);
     x.send(said.status, said.contentType ?? `${type}; charset=utf-8`, Buffer.concat([head, body]));
   };
@@ -74,8 +67,9 @@ function documentType(accept = '*/*'): string {
  */
 function serverUrl(requestUri: string): string {
   const path = requestUri.replace(/[?#].*$/s, '');
-  const [, name = '', slash = ''] = /([^/]*)(\/?)$/.exec(path) ?? [];
-  return JSON.stringify(name === '' ? './' : `${slash === '' ? './' : '../'}${name}`);
+  const place = path.endsWith('/') ? path.slice(0, -1) : path;
+  const name = place.slice(place.lastIndexOf('/') + 1);
+  return JSON.stringify(name === '' ? './' : `${place === path ? './' : '../'}${name}`);
 }
 
 interface Wanted {

@@ -32,7 +32,7 @@ export function compileRead(
   database: Database,
 ): (x: Exchange, table: string, asker: Asker) => Promise<void> {
   const decide = compileDecision(config, database);
-  const transaction = compileTransaction(config);
+  const transaction = compileTransaction(config, database);
 
   return async (x, table, asker) => {
     const { watch } = asker;

@@ -1,6 +1,7 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../config.ts';
+import type { RoleSettings } from '../schema/index.ts';
 import type { RequestSettings, Statement } from '../sql/index.ts';
 import { searchPath, settingsWriter } from '../sql/index.ts';
 
@@ -12,6 +13,8 @@ export interface Asking {
   readonly timeZone?: string | undefined;
   /** Instead of `dbrest_timeout`; 0: none. */
   readonly timeoutMs?: number | undefined;
+  /** What the role brings with it. */
+  readonly roleSettings?: RoleSettings | undefined;
 }
 
 /** The statement that tells the database of a request. What the configuration alone decides is decided here. */
@@ -24,15 +27,15 @@ export function compileSettings({
   const paths = new Map(schemas.map((name) => [name, searchPath([...new Set([name, ...extraSearchPath])])]));
   const names = settings.map(({ name }) => name);
   const values = settings.map(({ value }) => value);
-  const write = settingsWriter(names);
-  const writeZoned = settingsWriter([...names, 'timezone']);
-  return (x, { identity, schema, readOnly, timeZone, timeoutMs = usualTimeoutMs }) => {
+  const writersOf = compileWriters(names);
+  return (x, { identity, schema, readOnly, timeZone, timeoutMs, roleSettings = NO_SETTINGS }) => {
     const { role, jwt, claims } = identity;
+    const { plain, zoned } = writersOf(roleSettings);
     const all: RequestSettings = {
       role,
       searchPath: paths.get(schema) as string,
       readOnly,
-      timeoutMs,
+      timeoutMs: timeoutMs ?? Math.min(usualTimeoutMs, roleSettings.timeoutMs ?? Infinity),
       jwt,
       claims,
       method: x.method,
@@ -40,7 +43,27 @@ export function compileSettings({
       headers: headersJson(x.headers, identity.rejected ? HIDDEN_WITH_TOKEN : HIDDEN),
       cookies: cookiesJson(x.header('cookie')),
     };
-    return timeZone === undefined ? write(all, values) : writeZoned(all, [...values, timeZone]);
+    const extra = roleSettings.values.length === 0 ? values : [...roleSettings.values, ...values];
+    return timeZone === undefined ? plain(all, extra) : zoned(all, [...extra, timeZone]);
+  };
+}
+
+const NO_SETTINGS: RoleSettings = { names: [], values: [] };
+
+type Writer = ReturnType<typeof settingsWriter>;
+
+/** Writers of a role's settings, those of the configuration and a time zone: what comes later wins. */
+function compileWriters(
+  names: readonly string[],
+): (ofRole: RoleSettings) => { readonly plain: Writer; readonly zoned: Writer } {
+  const writers = new WeakMap<RoleSettings, { readonly plain: Writer; readonly zoned: Writer }>();
+  return (ofRole) => {
+    const known = writers.get(ofRole);
+    if (known) return known;
+    const all = [...ofRole.names, ...names];
+    const made = { plain: settingsWriter(all), zoned: settingsWriter([...all, 'timezone']) };
+    writers.set(ofRole, made);
+    return made;
   };
 }
 

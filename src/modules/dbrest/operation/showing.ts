@@ -44,7 +44,7 @@ export function chooseShown(
 export function shownSql(
   rows: ReadPlan,
   { media, shape, facts }: { media: Media; shape: AnswerShape; facts: Facts | undefined },
-  form: Pick<RowForm, 'most' | 'source' | 'values' | 'counted' | 'total'>,
+  form: Pick<RowForm, 'most' | 'source' | 'values' | 'counted' | 'responding' | 'total'>,
 ): Statement {
   const { format, stripped, handler } = media.plan?.media ?? media;
   const geoSchema = format === 'geojson' ? facts?.geoSchema : undefined;

@@ -1,5 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
+import type { Database } from '../database.ts';
 import type { ResponseSettings } from '../reply/index.ts';
 import { responseSettings } from '../reply/index.ts';
 import type { Results, Step } from '../session/index.ts';
@@ -47,6 +48,7 @@ const READ_RESPONSE: Step = { statement: responseSettingsSql() };
 /** How a location frames the work of a request: settings, `dbrest_pre_request`, the work, the end of the transaction. */
 export function compileTransaction(
   config: DbrestConfig,
+  { schema: cache }: Pick<Database, 'schema'>,
 ): (x: Exchange, asker: Asker & { readonly asked: Asked }, work: Work) => Transaction {
   const settings = compileSettings(config);
   const preRequest: readonly Step[] = config.preRequest ? [{ statement: callSql(config.preRequest) }] : [];
@@ -55,7 +57,8 @@ export function compileTransaction(
     const { counts = [], main, behind = [], responds = false, held = false, readOnly, timeoutMs } = work;
     const { schema, preferences } = asked;
     const isUndone = rollsBack(config, preferences);
-    const asking = { identity, schema, readOnly, timeZone: preferences.timeZone, timeoutMs };
+    const roleSettings = cache.known?.roleSettings?.get(identity.role);
+    const asking = { identity, schema, readOnly, timeZone: preferences.timeZone, timeoutMs, roleSettings };
     const opening: Step[] = [...(isUndone || held ? [BEGIN] : []), { statement: settings(x, asking) }];
     const before = [...opening, ...preRequest, ...counts];
     const ending = isUndone ? [...(readOnly ? [] : [CHECK_DEFERRED]), ROLLBACK] : [];

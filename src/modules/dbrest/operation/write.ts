@@ -25,7 +25,7 @@ export function compileWrite(
   database: Database,
 ): (x: Exchange, table: string, asker: Asker) => Promise<void> {
   const decide = compileWriteDecision(config, database);
-  const transaction = compileTransaction(config);
+  const transaction = compileTransaction(config, database);
 
   return async (x, table, asker) => {
     const decided = await decide(x, table, asker);

@@ -44,7 +44,7 @@ export function findFunction(input: CallInput, asObject: boolean, context: Conte
       name,
       given: given ?? [],
       whole: input.kind === 'whole' ? input.type : undefined,
-      isJson: input.kind === 'json',
+      isJson: isJson(input),
     },
     input.kind === 'whole' ? null : hintOf(given ?? [], overloads, context),
   );
@@ -60,6 +60,10 @@ function namesOf(input: CallInput): readonly string[] | undefined {
     case 'whole':
       return undefined;
   }
+}
+
+function isJson(input: CallInput): boolean {
+  return input.kind === 'json' && input.from === 'json';
 }
 
 function hasKeys(input: CallInput): boolean {
@@ -81,7 +85,7 @@ function takesWhole({ arguments: list }: StoredFunction, input: CallInput, asObj
 /** Types of the one argument that could take the input. */
 function wholeTypes(input: CallInput): readonly (WholeType | string)[] {
   if (input.kind === 'whole') return [input.type];
-  return input.kind === 'json' ? JSON_TYPES : [];
+  return isJson(input) ? JSON_TYPES : [];
 }
 
 /** What was perhaps meant, of the functions that the role may call: other arguments, or another name. */

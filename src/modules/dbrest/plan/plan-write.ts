@@ -22,6 +22,8 @@ export interface BodyShape {
   readonly keys: readonly string[];
   /** Members are called by their place among the keys: `1`, `2` … */
   readonly byPlace?: boolean;
+  /** All values are texts, JSON as well. */
+  readonly isText?: boolean;
 }
 
 /** What a request writes, before names are looked up. */
@@ -100,11 +102,14 @@ export function planDelete({ rows }: WriteQuery, table: Table, context: Context)
 /** What is written of a body. Throws PGRST204. */
 function written({ query, body, defaults }: WriteRequest, table: Table, { known }: Context): Written {
   const names = [...new Set(query.columns ?? body.keys)];
-  const columns = names.map((name) => {
+  const columns = names.map((name, i) => {
     const column = table.columns.get(name);
     if (!column) throw noWrittenColumn(table.name, name);
-    const member = body.byPlace ? String(body.keys.lastIndexOf(name) + 1) : name;
-    return { column, member, type: baseOf(column.type, known) };
+    // One that the lines lack gets a place behind their last one, where there is nothing.
+    const place = body.keys.lastIndexOf(name) + 1 || body.keys.length + 1 + i;
+    const type = baseOf(column.type, known);
+    const isText = body.isText === true && /^jsonb?$/.test(type);
+    return { column, member: body.byPlace ? String(place) : name, type, ...(isText && { isText }) };
   });
   return { form: body.kind, columns, defaults: defaults && query.columns !== undefined };
 }

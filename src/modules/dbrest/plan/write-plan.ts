@@ -26,6 +26,8 @@ export interface WrittenColumn {
   readonly member: string;
   /** Type of the value; of a domain what it is made of, for a domain may refuse the NULL that its default replaces. */
   readonly type: string;
+  /** The value is a text that holds it. */
+  readonly isText?: boolean;
 }
 
 /** What happens to a row that is there already. */

@@ -9,11 +9,13 @@ const PIECE_CHARACTERS = 65_536;
 /** So far the database may be ahead of a slow client: the end of a middling answer frees its connection the sooner. */
 const AHEAD_CHARACTERS = 524_288;
 
-/** How many rows there are. */
+/** What rows come with: how many they are, and where it was asked for, more. */
 export interface AnswerCounts {
   readonly rows: number;
-  /** Without their range; absent unless the rows came with it. */
+  /** Without their range. */
   readonly total?: number;
+  /** `response.headers` and `response.status`. */
+  readonly response?: readonly [headers: string | null, status: string | null];
 }
 
 /** How an answer begins. */
@@ -21,6 +23,14 @@ export interface AnswerStart {
   readonly status: number;
   /** Instead of that of the rows. */
   readonly contentType?: string | undefined;
+}
+
+/** What stands behind the columns of a row, in this order; the number of rows comes last. */
+export interface Tail {
+  readonly response: boolean;
+  readonly total: boolean;
+  /** Where there is no row, one of nulls has it. */
+  readonly padded: boolean;
 }
 
 /** What an answer needs besides its rows. */
@@ -31,10 +41,8 @@ export interface AnswerParts {
   readonly head: (counts: AnswerCounts, results: Results) => AnswerStart;
   /** Beyond so many rows the body is not all here, and not wanted (HEAD). */
   readonly most?: number | undefined;
-  /** How many columns at the end are `AnswerCounts`: the number of rows, in front of it the total. */
-  readonly counts: 0 | 1 | 2;
-  /** Where there is no row, one of nulls has the counts. */
-  readonly padded?: boolean | undefined;
+  /** The columns at the end of each row that are no part of it; absent: there are none. */
+  readonly tail?: Tail | undefined;
   /** Nothing is sent before all is over: only then is it known whether what was done stays done. */
   readonly held?: boolean | undefined;
   /** Throws what makes rows like these a fault. */
@@ -68,15 +76,15 @@ export class RowsAnswer implements RowSink {
   }
 
   columns(columns: readonly Column[]): void {
-    this.#columns = columns.slice(0, columns.length - this.#parts.counts);
+    this.#columns = ownColumns(columns, this.#parts.tail);
     this.#text = this.#parts.writer.open(this.#columns);
   }
 
   row(fields: Row): Promise<void> | undefined {
-    const { writer, counts, check, held, padded } = this.#parts;
+    const { writer, tail, check, held } = this.#parts;
     if (this.#rows === 0) {
-      this.#counts = countsOf(fields, counts);
-      if (padded && this.#counts.rows === 0) return undefined;
+      this.#counts = countsOf(fields, tail);
+      if (tail?.padded && this.#counts.rows === 0) return undefined;
       check?.(this.#columns, this.#counts);
     } else this.#text += writer.between;
     this.#text += writer.row(fields);
@@ -162,7 +170,7 @@ export class BytesAnswer implements RowSink {
   }
 
   columns(columns: readonly Column[]): void {
-    this.#columns = columns.slice(0, columns.length - this.#parts.counts);
+    this.#columns = ownColumns(columns, this.#parts.tail);
   }
 
   row(fields: Row): undefined {
@@ -170,7 +178,7 @@ export class BytesAnswer implements RowSink {
   }
 
   get counts(): AnswerCounts {
-    return this.#row ? countsOf(this.#row, this.#parts.counts) : { rows: 0 };
+    return this.#row ? countsOf(this.#row, this.#parts.tail) : { rows: 0 };
   }
 
   /** Throws what makes the rows a fault. */
@@ -187,32 +195,49 @@ export class BytesAnswer implements RowSink {
   }
 }
 
-/** A head and nothing more, whatever the rows. */
+/** A head and nothing more, whatever the row. */
 export class EmptyAnswer implements RowSink {
   readonly #x: Exchange;
-  readonly #head: AnswerParts['head'];
+  readonly #parts: Pick<AnswerParts, 'head' | 'tail'>;
   #results: Results = [];
+  counts: AnswerCounts = { rows: 0 };
 
-  constructor(x: Exchange, head: AnswerParts['head']) {
+  constructor(x: Exchange, parts: Pick<AnswerParts, 'head' | 'tail'>) {
     this.#x = x;
-    this.#head = head;
+    this.#parts = parts;
   }
 
   begin(results: Results): void {
     this.#results = results;
   }
 
+  row(fields: Row): undefined {
+    this.counts = countsOf(fields, this.#parts.tail);
+  }
+
   columns(): void {}
-  row(): undefined {}
   judge(): void {}
 
   end(): void {
-    const { status, contentType = '' } = this.#head({ rows: 0 }, this.#results);
+    const { status, contentType = '' } = this.#parts.head(this.counts, this.#results);
     this.#x.send(status, contentType, '');
   }
 }
 
-function countsOf(fields: Row, counts: AnswerParts['counts']): AnswerCounts {
-  const rows = counts === 0 ? 0 : Number(fields.at(-1));
-  return counts < 2 ? { rows } : { rows, total: Number(fields.at(-2)) };
+function widthOf({ response, total }: Tail): number {
+  return (response ? 2 : 0) + (total ? 1 : 0) + 1;
+}
+
+function ownColumns(columns: readonly Column[], tail: Tail | undefined): readonly Column[] {
+  return tail ? columns.slice(0, columns.length - widthOf(tail)) : columns;
+}
+
+function countsOf(fields: Row, tail: Tail | undefined): AnswerCounts {
+  if (!tail) return { rows: 0 };
+  const [headers = null, status = null] = tail.response ? fields.slice(fields.length - widthOf(tail)) : [];
+  return {
+    rows: Number(fields.at(-1)),
+    ...(tail.total && { total: Number(fields.at(-2)) }),
+    ...(tail.response && { response: [headers, status] as const }),
+  };
 }

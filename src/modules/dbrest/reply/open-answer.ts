@@ -4,7 +4,7 @@ import type { Media } from '../headers/index.ts';
 import { contentType } from '../headers/index.ts';
 import type { AnswerShape } from '../sql/index.ts';
 import { ELEMENT_SEPARATOR } from '../sql/index.ts';
-import type { AnswerCounts, AnswerParts, EmptyAnswer } from './answer.ts';
+import type { AnswerCounts, AnswerParts, EmptyAnswer, Tail } from './answer.ts';
 import { BytesAnswer, RowsAnswer } from './answer.ts';
 import type { RowWriter } from './row-writer.ts';
 import { csvWriter, joined, xmlWriter } from './row-writer.ts';
@@ -43,8 +43,9 @@ export function mostRows({ format }: Media, shape: AnswerShape, method: string):
 export interface AnswerPlan extends Pick<AnswerParts, 'head' | 'most' | 'held'> {
   readonly media: Media;
   readonly shape: AnswerShape;
-  /** The rows come with their total. */
+  /** As the statement says: the rows come with their total, with what the database decides about the answer. */
   readonly counted?: boolean;
+  readonly responding?: boolean;
   /** Throws when there are too many or too few rows. */
   readonly guard?: (counts: AnswerCounts) => void;
 }
@@ -55,15 +56,22 @@ export type OpenAnswer = RowsAnswer | BytesAnswer | EmptyAnswer;
 /** The answer of a media type, for rows of the shape that goes with it. */
 export function openAnswer(
   x: Exchange,
-  { media, shape, head, most, counted = false, held, guard }: AnswerPlan,
+  { media, shape, head, most, held, guard, ...extra }: AnswerPlan,
 ): RowsAnswer | BytesAnswer {
   const type = contentType(media);
   const check = checkOf(media, guard);
-  const counts = media.format === 'plan' ? 0 : counted ? 2 : 1;
-  const padded = counted && shape !== 'whole' && shape !== 'handled';
-  const parts = { padded, contentType: type, head, check, most, counts, held } as const;
+  const tail = media.format === 'plan' ? undefined : tailOf(shape, extra);
+  const parts = { contentType: type, head, check, most, tail, held };
   if (media.format === 'binary' || media.format === 'custom') return new BytesAnswer(x, parts);
   return new RowsAnswer(x, { ...parts, writer: writerOf(media, shape) });
+}
+
+/** What comes with rows of a shape. */
+export function tailOf(
+  shape: AnswerShape,
+  { counted: total = false, responding: response = false }: Pick<AnswerPlan, 'counted' | 'responding'>,
+): Tail {
+  return { response, total, padded: (response || total) && shape !== 'whole' && shape !== 'handled' };
 }
 
 function writerOf({ format }: Media, shape: AnswerShape): RowWriter {

@@ -1,8 +1,11 @@
 import { unreadableBody } from '../fault/index.ts';
+import { readCsv } from './csv-body.ts';
+import { readForm } from './form-body.ts';
 import { scanJson } from './json-scan.ts';
 import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './operators.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
 import type { ReadRequest } from './read-request.ts';
+import { JSON_TYPE } from './written-body.ts';
 
 /** Texts by the name that each was given for. */
 export type Texts = ReadonlyMap<string, readonly string[]>;
@@ -12,11 +15,13 @@ export type CallInput =
   | { readonly kind: 'texts'; readonly texts: Texts }
   | {
       readonly kind: 'json';
-      readonly body: Buffer;
+      readonly body: Buffer | readonly Buffer[];
       /** Of several objects the first one counts. */
       readonly isArray: boolean;
       /** Of its object, or of every object of its array; absent when there is none, or when they differ. */
       readonly keys?: readonly string[];
+      /** What it was made of; the members of a CSV are not called by their key but by its place: `1`, `2` … */
+      readonly from: 'json' | 'form' | 'csv';
     }
   /** Only ever the one argument of a function. */
   | { readonly kind: 'whole'; readonly body: Buffer; readonly type: WholeType };
@@ -29,6 +34,8 @@ interface TypedBytes {
 
 export type WholeType = 'text' | 'xml' | 'bytea';
 
+/** Decoded at once without anybody noticing. */
+const LARGE_FORM_BYTES = 65_536;
 /** Parameters of the read grammar, at whatever level. */
 const GRAMMAR = /^(?:select|columns|on_conflict)$|(?:^|\.)(?:order|limit|offset|and|or)$/;
 const OPERATION = /^([a-z]+)(?:\.|\(([^)]*)\)\.)/;
@@ -52,25 +59,46 @@ export function parseCallQuery(args: string): { readonly input: CallInput; reado
   return { input: { kind: 'texts', texts }, read };
 }
 
-/** The body of a call by its media type; an empty one gives nothing. Throws PGRST100 and PGRST102. */
-export async function parseCallBody({ type, bytes: body }: TypedBytes): Promise<CallInput> {
+/**
+ * The body of a call by its media type; an empty one gives nothing. `columns`: what of a JSON body counts. Throws PGRST100
+ * and PGRST102.
+ */
+export async function parseCallBody(
+  { type, bytes: body }: TypedBytes,
+  columns: readonly string[] | undefined,
+): Promise<CallInput> {
   const whole = WHOLE_TYPES.get(type);
   if (whole) return { kind: 'whole', body, type: whole };
+  if (JSON_TYPE.test(type)) return parseJson(body, columns);
   switch (type) {
-    case 'application/json':
-      return parseJson(body);
     case 'application/x-www-form-urlencoded':
-      return { kind: 'texts', texts: parseForm(body) };
+      return parseForm(body);
+    case 'text/csv': {
+      const { json, names } = await readCsv(body);
+      return { kind: 'json', body: json, isArray: true, keys: names, from: 'csv' };
+    }
     default:
       throw unreadableBody(type);
   }
 }
 
-async function parseJson(body: Buffer): Promise<CallInput> {
-  if (body.length === 0) return { kind: 'json', body, isArray: false, keys: [] };
-  const { kind, keys, differs } = await scanJson(body, 'told');
+async function parseJson(body: Buffer, columns: readonly string[] | undefined): Promise<CallInput> {
+  if (body.length === 0) return { kind: 'json', body, isArray: false, keys: [], from: 'json' };
+  const { kind, keys, differs } = await scanJson(body, columns ? 'any' : 'told');
   const hasKeys = kind !== 'scalar' && !differs;
-  return { kind: 'json', body, isArray: kind === 'array', ...(hasKeys && { keys }) };
+  const isArray = kind === 'array';
+  return { kind: 'json', body, isArray, from: 'json', ...(hasKeys && { keys: columns ?? keys }) };
+}
+
+/** In a form of many pieces each name has but one value, the last one: it is never whole as texts. */
+async function parseForm(body: Buffer): Promise<CallInput> {
+  if (body.length > LARGE_FORM_BYTES) {
+    const { json, names } = await readForm(body);
+    return { kind: 'json', body: json, isArray: false, keys: names, from: 'form' };
+  }
+  const texts = new Map<string, string[]>();
+  for (const [key, value] of parametersOf(body.toString())) addText(texts, key, value);
+  return { kind: 'texts', texts };
 }
 
 /** Texts as the members of a JSON object. */
@@ -78,13 +106,7 @@ export function asJsonObject(input: CallInput): CallInput {
   if (input.kind !== 'texts') return input;
   const members = Array.from(input.texts, ([name, texts]) => [name, texts.at(-1)] as const);
   const body = Buffer.from(JSON.stringify(Object.fromEntries(members)));
-  return { kind: 'json', body, isArray: false, keys: [...input.texts.keys()] };
-}
-
-function parseForm(body: Buffer): Texts {
-  const texts = new Map<string, string[]>();
-  for (const [key, value] of parametersOf(body.toString())) addText(texts, key, value);
-  return texts;
+  return { kind: 'json', body, isArray: false, keys: [...input.texts.keys()], from: 'json' };
 }
 
 function addText(texts: Map<string, string[]>, key: string, value: string): void {

@@ -12,9 +12,12 @@ export interface WrittenBody {
   readonly keys: readonly string[];
   /** The members of the JSON are not called by their column but by its place among the keys: `1`, `2` … */
   readonly byPlace?: true;
+  /** All values are texts as the database writes them, JSON as well. */
+  readonly isText?: true;
 }
 
-const JSON_TYPE = /^application\/(?:json|vnd\.(?:pgrst|dbrest)\.(?:object|array)(?:\+json)?)$/;
+/** Media types of JSON bodies. */
+export const JSON_TYPE = /^application\/(?:json|vnd\.(?:pgrst|dbrest)\.(?:object|array)(?:\+json)?)$/;
 
 /** The rows of a body by its media type. `named`: the request says which columns count. Throws PGRST102. */
 export async function readWritten(
@@ -24,11 +27,11 @@ export async function readWritten(
   switch (type) {
     case 'text/csv': {
       const { json, names } = await readCsv(bytes);
-      return { json, kind: 'array', keys: names, byPlace: true };
+      return { json, kind: 'array', keys: names, byPlace: true, isText: true };
     }
     case 'application/x-www-form-urlencoded': {
       const { json, names } = await readForm(bytes);
-      return { json, kind: 'object', keys: names };
+      return { json, kind: 'object', keys: names, isText: true };
     }
   }
   if (!JSON_TYPE.test(type)) throw unreadableBody(type);

@@ -57,7 +57,12 @@ export interface CatalogueEntries extends DiscoveryEntries {
   /** A cast between a domain and what clients see of it. */
   readonly representation: readonly [domain: string, isShown: boolean, schema: string, name: string];
   readonly textSearchConfig: string;
-  readonly role: readonly [name: string, isSuperuser: boolean, privilegesOf: readonly string[]];
+  readonly role: readonly [
+    name: string,
+    isSuperuser: boolean,
+    privilegesOf: readonly string[],
+    settings: readonly (readonly [name: string, value: string])[] | null,
+  ];
   readonly writing: readonly [
     id: string,
     columns: readonly (readonly [

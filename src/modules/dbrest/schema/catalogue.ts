@@ -108,8 +108,15 @@ union all
 select distinct 'textSearchConfig', to_json(c.cfgname)::text
 from pg_catalog.pg_ts_config c
 union all
-select 'role', json_build_array(r.rolname, r.rolsuper, (
-  select json_agg(p.of::text) from privileges p where p.role = r.oid))::text
+select 'role', json_build_array(
+  r.rolname, r.rolsuper, (select json_agg(p.of::text) from privileges p where p.role = r.oid),
+  (
+    select json_agg(json_build_array(s.name, pg_catalog.substr(c, pg_catalog.strpos(c, '=') + 1)) order by s.name)
+    from pg_catalog.pg_roles o, pg_catalog.unnest(o.rolconfig) c
+    join pg_catalog.pg_settings s on pg_catalog.lower(s.name) = pg_catalog.lower(pg_catalog.split_part(c, '=', 1))
+    where o.oid = r.oid and s.context = 'user' and s.name ~ '^[A-Za-z_][A-Za-z0-9_.]*$'
+      and s.name not in ('role', 'search_path', 'transaction_read_only') and s.name not like 'default_transaction_%'
+  ))::text
 from pg_catalog.pg_roles r
 where pg_catalog.pg_has_role(r.oid, 'member')
 ${WRITE_FACTS_SQL}

@@ -17,6 +17,7 @@ export type {
   Column,
   MediaHandler,
   Returned,
+  RoleSettings,
   RowFunction,
   Schema,
   StoredFunction,

@@ -4,6 +4,7 @@ import type { Entry } from './catalogue-text.ts';
 import { entriesOf } from './catalogue-text.ts';
 import type { Namespace, TypeShape } from './discovery.ts';
 import { accessOf, namespaceOf, shapeOf } from './discovery.ts';
+import { durationMs } from './duration.ts';
 import type { Relation, Relations } from './relation.ts';
 import { namesOf, relationOf } from './relation.ts';
 import { mediaHandlerOf, storedFunctionOf } from './read-function.ts';
@@ -11,6 +12,7 @@ import type {
   ForeignKey,
   MediaHandler,
   Representation,
+  RoleSettings,
   RowFunction,
   Schema,
   StoredFunction,
@@ -49,6 +51,7 @@ class SchemaDraft {
   readonly #representations = new Map<string, Representation>();
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
+  readonly #roleSettings = new Map<string, RoleSettings>();
   readonly #shapes = new Map<string, TypeShape>();
   readonly #namespaces = new Map<string, Namespace>();
 
@@ -106,7 +109,8 @@ class SchemaDraft {
     this.#tables.set(schema, siblings.set(name, tableOf(relation, this.relations)));
   }
 
-  #addRole([role, isSuperuser, privilegesOf]: CatalogueEntries['role']): void {
+  #addRole([role, isSuperuser, privilegesOf, settings]: CatalogueEntries['role']): void {
+    if (settings) this.#roleSettings.set(role, roleSettingsOf(settings));
     this.#roles.set(role, isSuperuser ? 'all' : new Set([EVERYBODY, ...privilegesOf]));
   }
 
@@ -127,10 +131,23 @@ class SchemaDraft {
       representations: this.#representations,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,
+      roleSettings: this.#roleSettings,
       shapes: this.#shapes,
       namespaces: this.#namespaces,
     };
   }
+}
+
+function roleSettingsOf(settings: readonly (readonly [name: string, value: string])[]): RoleSettings {
+  const others = settings.filter(([name]) => name !== 'statement_timeout');
+  const timeout = settings.find(([name]) => name === 'statement_timeout');
+  const timeoutMs = timeout && durationMs(timeout[1]);
+  return {
+    names: others.map(([name]) => name),
+    values: others.map(([, value]) => value),
+    // 0 is no timeout at all.
+    ...(timeoutMs && { timeoutMs }),
+  };
 }
 
 function rowFunctionOf(

@@ -1,15 +1,8 @@
 import type { CatalogueEntries } from './catalogue-entries.ts';
+import { durationMs } from './duration.ts';
 import type { Relations } from './relation.ts';
 import type { MediaHandler, Returned, StoredFunction } from './types.ts';
 
-const UNITS_MS: Readonly<Record<string, number>> = {
-  us: 0.001,
-  ms: 1,
-  s: 1_000,
-  min: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
 const VOLATILITY = { v: 'volatile', s: 'stable', i: 'immutable' } as const;
 
 /** What its own entry says of it. */
@@ -52,11 +45,4 @@ export function mediaHandlerOf(
 ): MediaHandler {
   const table = argument === null ? undefined : relations.get(argument)?.name;
   return { schema, name, mediaType, ...(table && { table }) };
-}
-
-/** A setting of PostgreSQL that is a duration: `50ms`, `1.5 min`, milliseconds without a unit. */
-function durationMs(text: string): number | undefined {
-  const [, amount, unit = 'ms'] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]+)?\s*$/.exec(text) ?? [];
-  const unitMs = UNITS_MS[unit];
-  return amount === undefined || unitMs === undefined ? undefined : Math.round(Number(amount) * unitMs);
 }

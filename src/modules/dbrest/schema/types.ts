@@ -68,6 +68,15 @@ export interface TableName {
   readonly name: string;
 }
 
+/** Settings that a role brings with it (PostgREST, "Impersonated Role Settings"). */
+export interface RoleSettings {
+  readonly names: readonly string[];
+  /** In the order of the names. */
+  readonly values: readonly string[];
+  /** `statement_timeout`, which stands in none of the two. */
+  readonly timeoutMs?: number;
+}
+
 /** Functions of a domain's casts (PostgREST, "Domain Representations"). */
 export interface Representation {
   /** Domain → json: what an answer shows. */
@@ -151,6 +160,8 @@ export interface Schema {
   readonly textSearchConfigs: ReadonlySet<string>;
   /** Roles that the login role may become, with the object ids of all whose privileges they have; 'all': superuser. */
   readonly roles: ReadonlyMap<string, ReadonlySet<string> | 'all'>;
+  /** What `alter role … set` says, by role, where it says anything. */
+  readonly roleSettings?: ReadonlyMap<string, RoleSettings>;
   /** What users made, by the name that `format_type` prints. */
   readonly shapes?: ReadonlyMap<string, TypeShape>;
   readonly namespaces?: ReadonlyMap<string, Namespace>;

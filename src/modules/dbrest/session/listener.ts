@@ -6,6 +6,7 @@ const LONGEST_DELAY_MS = 5_000;
 /** A line that is half open says nothing for ever: only asking finds out. */
 const PING_EVERY_MS = 30_000;
 const PING_TIMEOUT_MS = 5_000;
+const GOODBYE_MS = 1_000;
 
 /** What is told of a listening session. */
 export interface Hearing {
@@ -40,17 +41,24 @@ export class Listener {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    await this.#client?.end();
+    if (!this.#client) return;
+    const { stream } = this.#client.connection;
+    const timer = setTimeout(() => stream.destroy(), GOODBYE_MS);
+    await this.#client.end();
+    clearTimeout(timer);
   }
 
   async #listen(): Promise<void> {
     const sql = this.#hearing.channels.map((channel) => `listen "${channel}"`).join('; ');
     try {
-      const { client } = await this.#connect((connected) => connected.query(sql));
+      const { client } = await this.#connect((connected) => {
+        // Before it listens: what is announced at once comes with the answer.
+        connected.on('notification', ({ payload = '' }) => this.#hearing.heard(payload));
+        return connected.query(sql);
+      });
       if (this.#closed) return await client.end();
       this.#client = client;
       this.#delayMs = FIRST_DELAY_MS;
-      client.on('notification', ({ payload = '' }) => this.#hearing.heard(payload));
       client.on('end', () => this.#lost(client));
       this.#ping(client);
       this.#hearing.listening();

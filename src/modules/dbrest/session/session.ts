@@ -180,8 +180,12 @@ function endsSession({ code = '', severity }: WireError): boolean {
   return severity === 'FATAL' || code.startsWith('08') || /^57P0[1-3]$/.test(code) || code === '26000';
 }
 
-/** A prepared statement is not what it was (`invalid_sql_statement_name`, "cached plan must not change result type"). */
-function isOutdated({ code, routine }: WireError): boolean {
+/**
+ * A prepared statement is not what it was (`invalid_sql_statement_name`, "cached plan must not change result type"): the
+ * batch's own, not one within a function.
+ */
+function isOutdated({ code, routine, where }: WireError): boolean {
+  if (where !== undefined) return false;
   return code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery');
 }
 

@@ -25,8 +25,10 @@ export interface RowForm {
   readonly total?: string | undefined;
   /** The one column whose values are shown instead of rows. */
   readonly values?: string | undefined;
-  /** The number of rows without their range stands in front of that of all rows, and in a row of nulls when there is none. */
+  /** The number of rows without their range comes with them, and with a row of nulls when there is none. */
   readonly counted?: boolean | undefined;
+  /** So do `response.headers` and `response.status`, as they are once all rows are there. */
+  readonly responding?: boolean | undefined;
   /** The aggregate that makes something of the rows. */
   readonly handler?: RowHandler | undefined;
   /** Where the rows come from when it is not their table; its own values are bound first. */
@@ -47,14 +49,24 @@ export function answerSql(
   const rows = rowsSql(plan, parameters, source);
   const most = shape === 'first' ? 1 : form.most;
   const bound = most === undefined ? '' : ` limit ${most}`;
-  const total = form.counted
-    ? `(select pg_catalog.count(*) from (${countedSql(plan, parameters, source)}) c)::text, `
-    : '';
-  const isOne = shape === 'whole' || shape === 'handled';
-  const number = isOne ? 'pg_catalog.count(*)' : `(pg_catalog.count(${form.counted ? 't.*' : '*'}) over ())`;
-  const from = form.counted && !isOne ? `(select) o left join (${rows}) t on true` : `(${rows}) t`;
-  const shown = `${shapeSql(shape, form)}, ${total}${form.total ?? number}::text`;
-  return { text: `${source?.prefix ?? ''}select ${shown} from ${from}${bound}`, values: parameters.values };
+  const isPadded = (form.counted || form.responding) && shape !== 'whole' && shape !== 'handled';
+  const shown = [
+    shapeSql(shape, form),
+    ...(form.responding ? [RESPONSE] : []),
+    ...(form.counted ? [`(select ${COUNT} from (${countedSql(plan, parameters, source)}) c)::text`] : []),
+    `${form.total ?? numberSql(shape, isPadded)}::text`,
+  ];
+  const from = isPadded ? `(select) o left join (${rows}) t on true` : `(${rows}) t`;
+  const text = `${source?.prefix ?? ''}select ${shown.join(', ')} from ${from}${bound}`;
+  return { text, values: parameters.values };
+}
+
+const COUNT = 'pg_catalog.count(*)';
+
+/** The number of all rows. As a window it waits for the last of them: what stands beside it is read after that. */
+function numberSql(shape: AnswerShape, isPadded = false): string {
+  if (shape === 'whole' || shape === 'handled') return COUNT;
+  return isPadded ? '(pg_catalog.count(t.*) over ())' : `(${COUNT} over ())`;
 }
 
 /** The number of all rows that a read would have without its range; at most `most`. */

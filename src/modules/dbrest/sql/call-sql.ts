@@ -1,4 +1,5 @@
 import type { CallPlan } from '../plan/index.ts';
+import type { CallInput } from '../request/index.ts';
 import type { Argument } from '../schema/index.ts';
 import { qualifiedName, quoteIdentifier } from './identifier.ts';
 import type { Parameters } from './statement.ts';
@@ -32,30 +33,41 @@ function resultSql(plan: CallPlan, parameters: Parameters): string {
   return `select ${ROWS}.* from ${body && `${body} cross join lateral `}${call} ${ROWS}`;
 }
 
-/** The arguments, and what they are taken from where that is not the parameters themselves. */
-function argumentsSql(
-  { given, input, takesAll }: CallPlan,
-  parameters: Parameters,
-): { readonly body: string; readonly list: string } {
+/** Arguments, and what they are taken from where that is not the parameters themselves. */
+interface ArgumentsSql {
+  readonly body: string;
+  readonly list: string;
+}
+
+function argumentsSql({ given, input, takesAll }: CallPlan, parameters: Parameters): ArgumentsSql {
   const [only] = given;
-  if (takesAll && only && input.kind !== 'texts')
-    return { body: '', list: wholeSql(only, parameters.bind(input.body)) };
-  if (given.length === 0) return { body: '', list: '' };
+  if (!only) return { body: '', list: '' };
   if (input.kind === 'texts') {
     const list = given.map((argument) => {
       return argumentSql(argument, textSql(argument, input.texts.get(argument.name) ?? [], parameters));
     });
     return { body: '', list: list.join(', ') };
   }
-  const isArray = input.kind === 'json' && input.isArray;
-  const columns = given.map(({ name, type }) => `${quoteIdentifier(name)} ${unbounded(type)}`).join(', ');
+  if (takesAll || input.kind === 'whole')
+    return { body: '', list: wholeSql(only, parameters.bind(input.body)) };
+  return membersSql(given, input, parameters);
+}
+
+/** PostgreSQL makes the values itself, so that they are exact. */
+function membersSql(
+  given: readonly Argument[],
+  { body, isArray, from, keys = [] }: CallInput & { kind: 'json' },
+  parameters: Parameters,
+): ArgumentsSql {
+  const member = ({ name }: Argument): string => {
+    return quoteIdentifier(from === 'csv' ? String(keys.indexOf(name) + 1) : name);
+  };
+  const columns = given.map((argument) => `${member(argument)} ${unbounded(argument.type)}`).join(', ');
   const record = isArray ? 'json_to_recordset' : 'json_to_record';
-  const values = `pg_catalog.${record}(${parameters.bind(input.body)}) as ${BODY}(${columns})`;
+  const values = `pg_catalog.${record}(${parameters.bind(body)}) as ${BODY}(${columns})`;
   return {
     body: isArray ? `(select * from ${values} limit 1) ${BODY}` : values,
-    list: given
-      .map((argument) => argumentSql(argument, `${BODY}.${quoteIdentifier(argument.name)}`))
-      .join(', '),
+    list: given.map((argument) => argumentSql(argument, `${BODY}.${member(argument)}`)).join(', '),
   };
 }
 

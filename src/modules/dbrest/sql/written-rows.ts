@@ -18,8 +18,12 @@ export function writtenRows(
 ): WrittenRows {
   const json = parameters.bind(body);
   const isArray = form === 'array';
-  const list = columns.map(({ member, type }) => `${quoteIdentifier(member)} ${type}`).join(', ');
-  const value = ({ member }: WrittenColumn): string => `${WRITTEN}.${quoteIdentifier(member)}`;
+  const list = columns
+    .map(({ member, type, isText }) => `${quoteIdentifier(member)} ${isText ? 'pg_catalog.text' : type}`)
+    .join(', ');
+  const value = ({ member, type, isText }: WrittenColumn): string => {
+    return `${WRITTEN}.${quoteIdentifier(member)}${isText ? `::${type}` : ''}`;
+  };
   if (!defaults) {
     const rows = `pg_catalog.${isArray ? 'json_to_recordset' : 'json_to_record'}(${json}) as ${WRITTEN}(${list})`;
     return { from: first && isArray ? `(select * from ${rows} limit 1) ${WRITTEN}` : rows, value };

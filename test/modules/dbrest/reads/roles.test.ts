@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { startGateway } from '../../../harness/gateway.ts';
+import { postgres } from '../../../harness/postgres.ts';
 import type { AnswerCase } from '../fixture/gateway.ts';
 import { fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
-import { bearer, inSeconds, sign } from '../tokens.ts';
+import { bearer, inSeconds, SECRET, sign } from '../tokens.ts';
 
 const gateway = fixtureGateway({
   more: `location /strict/ { dbrest_pass $dsn; dbrest_jwt_invalid reject; }
@@ -170,4 +172,36 @@ test('a terse location keeps details and hints to itself', async () => {
   const { body } = await gateway.ask('/minimal/employees?id=0');
   expect(body).toBe('{"code":"PGRST100","message":"\\"failed to parse filter (0)\\" (line 1, column 1)"}');
   expect((await gateway.ask('/minimal/clint')).body).not.toContain('clients');
+});
+
+test('a role brings its settings with it, and they end with its request', async (t) => {
+  const db = await postgres(`create role hasty; grant hasty to authenticator;
+    alter role hasty set statement_timeout = '70ms';
+    alter role hasty set "TimeZone" = 'Asia/Tokyo';
+    alter role hasty set extra_float_digits = 0;
+    alter role hasty set search_path = nowhere;
+    alter role hasty set default_transaction_isolation = 'serializable';
+    create view settings as select current_setting('statement_timeout') as timeout, current_setting('timezone') as zone,
+      current_setting('extra_float_digits') as digits, current_setting('search_path') as path;
+    create view slow as select 1 as n from pg_sleep(20);
+    grant select on settings, slow to hasty, anon;`);
+  const conf = (
+    timeout: string,
+  ): string => `server { location / { dbrest_pass ${db.dsn}; dbrest_anon_role anon;
+    dbrest_jwt_secret "${SECRET}"; dbrest_pool_size 1; dbrest_timeout ${timeout}; } }`;
+  const gw = await startGateway(t, conf('9s'));
+  const hasty = as('hasty');
+  const seen = async (headers: Record<string, string>): Promise<unknown> =>
+    JSON.parse((await gw.fetch('/settings', { headers })).body);
+  const before = await seen({});
+  expect(await seen(hasty)).toEqual([{ timeout: '70ms', zone: 'Asia/Tokyo', digits: '0', path: '"public"' }]);
+  expect(await seen({ ...hasty, prefer: 'timezone=UTC' })).toMatchObject([{ zone: 'UTC' }]);
+  expect(await seen({})).toEqual(before);
+  await gw.expect(
+    'GET /slow',
+    { status: 500, headers: { 'proxy-status': 'gw; error=57014' } },
+    { headers: hasty },
+  );
+  expect(await gw.reload(conf('50ms'))).toBe('done');
+  expect(await seen(hasty)).toMatchObject([{ timeout: '50ms' }]);
 });

@@ -1,0 +1,89 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { postgres } from '../../harness/postgres.ts';
+import type { DirectReply } from './direct.ts';
+import { direct } from './direct.ts';
+
+const FIXTURE = `
+  create view pid as select pg_backend_pid() as pid from pg_sleep(0.02);
+  grant select on pid to anon;
+`;
+
+const int32 = (n: number): Buffer => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(n);
+  return bytes;
+};
+const message = (type: string, body: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(type), int32(body.length + 4), body]);
+
+/** A server that speaks just enough of the protocol to ask for a password and to refuse the connection. */
+async function refusing(code: string, text: string): Promise<number> {
+  const fields = `SFATAL\0VFATAL\0C${code}\0M${text}\0\0`;
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => {
+      socket.write(message('R', int32(3)));
+      socket.once('data', () => socket.end(message('E', Buffer.from(fields))));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const refusals: [code: string, text: string][] = [
+  ['57P03', 'the database system is starting up'],
+  ['28P01', 'password authentication failed for user "web"'],
+  ['53300', 'sorry, too many clients already'],
+];
+test.each(refusals)(
+  'a server that refuses with %s "%s" is 503, and nothing tells the password',
+  async (code, text) => {
+    const port = await refusing(code, text);
+    const dsn = `postgresql://web:s3cret-word@127.0.0.1:${port}/shop?sslmode=disable`;
+    const api = await direct({ onTestFinished }, dsn);
+    const replies: DirectReply[] = [];
+    for (let i = 0; i < 4; i += 1) replies.push(await api.get('/api/pid'));
+    for (const { status, headers, body } of replies) {
+      expect([status, headers['proxy-status'], headers['retry-after']]).toEqual([
+        503,
+        'gw; error=PGRST000',
+        '1',
+      ]);
+      expect(JSON.parse(body)).toEqual({
+        code: 'PGRST000',
+        details: text,
+        hint: null,
+        message: 'Database connection error.',
+      });
+    }
+    expect(`${JSON.stringify(replies)}${api.log.join('\n')}`).not.toContain('s3cret');
+  },
+);
+
+test('a database that is full serves on with the connections that there are', async () => {
+  const db = await postgres(FIXTURE);
+  await db.query(`alter database ${db.database} connection limit 3`);
+  const api = await direct({ onTestFinished }, db.dsn, { poolSize: 16, poolTimeoutMs: 20_000 });
+  const replies = await Promise.all(Array.from({ length: 40 }, () => api.get('/api/pid')));
+  expect(replies.map(({ status, body }) => (status === 200 ? 200 : body))).toEqual(replies.map(() => 200));
+  const pids = new Set(replies.map(({ body }) => body));
+  expect(pids.size).toBeLessThanOrEqual(3);
+});
+
+test('a database without a place for us is 503, and served as soon as there is one', async () => {
+  const db = await postgres(FIXTURE);
+  await db.query(`alter database ${db.database} connection limit 0`);
+  const api = await direct({ onTestFinished }, db.dsn);
+  const reply = await api.get('/api/pid');
+  expect([reply.status, JSON.parse(reply.body)]).toMatchObject([
+    503,
+    { code: 'PGRST000', details: `too many connections for database "${db.database}"` },
+  ]);
+  await db.query(`alter database ${db.database} connection limit -1`);
+  let { status } = await api.get('/api/pid');
+  while (status === 503) ({ status } = await api.get('/api/pid'));
+  expect(status).toBe(200);
+});

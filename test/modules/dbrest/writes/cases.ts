@@ -1,0 +1,52 @@
+import { describe, test } from 'vitest';
+import type { Expected } from '../../../harness/expect-answer.ts';
+import type { FixtureGateway } from '../fixture/gateway.ts';
+import { fixtureGateway } from '../fixture/gateway.ts';
+
+/** A write that is undone behind it, and its answer. */
+export interface WriteCase {
+  readonly it: string;
+  /** Method and what follows the prefix, not encoded. */
+  readonly call: string;
+  /** Text as it is, anything else as JSON. */
+  readonly body?: unknown;
+  readonly prefer?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly expected: Expected;
+}
+
+export const ROWS = 'return=representation';
+
+/** The four keys of an error. */
+export function error(code: string, message: string | RegExp, details: string | null = null): RegExp {
+  const text = typeof message === 'string' ? escaped(JSON.stringify(message)) : message.source;
+  const shown = details === null ? 'null' : escaped(JSON.stringify(details));
+  return new RegExp(`^\\{"code":"${code}","details":${shown},"hint":null,"message":${text}\\}$`);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+/** The gateway over the fixture: `/try/` undoes what it did, `/keep/` does not; both as a role that may write. */
+export function writeGateway(): FixtureGateway {
+  return fixtureGateway({
+    more: `
+      location /try/ { dbrest_pass $dsn; dbrest_anon_role web_user; dbrest_tx_end rollback; }
+      location /keep/ { dbrest_pass $dsn; dbrest_anon_role web_user; }`,
+  });
+}
+
+/** What `title` names: each write is answered so; nothing of it stays. */
+export function answersWrites(title: string, gateway: FixtureGateway, cases: readonly WriteCase[]): void {
+  describe(title, () => {
+    test.each(cases)('$it', async ({ call, body, prefer, headers, expected }) => {
+      const { gw } = gateway;
+      const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+      await gw.expect(encodeURI(call).replaceAll('+', '%2B').replace('%20', ' /try/'), expected, {
+        headers: { ...headers, ...(prefer !== undefined && { prefer }) },
+        ...(sent !== undefined && { body: sent as string }),
+      });
+    });
+  });
+}

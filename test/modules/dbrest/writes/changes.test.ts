@@ -1,0 +1,243 @@
+import { expect, test } from 'vitest';
+import type { WriteCase } from './cases.ts';
+import { answersWrites, error, ROWS, writeGateway } from './cases.ts';
+
+const gateway = writeGateway();
+const ids = (...list: number[]) => list.map((id) => ({ id }));
+
+const touched: readonly WriteCase[] = [
+  {
+    it: 'a logic tree',
+    call: 'DELETE reviews?select=stars&or=(stars.eq.5,and(stars.is.null,product_id.eq.3))&order=stars',
+    prefer: ROWS,
+    expected: { status: 200, json: [{ stars: 5 }, { stars: null }] },
+  },
+  {
+    it: 'a JSON path',
+    call: 'PATCH clients?select=id&notes->>vip=eq.true',
+    body: { city: 'Bari' },
+    prefer: ROWS,
+    expected: { status: 200, json: ids(1) },
+  },
+  {
+    it: 'a computed column',
+    call: 'PATCH clients?select=id,initials&initials=eq.B',
+    body: { name: 'Zinc' },
+    prefer: ROWS,
+    expected: { status: 200, json: [{ id: 2, initials: 'Z' }] },
+  },
+  {
+    it: 'rows that something is embedded in',
+    call: 'DELETE order_items?select=line,products!inner(name)&products.name=eq.Hammer&order=line',
+    prefer: ROWS,
+    expected: {
+      status: 200,
+      json: [
+        { line: 1, products: { name: 'Hammer' } },
+        { line: 1, products: { name: 'Hammer' } },
+      ],
+    },
+  },
+  {
+    it: 'rows that nothing is embedded in',
+    call: 'PATCH clients?select=id,orders(id)&orders=is.null&order=id',
+    body: { city: 'Bari' },
+    prefer: ROWS,
+    expected: {
+      status: 200,
+      json: [
+        { id: 3, orders: [] },
+        { id: 4, orders: [] },
+      ],
+    },
+  },
+  {
+    it: 'all rows without a filter',
+    call: 'PATCH suppliers',
+    body: { rating: 1 },
+    prefer: 'count=exact',
+    expected: { status: 204, headers: { 'content-range': '0-2/3' } },
+  },
+  {
+    it: 'no rows when none is there',
+    call: 'PATCH suppliers?id=eq.99',
+    body: { rating: 1 },
+    prefer: `${ROWS},count=exact`,
+    expected: { status: 200, json: [], headers: { 'content-range': '*/0' } },
+  },
+];
+answersWrites('a change touches', gateway, touched);
+
+const bounded: readonly WriteCase[] = [
+  {
+    it: 'in their order',
+    call: 'DELETE numbers?select=id&order=id.desc&limit=2&part=eq.3',
+    prefer: ROWS,
+    expected: { status: 200, json: ids(4994, 4987) },
+  },
+  {
+    it: 'behind an offset',
+    call: 'PATCH numbers?select=id&order=id&limit=2&offset=3',
+    body: { pad: '' },
+    prefer: ROWS,
+    expected: { status: 200, json: ids(4, 5) },
+  },
+  {
+    it: 'of an offset alone',
+    call: 'DELETE numbers?order=id&offset=4998',
+    prefer: 'count=exact',
+    expected: { status: 204, headers: { 'content-range': '*/2' } },
+  },
+  {
+    it: 'down to none',
+    call: 'DELETE numbers?limit=0',
+    prefer: ROWS,
+    expected: { status: 200, json: [] },
+  },
+  {
+    it: 'by a key of several columns',
+    call: 'DELETE order_items?select=order_id,line&order=quantity.desc&limit=1',
+    prefer: ROWS,
+    expected: { status: 200, json: [{ order_id: 3, line: 1 }] },
+  },
+  {
+    it: 'where there is no key, even among rows that are alike',
+    call: 'DELETE keyless?a=eq.1&limit=1',
+    prefer: ROWS,
+    expected: { status: 200, json: [{ a: 1, b: 'x' }] },
+  },
+  {
+    it: 'over the parts of a table',
+    call: 'DELETE measurements?select=value&order=value.desc&limit=2',
+    prefer: ROWS,
+    expected: { status: 200, json: [{ value: 25 }, { value: 21 }] },
+  },
+  {
+    it: 'by an embedded column',
+    call: 'PATCH orders?select=id,clients(name)&order=clients(name).desc.nullslast&limit=1',
+    body: { discount: 0.75 },
+    prefer: ROWS,
+    expected: { status: 200, json: [{ id: 3, clients: { name: 'Bolt' } }] },
+  },
+  {
+    it: 'of a view by its key',
+    call: 'PATCH shelf_labels?select=name&order=shelf.desc&limit=1',
+    body: { name: 'last' },
+    prefer: ROWS,
+    expected: { status: 200, json: [{ name: 'last' }] },
+  },
+  {
+    it: 'but not where nothing tells one row from another',
+    call: 'DELETE department_sizes?limit=1',
+    expected: {
+      status: 400,
+      body: error(
+        'PGRST127',
+        'Feature not implemented',
+        `limit and offset need a primary key to change or delete rows of 'department_sizes'.`,
+      ),
+    },
+  },
+];
+answersWrites('a change is bounded', gateway, bounded);
+
+const put = { id: 9, name: 'Nine' };
+const NOT_BY_KEY = error(
+  'PGRST105',
+  `Filters must include all and only primary key columns with 'eq' operators`,
+);
+const puts: readonly WriteCase[] = [
+  {
+    it: 'inserts the row of its key',
+    call: 'PUT sensors?id=eq.9',
+    body: put,
+    prefer: ROWS,
+    expected: { status: 201, json: [put], headers: { 'content-range': null } },
+  },
+  {
+    it: 'replaces the row of its key',
+    call: 'PUT sensors?id=eq.1',
+    body: [{ id: 1, name: 'roof' }],
+    prefer: ROWS,
+    expected: { status: 200, json: [{ id: 1, name: 'roof' }] },
+  },
+  { it: 'is 204 without rows', call: 'PUT sensors?id=eq.9', body: put, expected: { status: 204, body: '' } },
+  {
+    it: 'is 204 with headers only',
+    call: 'PUT sensors?id=eq.9',
+    body: put,
+    prefer: 'return=headers-only',
+    expected: { status: 204, headers: { location: null } },
+  },
+  {
+    it: 'takes a key of several columns',
+    call: 'PUT order_items?order_id=eq.1&line=eq.9&select=line,quantity',
+    body: { order_id: 1, line: 9, product_id: 1 },
+    prefer: ROWS,
+    expected: { status: 201, json: [{ line: 9, quantity: 1 }] },
+  },
+  {
+    it: 'compares the key as its type does',
+    call: 'PUT sensors?id=eq.09',
+    body: put,
+    expected: { status: 204 },
+  },
+  ...['id=eq.8', 'id=eq.9&select=id'].map((query, i) => ({
+    it: `compares the key of the body with ${query}`,
+    call: `PUT sensors?${query}`,
+    body: i === 0 ? put : { name: 'no key' },
+    expected: {
+      status: 400,
+      body: error('PGRST115', 'Payload values do not match URL in primary key column(s)'),
+    },
+  })),
+  ...[
+    'sensors',
+    'sensors?name=eq.Nine',
+    'sensors?id=gt.9',
+    'sensors?id=not.eq.9',
+    'sensors?id=eq(any).{9}',
+    'sensors?id=eq.9&name=eq.Nine',
+    'sensors?id=eq.9&id=eq.9',
+    'sensors?and=(id.eq.9)',
+    'order_items?order_id=eq.1',
+    'keyless?a=eq.1',
+  ].map((target) => ({
+    it: `refuses ${target}`,
+    call: `PUT ${target}`,
+    body: put,
+    expected: { status: 405, body: NOT_BY_KEY },
+  })),
+  ...['limit=1', 'offset=1'].map((query) => ({
+    it: `refuses ${query}`,
+    call: `PUT sensors?id=eq.9&${query}`,
+    body: put,
+    expected: {
+      status: 400,
+      body: error('PGRST114', 'limit/offset querystring parameters are not allowed for PUT'),
+    },
+  })),
+];
+answersWrites('PUT', gateway, puts);
+
+test('rows that change while they are looked up are asked once more', async () => {
+  const { gw, db } = gateway;
+  await db.query(`insert into seats (id, room, place) values (101, 'Q', 1), (102, 'Q', 2)`);
+  const takers = await Promise.all(
+    Array.from({ length: 12 }, async (_, i) => {
+      const { status, body } = await gw.fetch(
+        '/keep/seats?room=eq.Q&guest=is.null&order=place&limit=1&select=id',
+        {
+          method: 'PATCH',
+          headers: { prefer: ROWS },
+          body: JSON.stringify({ guest: `g${i}` }),
+        },
+      );
+      expect(status).toBe(200);
+      return (JSON.parse(body) as { id: number }[]).map(({ id }) => id);
+    }),
+  );
+  const taken = takers.flat();
+  expect(new Set(taken).size).toBe(taken.length);
+  expect(taken.length).toBeLessThanOrEqual(2);
+});
