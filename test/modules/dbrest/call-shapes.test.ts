@@ -13,6 +13,7 @@ const results: readonly Case[] = [
   ['GET nothing_at_all', null],
   ['POST nothing_at_all', null],
   ['GET three_numbers', [1, 2, 3]],
+  ['GET with_nulls', [1, null]],
   ['GET echo_json?j={"a":[1,null]}', { a: [1, null] }],
   ['POST get_employee?select=id,name,mail,department_id,manages_id,boss_id {"id":1}', ann],
   ['GET get_employee?id=99&select=id,name', { id: null, name: null }],
@@ -93,6 +94,8 @@ const ranges: readonly [line: string, status: number, contentRange: string][] = 
   ['GET all_employees', 200, '0-4/5'],
   ['GET three_numbers?limit=1', 206, '0-0/3'],
   ['GET add_them?a=1&b=2', 200, '0-0/1'],
+  ['GET nothing_at_all', 200, '0-0/1'],
+  ['GET with_nulls', 200, '0-1/2'],
   ['POST all_employees?limit=1 {}', 206, '0-0/5'],
 ];
 describe.each(['application/json', 'text/csv', 'text/xml'])('as %s', (accept) => {
