@@ -105,8 +105,8 @@ function compileRules(
 ): AnswerRules {
   const { log } = build;
   const place = { server: context.server, location: match ? locationText(match) : '' };
-  const tail = parts.some(({ quiet }) => quiet) ? undefined : context.requestTail;
   const counting = context.countsRequests ? [compileRequestCounter(build.metrics, place)] : [];
+  const watching = parts.some(({ quiet }) => quiet) ? [] : [...counting, context.requestTail ?? []].flat();
   return {
     defaultType: core.defaultType,
     maxBodyBytes: core.maxBodyBytes,
@@ -116,7 +116,7 @@ function compileRules(
     serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${context.version}`,
     absoluteRedirect: core.absoluteRedirect,
     filters: parts.flatMap(({ filter }) => filter ?? []),
-    logs: [...parts.flatMap((part) => part.log ?? []), ...counting, ...(tail ? [tail] : [])],
+    logs: [...parts.flatMap((part) => part.log ?? []), ...watching],
     tooLarge: parts.find((part) => part.tooLarge)?.tooLarge,
     errorPages: compileErrorPages(core.errorPages, redirector, build),
     warn: (message, x) => log.write('error', message, logContext(x)),

@@ -21,7 +21,7 @@ export interface LocationParts {
   /** Answers a request whose body is too large (413) in the module's own form. */
   readonly tooLarge?: Handler;
   readonly filter?: HeaderFilter;
-  /** Its requests stay out of the log tail: those who look at the tail would see themselves. */
+  /** Its requests are neither counted by location nor shown in the log tail: those who look would see themselves. */
   readonly quiet?: true;
   readonly log?: LogStep;
 }

@@ -21,12 +21,12 @@ export interface Refusal {
   readonly error: string;
 }
 
-/** `?since=` an `atMs`: moments after it. */
+/** `?since=` an `atMs`: moments after it. Requests for a console are counted nowhere. */
 export interface Overview {
   readonly nowMs: number;
   readonly gateway: Gateway;
   readonly configuration: Configuration;
-  /** Oldest first, two seconds apart, five minutes at most. Requests for the console itself are not in it. */
+  /** Oldest first, two seconds apart, five minutes at most. */
   readonly moments: readonly Moment[];
   /** Upper bounds in seconds of all buckets but the last, which takes the rest. */
   readonly bounds: readonly number[];
@@ -88,8 +88,6 @@ export interface PlaceLoad {
   };
   /** To two seconds; absent when it was before this worker began to look, or never. */
   readonly lastHitMs?: number;
-  /** It serves the console. */
-  readonly isConsole: boolean;
 }
 
 export interface WorkerLoad {

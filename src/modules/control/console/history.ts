@@ -27,7 +27,6 @@ export class History {
   readonly #lastHits = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
   #before: Tally | undefined;
-  #leftOut: ReadonlySet<string> = new Set();
   #samples = 0;
 
   constructor(metrics: Counters) {
@@ -38,11 +37,6 @@ export class History {
 
   close(): void {
     clearInterval(this.#timer);
-  }
-
-  /** Locations that do not count for the whole: those that serve the console. */
-  leaveOut(keys: ReadonlySet<string>): void {
-    this.#leftOut = keys;
   }
 
   /** Oldest first. */
@@ -66,7 +60,7 @@ export class History {
     const tally = tallyOf(families);
     this.#noteHits(tally, atMs);
     const connections = valueOf(families, 'nginx_connections_active');
-    keep(this.#moments, { atMs, ...this.#sum(tally), connections }, MAX_MOMENTS);
+    keep(this.#moments, { atMs, ...sumOf(tally), connections }, MAX_MOMENTS);
     if (this.#samples++ % TALLY_EVERY === 0) keep(this.#tallies, { atMs, tally }, MAX_TALLIES);
   }
 
@@ -79,25 +73,25 @@ export class History {
     }
     this.#before = tally;
   }
-
-  #sum(tally: Tally): Pick<Moment, 'classes' | 'buckets' | 'bytes'> {
-    const classes = Array.from({ length: CLASSES }, () => 0);
-    const buckets: number[] = [];
-    let bytes = 0;
-    for (const [key, place] of tally) {
-      if (this.#leftOut.has(key)) continue;
-      for (const [code, count] of place.codes) {
-        const index = Number(code[0]) - 1;
-        if (index in classes) (classes[index] as number) += count;
-      }
-      for (const [index, count] of place.buckets.entries()) buckets[index] = (buckets[index] ?? 0) + count;
-      bytes += place.bytes;
-    }
-    return { classes, buckets, bytes };
-  }
 }
 
 function keep<T>(list: T[], item: T, max: number): void {
   list.push(item);
   if (list.length > max) list.shift();
+}
+
+/** All locations together. */
+function sumOf(tally: Tally): Pick<Moment, 'classes' | 'buckets' | 'bytes'> {
+  const classes = Array.from({ length: CLASSES }, () => 0);
+  const buckets: number[] = [];
+  let bytes = 0;
+  for (const place of tally.values()) {
+    for (const [code, count] of place.codes) {
+      const index = Number(code[0]) - 1;
+      if (index in classes) (classes[index] as number) += count;
+    }
+    for (const [index, count] of place.buckets.entries()) buckets[index] = (buckets[index] ?? 0) + count;
+    bytes += place.bytes;
+  }
+  return { classes, buckets, bytes };
 }

@@ -4,20 +4,17 @@ import type { MetricFamily } from '../../../zone/index.ts';
 import type { Overview, PlaceLoad } from './contract.ts';
 import type { History } from './history.ts';
 import { commandLoads, databaseLoads, ringLoads, workerLoads } from './loads.ts';
-import { placeKey, requestsOf, samplesOf, tallyOf, valueOf } from './tally.ts';
+import { requestsOf, samplesOf, tallyOf, valueOf } from './tally.ts';
 import type { PlaceTally } from './tally.ts';
-import { eachRoute } from './routes.ts';
 
 const RECENT_MS = 60_000;
 
 /** What the overview shows, from the counters of all workers. */
 export function compileOverview(worker: WorkerScope, history: History): (sinceMs: number) => Overview {
-  let consoles: ReadonlySet<string> | undefined;
   return (sinceMs) => {
-    if (!consoles) history.leaveOut((consoles = consolesOf(worker)));
     const families = worker.metrics.read();
     const { upstreams } = worker.view;
-    const places = placeLoads(families, { history, consoles });
+    const places = placeLoads(families, history);
     return {
       nowMs: Date.now(),
       gateway: {
@@ -47,16 +44,6 @@ export function compileOverview(worker: WorkerScope, history: History): (sinceMs
   };
 }
 
-/** The locations that serve a console. */
-function consolesOf({ view }: WorkerScope): ReadonlySet<string> {
-  const keys = view.servers.flatMap(({ label, root }) =>
-    [...eachRoute(root)].flatMap(({ text, answeredBy }) =>
-      answeredBy === 'control_console' ? [placeKey(label, text)] : [],
-    ),
-  );
-  return new Set(keys);
-}
-
 function findingsOf(families: readonly MetricFamily[]): Overview['configuration']['findings'] {
   const counts = new Map(
     samplesOf(families, 'gw_check_findings').map(({ labels, value }) => [labels['severity'], value]),
@@ -65,12 +52,7 @@ function findingsOf(families: readonly MetricFamily[]): Overview['configuration'
   return { emerg: of('emerg'), warn: of('warn'), notice: of('notice') };
 }
 
-interface Looking {
-  readonly history: History;
-  readonly consoles: ReadonlySet<string>;
-}
-
-function placeLoads(families: readonly MetricFamily[], { history, consoles }: Looking): readonly PlaceLoad[] {
+function placeLoads(families: readonly MetricFamily[], history: History): readonly PlaceLoad[] {
   const nowMs = Date.now();
   const base =
     history.tallies.find(({ atMs }) => atMs >= nowMs - RECENT_MS - 5_000) ?? history.tallies.at(-1);
@@ -87,7 +69,6 @@ function placeLoads(families: readonly MetricFamily[], { history, consoles }: Lo
       tens: tensOf(key, history),
       recent: { seconds, requests: requestsOf({ codes }), codes: Object.fromEntries(codes), buckets },
       ...(lastHitMs !== undefined && { lastHitMs }),
-      isConsole: consoles.has(key),
     };
   });
 }

@@ -10,10 +10,8 @@ export interface PlaceTally {
   readonly bytes: number;
 }
 
-/** By `placeKey`. */
+/** By server and location. */
 export type Tally = ReadonlyMap<string, PlaceTally>;
-
-export const placeKey = (server: string, location: string): string => `${server}\n${location}`;
 
 /** The samples of a metric; none when nothing was counted. */
 export function samplesOf(families: readonly MetricFamily[], name: string): readonly MetricSample[] {
@@ -61,5 +59,5 @@ function byPlace(samples: readonly MetricSample[]): ReadonlyMap<string, MetricSa
 }
 
 function keyOf(labels: MetricSample['labels']): string {
-  return placeKey(labels['server'] ?? '', labels['location'] ?? '');
+  return `${labels['server'] ?? ''}\n${labels['location'] ?? ''}`;
 }

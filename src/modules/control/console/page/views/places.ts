@@ -44,7 +44,6 @@ export class PlaceTable {
   update(seen: Seen): void {
     const places = seen.places.toSorted(
       (a, b) =>
-        Number(a.isConsole) - Number(b.isConsole) ||
         b.recent.requests - a.recent.requests ||
         b.requests - a.requests ||
         (a.location < b.location ? -1 : 1),
@@ -60,7 +59,7 @@ function head(name: string, index: number): HTMLElement {
   return h('th', { scope: 'col', class: isNumber ? 'number' : undefined }, name);
 }
 
-function placeRow({ place: { server, location, isConsole } }: Shown): Row<Shown> {
+function placeRow({ place: { server, location } }: Shown): Row<Shown> {
   const [perSecond, spark, codes, last] = [
     h('td', { class: 'number' }),
     h('td'),
@@ -68,11 +67,7 @@ function placeRow({ place: { server, location, isConsole } }: Shown): Row<Shown>
     h('td', { class: 'quiet' }),
   ];
   const latencies = [0.5, 0.95, 0.99].map((q) => ({ q, cell: h('td', { class: 'number' }) }));
-  const note = isConsole
-    ? `${server} · this console`
-    : location === ''
-      ? `${server} · no location matched`
-      : server;
+  const note = location === '' ? `${server} · no location matched` : server;
   const name = h(
     'th',
     { scope: 'row' },
@@ -81,7 +76,7 @@ function placeRow({ place: { server, location, isConsole } }: Shown): Row<Shown>
   );
   const cells = [name, perSecond, spark, ...latencies.map(({ cell }) => cell), codes, last];
   return {
-    element: h('tr', { class: isConsole ? 'own' : undefined }, ...cells),
+    element: h('tr', {}, ...cells),
     update({ place, seen: { bounds, nowMs } }) {
       const { recent, tens, requests, lastHitMs } = place;
       setText(perSecond, rate(recent.requests / recent.seconds));

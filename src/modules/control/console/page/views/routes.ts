@@ -14,6 +14,7 @@ interface Line {
   readonly element: HTMLElement;
   readonly hits: HTMLElement;
   readonly last: HTMLElement;
+  readonly isCounted: boolean;
 }
 
 /** Servers and locations in the order in which they are asked, and who would answer a URL. */
@@ -91,7 +92,8 @@ function routeRows(route: Route, { label, depth, lines }: Drawing): readonly HTM
 
 function routeLine(route: Route, { label, depth }: Omit<Drawing, 'lines'>): Line {
   const { text, place, answeredBy, internal, kind } = route;
-  const hits = h('td', { class: 'number' }, '0');
+  const isCounted = answeredBy !== UNCOUNTED;
+  const hits = h('td', { class: isCounted ? 'number' : 'number quiet' }, isCounted ? '0' : 'not counted');
   const last = h('td', { class: 'quiet' }, '–');
   const name = h(
     'th',
@@ -104,12 +106,16 @@ function routeLine(route: Route, { label, depth }: Omit<Drawing, 'lines'>): Line
       ? h('span', { class: 'quiet' }, kind === 'server' ? 'its locations' : '404')
       : h('code', {}, answeredBy);
   const element = h('tr', {}, name, h('td', {}, by), hits, last, h('td', { class: 'quiet' }, place));
-  return { key: `${label}\n${text}`, element, hits, last };
+  return { key: `${label}\n${text}`, element, hits, last, isCounted };
 }
+
+/** Who looks at the console does not count. */
+const UNCOUNTED = 'control_console';
 
 function tellHits(lines: readonly Line[], { places, nowMs }: Seen): void {
   const byKey = new Map(places.map((place) => [`${place.server}\n${place.location}`, place]));
-  for (const { key, hits, last, element } of lines) {
+  for (const { key, hits, last, element, isCounted } of lines) {
+    if (!isCounted) continue;
     const place = byKey.get(key);
     setText(hits, count(place?.requests ?? 0));
     setText(last, place?.lastHitMs === undefined ? '–' : ago(place.lastHitMs, nowMs));

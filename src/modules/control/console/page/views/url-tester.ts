@@ -47,7 +47,7 @@ function describe(answer: RouteAnswer): readonly Node[] {
   const where = at.kind === 'server' ? 'the server itself' : at.text;
   const steps = [
     step('listens', h('code', {}, address)),
-    step('server', h('code', {}, server), byDefault && chip('by default')),
+    step('server', h('code', {}, server), byDefault && chip('default')),
     step('path', h('code', {}, uri)),
     ...regexes.filter((regex) => regex !== at.text).map((regex) => step('regex', h('code', {}, regex))),
     step('location', h('code', {}, where), at.internal && chip('internal: 404 from outside', 'refused')),
