@@ -106,6 +106,21 @@ describe.each(['application/json', 'text/csv', 'text/xml'])('as %s', (accept) =>
   });
 });
 
+test.each([
+  ['GET add_them?a=1&b=2', 'accept-profile'],
+  ['POST add_them {"a":1,"b":2}', 'content-profile'],
+])('%s is called in the schema of %s', async (line, header) => {
+  const { body, headers } = await calls.it.call(line, { [header]: 'archive' });
+  expect([body, headers.get('content-profile')]).toEqual(['"archived 3"', 'archive']);
+});
+
+test('the Range header pages through the rows of GET, and means nothing to POST', async () => {
+  const range = { range: '1-2' };
+  const got = await calls.it.call('GET three_numbers', range);
+  expect([got.body, got.headers.get('content-range')]).toEqual(['[2, 3]', '1-2/*']);
+  expect((await calls.it.call('POST three_numbers {}', range)).headers.get('content-range')).toBe('0-2/*');
+});
+
 test('a function that changes something runs once, however often its rows are needed', async () => {
   const asked = 'note_call?select=id,who,again:id&id=gt.0&order=id.desc&limit=1 {"who":"once"}';
   const { status, headers } = await calls.it.call(`POST ${asked}`, EXACT);
