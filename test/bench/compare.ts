@@ -5,7 +5,7 @@ import type { Finding } from './row.ts';
 
 /** So many requests V8 sees before it has compiled what it will, but no more rounds than that. */
 const WARM_UP_REQUESTS = 20_000;
-const WARM_UP_ROUNDS = 5;
+const WARM_UP_ROUNDS = 10;
 
 /** What one round gave. */
 export interface Sample {

@@ -4,6 +4,7 @@ import type { ArgReader, ComplexValue, ReadScope } from '../../config/index.ts';
 import { WHOLE_INVENTORY } from './config.ts';
 import type { ControlConfig, DictionaryConfig, FlagVariable } from './config.ts';
 import { ENDPOINTS } from './endpoints.ts';
+import { MAX_NAME_BYTES } from './flags.ts';
 
 const NAMES = ENDPOINTS.map(({ name }) => name);
 
@@ -62,8 +63,8 @@ const flagVariable: ArgReader<FlagVariable> = readers.words(
       scope.report.emerg(`invalid variable name "${variableWord.value}"`, variableWord.span);
       return undefined;
     }
-    if (nameWord.value === '' || Buffer.byteLength(nameWord.value) > 255) {
-      scope.report.emerg('a flag name has 1 to 255 bytes', nameWord.span);
+    if (nameWord.value === '' || Buffer.byteLength(nameWord.value) > MAX_NAME_BYTES) {
+      scope.report.emerg(`a flag name has 1 to ${MAX_NAME_BYTES} bytes`, nameWord.span);
       return undefined;
     }
     if (keyWord && !keyWord.value.startsWith('key=')) {

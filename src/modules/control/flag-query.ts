@@ -1,10 +1,9 @@
 import { ControlFault } from './fault.ts';
-import { MAX_PERCENT } from './flags.ts';
+import { MAX_NAME_BYTES, MAX_PERCENT } from './flags.ts';
 import type { Flag } from './flags.ts';
 import { required } from './query.ts';
 import type { Query } from './query.ts';
 
-const MAX_NAME_BYTES = 255;
 const DEFAULT_TTL_S = 3600;
 const MAX_TTL_S = 2 ** 31 - 1;
 

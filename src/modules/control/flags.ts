@@ -9,6 +9,7 @@ export interface Flag {
 }
 
 export const MAX_PERCENT = 100;
+export const MAX_NAME_BYTES = 255;
 
 /** A flag as one number, which costs no text to read: the percentage, or its complement (-1 to -101) when off. */
 export function encodeFlag({ enabled, rolloutPct }: Flag): number {

@@ -81,6 +81,7 @@ const rows: readonly Case[] = [
     ],
   ],
   ['GET all_employees?select=count()', [{ count: 5 }]],
+  ['GET listed_clients?select=label&client_no=eq.1', [{ label: '#1' }]],
 ];
 describe('the rows of a result', () => {
   testAnswers(calls, rows);

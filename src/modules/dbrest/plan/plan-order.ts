@@ -17,20 +17,28 @@ export function planSort(term: OrderTerm, { table, embeds }: Place, context: Con
   if (!embed) throw notEmbedded(relation);
   if (!embed.single) throw noRelatedOrder(table.name, relation);
   embed.used = true;
-  const place =
-    placeOfAlias(term, embed) ?? placeOf(planValue(term, embed.node.table, context), embed, context);
+  const place = placeOf(relatedValue(term, embed, context), embed, context);
   return { kind: 'related', embed, place, ...way };
 }
 
-/** The place of what an embed shows under a name that no column of it has. */
-function placeOfAlias({ column, path }: OrderTerm, { node, shown }: EmbedDraft): number | undefined {
-  if (path || node.table.columns.has(column)) return undefined;
+/** A field of an embed's table, or what the embed shows under a name that no column has: in a spread by its place. */
+function relatedValue(
+  term: OrderTerm,
+  { node, shown, spread }: EmbedDraft,
+  context: Context,
+): Value | number {
+  const { column, path } = term;
   const place = node.outputs.findIndex((output) => output.kind !== 'all' && output.name === column);
-  return place < 0 || place >= shown ? undefined : place;
+  const output = node.outputs[place];
+  const isAlias = output && place < shown && !path && !node.table.columns.has(column);
+  if (isAlias && spread) return place;
+  if (isAlias && output.kind === 'value' && !output.cast && !output.aggregate) return output.value;
+  return planValue(term, node.table, context);
 }
 
 /** The place of a value among the outputs of an embed; put behind those that are shown unless it stands alone there. */
-function placeOf(value: Value, embed: EmbedDraft, { known }: Context): number {
+function placeOf(value: Value | number, embed: EmbedDraft, { known }: Context): number {
+  if (typeof value === 'number') return value;
   const { outputs, table } = embed.node;
   const shown = embed.spread ? placeAmong(value, outputs) : undefined;
   if (shown !== undefined) return shown;

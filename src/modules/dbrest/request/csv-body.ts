@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CsvError } from 'csv-parse';
 import { invalidBody, tooLarge, unequalLines } from '../fault/index.ts';
 import { JsonWriter } from './json-writer.ts';
 
@@ -21,8 +22,8 @@ const NO_VALUE = 'NULL';
 /** A CSV body (RFC 4180) with a line of names in front. Throws PGRST102. */
 export async function readCsv(bytes: Buffer): Promise<CsvRows> {
   if (!isUtf8(bytes)) throw invalidCsv();
-  const { parse } = await import('csv-parse');
-  const parser = parse({ bom: true, skip_empty_lines: true });
+  const csv = await import('csv-parse');
+  const parser = csv.parse({ bom: true, skip_empty_lines: true });
   const lines = Readable.from(piecesOf(bytes)).pipe(parser) as AsyncIterable<readonly string[]>;
   const writer = new JsonWriter();
   let names: readonly string[] | undefined;
@@ -41,7 +42,7 @@ export async function readCsv(bytes: Buffer): Promise<CsvRows> {
       }
     }
   } catch (error) {
-    throw faultOf(error);
+    throw error instanceof csv.CsvError ? faultOf(error) : error;
   }
   if (!names) throw invalidCsv();
   writer.write(rows === 0 ? '[]' : '}]');
@@ -65,8 +66,6 @@ function invalidCsv(line?: unknown): Error {
 }
 
 /** What the parser says holds parts of the body, so it is not passed on. */
-function faultOf(error: unknown): unknown {
-  const { code, lines } = error as { code?: unknown; lines?: unknown };
-  if (typeof code !== 'string' || !code.startsWith('CSV_')) return error;
+function faultOf({ code, lines }: CsvError): Error {
   return code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH' ? unequalLines() : invalidCsv(lines);
 }

@@ -45,6 +45,21 @@ describe('inner joins and null tests', () => {
 });
 
 const levels: readonly RowsCase[] = [
+  [
+    'orders?select=id,clients(town:city)&order=clients(town).desc,id&id=lt.4',
+    [
+      { id: 1, clients: { town: 'Rome' } },
+      { id: 2, clients: { town: 'Rome' } },
+      { id: 3, clients: { town: 'Oslo' } },
+    ],
+  ],
+  [
+    'orders?select=id,clients(town:city,orders(id))&order=clients(town),id.desc&id=in.(1,3)&clients.orders.id=lt.4&clients.orders.order=id',
+    [
+      { id: 3, clients: { town: 'Oslo', orders: ids(3) } },
+      { id: 1, clients: { town: 'Rome', orders: ids(1, 2) } },
+    ],
+  ],
   ['clients?select=name,orders(id)&orders.id=gt.1&id=eq.1', [{ name: 'Acme', orders: ids(2) }]],
   [
     'clients?select=name,orders(id)&orders.order=id.desc&orders.limit=1&id=eq.1',

@@ -65,6 +65,11 @@ const lines: readonly WriteCase[] = [
     expected: { status: 400, body: /"code":"PGRST102".*"message":"Empty or invalid csv/ },
   },
   {
+    it: 'a quote within a field is refused',
+    ...csv('id,word\n90,o"ne"\n'),
+    expected: { status: 400, body: error('PGRST102', 'Empty or invalid csv at line 2') },
+  },
+  {
     it: 'nothing at all is refused',
     ...csv(''),
     expected: { status: 400, body: error('PGRST102', 'Empty or invalid csv') },

@@ -1,0 +1,142 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { startEmbeddedPostgres } from '../../../../src/modules/dbrest/embedded/index.ts';
+import { startGateway } from '../../../harness/gateway.ts';
+import type { Gateway } from '../../../harness/gateway.ts';
+import { freePort } from '../../../harness/ports.ts';
+
+const LANES = 8;
+/** From the database's return to the first answer. */
+const RECOVERY_MS = 2_000;
+/** No key: a write that was done twice would show. */
+const FIXTURE = `
+  create role anon;
+  create table log (id int, lane int);
+  grant insert on log to anon;
+`;
+
+/** A server of its own, which the test may kill and start again. */
+async function ownServer() {
+  const dir = await mkdtemp(join(tmpdir(), 'gw-writes-'));
+  // Started by root, the server runs as another user, who has to pass through here.
+  await chmod(dir, 0o711);
+  const settings = { port: String(await freePort()), fsync: 'off', listen_addresses: '127.0.0.1' };
+  const options = { dataDir: join(dir, 'pg'), log: { write: () => undefined }, settings };
+  let server = await startEmbeddedPostgres(options);
+  onTestFinished(async () => {
+    await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
+  const dsn = `postgresql://postgres@127.0.0.1:${settings.port}/postgres`;
+  /** Asks until the server answers. */
+  const query = async <Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> => {
+    for (;;) {
+      const client = new pg.Client(dsn);
+      client.on('error', () => undefined);
+      try {
+        await client.connect();
+        return (await client.query<Row>(sql)).rows;
+      } catch (error) {
+        if (
+          !/ECONNREFUSED|57P0|Connection terminated|ECONNRESET/.test(
+            `${String(error)} ${String((error as { code?: unknown }).code)}`,
+          )
+        )
+          throw error;
+        await sleep(10);
+      } finally {
+        await client.end().catch(() => undefined);
+      }
+    }
+  };
+  await query(FIXTURE);
+  const start = async () => void (server = await startEmbeddedPostgres(options));
+  return { dsn, query, start };
+}
+
+/** Writes rows one after the other in every lane, until it is stopped; tells of each row how it was answered. */
+function keepWriting(gw: Gateway) {
+  const answers = new Map<number, number>();
+  const waiting = new Map<number, (() => void)[]>();
+  let last = 0;
+  let isStopped = false;
+  const write = async (lane: number): Promise<void> => {
+    while (!isStopped) {
+      last += 1;
+      const id = last;
+      const body = JSON.stringify({ id, lane });
+      const { status } = await gw.fetch('/api/log', { method: 'POST', body });
+      answers.set(id, status);
+      for (const resolve of waiting.get(status)?.splice(0) ?? []) resolve();
+    }
+  };
+  const lanes = Promise.all(Array.from({ length: LANES }, (_, lane) => write(lane)));
+  return {
+    /** Resolves at the next answer with this status. */
+    next: (status: number) =>
+      new Promise<void>((resolve) => {
+        waiting.set(status, [...(waiting.get(status) ?? []), resolve]);
+      }),
+    async stop(): Promise<ReadonlyMap<number, number>> {
+      isStopped = true;
+      await lanes;
+      expect(answers.size).toBe(last);
+      return answers;
+    },
+  };
+}
+
+type Query = Awaited<ReturnType<typeof ownServer>>['query'];
+
+const disasters: readonly [what: string, kill: (query: Query) => Promise<void>, isGone: boolean][] = [
+  [
+    'a backend is killed',
+    async (query) => {
+      const sql = `select pid from pg_stat_activity where application_name = 'gw' order by state limit 1`;
+      const [backend] = await query<{ pid: number }>(sql);
+      process.kill(backend?.pid as number, 'SIGKILL');
+    },
+    false,
+  ],
+  [
+    'the server stops at once',
+    async (query) => {
+      const [file] = await query<{ pid: number }>(
+        `select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int as pid`,
+      );
+      process.kill(file?.pid as number, 'SIGQUIT');
+    },
+    true,
+  ],
+];
+test.each(disasters)('when %s every write is answered, and none is done twice', async (_, kill, isGone) => {
+  const server = await ownServer();
+  const gw = await startGateway(
+    { onTestFinished },
+    `server { location /api/ { dbrest_pass ${server.dsn}; dbrest_pool_size ${LANES}; dbrest_anon_role anon; } }`,
+  );
+  const writing = keepWriting(gw);
+  await writing.next(201);
+  await kill(server.query);
+  await writing.next(503);
+  if (isGone) await server.start();
+  await server.query('select 1');
+  const late = sleep(RECOVERY_MS).then(() => 'late');
+  expect(await Promise.race([writing.next(201), late])).not.toBe('late');
+
+  const answers = await writing.stop();
+  const rows = await server.query<{ id: number; times: number }>(
+    'select id, count(*)::int as times from log group by id',
+  );
+  const times = new Map(rows.map((row) => [row.id, row.times]));
+  for (const [id, status] of answers) {
+    const done = times.get(id) ?? 0;
+    expect([201, 500, 503], `row ${id}`).toContain(status);
+    if (status === 201) expect(done, `row ${id}`).toBe(1);
+    else expect(done, `row ${id}`).toBeLessThanOrEqual(1);
+  }
+});
