@@ -155,6 +155,8 @@ const refused: readonly Fault[] = [
   ['GET add_them?a=x&b=2', 400, { code: '22P02' }],
   ['POST add_them {"a":"x","b":2}', 400, { code: '22P02' }],
   ['POST add_them {"a":99999999999,"b":2}', 400, { code: '22003' }],
+  ['GET same?v=1', 400, { code: '42804' }],
+  ['POST same {"v":1}', 400, { code: '42P16' }],
   ['GET not_for_anon', 401, { code: '42501', message: 'permission denied for function not_for_anon' }],
   ['POST short_of_time', 500, { code: '57014', message: 'canceling statement due to statement timeout' }],
   ['POST raise_plain', 400, { code: 'P0001', message: 'Plain words', hint: 'a hint' }],
@@ -199,6 +201,15 @@ test('a hint names only functions that the role may call', async () => {
   );
 });
 
+test('overloads that the role may not call are neither in its way nor told', async () => {
+  expect((await calls.it.call('GET guarded?v=1')).body).toBe('"text"');
+  const user = await calls.it.call('GET guarded?v=1', bearer(sign({ role: 'web_user' })));
+  expect(user.status).toBe(300);
+  expect((JSON.parse(user.body) as { message: string }).message).toBe(
+    'Could not choose the best candidate function between: public.guarded(v => integer), public.guarded(v => text)',
+  );
+});
+
 test('a function that was just made is found, and one that is gone is not', async () => {
   const { call, db } = calls.it;
   expect((await call('GET just_made')).status).toBe(404);
@@ -206,4 +217,15 @@ test('a function that was just made is found, and one that is gone is not', asyn
   await expect
     .poll(async () => (await call('GET just_made')).body, { timeout: 10_000, interval: 200 })
     .toBe('7');
+});
+
+test.each([
+  ['add_them', 200, 'OPTIONS,GET,HEAD,POST'],
+  ['overloaded', 200, 'OPTIONS,GET,HEAD,POST'],
+  ['note_call', 200, 'OPTIONS,POST'],
+  ['a_procedure', 404, null],
+  ['nowhere_near', 404, null],
+])('OPTIONS of %s is %i and allows %s', async (name, status, allow) => {
+  const answer = await calls.it.call(`OPTIONS ${name}`);
+  expect([answer.status, answer.headers.get('allow')]).toEqual([status, allow]);
 });

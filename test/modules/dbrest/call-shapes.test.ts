@@ -13,6 +13,7 @@ const results: readonly Case[] = [
   ['GET nothing_at_all', null],
   ['POST nothing_at_all', null],
   ['GET three_numbers', [1, 2, 3]],
+  ['GET with_nulls', [1, null]],
   ['GET echo_json?j={"a":[1,null]}', { a: [1, null] }],
   ['POST get_employee?select=id,name,mail,department_id,manages_id,boss_id {"id":1}', ann],
   ['GET get_employee?id=99&select=id,name', { id: null, name: null }],
@@ -93,6 +94,8 @@ const ranges: readonly [line: string, status: number, contentRange: string][] = 
   ['GET all_employees', 200, '0-4/5'],
   ['GET three_numbers?limit=1', 206, '0-0/3'],
   ['GET add_them?a=1&b=2', 200, '0-0/1'],
+  ['GET nothing_at_all', 200, '0-0/1'],
+  ['GET with_nulls', 200, '0-1/2'],
   ['POST all_employees?limit=1 {}', 206, '0-0/5'],
 ];
 describe.each(['application/json', 'text/csv', 'text/xml'])('as %s', (accept) => {
@@ -101,6 +104,21 @@ describe.each(['application/json', 'text/csv', 'text/xml'])('as %s', (accept) =>
     expect(answer.headers.get('content-range')).toBe(contentRange);
     expect(answer.status).toBe(status);
   });
+});
+
+test.each([
+  ['GET add_them?a=1&b=2', 'accept-profile'],
+  ['POST add_them {"a":1,"b":2}', 'content-profile'],
+])('%s is called in the schema of %s', async (line, header) => {
+  const { body, headers } = await calls.it.call(line, { [header]: 'archive' });
+  expect([body, headers.get('content-profile')]).toEqual(['"archived 3"', 'archive']);
+});
+
+test('the Range header pages through the rows of GET, and means nothing to POST', async () => {
+  const range = { range: '1-2' };
+  const got = await calls.it.call('GET three_numbers', range);
+  expect([got.body, got.headers.get('content-range')]).toEqual(['[2, 3]', '1-2/*']);
+  expect((await calls.it.call('POST three_numbers {}', range)).headers.get('content-range')).toBe('0-2/*');
 });
 
 test('a function that changes something runs once, however often its rows are needed', async () => {

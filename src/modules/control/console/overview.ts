@@ -21,7 +21,7 @@ export function compileOverview(worker: WorkerScope, history: History): (sinceMs
         version: VERSION,
         node: process.versions.node,
         pid: process.pid,
-        startedMs: Math.round(performance.timeOrigin),
+        startedMs: valueOf(families, 'process_start_time_seconds') * 1000,
         draining: worker.draining || worker.retiring.aborted,
         residentBytes: process.memoryUsage.rss(),
         cpuSeconds: valueOf(families, 'process_cpu_seconds_total'),

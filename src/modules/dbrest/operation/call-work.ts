@@ -23,7 +23,8 @@ const FALLIBLE: ReadonlySet<Media['format']> = new Set(['object', 'binary', 'tex
 
 /** One statement that runs the function once, and tells all there is to know of its rows. */
 export function callWork(x: Exchange, decided: DecidedCall, head: AnswerParts['head']): CallWork {
-  const { plan, media, isVoid, preferences, readOnly, asked, maxAffected, range } = decided;
+  const { plan, media, isVoid, preferences, readOnly, asked, range } = decided;
+  const { maxAffected } = preferences;
   const source = callSource(plan);
   const count = media.plan ? undefined : preferences.count;
   const responding = media.format !== 'plan';

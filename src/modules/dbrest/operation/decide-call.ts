@@ -18,6 +18,7 @@ import { withSchema } from './with-schema.ts';
 /** All that is decided of a call before the database sees it. */
 export interface DecidedCall {
   readonly asked: Asked;
+  /** Those that a call honours. */
   readonly preferences: Preferences;
   readonly range: RowRange;
   readonly plan: CallPlan;
@@ -25,8 +26,6 @@ export interface DecidedCall {
   readonly readOnly: boolean;
   /** There is nothing to be shown. */
   readonly isVoid: boolean;
-  /** More rows than this undo the call. */
-  readonly maxAffected: number | undefined;
 }
 
 /** Headers, query and body of a call; nothing when there is nobody left to be answered. Throws a `DbrestFault`. */
@@ -35,12 +34,7 @@ export function compileCallDecision(config: DbrestConfig, database: Database) {
   const ask = compileAsking(config, database);
   return async (x: Exchange, name: string, { identity, watch }: Asker): Promise<DecidedCall | undefined> => {
     const asked = await ask(x);
-    const { handling, maxAffected: most } = asked.preferences;
-    const maxAffected = handling === 'strict' ? most : undefined;
-    const preferences = only(
-      asked.preferences,
-      maxAffected === undefined ? HONOURED : [...HONOURED, 'maxAffected'],
-    );
+    const preferences = only(asked.preferences, asked.preferences.handling === 'strict' ? STRICT : HONOURED);
     const asObject = preferences.params === 'single-object';
     const given = x.method === 'POST' ? await posted(x) : parseCallQuery(x.args);
     if (!given) return undefined;
@@ -57,15 +51,16 @@ export function compileCallDecision(config: DbrestConfig, database: Database) {
     const { called, rows } = plan;
     const showable = { rows, handlers, mediaType: plan.showsValues ? called.mediaType : undefined };
     const media = chooseShown(asked, showable, config);
-    if (maxAffected !== undefined && !called.returnsSet) throw noSet();
+    if (preferences.maxAffected !== undefined && !called.returnsSet) throw noSet();
     watch?.lap('plan');
     const readOnly = x.method !== 'POST' || called.volatility !== 'volatile';
     const isVoid = called.returns.kind === 'void' && media.format !== 'plan';
-    return { asked, preferences, range, plan, media: asItIs(media, plan), readOnly, isVoid, maxAffected };
+    return { asked, preferences, range, plan, media: asItIs(media, plan), readOnly, isVoid };
   };
 }
 
 const HONOURED = ['params', 'count', 'tx', 'handling', 'timeZone'] as const;
+const STRICT = [...HONOURED, 'maxAffected'] as const;
 
 async function posted(x: Exchange): Promise<{ input: CallInput; read: ReadRequest } | undefined> {
   const { rows: read, columns } = parseWriteQuery(x.args);

@@ -1,5 +1,5 @@
 import { ambiguousFunction, invalidJson, noFunction, unequalKeys } from '../fault/index.ts';
-import type { CallInput, WholeType } from '../request/index.ts';
+import type { CallInput } from '../request/index.ts';
 import type { Argument, StoredFunction } from '../schema/index.ts';
 import { mayUse, mostSimilar } from '../schema/index.ts';
 import type { Context } from './context.ts';
@@ -29,14 +29,16 @@ export function findFunction(input: CallInput, asObject: boolean, context: Conte
   const named = asObject || !given ? [] : callable.filter((one) => isFilledBy(one, given));
   const whole = callable.filter((one) => takesWhole(one, input, asObject));
   // A value without any keys is rather the one argument itself.
-  const fitting = named.length > 0 && (hasKeys(input) || whole.length === 0) ? named : whole;
-  const [called, ...others] = fitting;
-  if (called && others.length === 0) {
-    const takesAll = fitting === whole;
+  const takesAll = named.length === 0 || (!hasKeys(input) && whole.length > 0);
+  const fitting = takesAll ? whole : named;
+  // What the role may not call is neither in its way nor told to it.
+  const usable = fitting.filter((one) => mayUse(context.role, one, known));
+  if (usable.length > 1) throw ambiguousFunction(usable);
+  const called = usable[0] ?? fitting[0];
+  if (called) {
     if (takesAll && input.kind === 'json' && input.body.length === 0) throw invalidJson();
     return { called, takesAll };
   }
-  if (called) throw ambiguousFunction(fitting);
   if (!given && input.kind === 'json') throw unequalKeys();
   throw noFunction(
     {
@@ -83,7 +85,7 @@ function takesWhole({ arguments: list }: StoredFunction, input: CallInput, asObj
 }
 
 /** Types of the one argument that could take the input. */
-function wholeTypes(input: CallInput): readonly (WholeType | string)[] {
+function wholeTypes(input: CallInput): readonly string[] {
   if (input.kind === 'whole') return [input.type];
   return isJson(input) ? JSON_TYPES : [];
 }

@@ -90,7 +90,7 @@ async function parseJson(body: Buffer, columns: readonly string[] | undefined): 
   return { kind: 'json', body, isArray, from: 'json', ...(hasKeys && { keys: columns ?? keys }) };
 }
 
-/** In a form of many pieces each name has but one value, the last one: it is never whole as texts. */
+/** A large form is never held as texts: there each name has one value, the last one, even if its argument takes many. */
 async function parseForm(body: Buffer): Promise<CallInput> {
   if (body.length > LARGE_FORM_BYTES) {
     const { json, names } = await readForm(body);

@@ -94,6 +94,15 @@ test('the overview counts by location, and the console not at all', async (t) =>
   });
 });
 
+test('whichever worker answers, the gateway is the same', async (t) => {
+  const gw = await startGateway(t, `server { ${CONSOLE} }`, { workers: 4 });
+  const answers = Array.from({ length: 20 }, () => read<Overview>(gw, DATA_PATHS.overview));
+  const seen = await Promise.all(answers);
+  expect(new Set(seen.map(({ gateway }) => gateway.startedMs)).size).toBe(1);
+  expect(new Set(seen.map(({ gateway }) => gateway.pid)).size).toBe(1);
+  expect(seen[0]?.gateway.startedMs).toBeGreaterThan(Date.now() - 60_000);
+});
+
 test('a refused reload shows, and the configuration that is shown stays the one that serves', async (t) => {
   const conf = (location: string) => `server { ${location} ${CONSOLE} }`;
   const gw = await startGateway(t, conf('location /one { return 200 "1"; }'));

@@ -82,11 +82,12 @@ function tellTiles(tiles: readonly Tile[], { recent, seen }: { recent: readonly 
   const window = recent.slice(-30);
   const answered = sum(window.map((pace) => pace.requests));
   requests?.tell(`${rate(last?.requests ?? 0)}/s`, {
-    detail: `${bytes(last?.bytes ?? 0)}/s sent · ${count(totalOf(seen))} since the start`,
+    detail: `${bytes(last?.bytes ?? 0)}/s sent · ${count(totalOf(seen))} in all`,
     line: recent.map((pace) => pace.requests),
   });
   late?.tell(latency(last?.p95), {
-    detail: `half within ${latency(last?.p50)} · p99 ${latency(last?.p99)}`,
+    detail:
+      last?.p50 === undefined ? 'no requests' : `half within ${latency(last.p50)} · p99 ${latency(last.p99)}`,
     line: recent.map((pace) => pace.p95 ?? 0),
   });
   errors?.tell(percent(answered > 0 ? sum(window.map(failed)) / answered : 0), {
