@@ -46,6 +46,12 @@ test('bytes in between keep their place', () => {
   );
 });
 
+test('bytes in several pieces are one value, however long each of them is', () => {
+  const pieces = [3, 5_000, 4_096, 0, 4_097].map((length, i) => Buffer.alloc(length, String(i)));
+  const apart = sent((messages) => messages.bind('a', ['x', pieces, 'y']));
+  expect(apart).toBe(sent((messages) => messages.bind('a', ['x', Buffer.concat(pieces), 'y'])));
+});
+
 test('a long text has its length in all four bytes', () => {
   expect(sent((messages) => messages.bind('a', ['x'.repeat(0x01020304)]))).toContain('\x01\x02\x03\x04xxx');
 });

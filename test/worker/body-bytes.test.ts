@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { BodyBytes } from '../../src/worker/transport/body-bytes.ts';
+
+const MIB = 1_048_576;
+/** As long as no piece is a multiple of it, every place of a body differs from those around. */
+const PATTERN = Buffer.from(Array.from({ length: 251 }, (_, i) => i));
+
+const bodies: readonly [bytes: number, piece: number][] = [
+  [0, 1],
+  [1, 1],
+  [MIB - 1, 65_536],
+  [MIB, 65_536],
+  [MIB + 1, 65_536],
+  [2 * MIB + 7, 2 * MIB + 7],
+  [5 * MIB + 3, 524_288],
+];
+test.each(bodies)('a body of %i bytes in pieces of %i comes out as it came', (length, piece) => {
+  const body = Buffer.alloc(length, PATTERN);
+  for (const announced of [length, -1]) {
+    const bytes = new BodyBytes(announced);
+    for (let from = 0; from < length; from += piece) {
+      const chunk = new Uint8Array(body.subarray(from, from + piece)).buffer;
+      bytes.add(chunk);
+      // As uWebSockets.js does, who takes its memory back.
+      new Uint8Array(chunk).fill(255);
+    }
+    expect(bytes.length).toBe(length);
+    expect(bytes.take().equals(body)).toBe(true);
+  }
+});
