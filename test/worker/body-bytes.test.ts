@@ -16,8 +16,14 @@ const bodies: readonly [bytes: number, piece: number][] = [
 ];
 test.each(bodies)('a body of %i bytes in pieces of %i comes out as it came', (length, piece) => {
   const body = Buffer.alloc(length, PATTERN);
-  for (const announced of [length, -1]) {
+  for (const [announced, limit] of [
+    [length, Infinity],
+    [-1, Infinity],
+    [-1, 3 * MIB],
+    [-1, 0],
+  ] as const) {
     const bytes = new BodyBytes(announced);
+    bytes.limit(limit);
     for (let from = 0; from < length; from += piece) {
       const chunk = new Uint8Array(body.subarray(from, from + piece)).buffer;
       bytes.add(chunk);

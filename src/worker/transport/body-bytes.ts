@@ -1,16 +1,23 @@
 /** Up to here a body is a list of what came, put together at the end; beyond, one buffer takes it as it comes. */
 const LISTED_BYTES = 1_048_576;
+/** Most that is set aside for a body whose length is not known. */
+const MOST_ROOM_BYTES = 67_108_864;
 
 /** A body while it is received: a large one is never in memory twice, nor copied in one go. */
 export class BodyBytes {
   length = 0;
   private chunks: Buffer[] = [];
   private whole: Buffer | undefined = undefined;
-  private readonly announcedBytes: number;
+  private expectedBytes: number;
 
   /** `announcedBytes`: -1 when the client did not say. */
   constructor(announcedBytes: number) {
-    this.announcedBytes = announcedBytes;
+    this.expectedBytes = announcedBytes;
+  }
+
+  /** No more than so many bytes will be taken. */
+  limit(bytes: number): void {
+    if (this.expectedBytes < 0) this.expectedBytes = Math.min(bytes, MOST_ROOM_BYTES);
   }
 
   /** Copies a piece: uWebSockets.js takes the memory back. */
@@ -35,7 +42,9 @@ export class BodyBytes {
   /** A buffer that holds what came so far, and has room for so many bytes. Pages that nobody wrote to cost nothing. */
   private room(length: number): Buffer {
     if (this.whole && this.whole.length >= length) return this.whole;
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.announcedBytes, length, 2 * this.length));
+    const grown = Buffer.allocUnsafeSlow(
+      Math.max(this.expectedBytes, length, this.whole ? 2 * this.length : 0),
+    );
     let at = 0;
     for (const piece of this.whole ? [this.whole.subarray(0, this.length)] : this.chunks) {
       at += piece.copy(grown, at);

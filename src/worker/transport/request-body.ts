@@ -45,6 +45,7 @@ export class RequestBody implements Slow {
   /** At most once per request. */
   read(reader: BodyReader): void {
     this.reader = reader;
+    this.bytes.limit(reader.limitBytes);
     if (this.proceed(reader)) return;
     this.resume();
     this.silence.add(this);
