@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { findProgram } from '../harness/redis-program.ts';
+import { findProgram } from '../harness/programs.ts';
 
 const INSTALL = {
   wrk: 'apt-get install wrk',

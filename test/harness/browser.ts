@@ -2,9 +2,7 @@ import { chromium } from 'playwright-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { Gateway } from './gateway.ts';
 import type { Owner } from './owner.ts';
-import { findProgram } from './redis-program.ts';
-
-const INSTALL = 'apt-get install -y --no-install-recommends chromium';
+import { service } from './services.ts';
 
 /** Text, as what runs in the page has other types than the tests. */
 const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) => {
@@ -13,12 +11,10 @@ const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) =
 
 /** A real Chromium without a window, until its owner ends. Fails with the line that installs it. */
 export async function startBrowser(t: Owner): Promise<Browser> {
-  const executablePath = findProgram('chromium') ?? findProgram('chromium-browser');
-  if (!executablePath)
-    throw new Error(`these tests need a real browser and there is no chromium: ${INSTALL}`);
   // Chromium refuses root with its sandbox; the pages are our own.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  const browser = await chromium.launch({ executablePath, args });
+  const { program } = await service('chromium');
+  const browser = await chromium.launch({ executablePath: program, args });
   t.onTestFinished(() => browser.close());
   return browser;
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startCluster } from './cluster.ts';
-import { findRedis } from './redis-program.ts';
+import { obtainChromium, obtainRedis } from './programs.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -18,7 +18,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const stops: (() => Promise<void>)[] = [];
 
   const start = async (name: string): Promise<Services[keyof Services]> => {
-    if (name === 'redis') return { program: findRedis() };
+    if (name === 'redis') return { program: await obtainRedis() };
+    if (name === 'chromium') return { program: await obtainChromium() };
     const { stop, ...address } = await startCluster();
     stops.push(stop);
     return address;

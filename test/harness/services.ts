@@ -8,6 +8,8 @@ export interface Services {
   readonly postgres: { readonly host: string; readonly port: number; readonly socketDir: string };
   /** Path of redis-server or valkey-server. */
   readonly redis: { readonly program: string };
+  /** Path of a Chromium. */
+  readonly chromium: { readonly program: string };
 }
 
 declare module 'vitest' {

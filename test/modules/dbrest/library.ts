@@ -7,6 +7,7 @@ import { direct } from './direct.ts';
 
 /** Columns of every kind, names that are no URL, relations of which roles see more, less or nothing. */
 const LIBRARY = `
+  create extension hstore;
   create type mood as enum ('sad', 'ok');
   create domain email as text check (value like '%@%');
   comment on domain email is 'An address';
@@ -18,7 +19,7 @@ const LIBRARY = `
     moods mood[], mail email not null, cost money_amount, data jsonb default '{"a": 1}', raw json, at timestamptz default now(),
     born date, ref uuid, flag boolean not null default false, note text default 'it''s', code char(3), bits bytea,
     ratio real, exact numeric, big bigint default 9007199254740993, words tsvector generated always as (to_tsvector('english', title)) stored,
-    period int4range, author authors
+    period int4range, author authors, labels hstore
   );
   comment on schema public is E'Library\\nBooks and who wrote them.';
   comment on table books is E'All books\\nEach of them once.\\nNo copies.';

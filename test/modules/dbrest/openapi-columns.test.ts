@@ -52,6 +52,7 @@ const columns: [column: string, schema: Record<string, unknown>][] = [
   ['big', { type: ['integer', 'null'], format: 'bigint', 'x-pg-default': `'9007199254740993'::bigint` }],
   ['words', { type: ['string', 'null'], format: 'tsvector', readOnly: true }],
   ['period', { type: ['string', 'null'], format: 'int4range' }],
+  ['labels', { format: 'public.hstore' }],
   ['author', { anyOf: [{ $ref: '#/components/schemas/authors' }, { type: 'null' }] }],
 ];
 test.each(columns)('the column %s is %j', async (name, schema) => {

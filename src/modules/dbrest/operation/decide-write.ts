@@ -60,7 +60,7 @@ export function compileWriteDecision(
       const found = planned({ method, query, body, preferences: asked.preferences }, context);
       return { plan: found, handlers: mediaHandlersOf(found.answer, context) };
     });
-    const media = chooseShown(asked, { rows: plan.answer, handlers }, { plan: false });
+    const media = chooseShown(asked, { rows: plan.answer, handlers }, config);
     watch?.lap('plan');
     const preferences = applied(asked.preferences, method, plan);
     return { method, asked, preferences, plan, media, body: body?.json ?? null };

@@ -19,6 +19,8 @@ export interface Work {
   readonly behind?: readonly Step[];
   /** Something of it may set `response.headers` or `response.status`: they are read behind it. */
   readonly responds?: boolean;
+  /** The transaction ends with a rollback, whatever the location and the client say. */
+  readonly undone?: boolean;
   /** The transaction is held open behind it, to be checked before it is committed. */
   readonly held?: boolean;
   readonly readOnly: boolean;
@@ -56,7 +58,7 @@ export function compileTransaction(
   return (x, { identity, asked }, work) => {
     const { counts = [], main, behind = [], responds = false, held = false, readOnly, timeoutMs } = work;
     const { schema, preferences } = asked;
-    const isUndone = rollsBack(config, preferences);
+    const isUndone = work.undone === true || rollsBack(config, preferences);
     const roleSettings = cache.known?.roleSettings?.get(identity.role);
     const asking = { identity, schema, readOnly, timeZone: preferences.timeZone, timeoutMs, roleSettings };
     const opening: Step[] = [...(isUndone || held ? [BEGIN] : []), { statement: settings(x, asking) }];

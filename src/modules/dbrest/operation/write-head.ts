@@ -14,7 +14,12 @@ export interface Written {
 }
 
 /** Status of a write by the contract's table ("Writing"). */
-export function writeStatus({ method, plan }: DecidedWrite, shown: Shown, { inserted }: Written): number {
+export function writeStatus(
+  { method, plan, media }: DecidedWrite,
+  shown: Shown,
+  { inserted }: Written,
+): number {
+  if (media.plan) return 200;
   const isUpsert = plan.write.kind === 'insert' && plan.write.conflict !== undefined;
   switch (method) {
     case 'POST':
@@ -31,9 +36,10 @@ export function writeStatus({ method, plan }: DecidedWrite, shown: Shown, { inse
 /** `Content-Range`, as PostgREST gives it, and `Location`. */
 export function writeHeaders(
   x: Exchange,
-  { method, preferences, plan }: DecidedWrite,
+  { method, preferences, plan, media }: DecidedWrite,
   { rows, place }: Written,
 ): [name: string, value: string | undefined][] {
+  if (media.plan) return [];
   const total = preferences.count ? rows : undefined;
   const range = contentRange({ offset: 0 }, method === 'PATCH' ? rows : 0, total);
   const location =

@@ -32,8 +32,8 @@ export interface ReplyParts {
 }
 
 /** `Prefer: return=…`; only a new row with a key has a place. */
-export function shownBy({ method, preferences, plan }: DecidedWrite): Shown {
-  if (preferences.return === 'representation') return 'rows';
+export function shownBy({ method, preferences, plan, media }: DecidedWrite): Shown {
+  if (preferences.return === 'representation' || media.plan) return 'rows';
   const isPlaced = method === 'POST' && plan.write.table.primaryKey.length > 0;
   return isPlaced && preferences.return === 'headers-only' ? 'location' : 'nothing';
 }

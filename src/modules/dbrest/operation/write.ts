@@ -45,7 +45,9 @@ export function compileWrite(
     };
     const { main, rows, verify, send } = writeReply(x, { decided, shown, counted, head });
     const behind = counted ? [COUNT_UPDATES] : [];
-    const work = { main, behind, responds: true, held: isJudged(decided), readOnly: false };
+    // A question is no order: `explain (analyze)` would do what it explains.
+    const undone = decided.media.plan !== undefined;
+    const work = { main, behind, responds: true, undone, held: isJudged(decided), readOnly: false };
     const sent: Transaction = transaction(x, { ...asker, asked: decided.asked }, work);
     const verdict = (results: Results): void => {
       judge(decided, rows(sent.main(results)));
@@ -63,6 +65,7 @@ function isMerge({ plan: { write } }: DecidedWrite): boolean {
 
 /** Whether a write can turn out not to be what the client asked for: it is looked at before it is committed. */
 function isJudged({ method, preferences, media }: DecidedWrite): boolean {
+  if (media.plan) return false;
   return method === 'PUT' || preferences.maxAffected !== undefined || PICKY.has(media.format);
 }
 

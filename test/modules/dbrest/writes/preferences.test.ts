@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { startGateway } from '../../../harness/gateway.ts';
 import type { WriteCase } from './cases.ts';
 import { answersWrites, error, ROWS, writeGateway } from './cases.ts';
 
@@ -150,63 +151,6 @@ const shapes: readonly WriteCase[] = [
 ];
 answersWrites('a single object', gateway, shapes);
 
-const formats: readonly WriteCase[] = [
-  {
-    it: 'CSV',
-    call: 'POST sensors',
-    body: [
-      { id: 8, name: 'a,b' },
-      { id: 9, name: null },
-    ],
-    prefer: ROWS,
-    headers: { accept: 'text/csv' },
-    expected: {
-      status: 201,
-      body: 'id,name\n8,"a,b"\n9,',
-      headers: { 'content-type': 'text/csv; charset=utf-8' },
-    },
-  },
-  {
-    it: 'XML',
-    call: 'DELETE order_items?select=line,quantity&order_id=eq.2',
-    prefer: ROWS,
-    headers: { accept: 'text/xml' },
-    expected: { status: 200, body: /<root><row><line>1<\/line><quantity>1<\/quantity><\/row><\/root>$/ },
-  },
-  {
-    it: 'JSON without nulls',
-    call: 'POST sensors',
-    body: { id: 9 },
-    prefer: ROWS,
-    headers: { accept: 'application/vnd.dbrest.array+json;nulls=stripped' },
-    expected: { status: 201, body: '[{"id":9}]' },
-  },
-  {
-    it: 'bytes',
-    call: 'PATCH files?id=eq.1&select=content',
-    body: { content: '\\x68690a' },
-    prefer: ROWS,
-    headers: { accept: 'application/octet-stream' },
-    expected: { status: 200, body: 'hi\n' },
-  },
-  {
-    it: 'nothing that cannot hold what is embedded',
-    call: 'POST orders?select=id,clients(name)',
-    body: { id: 9 },
-    prefer: ROWS,
-    headers: { accept: 'text/csv' },
-    expected: { status: 406, body: /"code":"PGRST107"/ },
-  },
-  {
-    it: 'a time zone',
-    call: 'PATCH shelves?id=eq.1&select=made',
-    body: { made: '2024-07-01 12:00:00' },
-    prefer: `${ROWS},timezone=Asia/Tokyo`,
-    expected: { status: 200, json: [{ made: '2024-07-01T12:00:00+09:00' }] },
-  },
-];
-answersWrites('written rows are shown in', gateway, formats);
-
 test('what a client would not take is undone, and the connection serves on', async () => {
   const { gw, db } = gateway;
   const before = await db.query('select * from order_items order by 1, 2');
@@ -230,7 +174,6 @@ test('what a client would not take is undone, and the connection serves on', asy
 
 test('a client may have its change undone where the location lets it', async (t) => {
   const { db } = gateway;
-  const { startGateway } = await import('../../../harness/gateway.ts');
   const gw = await startGateway(
     t,
     `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role web_user; dbrest_tx_end commit-allow-override; } }`,
