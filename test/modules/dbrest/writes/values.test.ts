@@ -60,7 +60,8 @@ const refused: readonly (readonly [table: string, body: string, code: string])[]
   ['files', '{"id": 90, "name": null}', '23502'],
   ['files', '{"id": 90, "name": "n", "content": "\\\\xzz"}', '22023'],
   ['counters', '{"id": 90}', '428C9'],
-  ['counters', '{"doubled": 90}', '428C9'],
+  // The latter until PostgreSQL 12.
+  ['counters', '{"doubled": 90}', '(428C9|42601)'],
   ['products', '{"id": 90, "name": "n", "price": -1}', '23514'],
 ];
 answersWrites(
