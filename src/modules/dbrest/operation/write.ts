@@ -41,7 +41,8 @@ export function compileWrite(
       const own = writeHeaders(x, decided, written);
       const chosen = sent.responses(results);
       const status = writeStatus(decided, shown, written);
-      return setHead(x, chosen, { ...decided, status, config, schema: decided.asked.schema, own, watch });
+      const { preferences, asked } = decided;
+      return setHead(x, chosen, { status, config, schema: asked.schema, preferences, own, watch });
     };
     const { main, rows, verify, send } = writeReply(x, { decided, shown, counted, head });
     const behind = counted ? [COUNT_UPDATES] : [];
