@@ -12,6 +12,7 @@ import type { OpenPort } from './transport/index.ts';
 
 /** Kept-alive connections get this long to send one more request and be told to close. */
 const LINGER_MS = 300;
+const LINGER_TURNS = 10;
 /** What resources may take to close when the worker stops. */
 const CLOSE_MS = 2_000;
 
@@ -131,7 +132,11 @@ export class Worker {
     await configuration.close();
   }
 
+  /** In several turns: a busy thread's timer may fire before what was sent meanwhile has been read. */
   async #linger(): Promise<void> {
-    await delay(LINGER_MS, undefined, { signal: this.#hurry.signal }).catch(() => undefined);
+    const { signal } = this.#hurry;
+    for (let turn = 0; turn < LINGER_TURNS && !signal.aborted; turn += 1) {
+      await delay(LINGER_MS / LINGER_TURNS, undefined, { signal }).catch(() => undefined);
+    }
   }
 }
