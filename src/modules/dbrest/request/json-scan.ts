@@ -67,7 +67,7 @@ class JsonScan {
   readonly #isStrict: boolean;
   #differs = false;
   /** For each level whether it is an object. */
-  readonly #isObject = new Uint8Array(DEEPEST + 1);
+  readonly #isObject: boolean[] = [];
   #depth = 0;
   #at = 0;
   #next = VALUE;
@@ -145,7 +145,7 @@ class JsonScan {
 
   #comma(): void {
     if (this.#next !== AFTER_VALUE) throw invalidJson();
-    this.#next = this.#isObject[this.#depth] === 1 ? KEY : VALUE;
+    this.#next = this.#isObject[this.#depth] === true ? KEY : VALUE;
     this.#at += 1;
   }
 
@@ -160,7 +160,7 @@ class JsonScan {
     if (this.#depth === DEEPEST) throw tooLarge(`JSON nests at most ${DEEPEST} deep`);
     if (this.#depth === 0) this.#kind = isObject ? 'object' : 'array';
     this.#depth += 1;
-    this.#isObject[this.#depth] = isObject ? 1 : 0;
+    this.#isObject[this.#depth] = isObject;
     this.#next = isObject ? FIRST_KEY : FIRST_VALUE;
     this.#at += 1;
     if (isObject && this.#watch && this.#isRow()) this.#watch.beginRow();
@@ -168,7 +168,7 @@ class JsonScan {
 
   #close(isObject: boolean): void {
     const isEmpty = this.#next === (isObject ? FIRST_KEY : FIRST_VALUE);
-    const fits = this.#next === AFTER_VALUE && (this.#isObject[this.#depth] === 1) === isObject;
+    const fits = this.#next === AFTER_VALUE && this.#isObject[this.#depth] === isObject;
     if (this.#depth === 0 || !(isEmpty || fits)) throw invalidJson();
     if (isObject && this.#watch && this.#isRow()) this.#watch.endRow();
     this.#depth -= 1;
