@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Gateway } from '../harness/gateway.ts';
 
@@ -26,5 +26,7 @@ export const SABOTAGED = {
 
 /** One worker does it now. */
 export function sabotage(gw: Gateway, act: 'throw' | 'reject' | 'hang'): void {
-  writeFileSync(join(gw.dir, 'sabotage'), act);
+  // Whole at once: a worker may look at any time.
+  writeFileSync(join(gw.dir, 'sabotage.new'), act);
+  renameSync(join(gw.dir, 'sabotage.new'), join(gw.dir, 'sabotage'));
 }
