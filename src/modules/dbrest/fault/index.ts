@@ -7,7 +7,6 @@ export * from './read-faults.ts';
 export * from './token-faults.ts';
 export * from './write-faults.ts';
 export * from './relationship-faults.ts';
-export { notYet } from './not-yet.ts';
 export { raisedFault } from './raised.ts';
 export { serverFault } from './sqlstate.ts';
 export type { ServerError } from './sqlstate.ts';
