@@ -1,6 +1,5 @@
 import type { Exchange } from '../../../http/index.ts';
 import { offsetBeyond, tooManyAffected } from '../fault/index.ts';
-import type { Media } from '../headers/index.ts';
 import type { AnswerCounts, AnswerParts, OpenAnswer } from '../reply/index.ts';
 import { EmptyAnswer, mostRows, openAnswer, shapeOf, tailOf } from '../reply/index.ts';
 import type { Results, Step } from '../session/index.ts';
@@ -8,7 +7,7 @@ import type { AnswerShape } from '../sql/index.ts';
 import { callSource, guessSql } from '../sql/index.ts';
 import { guessed } from './counting.ts';
 import type { DecidedCall } from './decide-call.ts';
-import { isDescribed, shownSql } from './showing.ts';
+import { isDescribed, isPicky, shownSql } from './showing.ts';
 import type { Work } from './transaction.ts';
 
 /** The statements of a call, and what becomes of their rows. */
@@ -17,9 +16,6 @@ export interface CallWork extends Omit<Work, 'readOnly'> {
   /** The number of rows without their range, where it was asked for; `guesses`: what the counts gave. */
   total(counts: AnswerCounts, guesses: Results): number | undefined;
 }
-
-/** Only its rows show whether these can be answered. */
-const FALLIBLE: ReadonlySet<Media['format']> = new Set(['object', 'binary', 'text']);
 
 /** One statement that runs the function once, and tells all there is to know of its rows. */
 export function callWork(x: Exchange, decided: DecidedCall, head: AnswerParts['head']): CallWork {
@@ -49,8 +45,7 @@ export function callWork(x: Exchange, decided: DecidedCall, head: AnswerParts['h
   return {
     main,
     counts: isPlanned ? [{ statement: guessSql(plan.rows, source) }] : [],
-    held:
-      !readOnly && (FALLIBLE.has(media.format) || maxAffected !== undefined || (counted && range.offset > 0)),
+    held: !readOnly && (isPicky(media) || maxAffected !== undefined || (counted && range.offset > 0)),
     answer,
     total: ({ total }, [guess]) => (isPlanned ? guessed(guess?.[0]) : total),
   };

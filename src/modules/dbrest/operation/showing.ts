@@ -52,6 +52,14 @@ export function shownSql(
   return media.plan ? explainSql(statement, media.plan.format, media.plan.options) : statement;
 }
 
+/** Formats that cannot hold just any number of rows or columns: only the rows show whether they can be answered. */
+const PICKY: ReadonlySet<Media['format']> = new Set(['object', 'binary', 'text']);
+
+/** Whether rows may turn out not to fit: what made them is then looked at before it is committed. */
+export function isPicky({ format }: Media): boolean {
+  return PICKY.has(format);
+}
+
 /** Whether an answer is made of columns, and not of texts that are complete. */
 export function isDescribed({ format }: Media, shape: AnswerShape): boolean {
   return format !== 'plan' && (shape === 'columns' || shape === 'handled');

@@ -2,7 +2,6 @@ import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { Database } from '../database.ts';
 import { otherKey, tooManyAffected } from '../fault/index.ts';
-import type { Media } from '../headers/index.ts';
 import type { AnswerCounts, AnswerStart } from '../reply/index.ts';
 import type { Results } from '../session/index.ts';
 import { UPDATED_SQL } from '../sql/index.ts';
@@ -10,14 +9,13 @@ import { setHead } from './answer-head.ts';
 import type { Asker } from './asker.ts';
 import type { DecidedWrite } from './decide-write.ts';
 import { compileWriteDecision } from './decide-write.ts';
+import { isPicky } from './showing.ts';
 import type { Transaction } from './transaction.ts';
 import { compileTransaction } from './transaction.ts';
 import { writeHeaders, writeStatus } from './write-head.ts';
 import { shownBy, writeReply } from './write-reply.ts';
 
 const COUNT_UPDATES = { statement: { text: UPDATED_SQL, values: [] } };
-/** Formats that cannot hold just any number of rows or columns. */
-const PICKY: ReadonlySet<Media['format']> = new Set(['object', 'binary', 'text']);
 
 /** POST, PUT, PATCH and DELETE of a table: headers, query and body → plan → one batch → answer once it is committed. */
 export function compileWrite(
@@ -67,7 +65,7 @@ function isMerge({ plan: { write } }: DecidedWrite): boolean {
 /** Whether a write can turn out not to be what the client asked for: it is looked at before it is committed. */
 function isJudged({ method, preferences, media }: DecidedWrite): boolean {
   if (media.plan) return false;
-  return method === 'PUT' || preferences.maxAffected !== undefined || PICKY.has(media.format);
+  return method === 'PUT' || preferences.maxAffected !== undefined || isPicky(media);
 }
 
 function judge({ method, preferences }: DecidedWrite, rows: number): void {
