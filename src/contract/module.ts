@@ -1,5 +1,6 @@
 import type { Rows } from '../config/index.ts';
 import type { Getter, Handler, HeaderFilter, LogStep } from '../http/index.ts';
+import type { UpstreamAddress } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { Build } from './build.ts';
 import type { MasterScope, WorkerScope } from './scope.ts';
@@ -46,12 +47,7 @@ export interface ZoneNeed<C> {
 }
 
 /** A literal host that requests go to; `index` picks one of a list of directives. */
-export interface UpstreamNeed<C> {
-  /** A name, an address (IPv6 in brackets) or `unix:/path`. */
-  readonly host: string;
-  /** As written. Absent: an `upstream` block of this name comes first. */
-  readonly port?: number;
-  readonly defaultPort: number;
+export interface UpstreamNeed<C> extends UpstreamAddress {
   readonly field: keyof C & string;
   readonly index?: number;
 }

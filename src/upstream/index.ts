@@ -9,6 +9,7 @@ export type {
   RequestHosts,
   Resolving,
   Selection,
+  UpstreamAddress,
   UpstreamGroup,
   Upstreams,
 } from './selection.ts';

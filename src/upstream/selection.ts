@@ -50,15 +50,24 @@ export interface UpstreamGroup {
   begin(ask: Ask): Selection;
 }
 
+/** A host as the configuration names it where an upstream may stand. */
+export interface UpstreamAddress {
+  /** A name, an address (IPv6 in brackets) or `unix:/path`. */
+  readonly host: string;
+  /** As written. Absent: an `upstream` block of this name comes first, else the default port counts. */
+  readonly port?: number;
+  readonly defaultPort: number;
+}
+
 /** Every group of one configuration in one worker: `worker.upstreams`. */
 export interface Upstreams {
   /** All `upstream` blocks. */
   readonly groups: readonly UpstreamGroup[];
   /**
-   * The `upstream` block of that name (its case does not count) when `port` is absent, or the group of a literal `host:port` or
-   * `unix:/path` that the module has told of (`upstreams` of its definition).
+   * The `upstream` block of that name (its case does not count; only without a port), else the group of a literal host that the
+   * module has told of (`upstreams` of its definition).
    */
-  find(host: string, port?: number): UpstreamGroup | undefined;
+  find(address: UpstreamAddress): UpstreamGroup | undefined;
   /** The way to hosts that requests name; ask for it at load time with what the location says of `resolver`. */
   hosts(resolving: Resolving): RequestHosts;
 }
