@@ -76,7 +76,7 @@ export class ChunkedReader implements BodyReader {
 
   private readLine(bytes: Buffer, at: number): number {
     const end = bytes.indexOf(10, at);
-    this.line += bytes.latin1Slice(at, end < 0 ? bytes.length : end);
+    this.line += bytes.toString('latin1', at, end < 0 ? bytes.length : end);
     if (this.line.length > MAX_LINE) throw broken();
     if (end < 0) return bytes.length;
     if (!this.line.endsWith('\r')) throw broken();

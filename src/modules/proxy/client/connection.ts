@@ -54,7 +54,7 @@ export class Connection {
   private caller: Caller | undefined = undefined;
   private sent = false;
   private answered = false;
-  private pending = EMPTY;
+  private pending: Buffer = EMPTY;
   private body: BodyReader | undefined = undefined;
   private head: AnswerHead | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
@@ -148,7 +148,7 @@ export class Connection {
   };
 
   private readHead(caller: Caller, bytes: Buffer): void {
-    const text = bytes.latin1Slice(0, Math.min(bytes.length, caller.headLimitBytes));
+    const text = bytes.toString('latin1', 0, Math.min(bytes.length, caller.headLimitBytes));
     const length = headLength(text);
     if (length < 0) {
       if (bytes.length >= caller.headLimitBytes) throw invalidAnswer('upstream sent too big header');
