@@ -27,9 +27,9 @@ async function bodyOf(port: number, request = LAST_GET): Promise<{ head: string;
   return { head: received.slice(0, end), body: received.slice(end + 4) };
 }
 
-for (const { it, rules, method = 'GET', sent } of [
-  { it: 'comes whole', rules: {}, sent: 3_000_000 },
-  { it: 'comes whole before its connection closes', ...CLOSE, sent: 3_000_000 },
+for (const { it, rules, method, sent } of [
+  { it: 'comes whole', rules: {}, method: 'GET', sent: 3_000_000 },
+  { it: 'comes whole before its connection closes', ...CLOSE, method: 'GET', sent: 3_000_000 },
   { it: 'has a head with its length for HEAD', ...CLOSE, method: 'HEAD', sent: 0 },
 ]) {
   test(`a stream of known length ${it}`, async (t) => {
