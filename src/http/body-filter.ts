@@ -1,5 +1,3 @@
-import type { ExchangeState } from './exchange-state.ts';
-
 /** Turns the body of one answer into another one (gzip, sub_filter …), piece by piece or whole. */
 export interface BodyTransform {
   /** The whole body at once, where it is there already; absent: always in pieces. */
@@ -12,10 +10,10 @@ export interface BodyTransform {
   close?(): void;
 }
 
-/** Decides for each answer whether to transform its body. The header filters have run by then. */
-export interface BodyFilter {
+/** Decides for each answer of an exchange `X` whether to transform its body. The header filters have run by then. */
+export interface BodyFilterOf<X> {
   /** Only looks: at the status, `responseType`, `responseLength` and the headers. */
-  wants(x: ExchangeState): boolean;
+  wants(x: X): boolean;
   /** May change response headers; the length is dropped afterwards. */
-  open(x: ExchangeState): BodyTransform;
+  open(x: X): BodyTransform;
 }

@@ -1,5 +1,5 @@
 import type { RouterOf, RulesOf, SubrequestFacts, Verdict } from './answer-rules.ts';
-import type { BodyFilter, BodyTransform } from './body-filter.ts';
+import type { BodyFilterOf, BodyTransform } from './body-filter.ts';
 import { ExchangeState } from './exchange-state.ts';
 import { FilteredStream } from './filtered-stream.ts';
 import { encodeLocation } from './location-header.ts';
@@ -26,6 +26,7 @@ export type Getter = (x: Exchange) => string | undefined;
 /** One check of the access phase. It may answer itself; then nobody else is asked. */
 export type AccessCheck = (x: Exchange) => Verdict | Promise<Verdict>;
 
+export type BodyFilter = BodyFilterOf<Exchange>;
 export type AnswerRules = RulesOf<Exchange>;
 export type Router = RouterOf<Exchange>;
 

@@ -4,6 +4,7 @@ export type {
   AccessCheck,
   AnsweredSubrequest,
   AnswerRules,
+  BodyFilter,
   Getter,
   Handler,
   HeaderFilter,
@@ -14,7 +15,7 @@ export type {
 export type { Denial, SubrequestFacts, Verdict } from './answer-rules.ts';
 export type { ExchangeState, RemoteFacts } from './exchange-state.ts';
 export { Subrequest } from './subrequest.ts';
-export type { BodyFilter, BodyTransform } from './body-filter.ts';
+export type { BodyTransform } from './body-filter.ts';
 export type { ResponseStream } from './response-stream.ts';
 export type { PortFacts, RequestFacts } from './request-facts.ts';
 export { HttpFault } from './http-fault.ts';
