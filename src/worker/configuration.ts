@@ -2,7 +2,7 @@ import type { CompiledGateway } from '../compile/index.ts';
 import type { Check, CoreConfig, GatewayView, WorkerScope } from '../contract/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
-import { ResolveFault } from '../upstream/index.ts';
+import { ResolveFault, serverText } from '../upstream/index.ts';
 import type { Upstreams } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { Shipment } from './messages.ts';
@@ -115,8 +115,8 @@ export class Configuration extends OwnedResources implements WorkerScope {
 
   upstream(name: string): readonly string[] | undefined {
     return this.#shipment.plan.upstreams
-      .find((upstream) => upstream.name === name)
-      ?.peers.map(({ address }) => address);
+      .find((upstream) => !upstream.implicit && upstream.name === name)
+      ?.servers.map(serverText);
   }
 
   /** Ends what would go on for ever, so that requests in flight come to an end. */

@@ -15,8 +15,16 @@ export interface DictionaryDeclaration {
   readonly sizeBytes: number;
 }
 
+/** What is known of the peers of an upstream: see `PeerTable`. */
+export interface PeersDeclaration {
+  readonly name: string;
+  readonly kind: 'peers';
+  /** Peers that it has room for. */
+  readonly slots: number;
+}
+
 /** Shared memory that a configuration asks for by name; plain data in the plan. */
-export type ZoneDeclaration = RingDeclaration | DictionaryDeclaration;
+export type ZoneDeclaration = RingDeclaration | DictionaryDeclaration | PeersDeclaration;
 
 /** What one kind of zone does with its memory; each kind has a row in `kinds.ts`. */
 export interface ZoneKind<D extends ZoneDeclaration> {
@@ -34,4 +42,6 @@ export interface ZoneKind<D extends ZoneDeclaration> {
   keeps(buffer: SharedArrayBuffer, declaration: D): boolean;
   /** Puts the content in order after its writer died under the lock, which the caller holds. */
   repair(buffer: SharedArrayBuffer): void;
+  /** Gives back what a dead thread held besides the lock. */
+  left?(buffer: SharedArrayBuffer, threadId: number): void;
 }

@@ -6,7 +6,12 @@ export { Counters } from './counters/counters.ts';
 export type { Distribution, Metric, MetricFamily, MetricSample } from './counters/counters.ts';
 export type { Labels } from './counters/directory.ts';
 export type { Counter, Gauge, Histogram } from './counters/meters.ts';
-export type { DictionaryDeclaration, RingDeclaration, ZoneDeclaration } from './declaration.ts';
+export type {
+  DictionaryDeclaration,
+  PeersDeclaration,
+  RingDeclaration,
+  ZoneDeclaration,
+} from './declaration.ts';
 export { openDictionary } from './dictionary/dictionary.ts';
 export type { Dictionary } from './dictionary/dictionary.ts';
 export type {
@@ -23,6 +28,8 @@ export type { RingEntry, RingEvent } from './entry.ts';
 export { EVENT_LIMITS, ringBytes } from './layout.ts';
 export { MAX_THREAD_ID } from './lock.ts';
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
+export { PeerTable } from './peers/peer-table.ts';
+export type { PeerState } from './peers/peer-table.ts';
 export { openRing } from './ring.ts';
 export type { Published, Ring, RingRange } from './ring.ts';
 export type { RingFacts, RingSnapshot, SnapshotQuery } from './snapshot.ts';

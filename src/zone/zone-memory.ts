@@ -53,11 +53,12 @@ export function zoneIdentity(buffer: SharedArrayBuffer): string {
 
 /**
  * For the master, when a worker thread has exited and before another gets its id: frees the zone from a lock
- * that the thread held when it died, and puts the content in order.
+ * that the thread held when it died, puts the content in order, and gives back what else the thread held.
  */
 export function markDead(buffer: SharedArrayBuffer, threadId: number): void {
   const words = new Int32Array(buffer);
   const kind = kindIn(buffer);
   clearAlive(words, threadId);
   new ZoneLock(words, MASTER_ID, () => kind.repair(buffer)).takeOver(threadId);
+  kind.left?.(buffer, threadId);
 }
