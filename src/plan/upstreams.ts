@@ -41,10 +41,9 @@ export class UpstreamCollector {
     const config = level.get('upstream') as ResolvedConfig;
     const plan = planOf(block, level);
     const span = block.node?.name.span;
-    const key = upstreamKey(plan.name);
-    const other = this.#blocks.get(key);
+    const other = this.#blocks.get(plan.key);
     if (other) report.emerg(`duplicate upstream "${plan.name}"`, span, firstAt(other.span, 'declared'));
-    else this.#blocks.set(key, { plan, span });
+    else this.#blocks.set(plan.key, { plan, span });
     checkUpstream({ plan, block, config }, report);
   }
 
@@ -57,15 +56,17 @@ export class UpstreamCollector {
       return this.#planning.report.emerg(message, span, firstAt(block.span, 'declared'));
     }
     const plan = implicitUpstream(address, placeText(span));
-    if (plan) this.#implicit.set(upstreamKey(address.host, plan.port), plan);
+    if (plan && !this.#implicit.has(plan.key)) this.#implicit.set(plan.key, plan);
   }
 }
 
 function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
   const config = level.get('upstream')?.value as unknown as UpstreamConfig;
   const { resolver, resolverTimeoutMs } = coreOf(level);
+  const name = block.args as string;
   return {
-    name: block.args as string,
+    name,
+    key: upstreamKey(name),
     implicit: false,
     place: placeText(block.node?.name.span),
     servers: config.servers ?? [],

@@ -20,7 +20,8 @@ export interface ServerAddress {
 /** What a group works with in its worker. */
 export interface GroupScope {
   readonly table: PeerTable;
-  readonly metrics: Counters;
+  /** Each peer has its own numbers, or, where peers have no bound, all have these. */
+  readonly metrics: Counters | PeerMeter;
   readonly log: ErrorLog;
   readonly now?: () => number;
 }
@@ -121,11 +122,10 @@ export class PeerGroup implements UpstreamGroup {
   }
 
   #open(key: string, server: ServerConfig, { address, weight, backup }: ServerAddress): KnownPeer {
-    const { table, metrics, now } = this.#scope;
+    const { table, metrics } = this.#scope;
     // The weight that the configuration sets goes before that of a record.
     const ownWeight = server.weight === 1 ? (weight ?? 1) : server.weight;
     const state = table.claim(key, ownWeight);
-    const labels = { upstream: this.name, peer: address };
     const peer: LivePeer = {
       address,
       name: server.name,
@@ -136,11 +136,23 @@ export class PeerGroup implements UpstreamGroup {
       backup: server.backup || backup === true,
       down: server.down,
       state,
-      meter: new PeerMeter(metrics, labels),
+      meter:
+        metrics instanceof PeerMeter
+          ? metrics
+          : new PeerMeter(metrics, { upstream: this.name, peer: address }),
     };
-    const read = (): number => (!peer.down && !this.#isResting(peer, now()) ? 1 : 0);
-    const leave = metrics.collect('gauge', { metric: UP, labels, read });
-    return { peer, end: () => (leave(), state.release()) };
+    const hide = metrics instanceof PeerMeter ? undefined : this.#show(peer, metrics);
+    const end = (): void => {
+      hide?.();
+      state.release();
+    };
+    return { peer, end };
+  }
+
+  #show(peer: LivePeer, metrics: Counters): () => void {
+    const labels = { upstream: this.name, peer: peer.address };
+    const read = (): number => (peer.down || this.#isResting(peer, this.#scope.now()) ? 0 : 1);
+    return metrics.collect('gauge', { metric: UP, labels, read });
   }
 }
 

@@ -20,20 +20,29 @@ export function upstreamKey(host: string, port?: number): string {
   return port === undefined ? name : `${name} ${port}`;
 }
 
-/** The group of a literal host: one server, all its addresses. `undefined` when it is no address (the module reports that). */
-export function implicitUpstream(address: UpstreamAddress, place = ''): UpstreamPlan | undefined {
-  const { host, port, defaultPort } = address;
-  const name = port === undefined ? host : `${host}:${port}`;
-  const target = readServerAddress(name, defaultPort);
-  if (typeof target === 'string') return undefined;
+/** A group that no block describes. */
+export function plainUpstream(
+  { name, key }: Pick<UpstreamPlan, 'name' | 'key'>,
+  servers: readonly ServerConfig[],
+): UpstreamPlan {
   return {
     name,
-    port: port ?? defaultPort,
+    key,
     implicit: true,
-    place,
-    servers: [{ name, target, ...PLAIN_SERVER }],
+    place: '',
+    servers,
     balancing: { kind: 'round robin' },
     keepalive: KEEPALIVE,
     resolverTimeoutMs: 0,
   };
+}
+
+/** The group of a literal host: one server, all its addresses. `undefined` when it is no address (the module reports that). */
+export function implicitUpstream(address: UpstreamAddress, place: string): UpstreamPlan | undefined {
+  const { host, port, defaultPort } = address;
+  const name = port === undefined ? host : `${host}:${port}`;
+  const target = readServerAddress(name, defaultPort);
+  if (typeof target === 'string') return undefined;
+  const key = upstreamKey(host, port ?? defaultPort);
+  return { ...plainUpstream({ name, key }, [{ name, target, ...PLAIN_SERVER }]), place };
 }

@@ -22,4 +22,7 @@ export type {
 } from './selection.ts';
 export { addressOf, readServerAddress, serverText } from './server-address.ts';
 export type { AddressFault } from './server-address.ts';
+export { OpenUpstreams } from './upstreams.ts';
+export type { UpstreamScope } from './upstreams.ts';
+export type { PeerView } from './group.ts';
 export { upstreamZone } from './zone.ts';

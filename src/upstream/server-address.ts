@@ -57,7 +57,7 @@ function readHost(text: string, defaultPort: number): ServerTarget | AddressFaul
   const colon = text.indexOf(':');
   const host = colon < 0 ? text : text.slice(0, colon);
   const port = colon < 0 ? defaultPort : readPort(text.slice(colon + 1));
-  if (port === undefined) return host === '' ? 'no host' : 'invalid port';
+  if (port === undefined) return 'invalid port';
   if (host === '') return 'no host';
   return isIPv4(host) ? { kind: 'address', address: addressOf(host, port) } : { kind: 'name', host, port };
 }

@@ -6,9 +6,9 @@ const NAME_ADDRESSES = 8;
 const RESOLVED_ADDRESSES = 32;
 
 /** The shared memory of a group: twice the room, for two configurations share it while one follows the other. */
-export function upstreamZone({ name, port, servers }: UpstreamPlan): PeersDeclaration {
+export function upstreamZone({ key, implicit, servers }: UpstreamPlan): PeersDeclaration {
   const slots = 2 * servers.reduce((sum, server) => sum + addressesOf(server), 0);
-  return { name: port === undefined ? `upstream ${name}` : `server ${name} ${port}`, kind: 'peers', slots };
+  return { name: implicit ? `server ${key}` : `upstream ${key}`, kind: 'peers', slots };
 }
 
 function addressesOf({ target, resolve }: ServerConfig): number {

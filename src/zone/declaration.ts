@@ -15,6 +15,24 @@ export interface DictionaryDeclaration {
   readonly sizeBytes: number;
 }
 
+/** How fast requests come, by key: see `RequestRates`. */
+export interface RequestLimitDeclaration {
+  readonly name: string;
+  readonly kind: 'request limit';
+  readonly sizeBytes: number;
+  /** The text that makes the keys: with another one the counts mean nothing any more. */
+  readonly key: string;
+}
+
+/** How many requests are being served, by key: see `OpenRequests`. */
+export interface ConnectionLimitDeclaration {
+  readonly name: string;
+  readonly kind: 'connection limit';
+  readonly sizeBytes: number;
+  /** As above. */
+  readonly key: string;
+}
+
 /** What is known of the peers of an upstream: see `PeerTable`. */
 export interface PeersDeclaration {
   readonly name: string;
@@ -24,7 +42,12 @@ export interface PeersDeclaration {
 }
 
 /** Shared memory that a configuration asks for by name; plain data in the plan. */
-export type ZoneDeclaration = RingDeclaration | DictionaryDeclaration | PeersDeclaration;
+export type ZoneDeclaration =
+  | RingDeclaration
+  | DictionaryDeclaration
+  | RequestLimitDeclaration
+  | ConnectionLimitDeclaration
+  | PeersDeclaration;
 
 /** What one kind of zone does with its memory; each kind has a row in `kinds.ts`. */
 export interface ZoneKind<D extends ZoneDeclaration> {
@@ -42,6 +65,6 @@ export interface ZoneKind<D extends ZoneDeclaration> {
   keeps(buffer: SharedArrayBuffer, declaration: D): boolean;
   /** Puts the content in order after its writer died under the lock, which the caller holds. */
   repair(buffer: SharedArrayBuffer): void;
-  /** Gives back what a dead thread held besides the lock. */
-  left?(buffer: SharedArrayBuffer, threadId: number): void;
+  /** Forgets what a thread that is gone had in the zone; the caller holds the lock. */
+  leave?(buffer: SharedArrayBuffer, threadId: number): void;
 }

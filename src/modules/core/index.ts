@@ -1,13 +1,12 @@
 import { moduleFor } from '../../contract/index.ts';
 import type { CoreConfig } from '../../contract/index.ts';
-import { directives } from './directives.ts';
-import { resolverDirectives } from './resolver.ts';
+import { directives } from './directives/index.ts';
 import { families, variables } from './variables.ts';
 
 /** nginx's core: structure, sockets, limits, error pages. The plan and compile stages act on its config themselves. */
 export const core = moduleFor<CoreConfig>()({
   name: 'core',
-  directives: { ...directives, ...resolverDirectives },
+  directives,
   variables,
   families,
   compile: () => ({}),

@@ -39,7 +39,7 @@ export const peersKind: ZoneKind<PeersDeclaration> = {
   // Weights and failures may miss what the dead thread was about to write: they recover by themselves.
   repair: () => undefined,
 
-  left(buffer, threadId) {
+  leave(buffer, threadId) {
     if (threadId > MAX_THREAD_ID) return;
     const words = new Int32Array(buffer);
     const slots = words[SLOTS_WORD] as number;

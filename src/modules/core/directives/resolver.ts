@@ -1,9 +1,9 @@
-import type { Word } from '../../../grammar/index.ts';
-import { directivesFor, readers } from '../../config/index.ts';
-import type { ArgReader, ReadScope } from '../../config/index.ts';
-import type { CoreConfig } from '../../contract/index.ts';
-import { readServerAddress } from '../../upstream/index.ts';
-import type { ResolverConfig } from '../../upstream/index.ts';
+import type { Word } from '../../../../grammar/index.ts';
+import { directivesFor, readers } from '../../../config/index.ts';
+import type { ArgReader, ReadScope } from '../../../config/index.ts';
+import type { CoreConfig } from '../../../contract/index.ts';
+import { readServerAddress } from '../../../upstream/index.ts';
+import type { ResolverConfig } from '../../../upstream/index.ts';
 
 const DNS_PORT = 53;
 const LEVELS = ['http', 'server', 'location', 'upstream'] as const;
@@ -72,7 +72,7 @@ function hostAndPort(text: string): ServerOfNames {
 }
 
 /** Who knows the addresses of names that come up at run time. */
-export const resolverDirectives = directivesFor<CoreConfig>()({
+export const resolving = directivesFor<CoreConfig>()({
   resolver: {
     contexts: LEVELS,
     args: resolver,
