@@ -1,5 +1,5 @@
 import type { ComplexValue } from '../config/index.ts';
-import type { PeerConfig } from '../upstream/index.ts';
+import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
 
 /** Where `listen` binds: an address with a port, or a Unix socket. */
 export type ListenAddress =
@@ -83,9 +83,17 @@ export interface CoreConfig {
   /** Whether all access checks must let a request in, or one of them is enough. */
   readonly satisfy: 'all' | 'any';
   readonly absoluteRedirect: boolean;
+  readonly resolver?: ResolverConfig;
+  readonly resolverTimeoutMs: number;
 }
 
-/** The servers of an `upstream` block. */
+/** An `upstream` block. */
 export interface UpstreamConfig {
-  readonly peers?: readonly PeerConfig[];
+  readonly servers?: readonly ServerConfig[];
+  /** In file order: the last one counts. */
+  readonly balancing?: readonly Balancing[];
+  readonly keepaliveConnections?: number;
+  readonly keepaliveRequests: number;
+  readonly keepaliveTimeMs: number;
+  readonly keepaliveTimeoutMs: number;
 }

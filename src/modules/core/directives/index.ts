@@ -4,6 +4,7 @@ import { ACCEPTED } from '../accepted.ts';
 import { answers } from './answers.ts';
 import { processes } from './process.ts';
 import { requests } from './requests.ts';
+import { resolving } from './resolver.ts';
 import { structure } from './structure.ts';
 
 /** nginx's core and http core directives. */
@@ -12,5 +13,6 @@ export const directives: Rows<CoreConfig> = {
   ...processes,
   ...requests,
   ...answers,
+  ...resolving,
   ...ACCEPTED,
 };
