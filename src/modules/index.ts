@@ -6,6 +6,7 @@ import { core } from './core/index.ts';
 import { dbrest } from './dbrest/index.ts';
 import { headers } from './headers/index.ts';
 import { kv } from './kv/index.ts';
+import { proxy } from './proxy/index.ts';
 import { rewrite } from './rewrite/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { upstream } from './upstream/index.ts';
@@ -23,6 +24,7 @@ export const MODULES: readonly AnyModule[] = [
   access,
   headers,
   accessLog,
+  proxy,
   kv,
   workerEvents,
   dbrest,

@@ -11,8 +11,13 @@ export interface Redirects {
 }
 
 /** `proxy_redirect` of one location; `undefined` where nothing is rewritten. */
-export function compileRedirects({ pass, redirects = ['default'] }: ProxyConfig, build: Build): Redirects | undefined {
-  const rewrites = redirects.flatMap((rule) => compileRule(rule, pass?.kind === 'literal' ? pass : undefined, build) ?? []);
+export function compileRedirects(
+  { pass, redirects = ['default'] }: ProxyConfig,
+  build: Build,
+): Redirects | undefined {
+  const rewrites = redirects.flatMap(
+    (rule) => compileRule(rule, pass?.kind === 'literal' ? pass : undefined, build) ?? [],
+  );
   if (redirects.includes('off') || rewrites.length === 0) return undefined;
   const rewrite = firstOf(rewrites);
   return {
