@@ -83,6 +83,8 @@ export interface CoreConfig {
   /** Whether all access checks must let a request in, or one of them is enough. */
   readonly satisfy: 'all' | 'any';
   readonly absoluteRedirect: boolean;
+  /** Whether reading a variable that `set` has not filled yet is told. */
+  readonly uninitializedVariableWarn: boolean;
 }
 
 /** The servers of an `upstream` block. */

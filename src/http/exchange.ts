@@ -63,8 +63,8 @@ export abstract class Exchange extends ExchangeState {
   abstract readBody(limitBytes?: number): Promise<Buffer | undefined>;
   /** The request body as it comes. False where `readBody` would give nothing. Either of them, once per request. */
   abstract readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean>;
-  /** Closes the connection without an answer (nginx's 444). */
-  abstract abort(): void;
+  /** Closes the connection without an answer (nginx's 444); `status` is what logs say. */
+  abstract abort(status?: number): void;
   /** Runs when the client goes away before the answer is complete. */
   abstract onAbort(listener: () => void): void;
 

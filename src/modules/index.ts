@@ -5,8 +5,11 @@ import { control } from './control/index.ts';
 import { core } from './core/index.ts';
 import { dbrest } from './dbrest/index.ts';
 import { headers } from './headers/index.ts';
+import { geo } from './geo/index.ts';
 import { kv } from './kv/index.ts';
+import { map } from './map/index.ts';
 import { rewrite } from './rewrite/index.ts';
+import { splitClients } from './split_clients/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { upstream } from './upstream/index.ts';
 import { workerEvents } from './worker_events/index.ts';
@@ -19,6 +22,9 @@ export type { EventsFacts } from './worker_events/index.ts';
 export const MODULES: readonly AnyModule[] = [
   core,
   rewrite,
+  map,
+  geo,
+  splitClients,
   upstream,
   access,
   headers,

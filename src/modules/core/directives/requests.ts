@@ -2,10 +2,10 @@ import { directivesFor, readers } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { headerBuffers, keepaliveTimeout } from '../readers.ts';
 
-const { integer, size, time } = readers;
+const { flag, integer, size, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 
-/** Limits of requests and connections. */
+/** Limits of requests and connections, and what is said of requests. */
 export const requests = directivesFor<CoreConfig>()({
   large_client_header_buffers: {
     contexts: ['http', 'server'],
@@ -62,5 +62,13 @@ export const requests = directivesFor<CoreConfig>()({
     summary:
       'Requests that one connection may carry. uWebSockets.js does not count them: only 0, which closes after each answer, has an effect.',
     source: 'nginx ngx_http_core_module#keepalive_requests',
+  },
+  uninitialized_variable_warn: {
+    contexts: ['http', 'server', 'location', 'server if', 'location if'],
+    args: flag,
+    into: 'uninitializedVariableWarn',
+    default: true,
+    summary: 'Warns in the error log when a variable is read that no "set" has filled yet.',
+    source: 'nginx ngx_http_rewrite_module#uninitialized_variable_warn',
   },
 });
