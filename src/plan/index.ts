@@ -7,6 +7,7 @@ export type {
   LocationPlan,
   MainPlan,
   ModuleConfigs,
+  NamelessPlan,
   PortPlan,
   ServerPlan,
   VariablePlan,
