@@ -5,6 +5,7 @@ import type { ErrorLog } from '../log/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { ErrorLogs } from './error-logs.ts';
+import { compileAcceptsGzip } from './accepts-gzip.ts';
 import { compileContentType } from './content-type.ts';
 import { compileOptionalValue, compileValue } from './values.ts';
 
@@ -90,6 +91,10 @@ export class LocationBuild implements Build {
 
   contentType(): (x: Parameters<Getter>[0]) => string {
     return compileContentType(this.#own.core, this.location);
+  }
+
+  acceptsGzip(): (x: Exchange) => boolean {
+    return compileAcceptsGzip(this.#own.core, this);
   }
 
   #builtIn(name: string): Getter | undefined {

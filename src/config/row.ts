@@ -69,6 +69,8 @@ type Single<K, V> = RowFacts & {
 type Repeated<K, V> =
   NonNullable<V> extends readonly (infer E)[]
     ? RowFacts & {
+        /** The field that says how the list comes down: `on` as usual, `off` not at all, `merge` behind the level's own. */
+        readonly inheritBy?: string;
         readonly into: K;
         readonly args: ArgReader<E>;
         readonly repeat: 'append';

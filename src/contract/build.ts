@@ -25,6 +25,8 @@ export interface Build {
   /** Like `value`, but `undefined` when a single variable has no value. */
   optionalValue(value: ComplexValue): Getter;
   variable(name: string): Getter;
+  /** Whether the client of an answer may get it in gzip; its head must be as good as decided. */
+  acceptsGzip(): (x: Exchange) => boolean;
   /** Type of an answer by the extension of `$uri` (`types`), else `default_type`. */
   contentType(): (x: Exchange) => string;
   /** What `set` does: fills the slot of a variable, or assigns a built-in one. */

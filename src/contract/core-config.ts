@@ -47,6 +47,10 @@ export interface ErrorPageConfig {
 /** MIME types by file name extension, lower case. */
 export type MimeTypes = Readonly<Record<string, string>>;
 
+/** For which requests that came through a proxy answers are compressed (nginx: `gzip_proxied`). */
+export type GzipProxied =
+  'off' | 'expired' | 'no-cache' | 'no-store' | 'private' | 'no_last_modified' | 'no_etag' | 'auth' | 'any';
+
 /** An `error_log` target. */
 export interface ErrorLogConfig {
   readonly path: string;
@@ -83,6 +87,13 @@ export interface CoreConfig {
   /** Whether all access checks must let a request in, or one of them is enough. */
   readonly satisfy: 'all' | 'any';
   readonly absoluteRedirect: boolean;
+
+  /** Who gets compressed answers: `gzip`, `gunzip` and `gzip_static` ask. */
+  readonly gzipVary: boolean;
+  readonly gzipHttpVersion: '1.0' | '1.1';
+  readonly gzipProxied: readonly GzipProxied[];
+  /** Patterns of clients' names. */
+  readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
 }
 
 /** The servers of an `upstream` block. */

@@ -17,6 +17,7 @@ export type {
   CoreConfig,
   ErrorLogConfig,
   ErrorPageConfig,
+  GzipProxied,
   ListenAddress,
   ListenConfig,
   LocationMatch,

@@ -1,4 +1,4 @@
-import type { BodyFilter } from './body-filter.ts';
+import type { BodyFilterOf } from './body-filter.ts';
 
 /** Why a request may not enter: the status, and headers that go with it: name, value, name, value … */
 export interface Denial {
@@ -49,7 +49,7 @@ export interface RulesOf<X> {
   /** Header filters, in order. */
   readonly filters: readonly ((x: X) => void)[];
   /** In the order in which a body passes them. */
-  readonly bodyFilters: readonly BodyFilter[];
+  readonly bodyFilters: readonly BodyFilterOf<X>[];
   readonly logs: readonly ((x: X) => void)[];
   /** Answers a body that is too large in the location's own form; without it the 413 page. */
   readonly tooLarge?: ((x: X) => void | Promise<void>) | undefined;

@@ -30,21 +30,22 @@ export async function answerLine(
 /** `200 text/plain X-A=1: the body`; a built-in page shows as its title. */
 function describe({ status, headers, bytes }: Answer, shown: readonly string[]): string {
   const location = headers.get('location');
-  const added = [...headers]
-    .filter(([name]) => name.startsWith('x-') || shown.includes(name))
-    .map(([name, value]) => `${name}=${name === 'expires' ? steadyDate(value, headers) : value}`);
-  const facts = [
-    String(status),
-    headers.get('content-type'),
-    location !== null && `-> ${location}`,
-    ...added,
-  ];
   const isGzip = headers.get('content-encoding') === 'gzip' && bytes[0] === 0x1f;
   const body = (isGzip ? gunzipSync(bytes) : bytes).toString('utf8');
   const plain = body.replaceAll(PADDING, '').replaceAll(PRODUCT, 'PRODUCT');
   const [, title] = /^<html>\r\n<head><title>(.*)<\/title>/.exec(plain) ?? [];
   const content =
     title === undefined ? JSON.stringify(plain).slice(1, -1) : `<${title}> ${plain.length} bytes`;
+  const facts = [
+    String(status),
+    headers.get('content-type'),
+    location !== null && `-> ${location}`,
+    ...[...headers]
+      .filter(([name]) => name.startsWith('x-') || shown.includes(name))
+      // The length of a built-in page is that of the product's name.
+      .filter(([name]) => name !== 'content-length' || title === undefined)
+      .map(([name, value]) => `${name}=${name === 'expires' ? steadyDate(value, headers) : value}`),
+  ];
   return `${facts.filter(Boolean).join(' ')}: ${content}`.replaceAll(PRODUCT, 'PRODUCT').trimEnd();
 }
 

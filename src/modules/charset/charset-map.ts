@@ -13,17 +13,17 @@ export interface CharsetMap {
 const MOST_UTF8_BYTES = 3;
 
 /** Reads the block; a fault in a line leaves the line out. */
-export function readCharsetMap(node: DirectiveNode, { report }: ReadScope): readonly CharsetMap[] | undefined {
+export function readCharsetMap(
+  node: DirectiveNode,
+  { report }: ReadScope,
+): readonly CharsetMap[] | undefined {
   const [from, to] = node.args;
   if (!from || !to || node.args.length > 2) {
     report.emerg('invalid number of arguments in "charset_map" directive', node.name.span);
     return undefined;
   }
   if (from.value.toLowerCase() === to.value.toLowerCase()) {
-    report.emerg(
-      `"charset_map" between the same charsets "${from.value}" and "${to.value}"`,
-      node.name.span,
-    );
+    report.emerg(`"charset_map" between the same charsets "${from.value}" and "${to.value}"`, node.name.span);
     return undefined;
   }
   const mostBytes = to.value.toLowerCase() === 'utf-8' ? MOST_UTF8_BYTES : 1;

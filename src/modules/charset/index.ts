@@ -1,5 +1,4 @@
 import { constantText } from '../../config/index.ts';
-import type { ComplexValue } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { Build, ConfigReport } from '../../contract/index.ts';
 import { charsetOf, logContext, mediaTypeTest } from '../../http/index.ts';
@@ -22,10 +21,16 @@ export const charset = moduleFor<CharsetConfig>()({
   },
 });
 
-function checkMaps({ charset: target, sourceCharset, maps = [] }: CharsetConfig, report: ConfigReport<CharsetConfig>): void {
+function checkMaps(
+  { charset: target, sourceCharset, maps = [] }: CharsetConfig,
+  report: ConfigReport<CharsetConfig>,
+): void {
   const pairs = new Set<string>();
   for (const { from, to } of maps) {
-    const pair = [from, to].map((name) => name.toLowerCase()).sort().join(' ');
+    const pair = [from, to]
+      .map((name) => name.toLowerCase())
+      .sort()
+      .join(' ');
     if (pairs.has(pair)) report.phrase('maps', `duplicate "charset_map" between "${from}" and "${to}"`);
     pairs.add(pair);
   }

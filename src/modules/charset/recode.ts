@@ -18,7 +18,9 @@ export function compileRecodings(maps: readonly CharsetMap[]): ReadonlyMap<strin
       recodings.set(`${from} ${to}`, () => new ToUtf8(wide));
       recodings.set(`${to} ${from}`, () => new FromUtf8(narrow));
     } else {
-      const there = byteTable(Object.entries(map.bytes).map(([source, [target]]) => [Number(source), target]));
+      const there = byteTable(
+        Object.entries(map.bytes).map(([source, [target]]) => [Number(source), target]),
+      );
       const back = byteTable(Object.entries(map.bytes).map(([source, [target]]) => [target, Number(source)]));
       recodings.set(`${from} ${to}`, () => new ByteForByte(there));
       recodings.set(`${to} ${from}`, () => new ByteForByte(back));
@@ -30,7 +32,8 @@ export function compileRecodings(maps: readonly CharsetMap[]): ReadonlyMap<strin
 /** A byte that a map does not name is `?`, ASCII is itself (nginx). */
 function byteTable(pairs: readonly (readonly [number | undefined, number | undefined])[]): Uint8Array {
   const table = Uint8Array.from({ length: 256 }, (_, byte) => (byte < ASCII ? byte : UNKNOWN));
-  for (const [source, target] of pairs) if (source !== undefined && target !== undefined) table[source] = target;
+  for (const [source, target] of pairs)
+    if (source !== undefined && target !== undefined) table[source] = target;
   return table;
 }
 

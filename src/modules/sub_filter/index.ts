@@ -56,7 +56,7 @@ function compilePatterns(
 
 /** The bytes of a text, one character each. */
 function bytesText(text: string): string {
-  return Buffer.from(text, 'utf8').latin1Slice();
+  return Buffer.from(text, 'utf8').toString('latin1');
 }
 
 /** Texts with variables make new searches; beyond so many they are made anew each time. */

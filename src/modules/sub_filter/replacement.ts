@@ -1,5 +1,5 @@
 import type { BodyTransform } from '../../http/index.ts';
-import { Search } from './search.ts';
+import type { Search } from './search.ts';
 import type { Pattern } from './search.ts';
 
 /** What is replaced in one answer. */
@@ -75,5 +75,5 @@ export class ReplacingTransform implements BodyTransform {
 const NOTHING = new Uint8Array(0);
 
 function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).latin1Slice();
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }

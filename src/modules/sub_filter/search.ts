@@ -30,7 +30,9 @@ export class Search {
   next(text: string, from: number, isLast: boolean): Found | undefined {
     this.#regex.lastIndex = from;
     const match = this.#regex.exec(text);
-    const pattern = match ? this.#patterns[match.findIndex((part, at) => at > 0 && part !== undefined) - 1] : undefined;
+    const pattern = match
+      ? this.#patterns[match.findIndex((part, at) => at > 0 && part !== undefined) - 1]
+      : undefined;
     const at = match?.index ?? text.length;
     if (isLast || at <= text.length - this.#longest) return pattern && { at, pattern };
     return this.#unfinished(text, from, { at, pattern }) ?? (pattern && { at, pattern });
@@ -42,7 +44,9 @@ export class Search {
     const before = found.pattern ? rivals.indexOf(found.pattern) : 0;
     for (let at = Math.max(from, text.length - this.#longest + 1); at <= found.at && at < text.length; at++) {
       const tail = lowerAscii(text.slice(at));
-      const open = rivals.findIndex((rival) => rival.text.length > tail.length && rival.text.startsWith(tail));
+      const open = rivals.findIndex(
+        (rival) => rival.text.length > tail.length && rival.text.startsWith(tail),
+      );
       if (open >= 0 && (at < found.at || open < before)) return { at, pattern: undefined };
     }
     return undefined;
@@ -56,6 +60,8 @@ export function lowerAscii(text: string): string {
 
 function source(text: string): string {
   return text.replaceAll(/[^\w]|_|[a-z]/g, (char) =>
-    /[a-z]/.test(char) ? `[${char}${char.toUpperCase()}]` : `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,
+    /[a-z]/.test(char)
+      ? `[${char}${char.toUpperCase()}]`
+      : `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
 }
