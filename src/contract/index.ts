@@ -4,6 +4,7 @@ export type {
   ConfigReport,
   LocationParts,
   ModuleDefinition,
+  UpstreamNeed,
   VariableDefinition,
   VariableFamily,
   ZoneNeed,
