@@ -126,6 +126,10 @@ export class LocationBuild implements Build {
     return this.#context.variables.used.includes(variable);
   }
 
+  usesFamily(prefix: string): boolean {
+    return this.#context.variables.used.some((name) => name.startsWith(prefix));
+  }
+
   needHeader(lowerCaseName: string): void {
     this.#context.needs.headers.add(lowerCaseName);
   }

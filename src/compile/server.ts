@@ -131,6 +131,7 @@ export class ServerHandler implements Router {
 
   #route(x: Exchange): void | Promise<void> {
     x.relocate = false;
+    x.leftLocation = false;
     const found = this.#locations.find(x.uri);
     if (!found) {
       x.rules = this.#root.rules;

@@ -40,6 +40,8 @@ export interface Build {
   slot(name: string): number;
   /** True when some configured text uses the variable: a module may skip keeping it otherwise. */
   uses(variable: string): boolean;
+  /** The same for all variables whose names begin alike. */
+  usesFamily(prefix: string): boolean;
   /** The exchange copies only what was asked for here, before uWebSockets.js frees its request. */
   needHeader(lowerCaseName: string): void;
   needAllHeaders(): void;

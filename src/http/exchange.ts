@@ -244,7 +244,8 @@ export abstract class Exchange extends ExchangeState {
     void handler(this);
   }
 
-  private origin(): string {
+  /** Scheme, host and port that the client used: what redirects begin with. */
+  origin(): string {
     const { scheme, port } = this.port;
     const usual = port === 0 || port === (scheme === 'https' ? 443 : 80);
     return `${scheme}://${this.host || this.serverName}${usual ? '' : `:${port}`}`;
