@@ -14,6 +14,7 @@ import { LocationBuild } from './build.ts';
 import type { BuildContext } from './build.ts';
 import { compileErrorPages } from './error-pages.ts';
 import type { Redirector } from './error-pages.ts';
+import { connectionRules } from './connection-rules.ts';
 import { sequence } from './phases.ts';
 import { compileRequestCounter } from './request-counter.ts';
 
@@ -112,7 +113,7 @@ function compileRules(
     maxBodyBytes: core.maxBodyBytes,
     bodyTimeoutMs: core.bodyTimeoutMs,
     sendTimeoutMs: core.sendTimeoutMs,
-    keepalive: core.keepaliveTimeoutMs > 0 && core.keepaliveRequests > 0,
+    connection: connectionRules(core, build),
     serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${context.version}`,
     absoluteRedirect: core.absoluteRedirect,
     filters: parts.flatMap(({ filter }) => filter ?? []),

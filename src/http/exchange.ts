@@ -1,5 +1,6 @@
 import { encodeLocation } from './location-header.ts';
 import { isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';
+import type { ConnectionRules } from './connection-rules.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
 import { builtInPage } from './status.ts';
 
@@ -29,8 +30,7 @@ export interface AnswerRules {
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
   readonly sendTimeoutMs: number;
-  /** False: the connection closes after each answer (`keepalive_timeout 0`). */
-  readonly keepalive: boolean;
+  readonly connection: ConnectionRules;
   /** `server_tokens`: what the `Server` header and the built-in pages say. */
   readonly serverToken: string;
   readonly absoluteRedirect: boolean;

@@ -1,6 +1,7 @@
 export { answerFault } from './answer-fault.ts';
 export { Exchange } from './exchange.ts';
 export type { AnswerRules, Getter, Handler, HeaderFilter, LogStep, ResponseStream } from './exchange.ts';
+export type { ConnectionRules, LingeringRules } from './connection-rules.ts';
 export type { PortFacts, RequestFacts } from './request-facts.ts';
 export { HttpFault } from './http-fault.ts';
 export { hasForbiddenBytes, isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';

@@ -1,11 +1,13 @@
 import { directivesFor, readers } from '../../config/index.ts';
 import type { CoreConfig } from '../../contract/index.ts';
 import { ACCEPTED } from './accepted.ts';
+import { CONNECTIONS } from './connection-directives.ts';
 import { listen } from './listen.ts';
 import { locationMatch, serverNames } from './names.ts';
-import { errorLog, errorPage, headerBuffers, keepaliveTimeout, readTypes, workerCount } from './readers.ts';
+import { errorLog, errorPage, readTypes, workerCount } from './readers.ts';
+import { REQUESTS } from './request-directives.ts';
 
-const { flag, integer, oneOf, present, size, text, time } = readers;
+const { flag, integer, oneOf, present, text, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 const NO_ARGUMENTS = { ...present, syntax: '' };
 
@@ -130,23 +132,6 @@ export const directives = directivesFor<CoreConfig>()({
     summary: 'Names of the virtual server: exact, wildcard or regular expression.',
     source: 'nginx ngx_http_core_module#server_name',
   },
-  merge_slashes: {
-    contexts: ['http', 'server'],
-    args: flag,
-    into: 'mergeSlashes',
-    default: true,
-    summary: 'Takes several slashes in a row as one.',
-    source: 'nginx ngx_http_core_module#merge_slashes',
-  },
-  large_client_header_buffers: {
-    contexts: ['http', 'server'],
-    args: headerBuffers,
-    into: 'largeHeaderBuffers',
-    default: { number: 4, sizeBytes: 8192 },
-    defaultText: '4 8k',
-    summary: 'Size limits of one line of the request head, and of the head in all.',
-    source: 'nginx ngx_http_core_module#large_client_header_buffers',
-  },
   default_type: {
     contexts: HSL,
     args: text,
@@ -165,53 +150,6 @@ export const directives = directivesFor<CoreConfig>()({
     defaultText: 'text/html html; image/gif gif; image/jpeg jpg;',
     summary: 'Content types by file name extension.',
     source: 'nginx ngx_http_core_module#types',
-  },
-  client_max_body_size: {
-    contexts: HSL,
-    args: size,
-    into: 'maxBodyBytes',
-    default: 1_048_576,
-    defaultText: '1m',
-    summary: 'Largest request body; beyond it the answer is 413. 0 means no limit.',
-    source: 'nginx ngx_http_core_module#client_max_body_size',
-  },
-  client_body_timeout: {
-    contexts: HSL,
-    args: time,
-    into: 'bodyTimeoutMs',
-    default: 60_000,
-    defaultText: '60s',
-    summary:
-      'Longest silence between two reads of a request body; the uWebSockets.js engine cuts after 10 s.',
-    source: 'nginx ngx_http_core_module#client_body_timeout',
-  },
-  send_timeout: {
-    contexts: HSL,
-    args: time,
-    into: 'sendTimeoutMs',
-    default: 60_000,
-    defaultText: '60s',
-    summary: 'Longest silence between two writes to the client; the uWebSockets.js engine cuts after 10 s.',
-    source: 'nginx ngx_http_core_module#send_timeout',
-  },
-  keepalive_timeout: {
-    contexts: HSL,
-    args: keepaliveTimeout,
-    into: 'keepaliveTimeoutMs',
-    default: 75_000,
-    defaultText: '75s',
-    summary:
-      'How long an idle connection stays open; 0 closes after each answer. uWebSockets.js cuts after 10 s.',
-    source: 'nginx ngx_http_core_module#keepalive_timeout',
-  },
-  keepalive_requests: {
-    contexts: HSL,
-    args: integer(),
-    into: 'keepaliveRequests',
-    default: 1000,
-    summary:
-      'Requests that one connection may carry. uWebSockets.js does not count them: only 0, which closes after each answer, has an effect.',
-    source: 'nginx ngx_http_core_module#keepalive_requests',
   },
   server_tokens: {
     contexts: HSL,
@@ -244,5 +182,7 @@ export const directives = directivesFor<CoreConfig>()({
     summary: 'Whether redirects that gw makes name scheme, host and port.',
     source: 'nginx ngx_http_core_module#absolute_redirect',
   },
+  ...REQUESTS,
+  ...CONNECTIONS,
   ...ACCEPTED,
 });
