@@ -1,6 +1,6 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { AnyModule, Build, CoreConfig, LocationFacts, VariableDefinition } from '../contract/index.ts';
-import type { Getter } from '../http/index.ts';
+import type { Exchange, Getter, Handler } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
 import type { Counters } from '../zone/index.ts';
@@ -29,6 +29,8 @@ export interface LocationOwn {
   readonly core: CoreConfig;
   /** The variables that its configuration defines, by name. */
   readonly defined: Readonly<Record<string, VariableDefinition>>;
+  /** Its `if` blocks, by their place in it. */
+  readonly blocks: ReadonlyMap<number, Handler>;
 }
 
 /** The build of one location. */
@@ -56,6 +58,25 @@ export class LocationBuild implements Build {
     return compileOptionalValue(value, this.#getter);
   }
 
+  get core(): CoreConfig {
+    return this.#own.core;
+  }
+
+  block(nth: number): Handler {
+    const block = this.#own.blocks.get(nth);
+    if (!block) throw new Error(`no block stands at place ${nth}: the plan and this worker disagree`);
+    return block;
+  }
+
+  assign(name: string): (x: Exchange, value: string) => void {
+    const assign = this.#definition(name)?.assign;
+    if (assign) return assign;
+    const slot = this.slot(name);
+    return (x, value) => {
+      (x.slots ??= [])[slot] = value;
+    };
+  }
+
   variable(name: string): Getter {
     const builtIn = this.#builtIn(name);
     const slot = this.#context.variables.slots[name];
@@ -72,14 +93,20 @@ export class LocationBuild implements Build {
   }
 
   #builtIn(name: string): Getter | undefined {
-    for (const { variables, families } of this.#context.modules) {
-      const own = variables && Object.hasOwn(variables, name) ? variables[name] : undefined;
-      if (own) return own.compile(this);
+    const own = this.#definition(name);
+    if (own) return own.compile(this);
+    for (const { families } of this.#context.modules) {
       for (const [prefix, family] of Object.entries(families ?? {})) {
         if (name.startsWith(prefix) && name.length > prefix.length)
           return family.compile(name.slice(prefix.length), this);
       }
     }
+    return undefined;
+  }
+
+  #definition(name: string): VariableDefinition | undefined {
+    for (const { variables } of this.#context.modules)
+      if (variables && Object.hasOwn(variables, name)) return variables[name];
     return undefined;
   }
 

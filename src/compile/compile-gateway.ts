@@ -5,10 +5,10 @@ import type { GatewayPlan, HeadRules, PortPlan } from '../plan/index.ts';
 import { LOG_TAIL, openRing } from '../zone/index.ts';
 import type { RequestNeeds } from './build.ts';
 import { ErrorLogs } from './error-logs.ts';
-import type { LocationContext } from './location.ts';
 import { guarded } from './phases.ts';
 import { compileRequestTail } from './request-tail.ts';
 import { capturesOf, keepCaptures, ServerHandler } from './server.ts';
+import type { ServerContext } from './server.ts';
 import { serverLabel } from './server-label.ts';
 import { ServerNames } from './server-names.ts';
 import { makeView } from './view.ts';
@@ -54,7 +54,7 @@ export async function compileGateway(
   plan: GatewayPlan,
   { modules, worker }: CompileOptions,
 ): Promise<CompiledGateway> {
-  const context: LocationContext = {
+  const context: ServerContext = {
     modules,
     worker,
     errorLogs: new ErrorLogs(worker, plan.main.core.errorLogs),
@@ -87,7 +87,7 @@ function requestTailOf({ zones }: GatewayPlan, worker: WorkerScope): LogStep | u
 interface Compiled {
   readonly plan: GatewayPlan;
   readonly servers: readonly ServerHandler[];
-  readonly context: LocationContext;
+  readonly context: ServerContext;
   readonly usage: Usage;
 }
 

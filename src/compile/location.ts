@@ -7,27 +7,28 @@ import type {
   WorkerScope,
 } from '../contract/index.ts';
 import { logContext } from '../http/index.ts';
-import type { AnswerRules, Handler, LogStep } from '../http/index.ts';
+import type { AnswerRules, Exchange, Handler, LogStep, Router } from '../http/index.ts';
 import { locationText } from '../plan/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
+import { compileAccess } from './access.ts';
 import { LocationBuild } from './build.ts';
 import type { BuildContext } from './build.ts';
-import { compileErrorPages } from './error-pages.ts';
-import type { Redirector } from './error-pages.ts';
 import { connectionRules } from './connection-rules.ts';
-import { sequence } from './phases.ts';
+import { compileErrorPages } from './error-pages.ts';
+import { rewriteSequence, sequence } from './phases.ts';
 import { compileRequestCounter } from './request-counter.ts';
 
 /** A location that is ready to serve. */
 export interface LocationHandler {
   readonly rules: AnswerRules;
   readonly internal: boolean;
-  /** The rewrite phase alone: what a server level runs before the location is chosen. */
+  /** On server level: before anybody looks at the request. */
+  readonly postRead: Handler | undefined;
   readonly rewrite: Handler | undefined;
-  /** All phases but the rewrite phase: what a server level does when no location matches. */
+  /** The phases behind the rewrite phase. */
   readonly answer: Handler;
-  /** All phases. */
-  readonly serve: Handler;
+  /** `limit_except`: what takes the location's place for methods that are not in the list. */
+  readonly except: { readonly methods: ReadonlySet<string>; readonly handler: LocationHandler } | undefined;
 }
 
 /** What the locations of one compile share. */
@@ -36,6 +37,8 @@ export interface LocationContext extends BuildContext {
   readonly version: string;
   readonly countsRequests: boolean;
   readonly requestTail: LogStep | undefined;
+  /** The way around in the server whose location it is. */
+  readonly router: Router;
   /** As metrics name the server. */
   readonly server: string;
   /** What `provision` gave, by config object: locations that share a config share its resources. */
@@ -45,26 +48,65 @@ export interface LocationContext extends BuildContext {
 /** Opens what a location needs, and compiles its phases. */
 export async function compileLocation(
   plan: LocationPlan,
-  redirector: Redirector,
   context: LocationContext,
+  nameless = false,
 ): Promise<LocationHandler> {
+  const blocks = await compileBlocks(plan, context);
   const used: Used[] = [];
   for (const module of context.modules) {
     const config = plan.modules[module.name];
     if (config) used.push({ module, config, resources: await provision(module, config, context) });
   }
-  const build = new LocationBuild(factsOf(plan), { core: plan.core, defined: definedBy(used) }, context);
+  const own = { core: plan.core, defined: definedBy(used), blocks: blocks.ifs };
+  const build = new LocationBuild({ ...factsOf(plan), nameless }, own, context);
   const parts = used.map(({ module, config, resources }) => module.compile(config, resources, build));
-  const rules = compileRules(plan, parts, { redirector, context, build });
+  return {
+    rules: compileRules(plan, parts, { context, build }),
+    internal: plan.core.internal === true,
+    except: blocks.except,
+    ...compilePhases(plan, parts),
+  };
+}
+
+type Phases = Pick<LocationHandler, 'postRead' | 'rewrite' | 'answer'>;
+
+function compilePhases({ core }: LocationPlan, parts: readonly LocationParts[]): Phases {
+  const all = (phase: 'postRead' | 'preaccess' | 'precontent'): Handler[] =>
+    parts.flatMap((part) => part[phase] ?? []);
+  const postRead = all('postRead');
   const rewrite = parts.flatMap((part) => part.rewrite ?? []);
-  const rest = parts.flatMap(({ access }) => access ?? []);
+  const checks = parts.flatMap(({ access }) => access ?? []);
+  const access = compileAccess(checks, core.satisfy) ?? [];
   const content = parts.find((part) => part.content)?.content ?? notFound;
   return {
-    rules,
-    internal: plan.core.internal === true,
-    rewrite: rewrite.length > 0 ? sequence(rewrite) : undefined,
-    answer: sequence([...rest, content]),
-    serve: sequence([...rewrite, ...rest, content]),
+    postRead: postRead.length > 0 ? sequence(postRead) : undefined,
+    rewrite: rewrite.length > 0 ? rewriteSequence(rewrite) : undefined,
+    answer: sequence([...all('preaccess'), access, all('precontent'), content].flat()),
+  };
+}
+
+interface Blocks {
+  readonly ifs: ReadonlyMap<number, Handler>;
+  readonly except: LocationHandler['except'];
+}
+
+async function compileBlocks({ blocks = [] }: LocationPlan, context: LocationContext): Promise<Blocks> {
+  const ifs = new Map<number, Handler>();
+  let except: LocationHandler['except'];
+  for (const { kind, nth, args, plan } of blocks) {
+    const handler = await compileLocation(plan, context, true);
+    if (kind === 'if') ifs.set(nth, enterBlock(handler));
+    else except = { methods: new Set(args as readonly string[]), handler };
+  }
+  return { ifs, except };
+}
+
+/** An `if` that is true: the last one of a location answers in its place (nginx ngx_http_script_if_code). */
+function enterBlock({ rules, rewrite, answer }: LocationHandler): Handler {
+  return (x: Exchange) => {
+    x.rules = rules;
+    x.afterRewrite = answer;
+    return rewrite?.(x);
   };
 }
 
@@ -94,7 +136,6 @@ async function provision(module: AnyModule, config: object, context: LocationCon
 }
 
 interface RulesContext {
-  readonly redirector: Redirector;
   readonly context: LocationContext;
   readonly build: LocationBuild;
 }
@@ -102,7 +143,7 @@ interface RulesContext {
 function compileRules(
   { core, match }: LocationPlan,
   parts: readonly LocationParts[],
-  { redirector, context, build }: RulesContext,
+  { context, build }: RulesContext,
 ): AnswerRules {
   const { log } = build;
   const place = { server: context.server, location: match ? locationText(match) : '' };
@@ -117,14 +158,16 @@ function compileRules(
     serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${context.version}`,
     absoluteRedirect: core.absoluteRedirect,
     filters: parts.flatMap(({ filter }) => filter ?? []),
+    bodyFilters: parts.flatMap(({ bodyFilter }) => bodyFilter ?? []),
     logs: [...parts.flatMap((part) => part.log ?? []), ...watching],
     tooLarge: parts.find((part) => part.tooLarge)?.tooLarge,
-    errorPages: compileErrorPages(core.errorPages, redirector, build),
+    errorPages: compileErrorPages(core.errorPages, build),
+    router: context.router,
     warn: (message, x) => log.write('error', message, logContext(x)),
   };
 }
 
-function factsOf({ match, place }: LocationPlan): LocationFacts {
+function factsOf({ match, place }: LocationPlan): Omit<LocationFacts, 'nameless'> {
   return { kind: match?.kind ?? 'server', path: match ? pathOf(match) : '', place };
 }
 

@@ -17,6 +17,23 @@ function runFrom(handlers: readonly Handler[], start: number, x: Exchange): void
   return undefined;
 }
 
+/** The rewrite phase: over as soon as one of its steps answers or ends it. */
+export function rewriteSequence(steps: readonly Handler[]): Handler {
+  const [only] = steps;
+  return only && steps.length === 1 ? only : (x) => rewriteFrom(steps, 0, x);
+}
+
+function rewriteFrom(steps: readonly Handler[], start: number, x: Exchange): void | Promise<void> {
+  for (let index = start; index < steps.length; index++) {
+    const waiting = (steps[index] as Handler)(x);
+    if (waiting) {
+      return waiting.then(() => (x.done || x.rewriteEnded ? undefined : rewriteFrom(steps, index + 1, x)));
+    }
+    if (x.done || x.rewriteEnded) return undefined;
+  }
+  return undefined;
+}
+
 /** A handler whose failures answer the request and never escape: 500, or the status of an `HttpFault`. */
 export function guarded(handler: Handler): Handler {
   return (x) => {

@@ -1,8 +1,7 @@
 import type { LocationMatch, RegexConfig } from '../contract/index.ts';
-import { HttpFault } from '../http/index.ts';
-import type { Exchange, Handler } from '../http/index.ts';
+import { HttpFault, Subrequest } from '../http/index.ts';
+import type { Exchange, Handler, Router, SubrequestFacts } from '../http/index.ts';
 import type { LocationPlan, ServerPlan, VariablePlan } from '../plan/index.ts';
-import type { Redirector } from './error-pages.ts';
 import { LocationLevel } from './location-tree.ts';
 import type { Place } from './location-tree.ts';
 import { compileLocation } from './location.ts';
@@ -18,11 +17,16 @@ interface Target {
 
 type Captures = readonly (readonly [name: string, slot: number])[];
 
-/** nginx's limit of internal redirects of one request. */
+/** nginx's limits of internal redirects of one request, and of subrequests inside one another. */
 const MAX_INTERNAL_REDIRECTS = 10;
+const MAX_SUBREQUEST_DEPTH = 50;
+const DEPTH = Symbol('depth of a subrequest');
+
+/** What the servers of one compile share. */
+export type ServerContext = Omit<LocationContext, 'router'>;
 
 /** One virtual server: its rewrites, its locations, and the way around in it. */
-export class ServerHandler implements Redirector {
+export class ServerHandler implements Router {
   readonly name: string;
   readonly mergeSlashes: boolean;
   readonly #context: LocationContext;
@@ -30,19 +34,19 @@ export class ServerHandler implements Redirector {
   readonly #named = new Map<string, Handler>();
   #root!: LocationHandler;
 
-  private constructor(plan: ServerPlan, context: LocationContext) {
+  private constructor(plan: ServerPlan, context: ServerContext) {
     this.name = plan.name;
     this.mergeSlashes = plan.root.core.mergeSlashes;
-    this.#context = context;
+    this.#context = { ...context, router: this };
   }
 
-  static async compile(plan: ServerPlan, context: LocationContext): Promise<ServerHandler> {
+  static async compile(plan: ServerPlan, context: ServerContext): Promise<ServerHandler> {
     const server = new ServerHandler(plan, context);
-    server.#root = await compileLocation(plan.root, server, context);
+    server.#root = await compileLocation(plan.root, server.#context);
     await server.#addAll(server.#locations, plan.root.locations);
     for (const location of plan.named) {
       const { handler } = await server.#target(location);
-      server.#named.set((location.match as { name: string }).name, enter(handler));
+      server.#named.set((location.match as { name: string }).name, (x) => server.#enter(handler, x));
     }
     return server;
   }
@@ -62,18 +66,21 @@ export class ServerHandler implements Redirector {
   serve(x: Exchange): void | Promise<void> {
     x.rules = this.#root.rules;
     x.serverName = this.name;
-    const { rewrite } = this.#root;
-    if (!rewrite) return this.#route(x);
-    const waiting = rewrite(x);
-    if (waiting) return waiting.then(() => (x.done ? undefined : this.#route(x)));
-    return x.done ? undefined : this.#route(x);
+    const { postRead } = this.#root;
+    if (!postRead) return this.#rewrite(x);
+    const waiting = postRead(x);
+    if (waiting) return waiting.then(() => (x.done ? undefined : this.#rewrite(x)));
+    return x.done ? undefined : this.#rewrite(x);
   }
 
   toUri(x: Exchange, target: string): void | Promise<void> {
     const query = target.indexOf('?');
     x.uri = query < 0 ? target : target.slice(0, query);
     if (query >= 0) x.args = target.slice(query + 1);
-    return this.#again(x, (again) => this.serve(again));
+    return this.#again(x, (again) => {
+      again.rules = this.#root.rules;
+      return this.#rewrite(again);
+    });
   }
 
   toNamed(x: Exchange, name: string): void | Promise<void> {
@@ -84,19 +91,74 @@ export class ServerHandler implements Redirector {
     });
   }
 
+  relocate(x: Exchange): void | Promise<void> {
+    return this.#again(x, (again) => this.#route(again));
+  }
+
+  subrequest(parent: Exchange, facts: SubrequestFacts): Promise<Subrequest> {
+    return new Promise((resolve) => {
+      const sub = new Subrequest(parent, facts, () => resolve(sub));
+      const depth = (parent.state<number>(DEPTH) ?? 0) + 1;
+      sub.setState(DEPTH, depth);
+      void guarded((x) => {
+        if (depth > MAX_SUBREQUEST_DEPTH)
+          throw new HttpFault(500, `subrequests cycle while processing "${x.uri}"`);
+        x.rules = this.#root.rules;
+        return this.#rewrite(x);
+      })(sub);
+    });
+  }
+
   #again(x: Exchange, serve: Handler): void | Promise<void> {
     x.internalRedirects++;
+    x.internal = true;
+    x.isOriginalUri = false;
     return guarded((again) => {
       if (again.internalRedirects <= MAX_INTERNAL_REDIRECTS) return serve(again);
-      throw new HttpFault(500, 'rewrite or internal redirection cycle');
+      throw new HttpFault(500, `rewrite or internal redirection cycle while processing "${again.uri}"`);
     })(x);
   }
 
+  /** The rewrites of the server level, and on to a location. */
+  #rewrite(x: Exchange): void | Promise<void> {
+    const { rewrite } = this.#root;
+    if (!rewrite) return this.#route(x);
+    x.rewriteEnded = false;
+    const waiting = rewrite(x);
+    if (waiting) return waiting.then(() => (x.done ? undefined : this.#route(x)));
+    return x.done ? undefined : this.#route(x);
+  }
+
   #route(x: Exchange): void | Promise<void> {
+    x.relocate = false;
     const found = this.#locations.find(x.uri);
-    if (!found) return this.#root.answer(x);
+    if (!found) {
+      x.rules = this.#root.rules;
+      return this.#root.answer(x);
+    }
     for (const { target, captures } of found.matches) keepCaptures(x, captures, target.captures);
-    return enterLocation(found.target.handler, x);
+    return this.#enter(found.target.handler, x);
+  }
+
+  #enter(location: LocationHandler, x: Exchange): void | Promise<void> {
+    const { except } = location;
+    const handler = except && !except.methods.has(x.method) ? except.handler : location;
+    const { rules, rewrite } = handler;
+    x.rules = rules;
+    if (location.internal && !x.internal) return x.end(404);
+    // What is announced too large is refused before anybody reads it; an error page for it is served all the same.
+    if (x.contentLength > rules.maxBodyBytes && rules.maxBodyBytes > 0 && !x.inErrorPage)
+      return x.refuseBody();
+    if (!rewrite) return handler.answer(x);
+    x.afterRewrite = handler.answer;
+    x.rewriteEnded = false;
+    const waiting = rewrite(x);
+    return waiting ? waiting.then(() => this.#afterRewrite(x)) : this.#afterRewrite(x);
+  }
+
+  #afterRewrite(x: Exchange): void | Promise<void> {
+    if (x.done) return undefined;
+    return x.relocate ? this.relocate(x) : (x.afterRewrite as Handler)(x);
   }
 
   async #addAll(level: LocationLevel<Target>, locations: readonly LocationPlan[]): Promise<void> {
@@ -109,7 +171,7 @@ export class ServerHandler implements Redirector {
   }
 
   async #target(location: LocationPlan): Promise<Target> {
-    const handler = await compileLocation(location, this, this.#context);
+    const handler = await compileLocation(location, this.#context);
     const { match } = location;
     return {
       plan: location,
@@ -123,18 +185,6 @@ function add(level: LocationLevel<Target>, match: LocationMatch, place: Place<Ta
   if (match.kind === 'prefix') level.addPrefix(match.path, { ...place, stop: match.stop });
   else if (match.kind === 'exact') level.addExact(match.path, place);
   else if (match.kind === 'regex') level.addRegex({ ...place, regex: new RegExp(match.regex.source) });
-}
-
-function enter(handler: LocationHandler): Handler {
-  return (x) => enterLocation(handler, x);
-}
-
-function enterLocation({ rules, internal, serve }: LocationHandler, x: Exchange): void | Promise<void> {
-  x.rules = rules;
-  if (internal && x.internalRedirects === 0) return x.end(404);
-  // What is announced too large is refused before anybody reads it; an error page for it is served all the same.
-  if (x.contentLength > rules.maxBodyBytes && rules.maxBodyBytes > 0 && !x.inErrorPage) return x.refuseBody();
-  return serve(x);
 }
 
 /** The slots that the named captures of a regex fill. */

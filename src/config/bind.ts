@@ -20,11 +20,16 @@ export interface BindOptions {
 /** Gives each directive to its row: checks name, context, arity and duplicates, and reads the words into values. */
 export function bind(tree: ConfigTree, options: BindOptions): BoundConfig {
   const binder = new Binder(options);
-  const main = binder.block({ context: 'main', node: undefined, args: undefined }, tree.directives);
+  const main = binder.block({ context: 'main', node: undefined, nth: 0, args: undefined }, tree.directives);
   return { main, uses: binder.uses, defined: binder.defined };
 }
 
-type Opened = Pick<BoundBlock, 'context' | 'node' | 'args'>;
+type Opened = Pick<BoundBlock, 'context' | 'node' | 'nth' | 'args'>;
+/** A directive, and its place among those of its block. */
+interface Placed {
+  readonly node: DirectiveNode;
+  readonly nth: number;
+}
 type OwnFields = Map<string, Map<string, BoundField>>;
 
 class Binder {
@@ -40,33 +45,31 @@ class Binder {
     const own: OwnFields = new Map();
     const children: BoundBlock[] = [];
     const seen = new Map<string, Span>();
-    for (const node of nodes) {
+    for (const [nth, node] of nodes.entries()) {
       const entry = chooseEntry(node, opened.context, this.#options);
       if (!entry || this.#isDuplicate(entry, node, seen)) continue;
-      const child = this.#directive(entry, node, own);
+      const child = this.#directive(entry, { node, nth }, own);
       if (child) children.push(child);
     }
     return { ...opened, own, children };
   }
 
-  #directive({ name, owner, row }: Entry, node: DirectiveNode, own: OwnFields): BoundBlock | undefined {
-    const scope = this.#scope(name, node);
-    if ('opens' in row) {
-      const args = row.args.read(node.args, scope);
-      return this.block({ context: row.opens, node, args }, node.block ?? []);
-    }
+  #directive({ name, owner, row }: Entry, { node, nth }: Placed, own: OwnFields): BoundBlock | undefined {
+    const scope = this.#scope(name, node, nth);
     const value = 'data' in row ? row.data(node, scope) : row.args.read(node.args, scope);
     if (value !== undefined && 'accepted' in row) this.#advise(name, row.accepted, node.name.span);
-    if (value === undefined || row.into === undefined) return undefined;
-    const fields = own.get(owner) ?? new Map<string, BoundField>();
-    own.set(owner, fields);
-    const before = fields.get(row.into);
-    fields.set(row.into, {
-      directive: before?.directive ?? name,
-      spans: [...(before?.spans ?? []), node.name.span],
-      value: joined(row, before?.value, value),
-    });
-    return undefined;
+    if (value !== undefined && row.into !== undefined) {
+      const fields = own.get(owner) ?? new Map<string, BoundField>();
+      own.set(owner, fields);
+      const before = fields.get(row.into);
+      fields.set(row.into, {
+        directive: before?.directive ?? name,
+        spans: [...(before?.spans ?? []), node.name.span],
+        value: joined(row, before?.value, value),
+      });
+    }
+    if (!('opens' in row)) return undefined;
+    return this.block({ context: row.opens, node, nth, args: value }, node.block ?? []);
   }
 
   #advise(name: string, why: string, span: Span): void {
@@ -85,10 +88,11 @@ class Binder {
     return true;
   }
 
-  #scope(directive: string, node: DirectiveNode): ReadScope {
+  #scope(directive: string, node: DirectiveNode, nth: number): ReadScope {
     const { report, confDir, prefix } = this.#options;
     return {
       directive,
+      nth,
       span: node.name.span,
       report,
       confDir,

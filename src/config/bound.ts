@@ -13,6 +13,8 @@ export interface BoundField {
 export interface BoundBlock {
   readonly context: Context;
   readonly node: DirectiveNode | undefined;
+  /** Its place among the directives of the enclosing block, from 0. */
+  readonly nth: number;
   /** What the opening row's reader made of the block's arguments. */
   readonly args: unknown;
   readonly own: ReadonlyMap<string, ReadonlyMap<string, BoundField>>;

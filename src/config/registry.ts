@@ -1,4 +1,4 @@
-import type { AnyRow, Context, Rows } from './row.ts';
+import type { AnyRow, Context, Inherit, Rows } from './row.ts';
 
 /** What the binder needs to know of a module; the full definition lives in `contract`. */
 export interface DirectiveOwner {
@@ -16,7 +16,8 @@ export interface Entry {
 
 /** How a field of a module's config comes down from the enclosing block. */
 export interface Field {
-  readonly inherit: boolean;
+  /** True: every block inside sees it. */
+  readonly inherit: true | Inherit;
   readonly default: unknown;
 }
 
@@ -60,7 +61,7 @@ export class Registry {
     const fields = this.#fields.get(owner) as Map<string, Field>;
     const known = fields.get(row.into);
     fields.set(row.into, {
-      inherit: (known?.inherit ?? true) && !('inherit' in row && row.inherit === false),
+      inherit: narrower(known?.inherit ?? true, ('inherit' in row ? row.inherit : undefined) ?? true),
       default: known?.default ?? ('default' in row ? row.default : undefined),
     });
   }
@@ -69,4 +70,9 @@ export class Registry {
 /** A table holds a name twice as `server` and `server (upstream)`; what stands in brackets only tells them apart. */
 function nameOf(key: string): string {
   return key.replace(/ \(.*\)$/, '');
+}
+
+function narrower(one: Field['inherit'], other: Field['inherit']): Field['inherit'] {
+  if (one === false || other === false) return false;
+  return one === true ? other : one;
 }

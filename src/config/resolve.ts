@@ -1,5 +1,6 @@
 import type { BoundBlock, BoundField } from './bound.ts';
-import type { Registry } from './registry.ts';
+import type { Field, Registry } from './registry.ts';
+import type { Context } from './row.ts';
 
 /** A module's config at one place, inheritance done. Blocks that change nothing share their parent's object. */
 export interface ResolvedConfig {
@@ -17,34 +18,34 @@ export function resolve(
   block: BoundBlock,
   parent: ResolvedConfigs | undefined,
 ): ResolvedConfigs {
-  return new Map(
-    registry.owners.map((owner) => [
-      owner,
-      resolveOwner(owner, { registry, own: block.own.get(owner), parent }),
-    ]),
-  );
+  return new Map(registry.owners.map((owner) => [owner, resolveOwner(owner, { registry, block, parent })]));
 }
 
 interface Resolving {
   readonly registry: Registry;
-  readonly own: ReadonlyMap<string, BoundField> | undefined;
+  readonly block: BoundBlock;
   readonly parent: ResolvedConfigs | undefined;
 }
 
-function resolveOwner(owner: string, { registry, own, parent }: Resolving): ResolvedConfig {
+function resolveOwner(owner: string, { registry, block, parent }: Resolving): ResolvedConfig {
   const inherited = parent?.get(owner);
+  const own = block.own.get(owner);
   const fields = registry.fields(owner);
-  const sameAsParent =
-    inherited && !own && ![...inherited.from.keys()].some((name) => fields.get(name)?.inherit === false);
-  if (sameAsParent) return inherited;
+  const comesDown = ({ inherit }: Field): boolean =>
+    inherit === true || (inherit === 'nameless' && NAMELESS.has(block.context));
+  const isSeen = (name: string): boolean => comesDown(fields.get(name) as Field);
+  if (inherited && !own && [...inherited.from.keys()].every(isSeen)) return inherited;
 
   const value: Record<string, unknown> = {};
   const from = new Map<string, BoundField>();
-  for (const [name, { inherit, default: fallback }] of fields) {
-    const source = own?.get(name) ?? (inherit ? inherited?.from.get(name) : undefined);
+  for (const [name, field] of fields) {
+    const source = own?.get(name) ?? (comesDown(field) ? inherited?.from.get(name) : undefined);
     if (source) from.set(name, source);
-    const chosen = source ? source.value : fallback;
+    const chosen = source ? source.value : field.default;
     if (chosen !== undefined) value[name] = chosen;
   }
   return { value, from };
 }
+
+/** Blocks that take the place of the location around them for some of its requests. */
+const NAMELESS: ReadonlySet<Context> = new Set<Context>(['location if', 'server if', 'limit_except']);

@@ -24,6 +24,8 @@ export interface ReadScope {
   readonly prefix: string;
   /** Notes the variables of a value, so that unknown ones fail the load at their place. */
   complexValue(word: Word): ComplexValue;
+  /** The place of this directive among those of its block, from 0: how a list tells which nested block it means. */
+  readonly nth: number;
   /** Notes names that this directive defines (`set $x`, named captures); their case does not count. */
   defineVariable(name: string, span: Span): void;
 }
@@ -47,14 +49,19 @@ interface RowFacts {
   readonly secret?: 'whole' | 'password';
 }
 
+/**
+ * Which nested blocks see a field that comes down not at all or not everywhere. False: none (nginx's `return`).
+ * `nameless`: only the blocks that take a location's place for some of its requests, `if` and `limit_except`.
+ */
+export type Inherit = false | 'nameless';
+
 type Single<K, V> = RowFacts & {
   readonly into: K;
   readonly args: ArgReader<NonNullable<V>>;
   readonly default?: NonNullable<V>;
   /** As the reference prints it, where the value itself does not say it well. */
   readonly defaultText?: string;
-  /** False: a nested block does not see it (nginx's `proxy_pass`, `return` …). */
-  readonly inherit?: false;
+  readonly inherit?: Inherit;
   readonly repeat?: never;
 };
 
@@ -67,7 +74,7 @@ type Repeated<K, V> =
         readonly repeat: 'append';
         readonly default?: NonNullable<V>;
         readonly defaultText?: string;
-        readonly inherit?: false;
+        readonly inherit?: Inherit;
       }
     : never;
 
@@ -91,6 +98,18 @@ type Opening = RowFacts & {
   readonly into?: never;
 };
 
+/** A block of directives that is also one of a list of steps, such as `if`: its arguments join the list as well. */
+type OpeningStep<K, V> =
+  NonNullable<V> extends readonly (infer E)[]
+    ? RowFacts & {
+        readonly opens: Context;
+        readonly args: ArgReader<E>;
+        readonly into: K;
+        readonly repeat: 'append';
+        readonly inherit: Inherit;
+      }
+    : never;
+
 /** Understood and checked, but without effect; `accepted` says why. */
 type Accepted = RowFacts & {
   readonly args: ArgReader<unknown>;
@@ -101,7 +120,10 @@ type Accepted = RowFacts & {
 };
 
 export type Row<C> =
-  | { [K in keyof C & string]: Single<K, C[K]> | Repeated<K, C[K]> | DataBlock<K, C[K]> }[keyof C & string]
+  | {
+      [K in keyof C & string]:
+        Single<K, C[K]> | Repeated<K, C[K]> | DataBlock<K, C[K]> | OpeningStep<K, C[K]>;
+    }[keyof C & string]
   | Opening
   | Accepted;
 

@@ -1,6 +1,7 @@
 import type { ComplexValue } from '../config/index.ts';
-import type { Exchange, Getter } from '../http/index.ts';
+import type { Exchange, Getter, Handler } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
+import type { CoreConfig } from './core-config.ts';
 import type { Counters } from '../zone/index.ts';
 
 /** The location that is being compiled, as far as a module may know it. */
@@ -10,11 +11,14 @@ export interface LocationFacts {
   readonly kind: 'server' | 'prefix' | 'exact' | 'regex' | 'named';
   /** `file:line` of its first word. */
   readonly place: string;
+  /** An `if` or `limit_except` inside the location: everything else here is the location's. */
+  readonly nameless: boolean;
 }
 
 /** Turns parts of the plan into closures for one worker. */
 export interface Build {
   readonly location: LocationFacts;
+  readonly core: CoreConfig;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   value(value: ComplexValue): (x: Exchange) => string;
@@ -23,6 +27,13 @@ export interface Build {
   variable(name: string): Getter;
   /** Type of an answer by the extension of `$uri` (`types`), else `default_type`. */
   contentType(): (x: Exchange) => string;
+  /** What `set` does: fills the slot of a variable, or assigns a built-in one. */
+  assign(name: string): (x: Exchange, value: string) => void;
+  /**
+   * Enters the `if` at this place of the location (`ReadScope.nth`): what it configures takes the place of the location,
+   * and its own rewrite steps run.
+   */
+  block(nth: number): Handler;
   /** Index into `x.slots` of a variable that configuration defines (`set`, named captures). */
   slot(name: string): number;
   /** True when some configured text uses the variable: a module may skip keeping it otherwise. */

@@ -116,6 +116,8 @@ export interface CoreConfig {
   readonly serverTokens: 'on' | 'off' | 'build' | string;
   readonly errorPages?: readonly ErrorPageConfig[];
   readonly internal?: true;
+  /** Whether all access checks must let a request in, or one of them is enough. */
+  readonly satisfy: 'all' | 'any';
   readonly absoluteRedirect: boolean;
 }
 

@@ -1,5 +1,13 @@
 import type { Rows } from '../config/index.ts';
-import type { Getter, Handler, HeaderFilter, LogStep } from '../http/index.ts';
+import type {
+  AccessCheck,
+  BodyFilter,
+  Exchange,
+  Getter,
+  Handler,
+  HeaderFilter,
+  LogStep,
+} from '../http/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { Build } from './build.ts';
 import type { MasterScope, WorkerScope } from './scope.ts';
@@ -13,14 +21,22 @@ export interface ConfigReport<C> {
   phrase(field: keyof C & string, message: string, options?: { index?: number; hint?: string }): void;
 }
 
-/** What one module does for one location. Absent members cost nothing at request time. */
+/** What one module does for one location, in the order of the phases. Absent members cost nothing at request time. */
 export interface LocationParts {
+  /** On server level only: before anybody looks at the request. */
+  readonly postRead?: Handler;
   readonly rewrite?: readonly Handler[];
-  readonly access?: Handler;
+  readonly preaccess?: Handler;
+  /** Combined with the checks of other modules as `satisfy` says. */
+  readonly access?: AccessCheck;
+  /** May redirect internally, which ends the phases here. */
+  readonly precontent?: Handler;
+  /** The first module that has one answers. */
   readonly content?: Handler;
   /** Answers a request whose body is too large (413) in the module's own form. */
   readonly tooLarge?: Handler;
   readonly filter?: HeaderFilter;
+  readonly bodyFilter?: BodyFilter;
   /** Its requests are neither counted by location nor shown in the log tail: those who look would see themselves. */
   readonly quiet?: true;
   readonly log?: LogStep;
@@ -30,6 +46,8 @@ export interface LocationParts {
 export interface VariableDefinition {
   readonly summary: string;
   compile(build: Build): Getter;
+  /** What `set $name` does to a variable that is built in; without it such a `set` is refused. */
+  readonly assign?: (x: Exchange, value: string) => void;
 }
 
 /** A family such as `$arg_NAME`; `rest` is what follows the prefix. */

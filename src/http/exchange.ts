@@ -1,17 +1,18 @@
+import type { RouterOf, RulesOf, SubrequestFacts, Verdict } from './answer-rules.ts';
+import type { BodyFilter, BodyTransform } from './body-filter.ts';
+import { ExchangeState } from './exchange-state.ts';
+import { FilteredStream } from './filtered-stream.ts';
 import { encodeLocation } from './location-header.ts';
-import { isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';
-import type { ConnectionRules } from './connection-rules.ts';
-import type { PortFacts, RequestFacts } from './request-facts.ts';
+import type { ResponseStream } from './response-stream.ts';
 import { builtInPage } from './status.ts';
+import type { PortFacts, RequestFacts } from './request-facts.ts';
+import { ThrottledStream } from './throttled-stream.ts';
 
 /**
  * One step of a request. It returns a promise only if it waits. A step that answers (`x.end`, `x.send` …) ends its phase.
  * What it throws becomes a 500, or the status of an `HttpFault`.
  */
 export type Handler = (x: Exchange) => void | Promise<void>;
-
-/** Clients bound the status line as they bound a header. */
-const LONGEST_REASON = 1_000;
 
 /** Adds response headers just before the head is written. */
 export type HeaderFilter = (x: Exchange) => void;
@@ -22,103 +23,36 @@ export type LogStep = (x: Exchange) => void;
 /** A value for this request; `undefined` is nginx's "not found" and renders as the empty string. */
 export type Getter = (x: Exchange) => string | undefined;
 
-/** What the answer to a request follows; the compile stage makes one per location and worker. */
-export interface AnswerRules {
-  /** Type of bodies that come without one, for example the text of `return`. */
-  readonly defaultType: string;
-  /** 0: no limit. */
-  readonly maxBodyBytes: number;
-  readonly bodyTimeoutMs: number;
-  readonly sendTimeoutMs: number;
-  readonly connection: ConnectionRules;
-  /** `server_tokens`: what the `Server` header and the built-in pages say. */
-  readonly serverToken: string;
-  readonly absoluteRedirect: boolean;
-  readonly filters: readonly HeaderFilter[];
-  readonly logs: readonly LogStep[];
-  /** Answers a body that is too large in the location's own form; without it the 413 page. */
-  readonly tooLarge?: Handler | undefined;
-  /** What `error_page` does for a status, if anything. */
-  readonly errorPages?: ReadonlyMap<number, Handler> | undefined;
-  /** Tells the error log. */
-  readonly warn: (message: string, x: Exchange) => void;
-}
+/** One check of the access phase. It may answer itself; then nobody else is asked. */
+export type AccessCheck = (x: Exchange) => Verdict | Promise<Verdict>;
 
-/** An answer whose body comes in pieces. */
-export interface ResponseStream {
-  /** False: wait for `drained` before the next write. */
-  write(chunk: string | Uint8Array): boolean;
-  drained(): Promise<void>;
-  end(): void;
-}
+export type AnswerRules = RulesOf<Exchange>;
+export type Router = RouterOf<Exchange>;
+
+/** A subrequest that is answered: the exchange has the status and headers, `collected` the body where it was wanted. */
+export type AnsweredSubrequest = Awaited<ReturnType<Router['subrequest']>>;
+
+/** Takes a piece of a request body; the client is held back while it waits. */
+export type PieceReceiver = (piece: Buffer) => void | Promise<void>;
 
 /**
- * One request and its answer, whatever transport carries it. Request fields are copies: they stay valid across awaits.
- * After the answer (or the client's leaving) every method that writes does nothing.
+ * One request and its answer, whatever transport carries it. After the answer (or the client's leaving) every method that
+ * writes does nothing.
  */
-export abstract class Exchange {
-  /** GET after an `error_page` redirect, whatever the client sent: see `requestMethod`. */
-  method: string;
-  readonly requestMethod: string;
-  /** As received, query included: `$request_uri`. */
-  readonly requestUri: string;
-  /** Decoded and normalised: `$uri`. Internal redirects change it. */
-  uri: string;
-  /** Raw query without the `?`. */
-  args: string;
-  /** Lower case, without port; '' when the request had none. */
-  readonly host: string;
-  /** `server_name` of the server that answers. */
-  serverName = '';
-  /** Milliseconds since the epoch. */
-  readonly startedMs: number;
-  /** Bytes that the client announced; 0 without a body, -1 when it is chunked. */
-  readonly contentLength: number;
-  readonly port: PortFacts;
-  /** Serial number that a worker gives: `$connection`. */
-  readonly serial: number;
+export abstract class Exchange extends ExchangeState {
   rules: AnswerRules;
-  /** 0 until the answer is decided. */
-  status = 0;
-  /** Replaces the status of the answer while an `error_page` is served; 0: none. */
-  errorStatus = 0;
-  inErrorPage = false;
-  bodyBytesSent = 0;
-  /** Answered, or nobody is left to answer: the phases stop. */
-  done = false;
-  aborted = false;
-  internalRedirects = 0;
-  /** Values of `set` and of named captures; the compile stage hands out the slots. */
-  slots: (string | undefined)[] | undefined = undefined;
-  /** The last regex match: `$1` … `$9`. */
-  captures: RegExpExecArray | undefined = undefined;
-  /** Response headers besides the fixed ones: name, value, name, value … */
-  responseHeaders: string[] | undefined = undefined;
-  /** The words behind the status, where they are not the usual ones. */
-  reason: string | undefined = undefined;
-  private stateByKey: Map<symbol, unknown> | undefined = undefined;
+  /** What goes on behind the rewrite phase: the location's own, or that of an `if` that was true. */
+  afterRewrite: Handler | undefined = undefined;
 
   protected constructor(request: RequestFacts, port: PortFacts, rules: AnswerRules) {
-    this.method = request.method;
-    this.requestMethod = request.method;
-    this.requestUri = request.requestUri;
-    this.uri = request.uri;
-    this.args = request.args;
-    this.host = request.host;
-    this.contentLength = request.contentLength;
-    this.serial = request.serial;
-    this.port = port;
+    super(request, port);
     this.rules = rules;
-    this.startedMs = Date.now();
   }
 
   /** Request header by lower-case name; repeated ones joined with `, ` (cookies `; `). Only what the build asked for. */
   abstract header(name: string): string | undefined;
   /** The request headers that the build asked for, in order: name, value, name, value … */
   abstract readonly headers: readonly string[];
-  abstract readonly remoteAddress: string;
-  /** 0 where the transport does not tell. */
-  abstract readonly remotePort: number;
   /** Bytes of the request's head and body. */
   abstract readonly requestLength: number;
 
@@ -127,32 +61,57 @@ export abstract class Exchange {
    * and gives `undefined`, as it does when the client leaves: the caller just returns.
    */
   abstract readBody(limitBytes?: number): Promise<Buffer | undefined>;
+  /** The request body as it comes. False where `readBody` would give nothing. Either of them, once per request. */
+  abstract readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean>;
   /** Closes the connection without an answer (nginx's 444). */
   abstract abort(): void;
   /** Runs when the client goes away before the answer is complete. */
   abstract onAbort(listener: () => void): void;
 
   protected abstract writeAnswer(status: number, contentType: string, body: string | Uint8Array): void;
-  protected abstract openStream(status: number, contentType: string): ResponseStream | undefined;
+  /** `lengthBytes` -1: nobody knows. */
+  protected abstract openStream(
+    status: number,
+    contentType: string,
+    lengthBytes: number,
+  ): ResponseStream | undefined;
+
+  /** The client's exchange: a subrequest has another one. */
+  get main(): Exchange {
+    return this;
+  }
 
   /** A complete answer; `contentType` '' sends none. HEAD sends the head alone. */
   send(status: number, contentType: string, body: string | Uint8Array): void {
     if (this.done) return;
-    this.decide(status);
-    if (this.rules.logs.length > 0 && this.requestMethod !== 'HEAD') {
-      this.bodyBytesSent = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+    const { logs, filters, bodyFilters } = this.rules;
+    if (logs.length > 0 || filters.length > 0 || bodyFilters.length > 0) {
+      this.responseLength = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     }
-    this.writeAnswer(this.status, contentType, body);
+    this.decide(status, contentType);
+    if (bodyFilters.length > 0 || this.limitRate > 0) return this.sendThrough(body);
+    if (this.requestMethod !== 'HEAD') this.bodyBytesSent = Math.max(this.responseLength, 0);
+    this.writeAnswer(this.status, this.responseType, body);
     this.log();
   }
 
-  /** An answer in pieces. `undefined` when there is nothing to write: HEAD, whose head goes out, or the client is gone. */
-  stream(status: number, contentType: string): ResponseStream | undefined {
+  /**
+   * An answer in pieces, with its length where it is known. `undefined` when there is nothing to write: HEAD, whose head
+   * goes out, or the client is gone.
+   */
+  stream(status: number, contentType: string, lengthBytes = -1): ResponseStream | undefined {
     if (this.done) return undefined;
-    this.decide(status);
-    const stream = this.openStream(this.status, contentType);
-    if (!stream) this.log();
-    return stream;
+    this.responseLength = lengthBytes;
+    this.decide(status, contentType);
+    return this.begin(this.openFilters());
+  }
+
+  /** Whether some body filter wants an answer of this kind: then its length is not known before its end. */
+  isTransformed(status: number, contentType: string): boolean {
+    if (this.rules.bodyFilters.length === 0) return false;
+    this.status = status;
+    this.responseType = contentType;
+    return this.rules.bodyFilters.some((filter) => filter.wants(this));
   }
 
   /** Finishes with a status: its `error_page`, or the built-in page where the status has one. */
@@ -181,28 +140,20 @@ export abstract class Exchange {
     this.end(status);
   }
 
-  /** Adds a response header. A control byte in it drops the header and is logged. */
-  setHeader(name: string, value: string): void {
-    if (!isSafeHeaderName(name) || !isSafeHeaderValue(value)) {
-      this.rules.warn(`header "${name}" is dropped: control character in its value`, this);
-      return;
-    }
-    (this.responseHeaders ??= []).push(name, value);
+  /** Serves another place of this server instead: `/uri?args` or `@name`. */
+  redirectInternally(target: string): void | Promise<void> {
+    if (this.done) return;
+    const { router } = this.rules;
+    return target.startsWith('@') ? router.toNamed(this, target) : router.toUri(this, target);
   }
 
-  /** Words of the status line instead of the status's own. A control byte in them, or too many, leaves those there. */
-  setReason(phrase: string): void {
-    if (phrase.length <= LONGEST_REASON && isSafeHeaderValue(phrase)) this.reason = phrase;
-    else this.rules.warn('reason phrase is dropped: control character in it, or too long', this);
+  /** Asks another place of this server, without the client's noticing. */
+  subrequest(facts: SubrequestFacts): Promise<AnsweredSubrequest> {
+    return this.rules.router.subrequest(this, facts);
   }
 
-  /** State that a module keeps for this request, by its own key. */
-  state<T>(key: symbol): T | undefined {
-    return this.stateByKey?.get(key) as T | undefined;
-  }
-
-  setState(key: symbol, value: unknown): void {
-    (this.stateByKey ??= new Map()).set(key, value);
+  protected warn(message: string): void {
+    this.rules.warn(message, this);
   }
 
   /** Runs the log steps; a transport calls it when a stream or an abort ends the request. */
@@ -210,12 +161,66 @@ export abstract class Exchange {
     for (const step of this.rules.logs) step(this);
   }
 
-  protected decide(status: number): void {
+  protected decide(status: number, contentType: string): void {
     this.done = true;
     this.status = this.errorStatus === 0 ? status : this.errorStatus;
+    this.responseType = contentType;
     // An error page has the status of the error, and with it the words for that.
     if (this.errorStatus !== 0) this.reason = undefined;
     for (const filter of this.rules.filters) filter(this);
+  }
+
+  /** What the body passes on its way out; opened one by one, since each sees the head that those before it made. */
+  private openFilters(): readonly BodyTransform[] {
+    const open: BodyTransform[] = [];
+    const { bodyFilters } = this.rules;
+    for (let index = 0; index < bodyFilters.length; index++) {
+      const filter = bodyFilters[index] as BodyFilter;
+      if (!filter.wants(this)) continue;
+      open.push(filter.open(this));
+      this.responseLength = -1;
+    }
+    return open;
+  }
+
+  private begin(transforms: readonly BodyTransform[]): ResponseStream | undefined {
+    let stream = this.openStream(this.status, this.responseType, this.responseLength);
+    if (!stream) {
+      for (const transform of transforms) transform.close?.();
+      this.log();
+      return undefined;
+    }
+    if (this.limitRate > 0) {
+      const rate = { bytesPerSecond: this.limitRate, afterBytes: this.limitRateAfter };
+      stream = new ThrottledStream(stream, rate, () => this.aborted);
+    }
+    if (transforms.length === 0) return stream;
+    this.onAbort(() => {
+      for (const transform of transforms) transform.close?.();
+    });
+    return new FilteredStream(stream, transforms, (error) => this.cut(error));
+  }
+
+  /** A whole body through filters or at a limited rate. */
+  private sendThrough(body: string | Uint8Array): void {
+    const transforms = this.openFilters();
+    let bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    const isWhole = this.limitRate === 0 && transforms.every(({ whole }) => whole);
+    if (!isWhole || (this.requestMethod === 'HEAD' && transforms.length > 0)) {
+      const stream = this.begin(transforms);
+      stream?.write(bytes);
+      return stream?.end();
+    }
+    for (const transform of transforms) bytes = transform.whole?.(bytes) ?? bytes;
+    if (this.requestMethod !== 'HEAD') this.bodyBytesSent = bytes.byteLength;
+    this.writeAnswer(this.status, this.responseType, bytes);
+    this.log();
+  }
+
+  /** The head is out: a failure can only be told by cutting the connection. */
+  private cut(error: unknown): void {
+    this.warn(`the body of an answer could not be made: ${String(error)}`);
+    this.abort();
   }
 
   /** Waits for what an internal redirect started; the compile stage never lets its promise fail. */

@@ -1,7 +1,22 @@
 export { answerFault } from './answer-fault.ts';
 export { Exchange } from './exchange.ts';
-export type { AnswerRules, Getter, Handler, HeaderFilter, LogStep, ResponseStream } from './exchange.ts';
+export type {
+  AccessCheck,
+  AnsweredSubrequest,
+  AnswerRules,
+  Getter,
+  Handler,
+  HeaderFilter,
+  LogStep,
+  PieceReceiver,
+  Router,
+} from './exchange.ts';
+export type { Denial, SubrequestFacts, Verdict } from './answer-rules.ts';
+export type { ExchangeState, RemoteFacts } from './exchange-state.ts';
+export { Subrequest } from './subrequest.ts';
 export type { ConnectionRules, LingeringRules } from './connection-rules.ts';
+export type { BodyFilter, BodyTransform } from './body-filter.ts';
+export type { ResponseStream } from './response-stream.ts';
 export type { PortFacts, RequestFacts } from './request-facts.ts';
 export { HttpFault } from './http-fault.ts';
 export { hasForbiddenBytes, isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';

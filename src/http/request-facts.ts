@@ -19,4 +19,5 @@ export interface RequestFacts {
   /** Bytes that the client announced; 0 without a body, -1 when it is chunked. */
   readonly contentLength: number;
   readonly serial: number;
+  readonly httpVersion: '1.0' | '1.1';
 }

@@ -6,7 +6,7 @@ export function allLocations({ servers }: GatewayPlan): readonly LocationPlan[] 
   const waiting = servers.flatMap(({ root, named }) => [root, ...named]);
   for (let location = waiting.pop(); location; location = waiting.pop()) {
     found.push(location);
-    waiting.push(...location.locations);
+    waiting.push(...location.locations, ...(location.blocks ?? []).map(({ plan }) => plan));
   }
   return found;
 }

@@ -8,6 +8,7 @@ export type {
   LocationPlan,
   MainPlan,
   ModuleConfigs,
+  NamelessPlan,
   PortPlan,
   ServerPlan,
   VariablePlan,

@@ -8,7 +8,7 @@ import { checkGuard, isPublic } from './checks/guard.ts';
 import { checkNesting } from './checks/nesting.ts';
 import { ConfigReporter } from './config-reporter.ts';
 import { coreOf } from './core.ts';
-import type { LocationPlan, ServerPlan } from './plan.ts';
+import type { LocationPlan, NamelessPlan, ServerPlan } from './plan.ts';
 import { ZoneCollector } from './zones.ts';
 
 interface Planning {
@@ -58,11 +58,12 @@ export class LocationPlanner {
     }
   }
 
-  #plan(block: BoundBlock, level: ResolvedConfigs): LocationPlan {
+  #plan(block: BoundBlock, level: ResolvedConfigs, around?: LocationMatch): LocationPlan {
     const { modules, report, advise } = this.#planning;
     this.validate(level);
     const used = modules.filter((module) => module.name !== 'core' && isEnabled(module, level));
-    const match = block.context === 'location' ? (block.args as LocationMatch) : undefined;
+    const match = block.context === 'location' ? (block.args as LocationMatch) : around;
+    const blocks = this.#nameless(block, level, match);
     checkContent(used, level, report);
     if (advise && this.#isPublic) checkGuard(used, level, report);
     this.countsRequests ||= used.some((module) =>
@@ -74,7 +75,18 @@ export class LocationPlanner {
       core: coreOf(level),
       modules: Object.fromEntries(used.map(({ name }) => [name, level.get(name)?.value as object])),
       locations: this.#children(block, level),
+      ...(blocks.length > 0 && { blocks }),
     };
+  }
+
+  #nameless(block: BoundBlock, level: ResolvedConfigs, around: LocationMatch | undefined): NamelessPlan[] {
+    const found = block.children.filter(({ context, args }) => NAMELESS.has(context) && args !== undefined);
+    return found.map((child) => ({
+      kind: child.context === 'limit_except' ? 'limit_except' : 'if',
+      nth: child.nth,
+      args: child.args,
+      plan: this.#plan(child, resolve(this.#planning.registry, child, level), around),
+    }));
   }
 
   #children(block: BoundBlock, level: ResolvedConfigs): LocationPlan[] {
@@ -87,6 +99,8 @@ export class LocationPlanner {
     return children.map((child) => this.#plan(child, resolve(registry, child, level)));
   }
 }
+
+const NAMELESS: ReadonlySet<string> = new Set(['server if', 'location if', 'limit_except']);
 
 function isEnabled(module: AnyModule, level: ResolvedConfigs): boolean {
   return module.enabled?.(level.get(module.name)?.value as object) ?? true;

@@ -13,6 +13,19 @@ export interface LocationPlan {
   readonly core: CoreConfig;
   readonly modules: ModuleConfigs;
   readonly locations: readonly LocationPlan[];
+  /** Absent in a location without any. */
+  readonly blocks?: readonly NamelessPlan[];
+}
+
+/** A block that takes the place of the location around it for some of its requests. */
+export interface NamelessPlan {
+  readonly kind: 'if' | 'limit_except';
+  /** Its place among the directives of the location. */
+  readonly nth: number;
+  /** What the block's own words mean: for `limit_except`, the methods that stay with the location. */
+  readonly args: unknown;
+  /** With the `match` of the location around it. */
+  readonly plan: LocationPlan;
 }
 
 /** A virtual server. */

@@ -25,11 +25,7 @@ export interface SpooledBody {
 }
 
 /** What it takes of an exchange. */
-export interface BodySource {
-  /** The body as it comes; false: answered, or the client is gone. */
-  readPieces(receive: (piece: Buffer) => void | Promise<void>): Promise<boolean>;
-  setState(key: symbol, value: unknown): void;
-}
+export type BodySource = Pick<Exchange, 'readPieces' | 'setState'>;
 
 const SPOOLED = Symbol('spooled body');
 

@@ -1,5 +1,5 @@
 import type { PortHandler } from '../../src/compile/index.ts';
-import type { AnswerRules, ConnectionRules } from '../../src/http/index.ts';
+import type { AnswerRules, ConnectionRules, Router } from '../../src/http/index.ts';
 import { UwsTransport } from '../../src/worker/transport/index.ts';
 import { Connections } from '../../src/zone/index.ts';
 import { aloneCounters } from '../harness/counters.ts';
@@ -10,6 +10,12 @@ export const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
 /** What the transport of the last `serve` logged. */
 export const lines: string[] = [];
+
+/** A transport alone has nowhere else to go. */
+const nowhere = (): never => {
+  throw new Error('there is no other place');
+};
+const NOWHERE: Router = { toUri: nowhere, toNamed: nowhere, relocate: nowhere, subrequest: nowhere };
 
 /** Connections as they are without a directive. */
 export const CONNECTION: ConnectionRules = {
@@ -32,6 +38,20 @@ const HEAD: PortHandler['head'] = {
   maxHeaders: 1000,
 };
 
+const RULES = {
+  defaultType: '',
+  maxBodyBytes: 0,
+  bodyTimeoutMs: 1_000,
+  sendTimeoutMs: 1_000,
+  connection: CONNECTION,
+  serverToken: 'gw',
+  absoluteRedirect: false,
+  filters: [],
+  bodyFilters: [],
+  logs: [],
+  router: NOWHERE,
+};
+
 /** A port of the transport alone, until the test ends. */
 export async function serve(
   t: { onTestFinished(stop: () => void): void },
@@ -50,19 +70,7 @@ export async function serve(
     needs: { headers: new Set(), allHeaders: false, peer: false },
     usage: { inFlight: 0 },
     serve: (x) => x.send(200, '', 'fine'),
-    rules: {
-      defaultType: '',
-      maxBodyBytes: 0,
-      bodyTimeoutMs: 1_000,
-      sendTimeoutMs: 1_000,
-      connection: CONNECTION,
-      serverToken: 'gw',
-      absoluteRedirect: false,
-      filters: [],
-      logs: [],
-      warn: (message) => void lines.push(message),
-      ...rules,
-    },
+    rules: { ...RULES, warn: (message) => void lines.push(message), ...rules },
     ...handler,
   });
   t.onTestFinished(() => {

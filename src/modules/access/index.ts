@@ -3,7 +3,7 @@ import type { ArgReader } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { logContext } from '../../http/index.ts';
-import type { Handler } from '../../http/index.ts';
+import type { AccessCheck } from '../../http/index.ts';
 import { isAllowed } from './rule.ts';
 import type { AccessRule } from './rule.ts';
 
@@ -47,11 +47,11 @@ export const access = moduleFor<AccessConfig>()({
   compile: ({ rules = [] }, _resources, build) => ({ access: compileAccess(rules, build) }),
 });
 
-function compileAccess(rules: readonly AccessRule[], build: Build): Handler {
+function compileAccess(rules: readonly AccessRule[], build: Build): AccessCheck {
   build.needPeer();
   return (x) => {
-    if (isAllowed(rules, x.remoteAddress)) return;
+    if (isAllowed(rules, x.remoteAddress)) return 'allowed';
     build.log.write('error', 'access forbidden by rule', logContext(x));
-    x.end(403);
+    return { status: 403 };
   };
 }

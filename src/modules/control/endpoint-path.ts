@@ -13,6 +13,6 @@ export function endpointPath(
   if (match?.kind !== 'prefix' && match?.kind !== 'exact') return undefined;
   if (api === name) return match.path;
   if (api !== WHOLE_INVENTORY) return undefined;
-  const routes = inventoryRoutes(ENDPOINTS, { ...match, place: '' });
+  const routes = inventoryRoutes(ENDPOINTS, { ...match, place: '', nameless: false });
   return routes.find((route) => route.name === name)?.path;
 }

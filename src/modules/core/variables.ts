@@ -33,13 +33,16 @@ const HOSTNAME = hostname().toLowerCase();
 
 /** nginx's core variables (nginx ngx_http_core_module#variables). */
 export const variables: Variables = {
-  args: plain('The query string.', (x) => x.args),
+  args: {
+    ...plain('The query string.', (x) => x.args),
+    assign: (x, value) => void (x.args = value),
+  },
   query_string: plain('The query string.', (x) => x.args),
   is_args: plain('`?` when there is a query string.', (x) => (x.args === '' ? '' : '?')),
   uri: plain('The decoded, normalised path; internal redirects change it.', (x) => x.uri),
   document_uri: plain('The same as `$uri`.', (x) => x.uri),
   request_uri: plain('The request target as received, query included.', (x) => x.requestUri),
-  request: plain('The request line.', (x) => `${x.requestMethod} ${x.requestUri} HTTP/1.1`),
+  request: plain('The request line.', (x) => `${x.requestMethod} ${x.requestUri} HTTP/${x.httpVersion}`),
   request_method: plain('The method; GET while an error page is served.', (x) => x.method),
   request_length: plain('Bytes of the request.', (x) => String(x.requestLength)),
   request_time: plain('Seconds since the request came, with milliseconds.', (x) =>
@@ -64,7 +67,7 @@ export const variables: Variables = {
   server_addr: plain('Address that the server listens on.', (x) => x.port.address),
   server_port: plain('Port that the request came in on.', (x) => portText(x.port.port)),
   server_name: plain('First name of the server that answers.', (x) => x.serverName),
-  server_protocol: plain('Protocol of the request.', () => 'HTTP/1.1'),
+  server_protocol: plain('Protocol of the request.', (x) => `HTTP/${x.httpVersion}`),
   status: plain('Status of the answer, as far as it is decided; else `000`.', (x) =>
     String(x.status || x.errorStatus).padStart(3, '0'),
   ),

@@ -19,9 +19,6 @@ export const rewrite = moduleFor<RewriteConfig>()({
 function compileStep(step: RewriteStep, build: Build): Handler {
   if (step.kind === 'return') return compileReturn(step, build);
   const render = build.value(step.value);
-  if (step.variable === 'args') return (x) => void (x.args = render(x));
-  const slot = build.slot(step.variable);
-  return (x) => {
-    (x.slots ??= [])[slot] = render(x);
-  };
+  const assign = build.assign(step.variable);
+  return (x) => assign(x, render(x));
 }

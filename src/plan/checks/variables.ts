@@ -9,15 +9,14 @@ interface Checking {
   readonly report: Report;
 }
 
-/** Built-in variables that `set` may change, as in nginx. */
-const CHANGEABLE: ReadonlySet<string> = new Set(['args']);
-
 /** Every variable that some text uses must exist: a module's, of a family such as `$arg_*`, or the configuration's own. */
 export function checkVariables({ uses, defined }: BoundConfig, { modules, report }: Checking): VariablePlan {
-  const builtIn = new Set(modules.flatMap(({ variables = {} }) => Object.keys(variables)));
+  const definitions = modules.flatMap(({ variables = {} }) => Object.entries(variables));
+  const builtIn = new Set(definitions.map(([name]) => name));
+  const changeable = new Set(definitions.flatMap(([name, { assign }]) => (assign ? name : [])));
   const families = modules.flatMap((module) => Object.keys(module.families ?? {}));
   for (const [name, span] of defined) {
-    if (builtIn.has(name) && !CHANGEABLE.has(name)) report.emerg(`the duplicate "${name}" variable`, span);
+    if (builtIn.has(name) && !changeable.has(name)) report.emerg(`the duplicate "${name}" variable`, span);
   }
   for (const { name, span } of uses) {
     if (builtIn.has(name) || defined.has(name) || families.some((prefix) => isOfFamily(name, prefix)))

@@ -1,4 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js';
+import type { PieceReceiver } from '../../http/index.ts';
 import { BodyBytes } from './body-bytes.ts';
 import type { SilenceWatch, Slow } from './silence-watch.ts';
 
@@ -10,6 +11,10 @@ export interface BodyReader {
   readonly limitBytes: number;
   readonly timeoutMs: number;
   readonly settle: (outcome: BodyOutcome) => void;
+  /** Takes the body as it comes; the outcome is then an empty buffer. */
+  readonly receive?: PieceReceiver | undefined;
+  /** Hears what `receive` throws. */
+  readonly fail: (error: unknown) => void;
 }
 
 /** Bytes that may wait before somebody reads; then the client is held back. */
@@ -29,6 +34,8 @@ export class RequestBody implements Slow {
   private complete = false;
   private dropping = false;
   private paused = false;
+  /** A piece is with the reader, who waits. */
+  private delivering = false;
   private reader: BodyReader | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   private readonly res: HttpResponse;
@@ -76,17 +83,50 @@ export class RequestBody implements Slow {
     if (this.reader) {
       this.timer?.refresh();
       this.proceed(this.reader);
-    } else if (!isLast && this.receivedBytes > UNREAD_BYTES && !this.paused) {
-      this.paused = true;
-      this.res.pause();
-    }
+    } else if (!isLast && this.receivedBytes > UNREAD_BYTES) this.pause();
   }
 
   /** True when the reader has its outcome. */
-  private proceed({ limitBytes }: BodyReader): boolean {
+  private proceed({ limitBytes, receive }: BodyReader): boolean {
     if (this.receivedBytes > limitBytes) return this.linger(limitBytes);
+    if (receive && (this.delivering || this.deliver(receive))) return false;
     if (this.complete) this.settle(this.bytes.take());
     return this.complete;
+  }
+
+  /** Hands on what came. True: the reader waits, and nothing more is asked of the client until it has done with it. */
+  private deliver(receive: PieceReceiver): boolean {
+    if (this.bytes.length === 0) return false;
+    const piece = this.bytes.take();
+    this.bytes = new BodyBytes(0);
+    const { reader } = this;
+    try {
+      const waiting = receive(piece);
+      if (!waiting) return false;
+      this.delivering = true;
+      clearTimeout(this.timer);
+      this.timer = undefined;
+      if (!this.complete) this.pause();
+      waiting.then(
+        () => this.delivered(),
+        (error: unknown) => this.failReader(reader, error),
+      );
+    } catch (error) {
+      this.failReader(reader, error);
+    }
+    return true;
+  }
+
+  private delivered(): void {
+    this.delivering = false;
+    if (!this.reader || this.proceed(this.reader) || this.delivering) return;
+    this.resume();
+    this.silence.add(this);
+  }
+
+  private failReader(reader: BodyReader | undefined, error: unknown): void {
+    this.drop();
+    reader?.fail(error);
   }
 
   private linger(limitBytes: number): boolean {
@@ -113,6 +153,12 @@ export class RequestBody implements Slow {
     this.bytes = new BodyBytes(0);
     this.reader = undefined;
     clearTimeout(this.timer);
+  }
+
+  private pause(): void {
+    if (this.paused) return;
+    this.paused = true;
+    this.res.pause();
   }
 
   private resume(): void {

@@ -2,10 +2,10 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import { statusLine } from '../../http/index.ts';
 import type { RequestFacts, ResponseStream } from '../../http/index.ts';
-import { LargeAnswer } from './large-answer.ts';
-import type { LargeAnswerOwner } from './large-answer.ts';
+import type { LastAnswer } from './last-answer.ts';
 import { UwsRequest } from './uws-request.ts';
 import type { SocketState, UwsPort } from './uws-request.ts';
+import { UwsSizedStream } from './uws-sized-stream.ts';
 import { UwsStream } from './uws-stream.ts';
 import type { StreamOwner } from './uws-stream.ts';
 
@@ -13,7 +13,7 @@ import type { StreamOwner } from './uws-stream.ts';
 const WHOLE_ANSWER_BYTES = 65_536;
 
 /** A request on uWebSockets.js, and its answer. */
-export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerOwner {
+export class UwsExchange extends UwsRequest implements StreamOwner {
   private readonly socket: SocketState;
   private readonly usage: PortHandler['usage'];
   /** Still inside uWebSockets.js' route handler: corked already, and no abort can come in between. */
@@ -21,8 +21,9 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
   /** The answer went out within the handler, all of it. */
   private written = false;
   private finishedOnce = false;
-  private openedStream: UwsStream | undefined = undefined;
-  private large: LargeAnswer | undefined = undefined;
+  private openedStream: UwsStream | UwsSizedStream | undefined = undefined;
+  /** A whole answer that goes out piece by piece; it was logged when it began. */
+  private large: UwsSizedStream | undefined = undefined;
   private abortListeners: (() => void)[] | undefined = undefined;
 
   constructor(res: HttpResponse, request: RequestFacts, open: UwsPort) {
@@ -65,13 +66,14 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
 
   finished(): void {
     if (this.openedStream) this.log();
+    this.openedStream = undefined;
     this.finish();
   }
 
   /** A failure before the head is written leaves the exchange open, so that its 500 can be sent. */
-  protected override decide(status: number): void {
+  protected override decide(status: number, contentType: string): void {
     try {
-      super.decide(status);
+      super.decide(status, contentType);
     } catch (error) {
       this.done = false;
       throw error;
@@ -110,13 +112,21 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
     this.finish();
   }
 
-  protected openStream(status: number, contentType: string): ResponseStream | undefined {
+  protected openStream(status: number, contentType: string, lengthBytes: number): ResponseStream | undefined {
     if (this.requestMethod === 'HEAD') {
-      this.answer(() => this.writeHeadAlone(status, contentType));
+      this.answer(() => this.writeHeadAlone(status, contentType, lengthBytes));
+      return undefined;
+    }
+    if (lengthBytes === 0) {
+      this.writeAnswer(status, contentType, '');
       return undefined;
     }
     this.detach();
     this.body?.drop();
+    if (lengthBytes > 0) {
+      this.openedStream = this.sized(status, contentType, lengthBytes);
+      return this.openedStream;
+    }
     this.res.cork(() => {
       this.writeHead(status, contentType);
       if (this.closes()) this.res.writeHeader('Connection', 'close');
@@ -125,10 +135,23 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
     return this.openedStream;
   }
 
+  private sized(status: number, contentType: string, lengthBytes: number): UwsSizedStream {
+    const closes = this.closes();
+    const writeHead = (): void => {
+      this.writeHead(status, contentType);
+      if (closes) this.res.writeHeader('Connection', 'close');
+    };
+    const timeoutMs = this.rules.sendTimeoutMs;
+    return new UwsSizedStream(this.res, this, { timeoutMs, lengthBytes, closes, writeHead });
+  }
+
   /** The head of an answer in pieces: nobody knows its length, and 0 would be a wrong one (RFC 9110, 8.6). */
-  private writeHeadAlone(status: number, contentType: string): void {
+  private writeHeadAlone(status: number, contentType: string, lengthBytes: number): void {
+    if (lengthBytes > 0 && this.closes())
+      return this.writeLast({ status, contentType, body: '', size: lengthBytes });
     this.writeHead(status, contentType);
-    this.res.writeHeader('Transfer-Encoding', 'chunked');
+    if (lengthBytes < 0) this.res.writeHeader('Transfer-Encoding', 'chunked');
+    else if (status !== 204 && status !== 304) this.res.writeHeader('Content-Length', String(lengthBytes));
     // Where it is not the client's own wish, the client closes: `endWithoutBody` cannot.
     if (this.closes()) this.res.writeHeader('Connection', 'close');
     this.res.endWithoutBody();
@@ -178,19 +201,15 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
       }
     }
     const { keepaliveHeader } = this.rules.connection;
-    if (keepaliveHeader !== undefined && !this.closes()) {
-      res.writeHeader('Connection', 'keep-alive');
-      res.writeHeader('Keep-Alive', keepaliveHeader);
-    }
+    if (keepaliveHeader !== undefined && !this.closes())
+      res.writeHeader('Connection', 'keep-alive').writeHeader('Keep-Alive', keepaliveHeader);
   }
 
   private writeLarge(status: number, contentType: string, body: Buffer): void {
     this.detach();
-    this.writeHead(status, contentType);
-    const closes = this.closes();
-    if (closes) this.res.writeHeader('Connection', 'close');
-    this.large = new LargeAnswer(this.res, body, this);
-    this.large.begin({ timeoutMs: this.rules.sendTimeoutMs, closes });
+    this.bodyBytesSent = 0;
+    this.large = this.sized(status, contentType, body.length);
+    this.large.write(body);
   }
 
   private closes(): boolean {
@@ -227,12 +246,4 @@ export class UwsExchange extends UwsRequest implements StreamOwner, LargeAnswerO
     this.usage.inFlight--;
     this.socket.connections.writing.add(-1);
   }
-}
-
-interface LastAnswer {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: string | Uint8Array;
-  /** Length that a HEAD announces; 0 for everything that has its body. */
-  readonly size: number;
 }

@@ -1,7 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import { Exchange } from '../../http/index.ts';
-import type { RequestFacts } from '../../http/index.ts';
+import type { PieceReceiver, RequestFacts } from '../../http/index.ts';
 import type { Connections } from '../../zone/index.ts';
 import { addressText } from './address-text.ts';
 import type { HeadLines } from './head-lines.ts';
@@ -29,7 +29,7 @@ export interface UwsPort {
 /** The request half of an exchange on uWebSockets.js. */
 export abstract class UwsRequest extends Exchange {
   readonly headers: readonly string[];
-  readonly remotePort = 0;
+  readonly peerPort = 0;
   /** The connection closes after this answer. */
   closing = false;
   protected readonly res: HttpResponse;
@@ -47,7 +47,7 @@ export abstract class UwsRequest extends Exchange {
       request.contentLength === 0 ? undefined : new RequestBody(res, socket.silence, request.contentLength);
   }
 
-  get remoteAddress(): string {
+  get peerAddress(): string {
     if (this.peer === undefined) {
       try {
         this.peer = addressText(this.res.getRemoteAddressAsText());
@@ -81,23 +81,34 @@ export abstract class UwsRequest extends Exchange {
     return given.length === name.length && given.includes('_') && given.replaceAll('_', '-') === name;
   }
 
-  readBody(limitBytes = Infinity): Promise<Buffer | undefined> {
+  async readBody(limitBytes?: number): Promise<Buffer | undefined> {
+    if (!this.body && !this.done) return Buffer.alloc(0);
+    const outcome = await this.take(limitBytes, undefined);
+    return typeof outcome === 'string' || this.done ? undefined : outcome;
+  }
+
+  async readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean> {
+    if (!this.body) return !this.done;
+    const outcome = await this.take(limitBytes, receive);
+    return typeof outcome !== 'string' && !this.done;
+  }
+
+  /** Reads the body, whole or in pieces; what cannot be read is answered. */
+  private take(limitBytes = Infinity, receive: PieceReceiver | undefined): Promise<BodyOutcome> {
     const { body, rules } = this;
-    if (!body) return Promise.resolve(Buffer.alloc(0));
-    if (this.done) return Promise.resolve(undefined);
+    if (!body || this.done) return Promise.resolve('aborted');
     const limit = Math.min(limitBytes, rules.maxBodyBytes || Infinity);
     return new Promise((resolve, reject) => {
       const settle = (outcome: BodyOutcome): void => {
-        if (typeof outcome !== 'string') return resolve(this.done ? undefined : outcome);
         try {
-          this.refuseUnread(outcome);
-          resolve(undefined);
+          if (typeof outcome === 'string') this.refuseUnread(outcome);
+          resolve(outcome);
         } catch (error) {
           reject(error as Error);
         }
       };
       if (this.contentLength > limit) settle('too large');
-      else body.read({ limitBytes: limit, timeoutMs: rules.bodyTimeoutMs, settle });
+      else body.read({ limitBytes: limit, timeoutMs: rules.bodyTimeoutMs, settle, receive, fail: reject });
     });
   }
 

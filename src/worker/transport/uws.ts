@@ -147,6 +147,7 @@ export class UwsTransport {
       host: host ?? '',
       contentLength: scan.contentLength,
       serial: ++this.serial,
+      httpVersion: '1.1',
       refusal,
     };
   }

@@ -174,7 +174,7 @@ export async function direct(
   const target = readDsn(dsn);
   if ('fault' in target) throw new Error(target.fault.message);
   const build: Partial<Build> = {
-    location: { path: '/api/', kind: 'prefix', place: 'test:1' },
+    location: { path: '/api/', kind: 'prefix', place: 'test:1', nameless: false },
     log: worker.scope.log,
     needAllHeaders: () => undefined,
     needPeer: () => undefined,

@@ -11,14 +11,19 @@ import { aloneCounters } from '../../harness/counters.ts';
 /** An exchange that cannot keep state, which fails a handler in the store's callback. */
 class BrokenExchange extends Exchange {
   readonly headers: readonly string[] = [];
-  readonly remoteAddress = '';
-  readonly remotePort = 0;
+  readonly peerAddress = '';
+  readonly peerPort = 0;
   readonly requestLength = 0;
   readonly answers: unknown[] = [];
   readonly warnings: string[];
 
   constructor(warnings: string[] = []) {
-    const rules = { filters: [], logs: [], warn: (message: string) => void warnings.push(message) };
+    const rules = {
+      filters: [],
+      bodyFilters: [],
+      logs: [],
+      warn: (message: string) => void warnings.push(message),
+    };
     const request = { method: 'GET', uri: '/k', args: '' };
     super(request as unknown as RequestFacts, {} as PortFacts, rules as unknown as AnswerRules);
     this.warnings = warnings;
@@ -30,6 +35,7 @@ class BrokenExchange extends Exchange {
 
   header = () => undefined;
   readBody = () => Promise.resolve(undefined);
+  readPieces = () => Promise.resolve(false);
   abort = (): void => void this.answers.push('abort');
   onAbort = () => undefined;
   protected writeAnswer(status: number): void {

@@ -1,6 +1,6 @@
-import { directivesFor, readers } from '../../config/index.ts';
-import type { ArgReader } from '../../config/index.ts';
-import type { CoreConfig, KeepaliveTimeout, OldBrowser } from '../../contract/index.ts';
+import { directivesFor, readers } from '../../../config/index.ts';
+import type { ArgReader } from '../../../config/index.ts';
+import type { CoreConfig, KeepaliveTimeout, OldBrowser } from '../../../contract/index.ts';
 
 const { flag, integer, oneOf, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;
@@ -34,7 +34,7 @@ const keepaliveDisable: ArgReader<readonly OldBrowser[]> = readers.words(
 );
 
 /** How long connections live, and how they end. */
-export const CONNECTIONS = directivesFor<CoreConfig>()({
+export const connections = directivesFor<CoreConfig>()({
   send_timeout: {
     contexts: HSL,
     args: time,

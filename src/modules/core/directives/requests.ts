@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import type { Word } from '../../../grammar/index.ts';
-import { directivesFor, readers } from '../../config/index.ts';
-import type { ArgReader } from '../../config/index.ts';
-import type { CoreConfig, TempPath } from '../../contract/index.ts';
+import type { Word } from '../../../../grammar/index.ts';
+import { directivesFor, readers } from '../../../config/index.ts';
+import type { ArgReader } from '../../../config/index.ts';
+import type { CoreConfig, TempPath } from '../../../contract/index.ts';
 
 const { flag, integer, oneOf, size, time } = readers;
 const HS = ['http', 'server'] as const;
@@ -33,15 +33,7 @@ const tempPath: ArgReader<TempPath> = readers.words(
 );
 
 /** How a request is read: its head and its body. */
-export const REQUESTS = directivesFor<CoreConfig>()({
-  merge_slashes: {
-    contexts: HS,
-    args: flag,
-    into: 'mergeSlashes',
-    default: true,
-    summary: 'Takes several slashes in a row as one.',
-    source: 'nginx ngx_http_core_module#merge_slashes',
-  },
+export const requests = directivesFor<CoreConfig>()({
   large_client_header_buffers: {
     contexts: HS,
     args: headerBuffers,

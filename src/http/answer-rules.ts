@@ -1,0 +1,62 @@
+import type { BodyFilter } from './body-filter.ts';
+import type { ConnectionRules } from './connection-rules.ts';
+
+/** Why a request may not enter: the status, and headers that go with it: name, value, name, value … */
+export interface Denial {
+  readonly status: number;
+  readonly headers?: readonly string[];
+}
+
+/** What one access check thinks; `undefined`: it has no opinion. `allowed` is enough for `satisfy any`. */
+export type Verdict = 'allowed' | Denial | undefined;
+
+/** A request that the gateway makes to itself on behalf of another one. */
+export interface SubrequestFacts {
+  readonly uri: string;
+  /** Default: none. */
+  readonly args?: string;
+  /** Default: GET. */
+  readonly method?: string;
+  /** `parent`: the body of the client's request. Default: none. */
+  readonly body?: 'parent' | 'none';
+  /** What of the answer is wanted. */
+  readonly keep: 'body' | 'head';
+}
+
+/** Sends a request of type `X` to another place of its server. What it gives never rejects. */
+export interface RouterOf<X> {
+  /** By URI with its query, through the server's rewrites and locations. */
+  toUri(x: X, target: string): void | Promise<void>;
+  toNamed(x: X, name: string): void | Promise<void>;
+  /** Searches the location again for a URI that the rewrite phase changed. */
+  relocate(x: X): void | Promise<void>;
+  /** Resolves when the subrequest is answered; its exchange has the answer. */
+  subrequest(parent: X, facts: SubrequestFacts): Promise<X & { readonly collected: Buffer }>;
+}
+
+/** What the answer to a request of type `X` follows; the compile stage makes one per location and worker. */
+export interface RulesOf<X> {
+  /** Type of bodies that come without one, for example the text of `return`. */
+  readonly defaultType: string;
+  /** 0: no limit. */
+  readonly maxBodyBytes: number;
+  readonly bodyTimeoutMs: number;
+  readonly sendTimeoutMs: number;
+  readonly connection: ConnectionRules;
+  /** `server_tokens`: what the `Server` header and the built-in pages say. */
+  readonly serverToken: string;
+  readonly absoluteRedirect: boolean;
+  /** Header filters, in order. */
+  readonly filters: readonly ((x: X) => void)[];
+  /** In the order in which a body passes them. */
+  readonly bodyFilters: readonly BodyFilter[];
+  readonly logs: readonly ((x: X) => void)[];
+  /** Answers a body that is too large in the location's own form; without it the 413 page. */
+  readonly tooLarge?: ((x: X) => void | Promise<void>) | undefined;
+  /** What `error_page` does for a status, if anything. */
+  readonly errorPages?: ReadonlyMap<number, (x: X) => void | Promise<void>> | undefined;
+  /** The way around in the server. */
+  readonly router: RouterOf<X>;
+  /** Tells the error log. */
+  readonly warn: (message: string, x: X) => void;
+}

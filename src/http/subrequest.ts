@@ -1,0 +1,106 @@
+import type { SubrequestFacts } from './answer-rules.ts';
+import { Exchange } from './exchange.ts';
+import type { PieceReceiver } from './exchange.ts';
+import type { ResponseStream } from './response-stream.ts';
+
+/** A subrequest, and when it is answered its answer. Headers, address and `set` variables are those of the request it is for. */
+export class Subrequest extends Exchange {
+  /** The body of the answer, where it was wanted. */
+  collected: Buffer = Buffer.alloc(0);
+  readonly #parent: Exchange;
+  readonly #facts: SubrequestFacts;
+  readonly #answered: () => void;
+
+  /** `answered` runs once, whatever ends it. */
+  constructor(parent: Exchange, facts: SubrequestFacts, answered: () => void) {
+    const method = facts.method ?? 'GET';
+    const { requestUri, host, httpVersion, serial } = parent;
+    const contentLength = facts.body === 'parent' ? parent.contentLength : 0;
+    const args = facts.args ?? '';
+    super(
+      { method, requestUri, uri: facts.uri, args, host, httpVersion, contentLength, serial },
+      parent.port,
+      parent.rules,
+    );
+    this.#parent = parent;
+    this.#facts = facts;
+    this.#answered = answered;
+    this.serverName = parent.serverName;
+    this.slots = parent.slots ??= [];
+    this.captures = parent.captures;
+    this.internal = true;
+    this.isOriginalUri = false;
+    parent.onAbort(() => this.abort());
+  }
+
+  override get main(): Exchange {
+    return this.#parent.main;
+  }
+
+  get headers(): readonly string[] {
+    return this.#parent.headers;
+  }
+
+  get peerAddress(): string {
+    return this.#parent.remoteAddress;
+  }
+
+  get peerPort(): number {
+    return this.#parent.remotePort;
+  }
+
+  get requestLength(): number {
+    return this.#parent.requestLength;
+  }
+
+  header(name: string): string | undefined {
+    return this.#parent.header(name);
+  }
+
+  readBody(limitBytes?: number): Promise<Buffer | undefined> {
+    return this.#facts.body === 'parent'
+      ? this.#parent.readBody(limitBytes)
+      : Promise.resolve(Buffer.alloc(0));
+  }
+
+  readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean> {
+    return this.#facts.body === 'parent'
+      ? this.#parent.readPieces(receive, limitBytes)
+      : Promise.resolve(true);
+  }
+
+  abort(): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    if (!this.done) this.status = 444;
+    this.done = true;
+    this.#answered();
+  }
+
+  onAbort(listener: () => void): void {
+    this.#parent.onAbort(listener);
+  }
+
+  /** nginx logs subrequests only where it is asked to. */
+  protected override log(): void {}
+
+  protected writeAnswer(_status: number, _contentType: string, body: string | Uint8Array): void {
+    if (this.#facts.keep === 'body') this.collected = Buffer.from(body as Uint8Array);
+    this.#answered();
+  }
+
+  protected openStream(): ResponseStream {
+    const pieces: Buffer[] = [];
+    return {
+      write: (chunk) => {
+        if (this.#facts.keep === 'body') pieces.push(Buffer.from(chunk as Uint8Array));
+        return true;
+      },
+      drained: () => Promise.resolve(),
+      end: () => {
+        this.collected = Buffer.concat(pieces);
+        this.#answered();
+      },
+    };
+  }
+}

@@ -1,0 +1,78 @@
+import { directivesFor, readers } from '../../../config/index.ts';
+import type { CoreConfig } from '../../../contract/index.ts';
+import { errorLog, workerCount } from '../readers.ts';
+
+const { flag, integer, text, time } = readers;
+
+/** The process: workers, files, stopping. */
+export const processes = directivesFor<CoreConfig>()({
+  daemon: {
+    contexts: ['main'],
+    args: flag,
+    into: 'daemon',
+    default: false,
+    summary: 'Runs in the background; unlike nginx, gw stays in the foreground unless told otherwise.',
+    source: 'nginx ngx_core_module#daemon',
+  },
+  master_process: {
+    contexts: ['main'],
+    args: flag,
+    into: 'masterProcess',
+    default: true,
+    summary:
+      'Starts the supervisor that restarts a process which died; off leaves that to systemd or a container.',
+    source: 'nginx ngx_core_module#master_process',
+  },
+  worker_processes: {
+    contexts: ['main'],
+    args: workerCount,
+    into: 'workerProcesses',
+    default: 1,
+    summary: 'Worker threads; auto starts one per available core.',
+    source: 'nginx ngx_core_module#worker_processes',
+  },
+  worker_shutdown_timeout: {
+    contexts: ['main'],
+    args: time,
+    into: 'shutdownTimeoutMs',
+    default: 30_000,
+    defaultText: '30s',
+    summary: 'Longest graceful stop of a worker; connections that are open then are closed.',
+    source: 'nginx ngx_core_module#worker_shutdown_timeout',
+  },
+  shutdown_delay: {
+    contexts: ['main'],
+    args: time,
+    into: 'shutdownDelayMs',
+    default: 0,
+    defaultText: '0s',
+    summary: 'How long a graceful stop goes on to serve while the readiness probe already answers 503.',
+    source: 'gw',
+  },
+  metrics_max_series: {
+    contexts: ['main'],
+    args: integer({ min: 100, max: 100_000 }),
+    into: 'metricsMaxSeries',
+    default: 2000,
+    summary:
+      'Label sets that metrics may have in all; what comes later is counted as `other`. Changes with a restart.',
+    source: 'gw',
+  },
+  pid: {
+    contexts: ['main'],
+    args: text,
+    into: 'pidFile',
+    default: 'gw.pid',
+    summary: 'File with the id of the process that takes signals, relative to the prefix.',
+    source: 'nginx ngx_core_module#pid',
+  },
+  error_log: {
+    contexts: ['main', 'http', 'server', 'location'],
+    args: errorLog,
+    into: 'errorLogs',
+    repeat: 'append',
+    defaultText: 'logs/error.log error where that directory exists, else stderr',
+    summary: 'Where errors are logged, and from which level on.',
+    source: 'nginx ngx_core_module#error_log',
+  },
+});
