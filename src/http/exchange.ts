@@ -3,6 +3,7 @@ import type { BodyFilterOf, BodyTransform } from './body-filter.ts';
 import { ExchangeState } from './exchange-state.ts';
 import { FilteredStream } from './filtered-stream.ts';
 import { encodeLocation } from './location-header.ts';
+import { writePieces } from './response-stream.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { builtInPage } from './status.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
@@ -10,7 +11,6 @@ import { ThrottledStream } from './throttled-stream.ts';
 
 /** Beyond this a body is transformed piece by piece, so that others get their turn: level 6 of gzip takes 2 ms for it. */
 const MOST_WHOLE_BYTES = 131_072;
-const PIECE_BYTES = 65_536;
 
 /**
  * One step of a request. It returns a promise only if it waits. A step that answers (`x.end`, `x.send` …) ends its phase.
@@ -215,20 +215,13 @@ export abstract class Exchange extends ExchangeState {
     const isWhole = isShort && this.limitRate === 0 && transforms.every(({ whole }) => whole);
     if (!isWhole || (this.requestMethod === 'HEAD' && transforms.length > 0)) {
       const stream = this.begin(transforms);
-      if (stream) void this.sendPieces(stream, bytes);
+      if (stream) void writePieces(stream, bytes, () => this.aborted);
       return;
     }
     for (const transform of transforms) bytes = transform.whole?.(bytes) ?? bytes;
     if (this.requestMethod !== 'HEAD') this.bodyBytesSent = bytes.byteLength;
     this.writeAnswer(this.status, this.responseType, bytes);
     this.log();
-  }
-
-  private async sendPieces(stream: ResponseStream, bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.byteLength && !this.aborted; at += PIECE_BYTES) {
-      if (!stream.write(bytes.subarray(at, at + PIECE_BYTES))) await stream.drained();
-    }
-    stream.end();
   }
 
   /** The head is out: a failure can only be told by cutting the connection. */

@@ -200,6 +200,9 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
         res.writeHeader(responseHeaders[index] as string, responseHeaders[index + 1] as string);
       }
     }
+    const { keepaliveHeader } = this.rules.connection;
+    if (keepaliveHeader !== undefined && !this.closes())
+      res.writeHeader('Connection', 'keep-alive').writeHeader('Keep-Alive', keepaliveHeader);
   }
 
   private writeLarge(status: number, contentType: string, body: Buffer): void {
@@ -210,7 +213,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   }
 
   private closes(): boolean {
-    return this.closing || this.socket.draining || !this.rules.keepalive;
+    const { keepalive, closesFor } = this.rules.connection;
+    return this.closing || this.socket.draining || !keepalive || closesFor?.(this) === true;
   }
 
   private leave(): void {
