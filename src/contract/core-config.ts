@@ -122,6 +122,8 @@ export interface CoreConfig {
   readonly internal?: true;
   /** Whether all access checks must let a request in, or one of them is enough. */
   readonly satisfy: 'all' | 'any';
+  /** How long a 401 is held back. */
+  readonly authDelayMs: number;
   readonly absoluteRedirect: boolean;
 
   /** Who gets compressed answers: `gzip`, `gunzip` and `gzip_static` ask. */

@@ -57,7 +57,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   /** The handler is about to return: an answer that is still due must survive the client's leaving. */
   leaveHandler(): void {
     if (!this.written) this.detach();
-    else if (this.inHandler) this.socket.connections.writing.add(-1);
+    else if (this.inHandler) this.leaveConnection();
   }
 
   wrote(bytes: number): void {
@@ -244,6 +244,11 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     if (this.finishedOnce || this.inHandler) return;
     this.finishedOnce = true;
     this.usage.inFlight--;
+    this.leaveConnection();
+  }
+
+  private leaveConnection(): void {
     this.socket.connections.writing.add(-1);
+    this.over();
   }
 }
