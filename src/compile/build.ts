@@ -5,6 +5,7 @@ import type {
   CoreConfig,
   LocationFacts,
   RegexConfig,
+  ServerName,
   VariableDefinition,
 } from '../contract/index.ts';
 import { logContext } from '../http/index.ts';
@@ -13,6 +14,7 @@ import type { ErrorLog } from '../log/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { ErrorLogs } from './error-logs.ts';
+import { compileAcceptsGzip } from './accepts-gzip.ts';
 import type { Matcher, Matchers } from './captures.ts';
 import { compileContentType } from './content-type.ts';
 import { compileOptionalValue, compileValue } from './values.ts';
@@ -37,6 +39,8 @@ export interface BuildContext {
 /** What belongs to one location alone. */
 export interface LocationOwn {
   readonly core: CoreConfig;
+  /** Of the server that it belongs to. */
+  readonly serverNames: readonly ServerName[];
   /** The variables that its configuration defines, by name. */
   readonly defined: Readonly<Record<string, VariableDefinition>>;
   /** Its `if` blocks, by their place in it. */
@@ -74,6 +78,10 @@ export class LocationBuild implements Build {
     return this.#own.core;
   }
 
+  get serverNames(): readonly ServerName[] {
+    return this.#own.serverNames;
+  }
+
   block(nth: number): Handler {
     const block = this.#own.blocks.get(nth);
     if (!block) throw new Error(`no block stands at place ${nth}: the plan and this worker disagree`);
@@ -104,13 +112,13 @@ export class LocationBuild implements Build {
   }
 
   #compile(name: string): Getter {
-    const builtIn = this.#builtIn(name);
     const { slots, assigned } = this.#context.variables;
     const slot = slots[name];
-    if (slot === undefined && !builtIn) throw new Error(`variable "${name}" is unknown in this worker`);
-    if (slot === undefined) return builtIn as Getter;
     const defined = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : undefined;
     if (defined) return definedIn(slot, defined.compile(this), defined);
+    const builtIn = this.#builtIn(name);
+    if (slot === undefined && !builtIn) throw new Error(`variable "${name}" is unknown in this worker`);
+    if (slot === undefined) return builtIn as Getter;
     // nginx: `set $arg_x` hides the argument from then on.
     if (builtIn) return (x) => x.slots?.[slot] ?? builtIn(x);
     if (!Object.hasOwn(assigned, name)) return (x) => x.slots?.[slot];
@@ -135,6 +143,10 @@ export class LocationBuild implements Build {
 
   contentType(): (x: Parameters<Getter>[0]) => string {
     return compileContentType(this.#own.core, this.location);
+  }
+
+  acceptsGzip(): (x: Exchange) => boolean {
+    return compileAcceptsGzip(this.#own.core, this);
   }
 
   #builtIn(name: string): Getter | undefined {
@@ -166,6 +178,10 @@ export class LocationBuild implements Build {
     return this.#context.variables.used.includes(variable);
   }
 
+  usesFamily(prefix: string): boolean {
+    return this.#context.variables.used.some((name) => name.startsWith(prefix));
+  }
+
   needHeader(lowerCaseName: string): void {
     this.#context.needs.headers.add(lowerCaseName);
   }
@@ -180,7 +196,12 @@ export class LocationBuild implements Build {
 }
 
 /** A variable that configuration defines. `set` may have replaced its value before. */
-function definedIn(slot: number, evaluate: Getter, { volatile = false }: VariableDefinition): Getter {
+function definedIn(
+  slot: number | undefined,
+  evaluate: Getter,
+  { volatile = false }: VariableDefinition,
+): Getter {
+  if (slot === undefined) return evaluate;
   if (volatile) return (x) => x.slots?.[slot] ?? evaluate(x);
   return (x) => ((x.slots ??= [])[slot] ??= evaluate(x));
 }

@@ -2,6 +2,8 @@ import type { CompiledGateway } from '../compile/index.ts';
 import type { Check, CoreConfig, GatewayView, WorkerScope } from '../contract/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
+import { ResolveFault } from '../upstream/index.ts';
+import type { Upstreams } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { Shipment } from './messages.ts';
 import { probeOf } from './probe.ts';
@@ -27,6 +29,11 @@ export class Configuration extends OwnedResources implements WorkerScope {
   readonly metrics: Counters;
   readonly logListeners: LogListeners;
   readonly checks = new Map<string, Check>();
+  readonly upstreams: Upstreams = {
+    groups: [],
+    find: () => undefined,
+    hosts: () => ({ group: () => Promise.reject(new ResolveFault('no resolver')) }),
+  };
   readonly #shipment: Shipment;
   readonly #isDraining: () => boolean;
   readonly #retiring = new AbortController();

@@ -2,15 +2,21 @@ import type { Rows } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { ACCEPTED } from '../accepted.ts';
 import { answers } from './answers.ts';
+import { compression } from './compression.ts';
+import { connections } from './connections.ts';
 import { processes } from './process.ts';
 import { requests } from './requests.ts';
 import { structure } from './structure.ts';
+import { variables } from './variables.ts';
 
 /** nginx's core and http core directives. */
 export const directives: Rows<CoreConfig> = {
   ...structure,
   ...processes,
   ...requests,
+  ...connections,
   ...answers,
+  ...compression,
+  ...variables,
   ...ACCEPTED,
 };
