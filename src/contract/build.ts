@@ -19,6 +19,8 @@ export interface LocationFacts {
 export interface Build {
   readonly location: LocationFacts;
   readonly core: CoreConfig;
+  /** Absolute; relative paths of a configuration start here. */
+  readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   value(value: ComplexValue): (x: Exchange) => string;

@@ -47,6 +47,15 @@ export interface ErrorPageConfig {
 /** MIME types by file name extension, lower case. */
 export type MimeTypes = Readonly<Record<string, string>>;
 
+/** Where the files of a location are; the paths are absolute unless they begin with a variable. */
+export type DocumentRootConfig =
+  /** The whole URI follows the path. */
+  | { readonly kind: 'root'; readonly path: ComplexValue }
+  /** The path takes the place of `location` in the URI: the location that says so, or one around it. */
+  | { readonly kind: 'alias'; readonly path: ComplexValue; readonly location: string }
+  /** An alias of a regex location: its captures make the whole path. */
+  | { readonly kind: 'regex alias'; readonly path: ComplexValue };
+
 /** An `error_log` target. */
 export interface ErrorLogConfig {
   readonly path: string;
@@ -70,6 +79,8 @@ export interface CoreConfig {
   /** Bytes of one request or header line; the head as a whole may have `number` times as many. */
   readonly largeHeaderBuffers: { readonly number: number; readonly sizeBytes: number };
 
+  /** Absent: `html` below the prefix. */
+  readonly documentRoot?: DocumentRootConfig;
   readonly defaultType: string;
   readonly types?: MimeTypes;
   readonly maxBodyBytes: number;

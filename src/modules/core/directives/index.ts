@@ -2,6 +2,7 @@ import type { Rows } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { ACCEPTED } from '../accepted.ts';
 import { answers } from './answers.ts';
+import { files } from './files.ts';
 import { processes } from './process.ts';
 import { requests } from './requests.ts';
 import { structure } from './structure.ts';
@@ -12,5 +13,6 @@ export const directives: Rows<CoreConfig> = {
   ...processes,
   ...requests,
   ...answers,
+  ...files,
   ...ACCEPTED,
 };
