@@ -152,6 +152,11 @@ export abstract class Exchange extends ExchangeState {
     return target.startsWith('@') ? router.toNamed(this, target) : router.toUri(this, target);
   }
 
+  /** Serves the place of a decoded path instead, with the query that the request has. */
+  redirectToPath(path: string): void | Promise<void> {
+    return this.done ? undefined : this.rules.router.toPath(this, path);
+  }
+
   /** Asks another place of this server, without the client's noticing. */
   subrequest(facts: SubrequestFacts): Promise<AnsweredSubrequest> {
     return this.rules.router.subrequest(this, facts);

@@ -4,6 +4,7 @@ import { ACCEPTED } from '../accepted.ts';
 import { answers } from './answers.ts';
 import { compression } from './compression.ts';
 import { connections } from './connections.ts';
+import { files } from './files.ts';
 import { processes } from './process.ts';
 import { requests } from './requests.ts';
 import { structure } from './structure.ts';
@@ -16,5 +17,6 @@ export const directives: Rows<CoreConfig> = {
   ...connections,
   ...answers,
   ...compression,
+  ...files,
   ...ACCEPTED,
 };
