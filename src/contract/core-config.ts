@@ -1,6 +1,6 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { LingeringRules } from '../http/index.ts';
-import type { PeerConfig } from '../upstream/index.ts';
+import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
 
 /** Where `listen` binds: an address with a port, or a Unix socket. */
 export type ListenAddress =
@@ -142,9 +142,17 @@ export interface CoreConfig {
   readonly gzipProxied: readonly GzipProxied[];
   /** Patterns of clients' names. */
   readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
+  readonly resolver?: ResolverConfig;
+  readonly resolverTimeoutMs: number;
 }
 
-/** The servers of an `upstream` block. */
+/** An `upstream` block. */
 export interface UpstreamConfig {
-  readonly peers?: readonly PeerConfig[];
+  readonly servers?: readonly ServerConfig[];
+  /** In file order: the last one counts. */
+  readonly balancing?: readonly Balancing[];
+  readonly keepaliveConnections?: number;
+  readonly keepaliveRequests: number;
+  readonly keepaliveTimeMs: number;
+  readonly keepaliveTimeoutMs: number;
 }

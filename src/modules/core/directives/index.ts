@@ -7,6 +7,7 @@ import { connections } from './connections.ts';
 import { files } from './files.ts';
 import { processes } from './process.ts';
 import { requests } from './requests.ts';
+import { resolving } from './resolver.ts';
 import { structure } from './structure.ts';
 
 /** nginx's core and http core directives. */
@@ -18,5 +19,6 @@ export const directives: Rows<CoreConfig> = {
   ...answers,
   ...compression,
   ...files,
+  ...resolving,
   ...ACCEPTED,
 };
