@@ -32,6 +32,7 @@ export interface BuildContext {
   readonly variables: VariablePlan;
   readonly matchers: Matchers;
   readonly errorLogs: ErrorLogs;
+  readonly prefix: string;
   readonly needs: RequestNeeds;
   readonly metrics: Counters;
 }
@@ -50,6 +51,7 @@ export interface LocationOwn {
 /** The build of one location. */
 export class LocationBuild implements Build {
   readonly location: LocationFacts;
+  readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   readonly #own: LocationOwn;
@@ -61,6 +63,7 @@ export class LocationBuild implements Build {
   constructor(location: LocationFacts, own: LocationOwn, context: BuildContext) {
     this.location = location;
     this.#own = own;
+    this.prefix = context.prefix;
     this.log = context.errorLogs.of(own.core.errorLogs);
     this.metrics = context.metrics;
     this.#context = context;

@@ -4,8 +4,10 @@ import { ACCEPTED } from '../accepted.ts';
 import { answers } from './answers.ts';
 import { compression } from './compression.ts';
 import { connections } from './connections.ts';
+import { files } from './files.ts';
 import { processes } from './process.ts';
 import { requests } from './requests.ts';
+import { resolving } from './resolver.ts';
 import { structure } from './structure.ts';
 import { variables } from './variables.ts';
 
@@ -18,5 +20,7 @@ export const directives: Rows<CoreConfig> = {
   ...answers,
   ...compression,
   ...variables,
+  ...files,
+  ...resolving,
   ...ACCEPTED,
 };

@@ -24,9 +24,9 @@ export const passTarget: ArgReader<PassTarget> = readers.oneWord('URL', (word, s
 });
 
 /** The URI takes the place of a prefix: there has to be one. */
-function takesUri({ around }: ReadScope): boolean {
-  if (around.context !== 'location') return false;
-  const match = around.args as LocationMatch | undefined;
+function takesUri({ block }: ReadScope): boolean {
+  if (block.context !== 'location') return false;
+  const match = block.args as LocationMatch | undefined;
   return match === undefined || match.kind === 'prefix' || match.kind === 'exact';
 }
 
@@ -38,9 +38,13 @@ export function parseTarget(url: string): LiteralTarget | string {
   const [, scheme = '', host = '', digits, rest = ''] = URL_PARTS.exec(url) ?? [];
   const written = url.slice(url.indexOf('//') + 2);
   if (host.startsWith('unix:')) return unixTarget(url, scheme);
-  if (host === '') return /^[:/?]|^$/.test(written) ? `no host in upstream "${written}"` : `invalid host in upstream "${written}"`;
+  if (host === '')
+    return /^[:/?]|^$/.test(written)
+      ? `no host in upstream "${written}"`
+      : `invalid host in upstream "${written}"`;
   const port = digits === undefined ? undefined : Number(digits);
-  if (port !== undefined && (digits === '' || port < 1 || port > 65_535)) return `invalid port in upstream "${written}"`;
+  if (port !== undefined && (digits === '' || port < 1 || port > 65_535))
+    return `invalid port in upstream "${written}"`;
   return {
     kind: 'literal',
     scheme: scheme.toLowerCase() as 'http' | 'https',
@@ -56,6 +60,7 @@ const UNIX_PARTS = /^https?:\/\/(unix:[^:]+)(?::(.*))?$/is;
 
 function unixTarget(url: string, scheme: string): LiteralTarget | string {
   const [, host, uri = ''] = UNIX_PARTS.exec(url) ?? [];
-  if (host === undefined) return `no path in the unix domain socket in upstream "${url.slice(url.indexOf('//') + 2)}"`;
+  if (host === undefined)
+    return `no path in the unix domain socket in upstream "${url.slice(url.indexOf('//') + 2)}"`;
   return { kind: 'literal', scheme: scheme.toLowerCase() as 'http' | 'https', host, uri, url };
 }
