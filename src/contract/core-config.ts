@@ -144,6 +144,8 @@ export interface CoreConfig {
   readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
   readonly resolver?: ResolverConfig;
   readonly resolverTimeoutMs: number;
+  /** Whether reading a variable that `set` has not filled yet is told. */
+  readonly uninitializedVariableWarn: boolean;
 }
 
 /** An `upstream` block. */

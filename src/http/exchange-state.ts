@@ -50,6 +50,8 @@ export abstract class ExchangeState {
   internalRedirects = 0;
   /** The rest of the rewrite phase is skipped (`break`, `last`). */
   rewriteEnded = false;
+  /** This rewrite phase has replaced `uri` already: from then on captures are taken as they are (nginx). */
+  uriReplaced = false;
   /** The rewrite phase changed `uri`: behind it the location is searched again. */
   relocate = false;
   /** `rewrite … break` changed `uri` inside its location, whose prefix says nothing of it any more. */

@@ -69,10 +69,10 @@ export class Subrequest extends Exchange {
       : Promise.resolve(true);
   }
 
-  abort(): void {
+  abort(status = 444): void {
     if (this.aborted) return;
     this.aborted = true;
-    if (!this.done) this.status = 444;
+    if (!this.done) this.status = status;
     this.done = true;
     this.#answered();
   }

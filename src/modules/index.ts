@@ -9,8 +9,11 @@ import { dbrest } from './dbrest/index.ts';
 import { gunzip } from './gunzip/index.ts';
 import { gzip } from './gzip/index.ts';
 import { headers } from './headers/index.ts';
+import { geo } from './geo/index.ts';
 import { kv } from './kv/index.ts';
+import { map } from './map/index.ts';
 import { rewrite } from './rewrite/index.ts';
+import { splitClients } from './split_clients/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { subFilter } from './sub_filter/index.ts';
 import { upstream } from './upstream/index.ts';
@@ -24,6 +27,9 @@ export type { EventsFacts } from './worker_events/index.ts';
 export const MODULES: readonly AnyModule[] = [
   core,
   rewrite,
+  map,
+  geo,
+  splitClients,
   upstream,
   access,
   // nginx's order of filters: what adds headers sees the answer first, what packs the body comes last. What is added to a body
