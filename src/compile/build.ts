@@ -118,7 +118,8 @@ export class LocationBuild implements Build {
     const { slots, assigned } = this.#context.variables;
     const slot = slots[name];
     const defined = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : undefined;
-    if (defined) return definedIn(slot, defined.compile(this), defined);
+    if (defined)
+      return slot === undefined ? defined.compile(this) : definedIn(slot, defined.compile(this), defined);
     const builtIn = this.#builtIn(name);
     if (slot === undefined && !builtIn) throw new Error(`variable "${name}" is unknown in this worker`);
     if (slot === undefined) return builtIn as Getter;
@@ -199,12 +200,7 @@ export class LocationBuild implements Build {
 }
 
 /** A variable that configuration defines. `set` may have replaced its value before. */
-function definedIn(
-  slot: number | undefined,
-  evaluate: Getter,
-  { volatile = false }: VariableDefinition,
-): Getter {
-  if (slot === undefined) return evaluate;
+function definedIn(slot: number, evaluate: Getter, { volatile = false }: VariableDefinition): Getter {
   if (volatile) return (x) => x.slots?.[slot] ?? evaluate(x);
   return (x) => ((x.slots ??= [])[slot] ??= evaluate(x));
 }

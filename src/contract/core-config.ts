@@ -135,8 +135,6 @@ export interface CoreConfig {
   /** How long a 401 is held back. */
   readonly authDelayMs: number;
   readonly absoluteRedirect: boolean;
-  /** Whether reading a variable that `set` has not filled yet is told. */
-  readonly uninitializedVariableWarn: boolean;
 
   /** Who gets compressed answers: `gzip`, `gunzip` and `gzip_static` ask. */
   readonly gzipVary: boolean;
@@ -146,6 +144,8 @@ export interface CoreConfig {
   readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
   readonly resolver?: ResolverConfig;
   readonly resolverTimeoutMs: number;
+  /** Whether reading a variable that `set` has not filled yet is told. */
+  readonly uninitializedVariableWarn: boolean;
 }
 
 /** An `upstream` block. */

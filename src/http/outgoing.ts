@@ -12,7 +12,7 @@ const MOST_WHOLE_BYTES = 131_072;
 export abstract class Outgoing extends ExchangeState {
   abstract rules: { readonly bodyFilters: readonly BodyFilterOf<ExchangeState>[] };
 
-  /** Closes the connection without an answer; logs say `status`, by default nginx's 444. */
+  /** Closes the connection without an answer (nginx's 444); `status` is what logs say. */
   abstract abort(status?: number): void;
   /** Runs when the client goes away before the answer is complete. */
   abstract onAbort(listener: () => void): void;

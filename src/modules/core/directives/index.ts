@@ -9,7 +9,6 @@ import { processes } from './process.ts';
 import { requests } from './requests.ts';
 import { resolving } from './resolver.ts';
 import { structure } from './structure.ts';
-import { variables } from './variables.ts';
 
 /** nginx's core and http core directives. */
 export const directives: Rows<CoreConfig> = {
@@ -19,7 +18,6 @@ export const directives: Rows<CoreConfig> = {
   ...connections,
   ...answers,
   ...compression,
-  ...variables,
   ...files,
   ...resolving,
   ...ACCEPTED,
