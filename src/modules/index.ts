@@ -7,6 +7,7 @@ import { dbrest } from './dbrest/index.ts';
 import { headers } from './headers/index.ts';
 import { kv } from './kv/index.ts';
 import { rewrite } from './rewrite/index.ts';
+import { staticFiles } from './static/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { upstream } from './upstream/index.ts';
 import { workerEvents } from './worker_events/index.ts';
@@ -28,4 +29,5 @@ export const MODULES: readonly AnyModule[] = [
   dbrest,
   stubStatus,
   control,
+  staticFiles,
 ];

@@ -113,7 +113,9 @@ export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes
 }
 
 /** What nginx calls methods (ngx_http_core_module.c: ngx_methods_names). */
-const METHODS = 'GET HEAD POST PUT DELETE MKCOL COPY MOVE OPTIONS PROPFIND PROPPATCH LOCK UNLOCK PATCH'.split(' ');
+const METHODS = 'GET HEAD POST PUT DELETE MKCOL COPY MOVE OPTIONS PROPFIND PROPPATCH LOCK UNLOCK PATCH'.split(
+  ' ',
+);
 
 /** `limit_except method ...`, in upper case. */
 export const methods: ArgReader<readonly string[]> = readers.words(
