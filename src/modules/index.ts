@@ -14,6 +14,7 @@ import { kv } from './kv/index.ts';
 import { map } from './map/index.ts';
 import { rewrite } from './rewrite/index.ts';
 import { splitClients } from './split_clients/index.ts';
+import { staticFiles } from './static/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { subFilter } from './sub_filter/index.ts';
 import { upstream } from './upstream/index.ts';
@@ -46,4 +47,5 @@ export const MODULES: readonly AnyModule[] = [
   dbrest,
   stubStatus,
   control,
+  staticFiles,
 ];
