@@ -1,4 +1,5 @@
 import type { ComplexValue } from '../config/index.ts';
+import type { ErrorLogTarget } from '../log/index.ts';
 import type { LingeringRules } from '../http/index.ts';
 import type { PeerConfig } from '../upstream/index.ts';
 
@@ -48,12 +49,6 @@ export interface ErrorPageConfig {
 /** MIME types by file name extension, lower case. */
 export type MimeTypes = Readonly<Record<string, string>>;
 
-/** An `error_log` target. */
-export interface ErrorLogConfig {
-  readonly path: string;
-  readonly level: 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
-}
-
 /** `path [level1 [level2 [level3]]]`: each level is how many hexadecimal digits its directories have. */
 export interface TempPath {
   /** Absolute. */
@@ -81,7 +76,8 @@ export interface CoreConfig {
   readonly shutdownTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly metricsMaxSeries: number;
-  readonly errorLogs?: readonly ErrorLogConfig[];
+  readonly errorLogs?: readonly ErrorLogTarget[];
+  readonly logSubrequest: boolean;
 
   readonly listens?: readonly ListenConfig[];
   readonly serverNames?: readonly (readonly ServerName[])[];

@@ -15,7 +15,6 @@ export type { GatewayView, LocationView, RouteAnswer, RouteQuestion, ServerView 
 export type { MasterScope, ResourceScope, WorkerScope } from './scope.ts';
 export type {
   CoreConfig,
-  ErrorLogConfig,
   ErrorPageConfig,
   KeepaliveTimeout,
   ListenAddress,

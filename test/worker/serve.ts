@@ -49,6 +49,7 @@ const RULES = {
   filters: [],
   bodyFilters: [],
   logs: [],
+  subrequestLogs: [],
   router: NOWHERE,
 };
 

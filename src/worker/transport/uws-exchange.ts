@@ -218,11 +218,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   }
 
   private leave(): void {
-    this.aborted = true;
-    this.body?.abort();
     const answered = this.done;
-    if (this.status === 0) this.status = 499;
-    this.done = true;
+    this.left();
     this.tellListeners();
     this.openedStream?.release();
     this.large?.release();
