@@ -26,6 +26,9 @@ export abstract class ExchangeState {
   args: string;
   /** Lower case, without port; '' when the request had none. */
   readonly host: string;
+  /** As it came, for the error log. */
+  readonly hostHeader: string | undefined;
+  readonly referrer: string | undefined;
   /** `server_name` of the server that answers. */
   serverName = '';
   readonly httpVersion: '1.0' | '1.1';
@@ -82,6 +85,8 @@ export abstract class ExchangeState {
     this.uri = request.uri;
     this.args = request.args;
     this.host = request.host;
+    this.hostHeader = request.hostHeader;
+    this.referrer = request.referrer;
     this.httpVersion = request.httpVersion;
     this.contentLength = request.contentLength;
     this.serial = request.serial;

@@ -55,6 +55,7 @@ const RULES = {
   filters: [],
   bodyFilters: [],
   logs: [],
+  subrequestLogs: [],
   router: NOWHERE,
 };
 

@@ -219,11 +219,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   }
 
   private leave(): void {
-    this.aborted = true;
-    this.body?.abort();
     const answered = this.done;
-    if (this.status === 0) this.status = 499;
-    this.done = true;
+    this.left();
     this.abortListeners.tell((error) =>
       this.warn(`cleaning up after a client that left failed: ${String(error)}`),
     );
