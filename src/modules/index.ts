@@ -1,11 +1,14 @@
 import type { AnyModule } from '../contract/index.ts';
 import { access } from './access/index.ts';
 import { accessLog } from './access_log/index.ts';
+import { authBasic } from './auth_basic/index.ts';
 import { control } from './control/index.ts';
 import { core } from './core/index.ts';
 import { dbrest } from './dbrest/index.ts';
 import { headers } from './headers/index.ts';
 import { kv } from './kv/index.ts';
+import { limitConn } from './limit_conn/index.ts';
+import { limitReq } from './limit_req/index.ts';
 import { rewrite } from './rewrite/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { upstream } from './upstream/index.ts';
@@ -20,7 +23,10 @@ export const MODULES: readonly AnyModule[] = [
   core,
   rewrite,
   upstream,
+  limitReq,
+  limitConn,
   access,
+  authBasic,
   headers,
   accessLog,
   kv,

@@ -2,5 +2,7 @@ export { cidr, readCidr } from './cidr.ts';
 export { flag, oneOf } from './choice.ts';
 export { integer } from './number.ts';
 export { parseSize, size } from './size.ts';
+export { refusalStatus } from './status.ts';
 export { parseTimeMs, time } from './time.ts';
 export { oneWord, present, text, texts, value, words } from './words.ts';
+export { readZone } from './zone.ts';
