@@ -12,6 +12,7 @@ import type { ErrorLog } from '../log/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { ErrorLogs } from './error-logs.ts';
+import { compileAcceptsGzip } from './accepts-gzip.ts';
 import { compileContentType } from './content-type.ts';
 import { compileOptionalValue, compileValue } from './values.ts';
 
@@ -27,6 +28,7 @@ export interface BuildContext {
   readonly modules: readonly AnyModule[];
   readonly variables: VariablePlan;
   readonly errorLogs: ErrorLogs;
+  readonly prefix: string;
   readonly needs: RequestNeeds;
   readonly metrics: Counters;
 }
@@ -45,6 +47,7 @@ export interface LocationOwn {
 /** The build of one location. */
 export class LocationBuild implements Build {
   readonly location: LocationFacts;
+  readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   readonly #own: LocationOwn;
@@ -54,6 +57,7 @@ export class LocationBuild implements Build {
   constructor(location: LocationFacts, own: LocationOwn, context: BuildContext) {
     this.location = location;
     this.#own = own;
+    this.prefix = context.prefix;
     this.log = context.errorLogs.of(own.core.errorLogs);
     this.metrics = context.metrics;
     this.#context = context;
@@ -105,6 +109,10 @@ export class LocationBuild implements Build {
     return compileContentType(this.#own.core, this.location);
   }
 
+  acceptsGzip(): (x: Exchange) => boolean {
+    return compileAcceptsGzip(this.#own.core, this);
+  }
+
   #builtIn(name: string): Getter | undefined {
     const own = this.#definition(name);
     if (own) return own.compile(this);
@@ -132,6 +140,10 @@ export class LocationBuild implements Build {
 
   uses(variable: string): boolean {
     return this.#context.variables.used.includes(variable);
+  }
+
+  usesFamily(prefix: string): boolean {
+    return this.#context.variables.used.some((name) => name.startsWith(prefix));
   }
 
   needHeader(lowerCaseName: string): void {

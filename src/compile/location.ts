@@ -15,6 +15,7 @@ import type { LocationPlan } from '../plan/index.ts';
 import { compileAccess } from './access.ts';
 import { LocationBuild } from './build.ts';
 import type { BuildContext } from './build.ts';
+import { connectionRules } from './connection-rules.ts';
 import { compileErrorPages } from './error-pages.ts';
 import { rewriteSequence, sequence } from './phases.ts';
 import { compileRequestCounter } from './request-counter.ts';
@@ -161,7 +162,7 @@ function compileRules(
     maxBodyBytes: core.maxBodyBytes,
     bodyTimeoutMs: core.bodyTimeoutMs,
     sendTimeoutMs: core.sendTimeoutMs,
-    keepalive: core.keepaliveTimeoutMs > 0 && core.keepaliveRequests > 0,
+    connection: connectionRules(core, build),
     serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${context.version}`,
     absoluteRedirect: core.absoluteRedirect,
     filters: parts.flatMap(({ filter }) => filter ?? []),

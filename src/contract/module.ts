@@ -8,6 +8,7 @@ import type {
   HeaderFilter,
   LogStep,
 } from '../http/index.ts';
+import type { UpstreamAddress } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { Build } from './build.ts';
 import type { MasterScope, WorkerScope } from './scope.ts';
@@ -63,6 +64,12 @@ export interface ZoneNeed<C> {
   readonly index?: number;
 }
 
+/** A literal host that requests go to; `index` picks one of a list of directives. */
+export interface UpstreamNeed<C> extends UpstreamAddress {
+  readonly field: keyof C & string;
+  readonly index?: number;
+}
+
 /**
  * A module: its directives and what they do. Everything is a pure function of its arguments; nothing happens on import.
  * `C` is its config of one location (plain data), `R` what `provision` opened for it.
@@ -89,6 +96,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   guards?(config: C): boolean;
   /** Shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
+  /** Hosts that this location sends requests to: each one that is no `upstream` block becomes a group of its own (`worker.upstreams`). */
+  upstreams?(config: C): readonly UpstreamNeed<C>[];
   /** Once per load in the master, before any worker compiles: what the whole process shares (an embedded server). */
   prepare?(configs: readonly C[], master: MasterScope): Promise<void> | void;
   /** Once per worker and distinct config. A resource is owned the moment it opens. */

@@ -1,4 +1,5 @@
-import type { BodyFilter } from './body-filter.ts';
+import type { BodyFilterOf } from './body-filter.ts';
+import type { ConnectionRules } from './connection-rules.ts';
 
 /** Why a request may not enter: the status, and headers that go with it: name, value, name, value … */
 export interface Denial {
@@ -26,6 +27,8 @@ export interface SubrequestFacts {
 export interface RouterOf<X> {
   /** By URI with its query, through the server's rewrites and locations. */
   toUri(x: X, target: string): void | Promise<void>;
+  /** By a decoded path, which may have a `?` in it; the query stays. */
+  toPath(x: X, path: string): void | Promise<void>;
   toNamed(x: X, name: string): void | Promise<void>;
   /** Searches the location again for a URI that the rewrite phase changed. */
   relocate(x: X): void | Promise<void>;
@@ -41,15 +44,14 @@ export interface RulesOf<X> {
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
   readonly sendTimeoutMs: number;
-  /** False: the connection closes after each answer (`keepalive_timeout 0`). */
-  readonly keepalive: boolean;
+  readonly connection: ConnectionRules;
   /** `server_tokens`: what the `Server` header and the built-in pages say. */
   readonly serverToken: string;
   readonly absoluteRedirect: boolean;
   /** Header filters, in order. */
   readonly filters: readonly ((x: X) => void)[];
   /** In the order in which a body passes them. */
-  readonly bodyFilters: readonly BodyFilter[];
+  readonly bodyFilters: readonly BodyFilterOf<X>[];
   readonly logs: readonly ((x: X) => void)[];
   /** Answers a body that is too large in the location's own form; without it the 413 page. */
   readonly tooLarge?: ((x: X) => void | Promise<void>) | undefined;

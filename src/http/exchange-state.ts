@@ -52,6 +52,8 @@ export abstract class ExchangeState {
   rewriteEnded = false;
   /** The rewrite phase changed `uri`: behind it the location is searched again. */
   relocate = false;
+  /** `rewrite … break` changed `uri` inside its location, whose prefix says nothing of it any more. */
+  leftLocation = false;
   /** Values of `set` and of named captures; the compile stage hands out the slots. */
   slots: (string | undefined)[] | undefined = undefined;
   /** The last regex match: `$1` … `$9`. */
