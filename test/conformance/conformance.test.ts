@@ -19,10 +19,7 @@ type Files = Readonly<Record<string, string>>;
 const servers: readonly {
   name: string;
   start: (t: Owner, http: string, files: Files) => Promise<number>;
-}[] = [
-  ...(HAS_NGINX ? [{ name: 'nginx', start: startNginx }] : []),
-  { name: 'gw', start: startGw },
-];
+}[] = [...(HAS_NGINX ? [{ name: 'nginx', start: startNginx }] : []), { name: 'gw', start: startGw }];
 
 async function startGw(t: Owner, http: string, files: Files): Promise<number> {
   const port = await freePort();

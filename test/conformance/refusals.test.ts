@@ -28,10 +28,7 @@ function gwSays(http: string): string {
   return faults.find(({ severity }) => severity === 'emerg')?.message ?? 'ok';
 }
 
-const judges = [
-  ...(HAS_NGINX ? [{ name: 'nginx', says: nginxSays }] : []),
-  { name: 'gw', says: gwSays },
-];
+const judges = [...(HAS_NGINX ? [{ name: 'nginx', says: nginxSays }] : []), { name: 'gw', says: gwSays }];
 
 for (const file of readdirSync(directory)) {
   const lines = readFileSync(new URL(file, directory), 'utf8');

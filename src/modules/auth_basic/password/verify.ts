@@ -12,6 +12,10 @@ export interface PasswordLibraries {
 }
 
 const BCRYPT = /^\$2[aby]\$/;
+/** Identifier, rounds and salt, without the digest behind them. */
+const SHA_SETTING = /^\$[56]\$(?:rounds=(\d+)\$)?[^$]*/;
+/** The library takes memory for each of them, and nobody is served meanwhile. */
+const MAX_SHA_ROUNDS = 1_000_000;
 const DES = /^[./0-9A-Za-z]{13}$/;
 const SHA1_BYTES = 20;
 
@@ -41,15 +45,17 @@ function compute(password: Buffer, stored: string, { shaCrypt }: PasswordLibrari
   if (stored.startsWith('{SHA}')) return `{SHA}${sha1(password).toString('base64')}`;
   if (stored.startsWith('{SSHA}')) return ssha(password, stored);
   if (/^\$(?:1|apr1)\$/.test(stored)) return md5Crypt(password, stored);
-  if (/^\$[56]\$/.test(stored))
-    return isUtf8(password) ? orNone(() => shaCrypt(password.toString(), stored)) : '';
+  if (SHA_SETTING.test(stored)) return sha2(password, stored, shaCrypt);
   return DES.test(stored) ? desCrypt(password, stored) : undefined;
 }
 
-/** What it cannot read is no password of anybody. */
-function orNone(hash: () => string): string | undefined {
+function sha2(password: Buffer, stored: string, shaCrypt: PasswordLibraries['shaCrypt']): string | undefined {
+  const [setting = '', rounds = '0'] = SHA_SETTING.exec(stored) ?? [];
+  // The library takes text, where different bytes that are none would become the same.
+  if (!isUtf8(password)) return '';
+  if (Number(rounds) > MAX_SHA_ROUNDS) return undefined;
   try {
-    return hash();
+    return shaCrypt(password.toString(), setting);
   } catch {
     return undefined;
   }
