@@ -5,15 +5,25 @@ const ZONE = 'limit_req_zone $arg_k zone=one:1m rate=1r/m; error_page 404 = @in;
 const IN = 'location @in { return 200 "$limit_req_status"; }';
 
 const lines = [
-  { directives: '', line: /\[error\] .*limiting requests, excess: (0\.9|1\.0)\d\d by zone "one", client: 127\.0\.0\.1/ },
+  {
+    directives: '',
+    line: /\[error\] .*limiting requests, excess: (0\.9|1\.0)\d\d by zone "one", client: 127\.0\.0\.1/,
+  },
   { directives: 'limit_req_log_level info;', line: /\[info\] .*limiting requests, excess: / },
-  { directives: 'limit_req_dry_run on;', line: /\[error\] .*limiting requests, dry run, excess: (0\.9|1\.0)\d\d by zone "one", / },
+  {
+    directives: 'limit_req_dry_run on;',
+    line: /\[error\] .*limiting requests, dry run, excess: (0\.9|1\.0)\d\d by zone "one", /,
+  },
 ];
 for (const { directives, line } of lines) {
   test(`a refusal is logged as nginx does${directives && `: ${directives}`}`, async (t) => {
-    const gw = await startGateway(t, `${ZONE} server { ${IN} location / { limit_req zone=one; ${directives} } }`);
+    const gw = await startGateway(
+      t,
+      `${ZONE} server { ${IN} location / { limit_req zone=one; ${directives} } }`,
+    );
     await gw.fetch('/?k=a');
-    await gw.fetch('/?k=a');
+    const { status } = await gw.fetch('/?k=a');
+    expect(status).toBe(directives.includes('dry_run') ? 200 : 503);
     await gw.waitForLog(line);
   });
 }
@@ -21,7 +31,10 @@ for (const { directives, line } of lines) {
 const delays = [
   { directives: '', line: /\[warn\] .*delaying request, excess: (0\.9|1\.0)\d\d, by zone "fast", client: / },
   { directives: 'limit_req_log_level warn;', line: /\[notice\] .*delaying request, excess: / },
-  { directives: 'limit_req_dry_run on;', line: /\[warn\] .*delaying request, dry run, excess: (0\.9|1\.0)\d\d, by zone "fast", / },
+  {
+    directives: 'limit_req_dry_run on;',
+    line: /\[warn\] .*delaying request, dry run, excess: (0\.9|1\.0)\d\d, by zone "fast", /,
+  },
 ];
 for (const { directives, line } of delays) {
   test(`a request is delayed and that is logged as nginx does${directives && `: ${directives}`}`, async (t) => {
@@ -43,6 +56,7 @@ test('a client that leaves while its request is delayed holds nothing up', async
   const waiting = await gw.connect();
   waiting.write('GET /?k=a HTTP/1.1\r\nHost: a\r\n\r\n');
   await gw.waitForLog(/delaying request/);
+  expect(waiting.received()).toBe('');
   waiting.destroy();
   // The delay would be a minute: a graceful stop would wait for it.
   await gw.waitForAccessLog(/ 499 /);
