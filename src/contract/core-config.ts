@@ -87,6 +87,11 @@ export interface CoreConfig {
   /** Whether all access checks must let a request in, or one of them is enough. */
   readonly satisfy: 'all' | 'any';
   readonly absoluteRedirect: boolean;
+  readonly serverNameInRedirect: boolean;
+  readonly portInRedirect: boolean;
+  readonly recursiveErrorPages: boolean;
+  readonly msiePadding: boolean;
+  readonly msieRefresh: boolean;
 
   /** Who gets compressed answers: `gzip`, `gunzip` and `gzip_static` ask. */
   readonly gzipVary: boolean;

@@ -4,13 +4,15 @@ import { ExchangeState } from './exchange-state.ts';
 import { FilteredStream } from './filtered-stream.ts';
 import { encodeLocation } from './location-header.ts';
 import type { ResponseStream } from './response-stream.ts';
-import { builtInPage } from './status.ts';
+import { redirectTarget, refreshPage } from './redirect-target.ts';
+import { sendPieces } from './send-pieces.ts';
+import { ownPage, endsConnection } from './own-page.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
+import { isMsie } from './user-agent.ts';
 import { ThrottledStream } from './throttled-stream.ts';
 
 /** Beyond this a body is transformed piece by piece, so that others get their turn: level 6 of gzip takes 2 ms for it. */
 const MOST_WHOLE_BYTES = 131_072;
-const PIECE_BYTES = 65_536;
 
 /**
  * One step of a request. It returns a promise only if it waits. A step that answers (`x.end`, `x.send` …) ends its phase.
@@ -122,9 +124,10 @@ export abstract class Exchange extends ExchangeState {
   /** Finishes with a status: its `error_page`, or the built-in page where the status has one. */
   end(status: number): void {
     if (this.done) return;
-    const handler = this.inErrorPage ? undefined : this.rules.errorPages?.get(status);
+    if (endsConnection(status)) this.closing = true;
+    const handler = this.errorPagesEnded ? undefined : this.rules.errorPages?.get(status);
     if (handler) return this.serveErrorPage(status, handler);
-    const page = builtInPage(status, this.rules.serverToken);
+    const page = ownPage(status, this.rules, this.header('user-agent'));
     if (page !== undefined) this.errorStatus = 0;
     this.send(status, page === undefined ? '' : 'text/html', page ?? '');
   }
@@ -139,9 +142,11 @@ export abstract class Exchange extends ExchangeState {
   /** A redirect with the built-in page; whatever is not legal in a URL is escaped, so that no header line can break. */
   redirect(status: number, location: string): void {
     if (this.done) return;
-    let target = encodeLocation(location);
-    if (target.startsWith('/') && this.rules.absoluteRedirect) target = this.origin() + target;
-    this.setHeader('Location', target);
+    const { redirects, msieRefresh } = this.rules;
+    if (msieRefresh && (status === 301 || status === 302) && isMsie(this.header('user-agent') ?? '')) {
+      return this.send(200, 'text/html', refreshPage(encodeLocation(location)));
+    }
+    this.setHeader('Location', redirectTarget(this, location, redirects));
     this.end(status);
   }
 
@@ -215,20 +220,13 @@ export abstract class Exchange extends ExchangeState {
     const isWhole = isShort && this.limitRate === 0 && transforms.every(({ whole }) => whole);
     if (!isWhole || (this.requestMethod === 'HEAD' && transforms.length > 0)) {
       const stream = this.begin(transforms);
-      if (stream) void this.sendPieces(stream, bytes);
+      if (stream) void sendPieces(stream, bytes, () => this.aborted);
       return;
     }
     for (const transform of transforms) bytes = transform.whole?.(bytes) ?? bytes;
     if (this.requestMethod !== 'HEAD') this.bodyBytesSent = bytes.byteLength;
     this.writeAnswer(this.status, this.responseType, bytes);
     this.log();
-  }
-
-  private async sendPieces(stream: ResponseStream, bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.byteLength && !this.aborted; at += PIECE_BYTES) {
-      if (!stream.write(bytes.subarray(at, at + PIECE_BYTES))) await stream.drained();
-    }
-    stream.end();
   }
 
   /** The head is out: a failure can only be told by cutting the connection. */
@@ -240,13 +238,8 @@ export abstract class Exchange extends ExchangeState {
   /** Waits for what an internal redirect started; the compile stage never lets its promise fail. */
   private serveErrorPage(status: number, handler: Handler): void {
     this.inErrorPage = true;
+    if (!this.rules.recursiveErrorPages) this.errorPagesEnded = true;
     this.errorStatus = status;
     void handler(this);
-  }
-
-  private origin(): string {
-    const { scheme, port } = this.port;
-    const usual = port === 0 || port === (scheme === 'https' ? 443 : 80);
-    return `${scheme}://${this.host || this.serverName}${usual ? '' : `:${port}`}`;
   }
 }
