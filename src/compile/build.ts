@@ -1,5 +1,12 @@
 import type { ComplexValue } from '../config/index.ts';
-import type { AnyModule, Build, CoreConfig, LocationFacts, VariableDefinition } from '../contract/index.ts';
+import type {
+  AnyModule,
+  Build,
+  CoreConfig,
+  LocationFacts,
+  ServerName,
+  VariableDefinition,
+} from '../contract/index.ts';
 import type { Exchange, Getter, Handler } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
@@ -28,6 +35,8 @@ export interface BuildContext {
 /** What belongs to one location alone. */
 export interface LocationOwn {
   readonly core: CoreConfig;
+  /** Of the server that it belongs to. */
+  readonly serverNames: readonly ServerName[];
   /** The variables that its configuration defines, by name. */
   readonly defined: Readonly<Record<string, VariableDefinition>>;
   /** Its `if` blocks, by their place in it. */
@@ -63,6 +72,10 @@ export class LocationBuild implements Build {
     return this.#own.core;
   }
 
+  get serverNames(): readonly ServerName[] {
+    return this.#own.serverNames;
+  }
+
   block(nth: number): Handler {
     const block = this.#own.blocks.get(nth);
     if (!block) throw new Error(`no block stands at place ${nth}: the plan and this worker disagree`);
@@ -79,12 +92,12 @@ export class LocationBuild implements Build {
   }
 
   variable(name: string): Getter {
-    const builtIn = this.#builtIn(name);
+    const defined = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : undefined;
     const slot = this.#context.variables.slots[name];
+    if (defined) return slot === undefined ? defined.compile(this) : keptIn(slot, defined.compile(this));
+    const builtIn = this.#builtIn(name);
     if (slot === undefined && !builtIn) throw new Error(`variable "${name}" is unknown in this worker`);
     if (slot === undefined) return builtIn as Getter;
-    const defined = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : undefined;
-    if (defined) return keptIn(slot, defined.compile(this));
     // nginx: `set $arg_x` hides the argument from then on.
     return builtIn ? (x) => x.slots?.[slot] ?? builtIn(x) : (x) => x.slots?.[slot];
   }
@@ -124,6 +137,10 @@ export class LocationBuild implements Build {
 
   uses(variable: string): boolean {
     return this.#context.variables.used.includes(variable);
+  }
+
+  usesFamily(prefix: string): boolean {
+    return this.#context.variables.used.some((name) => name.startsWith(prefix));
   }
 
   needHeader(lowerCaseName: string): void {

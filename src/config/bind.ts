@@ -25,10 +25,11 @@ export function bind(tree: ConfigTree, options: BindOptions): BoundConfig {
 }
 
 type Opened = Pick<BoundBlock, 'context' | 'node' | 'nth' | 'args'>;
-/** A directive, and its place among those of its block. */
+/** A directive, and its place: the block around it, and which of that block's directives it is. */
 interface Placed {
   readonly node: DirectiveNode;
   readonly nth: number;
+  readonly around: Opened;
 }
 type OwnFields = Map<string, Map<string, BoundField>>;
 
@@ -48,14 +49,15 @@ class Binder {
     for (const [nth, node] of nodes.entries()) {
       const entry = chooseEntry(node, opened.context, this.#options);
       if (!entry || this.#isDuplicate(entry, node, seen)) continue;
-      const child = this.#directive(entry, { node, nth }, own);
+      const child = this.#directive(entry, { node, nth, around: opened }, own);
       if (child) children.push(child);
     }
     return { ...opened, own, children };
   }
 
-  #directive({ name, owner, row }: Entry, { node, nth }: Placed, own: OwnFields): BoundBlock | undefined {
-    const scope = this.#scope(name, node, nth);
+  #directive({ name, owner, row }: Entry, placed: Placed, own: OwnFields): BoundBlock | undefined {
+    const { node, nth } = placed;
+    const scope = this.#scope(name, placed);
     const value = 'data' in row ? row.data(node, scope) : row.args.read(node.args, scope);
     if (value !== undefined && 'accepted' in row) this.#advise(name, row.accepted, node.name.span);
     if (value !== undefined && row.into !== undefined) {
@@ -88,11 +90,12 @@ class Binder {
     return true;
   }
 
-  #scope(directive: string, node: DirectiveNode, nth: number): ReadScope {
+  #scope(directive: string, { node, nth, around }: Placed): ReadScope {
     const { report, confDir, prefix } = this.#options;
     return {
       directive,
       nth,
+      around,
       span: node.name.span,
       report,
       confDir,

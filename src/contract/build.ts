@@ -1,7 +1,7 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { Exchange, Getter, Handler } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
-import type { CoreConfig } from './core-config.ts';
+import type { CoreConfig, ServerName } from './core-config.ts';
 import type { Counters } from '../zone/index.ts';
 
 /** The location that is being compiled, as far as a module may know it. */
@@ -19,6 +19,8 @@ export interface LocationFacts {
 export interface Build {
   readonly location: LocationFacts;
   readonly core: CoreConfig;
+  /** Names of the server that the location belongs to. */
+  readonly serverNames: readonly ServerName[];
   readonly log: ErrorLog;
   readonly metrics: Counters;
   value(value: ComplexValue): (x: Exchange) => string;
@@ -40,6 +42,8 @@ export interface Build {
   slot(name: string): number;
   /** True when some configured text uses the variable: a module may skip keeping it otherwise. */
   uses(variable: string): boolean;
+  /** The same for all variables whose names begin alike. */
+  usesFamily(prefix: string): boolean;
   /** The exchange copies only what was asked for here, before uWebSockets.js frees its request. */
   needHeader(lowerCaseName: string): void;
   needAllHeaders(): void;

@@ -1,4 +1,5 @@
 import type { BodyFilterOf } from './body-filter.ts';
+import type { ConnectionRules } from './connection-rules.ts';
 import type { RedirectRules } from './redirect-target.ts';
 
 /** Why a request may not enter: the status, and headers that go with it: name, value, name, value … */
@@ -42,8 +43,7 @@ export interface RulesOf<X> {
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
   readonly sendTimeoutMs: number;
-  /** False: the connection closes after each answer (`keepalive_timeout 0`). */
-  readonly keepalive: boolean;
+  readonly connection: ConnectionRules;
   /** `server_tokens`: what the `Server` header and the built-in pages say. */
   readonly serverToken: string;
   readonly redirects: RedirectRules;

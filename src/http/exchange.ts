@@ -1,11 +1,12 @@
 import type { RouterOf, RulesOf, SubrequestFacts, Verdict } from './answer-rules.ts';
+import { openFilters } from './body-filter.ts';
 import type { BodyFilterOf, BodyTransform } from './body-filter.ts';
 import { ExchangeState } from './exchange-state.ts';
 import { FilteredStream } from './filtered-stream.ts';
 import { encodeLocation } from './location-header.ts';
+import { writePieces } from './response-stream.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { redirectTarget, refreshPage } from './redirect-target.ts';
-import { sendPieces } from './send-pieces.ts';
 import { ownPage, endsConnection } from './own-page.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
 import { isMsie } from './user-agent.ts';
@@ -110,7 +111,7 @@ export abstract class Exchange extends ExchangeState {
     if (this.done) return undefined;
     this.responseLength = lengthBytes;
     this.decide(status, contentType);
-    return this.begin(this.openFilters());
+    return this.begin(openFilters(this, this.rules.bodyFilters));
   }
 
   /** Whether some body filter wants an answer of this kind: then its length is not known before its end. */
@@ -142,11 +143,15 @@ export abstract class Exchange extends ExchangeState {
   /** A redirect with the built-in page; whatever is not legal in a URL is escaped, so that no header line can break. */
   redirect(status: number, location: string): void {
     if (this.done) return;
-    const { redirects, msieRefresh } = this.rules;
-    if (msieRefresh && (status === 301 || status === 302) && isMsie(this.header('user-agent') ?? '')) {
-      return this.send(200, 'text/html', refreshPage(encodeLocation(location)));
+    const target = encodeLocation(location);
+    if (
+      this.rules.msieRefresh &&
+      (status === 301 || status === 302) &&
+      isMsie(this.header('user-agent') ?? '')
+    ) {
+      return this.send(200, 'text/html', refreshPage(target));
     }
-    this.setHeader('Location', redirectTarget(this, location, redirects));
+    this.setHeader('Location', this.absolute(target));
     this.end(status);
   }
 
@@ -180,20 +185,6 @@ export abstract class Exchange extends ExchangeState {
     for (const filter of this.rules.filters) filter(this);
   }
 
-  /** What the body passes on its way out; opened one by one, since each sees the head that those before it made. */
-  private openFilters(): readonly BodyTransform[] {
-    const open: BodyTransform[] = [];
-    const { bodyFilters } = this.rules;
-    for (let index = 0; index < bodyFilters.length; index++) {
-      const filter = bodyFilters[index] as BodyFilter;
-      if (!filter.wants(this)) continue;
-      open.push(filter.open(this));
-      this.responseLength = -1;
-    }
-    if (open.length > 0) this.removeHeader('Accept-Ranges');
-    return open;
-  }
-
   private begin(transforms: readonly BodyTransform[]): ResponseStream | undefined {
     let stream = this.openStream(this.status, this.responseType, this.responseLength);
     if (!stream) {
@@ -214,13 +205,13 @@ export abstract class Exchange extends ExchangeState {
 
   /** A whole body through filters or at a limited rate. */
   private sendThrough(body: string | Uint8Array): void {
-    const transforms = this.openFilters();
+    const transforms = openFilters(this, this.rules.bodyFilters);
     let bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const isShort = bytes.byteLength <= MOST_WHOLE_BYTES || transforms.length === 0;
     const isWhole = isShort && this.limitRate === 0 && transforms.every(({ whole }) => whole);
     if (!isWhole || (this.requestMethod === 'HEAD' && transforms.length > 0)) {
       const stream = this.begin(transforms);
-      if (stream) void sendPieces(stream, bytes, () => this.aborted);
+      if (stream) void writePieces(stream, bytes, () => this.aborted);
       return;
     }
     for (const transform of transforms) bytes = transform.whole?.(bytes) ?? bytes;
@@ -241,5 +232,10 @@ export abstract class Exchange extends ExchangeState {
     if (!this.rules.recursiveErrorPages) this.errorPagesEnded = true;
     this.errorStatus = status;
     void handler(this);
+  }
+
+  /** A path with the scheme, host and port that redirects of this location name; anything else as it is. */
+  absolute(target: string): string {
+    return redirectTarget(this, target, this.rules.redirects);
   }
 }

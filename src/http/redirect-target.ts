@@ -1,5 +1,4 @@
 import type { ExchangeState } from './exchange-state.ts';
-import { encodeLocation } from './location-header.ts';
 
 /** What a redirect names besides the path. */
 export interface RedirectRules {
@@ -10,9 +9,8 @@ export interface RedirectRules {
   readonly withPort: boolean;
 }
 
-/** The `Location` of a redirect: a path gets scheme, host and port in front, and whatever is not legal in a URL is escaped. */
-export function redirectTarget(x: ExchangeState, location: string, rules: RedirectRules): string {
-  const target = encodeLocation(location);
+/** The `Location` of a redirect: a path gets scheme, host and port in front. */
+export function redirectTarget(x: ExchangeState, target: string, rules: RedirectRules): string {
   if (!target.startsWith('/') || !rules.isAbsolute) return target;
   const { scheme, port, address } = x.port;
   const host = rules.byServerName ? x.serverName : x.host || address;
@@ -23,5 +21,5 @@ export function redirectTarget(x: ExchangeState, location: string, rules: Redire
 /** What old Internet Explorers take for a redirect (nginx: `msie_refresh`). */
 export function refreshPage(target: string): string {
   const url = target.replaceAll('"', '%22').replaceAll("'", '%27');
-  return `<html><head><meta http-equiv="Refresh" content="0; URL=${url}"></head></html>\r\n`;
+  return `<html><head><meta http-equiv="Refresh" content="0; URL=${url}"></head><body></body></html>\r\n`;
 }

@@ -3,6 +3,7 @@ import type { CoreConfig } from '../../../contract/index.ts';
 import { ACCEPTED } from '../accepted.ts';
 import { answers } from './answers.ts';
 import { compression } from './compression.ts';
+import { connections } from './connections.ts';
 import { processes } from './process.ts';
 import { requests } from './requests.ts';
 import { structure } from './structure.ts';
@@ -12,6 +13,7 @@ export const directives: Rows<CoreConfig> = {
   ...structure,
   ...processes,
   ...requests,
+  ...connections,
   ...answers,
   ...compression,
   ...ACCEPTED,
