@@ -28,6 +28,7 @@ export interface BuildContext {
   readonly modules: readonly AnyModule[];
   readonly variables: VariablePlan;
   readonly errorLogs: ErrorLogs;
+  readonly prefix: string;
   readonly needs: RequestNeeds;
   readonly metrics: Counters;
 }
@@ -46,6 +47,7 @@ export interface LocationOwn {
 /** The build of one location. */
 export class LocationBuild implements Build {
   readonly location: LocationFacts;
+  readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   readonly #own: LocationOwn;
@@ -55,6 +57,7 @@ export class LocationBuild implements Build {
   constructor(location: LocationFacts, own: LocationOwn, context: BuildContext) {
     this.location = location;
     this.#own = own;
+    this.prefix = context.prefix;
     this.log = context.errorLogs.of(own.core.errorLogs);
     this.metrics = context.metrics;
     this.#context = context;

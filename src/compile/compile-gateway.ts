@@ -57,6 +57,7 @@ export async function compileGateway(
   const context: ServerContext = {
     modules,
     worker,
+    prefix: worker.prefix,
     errorLogs: new ErrorLogs(worker, plan.main.core.errorLogs),
     metrics: worker.metrics,
     countsRequests: plan.countsRequests,

@@ -75,8 +75,12 @@ export class ServerHandler implements Router {
 
   toUri(x: Exchange, target: string): void | Promise<void> {
     const query = target.indexOf('?');
-    x.uri = query < 0 ? target : target.slice(0, query);
     if (query >= 0) x.args = target.slice(query + 1);
+    return this.toPath(x, query < 0 ? target : target.slice(0, query));
+  }
+
+  toPath(x: Exchange, path: string): void | Promise<void> {
+    x.uri = path;
     return this.#again(x, (again) => {
       again.rules = this.#root.rules;
       return this.#rewrite(again);

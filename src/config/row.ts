@@ -22,12 +22,12 @@ export interface ReadScope {
   readonly confDir: string;
   /** Absolute directory that relative paths of logs, data and roots start from (`-p`). */
   readonly prefix: string;
-  /** The block around this directive, and what was read of that block's own arguments (a location's match). */
-  readonly around: { readonly context: Context; readonly args: unknown };
   /** Notes the variables of a value, so that unknown ones fail the load at their place. */
   complexValue(word: Word): ComplexValue;
   /** The place of this directive among those of its block, from 0: how a list tells which nested block it means. */
   readonly nth: number;
+  /** The block that it stands in: its context, and what was read of its words. */
+  readonly block: { readonly context: Context; readonly args: unknown };
   /** Notes names that this directive defines (`set $x`, named captures); their case does not count. */
   defineVariable(name: string, span: Span): void;
 }

@@ -21,6 +21,8 @@ export interface Build {
   readonly core: CoreConfig;
   /** Names of the server that the location belongs to. */
   readonly serverNames: readonly ServerName[];
+  /** Absolute; relative paths of a configuration start here. */
+  readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   value(value: ComplexValue): (x: Exchange) => string;

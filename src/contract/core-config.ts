@@ -1,6 +1,6 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { LingeringRules } from '../http/index.ts';
-import type { PeerConfig } from '../upstream/index.ts';
+import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
 
 /** Where `listen` binds: an address with a port, or a Unix socket. */
 export type ListenAddress =
@@ -51,6 +51,14 @@ export type MimeTypes = Readonly<Record<string, string>>;
 /** For which requests that came through a proxy answers are compressed (nginx: `gzip_proxied`). */
 export type GzipProxied =
   'off' | 'expired' | 'no-cache' | 'no-store' | 'private' | 'no_last_modified' | 'no_etag' | 'auth' | 'any';
+/** Where the files of a location are; the paths are absolute unless they begin with a variable. */
+export type DocumentRootConfig =
+  /** The whole URI follows the path. */
+  | { readonly kind: 'root'; readonly path: ComplexValue }
+  /** The path takes the place of `location` in the URI: the location that says so, or one around it. */
+  | { readonly kind: 'alias'; readonly path: ComplexValue; readonly location: string }
+  /** An alias of a regex location: its captures make the whole path. */
+  | { readonly kind: 'regex alias'; readonly path: ComplexValue };
 
 /** An `error_log` target. */
 export interface ErrorLogConfig {
@@ -99,6 +107,8 @@ export interface CoreConfig {
   readonly ignoreInvalidHeaders: boolean;
   readonly maxHeaders: number;
 
+  /** Absent: `html` below the prefix. */
+  readonly documentRoot?: DocumentRootConfig;
   readonly defaultType: string;
   readonly types?: MimeTypes;
   readonly maxBodyBytes: number;
@@ -137,9 +147,17 @@ export interface CoreConfig {
   readonly gzipProxied: readonly GzipProxied[];
   /** Patterns of clients' names. */
   readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
+  readonly resolver?: ResolverConfig;
+  readonly resolverTimeoutMs: number;
 }
 
-/** The servers of an `upstream` block. */
+/** An `upstream` block. */
 export interface UpstreamConfig {
-  readonly peers?: readonly PeerConfig[];
+  readonly servers?: readonly ServerConfig[];
+  /** In file order: the last one counts. */
+  readonly balancing?: readonly Balancing[];
+  readonly keepaliveConnections?: number;
+  readonly keepaliveRequests: number;
+  readonly keepaliveTimeMs: number;
+  readonly keepaliveTimeoutMs: number;
 }

@@ -16,6 +16,7 @@ export type { GatewayView, LocationView, RouteAnswer, RouteQuestion, ServerView 
 export type { MasterScope, ResourceScope, WorkerScope } from './scope.ts';
 export type {
   CoreConfig,
+  DocumentRootConfig,
   ErrorLogConfig,
   ErrorPageConfig,
   GzipProxied,

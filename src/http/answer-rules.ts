@@ -28,6 +28,8 @@ export interface SubrequestFacts {
 export interface RouterOf<X> {
   /** By URI with its query, through the server's rewrites and locations. */
   toUri(x: X, target: string): void | Promise<void>;
+  /** By a decoded path, which may have a `?` in it; the query stays. */
+  toPath(x: X, path: string): void | Promise<void>;
   toNamed(x: X, name: string): void | Promise<void>;
   /** Searches the location again for a URI that the rewrite phase changed. */
   relocate(x: X): void | Promise<void>;

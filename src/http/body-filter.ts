@@ -20,25 +20,3 @@ export interface BodyFilterOf<X> {
   /** May change response headers; the length is dropped afterwards. */
   open(x: X): BodyTransform;
 }
-
-/** What filters leave of an answer's head: its body is another one. */
-interface FilteredHead {
-  responseLength: number;
-  removeHeader(name: string): void;
-}
-
-/** What a body passes on its way out; opened one by one, since each sees the head that those before it made. */
-export function openFilters<X extends FilteredHead>(
-  x: X,
-  filters: readonly BodyFilterOf<X>[],
-): readonly BodyTransform[] {
-  const open: BodyTransform[] = [];
-  for (const filter of filters) {
-    if (!filter.wants(x)) continue;
-    open.push(filter.open(x));
-    x.responseLength = -1;
-    // Ranges would be those of another body.
-    x.removeHeader('Accept-Ranges');
-  }
-  return open;
-}

@@ -1,19 +1,12 @@
 import type { RouterOf, RulesOf, SubrequestFacts, Verdict } from './answer-rules.ts';
-import { openFilters } from './body-filter.ts';
-import type { BodyFilterOf, BodyTransform } from './body-filter.ts';
-import { ExchangeState } from './exchange-state.ts';
-import { FilteredStream } from './filtered-stream.ts';
+import type { BodyFilterOf } from './body-filter.ts';
 import { encodeLocation } from './location-header.ts';
-import { writePieces } from './response-stream.ts';
+import { Outgoing } from './outgoing.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { redirectTarget, refreshPage } from './redirect-target.ts';
 import { ownPage, endsConnection } from './own-page.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
 import { isMsie } from './user-agent.ts';
-import { ThrottledStream } from './throttled-stream.ts';
-
-/** Beyond this a body is transformed piece by piece, so that others get their turn: level 6 of gzip takes 2 ms for it. */
-const MOST_WHOLE_BYTES = 131_072;
 
 /**
  * One step of a request. It returns a promise only if it waits. A step that answers (`x.end`, `x.send` …) ends its phase.
@@ -47,7 +40,7 @@ export type PieceReceiver = (piece: Buffer) => void | Promise<void>;
  * One request and its answer, whatever transport carries it. After the answer (or the client's leaving) every method that
  * writes does nothing.
  */
-export abstract class Exchange extends ExchangeState {
+export abstract class Exchange extends Outgoing {
   rules: AnswerRules;
   /** What goes on behind the rewrite phase: the location's own, or that of an `if` that was true. */
   afterRewrite: Handler | undefined = undefined;
@@ -71,18 +64,6 @@ export abstract class Exchange extends ExchangeState {
   abstract readBody(limitBytes?: number): Promise<Buffer | undefined>;
   /** The request body as it comes. False where `readBody` would give nothing. Either of them, once per request. */
   abstract readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean>;
-  /** Closes the connection without an answer (nginx's 444). */
-  abstract abort(): void;
-  /** Runs when the client goes away before the answer is complete. */
-  abstract onAbort(listener: () => void): void;
-
-  protected abstract writeAnswer(status: number, contentType: string, body: string | Uint8Array): void;
-  /** `lengthBytes` -1: nobody knows. */
-  protected abstract openStream(
-    status: number,
-    contentType: string,
-    lengthBytes: number,
-  ): ResponseStream | undefined;
 
   /** The client's exchange: a subrequest has another one. */
   get main(): Exchange {
@@ -111,7 +92,7 @@ export abstract class Exchange extends ExchangeState {
     if (this.done) return undefined;
     this.responseLength = lengthBytes;
     this.decide(status, contentType);
-    return this.begin(openFilters(this, this.rules.bodyFilters));
+    return this.begin(this.openFilters());
   }
 
   /** Whether some body filter wants an answer of this kind: then its length is not known before its end. */
@@ -162,6 +143,11 @@ export abstract class Exchange extends ExchangeState {
     return target.startsWith('@') ? router.toNamed(this, target) : router.toUri(this, target);
   }
 
+  /** Serves the place of a decoded path instead, with the query that the request has. */
+  redirectToPath(path: string): void | Promise<void> {
+    return this.done ? undefined : this.rules.router.toPath(this, path);
+  }
+
   /** Asks another place of this server, without the client's noticing. */
   subrequest(facts: SubrequestFacts): Promise<AnsweredSubrequest> {
     return this.rules.router.subrequest(this, facts);
@@ -183,47 +169,6 @@ export abstract class Exchange extends ExchangeState {
     // An error page has the status of the error, and with it the words for that.
     if (this.errorStatus !== 0) this.reason = undefined;
     for (const filter of this.rules.filters) filter(this);
-  }
-
-  private begin(transforms: readonly BodyTransform[]): ResponseStream | undefined {
-    let stream = this.openStream(this.status, this.responseType, this.responseLength);
-    if (!stream) {
-      for (const transform of transforms) transform.close?.();
-      this.log();
-      return undefined;
-    }
-    if (this.limitRate > 0) {
-      const rate = { bytesPerSecond: this.limitRate, afterBytes: this.limitRateAfter };
-      stream = new ThrottledStream(stream, rate, () => this.aborted);
-    }
-    if (transforms.length === 0) return stream;
-    this.onAbort(() => {
-      for (const transform of transforms) transform.close?.();
-    });
-    return new FilteredStream(stream, transforms, (error) => this.cut(error));
-  }
-
-  /** A whole body through filters or at a limited rate. */
-  private sendThrough(body: string | Uint8Array): void {
-    const transforms = openFilters(this, this.rules.bodyFilters);
-    let bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    const isShort = bytes.byteLength <= MOST_WHOLE_BYTES || transforms.length === 0;
-    const isWhole = isShort && this.limitRate === 0 && transforms.every(({ whole }) => whole);
-    if (!isWhole || (this.requestMethod === 'HEAD' && transforms.length > 0)) {
-      const stream = this.begin(transforms);
-      if (stream) void writePieces(stream, bytes, () => this.aborted);
-      return;
-    }
-    for (const transform of transforms) bytes = transform.whole?.(bytes) ?? bytes;
-    if (this.requestMethod !== 'HEAD') this.bodyBytesSent = bytes.byteLength;
-    this.writeAnswer(this.status, this.responseType, bytes);
-    this.log();
-  }
-
-  /** The head is out: a failure can only be told by cutting the connection. */
-  private cut(error: unknown): void {
-    this.warn(`the body of an answer could not be made: ${String(error)}`);
-    this.abort();
   }
 
   /** Waits for what an internal redirect started; the compile stage never lets its promise fail. */

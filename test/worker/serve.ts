@@ -15,7 +15,13 @@ export const lines: string[] = [];
 const nowhere = (): never => {
   throw new Error('there is no other place');
 };
-const NOWHERE: Router = { toUri: nowhere, toNamed: nowhere, relocate: nowhere, subrequest: nowhere };
+const NOWHERE: Router = {
+  toUri: nowhere,
+  toPath: nowhere,
+  toNamed: nowhere,
+  relocate: nowhere,
+  subrequest: nowhere,
+};
 
 /** Connections as they are without a directive. */
 export const CONNECTION: ConnectionRules = {

@@ -91,3 +91,20 @@ export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes
   }
   return { ...types };
 }
+
+/** What nginx calls methods (ngx_http_core_module.c: ngx_methods_names). */
+const METHODS = 'GET HEAD POST PUT DELETE MKCOL COPY MOVE OPTIONS PROPFIND PROPPATCH LOCK UNLOCK PATCH'.split(
+  ' ',
+);
+
+/** `limit_except method ...`, in upper case. */
+export const methods: ArgReader<readonly string[]> = readers.words(
+  { syntax: 'method ...', min: 1, max: Infinity },
+  (words, { report }) => {
+    const named = words.map(({ value }) => value.toUpperCase());
+    const unknown = words.filter((_word, index) => !METHODS.includes(named[index] as string));
+    for (const { value, span } of unknown) report.emerg(`invalid method "${value}"`, span);
+    if (unknown.length > 0) return undefined;
+    return named.includes('GET') ? [...named, 'HEAD'] : named;
+  },
+);

@@ -2,6 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import { statusLine } from '../../http/index.ts';
 import type { RequestFacts, ResponseStream } from '../../http/index.ts';
+import { AbortListeners } from './abort-listeners.ts';
 import type { LastAnswer } from './last-answer.ts';
 import { UwsRequest } from './uws-request.ts';
 import type { SocketState, UwsPort } from './uws-request.ts';
@@ -24,7 +25,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   private openedStream: UwsStream | UwsSizedStream | undefined = undefined;
   /** A whole answer that goes out piece by piece; it was logged when it began. */
   private large: UwsSizedStream | undefined = undefined;
-  private abortListeners: (() => void)[] | undefined = undefined;
+  private readonly abortListeners = new AbortListeners();
 
   constructor(res: HttpResponse, request: RequestFacts, open: UwsPort) {
     super(res, request, open);
@@ -43,7 +44,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   }
 
   onAbort(listener: () => void): void {
-    (this.abortListeners ??= []).push(listener);
+    this.abortListeners.add(listener);
   }
 
   /** The handler returns without an answer: from now on the client may leave, and writes need a cork of their own. */
@@ -223,21 +224,13 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     const answered = this.done;
     if (this.status === 0) this.status = 499;
     this.done = true;
-    this.tellListeners();
+    this.abortListeners.tell((error) =>
+      this.warn(`cleaning up after a client that left failed: ${String(error)}`),
+    );
     this.openedStream?.release();
     this.large?.release();
     if (!answered || this.openedStream) this.log();
     this.finish();
-  }
-
-  private tellListeners(): void {
-    for (const listener of this.abortListeners ?? []) {
-      try {
-        listener();
-      } catch (error) {
-        this.rules.warn(`cleaning up after a client that left failed: ${String(error)}`, this);
-      }
-    }
   }
 
   private finish(): void {

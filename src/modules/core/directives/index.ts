@@ -4,8 +4,10 @@ import { ACCEPTED } from '../accepted.ts';
 import { answers } from './answers.ts';
 import { compression } from './compression.ts';
 import { connections } from './connections.ts';
+import { files } from './files.ts';
 import { processes } from './process.ts';
 import { requests } from './requests.ts';
+import { resolving } from './resolver.ts';
 import { structure } from './structure.ts';
 
 /** nginx's core and http core directives. */
@@ -16,5 +18,7 @@ export const directives: Rows<CoreConfig> = {
   ...connections,
   ...answers,
   ...compression,
+  ...files,
+  ...resolving,
   ...ACCEPTED,
 };
