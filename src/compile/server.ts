@@ -119,6 +119,7 @@ export class ServerHandler implements Router {
     x.isOriginalUri = false;
     return guarded((again) => {
       if (again.internalRedirects <= MAX_INTERNAL_REDIRECTS) return serve(again);
+      again.errorPagesEnded = true;
       throw new HttpFault(500, `rewrite or internal redirection cycle while processing "${again.uri}"`);
     })(x);
   }

@@ -44,6 +44,10 @@ export abstract class ExchangeState {
   /** Replaces the status of the answer while an `error_page` is served; 0: none. */
   errorStatus = 0;
   inErrorPage = false;
+  /** Whatever happens now is answered with a built-in page. */
+  errorPagesEnded = false;
+  /** The connection closes behind the answer. */
+  closing = false;
   bodyBytesSent = 0;
   /** Answered, or nobody is left to answer: the phases stop. */
   done = false;

@@ -28,5 +28,6 @@ export { encodeLocation } from './location-header.ts';
 export { decodeComponent, encodeArgument, encodePath, isValidQuery, normalizePath } from './path.ts';
 export { builtInPage, statusLine } from './status.ts';
 export { charsetOf, mediaTypeOf, mediaTypeTest } from './media-type.ts';
+export { isMsie6 } from './user-agent.ts';
 export { weakenEtag } from './weak-etag.ts';
 export { logContext } from './log-context.ts';

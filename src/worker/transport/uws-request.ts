@@ -30,8 +30,6 @@ export interface UwsPort {
 export abstract class UwsRequest extends Exchange {
   readonly headers: readonly string[];
   readonly peerPort = 0;
-  /** The connection closes after this answer. */
-  closing = false;
   protected readonly res: HttpResponse;
   protected readonly body: RequestBody | undefined;
   private readonly headBytes: number;
