@@ -1,10 +1,18 @@
 import type { ComplexValue } from '../config/index.ts';
-import type { AnyModule, Build, CoreConfig, LocationFacts, VariableDefinition } from '../contract/index.ts';
+import type {
+  AnyModule,
+  Build,
+  CoreConfig,
+  LocationFacts,
+  ServerName,
+  VariableDefinition,
+} from '../contract/index.ts';
 import type { Exchange, Getter, Handler } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { ErrorLogs } from './error-logs.ts';
+import { compileAcceptsGzip } from './accepts-gzip.ts';
 import { compileContentType } from './content-type.ts';
 import { compileOptionalValue, compileValue } from './values.ts';
 
@@ -20,6 +28,7 @@ export interface BuildContext {
   readonly modules: readonly AnyModule[];
   readonly variables: VariablePlan;
   readonly errorLogs: ErrorLogs;
+  readonly prefix: string;
   readonly needs: RequestNeeds;
   readonly metrics: Counters;
 }
@@ -27,6 +36,8 @@ export interface BuildContext {
 /** What belongs to one location alone. */
 export interface LocationOwn {
   readonly core: CoreConfig;
+  /** Of the server that it belongs to. */
+  readonly serverNames: readonly ServerName[];
   /** The variables that its configuration defines, by name. */
   readonly defined: Readonly<Record<string, VariableDefinition>>;
   /** Its `if` blocks, by their place in it. */
@@ -36,6 +47,7 @@ export interface LocationOwn {
 /** The build of one location. */
 export class LocationBuild implements Build {
   readonly location: LocationFacts;
+  readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   readonly #own: LocationOwn;
@@ -45,6 +57,7 @@ export class LocationBuild implements Build {
   constructor(location: LocationFacts, own: LocationOwn, context: BuildContext) {
     this.location = location;
     this.#own = own;
+    this.prefix = context.prefix;
     this.log = context.errorLogs.of(own.core.errorLogs);
     this.metrics = context.metrics;
     this.#context = context;
@@ -60,6 +73,10 @@ export class LocationBuild implements Build {
 
   get core(): CoreConfig {
     return this.#own.core;
+  }
+
+  get serverNames(): readonly ServerName[] {
+    return this.#own.serverNames;
   }
 
   block(nth: number): Handler {
@@ -78,18 +95,22 @@ export class LocationBuild implements Build {
   }
 
   variable(name: string): Getter {
-    const builtIn = this.#builtIn(name);
+    const defined = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : undefined;
     const slot = this.#context.variables.slots[name];
+    if (defined) return slot === undefined ? defined.compile(this) : keptIn(slot, defined.compile(this));
+    const builtIn = this.#builtIn(name);
     if (slot === undefined && !builtIn) throw new Error(`variable "${name}" is unknown in this worker`);
     if (slot === undefined) return builtIn as Getter;
-    const defined = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : undefined;
-    if (defined) return keptIn(slot, defined.compile(this));
     // nginx: `set $arg_x` hides the argument from then on.
     return builtIn ? (x) => x.slots?.[slot] ?? builtIn(x) : (x) => x.slots?.[slot];
   }
 
   contentType(): (x: Parameters<Getter>[0]) => string {
     return compileContentType(this.#own.core, this.location);
+  }
+
+  acceptsGzip(): (x: Exchange) => boolean {
+    return compileAcceptsGzip(this.#own.core, this);
   }
 
   #builtIn(name: string): Getter | undefined {
@@ -119,6 +140,10 @@ export class LocationBuild implements Build {
 
   uses(variable: string): boolean {
     return this.#context.variables.used.includes(variable);
+  }
+
+  usesFamily(prefix: string): boolean {
+    return this.#context.variables.used.some((name) => name.startsWith(prefix));
   }
 
   needHeader(lowerCaseName: string): void {

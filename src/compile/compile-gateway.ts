@@ -1,7 +1,7 @@
 import type { AnyModule, GatewayView, ListenAddress, WorkerScope } from '../contract/index.ts';
 import type { AnswerRules, Exchange, Handler, LogStep, PortFacts } from '../http/index.ts';
 import { addressText } from '../plan/index.ts';
-import type { GatewayPlan, PortPlan } from '../plan/index.ts';
+import type { GatewayPlan, HeadRules, PortPlan } from '../plan/index.ts';
 import { LOG_TAIL, openRing } from '../zone/index.ts';
 import type { RequestNeeds } from './build.ts';
 import { ErrorLogs } from './error-logs.ts';
@@ -19,8 +19,7 @@ export interface PortHandler {
   readonly key: string;
   readonly address: ListenAddress;
   readonly facts: PortFacts;
-  readonly headerLineBytes: number;
-  readonly headBytes: number;
+  readonly head: HeadRules;
   readonly mergeSlashes: boolean;
   readonly needs: RequestNeeds;
   /** Shared by all ports of one configuration. */
@@ -58,6 +57,7 @@ export async function compileGateway(
   const context: ServerContext = {
     modules,
     worker,
+    prefix: worker.prefix,
     errorLogs: new ErrorLogs(worker, plan.main.core.errorLogs),
     metrics: worker.metrics,
     countsRequests: plan.countsRequests,
@@ -105,8 +105,7 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     key: addressText(address),
     address,
     facts,
-    headerLineBytes: port.headerLineBytes,
-    headBytes: port.headBytes,
+    head: port.head,
     mergeSlashes: fallback.mergeSlashes,
     needs,
     usage: compiled.usage,

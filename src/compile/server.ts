@@ -23,7 +23,7 @@ const MAX_SUBREQUEST_DEPTH = 50;
 const DEPTH = Symbol('depth of a subrequest');
 
 /** What the servers of one compile share. */
-export type ServerContext = Omit<LocationContext, 'router'>;
+export type ServerContext = Omit<LocationContext, 'router' | 'serverNames'>;
 
 /** One virtual server: its rewrites, its locations, and the way around in it. */
 export class ServerHandler implements Router {
@@ -37,7 +37,7 @@ export class ServerHandler implements Router {
   private constructor(plan: ServerPlan, context: ServerContext) {
     this.name = plan.name;
     this.mergeSlashes = plan.root.core.mergeSlashes;
-    this.#context = { ...context, router: this };
+    this.#context = { ...context, router: this, serverNames: plan.names };
   }
 
   static async compile(plan: ServerPlan, context: ServerContext): Promise<ServerHandler> {
@@ -75,8 +75,12 @@ export class ServerHandler implements Router {
 
   toUri(x: Exchange, target: string): void | Promise<void> {
     const query = target.indexOf('?');
-    x.uri = query < 0 ? target : target.slice(0, query);
     if (query >= 0) x.args = target.slice(query + 1);
+    return this.toPath(x, query < 0 ? target : target.slice(0, query));
+  }
+
+  toPath(x: Exchange, path: string): void | Promise<void> {
+    x.uri = path;
     return this.#again(x, (again) => {
       again.rules = this.#root.rules;
       return this.#rewrite(again);
@@ -131,6 +135,7 @@ export class ServerHandler implements Router {
 
   #route(x: Exchange): void | Promise<void> {
     x.relocate = false;
+    x.leftLocation = false;
     const found = this.#locations.find(x.uri);
     if (!found) {
       x.rules = this.#root.rules;

@@ -26,6 +26,8 @@ export interface ReadScope {
   complexValue(word: Word): ComplexValue;
   /** The place of this directive among those of its block, from 0: how a list tells which nested block it means. */
   readonly nth: number;
+  /** The block that it stands in: its context, and what was read of its words. */
+  readonly block: { readonly context: Context; readonly args: unknown };
   /** Notes names that this directive defines (`set $x`, named captures); their case does not count. */
   defineVariable(name: string, span: Span): void;
 }
@@ -69,6 +71,8 @@ type Single<K, V> = RowFacts & {
 type Repeated<K, V> =
   NonNullable<V> extends readonly (infer E)[]
     ? RowFacts & {
+        /** The field that says how the list comes down: `on` as usual, `off` not at all, `merge` behind the level's own. */
+        readonly inheritBy?: string;
         readonly into: K;
         readonly args: ArgReader<E>;
         readonly repeat: 'append';

@@ -81,6 +81,10 @@ export class Subrequest extends Exchange {
     this.#parent.onAbort(listener);
   }
 
+  override onEnd(listener: () => void): void {
+    this.#parent.onEnd(listener);
+  }
+
   /** nginx logs subrequests only where it is asked to. */
   protected override log(): void {}
 

@@ -1,13 +1,18 @@
 import type { AnyModule } from '../contract/index.ts';
 import { access } from './access/index.ts';
 import { accessLog } from './access_log/index.ts';
+import { addition } from './addition/index.ts';
+import { charset } from './charset/index.ts';
 import { control } from './control/index.ts';
 import { core } from './core/index.ts';
 import { dbrest } from './dbrest/index.ts';
+import { gunzip } from './gunzip/index.ts';
+import { gzip } from './gzip/index.ts';
 import { headers } from './headers/index.ts';
 import { kv } from './kv/index.ts';
 import { rewrite } from './rewrite/index.ts';
 import { stubStatus } from './stub_status/index.ts';
+import { subFilter } from './sub_filter/index.ts';
 import { upstream } from './upstream/index.ts';
 import { workerEvents } from './worker_events/index.ts';
 
@@ -21,7 +26,14 @@ export const MODULES: readonly AnyModule[] = [
   rewrite,
   upstream,
   access,
+  // nginx's order of filters: what adds headers sees the answer first, what packs the body comes last. What is added to a body
+  // has passed the filters of the place where it comes from.
   headers,
+  gunzip,
+  subFilter,
+  charset,
+  addition,
+  gzip,
   accessLog,
   kv,
   workerEvents,

@@ -57,7 +57,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   /** The handler is about to return: an answer that is still due must survive the client's leaving. */
   leaveHandler(): void {
     if (!this.written) this.detach();
-    else if (this.inHandler) this.socket.connections.writing.add(-1);
+    else if (this.inHandler) this.leaveConnection();
   }
 
   wrote(bytes: number): void {
@@ -200,6 +200,9 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
         res.writeHeader(responseHeaders[index] as string, responseHeaders[index + 1] as string);
       }
     }
+    const { keepaliveHeader } = this.rules.connection;
+    if (keepaliveHeader !== undefined && !this.closes())
+      res.writeHeader('Connection', 'keep-alive').writeHeader('Keep-Alive', keepaliveHeader);
   }
 
   private writeLarge(status: number, contentType: string, body: Buffer): void {
@@ -210,7 +213,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   }
 
   private closes(): boolean {
-    return this.closing || this.socket.draining || !this.rules.keepalive;
+    const { keepalive, closesFor } = this.rules.connection;
+    return this.closing || this.socket.draining || !keepalive || closesFor?.(this) === true;
   }
 
   private leave(): void {
@@ -240,6 +244,11 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     if (this.finishedOnce || this.inHandler) return;
     this.finishedOnce = true;
     this.usage.inFlight--;
+    this.leaveConnection();
+  }
+
+  private leaveConnection(): void {
     this.socket.connections.writing.add(-1);
+    this.over();
   }
 }
