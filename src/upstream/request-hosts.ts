@@ -73,6 +73,7 @@ export class KnownRequestHosts implements RequestHosts {
     const { log } = this.#scope;
     const servers = addresses.map((address) => ({
       name,
+      place: '',
       target: { kind: 'address', address } as const,
       ...PLAIN_SERVER,
       maxFails: 0,
