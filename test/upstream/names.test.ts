@@ -56,8 +56,10 @@ test('an answer is asked for again when its time to live is over, or that of "va
   const { upstreams } = await openUpstreams(t, '');
   const hosts = upstreams.hosts(resolvingWith(dns, { ipv6: false }));
   expect(await peersAt(hosts, 'a.test')).toEqual(['10.0.0.1:80']);
+  const group = await hosts.group('a.test', 80);
   dns.names.set('a.test', { addresses: ['10.0.0.7'], ttl: 0 });
   expect(await peersAt(hosts, 'a.test')).toEqual(['10.0.0.7:80']);
+  expect(await hosts.group('a.test', 80)).toBe(group);
 
   const kept = upstreams.hosts(resolvingWith(dns, { ipv6: false, validMs: 60_000 }));
   expect(await peersAt(kept, 'a.test')).toEqual(['10.0.0.7:80']);
