@@ -77,7 +77,7 @@ export async function compileGateway(
   return {
     usage,
     ports: plan.ports.map((port) => compilePort(port, { plan, servers, context, usage })),
-    view: makeView(plan, { modules, servers }),
+    view: makeView(plan, { modules, servers, upstreams: worker.upstreams }),
   };
 }
 

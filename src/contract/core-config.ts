@@ -136,6 +136,8 @@ export interface CoreConfig {
   readonly recursiveErrorPages: boolean;
   readonly msiePadding: boolean;
   readonly msieRefresh: boolean;
+  readonly resolver?: ResolverConfig;
+  readonly resolverTimeoutMs: number;
 
   /** Who gets compressed answers: `gzip`, `gunzip` and `gzip_static` ask. */
   readonly gzipVary: boolean;
@@ -143,8 +145,6 @@ export interface CoreConfig {
   readonly gzipProxied: readonly GzipProxied[];
   /** Patterns of clients' names. */
   readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
-  readonly resolver?: ResolverConfig;
-  readonly resolverTimeoutMs: number;
   /** Whether reading a variable that `set` has not filled yet is told. */
   readonly uninitializedVariableWarn: boolean;
 }
