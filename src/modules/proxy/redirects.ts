@@ -23,7 +23,7 @@ export function compileRedirects(
   return {
     location: (x, value) => {
       const rewritten = rewrite(x, value);
-      return rewritten === undefined ? value : absolute(x, rewritten);
+      return rewritten === undefined ? value : x.absolute(rewritten);
     },
     refresh: (x, value) => {
       const start = value.toLowerCase().indexOf('url=');
@@ -44,8 +44,4 @@ function compileRule(rule: RedirectRule, pass: LiteralTarget | undefined, build:
 function compileDefault({ url, uri }: LiteralTarget, build: Build): Rewrite {
   const [prefix, by] = uri === '' ? [`${url}/`, '/'] : [url, build.location.path];
   return (_x, text) => (text.startsWith(prefix) ? by + text.slice(prefix.length) : undefined);
-}
-
-function absolute(x: Exchange, location: string): string {
-  return location.startsWith('/') && x.rules.absoluteRedirect ? x.origin() + location : location;
 }

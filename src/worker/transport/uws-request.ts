@@ -30,8 +30,6 @@ export interface UwsPort {
 export abstract class UwsRequest extends Exchange {
   readonly headers: readonly string[];
   readonly peerPort = 0;
-  /** The connection closes after this answer. */
-  closing = false;
   protected readonly res: HttpResponse;
   protected readonly body: RequestBody | undefined;
   private readonly headBytes: number;
@@ -68,11 +66,17 @@ export abstract class UwsRequest extends Exchange {
   header(name: string): string | undefined {
     let joined: string | undefined;
     for (let index = 0; index < this.headers.length; index += 2) {
-      if (this.headers[index] !== name) continue;
+      if (this.headers[index] !== name && !this.isUnderscored(index, name)) continue;
       const value = this.headers[index + 1] as string;
       joined = joined === undefined ? value : `${joined}${name === 'cookie' ? '; ' : ', '}${value}`;
     }
     return joined;
+  }
+
+  /** nginx reads `X_A` as `$http_x_a` too, where such names count. */
+  private isUnderscored(index: number, name: string): boolean {
+    const given = this.headers[index] as string;
+    return given.length === name.length && given.includes('_') && given.replaceAll('_', '-') === name;
   }
 
   async readBody(limitBytes?: number): Promise<Buffer | undefined> {
@@ -104,6 +108,15 @@ export abstract class UwsRequest extends Exchange {
       if (this.contentLength > limit) settle('too large');
       else body.read({ limitBytes: limit, timeoutMs: rules.bodyTimeoutMs, settle, receive, fail: reject });
     });
+  }
+
+  /** Nobody is left to answer. */
+  protected left(): void {
+    this.aborted = this.done = true;
+    this.body?.abort();
+    if (this.status !== 0) return;
+    this.status = 499;
+    this.rules.warn('client prematurely closed connection', this, 'info');
   }
 
   /** The rest of a body of known length is swallowed, so that the client can read its 413; a chunked one may be endless. */

@@ -24,9 +24,9 @@ export const passTarget: ArgReader<PassTarget> = readers.oneWord('URL', (word, s
 });
 
 /** The URI takes the place of a prefix: there has to be one. */
-function takesUri({ around }: ReadScope): boolean {
-  if (around.context !== 'location') return false;
-  const match = around.args as LocationMatch | undefined;
+function takesUri({ block }: ReadScope): boolean {
+  if (block.context !== 'location') return false;
+  const match = block.args as LocationMatch | undefined;
   return match === undefined || match.kind === 'prefix' || match.kind === 'exact';
 }
 
