@@ -1,4 +1,10 @@
-import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+  us_socket_context_t,
+} from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import { isValidQuery, normalizePath } from '../../http/index.ts';
 import type { RequestFacts } from '../../http/index.ts';
@@ -10,7 +16,9 @@ import { SilenceWatch } from './silence-watch.ts';
 import { UwsExchange } from './uws-exchange.ts';
 import { loadUws } from './uws-loader.ts';
 import type { Uws } from './uws-loader.ts';
-import type { SocketState, UwsPort } from './uws-request.ts';
+import type { Handshake, SocketState, UwsPort } from './uws-request.ts';
+import { RELAYING } from './websocket-relay.ts';
+import type { Relayed, WebSocketRelay } from './websocket-relay.ts';
 
 /** A port that is open in this worker; its handlers are exchanged on a reload, its socket is not. */
 export interface OpenPort {
@@ -44,10 +52,26 @@ export class UwsTransport {
     const uws = (this.uws ??= loadUws());
     const app = uws.App();
     const { connections, silence } = this;
-    const socket: SocketState = { draining: false, silence, connections, headLines: new HeadLines() };
+    const relays = new Set<WebSocketRelay>();
+    const socket: SocketState = { draining: false, silence, connections, relays, headLines: new HeadLines() };
     app.filter((_, opened) => this.countConnection(Number(opened) > 0));
     let current: UwsPort = { port, scan: new HeadScan(port), socket };
     app.any('/*', (res, req) => this.receive(res, req, current));
+    app.ws<Relayed>('/*', {
+      ...RELAYING,
+      upgrade: (res, req, context) =>
+        this.receive(res, req, { ...current, handshake: handshakeOf(req, context) }),
+      open: (client) => {
+        const { relay } = client.getUserData();
+        relays.add(relay);
+        relay.open(client);
+      },
+      close: (client, code, reason) => {
+        const { relay } = client.getUserData();
+        relays.delete(relay);
+        relay.closed(code, reason);
+      },
+    });
     return new Promise((resolve, reject) => {
       listen(app, port, (listening) => {
         if (!listening) return reject(new Error(`bind() to ${port.key} failed`));
@@ -64,7 +88,10 @@ export class UwsTransport {
             if (accepting) uws.us_listen_socket_close(listening);
             accepting = false;
           },
-          close: () => app.close(),
+          close: () => {
+            for (const relay of relays) relay.goAway();
+            app.close();
+          },
         });
       });
     });
@@ -162,6 +189,10 @@ export class UwsTransport {
       refusal,
     };
   }
+}
+
+function handshakeOf(req: HttpRequest, context: us_socket_context_t): Handshake {
+  return { key: req.getHeader('sec-websocket-key'), context };
 }
 
 function mayCarryBody(method: string): boolean {
