@@ -1,13 +1,14 @@
 import type { AnyModule, GatewayView, ListenAddress, WorkerScope } from '../contract/index.ts';
 import type { AnswerRules, Exchange, Handler, LogStep, PortFacts } from '../http/index.ts';
 import { addressText } from '../plan/index.ts';
-import type { GatewayPlan, PortPlan } from '../plan/index.ts';
+import type { GatewayPlan, HeadRules, PortPlan } from '../plan/index.ts';
 import { LOG_TAIL, openRing } from '../zone/index.ts';
 import type { RequestNeeds } from './build.ts';
+import { capturesOf, keepCaptures, Matchers } from './captures.ts';
 import { ErrorLogs } from './error-logs.ts';
 import { guarded } from './phases.ts';
 import { compileRequestTail } from './request-tail.ts';
-import { capturesOf, keepCaptures, ServerHandler } from './server.ts';
+import { ServerHandler } from './server.ts';
 import type { ServerContext } from './server.ts';
 import { serverLabel } from './server-label.ts';
 import { ServerNames } from './server-names.ts';
@@ -19,8 +20,7 @@ export interface PortHandler {
   readonly key: string;
   readonly address: ListenAddress;
   readonly facts: PortFacts;
-  readonly headerLineBytes: number;
-  readonly headBytes: number;
+  readonly head: HeadRules;
   readonly mergeSlashes: boolean;
   readonly needs: RequestNeeds;
   /** Shared by all ports of one configuration. */
@@ -58,6 +58,7 @@ export async function compileGateway(
   const context: ServerContext = {
     modules,
     worker,
+    prefix: worker.prefix,
     errorLogs: new ErrorLogs(worker, plan.main.core.errorLogs),
     metrics: worker.metrics,
     countsRequests: plan.countsRequests,
@@ -65,6 +66,7 @@ export async function compileGateway(
     server: '',
     version: plan.main.version,
     variables: plan.variables,
+    matchers: new Matchers(plan.variables),
     needs: { headers: new Set(), allHeaders: false, peer: false },
     provisioned: new Map(),
   };
@@ -105,8 +107,7 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     key: addressText(address),
     address,
     facts,
-    headerLineBytes: port.headerLineBytes,
-    headBytes: port.headBytes,
+    head: port.head,
     mergeSlashes: fallback.mergeSlashes,
     needs,
     usage: compiled.usage,

@@ -3,16 +3,19 @@ import type {
   LocationFacts,
   LocationMatch,
   LocationParts,
+  ServerName,
   VariableDefinition,
   WorkerScope,
 } from '../contract/index.ts';
 import { logContext } from '../http/index.ts';
 import type { AnswerRules, Exchange, Handler, LogStep, Router } from '../http/index.ts';
+import type { ErrorLog } from '../log/index.ts';
 import { locationText } from '../plan/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
 import { compileAccess } from './access.ts';
 import { LocationBuild } from './build.ts';
 import type { BuildContext } from './build.ts';
+import { connectionRules } from './connection-rules.ts';
 import { compileErrorPages } from './error-pages.ts';
 import { rewriteSequence, sequence } from './phases.ts';
 import { compileRequestCounter } from './request-counter.ts';
@@ -38,6 +41,7 @@ export interface LocationContext extends BuildContext {
   readonly requestTail: LogStep | undefined;
   /** The way around in the server whose location it is. */
   readonly router: Router;
+  readonly serverNames: readonly ServerName[];
   /** As metrics name the server. */
   readonly server: string;
   /** What `provision` gave, by config object: locations that share a config share its resources. */
@@ -56,26 +60,31 @@ export async function compileLocation(
     const config = plan.modules[module.name];
     if (config) used.push({ module, config, resources: await provision(module, config, context) });
   }
-  const own = { core: plan.core, defined: definedBy(used), blocks: blocks.ifs };
+  const own = {
+    core: plan.core,
+    serverNames: context.serverNames,
+    defined: definedBy(used),
+    blocks: blocks.ifs,
+  };
   const build = new LocationBuild({ ...factsOf(plan), nameless }, own, context);
   const parts = used.map(({ module, config, resources }) => module.compile(config, resources, build));
   return {
     rules: compileRules(plan, parts, { context, build }),
     internal: plan.core.internal === true,
     except: blocks.except,
-    ...compilePhases(plan, parts),
+    ...compilePhases(plan, parts, build.log),
   };
 }
 
 type Phases = Pick<LocationHandler, 'postRead' | 'rewrite' | 'answer'>;
 
-function compilePhases({ core }: LocationPlan, parts: readonly LocationParts[]): Phases {
+function compilePhases({ core }: LocationPlan, parts: readonly LocationParts[], log: ErrorLog): Phases {
   const all = (phase: 'postRead' | 'preaccess' | 'precontent'): Handler[] =>
     parts.flatMap((part) => part[phase] ?? []);
   const postRead = all('postRead');
   const rewrite = parts.flatMap((part) => part.rewrite ?? []);
   const checks = parts.flatMap(({ access }) => access ?? []);
-  const access = compileAccess(checks, core.satisfy) ?? [];
+  const access = compileAccess(checks, core, log) ?? [];
   const content = parts.find((part) => part.content)?.content ?? notFound;
   return {
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
@@ -153,7 +162,7 @@ function compileRules(
     maxBodyBytes: core.maxBodyBytes,
     bodyTimeoutMs: core.bodyTimeoutMs,
     sendTimeoutMs: core.sendTimeoutMs,
-    keepalive: core.keepaliveTimeoutMs > 0 && core.keepaliveRequests > 0,
+    connection: connectionRules(core, build),
     serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${context.version}`,
     absoluteRedirect: core.absoluteRedirect,
     filters: parts.flatMap(({ filter }) => filter ?? []),

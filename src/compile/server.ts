@@ -1,7 +1,9 @@
-import type { LocationMatch, RegexConfig } from '../contract/index.ts';
+import type { LocationMatch } from '../contract/index.ts';
 import { HttpFault, Subrequest } from '../http/index.ts';
 import type { Exchange, Handler, Router, SubrequestFacts } from '../http/index.ts';
-import type { LocationPlan, ServerPlan, VariablePlan } from '../plan/index.ts';
+import type { LocationPlan, ServerPlan } from '../plan/index.ts';
+import { capturesOf, keepCaptures } from './captures.ts';
+import type { Captures } from './captures.ts';
 import { LocationLevel } from './location-tree.ts';
 import type { Place } from './location-tree.ts';
 import { compileLocation } from './location.ts';
@@ -15,15 +17,13 @@ interface Target {
   readonly captures: Captures;
 }
 
-type Captures = readonly (readonly [name: string, slot: number])[];
-
 /** nginx's limits of internal redirects of one request, and of subrequests inside one another. */
 const MAX_INTERNAL_REDIRECTS = 10;
 const MAX_SUBREQUEST_DEPTH = 50;
 const DEPTH = Symbol('depth of a subrequest');
 
 /** What the servers of one compile share. */
-export type ServerContext = Omit<LocationContext, 'router'>;
+export type ServerContext = Omit<LocationContext, 'router' | 'serverNames'>;
 
 /** One virtual server: its rewrites, its locations, and the way around in it. */
 export class ServerHandler implements Router {
@@ -37,7 +37,7 @@ export class ServerHandler implements Router {
   private constructor(plan: ServerPlan, context: ServerContext) {
     this.name = plan.name;
     this.mergeSlashes = plan.root.core.mergeSlashes;
-    this.#context = { ...context, router: this };
+    this.#context = { ...context, router: this, serverNames: plan.names };
   }
 
   static async compile(plan: ServerPlan, context: ServerContext): Promise<ServerHandler> {
@@ -75,8 +75,12 @@ export class ServerHandler implements Router {
 
   toUri(x: Exchange, target: string): void | Promise<void> {
     const query = target.indexOf('?');
-    x.uri = query < 0 ? target : target.slice(0, query);
     if (query >= 0) x.args = target.slice(query + 1);
+    return this.toPath(x, query < 0 ? target : target.slice(0, query));
+  }
+
+  toPath(x: Exchange, path: string): void | Promise<void> {
+    x.uri = path;
     return this.#again(x, (again) => {
       again.rules = this.#root.rules;
       return this.#rewrite(again);
@@ -124,6 +128,7 @@ export class ServerHandler implements Router {
     const { rewrite } = this.#root;
     if (!rewrite) return this.#route(x);
     x.rewriteEnded = false;
+    x.uriReplaced = false;
     const waiting = rewrite(x);
     if (waiting) return waiting.then(() => (x.done ? undefined : this.#route(x)));
     return x.done ? undefined : this.#route(x);
@@ -131,6 +136,7 @@ export class ServerHandler implements Router {
 
   #route(x: Exchange): void | Promise<void> {
     x.relocate = false;
+    x.leftLocation = false;
     const found = this.#locations.find(x.uri);
     if (!found) {
       x.rules = this.#root.rules;
@@ -152,6 +158,7 @@ export class ServerHandler implements Router {
     if (!rewrite) return handler.answer(x);
     x.afterRewrite = handler.answer;
     x.rewriteEnded = false;
+    x.uriReplaced = false;
     const waiting = rewrite(x);
     return waiting ? waiting.then(() => this.#afterRewrite(x)) : this.#afterRewrite(x);
   }
@@ -185,15 +192,4 @@ function add(level: LocationLevel<Target>, match: LocationMatch, place: Place<Ta
   if (match.kind === 'prefix') level.addPrefix(match.path, { ...place, stop: match.stop });
   else if (match.kind === 'exact') level.addExact(match.path, place);
   else if (match.kind === 'regex') level.addRegex({ ...place, regex: new RegExp(match.regex.source) });
-}
-
-/** The slots that the named captures of a regex fill. */
-export function capturesOf({ names }: RegexConfig, { slots }: VariablePlan): Captures {
-  return names.map((name) => [name, slots[name.toLowerCase()] as number] as const);
-}
-
-/** Gives `$1` … `$9` and named captures to the request. */
-export function keepCaptures(x: Exchange, captures: RegExpExecArray, slots: Captures): void {
-  x.captures = captures;
-  for (const [name, slot] of slots) (x.slots ??= [])[slot] = captures.groups?.[name];
 }

@@ -2,6 +2,7 @@ import type { AnyModule, GatewayView, LocationView, RouteAnswer, RouteQuestion }
 import { normalizePath } from '../http/index.ts';
 import { addressText, inOrder, locationText, serverNameText } from '../plan/index.ts';
 import type { GatewayPlan, LocationPlan, PortPlan, ServerPlan } from '../plan/index.ts';
+import { serverText } from '../upstream/index.ts';
 import { answeringDirective } from './answering-directive.ts';
 import { ServerNames } from './server-names.ts';
 import { serverLabel } from './server-label.ts';
@@ -31,10 +32,7 @@ export function makeView(plan: GatewayPlan, { modules, servers }: ViewOptions): 
         })),
       root: rootView(server, modules),
     })),
-    upstreams: plan.upstreams.map(({ name, peers }) => ({
-      name,
-      peers: peers.map(({ address }) => address),
-    })),
+    upstreams: plan.upstreams.map(({ name, servers }) => ({ name, peers: servers.map(serverText) })),
     zones: plan.zones,
     knowsHost: (host) => host !== '' && known.find(host).server,
     explain: (question) => explain(question, { plan, modules, servers }),

@@ -1,5 +1,6 @@
 import type { ComplexValue } from '../config/index.ts';
-import type { PeerConfig } from '../upstream/index.ts';
+import type { LingeringRules } from '../http/index.ts';
+import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
 
 /** Where `listen` binds: an address with a port, or a Unix socket. */
 export type ListenAddress =
@@ -47,11 +48,41 @@ export interface ErrorPageConfig {
 /** MIME types by file name extension, lower case. */
 export type MimeTypes = Readonly<Record<string, string>>;
 
+/** For which requests that came through a proxy answers are compressed (nginx: `gzip_proxied`). */
+export type GzipProxied =
+  'off' | 'expired' | 'no-cache' | 'no-store' | 'private' | 'no_last_modified' | 'no_etag' | 'auth' | 'any';
+/** Where the files of a location are; the paths are absolute unless they begin with a variable. */
+export type DocumentRootConfig =
+  /** The whole URI follows the path. */
+  | { readonly kind: 'root'; readonly path: ComplexValue }
+  /** The path takes the place of `location` in the URI: the location that says so, or one around it. */
+  | { readonly kind: 'alias'; readonly path: ComplexValue; readonly location: string }
+  /** An alias of a regex location: its captures make the whole path. */
+  | { readonly kind: 'regex alias'; readonly path: ComplexValue };
+
 /** An `error_log` target. */
 export interface ErrorLogConfig {
   readonly path: string;
   readonly level: 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
 }
+
+/** `path [level1 [level2 [level3]]]`: each level is how many hexadecimal digits its directories have. */
+export interface TempPath {
+  /** Absolute. */
+  readonly path: string;
+  readonly levels: readonly number[];
+}
+
+/** `keepalive_timeout timeout [header_timeout]`. */
+export interface KeepaliveTimeout {
+  /** 0: every answer closes its connection. */
+  readonly idleMs: number;
+  /** What `Keep-Alive: timeout=` says; absent or 0: no such header. */
+  readonly headerSeconds?: number;
+}
+
+/** Browsers whose kept-alive connections misbehave (nginx ngx_http_core_module#keepalive_disable). */
+export type OldBrowser = 'msie6' | 'safari';
 
 /** What the core of the gateway reads of the configuration; each level fills the fields that are legal there. */
 export interface CoreConfig {
@@ -69,23 +100,61 @@ export interface CoreConfig {
   readonly mergeSlashes: boolean;
   /** Bytes of one request or header line; the head as a whole may have `number` times as many. */
   readonly largeHeaderBuffers: { readonly number: number; readonly sizeBytes: number };
+  /** A first buffer that is larger than those lets a line be as long. */
+  readonly headerBufferBytes: number;
+  readonly headerTimeoutMs: number;
+  readonly underscoresInHeaders: boolean;
+  readonly ignoreInvalidHeaders: boolean;
+  readonly maxHeaders: number;
 
+  /** Absent: `html` below the prefix. */
+  readonly documentRoot?: DocumentRootConfig;
   readonly defaultType: string;
   readonly types?: MimeTypes;
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
+  readonly bodyBufferBytes: number;
+  /** Absent: the system's directory for temporary files. */
+  readonly bodyTempPath?: TempPath;
+  /** `clean` and `on` write every body to a file of its own name; `on` leaves it there. */
+  readonly bodyInFileOnly: 'off' | 'clean' | 'on';
   readonly sendTimeoutMs: number;
-  readonly keepaliveTimeoutMs: number;
+  readonly keepaliveTimeout: KeepaliveTimeout;
   readonly keepaliveRequests: number;
+  readonly keepaliveTimeMs: number;
+  readonly keepaliveDisable: readonly OldBrowser[];
+  readonly lingeringClose: LingeringRules['mode'];
+  readonly lingeringTimeMs: number;
+  readonly lingeringTimeoutMs: number;
+  readonly resetTimedoutConnection: boolean;
   readonly serverTokens: 'on' | 'off' | 'build' | string;
   readonly errorPages?: readonly ErrorPageConfig[];
   readonly internal?: true;
   /** Whether all access checks must let a request in, or one of them is enough. */
   readonly satisfy: 'all' | 'any';
+  /** How long a 401 is held back. */
+  readonly authDelayMs: number;
   readonly absoluteRedirect: boolean;
+
+  /** Who gets compressed answers: `gzip`, `gunzip` and `gzip_static` ask. */
+  readonly gzipVary: boolean;
+  readonly gzipHttpVersion: '1.0' | '1.1';
+  readonly gzipProxied: readonly GzipProxied[];
+  /** Patterns of clients' names. */
+  readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
+  readonly resolver?: ResolverConfig;
+  readonly resolverTimeoutMs: number;
+  /** Whether reading a variable that `set` has not filled yet is told. */
+  readonly uninitializedVariableWarn: boolean;
 }
 
-/** The servers of an `upstream` block. */
+/** An `upstream` block. */
 export interface UpstreamConfig {
-  readonly peers?: readonly PeerConfig[];
+  readonly servers?: readonly ServerConfig[];
+  /** In file order: the last one counts. */
+  readonly balancing?: readonly Balancing[];
+  readonly keepaliveConnections?: number;
+  readonly keepaliveRequests: number;
+  readonly keepaliveTimeMs: number;
+  readonly keepaliveTimeoutMs: number;
 }

@@ -16,13 +16,18 @@ export type { GatewayView, LocationView, RouteAnswer, RouteQuestion, ServerView 
 export type { MasterScope, ResourceScope, WorkerScope } from './scope.ts';
 export type {
   CoreConfig,
+  DocumentRootConfig,
   ErrorLogConfig,
   ErrorPageConfig,
+  GzipProxied,
+  KeepaliveTimeout,
   ListenAddress,
   ListenConfig,
   LocationMatch,
   MimeTypes,
+  OldBrowser,
   RegexConfig,
   ServerName,
+  TempPath,
   UpstreamConfig,
 } from './core-config.ts';

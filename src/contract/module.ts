@@ -47,6 +47,8 @@ export interface LocationParts {
 export interface VariableDefinition {
   readonly summary: string;
   compile(build: Build): Getter;
+  /** A variable that configuration defines is evaluated once per request; this one whenever it is read. */
+  readonly volatile?: boolean;
   /** What `set $name` does to a variable that is built in; without it such a `set` is refused. */
   readonly assign?: (x: Exchange, value: string) => void;
 }
@@ -104,7 +106,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   provision?(config: C, worker: WorkerScope): Promise<R> | R;
   /**
    * Variables that this location's configuration defines by name, each evaluated when a request first reads it and
-   * kept for the rest of it (nginx: `map`). The directive's reader notes the names with `defineVariable`.
+   * kept for the rest of it (nginx: `map`). The directive's reader notes the names with `defineVariable`. Also what a
+   * variable of the module itself is in this location; that is evaluated each time.
    */
   defines?(config: C, resources: R): Readonly<Record<string, VariableDefinition>>;
   compile(config: C, resources: R, build: Build): LocationParts;

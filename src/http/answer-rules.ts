@@ -1,4 +1,5 @@
 import type { BodyFilterOf } from './body-filter.ts';
+import type { ConnectionRules } from './connection-rules.ts';
 
 /** Why a request may not enter: the status, and headers that go with it: name, value, name, value … */
 export interface Denial {
@@ -26,6 +27,8 @@ export interface SubrequestFacts {
 export interface RouterOf<X> {
   /** By URI with its query, through the server's rewrites and locations. */
   toUri(x: X, target: string): void | Promise<void>;
+  /** By a decoded path, which may have a `?` in it; the query stays. */
+  toPath(x: X, path: string): void | Promise<void>;
   toNamed(x: X, name: string): void | Promise<void>;
   /** Searches the location again for a URI that the rewrite phase changed. */
   relocate(x: X): void | Promise<void>;
@@ -41,8 +44,7 @@ export interface RulesOf<X> {
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
   readonly sendTimeoutMs: number;
-  /** False: the connection closes after each answer (`keepalive_timeout 0`). */
-  readonly keepalive: boolean;
+  readonly connection: ConnectionRules;
   /** `server_tokens`: what the `Server` header and the built-in pages say. */
   readonly serverToken: string;
   readonly absoluteRedirect: boolean;

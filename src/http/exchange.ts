@@ -1,12 +1,10 @@
 import type { RouterOf, RulesOf, SubrequestFacts, Verdict } from './answer-rules.ts';
-import type { BodyFilterOf, BodyTransform } from './body-filter.ts';
-import { ExchangeState } from './exchange-state.ts';
-import { FilteredStream } from './filtered-stream.ts';
+import type { BodyFilterOf } from './body-filter.ts';
 import { encodeLocation } from './location-header.ts';
+import { Outgoing } from './outgoing.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { builtInPage } from './status.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
-import { ThrottledStream } from './throttled-stream.ts';
 
 /**
  * One step of a request. It returns a promise only if it waits. A step that answers (`x.end`, `x.send` …) ends its phase.
@@ -40,7 +38,7 @@ export type PieceReceiver = (piece: Buffer) => void | Promise<void>;
  * One request and its answer, whatever transport carries it. After the answer (or the client's leaving) every method that
  * writes does nothing.
  */
-export abstract class Exchange extends ExchangeState {
+export abstract class Exchange extends Outgoing {
   rules: AnswerRules;
   /** What goes on behind the rewrite phase: the location's own, or that of an `if` that was true. */
   afterRewrite: Handler | undefined = undefined;
@@ -64,18 +62,6 @@ export abstract class Exchange extends ExchangeState {
   abstract readBody(limitBytes?: number): Promise<Buffer | undefined>;
   /** The request body as it comes. False where `readBody` would give nothing. Either of them, once per request. */
   abstract readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean>;
-  /** Closes the connection without an answer (nginx's 444). */
-  abstract abort(): void;
-  /** Runs when the client goes away before the answer is complete. */
-  abstract onAbort(listener: () => void): void;
-
-  protected abstract writeAnswer(status: number, contentType: string, body: string | Uint8Array): void;
-  /** `lengthBytes` -1: nobody knows. */
-  protected abstract openStream(
-    status: number,
-    contentType: string,
-    lengthBytes: number,
-  ): ResponseStream | undefined;
 
   /** The client's exchange: a subrequest has another one. */
   get main(): Exchange {
@@ -148,6 +134,11 @@ export abstract class Exchange extends ExchangeState {
     return target.startsWith('@') ? router.toNamed(this, target) : router.toUri(this, target);
   }
 
+  /** Serves the place of a decoded path instead, with the query that the request has. */
+  redirectToPath(path: string): void | Promise<void> {
+    return this.done ? undefined : this.rules.router.toPath(this, path);
+  }
+
   /** Asks another place of this server, without the client's noticing. */
   subrequest(facts: SubrequestFacts): Promise<AnsweredSubrequest> {
     return this.rules.router.subrequest(this, facts);
@@ -171,59 +162,6 @@ export abstract class Exchange extends ExchangeState {
     for (const filter of this.rules.filters) filter(this);
   }
 
-  /** What the body passes on its way out; opened one by one, since each sees the head that those before it made. */
-  private openFilters(): readonly BodyTransform[] {
-    const open: BodyTransform[] = [];
-    const { bodyFilters } = this.rules;
-    for (let index = 0; index < bodyFilters.length; index++) {
-      const filter = bodyFilters[index] as BodyFilter;
-      if (!filter.wants(this)) continue;
-      open.push(filter.open(this));
-      this.responseLength = -1;
-    }
-    return open;
-  }
-
-  private begin(transforms: readonly BodyTransform[]): ResponseStream | undefined {
-    let stream = this.openStream(this.status, this.responseType, this.responseLength);
-    if (!stream) {
-      for (const transform of transforms) transform.close?.();
-      this.log();
-      return undefined;
-    }
-    if (this.limitRate > 0) {
-      const rate = { bytesPerSecond: this.limitRate, afterBytes: this.limitRateAfter };
-      stream = new ThrottledStream(stream, rate, () => this.aborted);
-    }
-    if (transforms.length === 0) return stream;
-    this.onAbort(() => {
-      for (const transform of transforms) transform.close?.();
-    });
-    return new FilteredStream(stream, transforms, (error) => this.cut(error));
-  }
-
-  /** A whole body through filters or at a limited rate. */
-  private sendThrough(body: string | Uint8Array): void {
-    const transforms = this.openFilters();
-    let bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    const isWhole = this.limitRate === 0 && transforms.every(({ whole }) => whole);
-    if (!isWhole || (this.requestMethod === 'HEAD' && transforms.length > 0)) {
-      const stream = this.begin(transforms);
-      stream?.write(bytes);
-      return stream?.end();
-    }
-    for (const transform of transforms) bytes = transform.whole?.(bytes) ?? bytes;
-    if (this.requestMethod !== 'HEAD') this.bodyBytesSent = bytes.byteLength;
-    this.writeAnswer(this.status, this.responseType, bytes);
-    this.log();
-  }
-
-  /** The head is out: a failure can only be told by cutting the connection. */
-  private cut(error: unknown): void {
-    this.warn(`the body of an answer could not be made: ${String(error)}`);
-    this.abort();
-  }
-
   /** Waits for what an internal redirect started; the compile stage never lets its promise fail. */
   private serveErrorPage(status: number, handler: Handler): void {
     this.inErrorPage = true;
@@ -231,7 +169,8 @@ export abstract class Exchange extends ExchangeState {
     void handler(this);
   }
 
-  private origin(): string {
+  /** Scheme, host and port that the client used: what redirects begin with. */
+  origin(): string {
     const { scheme, port } = this.port;
     const usual = port === 0 || port === (scheme === 'https' ? 443 : 80);
     return `${scheme}://${this.host || this.serverName}${usual ? '' : `:${port}`}`;

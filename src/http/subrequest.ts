@@ -69,16 +69,20 @@ export class Subrequest extends Exchange {
       : Promise.resolve(true);
   }
 
-  abort(): void {
+  abort(status = 444): void {
     if (this.aborted) return;
     this.aborted = true;
-    if (!this.done) this.status = 444;
+    if (!this.done) this.status = status;
     this.done = true;
     this.#answered();
   }
 
   onAbort(listener: () => void): void {
     this.#parent.onAbort(listener);
+  }
+
+  override onEnd(listener: () => void): void {
+    this.#parent.onEnd(listener);
   }
 
   /** nginx logs subrequests only where it is asked to. */

@@ -8,4 +8,5 @@ export { escapeDefault, escapeJson } from './escape.ts';
 export { openErrorLogs } from './log-files.ts';
 export type { ErrorLogTarget, LogFiles, LogWriter } from './log-files.ts';
 export { isSecretParameter, redactQuery } from './redact.ts';
+export { systemFailure, systemReason } from './system-error.ts';
 export { errorLogTime, timeIso8601, timeLocal } from './time.ts';

@@ -216,5 +216,5 @@ function setHeadLimit(plan: GatewayPlan): void {
 }
 
 function headLimitOf({ ports }: GatewayPlan): number {
-  return Math.max(...ports.map(({ headBytes }) => headBytes), 4096) + 1024;
+  return Math.max(...ports.map(({ head }) => head.bytes), 4096) + 1024;
 }

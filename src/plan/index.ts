@@ -4,6 +4,7 @@ export { locationText } from './location-text.ts';
 export { addressText } from './address-text.ts';
 export type {
   GatewayPlan,
+  HeadRules,
   LocationPlan,
   MainPlan,
   ModuleConfigs,

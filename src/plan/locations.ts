@@ -9,6 +9,7 @@ import { checkNesting } from './checks/nesting.ts';
 import { ConfigReporter } from './config-reporter.ts';
 import { coreOf } from './core.ts';
 import type { LocationPlan, NamelessPlan, ServerPlan } from './plan.ts';
+import type { UpstreamCollector } from './upstreams.ts';
 import { ZoneCollector } from './zones.ts';
 
 interface Planning {
@@ -17,6 +18,7 @@ interface Planning {
   readonly report: Report;
   /** Also tells what is likely not meant: for `gw check`. */
   readonly advise?: boolean | undefined;
+  readonly upstreams: UpstreamCollector;
 }
 
 /** Plans locations, and on the way lets each module judge each of its configs once. */
@@ -54,6 +56,9 @@ export class LocationPlanner {
       module.validate?.(config.value, new ConfigReporter(config, this.#planning.report));
       for (const { zone, field, index = 0 } of module.zones?.(config.value) ?? []) {
         this.zones.add(zone, config.from.get(field)?.spans[index]);
+      }
+      for (const { field, index = 0, ...address } of module.upstreams?.(config.value) ?? []) {
+        this.#planning.upstreams.need(address, config.from.get(field)?.spans[index]);
       }
     }
   }

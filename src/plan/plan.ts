@@ -43,15 +43,31 @@ export interface PortPlan {
   readonly address: ListenAddress;
   readonly servers: readonly number[];
   readonly defaultServer: number;
-  /** Limits hold before the server is known, so the widest of the port's servers counts (nginx: the default server's). */
-  readonly headerLineBytes: number;
-  readonly headBytes: number;
+  readonly head: HeadRules;
+}
+
+/**
+ * How the head of a request is read. It holds before the server is known: the default server's (nginx), for sizes the widest
+ * of the port's servers.
+ */
+export interface HeadRules {
+  readonly lineBytes: number;
+  /** Of all header lines together. */
+  readonly bytes: number;
+  readonly timeoutMs: number;
+  /** Headers with an underscore in their name count. */
+  readonly underscores: boolean;
+  /** Headers whose name has other characters than letters, digits and hyphens are dropped, else kept. */
+  readonly ignoresInvalid: boolean;
+  readonly maxHeaders: number;
 }
 
 /** What configuration texts say of variables. */
 export interface VariablePlan {
   /** Slot of each variable that the configuration itself defines. */
   readonly slots: Readonly<Record<string, number>>;
+  /** Those of them that `set` and its like fill. */
+  readonly assigned: Readonly<Record<string, true>>;
   readonly used: readonly string[];
 }
 

@@ -64,12 +64,27 @@ function addListen({ ports, listen, index, span, report }: Adding): void {
 
 function portPlan({ address, listens, defaultServer }: OpenPort, all: readonly PlannedServer[]): PortPlan {
   const servers = [...listens.keys()];
-  const buffers = servers.map((index) => (all[index] as PlannedServer).plan.root.core.largeHeaderBuffers);
+  const fallback = defaultServer ?? (servers[0] as number);
+  const cores = servers.map((index) => (all[index] as PlannedServer).plan.root.core);
+  const { headerTimeoutMs, underscoresInHeaders, ignoreInvalidHeaders, maxHeaders } = (
+    all[fallback] as PlannedServer
+  ).plan.root.core;
   return {
     address,
     servers,
-    defaultServer: defaultServer ?? (servers[0] as number),
-    headerLineBytes: Math.max(...buffers.map(({ sizeBytes }) => sizeBytes)),
-    headBytes: Math.max(...buffers.map(({ number, sizeBytes }) => number * sizeBytes)),
+    defaultServer: fallback,
+    head: {
+      lineBytes: Math.max(
+        ...cores.flatMap(({ largeHeaderBuffers, headerBufferBytes }) => [
+          largeHeaderBuffers.sizeBytes,
+          headerBufferBytes,
+        ]),
+      ),
+      bytes: Math.max(...cores.map(({ largeHeaderBuffers: { number, sizeBytes } }) => number * sizeBytes)),
+      timeoutMs: headerTimeoutMs,
+      underscores: underscoresInHeaders,
+      ignoresInvalid: ignoreInvalidHeaders,
+      maxHeaders,
+    },
   };
 }

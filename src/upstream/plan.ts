@@ -55,9 +55,10 @@ export interface ResolverConfig {
 
 /** An `upstream` block, or a host that the configuration names where an upstream could stand (`implicit`). */
 export interface UpstreamPlan {
+  /** Of the block, or `host` / `host:port` as written. */
   readonly name: string;
-  /** The port of an implicit one. */
-  readonly port?: number;
+  /** What it is found by: see `upstreamKey`. */
+  readonly key: string;
   readonly implicit: boolean;
   /** `file:line`. */
   readonly place: string;

@@ -33,9 +33,21 @@ export interface ConnectionLimitDeclaration {
   readonly key: string;
 }
 
+/** What is known of the peers of an upstream: see `PeerTable`. */
+export interface PeersDeclaration {
+  readonly name: string;
+  readonly kind: 'peers';
+  /** Peers that it has room for. */
+  readonly slots: number;
+}
+
 /** Shared memory that a configuration asks for by name; plain data in the plan. */
 export type ZoneDeclaration =
-  RingDeclaration | DictionaryDeclaration | RequestLimitDeclaration | ConnectionLimitDeclaration;
+  | RingDeclaration
+  | DictionaryDeclaration
+  | RequestLimitDeclaration
+  | ConnectionLimitDeclaration
+  | PeersDeclaration;
 
 /** What one kind of zone does with its memory; each kind has a row in `kinds.ts`. */
 export interface ZoneKind<D extends ZoneDeclaration> {

@@ -10,6 +10,7 @@ export type {
   ConnectionLimitDeclaration,
   DictionaryDeclaration,
   RequestLimitDeclaration,
+  PeersDeclaration,
   RingDeclaration,
   ZoneDeclaration,
 } from './declaration.ts';
@@ -35,6 +36,8 @@ export { openRequestRates } from './limits/request-rates.ts';
 export type { RequestRates } from './limits/request-rates.ts';
 export { MAX_THREAD_ID } from './lock.ts';
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
+export { PeerTable } from './peers/peer-table.ts';
+export type { PeerState } from './peers/peer-table.ts';
 export { openRing } from './ring.ts';
 export type { Published, Ring, RingRange } from './ring.ts';
 export type { RingFacts, RingSnapshot, SnapshotQuery } from './snapshot.ts';

@@ -2,6 +2,7 @@ import type { ZoneDeclaration, ZoneKind } from './declaration.ts';
 import { dictionaryKind } from './dictionary/kind.ts';
 import { MAGIC_WORD } from './layout.ts';
 import { connectionLimitKind, requestLimitKind } from './limits/kinds.ts';
+import { peersKind } from './peers/kind.ts';
 import { ringKind } from './ring-kind.ts';
 
 type Kinds = {
@@ -13,6 +14,7 @@ const KINDS: Kinds = {
   dictionary: dictionaryKind,
   'request limit': requestLimitKind,
   'connection limit': connectionLimitKind,
+  peers: peersKind,
 };
 
 /** The row of a declaration's kind. */

@@ -8,7 +8,8 @@ import { HAS_NGINX, startNginx } from './nginx.ts';
 
 /*
  * cases/*.case: the content of `http`, a line of dashes, then `request => answer` lines. The answers were recorded from a
- * real nginx (RECORD=1 writes them again); where one is on the PATH it has to give them still, and gw always.
+ * real nginx (RECORD=1 writes them again); where one is on the PATH it has to give them still, and gw always. A line
+ * `# show: vary etag` in the configuration adds headers to the answers.
  */
 const directory = new URL('cases/', import.meta.url);
 const DASHES = '----------\n';
@@ -31,12 +32,13 @@ for (const file of readdirSync(directory)) {
     .trimEnd()
     .split('\n')
     .map((line) => line.split(' => ', 1)[0] as string);
+  const shown = /^# show: (.*)$/m.exec(http)?.[1]?.split(' ') ?? [];
 
   for (const { name, start } of servers) {
     test(`${name} answers the requests of ${file.replace('.case', '')} as recorded`, async (t) => {
       const port = await start(t, http);
       let answered = '';
-      for (const request of requests) answered += `${request} => ${await answerLine(port, request)}\n`;
+      for (const request of requests) answered += `${request} => ${await answerLine(port, request, shown)}\n`;
       if (process.env['RECORD'] && name === 'nginx')
         writeFileSync(new URL(file, directory), http + DASHES + answered);
       else expect(answered).toBe(lines);

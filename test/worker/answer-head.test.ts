@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Exchange } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
-import { answerTo, GET, serve } from './serve.ts';
+import { answerTo, CONNECTION, GET, serve } from './serve.ts';
 
 const HEAD = GET.replace('GET', 'HEAD');
 const CLOSING = HEAD.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
@@ -34,7 +34,9 @@ for (const [when, serving] of [
 }
 
 test('the head of an answer in pieces tells the client to close where the gateway does not keep connections', async (t) => {
-  const connection = await connectRaw(await serve(t, { serve: inPieces, rules: { keepalive: false } }));
+  const connection = await connectRaw(
+    await serve(t, { serve: inPieces, rules: { connection: { ...CONNECTION, keepalive: false } } }),
+  );
   connection.write(HEAD);
   expect((await connection.until(/\r\n\r\n/)).match(/^connection: .*/gim)).toEqual(['Connection: close']);
   connection.destroy();
@@ -49,7 +51,7 @@ test.each([
   const port = await serve(
     { onTestFinished },
     {
-      rules: { keepalive: false },
+      rules: { connection: { ...CONNECTION, keepalive: false } },
       serve(x) {
         x.setReason(phrase);
         x.send(402, '', 'pay');

@@ -1,5 +1,5 @@
 import type { PortHandler } from '../../src/compile/index.ts';
-import type { AnswerRules, Router } from '../../src/http/index.ts';
+import type { AnswerRules, ConnectionRules, Router } from '../../src/http/index.ts';
 import { UwsTransport } from '../../src/worker/transport/index.ts';
 import { Connections } from '../../src/zone/index.ts';
 import { aloneCounters } from '../harness/counters.ts';
@@ -15,14 +15,41 @@ export const lines: string[] = [];
 const nowhere = (): never => {
   throw new Error('there is no other place');
 };
-const NOWHERE: Router = { toUri: nowhere, toNamed: nowhere, relocate: nowhere, subrequest: nowhere };
+const NOWHERE: Router = {
+  toUri: nowhere,
+  toPath: nowhere,
+  toNamed: nowhere,
+  relocate: nowhere,
+  subrequest: nowhere,
+};
+
+/** Connections as they are without a directive. */
+export const CONNECTION: ConnectionRules = {
+  keepalive: true,
+  idleMs: 75_000,
+  maxRequests: 1000,
+  lifeMs: 3_600_000,
+  keepaliveHeader: undefined,
+  closesFor: undefined,
+  lingering: { mode: 'on', timeMs: 30_000, silenceMs: 5_000 },
+  resetsTimedOut: false,
+};
+
+const HEAD: PortHandler['head'] = {
+  lineBytes: 4096,
+  bytes: 4096,
+  timeoutMs: 1_000,
+  underscores: false,
+  ignoresInvalid: true,
+  maxHeaders: 1000,
+};
 
 const RULES = {
   defaultType: '',
   maxBodyBytes: 0,
   bodyTimeoutMs: 1_000,
   sendTimeoutMs: 1_000,
-  keepalive: true,
+  connection: CONNECTION,
   serverToken: 'gw',
   absoluteRedirect: false,
   filters: [],
@@ -44,8 +71,7 @@ export async function serve(
     key: `127.0.0.1:${port}`,
     address: { kind: 'inet', host: '127.0.0.1', port },
     facts: { scheme: 'http', port, address: '127.0.0.1' },
-    headerLineBytes: 4096,
-    headBytes: 4096,
+    head: HEAD,
     mergeSlashes: true,
     needs: { headers: new Set(), allHeaders: false, peer: false },
     usage: { inFlight: 0 },

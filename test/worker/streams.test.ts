@@ -2,10 +2,11 @@ import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import type { BodyFilter, Exchange, Handler, ResponseStream } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
-import { answerTo, GET, lines, serve } from './serve.ts';
+import { answerTo, CONNECTION, GET, lines, serve } from './serve.ts';
 
 const PIECE = Buffer.alloc(100_000, 'x');
-const CLOSE = { rules: { keepalive: false } };
+const CLOSES = { connection: { ...CONNECTION, keepalive: false } };
+const CLOSE = { rules: CLOSES };
 
 /** Writes so many pieces, as the client takes them. */
 async function writePieces(stream: ResponseStream | undefined, count: number): Promise<void> {
@@ -110,7 +111,7 @@ for (const [it, bodyFilters, expected] of [
 ] as const) {
   test(`an answer ${it}`, async (t) => {
     const port = await serve(t, {
-      rules: { keepalive: false, bodyFilters },
+      rules: { ...CLOSES, bodyFilters },
       serve: (x) => x.send(200, '', 'hello'),
     });
     const { head, body } = await bodyOf(port);
@@ -119,7 +120,7 @@ for (const [it, bodyFilters, expected] of [
 }
 
 test('a filter sees what it may not touch go by', async (t) => {
-  const rules = { keepalive: false, bodyFilters: [upperCase] };
+  const rules = { ...CLOSES, bodyFilters: [upperCase] };
   const port = await serve(t, { rules, serve: (x) => x.send(404, '', 'hello') });
   expect((await bodyOf(port)).body).toBe('hello');
 });

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import type { Exchange } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
-import { answerTo, GET, lines, serve } from './serve.ts';
+import { answerTo, CONNECTION, GET, lines, serve } from './serve.ts';
 
 const broken = (): never => {
   throw new Error('broken');
@@ -64,7 +64,7 @@ test('a handler may abort at once and later', async (t) => {
 });
 
 const large = 'x'.repeat(3_000_000);
-const LAST = { rules: { keepalive: false } };
+const LAST = { rules: { connection: { ...CONNECTION, keepalive: false } } };
 
 for (const [name, method, body, length, sent] of [
   ['a large answer', 'GET', large, large.length, large.length],

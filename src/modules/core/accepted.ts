@@ -71,8 +71,8 @@ const GROUPS: readonly Group[] = [
   {
     contexts: HSL,
     args: flag,
-    names: `sendfile tcp_nopush tcp_nodelay reset_timedout_connection aio_write open_file_cache_errors
-      open_file_cache_events gzip_no_buffer ssi_ignore_recycled_buffers`,
+    names: `sendfile tcp_nopush tcp_nodelay aio_write open_file_cache_events gzip_no_buffer
+      ssi_ignore_recycled_buffers`,
   },
   {
     contexts: HSL,
@@ -83,18 +83,17 @@ const GROUPS: readonly Group[] = [
   },
   {
     contexts: HSL,
-    args: size,
-    why: 'bodies are held in memory up to client_max_body_size',
-    names: 'client_body_buffer_size',
+    args: flag,
+    why: 'what is in memory of a body is one buffer',
+    names: 'client_body_in_single_buffer',
   },
   { contexts: HSL, args: numberAndSize, names: 'output_buffers gzip_buffers gunzip_buffers' },
   { contexts: HSL, args: text, names: 'aio directio' },
-  { contexts: HSL, args: time, names: 'keepalive_min_timeout open_file_cache_valid' },
-  { contexts: HSL, args: some('off | max=number [inactive=time]', 1, 2), names: 'open_file_cache' },
+  { contexts: HSL, args: time, names: 'keepalive_min_timeout' },
   {
     contexts: HSL,
     args: integer(),
-    names: `open_file_cache_min_uses types_hash_max_size types_hash_bucket_size proxy_headers_hash_max_size
+    names: `types_hash_max_size types_hash_bucket_size proxy_headers_hash_max_size
       proxy_headers_hash_bucket_size`,
   },
   {
@@ -102,7 +101,7 @@ const GROUPS: readonly Group[] = [
     args: some('path [level [level [level]]]', 1, 4),
     names: 'proxy_temp_path fastcgi_temp_path uwsgi_temp_path scgi_temp_path',
   },
-  { contexts: HS, args: size, names: 'client_header_buffer_size connection_pool_size request_pool_size' },
+  { contexts: HS, args: size, names: 'connection_pool_size request_pool_size' },
   { contexts: HS, args: flag, names: 'client_body_early_read' },
   { contexts: SL, args: integer(), names: 'referer_hash_max_size referer_hash_bucket_size' },
   {

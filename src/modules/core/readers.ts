@@ -26,29 +26,9 @@ export const errorLog: ArgReader<ErrorLogConfig> = readers.words(
   },
 );
 
-/** `large_client_header_buffers number size`. */
-export const headerBuffers: ArgReader<{ number: number; sizeBytes: number }> = readers.words(
-  { syntax: 'number size', min: 2, max: 2 },
-  (words, scope) => {
-    const [count, sizeWord] = words as [Word, Word];
-    const number = readers.integer({ min: 1, max: 1024 }).read([count], scope);
-    const sizeBytes = readers.size.read([sizeWord], scope);
-    return number === undefined || sizeBytes === undefined ? undefined : { number, sizeBytes };
-  },
-);
-
 /** `worker_processes number | auto`. */
 export const workerCount: ArgReader<number | 'auto'> = readers.oneWord('number | auto', (word, scope) =>
   word.value === 'auto' ? 'auto' : readers.integer({ min: 1, max: 128 }).read([word], scope),
-);
-
-/** `keepalive_timeout time [header_time]`. */
-export const keepaliveTimeout: ArgReader<number> = readers.words(
-  { syntax: 'timeout [header_timeout]', min: 1, max: 2 },
-  (words, scope) => {
-    const times = words.map((word) => readers.time.read([word], scope));
-    return times[0];
-  },
 );
 
 /** `error_page code ... [=[response]] uri`. */
@@ -111,3 +91,20 @@ export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes
   }
   return { ...types };
 }
+
+/** What nginx calls methods (ngx_http_core_module.c: ngx_methods_names). */
+const METHODS = 'GET HEAD POST PUT DELETE MKCOL COPY MOVE OPTIONS PROPFIND PROPPATCH LOCK UNLOCK PATCH'.split(
+  ' ',
+);
+
+/** `limit_except method ...`, in upper case. */
+export const methods: ArgReader<readonly string[]> = readers.words(
+  { syntax: 'method ...', min: 1, max: Infinity },
+  (words, { report }) => {
+    const named = words.map(({ value }) => value.toUpperCase());
+    const unknown = words.filter((_word, index) => !METHODS.includes(named[index] as string));
+    for (const { value, span } of unknown) report.emerg(`invalid method "${value}"`, span);
+    if (unknown.length > 0) return undefined;
+    return named.includes('GET') ? [...named, 'HEAD'] : named;
+  },
+);

@@ -118,6 +118,8 @@ function findPair(list: string, { name, separator }: PairSearch): string | undef
 
 function readSentHeader(rest: string): Getter {
   const name = headerName(rest);
+  if (name === 'content-type') return (x) => x.responseType || undefined;
+  if (name === 'content-length') return (x) => (x.responseLength < 0 ? undefined : String(x.responseLength));
   return (x) => {
     const headers = x.responseHeaders ?? [];
     for (let index = 0; index < headers.length; index += 2) {

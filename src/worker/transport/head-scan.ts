@@ -1,5 +1,5 @@
 import { hasForbiddenBytes, parseHost } from '../../http/index.ts';
-import type { RequestNeeds } from '../../compile/index.ts';
+import type { PortHandler, RequestNeeds } from '../../compile/index.ts';
 
 /** uWebSockets.js stops at 100 headers; a request that comes near is refused before it is cut. */
 const MAX_HEADERS = 98;
@@ -7,6 +7,10 @@ const MAX_HEADERS = 98;
 /** Methods that are served; others that are tokens get 405, the rest 400. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const TOKEN = /^[A-Z][A-Z0-9_-]*$/;
+
+/** A header name that every program reads alike; names come in lower case. */
+const PLAIN_NAME = /^[a-z0-9-]+$/;
+const UNDERSCORED_NAME = /^[a-z0-9_-]+$/;
 
 const NO_HEADERS: string[] = [];
 
@@ -31,14 +35,16 @@ export class HeadScan {
   private longest = 0;
   private forbidden = false;
   private readonly needs: RequestNeeds;
+  private readonly limits: PortHandler['head'];
   /** Without it nothing is kept, and no name is looked up. */
   private readonly keepsHeaders: boolean;
   /** Clients of a port mostly send the same Host: the last one and its name, once it was found good. */
   private lastHost = '';
   private lastName: string | undefined = undefined;
 
-  constructor(needs: RequestNeeds) {
+  constructor({ needs, head }: Pick<PortHandler, 'needs' | 'head'>) {
     this.needs = needs;
+    this.limits = head;
     this.keepsHeaders = needs.allHeaders || needs.headers.size > 0;
   }
 
@@ -69,10 +75,16 @@ export class HeadScan {
       this.encodings++;
       this.encodingText = value;
     }
-    if (this.keepsHeaders && (this.needs.allHeaders || this.needs.headers.has(name))) {
-      this.headers.push(name, value);
-    }
+    if (this.keepsHeaders && this.wants(name)) this.headers.push(name, value);
   };
+
+  /** Whether somebody asked for a header, and its name is one that may count. */
+  private wants(name: string): boolean {
+    if (PLAIN_NAME.test(name)) return this.needs.allHeaders || this.needs.headers.has(name);
+    const { underscores, ignoresInvalid } = this.limits;
+    const counts = UNDERSCORED_NAME.test(name) ? underscores || !ignoresInvalid : !ignoresInvalid;
+    return counts && (this.needs.allHeaders || this.needs.headers.has(name.replaceAll('_', '-')));
+  }
 
   /** The name in the Host header; `undefined` when it is malformed. */
   hostName(): string | undefined {
@@ -82,11 +94,13 @@ export class HeadScan {
   }
 
   /** 0 when the request may go on, else the status that refuses it. */
-  refusal(method: string, limits: { readonly headerLineBytes: number; readonly headBytes: number }): number {
+  refusal(method: string): number {
+    const { lineBytes, bytes, maxHeaders } = this.limits;
     if (method !== 'GET' && !METHODS.has(method)) return TOKEN.test(method) ? 405 : 400;
     if (this.forbidden || this.hosts > 1) return 400;
     if (this.count > MAX_HEADERS) return 431;
-    if (this.longest > limits.headerLineBytes || this.headBytes > limits.headBytes) return 494;
+    if (this.count > maxHeaders) return 400;
+    if (this.longest > lineBytes || this.headBytes > bytes) return 494;
     return this.framingRefusal();
   }
 

@@ -2,6 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import { statusLine } from '../../http/index.ts';
 import type { RequestFacts, ResponseStream } from '../../http/index.ts';
+import { AbortListeners } from './abort-listeners.ts';
 import type { LastAnswer } from './last-answer.ts';
 import { UwsRequest } from './uws-request.ts';
 import type { SocketState, UwsPort } from './uws-request.ts';
@@ -24,7 +25,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   private openedStream: UwsStream | UwsSizedStream | undefined = undefined;
   /** A whole answer that goes out piece by piece; it was logged when it began. */
   private large: UwsSizedStream | undefined = undefined;
-  private abortListeners: (() => void)[] | undefined = undefined;
+  private readonly abortListeners = new AbortListeners();
 
   constructor(res: HttpResponse, request: RequestFacts, open: UwsPort) {
     super(res, request, open);
@@ -34,16 +35,16 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     this.socket.connections.writing.add(1);
   }
 
-  abort(): void {
+  abort(status = 444): void {
     if (this.aborted) return;
-    if (!this.done) this.status = 444;
+    if (!this.done) this.status = status;
     // Inside the handler no abort handler is there yet, and without one closing ends the process.
     if (this.inHandler) this.detach();
     this.res.close();
   }
 
   onAbort(listener: () => void): void {
-    (this.abortListeners ??= []).push(listener);
+    this.abortListeners.add(listener);
   }
 
   /** The handler returns without an answer: from now on the client may leave, and writes need a cork of their own. */
@@ -57,7 +58,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   /** The handler is about to return: an answer that is still due must survive the client's leaving. */
   leaveHandler(): void {
     if (!this.written) this.detach();
-    else if (this.inHandler) this.socket.connections.writing.add(-1);
+    else if (this.inHandler) this.leaveConnection();
   }
 
   wrote(bytes: number): void {
@@ -200,6 +201,9 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
         res.writeHeader(responseHeaders[index] as string, responseHeaders[index + 1] as string);
       }
     }
+    const { keepaliveHeader } = this.rules.connection;
+    if (keepaliveHeader !== undefined && !this.closes())
+      res.writeHeader('Connection', 'keep-alive').writeHeader('Keep-Alive', keepaliveHeader);
   }
 
   private writeLarge(status: number, contentType: string, body: Buffer): void {
@@ -210,7 +214,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   }
 
   private closes(): boolean {
-    return this.closing || this.socket.draining || !this.rules.keepalive;
+    const { keepalive, closesFor } = this.rules.connection;
+    return this.closing || this.socket.draining || !keepalive || closesFor?.(this) === true;
   }
 
   private leave(): void {
@@ -219,27 +224,24 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     const answered = this.done;
     if (this.status === 0) this.status = 499;
     this.done = true;
-    this.tellListeners();
+    this.abortListeners.tell((error) =>
+      this.warn(`cleaning up after a client that left failed: ${String(error)}`),
+    );
     this.openedStream?.release();
     this.large?.release();
     if (!answered || this.openedStream) this.log();
     this.finish();
   }
 
-  private tellListeners(): void {
-    for (const listener of this.abortListeners ?? []) {
-      try {
-        listener();
-      } catch (error) {
-        this.rules.warn(`cleaning up after a client that left failed: ${String(error)}`, this);
-      }
-    }
-  }
-
   private finish(): void {
     if (this.finishedOnce || this.inHandler) return;
     this.finishedOnce = true;
     this.usage.inFlight--;
+    this.leaveConnection();
+  }
+
+  private leaveConnection(): void {
     this.socket.connections.writing.add(-1);
+    this.over();
   }
 }

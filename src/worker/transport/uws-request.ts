@@ -68,11 +68,17 @@ export abstract class UwsRequest extends Exchange {
   header(name: string): string | undefined {
     let joined: string | undefined;
     for (let index = 0; index < this.headers.length; index += 2) {
-      if (this.headers[index] !== name) continue;
+      if (this.headers[index] !== name && !this.isUnderscored(index, name)) continue;
       const value = this.headers[index + 1] as string;
       joined = joined === undefined ? value : `${joined}${name === 'cookie' ? '; ' : ', '}${value}`;
     }
     return joined;
+  }
+
+  /** nginx reads `X_A` as `$http_x_a` too, where such names count. */
+  private isUnderscored(index: number, name: string): boolean {
+    const given = this.headers[index] as string;
+    return given.length === name.length && given.includes('_') && given.replaceAll('_', '-') === name;
   }
 
   async readBody(limitBytes?: number): Promise<Buffer | undefined> {

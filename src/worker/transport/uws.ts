@@ -46,7 +46,7 @@ export class UwsTransport {
     const { connections, silence } = this;
     const socket: SocketState = { draining: false, silence, connections, headLines: new HeadLines() };
     app.filter((_, opened) => this.countConnection(Number(opened) > 0));
-    let current: UwsPort = { port, scan: new HeadScan(port.needs), socket };
+    let current: UwsPort = { port, scan: new HeadScan(port), socket };
     app.any('/*', (res, req) => this.receive(res, req, current));
     return new Promise((resolve, reject) => {
       listen(app, port, (listening) => {
@@ -58,7 +58,7 @@ export class UwsTransport {
             socket.draining = true;
           },
           use: (next) => {
-            current = { port: next, scan: new HeadScan(next.needs), socket };
+            current = { port: next, scan: new HeadScan(next), socket };
           },
           stopAccepting: () => {
             if (accepting) uws.us_listen_socket_close(listening);
@@ -130,13 +130,13 @@ export class UwsTransport {
     // Typed as text, but undefined without a `?`.
     const query = req.getQuery() as string | undefined;
     const args = query ?? '';
-    let refusal = scan.refusal(method, port);
+    let refusal = scan.refusal(method);
     let uri: string | undefined = path;
     let host: string | undefined = '';
     if (refusal === 0) {
       uri = normalizePath(path, port.mergeSlashes);
       host = scan.hostName();
-      if (path.length + args.length + method.length + 11 > port.headerLineBytes) refusal = 414;
+      if (path.length + args.length + method.length + 11 > port.head.lineBytes) refusal = 414;
       else if (uri === undefined || host === undefined || !isValidQuery(args)) refusal = 400;
     }
     return {

@@ -2,7 +2,7 @@ import { directivesFor, readers } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { errorPage, readTypes } from '../readers.ts';
 
-const { flag, oneOf, present, text } = readers;
+const { flag, oneOf, present, text, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 
 /** What answers look like, and who gets them. */
@@ -64,5 +64,14 @@ export const answers = directivesFor<CoreConfig>()({
     default: 'all',
     summary: 'Whether all access checks must let a request in, or one of them is enough.',
     source: 'nginx ngx_http_core_module#satisfy',
+  },
+  auth_delay: {
+    contexts: HSL,
+    args: time,
+    into: 'authDelayMs',
+    default: 0,
+    defaultText: '0s',
+    summary: 'How long a 401 is held back.',
+    source: 'nginx ngx_http_core_module#auth_delay',
   },
 });

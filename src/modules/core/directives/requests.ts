@@ -1,20 +1,89 @@
+import { resolve } from 'node:path';
+import type { Word } from '../../../../grammar/index.ts';
 import { directivesFor, readers } from '../../../config/index.ts';
-import type { CoreConfig } from '../../../contract/index.ts';
-import { headerBuffers, keepaliveTimeout } from '../readers.ts';
+import type { ArgReader } from '../../../config/index.ts';
+import type { CoreConfig, TempPath } from '../../../contract/index.ts';
 
-const { integer, size, time } = readers;
+const { flag, integer, oneOf, size, time } = readers;
+const HS = ['http', 'server'] as const;
 const HSL = ['http', 'server', 'location'] as const;
 
-/** Limits of requests and connections. */
+const headerBuffers: ArgReader<{ number: number; sizeBytes: number }> = readers.words(
+  { syntax: 'number size', min: 2, max: 2 },
+  (words, scope) => {
+    const [count, sizeWord] = words as [Word, Word];
+    const number = integer({ min: 1, max: 1024 }).read([count], scope);
+    const sizeBytes = size.read([sizeWord], scope);
+    return number === undefined || sizeBytes === undefined ? undefined : { number, sizeBytes };
+  },
+);
+
+/** `path [level1 [level2 [level3]]]` (nginx ngx_conf_set_path_slot). */
+const tempPath: ArgReader<TempPath> = readers.words(
+  { syntax: 'path [level1 [level2 [level3]]]', min: 1, max: 4 },
+  (words, { directive, report, prefix }) => {
+    const [path, ...levelWords] = words as [Word, ...Word[]];
+    const wrong = levelWords.find(({ value }) => !/^[1-9]$/.test(value));
+    if (wrong) {
+      report.emerg(`"${directive}" directive invalid value`, wrong.span, 'expected a number of digits');
+      return undefined;
+    }
+    return { path: resolve(prefix, path.value), levels: levelWords.map(({ value }) => Number(value)) };
+  },
+);
+
+/** How a request is read: its head and its body. */
 export const requests = directivesFor<CoreConfig>()({
   large_client_header_buffers: {
-    contexts: ['http', 'server'],
+    contexts: HS,
     args: headerBuffers,
     into: 'largeHeaderBuffers',
     default: { number: 4, sizeBytes: 8192 },
     defaultText: '4 8k',
     summary: 'Size limits of one line of the request head, and of the head in all.',
     source: 'nginx ngx_http_core_module#large_client_header_buffers',
+  },
+  client_header_buffer_size: {
+    contexts: HS,
+    args: size,
+    into: 'headerBufferBytes',
+    default: 1024,
+    defaultText: '1k',
+    summary: 'A line of the request head may be as long, where the large buffers are smaller.',
+    source: 'nginx ngx_http_core_module#client_header_buffer_size',
+  },
+  client_header_timeout: {
+    contexts: HS,
+    args: time,
+    into: 'headerTimeoutMs',
+    default: 60_000,
+    defaultText: '60s',
+    summary: 'How long the head of a request may take; the uWebSockets.js engine cuts after 10 s.',
+    source: 'nginx ngx_http_core_module#client_header_timeout',
+  },
+  underscores_in_headers: {
+    contexts: HS,
+    args: flag,
+    into: 'underscoresInHeaders',
+    default: false,
+    summary: 'Keeps request headers with an underscore in their name; otherwise they are dropped.',
+    source: 'nginx ngx_http_core_module#underscores_in_headers',
+  },
+  ignore_invalid_headers: {
+    contexts: HS,
+    args: flag,
+    into: 'ignoreInvalidHeaders',
+    default: true,
+    summary: 'Drops request headers whose name has other characters than letters, digits and hyphens.',
+    source: 'nginx ngx_http_core_module#ignore_invalid_headers',
+  },
+  max_headers: {
+    contexts: HS,
+    args: integer({ min: 1 }),
+    into: 'maxHeaders',
+    default: 1000,
+    summary: 'Most headers of a request; beyond it the answer is 400. uWebSockets.js takes 98 at most (431).',
+    source: 'nginx ngx_http_core_module#max_headers',
   },
   client_max_body_size: {
     contexts: HSL,
@@ -35,32 +104,40 @@ export const requests = directivesFor<CoreConfig>()({
       'Longest silence between two reads of a request body; the uWebSockets.js engine cuts after 10 s.',
     source: 'nginx ngx_http_core_module#client_body_timeout',
   },
-  send_timeout: {
+  client_body_buffer_size: {
     contexts: HSL,
-    args: time,
-    into: 'sendTimeoutMs',
-    default: 60_000,
-    defaultText: '60s',
-    summary: 'Longest silence between two writes to the client; the uWebSockets.js engine cuts after 10 s.',
-    source: 'nginx ngx_http_core_module#send_timeout',
-  },
-  keepalive_timeout: {
-    contexts: HSL,
-    args: keepaliveTimeout,
-    into: 'keepaliveTimeoutMs',
-    default: 75_000,
-    defaultText: '75s',
+    args: size,
+    into: 'bodyBufferBytes',
+    default: 16_384,
+    defaultText: '16k',
     summary:
-      'How long an idle connection stays open; 0 closes after each answer. uWebSockets.js cuts after 10 s.',
-    source: 'nginx ngx_http_core_module#keepalive_timeout',
+      'A body that is kept for an upstream stays in memory up to this size, and goes to a file beyond.',
+    source: 'nginx ngx_http_core_module#client_body_buffer_size',
   },
-  keepalive_requests: {
+  client_body_temp_path: {
     contexts: HSL,
-    args: integer(),
-    into: 'keepaliveRequests',
-    default: 1000,
+    args: tempPath,
+    into: 'bodyTempPath',
+    defaultText: "the system's directory for temporary files",
     summary:
-      'Requests that one connection may carry. uWebSockets.js does not count them: only 0, which closes after each answer, has an effect.',
-    source: 'nginx ngx_http_core_module#keepalive_requests',
+      'Where the files of request bodies are, relative to the prefix, and how directories divide them.',
+    source: 'nginx ngx_http_core_module#client_body_temp_path',
+  },
+  client_body_in_file_only: {
+    contexts: HSL,
+    args: oneOf('on', 'clean', 'off'),
+    into: 'bodyInFileOnly',
+    default: 'off',
+    summary:
+      'Writes every body that is kept for an upstream to a file, named by $request_body_file; on leaves it there.',
+    source: 'nginx ngx_http_core_module#client_body_in_file_only',
+  },
+  uninitialized_variable_warn: {
+    contexts: ['http', 'server', 'location', 'server if', 'location if'],
+    args: flag,
+    into: 'uninitializedVariableWarn',
+    default: true,
+    summary: 'Warns in the error log when a variable is read that no "set" has filled yet.',
+    source: 'nginx ngx_http_rewrite_module#uninitialized_variable_warn',
   },
 });

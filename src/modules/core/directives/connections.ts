@@ -1,0 +1,121 @@
+import { directivesFor, readers } from '../../../config/index.ts';
+import type { ArgReader } from '../../../config/index.ts';
+import type { CoreConfig, KeepaliveTimeout, OldBrowser } from '../../../contract/index.ts';
+
+const { flag, integer, oneOf, time } = readers;
+const HSL = ['http', 'server', 'location'] as const;
+
+const keepaliveTimeout: ArgReader<KeepaliveTimeout> = readers.words(
+  { syntax: 'timeout [header_timeout]', min: 1, max: 2 },
+  (words, scope) => {
+    const [idleMs, headerMs] = words.map((word) => time.read([word], scope));
+    if (idleMs === undefined || (words.length > 1 && headerMs === undefined)) return undefined;
+    return { idleMs, ...(headerMs !== undefined && { headerSeconds: Math.floor(headerMs / 1000) }) };
+  },
+);
+
+const BROWSERS: readonly OldBrowser[] = ['msie6', 'safari'];
+
+const keepaliveDisable: ArgReader<readonly OldBrowser[]> = readers.words(
+  { syntax: 'none | msie6 | safari ...', min: 1, max: Infinity },
+  (words, { report }) => {
+    const disabled = new Set<OldBrowser>();
+    for (const { value, span } of words) {
+      const browser = BROWSERS.find((name) => name === value);
+      if (!browser && value !== 'none') {
+        report.emerg(`invalid value "${value}"`, span, `expected none, ${BROWSERS.join(' or ')}`);
+        return undefined;
+      }
+      if (browser && disabled.has(browser)) report.warn(`duplicate value "${value}"`, span);
+      if (browser) disabled.add(browser);
+    }
+    return [...disabled];
+  },
+);
+
+/** How long connections live, and how they end. */
+export const connections = directivesFor<CoreConfig>()({
+  send_timeout: {
+    contexts: HSL,
+    args: time,
+    into: 'sendTimeoutMs',
+    default: 60_000,
+    defaultText: '60s',
+    summary: 'Longest silence between two writes to the client; the uWebSockets.js engine cuts after 10 s.',
+    source: 'nginx ngx_http_core_module#send_timeout',
+  },
+  keepalive_timeout: {
+    contexts: HSL,
+    args: keepaliveTimeout,
+    into: 'keepaliveTimeout',
+    default: { idleMs: 75_000 },
+    defaultText: '75s',
+    summary:
+      'How long an idle connection stays open, and what `Keep-Alive` says of it; 0 closes after each answer. uWebSockets.js cuts after 10 s.',
+    source: 'nginx ngx_http_core_module#keepalive_timeout',
+  },
+  keepalive_requests: {
+    contexts: HSL,
+    args: integer(),
+    into: 'keepaliveRequests',
+    default: 1000,
+    summary:
+      'Requests that one connection may carry. uWebSockets.js does not count them: only 0, which closes after each answer, has an effect.',
+    source: 'nginx ngx_http_core_module#keepalive_requests',
+  },
+  keepalive_time: {
+    contexts: HSL,
+    args: time,
+    into: 'keepaliveTimeMs',
+    default: 3_600_000,
+    defaultText: '1h',
+    summary:
+      'How long one connection may carry requests. uWebSockets.js does not know its connections: no effect there.',
+    source: 'nginx ngx_http_core_module#keepalive_time',
+  },
+  keepalive_disable: {
+    contexts: HSL,
+    args: keepaliveDisable,
+    into: 'keepaliveDisable',
+    default: [],
+    defaultText: 'none',
+    summary:
+      'Browsers whose connections are closed: msie6 after a POST, safari after every answer. nginx looks for msie6 unless told otherwise; gw looks for nobody.',
+    source: 'nginx ngx_http_core_module#keepalive_disable',
+  },
+  lingering_close: {
+    contexts: HSL,
+    args: oneOf('off', 'on', 'always'),
+    into: 'lingeringClose',
+    default: 'on',
+    summary:
+      'Whether a connection that closes goes on to read what the client still sends. uWebSockets.js does what `on` says.',
+    source: 'nginx ngx_http_core_module#lingering_close',
+  },
+  lingering_time: {
+    contexts: HSL,
+    args: time,
+    into: 'lingeringTimeMs',
+    default: 30_000,
+    defaultText: '30s',
+    summary: 'How long it reads in all. uWebSockets.js reads 1 MB at most instead.',
+    source: 'nginx ngx_http_core_module#lingering_time',
+  },
+  lingering_timeout: {
+    contexts: HSL,
+    args: time,
+    into: 'lingeringTimeoutMs',
+    default: 5_000,
+    defaultText: '5s',
+    summary: 'Longest silence while it reads. uWebSockets.js waits half a second.',
+    source: 'nginx ngx_http_core_module#lingering_timeout',
+  },
+  reset_timedout_connection: {
+    contexts: HSL,
+    args: flag,
+    into: 'resetTimedoutConnection',
+    default: false,
+    summary: 'Resets a connection that timed out instead of closing it; uWebSockets.js always closes.',
+    source: 'nginx ngx_http_core_module#reset_timedout_connection',
+  },
+});
