@@ -25,7 +25,9 @@ export function minifyConfig(source: Source): string {
   for (const { kind, image } of piecesOf(source)) {
     if (kind === 'comment') continue;
     const isWord = kind === 'word';
-    text += isWord && wasWord ? ` ${image}` : image;
+    // A `$` would take the `{` right behind it into its word.
+    const needsBlank = wasWord && (isWord || (kind !== ';' && text.endsWith('$')));
+    text += needsBlank ? ` ${image}` : image;
     wasWord = isWord;
   }
   return text;
@@ -65,6 +67,7 @@ class Writer {
     const isOpen = this.#line !== '';
     if (isOpen && breaks === 0) {
       this.#line += ` ${image}`;
+      this.#isInside = true;
       return this.#endLine();
     }
     if (!isOpen && breaks === 0 && this.#lines.length > 0 && this.#previous !== 'comment') {

@@ -1,10 +1,7 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { spawnSync } from 'node:child_process';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { renameSync, statSync, writeFileSync } from 'node:fs';
+import { createTwoFilesPatch } from 'diff';
 import { checkSyntax, formatConfig, formatFaults } from '../../grammar/index.ts';
-import type { Source } from '../../grammar/index.ts';
-import { decodeConfig } from '../config-text.ts';
+import { readText } from '../read-text.ts';
 
 /** What `gw fmt` is asked for. */
 export interface FmtOptions {
@@ -23,7 +20,7 @@ export function fmt(files: readonly string[], options: FmtOptions): number {
 }
 
 function formatFile(file: string, options: FmtOptions, indent: string): number {
-  const source = read(file);
+  const source = readText(file);
   if (!source) return 2;
   const report = checkSyntax(source);
   if (report.failed) {
@@ -34,8 +31,9 @@ function formatFile(file: string, options: FmtOptions, indent: string): number {
   const isSame = formatted === source.text;
   if (options.check === true) {
     if (!isSame) process.stdout.write(`${source.name}\n`);
-  } else if (options.diff === true) process.stdout.write(diffOf(source, formatted));
-  else if (options.write === true && file !== '-') {
+  } else if (options.diff === true) {
+    if (!isSame) process.stdout.write(createTwoFilesPatch(source.name, source.name, source.text, formatted));
+  } else if (options.write === true && file !== '-') {
     if (!isSame) replaceFile(file, formatted);
     return 0;
   } else {
@@ -43,16 +41,6 @@ function formatFile(file: string, options: FmtOptions, indent: string): number {
     return 0;
   }
   return isSame ? 0 : 1;
-}
-
-function read(file: string): Source | undefined {
-  try {
-    const bytes = readFileSync(file === '-' ? 0 : file);
-    return { name: file === '-' ? 'standard input' : file, text: decodeConfig(bytes) };
-  } catch (error) {
-    process.stderr.write(`gw: cannot read "${file}": ${(error as Error).message}\n`);
-    return undefined;
-  }
 }
 
 /** Never leaves half a file: the new one takes the place of the old one at once. */

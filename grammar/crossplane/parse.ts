@@ -1,10 +1,9 @@
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { Report } from '../diagnostic.ts';
+import { checkSyntax } from '../check-syntax.ts';
 import type { Fault } from '../diagnostic.ts';
 import { decodeText, MAX_TOTAL_BYTES, readFileBytes, systemError } from '../files.ts';
 import { globPaths, isGlob } from '../glob.ts';
 import { MAX_FILES } from '../include.ts';
-import { parseSource } from '../parser.ts';
 import { placeOf } from '../source.ts';
 import type { Source } from '../source.ts';
 import type { Payload, PayloadError, PayloadFile, Statement } from './payload.ts';
@@ -75,11 +74,10 @@ class Parsing {
       source = { name: into.file, text: decodeText(readFileBytes(into.file, MAX_TOTAL_BYTES)).text };
     } catch (error) {
       const failure = `open() "${into.file}" failed (${systemError(error)})`;
-      return void this.#fail(into, { error: failure, line: null });
+      this.#fail(into, { error: failure, line: null });
+      return;
     }
-    const report = new Report();
-    const expand = <W>(word: W): W => word;
-    parseSource({ source, report, knownDirective: () => false, expand, isParameter: false, depth: 0 });
+    const report = checkSyntax(source);
     for (const fault of report.faults) this.#fail(into, this.#errorOf(fault));
     // What does not parse has no structure that could be shown.
     if (!report.failed) into.parsed = this.#withIncludes(statementsOf(source, this.#options), into);
