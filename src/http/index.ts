@@ -14,6 +14,7 @@ export type {
 export type { Denial, SubrequestFacts, Verdict } from './answer-rules.ts';
 export type { ExchangeState, RemoteFacts } from './exchange-state.ts';
 export { Subrequest } from './subrequest.ts';
+export type { ClientCertificate, ConnectionFacts, ProxyProtocolFacts, TlsFacts } from './connection-facts.ts';
 export type { ConnectionRules, LingeringRules } from './connection-rules.ts';
 export type { BodyFilter, BodyTransform } from './body-filter.ts';
 export type { ResponseStream } from './response-stream.ts';

@@ -50,7 +50,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   }
   return deepFreeze({
     main: planMain(coreOf(main), options),
-    ports: planPorts(servers, report),
+    ports: planPorts(servers, { report, httpEngine: coreOf(main).httpEngine }),
     servers: servers.map(({ plan }) => plan),
     upstreams,
     zones: locations.zones.declarations,

@@ -11,7 +11,9 @@ export interface ConfParts {
 /** Logs, pid file and ports of the test around `http`; what the test itself says wins. */
 export function wholeConf({ http, dir, port, workers, main }: ConfParts): string {
   const accessLog = /\baccess_log\s/.test(withoutText(http)) ? '' : `access_log ${dir}/access.log;`;
-  return `daemon off; pid ${dir}/gw.pid; error_log ${dir}/error.log info; worker_processes ${workers};
+  const engine = process.env['GW_TEST_ENGINE'];
+  const httpEngine = engine === undefined || /\bhttp_engine\s/.test(main) ? '' : `http_engine ${engine};`;
+  return `daemon off; pid ${dir}/gw.pid; error_log ${dir}/error.log info; worker_processes ${workers}; ${httpEngine}
 ${main}
 events {}
 http { ${accessLog}

@@ -36,15 +36,18 @@ export class HeadScan {
   private forbidden = false;
   private readonly needs: RequestNeeds;
   private readonly limits: PortHandler['head'];
+  private readonly mostHeaders: number;
   /** Without it nothing is kept, and no name is looked up. */
   private readonly keepsHeaders: boolean;
   /** Clients of a port mostly send the same Host: the last one and its name, once it was found good. */
   private lastHost = '';
   private lastName: string | undefined = undefined;
 
-  constructor({ needs, head }: Pick<PortHandler, 'needs' | 'head'>) {
+  /** `mostHeaders`: how many the engine can take. */
+  constructor({ needs, head }: Pick<PortHandler, 'needs' | 'head'>, mostHeaders = MAX_HEADERS) {
     this.needs = needs;
     this.limits = head;
+    this.mostHeaders = mostHeaders;
     this.keepsHeaders = needs.allHeaders || needs.headers.size > 0;
   }
 
@@ -98,7 +101,7 @@ export class HeadScan {
     const { lineBytes, bytes, maxHeaders } = this.limits;
     if (method !== 'GET' && !METHODS.has(method)) return TOKEN.test(method) ? 405 : 400;
     if (this.forbidden || this.hosts > 1) return 400;
-    if (this.count > MAX_HEADERS) return 431;
+    if (this.count > this.mostHeaders) return 431;
     if (this.count > maxHeaders) return 400;
     if (this.longest > lineBytes || this.headBytes > bytes) return 494;
     return this.framingRefusal();

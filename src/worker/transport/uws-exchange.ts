@@ -24,7 +24,6 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   private openedStream: UwsStream | UwsSizedStream | undefined = undefined;
   /** A whole answer that goes out piece by piece; it was logged when it began. */
   private large: UwsSizedStream | undefined = undefined;
-  private abortListeners: (() => void)[] | undefined = undefined;
 
   constructor(res: HttpResponse, request: RequestFacts, open: UwsPort) {
     super(res, request, open);
@@ -40,10 +39,6 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     // Inside the handler no abort handler is there yet, and without one closing ends the process.
     if (this.inHandler) this.detach();
     this.res.close();
-  }
-
-  onAbort(listener: () => void): void {
-    (this.abortListeners ??= []).push(listener);
   }
 
   /** The handler returns without an answer: from now on the client may leave, and writes need a cork of their own. */
@@ -68,25 +63,6 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     if (this.openedStream) this.log();
     this.openedStream = undefined;
     this.finish();
-  }
-
-  /** A failure before the head is written leaves the exchange open, so that its 500 can be sent. */
-  protected override decide(status: number, contentType: string): void {
-    try {
-      super.decide(status, contentType);
-    } catch (error) {
-      this.done = false;
-      throw error;
-    }
-  }
-
-  /** Nobody up the stack could answer for a failure here: half of the callers are callbacks of uWebSockets.js. */
-  protected override log(): void {
-    try {
-      super.log();
-    } catch (error) {
-      this.rules.warn(`access log failed: ${String(error)}`, this);
-    }
   }
 
   protected writeAnswer(status: number, contentType: string, body: string | Uint8Array): void {
@@ -228,16 +204,6 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     this.large?.release();
     if (!answered || this.openedStream) this.log();
     this.finish();
-  }
-
-  private tellListeners(): void {
-    for (const listener of this.abortListeners ?? []) {
-      try {
-        listener();
-      } catch (error) {
-        this.rules.warn(`cleaning up after a client that left failed: ${String(error)}`, this);
-      }
-    }
   }
 
   private finish(): void {
