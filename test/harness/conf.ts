@@ -1,3 +1,5 @@
+import { ON_NODE_ENGINE } from './engine.ts';
+
 /** A whole configuration file around the content of `http`. */
 export interface ConfParts {
   readonly http: string;
@@ -11,8 +13,7 @@ export interface ConfParts {
 /** Logs, pid file and ports of the test around `http`; what the test itself says wins. */
 export function wholeConf({ http, dir, port, workers, main }: ConfParts): string {
   const accessLog = /\baccess_log\s/.test(withoutText(http)) ? '' : `access_log ${dir}/access.log;`;
-  const engine = process.env['GW_TEST_ENGINE'];
-  const httpEngine = engine === undefined || /\bhttp_engine\s/.test(main) ? '' : `http_engine ${engine};`;
+  const httpEngine = ON_NODE_ENGINE && !/\bhttp_engine\s/.test(main) ? 'http_engine node;' : '';
   return `daemon off; pid ${dir}/gw.pid; error_log ${dir}/error.log info; worker_processes ${workers}; ${httpEngine}
 ${main}
 events {}

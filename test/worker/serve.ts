@@ -3,6 +3,7 @@ import type { AnswerRules, ConnectionRules, Router } from '../../src/http/index.
 import { NodeTransport, UwsTransport } from '../../src/worker/transport/index.ts';
 import { Connections } from '../../src/zone/index.ts';
 import { aloneCounters } from '../harness/counters.ts';
+import { ON_NODE_ENGINE } from '../harness/engine.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { freePort } from '../harness/ports.ts';
 
@@ -61,7 +62,7 @@ export async function serve(
   const port = await freePort();
   const connections = new Connections(aloneCounters());
   const log = { write: (_: unknown, message: string) => void lines.push(message) };
-  const Engine = process.env['GW_TEST_ENGINE'] === 'node' ? NodeTransport : UwsTransport;
+  const Engine = ON_NODE_ENGINE ? NodeTransport : UwsTransport;
   const open = await new Engine(log, connections).open({
     key: `127.0.0.1:${port}`,
     address: { kind: 'inet', host: '127.0.0.1', port },
