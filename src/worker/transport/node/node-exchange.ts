@@ -214,6 +214,7 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     this.finishedOnce = true;
     this.usage.inFlight--;
     this.open.connections.writing.add(-1);
+    this.over();
   }
 }
 
