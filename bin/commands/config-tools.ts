@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { BuildCommandOptions, JsonOptions, ParseCommandOptions } from './crossplane.ts';
 import type { FmtOptions } from './fmt.ts';
+import type { ListOptions } from './lists.ts';
 
 type Finish = (code: number) => void;
 
@@ -19,6 +20,7 @@ export function addConfigTools(gw: Command, finish: Finish): void {
   addParse(gw, finish);
   addBuild(gw, finish);
   addLexing(gw, finish);
+  addLookups(gw, finish);
 }
 
 /** The commands of crossplane have its options and its JSON. */
@@ -68,5 +70,24 @@ function addLexing(gw: Command, finish: Finish): void {
     .option('-o, --out <file>', 'write there')
     .action(async (file: string, options: JsonOptions) => {
       finish((await import('./crossplane.ts')).minify(file, options));
+    });
+}
+
+/** What gw knows, from its tables. */
+function addLookups(gw: Command, finish: Finish): void {
+  for (const what of ['modules', 'directives', 'variables'] as const) {
+    gw.command(`list-${what}`)
+      .description(`list all ${what}`)
+      .option('--json', 'with all that is known of them')
+      .option('-m, --module <name>', 'of one module')
+      .action(async (options: ListOptions) => {
+        finish((await import('./lists.ts')).list(what, options));
+      });
+  }
+  gw.command('why <name>')
+    .description('explain a directive or a variable')
+    .option('--json', 'as JSON')
+    .action(async (name: string, options: { json?: boolean }) => {
+      finish((await import('./why.ts')).why(name, options));
     });
 }

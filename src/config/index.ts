@@ -16,6 +16,8 @@ export * as readers from './readers/index.ts';
 export { readRegex } from './regex-reader.ts';
 export type { ReadRegex } from './regex-reader.ts';
 export { dumpConfig, maskedFiles, secretSpans } from './dump.ts';
+export { directiveFacts } from './directive-facts.ts';
+export type { DirectiveFacts } from './directive-facts.ts';
 export { referenceText } from './reference.ts';
 export { addressBytes, contains, parseNetwork } from './network.ts';
 export type { Network } from './network.ts';

@@ -28,65 +28,67 @@ const FILES = {
   'conf.d/b.conf': 'map $x $y {\n  default 0;\n}',
 };
 
+const PAYLOAD = {
+  status: 'ok',
+  errors: [],
+  config: [
+    {
+      file: 'DIR/gw.conf',
+      status: 'ok',
+      errors: [],
+      parsed: [
+        { directive: 'events', line: 2, args: [], block: [] },
+        {
+          directive: 'http',
+          line: 3,
+          args: [],
+          block: [
+            { directive: 'include', line: 4, args: ['conf.d/*.conf'], includes: [1, 2] },
+            { directive: 'include', line: 4, args: ['none/*.conf'], includes: [] },
+            {
+              directive: 'server',
+              line: 5,
+              args: [],
+              block: [
+                { directive: 'listen', line: 5, args: ['80'] },
+                {
+                  directive: 'if',
+                  line: 5,
+                  args: ['$a', '=', 'b c'],
+                  block: [{ directive: 'return', line: 5, args: ['444'] }],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+    {
+      file: 'DIR/conf.d/a.conf',
+      status: 'ok',
+      errors: [],
+      parsed: [{ directive: 'gzip', line: 1, args: ['on'] }],
+    },
+    {
+      file: 'DIR/conf.d/b.conf',
+      status: 'ok',
+      errors: [],
+      parsed: [
+        {
+          directive: 'map',
+          line: 1,
+          args: ['$x', '$y'],
+          block: [{ directive: 'default', line: 2, args: ['0'] }],
+        },
+      ],
+    },
+  ],
+};
+
 test('a configuration is given file by file, includes by their places', (t) => {
   const dir = directoryWith(t, FILES);
   const payload = parsePayload(join(dir, 'gw.conf'), OPTIONS);
-  expect(JSON.parse(JSON.stringify(payload).replaceAll(dir, 'DIR'))).toEqual({
-    status: 'ok',
-    errors: [],
-    config: [
-      {
-        file: 'DIR/gw.conf',
-        status: 'ok',
-        errors: [],
-        parsed: [
-          { directive: 'events', line: 2, args: [], block: [] },
-          {
-            directive: 'http',
-            line: 3,
-            args: [],
-            block: [
-              { directive: 'include', line: 4, args: ['conf.d/*.conf'], includes: [1, 2] },
-              { directive: 'include', line: 4, args: ['none/*.conf'], includes: [] },
-              {
-                directive: 'server',
-                line: 5,
-                args: [],
-                block: [
-                  { directive: 'listen', line: 5, args: ['80'] },
-                  {
-                    directive: 'if',
-                    line: 5,
-                    args: ['$a', '=', 'b c'],
-                    block: [{ directive: 'return', line: 5, args: ['444'] }],
-                  },
-                ],
-              },
-            ],
-          },
-        ],
-      },
-      {
-        file: 'DIR/conf.d/a.conf',
-        status: 'ok',
-        errors: [],
-        parsed: [{ directive: 'gzip', line: 1, args: ['on'] }],
-      },
-      {
-        file: 'DIR/conf.d/b.conf',
-        status: 'ok',
-        errors: [],
-        parsed: [
-          {
-            directive: 'map',
-            line: 1,
-            args: ['$x', '$y'],
-            block: [{ directive: 'default', line: 2, args: ['0'] }],
-          },
-        ],
-      },
-    ],
-  });
+  expect(JSON.parse(JSON.stringify(payload).replaceAll(dir, 'DIR'))).toEqual(PAYLOAD);
 });
 
 test('a combined configuration says of each directive where it comes from', (t) => {
