@@ -1,6 +1,7 @@
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { createTwoFilesPatch } from 'diff';
 import { checkSyntax, formatConfig, formatFaults } from '../../grammar/index.ts';
+import type { Source } from '../../grammar/index.ts';
 import { readText } from '../read-text.ts';
 
 /** What `gw fmt` is asked for. */
@@ -32,7 +33,7 @@ function formatFile(file: string, options: FmtOptions, indent: string): number {
   if (options.check === true) {
     if (!isSame) process.stdout.write(`${source.name}\n`);
   } else if (options.diff === true) {
-    if (!isSame) process.stdout.write(createTwoFilesPatch(source.name, source.name, source.text, formatted));
+    if (!isSame) process.stdout.write(patchOf(source, formatted));
   } else if (options.write === true && file !== '-') {
     if (!isSame) replaceFile(file, formatted);
     return 0;
@@ -41,6 +42,11 @@ function formatFile(file: string, options: FmtOptions, indent: string): number {
     return 0;
   }
   return isSame ? 0 : 1;
+}
+
+function patchOf({ name, text }: Source, formatted: string): string {
+  const patch = createTwoFilesPatch(name, name, text, formatted);
+  return patch.slice(patch.indexOf('--- '));
 }
 
 /** Never leaves half a file: the new one takes the place of the old one at once. */

@@ -8,7 +8,7 @@ export interface BuildOptions {
 /** Configuration text out of crossplane's directives; reading it again gives the same directives. */
 export function buildConfig(statements: readonly Statement[], { indent }: BuildOptions): string {
   const lines: string[] = [];
-  addBlock(statements, { lines, indent, depth: 0 });
+  addBlock(statements, { lines, indent, depth: 0, line: -1 });
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
@@ -16,12 +16,14 @@ interface Into {
   readonly lines: string[];
   readonly indent: string;
   readonly depth: number;
+  /** Where the block began. */
+  readonly line: number;
 }
 
 function addBlock(statements: readonly Statement[], into: Into): void {
   const { lines, indent, depth } = into;
   const margin = indent.repeat(depth);
-  let lastLine = -1;
+  let lastLine = into.line;
   for (const statement of statements) {
     const { directive, args, block, comment, line } = statement;
     if (directive === '#') {
@@ -36,7 +38,7 @@ function addBlock(statements: readonly Statement[], into: Into): void {
     if (!block) lines.push(`${margin}${words};`);
     else {
       lines.push(`${margin}${words} {`);
-      addBlock(block, { lines, indent, depth: depth + 1 });
+      addBlock(block, { lines, indent, depth: depth + 1, line });
       lines.push(`${margin}}`);
       lastLine = -1;
     }
