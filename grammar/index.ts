@@ -12,4 +12,3 @@ export type { ValuePart } from './value.ts';
 export { loadTree } from './load.ts';
 export type { LoadOptions } from './load.ts';
 export type { ReadFile } from './files.ts';
-export { errorCode, systemError } from './files.ts';

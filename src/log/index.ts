@@ -9,4 +9,4 @@ export { openErrorLogs } from './log-files.ts';
 export type { ErrorLogTarget, LogFiles, LogWriter } from './log-files.ts';
 export { isSecretParameter, redactQuery } from './redact.ts';
 export { systemFailure, systemReason } from './system-error.ts';
-export { errorLogTime, timeIso8601, timeLocal } from './time.ts';
+export { dateGmt, dateLocal, errorLogTime, timeIso8601, timeLocal } from './time.ts';
