@@ -30,6 +30,11 @@ export const errorLogTime = perSecond(
   (date) => `${date.getFullYear()}/${two(date.getMonth() + 1)}/${two(date.getDate())} ${clock(date)}`,
 );
 
+/** `Nov 21 00:33:10`, a day below ten with a blank before it: what a syslog line starts with (RFC 3164, 4.1.2). */
+export const syslogTime = perSecond(
+  (date) => `${MONTHS[date.getMonth()]} ${String(date.getDate()).padStart(2, ' ')} ${clock(date)}`,
+);
+
 /** `Saturday, 21-Nov-2026 16:34:49 CET`: what nginx's SSI takes when it is not told otherwise. */
 export const dateLocal = perSecond((date) => {
   const day = `${two(date.getDate())}-${MONTHS[date.getMonth()]}-${date.getFullYear()}`;
