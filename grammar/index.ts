@@ -20,4 +20,3 @@ export type { FormatOptions } from './format.ts';
 export { loadTree } from './load.ts';
 export type { LoadOptions } from './load.ts';
 export type { ReadFile } from './files.ts';
-export { errorCode, systemError } from './files.ts';
