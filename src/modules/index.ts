@@ -13,6 +13,7 @@ import { headers } from './headers/index.ts';
 import { kv } from './kv/index.ts';
 import { limitConn } from './limit_conn/index.ts';
 import { limitReq } from './limit_req/index.ts';
+import { realip } from './realip/index.ts';
 import { rewrite } from './rewrite/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { subFilter } from './sub_filter/index.ts';
@@ -28,6 +29,7 @@ export const MODULES: readonly AnyModule[] = [
   core,
   rewrite,
   upstream,
+  realip,
   limitReq,
   limitConn,
   access,
