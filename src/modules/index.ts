@@ -3,6 +3,7 @@ import { access } from './access/index.ts';
 import { accessLog } from './access_log/index.ts';
 import { addition } from './addition/index.ts';
 import { authBasic } from './auth_basic/index.ts';
+import { authRequest } from './auth_request/index.ts';
 import { charset } from './charset/index.ts';
 import { control } from './control/index.ts';
 import { core } from './core/index.ts';
@@ -12,6 +13,7 @@ import { gzip } from './gzip/index.ts';
 import { headers } from './headers/index.ts';
 import { kv } from './kv/index.ts';
 import { limitConn } from './limit_conn/index.ts';
+import { limitRate } from './limit_rate/index.ts';
 import { limitReq } from './limit_req/index.ts';
 import { realip } from './realip/index.ts';
 import { rewrite } from './rewrite/index.ts';
@@ -34,6 +36,8 @@ export const MODULES: readonly AnyModule[] = [
   limitConn,
   access,
   authBasic,
+  authRequest,
+  limitRate,
   // nginx's order of filters: what adds headers sees the answer first, what packs the body comes last. What is added to a body
   // has passed the filters of the place where it comes from.
   headers,
