@@ -1,12 +1,15 @@
-import type { LocationMatch, RegexConfig } from '../contract/index.ts';
+import type { LocationMatch } from '../contract/index.ts';
 import { HttpFault, Subrequest } from '../http/index.ts';
 import type { Exchange, Handler, Router, SubrequestFacts } from '../http/index.ts';
-import type { LocationPlan, ServerPlan, VariablePlan } from '../plan/index.ts';
+import type { LocationPlan, ServerPlan } from '../plan/index.ts';
+import { capturesOf, keepCaptures } from './captures.ts';
+import type { Captures } from './captures.ts';
 import { LocationLevel } from './location-tree.ts';
 import type { Place } from './location-tree.ts';
 import { compileLocation } from './location.ts';
 import type { LocationContext, LocationHandler } from './location.ts';
 import { guarded } from './phases.ts';
+import { slashRedirect } from './slash-redirect.ts';
 
 /** A location in the tree: its handler, and the slots that its regex's named captures fill. */
 interface Target {
@@ -14,8 +17,6 @@ interface Target {
   readonly handler: LocationHandler;
   readonly captures: Captures;
 }
-
-type Captures = readonly (readonly [name: string, slot: number])[];
 
 /** nginx's limits of internal redirects of one request, and of subrequests inside one another. */
 const MAX_INTERNAL_REDIRECTS = 10;
@@ -119,6 +120,7 @@ export class ServerHandler implements Router {
     x.isOriginalUri = false;
     return guarded((again) => {
       if (again.internalRedirects <= MAX_INTERNAL_REDIRECTS) return serve(again);
+      again.errorPagesEnded = true;
       throw new HttpFault(500, `rewrite or internal redirection cycle while processing "${again.uri}"`);
     })(x);
   }
@@ -128,6 +130,7 @@ export class ServerHandler implements Router {
     const { rewrite } = this.#root;
     if (!rewrite) return this.#route(x);
     x.rewriteEnded = false;
+    x.uriReplaced = false;
     const waiting = rewrite(x);
     if (waiting) return waiting.then(() => (x.done ? undefined : this.#route(x)));
     return x.done ? undefined : this.#route(x);
@@ -157,6 +160,7 @@ export class ServerHandler implements Router {
     if (!rewrite) return handler.answer(x);
     x.afterRewrite = handler.answer;
     x.rewriteEnded = false;
+    x.uriReplaced = false;
     const waiting = rewrite(x);
     return waiting ? waiting.then(() => this.#afterRewrite(x)) : this.#afterRewrite(x);
   }
@@ -167,11 +171,21 @@ export class ServerHandler implements Router {
   }
 
   async #addAll(level: LocationLevel<Target>, locations: readonly LocationPlan[]): Promise<void> {
+    const slashless: [path: string, target: Target][] = [];
     for (const location of locations) {
       const target = await this.#target(location);
+      const path =
+        target.handler.slashRedirect && location.match?.kind === 'prefix' ? location.match.path : '';
+      if (path.length > 1 && path.endsWith('/')) slashless.push([path.slice(0, -1), target]);
       const inner = location.locations.length > 0 ? new LocationLevel<Target>() : undefined;
       if (inner) await this.#addAll(inner, location.locations);
       add(level, location.match as LocationMatch, { target, inner });
+    }
+    for (const [path, { plan, handler }] of slashless) {
+      level.addSpareExact(path, {
+        target: { plan, handler: slashRedirect(handler), captures: [] },
+        inner: undefined,
+      });
     }
   }
 
@@ -190,15 +204,4 @@ function add(level: LocationLevel<Target>, match: LocationMatch, place: Place<Ta
   if (match.kind === 'prefix') level.addPrefix(match.path, { ...place, stop: match.stop });
   else if (match.kind === 'exact') level.addExact(match.path, place);
   else if (match.kind === 'regex') level.addRegex({ ...place, regex: new RegExp(match.regex.source) });
-}
-
-/** The slots that the named captures of a regex fill. */
-export function capturesOf({ names }: RegexConfig, { slots }: VariablePlan): Captures {
-  return names.map((name) => [name, slots[name.toLowerCase()] as number] as const);
-}
-
-/** Gives `$1` … `$9` and named captures to the request. */
-export function keepCaptures(x: Exchange, captures: RegExpExecArray, slots: Captures): void {
-  x.captures = captures;
-  for (const [name, slot] of slots) (x.slots ??= [])[slot] = captures.groups?.[name];
 }

@@ -34,6 +34,8 @@ export interface LocationParts {
   readonly precontent?: Handler;
   /** The first module that has one answers. */
   readonly content?: Handler;
+  /** Where the location's path ends in a slash, the path without it is redirected there (nginx: `auto_redirect`). */
+  readonly slashRedirect?: true;
   /** Answers a request whose body is too large (413) in the module's own form. */
   readonly tooLarge?: Handler;
   readonly filter?: HeaderFilter;
@@ -47,6 +49,8 @@ export interface LocationParts {
 export interface VariableDefinition {
   readonly summary: string;
   compile(build: Build): Getter;
+  /** A variable that configuration defines is evaluated once per request; this one whenever it is read. */
+  readonly volatile?: boolean;
   /** What `set $name` does to a variable that is built in; without it such a `set` is refused. */
   readonly assign?: (x: Exchange, value: string) => void;
 }

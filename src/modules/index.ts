@@ -11,12 +11,17 @@ import { dbrest } from './dbrest/index.ts';
 import { gunzip } from './gunzip/index.ts';
 import { gzip } from './gzip/index.ts';
 import { headers } from './headers/index.ts';
+import { geo } from './geo/index.ts';
 import { kv } from './kv/index.ts';
+import { map } from './map/index.ts';
 import { limitConn } from './limit_conn/index.ts';
 import { limitRate } from './limit_rate/index.ts';
 import { limitReq } from './limit_req/index.ts';
+import { proxy } from './proxy/index.ts';
 import { realip } from './realip/index.ts';
 import { rewrite } from './rewrite/index.ts';
+import { splitClients } from './split_clients/index.ts';
+import { staticFiles } from './static/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { subFilter } from './sub_filter/index.ts';
 import { upstream } from './upstream/index.ts';
@@ -30,6 +35,9 @@ export type { EventsFacts } from './worker_events/index.ts';
 export const MODULES: readonly AnyModule[] = [
   core,
   rewrite,
+  map,
+  geo,
+  splitClients,
   upstream,
   realip,
   limitReq,
@@ -47,9 +55,11 @@ export const MODULES: readonly AnyModule[] = [
   addition,
   gzip,
   accessLog,
+  proxy,
   kv,
   workerEvents,
   dbrest,
   stubStatus,
   control,
+  staticFiles,
 ];
