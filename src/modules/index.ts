@@ -19,12 +19,15 @@ import { limitRate } from './limit_rate/index.ts';
 import { limitReq } from './limit_req/index.ts';
 import { proxy } from './proxy/index.ts';
 import { realip } from './realip/index.ts';
+import { referer } from './referer/index.ts';
 import { rewrite } from './rewrite/index.ts';
+import { secureLink } from './secure_link/index.ts';
 import { splitClients } from './split_clients/index.ts';
 import { staticFiles } from './static/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { subFilter } from './sub_filter/index.ts';
 import { upstream } from './upstream/index.ts';
+import { userid } from './userid/index.ts';
 import { workerEvents } from './worker_events/index.ts';
 
 export { endpointPath } from './control/index.ts';
@@ -39,6 +42,8 @@ export const MODULES: readonly AnyModule[] = [
   geo,
   splitClients,
   upstream,
+  referer,
+  secureLink,
   realip,
   limitReq,
   limitConn,
@@ -46,6 +51,7 @@ export const MODULES: readonly AnyModule[] = [
   authBasic,
   authRequest,
   limitRate,
+  userid,
   // nginx's order of filters: what adds headers sees the answer first, what packs the body comes last. What is added to a body
   // has passed the filters of the place where it comes from.
   headers,

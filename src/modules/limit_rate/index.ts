@@ -61,7 +61,7 @@ type Size = (x: Exchange) => number;
 function compileFilter(rate: Size | undefined, after: Size | undefined): HeaderFilter {
   return (x) => {
     if (x.main !== x) return;
-    if (rate && x.limitRate === 0) x.limitRate = rate(x);
+    if (rate && !x.hasLimitRate) x.limitRate = rate(x);
     if (after && x.limitRateAfter === 0) x.limitRateAfter = after(x);
   };
 }
