@@ -1,6 +1,7 @@
 import type { ComplexValue } from '../config/index.ts';
-import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
+import type { ErrorLogTarget } from '../log/index.ts';
 import type { LingeringRules } from '../http/index.ts';
+import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
 
 /** Where `listen` binds: an address with a port, or a Unix socket. */
 export type ListenAddress =
@@ -60,12 +61,6 @@ export type DocumentRootConfig =
   /** An alias of a regex location: its captures make the whole path. */
   | { readonly kind: 'regex alias'; readonly path: ComplexValue };
 
-/** An `error_log` target. */
-export interface ErrorLogConfig {
-  readonly path: string;
-  readonly level: 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
-}
-
 /** `path [level1 [level2 [level3]]]`: each level is how many hexadecimal digits its directories have. */
 export interface TempPath {
   /** Absolute. */
@@ -93,7 +88,8 @@ export interface CoreConfig {
   readonly shutdownTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly metricsMaxSeries: number;
-  readonly errorLogs?: readonly ErrorLogConfig[];
+  readonly errorLogs?: readonly ErrorLogTarget[];
+  readonly logSubrequest: boolean;
 
   readonly listens?: readonly ListenConfig[];
   readonly serverNames?: readonly (readonly ServerName[])[];
@@ -135,8 +131,11 @@ export interface CoreConfig {
   /** How long a 401 is held back. */
   readonly authDelayMs: number;
   readonly absoluteRedirect: boolean;
-  readonly resolver?: ResolverConfig;
-  readonly resolverTimeoutMs: number;
+  readonly serverNameInRedirect: boolean;
+  readonly portInRedirect: boolean;
+  readonly recursiveErrorPages: boolean;
+  readonly msiePadding: boolean;
+  readonly msieRefresh: boolean;
 
   /** Who gets compressed answers: `gzip`, `gunzip` and `gzip_static` ask. */
   readonly gzipVary: boolean;
@@ -144,6 +143,10 @@ export interface CoreConfig {
   readonly gzipProxied: readonly GzipProxied[];
   /** Patterns of clients' names. */
   readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
+  readonly resolver?: ResolverConfig;
+  readonly resolverTimeoutMs: number;
+  /** Whether reading a variable that `set` has not filled yet is told. */
+  readonly uninitializedVariableWarn: boolean;
 }
 
 /** An `upstream` block. */

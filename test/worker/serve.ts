@@ -51,10 +51,14 @@ const RULES = {
   sendTimeoutMs: 1_000,
   connection: CONNECTION,
   serverToken: 'gw',
-  absoluteRedirect: false,
+  redirects: { isAbsolute: false, byServerName: false, withPort: true },
+  msiePadding: false,
+  msieRefresh: false,
+  recursiveErrorPages: false,
   filters: [],
   bodyFilters: [],
   logs: [],
+  subrequestLogs: [],
   router: NOWHERE,
 };
 

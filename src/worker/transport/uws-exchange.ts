@@ -2,6 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import { statusLine } from '../../http/index.ts';
 import type { RequestFacts, ResponseStream } from '../../http/index.ts';
+import { AbortListeners } from './abort-listeners.ts';
 import type { LastAnswer } from './last-answer.ts';
 import { UwsRequest } from './uws-request.ts';
 import type { SocketState, UwsPort } from './uws-request.ts';
@@ -24,7 +25,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   private openedStream: UwsStream | UwsSizedStream | undefined = undefined;
   /** A whole answer that goes out piece by piece; it was logged when it began. */
   private large: UwsSizedStream | undefined = undefined;
-  private abortListeners: (() => void)[] | undefined = undefined;
+  private readonly abortListeners = new AbortListeners();
 
   constructor(res: HttpResponse, request: RequestFacts, open: UwsPort) {
     super(res, request, open);
@@ -34,16 +35,16 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     this.socket.connections.writing.add(1);
   }
 
-  abort(): void {
+  abort(status = 444): void {
     if (this.aborted) return;
-    if (!this.done) this.status = 444;
+    if (!this.done) this.status = status;
     // Inside the handler no abort handler is there yet, and without one closing ends the process.
     if (this.inHandler) this.detach();
     this.res.close();
   }
 
   onAbort(listener: () => void): void {
-    (this.abortListeners ??= []).push(listener);
+    this.abortListeners.add(listener);
   }
 
   /** The handler returns without an answer: from now on the client may leave, and writes need a cork of their own. */
@@ -218,26 +219,15 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   }
 
   private leave(): void {
-    this.aborted = true;
-    this.body?.abort();
     const answered = this.done;
-    if (this.status === 0) this.status = 499;
-    this.done = true;
-    this.tellListeners();
+    this.left();
+    this.abortListeners.tell((error) =>
+      this.warn(`cleaning up after a client that left failed: ${String(error)}`),
+    );
     this.openedStream?.release();
     this.large?.release();
     if (!answered || this.openedStream) this.log();
     this.finish();
-  }
-
-  private tellListeners(): void {
-    for (const listener of this.abortListeners ?? []) {
-      try {
-        listener();
-      } catch (error) {
-        this.rules.warn(`cleaning up after a client that left failed: ${String(error)}`, this);
-      }
-    }
   }
 
   private finish(): void {

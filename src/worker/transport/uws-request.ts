@@ -30,8 +30,6 @@ export interface UwsPort {
 export abstract class UwsRequest extends Exchange {
   readonly headers: readonly string[];
   readonly peerPort = 0;
-  /** The connection closes after this answer. */
-  closing = false;
   protected readonly res: HttpResponse;
   protected readonly body: RequestBody | undefined;
   private readonly headBytes: number;
@@ -110,6 +108,15 @@ export abstract class UwsRequest extends Exchange {
       if (this.contentLength > limit) settle('too large');
       else body.read({ limitBytes: limit, timeoutMs: rules.bodyTimeoutMs, settle, receive, fail: reject });
     });
+  }
+
+  /** Nobody is left to answer. */
+  protected left(): void {
+    this.aborted = this.done = true;
+    this.body?.abort();
+    if (this.status !== 0) return;
+    this.status = 499;
+    this.rules.warn('client prematurely closed connection', this, 'info');
   }
 
   /** The rest of a body of known length is swallowed, so that the client can read its 413; a chunked one may be endless. */

@@ -17,8 +17,8 @@ export const directives: Rows<CoreConfig> = {
   ...requests,
   ...connections,
   ...answers,
-  ...resolving,
   ...compression,
   ...files,
+  ...resolving,
   ...ACCEPTED,
 };
