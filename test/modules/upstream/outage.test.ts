@@ -4,6 +4,7 @@ import { startGateway } from '../../harness/gateway.ts';
 import type { Gateway } from '../../harness/gateway.ts';
 import { startPeer } from '../../harness/peer.ts';
 import type { TestPeer } from '../../harness/peer.ts';
+import { sabotage, SABOTAGED } from '../../master/saboteur.ts';
 
 const FAST = { timeout: 15_000, interval: 20 };
 
@@ -119,4 +120,22 @@ test('least_conn sends a request to the peer that is not busy', async (t) => {
   for (let n = 0; n < 6; n++) await gw.expect('GET /', { body: 'idle' });
   waiting[0]?.();
   expect((await held).body).toBe('busy');
+});
+
+test('a worker that dies takes its requests out of max_conns', async (t) => {
+  const waiting: (() => void)[] = [];
+  const peer = await startPeer(t, 'p', (_, response) => void waiting.push(() => response.end('p')));
+  const conf = confOf([peer], { server: 'max_conns=2' });
+  const gw = await startGateway(t, conf, { ...SABOTAGED, workers: 1, expectAlerts: true });
+  const cut = Array.from({ length: 2 }, () => gw.fetch('/').catch(() => 'cut'));
+  await vi.waitFor(() => expect(waiting).toHaveLength(2), FAST);
+  await gw.expect('GET /', { status: 502 });
+  const from = gw.errorLog().length;
+  sabotage(gw, 'throw');
+  await gw.waitForLog(/worker 1 was started again/, from);
+  expect(await Promise.all(cut)).toEqual(['cut', 'cut']);
+  const next = gw.fetch('/');
+  await vi.waitFor(() => expect(waiting).toHaveLength(3), FAST);
+  waiting[2]?.();
+  expect((await next).body).toBe('p');
 });
