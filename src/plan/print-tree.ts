@@ -37,7 +37,14 @@ export function inOrder(locations: readonly LocationPlan[]): readonly LocationPl
 }
 
 /** Modules that are there in every location of a configuration that uses them. */
-const EVERYWHERE: ReadonlySet<string> = new Set(['access_log', 'upstream', 'map', 'geo', 'split_clients']);
+const EVERYWHERE: ReadonlySet<string> = new Set([
+  'access_log',
+  'upstream',
+  'map',
+  'geo',
+  'split_clients',
+  'static',
+]);
 
 /** The modules that act there, besides those that act everywhere. */
 function contentText({ modules, core }: LocationPlan): string {
