@@ -1,4 +1,5 @@
 import type { ComplexValue } from '../config/index.ts';
+import type { ErrorLogTarget } from '../log/index.ts';
 import type { LingeringRules } from '../http/index.ts';
 import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
 
@@ -11,6 +12,14 @@ export type ListenAddress =
 export interface ListenConfig {
   readonly address: ListenAddress;
   readonly defaultServer: boolean;
+  readonly ssl?: true;
+  /** Connections begin with the header of the PROXY protocol. */
+  readonly proxyProtocol?: true;
+  readonly engine?: 'uws' | 'node';
+  /** Served as HTTP/1.1. */
+  readonly http2?: true;
+  /** UDP: there is nothing to listen on. */
+  readonly quic?: true;
 }
 
 /** A server name by nginx's four kinds, in the order in which they win. */
@@ -60,12 +69,6 @@ export type DocumentRootConfig =
   /** An alias of a regex location: its captures make the whole path. */
   | { readonly kind: 'regex alias'; readonly path: ComplexValue };
 
-/** An `error_log` target. */
-export interface ErrorLogConfig {
-  readonly path: string;
-  readonly level: 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
-}
-
 /** `path [level1 [level2 [level3]]]`: each level is how many hexadecimal digits its directories have. */
 export interface TempPath {
   /** Absolute. */
@@ -89,11 +92,14 @@ export interface CoreConfig {
   readonly daemon: boolean;
   readonly masterProcess: boolean;
   readonly workerProcesses: number | 'auto';
+  /** `auto`: uWebSockets.js where it loads. */
+  readonly httpEngine: 'auto' | 'uws' | 'node';
   readonly pidFile: string;
   readonly shutdownTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly metricsMaxSeries: number;
-  readonly errorLogs?: readonly ErrorLogConfig[];
+  readonly errorLogs?: readonly ErrorLogTarget[];
+  readonly logSubrequest: boolean;
 
   readonly listens?: readonly ListenConfig[];
   readonly serverNames?: readonly (readonly ServerName[])[];
@@ -135,6 +141,13 @@ export interface CoreConfig {
   /** How long a 401 is held back. */
   readonly authDelayMs: number;
   readonly absoluteRedirect: boolean;
+  readonly serverNameInRedirect: boolean;
+  readonly portInRedirect: boolean;
+  readonly recursiveErrorPages: boolean;
+  readonly msiePadding: boolean;
+  readonly msieRefresh: boolean;
+  readonly resolver?: ResolverConfig;
+  readonly resolverTimeoutMs: number;
 
   /** Who gets compressed answers: `gzip`, `gunzip` and `gzip_static` ask. */
   readonly gzipVary: boolean;
@@ -142,8 +155,6 @@ export interface CoreConfig {
   readonly gzipProxied: readonly GzipProxied[];
   /** Patterns of clients' names. */
   readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
-  readonly resolver?: ResolverConfig;
-  readonly resolverTimeoutMs: number;
   /** Whether reading a variable that `set` has not filled yet is told. */
   readonly uninitializedVariableWarn: boolean;
 }

@@ -1,3 +1,4 @@
+import type { ConnectionFacts } from './connection-facts.ts';
 import { isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
 
@@ -26,6 +27,9 @@ export abstract class ExchangeState {
   args: string;
   /** Lower case, without port; '' when the request had none. */
   readonly host: string;
+  /** As it came, for the error log. */
+  readonly hostHeader: string | undefined;
+  readonly referrer: string | undefined;
   /** `server_name` of the server that answers. */
   serverName = '';
   readonly httpVersion: '1.0' | '1.1';
@@ -41,6 +45,10 @@ export abstract class ExchangeState {
   /** Replaces the status of the answer while an `error_page` is served; 0: none. */
   errorStatus = 0;
   inErrorPage = false;
+  /** Whatever happens now is answered with a built-in page. */
+  errorPagesEnded = false;
+  /** The connection closes behind the answer. */
+  closing = false;
   bodyBytesSent = 0;
   /** Answered, or nobody is left to answer: the phases stop. */
   done = false;
@@ -82,11 +90,18 @@ export abstract class ExchangeState {
     this.uri = request.uri;
     this.args = request.args;
     this.host = request.host;
+    this.hostHeader = request.hostHeader;
+    this.referrer = request.referrer;
     this.httpVersion = request.httpVersion;
     this.contentLength = request.contentLength;
     this.serial = request.serial;
     this.port = port;
     this.startedMs = Date.now();
+  }
+
+  /** Absent where the transport does not tell (uWebSockets.js). */
+  get connection(): ConnectionFacts | undefined {
+    return undefined;
   }
 
   /** Address of the other end of the connection. */

@@ -5,28 +5,16 @@ import type { RequestFacts } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import type { Connections } from '../../zone/index.ts';
 import { HeadLines } from './head-lines.ts';
-import { HeadScan } from './head-scan.ts';
+import { HeadScan, IN_HEADERS, IN_LINE } from './head-scan.ts';
 import { SilenceWatch } from './silence-watch.ts';
+import type { OpenPort, Transport } from './transport.ts';
 import { UwsExchange } from './uws-exchange.ts';
 import { loadUws } from './uws-loader.ts';
 import type { Uws } from './uws-loader.ts';
 import type { SocketState, UwsPort } from './uws-request.ts';
 
-/** A port that is open in this worker; its handlers are exchanged on a reload, its socket is not. */
-export interface OpenPort {
-  readonly key: string;
-  /** Lets every answer from now on close its connection. */
-  drain(): void;
-  /** Takes effect with the next request. */
-  use(port: PortHandler): void;
-  /** No new connections; those that are open go on. */
-  stopAccepting(): void;
-  /** Cuts what is left. */
-  close(): void;
-}
-
 /** The uWebSockets.js transport. */
-export class UwsTransport {
+export class UwsTransport implements Transport {
   /** Loaded with the first socket: where it has no binary, that socket's failure says so. */
   private uws: Uws | undefined = undefined;
   private readonly silence = new SilenceWatch();
@@ -98,8 +86,13 @@ export class UwsTransport {
   }
 
   private admit(x: UwsExchange, { port, scan }: UwsPort, refusal: number): void {
-    if (refusal !== 0) this.later(x, () => x.end(refusal));
-    else if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(x.method))) {
+    if (refusal !== 0) {
+      const { complaint } = scan;
+      this.later(x, () => {
+        x.rules.warn(complaint, x, 'info');
+        x.end(refusal);
+      });
+    } else if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(x.method))) {
       this.later(x, () => void port.serve(x));
     } else void port.serve(x);
   }
@@ -136,8 +129,12 @@ export class UwsTransport {
     if (refusal === 0) {
       uri = normalizePath(path, port.mergeSlashes);
       host = scan.hostName();
-      if (path.length + args.length + method.length + 11 > port.head.lineBytes) refusal = 414;
-      else if (uri === undefined || host === undefined || !isValidQuery(args)) refusal = 400;
+      const lineLength = path.length + args.length + method.length + 11;
+      if (lineLength > port.head.lineBytes) refusal = scan.refuse(414, `client sent too long URI ${IN_LINE}`);
+      else if (uri === undefined || !isValidQuery(args))
+        refusal = scan.refuse(400, `client sent invalid request ${IN_LINE}`);
+      else if (host === undefined)
+        refusal = scan.refuse(400, `client sent invalid host header ${IN_HEADERS}`);
     }
     return {
       method,
@@ -145,6 +142,8 @@ export class UwsTransport {
       uri: uri ?? path,
       args,
       host: host ?? '',
+      hostHeader: scan.host,
+      referrer: scan.referrer,
       contentLength: scan.contentLength,
       serial: ++this.serial,
       httpVersion: '1.1',
