@@ -18,6 +18,7 @@ import type { BuildContext } from './build.ts';
 import { connectionRules } from './connection-rules.ts';
 import { compileErrorPages } from './error-pages.ts';
 import { rewriteSequence, sequence } from './phases.ts';
+import { serverTokens } from './server-tokens.ts';
 import { compileRequestCounter } from './request-counter.ts';
 
 /** A location that is ready to serve. */
@@ -164,7 +165,7 @@ function compileRules(
     bodyTimeoutMs: core.bodyTimeoutMs,
     sendTimeoutMs: core.sendTimeoutMs,
     connection: connectionRules(core, build),
-    serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${context.version}`,
+    ...serverTokens(core, context.version, build),
     redirects: {
       isAbsolute: core.absoluteRedirect,
       byServerName: core.serverNameInRedirect,

@@ -13,6 +13,7 @@ export type Verdict = 'allowed' | Denial | undefined;
 
 /** A request that the gateway makes to itself on behalf of another one. */
 export interface SubrequestFacts {
+  /** A path, or `@name`. */
   readonly uri: string;
   /** Default: none. */
   readonly args?: string;
@@ -46,8 +47,10 @@ export interface RulesOf<X> {
   readonly bodyTimeoutMs: number;
   readonly sendTimeoutMs: number;
   readonly connection: ConnectionRules;
-  /** `server_tokens`: what the `Server` header and the built-in pages say. */
+  /** `server_tokens`: what the `Server` header and the built-in pages say; '' sends no such header. */
   readonly serverToken: string;
+  /** The same, where it depends on the request. */
+  readonly serverTokenOf?: ((x: X) => string) | undefined;
   readonly redirects: RedirectRules;
   /** Built-in pages of errors are long enough for Internet Explorer and Chrome to show them. */
   readonly msiePadding: boolean;

@@ -68,6 +68,11 @@ export abstract class ExchangeState {
   responseLength = -1;
   /** Response headers besides the fixed ones: name, value, name, value … */
   responseHeaders: string[] | undefined = undefined;
+  /**
+   * Fields behind a body in chunks, asked for when it ends: name, value, name, value … An answer that has some comes in
+   * chunks. uWebSockets.js cannot send any.
+   */
+  trailers: (() => readonly string[]) | undefined = undefined;
   /** The words behind the status, where they are not the usual ones. */
   reason: string | undefined = undefined;
   /** Bytes per second of the answer's body, and how many go out before the limit begins; 0: no limit. */

@@ -1,5 +1,6 @@
 import type { RouterOf, RulesOf, SubrequestFacts, Verdict } from './answer-rules.ts';
 import type { BodyFilterOf } from './body-filter.ts';
+import { isSafeHeaderValue } from './header-line.ts';
 import { encodeLocation } from './location-header.ts';
 import { Outgoing } from './outgoing.ts';
 import type { ResponseStream } from './response-stream.ts';
@@ -109,7 +110,11 @@ export abstract class Exchange extends Outgoing {
     if (endsConnection(status)) this.closing = true;
     const handler = this.errorPagesEnded ? undefined : this.rules.errorPages?.get(status);
     if (handler) return this.serveErrorPage(status, handler);
-    const page = ownPage(status, this.rules, this.header('user-agent'));
+    const page = ownPage(
+      status,
+      this.serverToken,
+      this.rules.msiePadding ? this.header('user-agent') : undefined,
+    );
     if (page !== undefined) this.errorStatus = 0;
     this.send(status, page === undefined ? '' : 'text/html', page ?? '');
   }
@@ -177,6 +182,14 @@ export abstract class Exchange extends Outgoing {
     if (!this.rules.recursiveErrorPages) this.errorPagesEnded = true;
     this.errorStatus = status;
     void handler(this);
+  }
+
+  /** What the `Server` header and the built-in pages say. */
+  get serverToken(): string {
+    const { serverToken, serverTokenOf } = this.rules;
+    if (!serverTokenOf) return serverToken;
+    const token = serverTokenOf(this);
+    return isSafeHeaderValue(token) ? token : serverToken;
   }
 
   /** A path with the scheme, host and port that redirects of this location name; anything else as it is. */

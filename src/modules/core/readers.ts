@@ -1,7 +1,7 @@
 import type { DirectiveNode, Word } from '../../../grammar/index.ts';
 import { readers } from '../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../config/index.ts';
-import type { ErrorLogConfig, ErrorPageConfig, MimeTypes } from '../../contract/index.ts';
+import type { CoreConfig, ErrorLogConfig, ErrorPageConfig, MimeTypes } from '../../contract/index.ts';
 
 const LEVELS = ['debug', 'info', 'notice', 'warn', 'error', 'crit', 'alert', 'emerg'] as const;
 
@@ -73,6 +73,15 @@ function readResponse(word: Word, { report }: ReadScope): number | 'target' | un
   report.emerg(`invalid value "${word.value}"`, word.span, 'expected =code or =');
   return undefined;
 }
+
+/** `server_tokens on | off | build | string`. */
+export const serverTokens: ArgReader<CoreConfig['serverTokens']> = readers.oneWord(
+  'on | off | build | string',
+  (word, scope) => {
+    const { value } = word;
+    return value === 'on' || value === 'off' || value === 'build' ? value : scope.complexValue(word);
+  },
+);
 
 /** The block `types { type extension ...; }`. */
 export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes {
