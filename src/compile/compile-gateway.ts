@@ -4,10 +4,11 @@ import { addressText } from '../plan/index.ts';
 import type { GatewayPlan, HeadRules, PortPlan } from '../plan/index.ts';
 import { LOG_TAIL, openRing } from '../zone/index.ts';
 import type { RequestNeeds } from './build.ts';
+import { capturesOf, keepCaptures, Matchers } from './captures.ts';
 import { ErrorLogs } from './error-logs.ts';
 import { guarded } from './phases.ts';
 import { compileRequestTail } from './request-tail.ts';
-import { capturesOf, keepCaptures, ServerHandler } from './server.ts';
+import { ServerHandler } from './server.ts';
 import type { ServerContext } from './server.ts';
 import { serverLabel } from './server-label.ts';
 import { ServerNames } from './server-names.ts';
@@ -65,6 +66,7 @@ export async function compileGateway(
     server: '',
     version: plan.main.version,
     variables: plan.variables,
+    matchers: new Matchers(plan.variables),
     needs: { headers: new Set(), allHeaders: false, peer: false },
     provisioned: new Map(),
   };

@@ -180,7 +180,8 @@ function compileRules(
     tooLarge: parts.find((part) => part.tooLarge)?.tooLarge,
     errorPages: compileErrorPages(core.errorPages, build),
     router: context.router,
-    warn: (message, x) => log.write('error', message, logContext(x)),
+    warn: (message, x, level = 'error') => log.write(level, message, logContext(x)),
+    subrequestLogs: core.logSubrequest ? parts.flatMap((part) => part.log ?? []) : [],
   };
 }
 

@@ -1,7 +1,9 @@
-import type { LocationMatch, RegexConfig } from '../contract/index.ts';
+import type { LocationMatch } from '../contract/index.ts';
 import { HttpFault, Subrequest } from '../http/index.ts';
 import type { Exchange, Handler, Router, SubrequestFacts } from '../http/index.ts';
-import type { LocationPlan, ServerPlan, VariablePlan } from '../plan/index.ts';
+import type { LocationPlan, ServerPlan } from '../plan/index.ts';
+import { capturesOf, keepCaptures } from './captures.ts';
+import type { Captures } from './captures.ts';
 import { LocationLevel } from './location-tree.ts';
 import type { Place } from './location-tree.ts';
 import { compileLocation } from './location.ts';
@@ -14,8 +16,6 @@ interface Target {
   readonly handler: LocationHandler;
   readonly captures: Captures;
 }
-
-type Captures = readonly (readonly [name: string, slot: number])[];
 
 /** nginx's limits of internal redirects of one request, and of subrequests inside one another. */
 const MAX_INTERNAL_REDIRECTS = 10;
@@ -129,6 +129,7 @@ export class ServerHandler implements Router {
     const { rewrite } = this.#root;
     if (!rewrite) return this.#route(x);
     x.rewriteEnded = false;
+    x.uriReplaced = false;
     const waiting = rewrite(x);
     if (waiting) return waiting.then(() => (x.done ? undefined : this.#route(x)));
     return x.done ? undefined : this.#route(x);
@@ -158,6 +159,7 @@ export class ServerHandler implements Router {
     if (!rewrite) return handler.answer(x);
     x.afterRewrite = handler.answer;
     x.rewriteEnded = false;
+    x.uriReplaced = false;
     const waiting = rewrite(x);
     return waiting ? waiting.then(() => this.#afterRewrite(x)) : this.#afterRewrite(x);
   }
@@ -191,15 +193,4 @@ function add(level: LocationLevel<Target>, match: LocationMatch, place: Place<Ta
   if (match.kind === 'prefix') level.addPrefix(match.path, { ...place, stop: match.stop });
   else if (match.kind === 'exact') level.addExact(match.path, place);
   else if (match.kind === 'regex') level.addRegex({ ...place, regex: new RegExp(match.regex.source) });
-}
-
-/** The slots that the named captures of a regex fill. */
-export function capturesOf({ names }: RegexConfig, { slots }: VariablePlan): Captures {
-  return names.map((name) => [name, slots[name.toLowerCase()] as number] as const);
-}
-
-/** Gives `$1` … `$9` and named captures to the request. */
-export function keepCaptures(x: Exchange, captures: RegExpExecArray, slots: Captures): void {
-  x.captures = captures;
-  for (const [name, slot] of slots) (x.slots ??= [])[slot] = captures.groups?.[name];
 }

@@ -21,7 +21,7 @@ export interface BindOptions {
 export function bind(tree: ConfigTree, options: BindOptions): BoundConfig {
   const binder = new Binder(options);
   const main = binder.block({ context: 'main', node: undefined, nth: 0, args: undefined }, tree.directives);
-  return { main, uses: binder.uses, defined: binder.defined };
+  return { main, uses: binder.uses, defined: binder.defined, assigned: binder.assigned };
 }
 
 type Opened = Pick<BoundBlock, 'context' | 'node' | 'nth' | 'args'>;
@@ -36,6 +36,7 @@ type OwnFields = Map<string, Map<string, BoundField>>;
 class Binder {
   readonly uses: VariableUse[] = [];
   readonly defined = new Map<string, Span>();
+  readonly assigned = new Set<string>();
   readonly #options: BindOptions;
 
   constructor(options: BindOptions) {
@@ -114,8 +115,9 @@ class Binder {
           if ('variable' in part) this.uses.push({ name: part.variable.toLowerCase(), span: part.span });
         return { parts: parts.map(plainPart) };
       },
-      defineVariable: (name, span) => {
+      defineVariable: (name, span, how) => {
         const lowerCase = name.toLowerCase();
+        if (how === 'assigned') this.assigned.add(lowerCase);
         if (!this.defined.has(lowerCase)) this.defined.set(lowerCase, span);
       },
     };

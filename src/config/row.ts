@@ -28,8 +28,11 @@ export interface ReadScope {
   readonly nth: number;
   /** The block that it stands in: its context, and what was read of its words. */
   readonly block: { readonly context: Context; readonly args: unknown };
-  /** Notes names that this directive defines (`set $x`, named captures); their case does not count. */
-  defineVariable(name: string, span: Span): void;
+  /**
+   * Notes names that this directive defines (`set $x`, named captures); their case does not count. `assigned`: a directive
+   * fills it, and who reads it before that is warned.
+   */
+  defineVariable(name: string, span: Span, how?: 'assigned'): void;
 }
 
 /** Words to one value. It reports what is wrong and gives `undefined`. */
@@ -87,6 +90,8 @@ type DataBlock<K, V> = RowFacts & {
   readonly into: K;
   readonly data: (node: DirectiveNode, scope: ReadScope) => NonNullable<V> | undefined;
   readonly syntax: string;
+  /** How many words stand before the block; default none. */
+  readonly words?: { readonly min: number; readonly max: number };
   /** Lets the block stand several times in one place: what two of them make together. */
   readonly merge?: (before: NonNullable<V>, added: NonNullable<V>) => NonNullable<V>;
   readonly default?: NonNullable<V>;

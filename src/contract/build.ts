@@ -1,8 +1,8 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { Exchange, Getter, Handler } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
-import type { CoreConfig, ServerName } from './core-config.ts';
 import type { Counters } from '../zone/index.ts';
+import type { CoreConfig, RegexConfig, ServerName } from './core-config.ts';
 
 /** The location that is being compiled, as far as a module may know it. */
 export interface LocationFacts {
@@ -33,6 +33,8 @@ export interface Build {
   acceptsGzip(): (x: Exchange) => boolean;
   /** Type of an answer by the extension of `$uri` (`types`), else `default_type`. */
   contentType(): (x: Exchange) => string;
+  /** Whether a text matches; if so, `$1` … `$9` and the named captures are those of this match. */
+  matcher(regex: RegexConfig): (x: Exchange, text: string) => boolean;
   /** What `set` does: fills the slot of a variable, or assigns a built-in one. */
   assign(name: string): (x: Exchange, value: string) => void;
   /**

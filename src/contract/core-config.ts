@@ -1,4 +1,5 @@
 import type { ComplexValue } from '../config/index.ts';
+import type { ErrorLogTarget } from '../log/index.ts';
 import type { LingeringRules } from '../http/index.ts';
 import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
 
@@ -60,12 +61,6 @@ export type DocumentRootConfig =
   /** An alias of a regex location: its captures make the whole path. */
   | { readonly kind: 'regex alias'; readonly path: ComplexValue };
 
-/** An `error_log` target. */
-export interface ErrorLogConfig {
-  readonly path: string;
-  readonly level: 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
-}
-
 /** `path [level1 [level2 [level3]]]`: each level is how many hexadecimal digits its directories have. */
 export interface TempPath {
   /** Absolute. */
@@ -93,7 +88,8 @@ export interface CoreConfig {
   readonly shutdownTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly metricsMaxSeries: number;
-  readonly errorLogs?: readonly ErrorLogConfig[];
+  readonly errorLogs?: readonly ErrorLogTarget[];
+  readonly logSubrequest: boolean;
 
   readonly listens?: readonly ListenConfig[];
   readonly serverNames?: readonly (readonly ServerName[])[];
@@ -151,6 +147,8 @@ export interface CoreConfig {
   readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
   readonly resolver?: ResolverConfig;
   readonly resolverTimeoutMs: number;
+  /** Whether reading a variable that `set` has not filled yet is told. */
+  readonly uninitializedVariableWarn: boolean;
 }
 
 /** An `upstream` block. */

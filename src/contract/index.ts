@@ -17,7 +17,6 @@ export type { MasterScope, ResourceScope, WorkerScope } from './scope.ts';
 export type {
   CoreConfig,
   DocumentRootConfig,
-  ErrorLogConfig,
   ErrorPageConfig,
   GzipProxied,
   KeepaliveTimeout,

@@ -47,6 +47,8 @@ export interface LocationParts {
 export interface VariableDefinition {
   readonly summary: string;
   compile(build: Build): Getter;
+  /** A variable that configuration defines is evaluated once per request; this one whenever it is read. */
+  readonly volatile?: boolean;
   /** What `set $name` does to a variable that is built in; without it such a `set` is refused. */
   readonly assign?: (x: Exchange, value: string) => void;
 }

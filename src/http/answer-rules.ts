@@ -1,3 +1,4 @@
+import type { Level } from '../log/index.ts';
 import type { BodyFilterOf } from './body-filter.ts';
 import type { ConnectionRules } from './connection-rules.ts';
 import type { RedirectRules } from './redirect-target.ts';
@@ -69,6 +70,8 @@ export interface RulesOf<X> {
   readonly errorPages?: ReadonlyMap<number, (x: X) => void | Promise<void>> | undefined;
   /** The way around in the server. */
   readonly router: RouterOf<X>;
-  /** Tells the error log. */
-  readonly warn: (message: string, x: X) => void;
+  /** Tells the error log; as an `error` unless another level is given. */
+  readonly warn: (message: string, x: X, level?: Level) => void;
+  /** Where subrequests are logged (`log_subrequest`): what logs them. */
+  readonly subrequestLogs: readonly ((x: X) => void)[];
 }

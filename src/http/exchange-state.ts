@@ -26,6 +26,9 @@ export abstract class ExchangeState {
   args: string;
   /** Lower case, without port; '' when the request had none. */
   readonly host: string;
+  /** As it came, for the error log. */
+  readonly hostHeader: string | undefined;
+  readonly referrer: string | undefined;
   /** `server_name` of the server that answers. */
   serverName = '';
   readonly httpVersion: '1.0' | '1.1';
@@ -54,6 +57,8 @@ export abstract class ExchangeState {
   internalRedirects = 0;
   /** The rest of the rewrite phase is skipped (`break`, `last`). */
   rewriteEnded = false;
+  /** This rewrite phase has replaced `uri` already: from then on captures are taken as they are (nginx). */
+  uriReplaced = false;
   /** The rewrite phase changed `uri`: behind it the location is searched again. */
   relocate = false;
   /** `rewrite … break` changed `uri` inside its location, whose prefix says nothing of it any more. */
@@ -89,6 +94,8 @@ export abstract class ExchangeState {
     this.uri = request.uri;
     this.args = request.args;
     this.host = request.host;
+    this.hostHeader = request.hostHeader;
+    this.referrer = request.referrer;
     this.httpVersion = request.httpVersion;
     this.contentLength = request.contentLength;
     this.serial = request.serial;

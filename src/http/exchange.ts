@@ -122,6 +122,8 @@ export abstract class Exchange extends Outgoing {
   /** 413, in the form of the location. */
   refuseBody(): void {
     if (this.done) return;
+    const size = this.contentLength < 0 ? 'chunked body' : `body: ${this.contentLength} bytes`;
+    this.rules.warn(`client intended to send too large ${size}`, this);
     if (this.rules.tooLarge && !this.rules.errorPages?.has(413)) void this.rules.tooLarge(this);
     else this.end(413);
   }

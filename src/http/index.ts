@@ -25,7 +25,7 @@ export { HttpFault } from './http-fault.ts';
 export { hasForbiddenBytes, isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';
 export { parseHost } from './host.ts';
 export { encodeLocation } from './location-header.ts';
-export { decodeComponent, encodePath, isValidQuery, normalizePath } from './path.ts';
+export { decodeComponent, encodeArgument, encodePath, isValidQuery, normalizePath } from './path.ts';
 export { builtInPage, statusLine } from './status.ts';
 export { charsetOf, mediaTypeOf, mediaTypeTest } from './media-type.ts';
 export { isMsie6 } from './user-agent.ts';

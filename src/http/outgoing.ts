@@ -12,8 +12,8 @@ const MOST_WHOLE_BYTES = 131_072;
 export abstract class Outgoing extends ExchangeState {
   abstract rules: { readonly bodyFilters: readonly BodyFilterOf<ExchangeState>[] };
 
-  /** Closes the connection without an answer (nginx's 444). */
-  abstract abort(): void;
+  /** Closes the connection without an answer (nginx's 444); `status` is what logs say. */
+  abstract abort(status?: number): void;
   /** Runs when the client goes away before the answer is complete. */
   abstract onAbort(listener: () => void): void;
   protected abstract writeAnswer(status: number, contentType: string, body: string | Uint8Array): void;

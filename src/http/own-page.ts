@@ -20,5 +20,12 @@ export function ownPage(
 ): string | undefined {
   // Some browsers show pages of their own instead of short ones.
   const isPadded = status >= 400 && userAgent !== undefined && (isMsie(userAgent) || isChrome(userAgent));
-  return builtInPage(status, serverToken, isPadded);
+  return builtInPage(status, escapeHtml(serverToken), isPadded);
+}
+
+/** A name that is made of a request must not bring elements along. */
+function escapeHtml(text: string): string {
+  return /[&<>]/.test(text)
+    ? text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+    : text;
 }

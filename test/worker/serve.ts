@@ -58,6 +58,7 @@ const RULES = {
   filters: [],
   bodyFilters: [],
   logs: [],
+  subrequestLogs: [],
   router: NOWHERE,
 };
 

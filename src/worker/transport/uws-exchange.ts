@@ -35,9 +35,9 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     this.socket.connections.writing.add(1);
   }
 
-  abort(): void {
+  abort(status = 444): void {
     if (this.aborted) return;
-    if (!this.done) this.status = 444;
+    if (!this.done) this.status = status;
     // Inside the handler no abort handler is there yet, and without one closing ends the process.
     if (this.inHandler) this.detach();
     this.res.close();
@@ -220,11 +220,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   }
 
   private leave(): void {
-    this.aborted = true;
-    this.body?.abort();
     const answered = this.done;
-    if (this.status === 0) this.status = 499;
-    this.done = true;
+    this.left();
     this.abortListeners.tell((error) =>
       this.warn(`cleaning up after a client that left failed: ${String(error)}`),
     );

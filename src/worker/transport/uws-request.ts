@@ -110,6 +110,15 @@ export abstract class UwsRequest extends Exchange {
     });
   }
 
+  /** Nobody is left to answer. */
+  protected left(): void {
+    this.aborted = this.done = true;
+    this.body?.abort();
+    if (this.status !== 0) return;
+    this.status = 499;
+    this.rules.warn('client prematurely closed connection', this, 'info');
+  }
+
   /** The rest of a body of known length is swallowed, so that the client can read its 413; a chunked one may be endless. */
   private refuseUnread(outcome: Exclude<BodyOutcome, Buffer>): void {
     if (outcome === 'timeout' || this.contentLength < 0) this.closing = true;

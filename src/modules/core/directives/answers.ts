@@ -43,6 +43,14 @@ export const answers = directivesFor<CoreConfig>()({
     summary: 'The page to serve for a status: a URI, a named location or a URL.',
     source: 'nginx ngx_http_core_module#error_page',
   },
+  log_subrequest: {
+    contexts: HSL,
+    args: flag,
+    into: 'logSubrequest',
+    default: false,
+    summary: 'Writes subrequests to the access logs too.',
+    source: 'nginx ngx_http_core_module#log_subrequest',
+  },
   internal: {
     contexts: ['location'],
     args: present,
