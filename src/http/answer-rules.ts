@@ -64,9 +64,9 @@ export interface RulesOf<X> {
   readonly logs: readonly ((x: X) => void)[];
   /** Answers a body that is too large in the location's own form; without it the 413 page. */
   readonly tooLarge?: ((x: X) => void | Promise<void>) | undefined;
-  /** What `error_page` does for a status, if anything. */
   /** An error page may have an error page. */
   readonly recursiveErrorPages: boolean;
+  /** What `error_page` does for a status, if anything. */
   readonly errorPages?: ReadonlyMap<number, (x: X) => void | Promise<void>> | undefined;
   /** The way around in the server. */
   readonly router: RouterOf<X>;

@@ -1,7 +1,6 @@
 import { moduleFor } from '../../contract/index.ts';
 import type { CoreConfig } from '../../contract/index.ts';
 import { directives } from './directives/index.ts';
-import { compilePostAction } from './post-action.ts';
 import { families, variables } from './variables.ts';
 
 /** nginx's core: structure, sockets, limits, error pages. The plan and compile stages act on its config themselves. */
@@ -10,5 +9,5 @@ export const core = moduleFor<CoreConfig>()({
   directives,
   variables,
   families,
-  compile: ({ postAction }) => (postAction === undefined ? {} : { log: compilePostAction(postAction) }),
+  compile: () => ({}),
 });
