@@ -26,6 +26,7 @@ import { compileRequestCounter } from './request-counter.ts';
 export interface LocationHandler {
   readonly rules: AnswerRules;
   readonly internal: boolean;
+  readonly slashRedirect: boolean;
   /** On server level: before anybody looks at the request. */
   readonly postRead: Handler | undefined;
   readonly rewrite: Handler | undefined;
@@ -73,6 +74,7 @@ export async function compileLocation(
   return {
     rules: compileRules(plan, parts, { context, build }),
     internal: plan.core.internal === true,
+    slashRedirect: parts.some(({ slashRedirect }) => slashRedirect),
     except: blocks.except,
     ...compilePhases(plan, parts, build.log),
   };

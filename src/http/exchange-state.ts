@@ -1,3 +1,4 @@
+import type { ConnectionFacts } from './connection-facts.ts';
 import { isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
 
@@ -101,6 +102,11 @@ export abstract class ExchangeState {
     this.serial = request.serial;
     this.port = port;
     this.startedMs = Date.now();
+  }
+
+  /** Absent where the transport does not tell (uWebSockets.js). */
+  get connection(): ConnectionFacts | undefined {
+    return undefined;
   }
 
   /** Address of the other end of the connection. */

@@ -15,6 +15,7 @@ import { kv } from './kv/index.ts';
 import { map } from './map/index.ts';
 import { limitConn } from './limit_conn/index.ts';
 import { limitReq } from './limit_req/index.ts';
+import { proxy } from './proxy/index.ts';
 import { rewrite } from './rewrite/index.ts';
 import { splitClients } from './split_clients/index.ts';
 import { staticFiles } from './static/index.ts';
@@ -48,6 +49,7 @@ export const MODULES: readonly AnyModule[] = [
   addition,
   gzip,
   accessLog,
+  proxy,
   kv,
   workerEvents,
   dbrest,

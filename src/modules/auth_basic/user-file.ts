@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { LRUCache } from 'lru-cache';
+import { LRUCache } from '../../pool/index.ts';
 
 /** Users with what is stored of their passwords, both with one byte per character. */
 type Users = ReadonlyMap<string, string>;

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { LRUCache } from '../../pool/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { isFault, SMALL_FILE_BYTES } from './files.ts';
 import type { FileFacts, Files, OpenFile } from './files.ts';

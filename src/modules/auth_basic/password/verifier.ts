@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { LRUCache } from '../../../pool/index.ts';
 import { isSlow, verifyPassword } from './verify.ts';
 import type { PasswordLibraries } from './verify.ts';
 
