@@ -79,7 +79,7 @@ export abstract class Exchange extends Outgoing {
       this.responseLength = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     }
     this.decide(status, contentType);
-    if (bodyFilters.length > 0 || this.limitRate > 0) return this.sendThrough(body);
+    if (bodyFilters.length > 0 || this.limitRate > 0 || this.endsInTrailers) return this.sendThrough(body);
     if (this.requestMethod !== 'HEAD') this.bodyBytesSent = Math.max(this.responseLength, 0);
     this.writeAnswer(this.status, this.responseType, body);
     this.log();
