@@ -74,6 +74,11 @@ export abstract class ExchangeState {
   responseLength = -1;
   /** Response headers besides the fixed ones: name, value, name, value … */
   responseHeaders: string[] | undefined = undefined;
+  /**
+   * Fields behind a body in chunks, asked for when it ends: name, value, name, value … An answer that has some comes in
+   * chunks. uWebSockets.js cannot send any.
+   */
+  trailers: (() => readonly string[]) | undefined = undefined;
   /** The words behind the status, where they are not the usual ones. */
   reason: string | undefined = undefined;
   /** Bytes of the answer's body that go out before `limitRate` begins. */
