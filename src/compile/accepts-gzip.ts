@@ -1,5 +1,5 @@
 import type { Build, CoreConfig, RegexConfig } from '../contract/index.ts';
-import { acceptsGzip } from '../http/index.ts';
+import { acceptsGzip, isMsie6 } from '../http/index.ts';
 import type { Exchange } from '../http/index.ts';
 
 type Gzip = Pick<CoreConfig, 'gzipHttpVersion' | 'gzipProxied' | 'gzipDisable'>;
@@ -53,9 +53,6 @@ function hasWord(list: string, word: string): boolean {
   return list.split(/[,;\s]+/).some((item) => item.toLowerCase() === word);
 }
 
-/** Internet Explorer 4 to 6, but for the 6 that came with Windows XP SP2 (nginx: `msie6`). */
-const MSIE6 = /MSIE (?:[45]\.|6\.(?!.*SV1))/;
-
 function compileDisabled(patterns: readonly (RegexConfig | 'msie6')[], build: Build): Test {
   build.needHeader('user-agent');
   const regexes = patterns.flatMap((pattern) => (pattern === 'msie6' ? [] : new RegExp(pattern.source)));
@@ -63,7 +60,7 @@ function compileDisabled(patterns: readonly (RegexConfig | 'msie6')[], build: Bu
   return (x) => {
     const name = x.header('user-agent');
     if (name === undefined) return false;
-    if (hasMsie6 && MSIE6.test(name) && !name.includes('Opera')) return true;
+    if (hasMsie6 && isMsie6(name)) return true;
     return regexes.some((regex) => regex.test(name));
   };
 }

@@ -20,6 +20,8 @@ export interface PortHandler {
   readonly key: string;
   readonly address: ListenAddress;
   readonly facts: PortFacts;
+  readonly engine: PortPlan['engine'];
+  readonly proxyProtocol: boolean;
   readonly head: HeadRules;
   readonly mergeSlashes: boolean;
   readonly needs: RequestNeeds;
@@ -77,7 +79,7 @@ export async function compileGateway(
   return {
     usage,
     ports: plan.ports.map((port) => compilePort(port, { plan, servers, context, usage })),
-    view: makeView(plan, { modules, servers }),
+    view: makeView(plan, { modules, servers, upstreams: worker.upstreams }),
   };
 }
 
@@ -99,7 +101,7 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
   const fallback = compiled.servers[port.defaultServer] as ServerHandler;
   const { address } = port;
   const facts: PortFacts = {
-    scheme: 'http',
+    scheme: port.ssl ? 'https' : 'http',
     port: address.kind === 'inet' ? address.port : 0,
     address: address.kind === 'inet' ? address.host : `unix:${address.path}`,
   };
@@ -107,6 +109,8 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     key: addressText(address),
     address,
     facts,
+    engine: port.engine,
+    proxyProtocol: port.proxyProtocol,
     head: port.head,
     mergeSlashes: fallback.mergeSlashes,
     needs,

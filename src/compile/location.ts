@@ -24,6 +24,7 @@ import { compileRequestCounter } from './request-counter.ts';
 export interface LocationHandler {
   readonly rules: AnswerRules;
   readonly internal: boolean;
+  readonly slashRedirect: boolean;
   /** On server level: before anybody looks at the request. */
   readonly postRead: Handler | undefined;
   readonly rewrite: Handler | undefined;
@@ -71,6 +72,7 @@ export async function compileLocation(
   return {
     rules: compileRules(plan, parts, { context, build }),
     internal: plan.core.internal === true,
+    slashRedirect: parts.some(({ slashRedirect }) => slashRedirect),
     except: blocks.except,
     ...compilePhases(plan, parts, build.log),
   };
@@ -154,6 +156,7 @@ function compileRules(
   { context, build }: RulesContext,
 ): AnswerRules {
   const { log } = build;
+  if (core.msiePadding || core.msieRefresh) build.needHeader('user-agent');
   const place = { server: context.server, location: match ? locationText(match) : '' };
   const counting = context.countsRequests ? [compileRequestCounter(build.metrics, place)] : [];
   const watching = parts.some(({ quiet }) => quiet) ? [] : [...counting, context.requestTail ?? []].flat();
@@ -164,7 +167,14 @@ function compileRules(
     sendTimeoutMs: core.sendTimeoutMs,
     connection: connectionRules(core, build),
     serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${context.version}`,
-    absoluteRedirect: core.absoluteRedirect,
+    redirects: {
+      isAbsolute: core.absoluteRedirect,
+      byServerName: core.serverNameInRedirect,
+      withPort: core.portInRedirect,
+    },
+    msiePadding: core.msiePadding,
+    msieRefresh: core.msieRefresh,
+    recursiveErrorPages: core.recursiveErrorPages,
     filters: parts.flatMap(({ filter }) => filter ?? []),
     bodyFilters: parts.flatMap(({ bodyFilter }) => bodyFilter ?? []),
     logs: [...parts.flatMap((part) => part.log ?? []), ...watching],

@@ -9,6 +9,7 @@ import type { Place } from './location-tree.ts';
 import { compileLocation } from './location.ts';
 import type { LocationContext, LocationHandler } from './location.ts';
 import { guarded } from './phases.ts';
+import { slashRedirect } from './slash-redirect.ts';
 
 /** A location in the tree: its handler, and the slots that its regex's named captures fill. */
 interface Target {
@@ -119,6 +120,7 @@ export class ServerHandler implements Router {
     x.isOriginalUri = false;
     return guarded((again) => {
       if (again.internalRedirects <= MAX_INTERNAL_REDIRECTS) return serve(again);
+      again.errorPagesEnded = true;
       throw new HttpFault(500, `rewrite or internal redirection cycle while processing "${again.uri}"`);
     })(x);
   }
@@ -169,11 +171,21 @@ export class ServerHandler implements Router {
   }
 
   async #addAll(level: LocationLevel<Target>, locations: readonly LocationPlan[]): Promise<void> {
+    const slashless: [path: string, target: Target][] = [];
     for (const location of locations) {
       const target = await this.#target(location);
+      const path =
+        target.handler.slashRedirect && location.match?.kind === 'prefix' ? location.match.path : '';
+      if (path.length > 1 && path.endsWith('/')) slashless.push([path.slice(0, -1), target]);
       const inner = location.locations.length > 0 ? new LocationLevel<Target>() : undefined;
       if (inner) await this.#addAll(inner, location.locations);
       add(level, location.match as LocationMatch, { target, inner });
+    }
+    for (const [path, { plan, handler }] of slashless) {
+      level.addSpareExact(path, {
+        target: { plan, handler: slashRedirect(handler), captures: [] },
+        inner: undefined,
+      });
     }
   }
 

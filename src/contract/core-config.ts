@@ -12,6 +12,14 @@ export type ListenAddress =
 export interface ListenConfig {
   readonly address: ListenAddress;
   readonly defaultServer: boolean;
+  readonly ssl?: true;
+  /** Connections begin with the header of the PROXY protocol. */
+  readonly proxyProtocol?: true;
+  readonly engine?: 'uws' | 'node';
+  /** Served as HTTP/1.1. */
+  readonly http2?: true;
+  /** UDP: there is nothing to listen on. */
+  readonly quic?: true;
 }
 
 /** A server name by nginx's four kinds, in the order in which they win. */
@@ -91,6 +99,8 @@ export interface CoreConfig {
   readonly daemon: boolean;
   readonly masterProcess: boolean;
   readonly workerProcesses: number | 'auto';
+  /** `auto`: uWebSockets.js where it loads. */
+  readonly httpEngine: 'auto' | 'uws' | 'node';
   readonly pidFile: string;
   readonly environment?: readonly EnvironmentVariable[];
   /** Who nginx's workers would be. */
@@ -141,6 +151,13 @@ export interface CoreConfig {
   /** How long a 401 is held back. */
   readonly authDelayMs: number;
   readonly absoluteRedirect: boolean;
+  readonly serverNameInRedirect: boolean;
+  readonly portInRedirect: boolean;
+  readonly recursiveErrorPages: boolean;
+  readonly msiePadding: boolean;
+  readonly msieRefresh: boolean;
+  readonly resolver?: ResolverConfig;
+  readonly resolverTimeoutMs: number;
 
   /** Who gets compressed answers: `gzip`, `gunzip` and `gzip_static` ask. */
   readonly gzipVary: boolean;
@@ -148,8 +165,6 @@ export interface CoreConfig {
   readonly gzipProxied: readonly GzipProxied[];
   /** Patterns of clients' names. */
   readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
-  readonly resolver?: ResolverConfig;
-  readonly resolverTimeoutMs: number;
   /** Whether reading a variable that `set` has not filled yet is told. */
   readonly uninitializedVariableWarn: boolean;
 }

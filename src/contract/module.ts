@@ -34,6 +34,8 @@ export interface LocationParts {
   readonly precontent?: Handler;
   /** The first module that has one answers. */
   readonly content?: Handler;
+  /** Where the location's path ends in a slash, the path without it is redirected there (nginx: `auto_redirect`). */
+  readonly slashRedirect?: true;
   /** Answers a request whose body is too large (413) in the module's own form. */
   readonly tooLarge?: Handler;
   readonly filter?: HeaderFilter;

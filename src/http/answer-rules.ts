@@ -1,6 +1,7 @@
 import type { Level } from '../log/index.ts';
 import type { BodyFilterOf } from './body-filter.ts';
 import type { ConnectionRules } from './connection-rules.ts';
+import type { RedirectRules } from './redirect-target.ts';
 
 /** Why a request may not enter: the status, and headers that go with it: name, value, name, value … */
 export interface Denial {
@@ -48,7 +49,11 @@ export interface RulesOf<X> {
   readonly connection: ConnectionRules;
   /** `server_tokens`: what the `Server` header and the built-in pages say. */
   readonly serverToken: string;
-  readonly absoluteRedirect: boolean;
+  readonly redirects: RedirectRules;
+  /** Built-in pages of errors are long enough for Internet Explorer and Chrome to show them. */
+  readonly msiePadding: boolean;
+  /** Internet Explorer gets a page that refreshes itself instead of a redirect. */
+  readonly msieRefresh: boolean;
   /** Header filters, in order. */
   readonly filters: readonly ((x: X) => void)[];
   /** In the order in which a body passes them. */
@@ -57,6 +62,8 @@ export interface RulesOf<X> {
   /** Answers a body that is too large in the location's own form; without it the 413 page. */
   readonly tooLarge?: ((x: X) => void | Promise<void>) | undefined;
   /** What `error_page` does for a status, if anything. */
+  /** An error page may have an error page. */
+  readonly recursiveErrorPages: boolean;
   readonly errorPages?: ReadonlyMap<number, (x: X) => void | Promise<void>> | undefined;
   /** The way around in the server. */
   readonly router: RouterOf<X>;

@@ -1,3 +1,4 @@
+import type { ConnectionFacts } from './connection-facts.ts';
 import { isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
 
@@ -44,6 +45,10 @@ export abstract class ExchangeState {
   /** Replaces the status of the answer while an `error_page` is served; 0: none. */
   errorStatus = 0;
   inErrorPage = false;
+  /** Whatever happens now is answered with a built-in page. */
+  errorPagesEnded = false;
+  /** The connection closes behind the answer. */
+  closing = false;
   bodyBytesSent = 0;
   /** Answered, or nobody is left to answer: the phases stop. */
   done = false;
@@ -92,6 +97,11 @@ export abstract class ExchangeState {
     this.serial = request.serial;
     this.port = port;
     this.startedMs = Date.now();
+  }
+
+  /** Absent where the transport does not tell (uWebSockets.js). */
+  get connection(): ConnectionFacts | undefined {
+    return undefined;
   }
 
   /** Address of the other end of the connection. */

@@ -3,8 +3,10 @@ import type { BodyFilterOf } from './body-filter.ts';
 import { encodeLocation } from './location-header.ts';
 import { Outgoing } from './outgoing.ts';
 import type { ResponseStream } from './response-stream.ts';
-import { builtInPage } from './status.ts';
+import { redirectTarget, refreshPage } from './redirect-target.ts';
+import { ownPage, endsConnection } from './own-page.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
+import { isMsie } from './user-agent.ts';
 
 /**
  * One step of a request. It returns a promise only if it waits. A step that answers (`x.end`, `x.send` …) ends its phase.
@@ -104,9 +106,10 @@ export abstract class Exchange extends Outgoing {
   /** Finishes with a status: its `error_page`, or the built-in page where the status has one. */
   end(status: number): void {
     if (this.done) return;
-    const handler = this.inErrorPage ? undefined : this.rules.errorPages?.get(status);
+    if (endsConnection(status)) this.closing = true;
+    const handler = this.errorPagesEnded ? undefined : this.rules.errorPages?.get(status);
     if (handler) return this.serveErrorPage(status, handler);
-    const page = builtInPage(status, this.rules.serverToken);
+    const page = ownPage(status, this.rules, this.header('user-agent'));
     if (page !== undefined) this.errorStatus = 0;
     this.send(status, page === undefined ? '' : 'text/html', page ?? '');
   }
@@ -123,9 +126,15 @@ export abstract class Exchange extends Outgoing {
   /** A redirect with the built-in page; whatever is not legal in a URL is escaped, so that no header line can break. */
   redirect(status: number, location: string): void {
     if (this.done) return;
-    let target = encodeLocation(location);
-    if (target.startsWith('/') && this.rules.absoluteRedirect) target = this.origin() + target;
-    this.setHeader('Location', target);
+    const target = encodeLocation(location);
+    if (
+      this.rules.msieRefresh &&
+      (status === 301 || status === 302) &&
+      isMsie(this.header('user-agent') ?? '')
+    ) {
+      return this.send(200, 'text/html', refreshPage(target));
+    }
+    this.setHeader('Location', this.absolute(target));
     this.end(status);
   }
 
@@ -167,14 +176,13 @@ export abstract class Exchange extends Outgoing {
   /** Waits for what an internal redirect started; the compile stage never lets its promise fail. */
   private serveErrorPage(status: number, handler: Handler): void {
     this.inErrorPage = true;
+    if (!this.rules.recursiveErrorPages) this.errorPagesEnded = true;
     this.errorStatus = status;
     void handler(this);
   }
 
-  /** Scheme, host and port that the client used: what redirects begin with. */
-  origin(): string {
-    const { scheme, port } = this.port;
-    const usual = port === 0 || port === (scheme === 'https' ? 443 : 80);
-    return `${scheme}://${this.host || this.serverName}${usual ? '' : `:${port}`}`;
+  /** A path with the scheme, host and port that redirects of this location name; anything else as it is. */
+  absolute(target: string): string {
+    return redirectTarget(this, target, this.rules.redirects);
   }
 }

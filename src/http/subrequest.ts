@@ -1,4 +1,5 @@
 import type { SubrequestFacts } from './answer-rules.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
 import { Exchange } from './exchange.ts';
 import type { PieceReceiver } from './exchange.ts';
 import type { ResponseStream } from './response-stream.ts';
@@ -35,6 +36,10 @@ export class Subrequest extends Exchange {
 
   override get main(): Exchange {
     return this.#parent.main;
+  }
+
+  override get connection(): ConnectionFacts | undefined {
+    return this.#parent.connection;
   }
 
   get headers(): readonly string[] {

@@ -2,6 +2,7 @@ import type { AnyModule } from '../contract/index.ts';
 import { access } from './access/index.ts';
 import { accessLog } from './access_log/index.ts';
 import { addition } from './addition/index.ts';
+import { authBasic } from './auth_basic/index.ts';
 import { charset } from './charset/index.ts';
 import { control } from './control/index.ts';
 import { core } from './core/index.ts';
@@ -12,8 +13,12 @@ import { headers } from './headers/index.ts';
 import { geo } from './geo/index.ts';
 import { kv } from './kv/index.ts';
 import { map } from './map/index.ts';
+import { limitConn } from './limit_conn/index.ts';
+import { limitReq } from './limit_req/index.ts';
+import { proxy } from './proxy/index.ts';
 import { rewrite } from './rewrite/index.ts';
 import { splitClients } from './split_clients/index.ts';
+import { staticFiles } from './static/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { subFilter } from './sub_filter/index.ts';
 import { upstream } from './upstream/index.ts';
@@ -31,7 +36,10 @@ export const MODULES: readonly AnyModule[] = [
   geo,
   splitClients,
   upstream,
+  limitReq,
+  limitConn,
   access,
+  authBasic,
   // nginx's order of filters: what adds headers sees the answer first, what packs the body comes last. What is added to a body
   // has passed the filters of the place where it comes from.
   headers,
@@ -41,9 +49,11 @@ export const MODULES: readonly AnyModule[] = [
   addition,
   gzip,
   accessLog,
+  proxy,
   kv,
   workerEvents,
   dbrest,
   stubStatus,
   control,
+  staticFiles,
 ];

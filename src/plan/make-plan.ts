@@ -45,7 +45,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   }
   return deepFreeze({
     main: planMain(coreOf(main), options),
-    ports: planPorts(servers, report),
+    ports: planPorts(servers, { report, httpEngine: coreOf(main).httpEngine }),
     servers: servers.map(({ plan }) => plan),
     upstreams: upstreams.plans,
     zones: [...locations.zones.declarations, ...upstreams.plans.map(upstreamZone)],

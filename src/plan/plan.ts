@@ -43,6 +43,10 @@ export interface PortPlan {
   readonly address: ListenAddress;
   readonly servers: readonly number[];
   readonly defaultServer: number;
+  /** `auto`: uWebSockets.js where it loads. */
+  readonly engine: 'auto' | 'uws' | 'node';
+  readonly ssl: boolean;
+  readonly proxyProtocol: boolean;
   readonly head: HeadRules;
 }
 

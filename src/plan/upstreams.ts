@@ -1,4 +1,3 @@
-import { placeOf } from '../../grammar/index.ts';
 import type { Report, Span } from '../../grammar/index.ts';
 import { firstAt, resolve } from '../config/index.ts';
 import type { BoundBlock, Registry, ResolvedConfig, ResolvedConfigs } from '../config/index.ts';
@@ -7,6 +6,7 @@ import { implicitUpstream, upstreamKey } from '../upstream/index.ts';
 import type { UpstreamAddress, UpstreamPlan } from '../upstream/index.ts';
 import { checkUpstream } from './checks/upstream.ts';
 import { coreOf } from './core.ts';
+import { placeText } from './place-text.ts';
 
 interface Declared {
   readonly plan: UpstreamPlan;
@@ -68,7 +68,6 @@ function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
     name,
     key: upstreamKey(name),
     implicit: false,
-    place: placeText(block.node?.name.span),
     servers: config.servers ?? [],
     balancing: config.balancing?.at(-1) ?? { kind: 'round robin' },
     keepalive: {
@@ -80,10 +79,4 @@ function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
     ...(resolver && { resolver }),
     resolverTimeoutMs,
   };
-}
-
-function placeText(span: Span | undefined): string {
-  if (!span) return '';
-  const { file, line } = placeOf(span);
-  return `${file}:${line}`;
 }

@@ -6,7 +6,7 @@ import type { LivePeer } from './balancing/index.ts';
 import { monotonicSecond } from './clock.ts';
 import { PeerMeter } from './meter.ts';
 import type { KeepaliveConfig, ServerConfig, UpstreamPlan } from './plan.ts';
-import type { Ask, Selection, UpstreamGroup } from './selection.ts';
+import type { Ask, PeerView, Selection, UpstreamGroup } from './selection.ts';
 import { Way } from './way.ts';
 import type { Ground } from './way.ts';
 
@@ -24,19 +24,6 @@ export interface GroupScope {
   readonly metrics: Counters | PeerMeter;
   readonly log: ErrorLog;
   readonly now?: () => number;
-}
-
-/** How a peer is at this moment, for those who look. */
-export interface PeerView {
-  readonly address: string;
-  readonly name: string;
-  readonly weight: number;
-  readonly backup: boolean;
-  /** `unavailable`: left alone after too many failures. */
-  readonly state: 'up' | 'down' | 'unavailable';
-  readonly fails: number;
-  /** Requests at this moment, in all workers. */
-  readonly requests: number;
 }
 
 const UP = {

@@ -5,7 +5,7 @@ import { readServerAddress } from './server-address.ts';
 const KEEPALIVE: KeepaliveConfig = { requests: 1000, timeMs: 3_600_000, timeoutMs: 60_000 };
 
 /** nginx's parameters of a server that says nothing. */
-export const PLAIN_SERVER: Omit<ServerConfig, 'name' | 'target'> = {
+export const PLAIN_SERVER: Omit<ServerConfig, 'name' | 'place' | 'target'> = {
   weight: 1,
   maxConnections: 0,
   maxFails: 1,
@@ -29,7 +29,6 @@ export function plainUpstream(
     name,
     key,
     implicit: true,
-    place: '',
     servers,
     balancing: { kind: 'round robin' },
     keepalive: KEEPALIVE,
@@ -44,5 +43,5 @@ export function implicitUpstream(address: UpstreamAddress, place: string): Upstr
   const target = readServerAddress(name, defaultPort);
   if (typeof target === 'string') return undefined;
   const key = upstreamKey(host, port ?? defaultPort);
-  return { ...plainUpstream({ name, key }, [{ name, target, ...PLAIN_SERVER }]), place };
+  return plainUpstream({ name, key }, [{ name, place, target, ...PLAIN_SERVER }]);
 }

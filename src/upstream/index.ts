@@ -13,6 +13,7 @@ export type {
   Ask,
   Outcome,
   Peer,
+  PeerView,
   RequestHosts,
   Resolving,
   Selection,
@@ -24,5 +25,4 @@ export { addressOf, readServerAddress, serverText } from './server-address.ts';
 export type { AddressFault } from './server-address.ts';
 export { OpenUpstreams } from './upstreams.ts';
 export type { UpstreamScope } from './upstreams.ts';
-export type { PeerView } from './group.ts';
 export { upstreamZone } from './zone.ts';

@@ -4,6 +4,8 @@ import type { ComplexValue } from '../config/index.ts';
 export interface ServerConfig {
   /** As written: `backend.example:8080`, `unix:/run/app.sock`. Messages and the consistent hash use it. */
   readonly name: string;
+  /** `file:line`. */
+  readonly place: string;
   readonly target: ServerTarget;
   readonly weight: number;
   /** Requests at one time over all workers; 0: as many as come. */
@@ -60,8 +62,6 @@ export interface UpstreamPlan {
   /** What it is found by: see `upstreamKey`. */
   readonly key: string;
   readonly implicit: boolean;
-  /** `file:line`. */
-  readonly place: string;
   readonly servers: readonly ServerConfig[];
   readonly balancing: Balancing;
   readonly keepalive: KeepaliveConfig;

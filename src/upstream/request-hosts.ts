@@ -15,7 +15,8 @@ const MAX_GROUPS = 1000;
 
 interface Known {
   readonly group: PeerGroup;
-  readonly addresses: string;
+  /** That it has now: name servers give them in another order each time. */
+  addresses: string;
 }
 
 /** What the groups of request hosts work with. */
@@ -53,31 +54,30 @@ export class KnownRequestHosts implements RequestHosts {
     return resolver.addresses(name).then(({ addresses }) => this.#groupOf(name, port, addresses));
   }
 
+  /** The same group as long as it is known, whatever addresses its name has: connections belong to groups. */
   #groupOf(host: string, port: number, ips: readonly string[]): UpstreamGroup {
     const key = `${host}:${port}`;
-    const addresses = ips.join(' ');
-    const known = this.#known.get(key);
-    if (known?.addresses === addresses) return known.group;
-    const group = this.#open(
-      key,
-      ips.map((ip) => addressOf(ip, port)),
-    );
+    const addresses = ips.toSorted().join(' ');
+    const known = this.#known.get(key) ?? { group: this.#open(key, host, port), addresses: '' };
+    if (known.addresses !== addresses) {
+      known.group.setAddresses(
+        0,
+        ips.map((ip) => ({ address: addressOf(ip, port) })),
+      );
+      known.addresses = addresses;
+    }
     this.#known.delete(key);
-    this.#known.set(key, { group, addresses });
+    this.#known.set(key, known);
     const [oldest] = this.#known.keys();
     if (this.#known.size > MAX_GROUPS && oldest !== undefined) this.#known.delete(oldest);
-    return group;
+    return known.group;
   }
 
-  #open(name: string, addresses: readonly string[]): PeerGroup {
+  #open(name: string, host: string, port: number): PeerGroup {
+    const target = { kind: 'name', host, port } as const;
+    const server = { name, place: '', target, ...PLAIN_SERVER, maxFails: 0 };
     const { log } = this.#scope;
-    const servers = addresses.map((address) => ({
-      name,
-      target: { kind: 'address', address } as const,
-      ...PLAIN_SERVER,
-      maxFails: 0,
-    }));
-    return new PeerGroup(plainUpstream({ name, key: name }, servers), {
+    return new PeerGroup(plainUpstream({ name, key: name }, [server]), {
       table: this.#table,
       metrics: this.#meter,
       log,

@@ -38,6 +38,19 @@ export interface Ask {
   readonly clientAddress?: string;
 }
 
+/** How a peer is at this moment, for those who look. */
+export interface PeerView {
+  readonly address: string;
+  readonly name: string;
+  readonly weight: number;
+  readonly backup: boolean;
+  /** `unavailable`: left alone after too many failures. */
+  readonly state: 'up' | 'down' | 'unavailable';
+  readonly fails: number;
+  /** Requests at this moment, in all workers. */
+  readonly requests: number;
+}
+
 /** A group of peers: an `upstream` block, a literal host, or a host that a request named. */
 export interface UpstreamGroup {
   /** Of the block, or `host` / `host:port` as written: what messages and `$upstream_addr` say when no peer is left. */
@@ -48,6 +61,8 @@ export interface UpstreamGroup {
   readonly wantsClientAddress: boolean;
   readonly keepalive: KeepaliveConfig;
   begin(ask: Ask): Selection;
+  /** All peers at this moment. */
+  view(): readonly PeerView[];
 }
 
 /** A host as the configuration names it where an upstream may stand. */

@@ -104,12 +104,12 @@ export class OpenUpstreams implements Upstreams {
       const ask = askFor(server, names);
       if (!ask) return [];
       const found: Watcher['found'] = (addresses) => group.setAddresses(index, addresses);
-      return new AddressWatch({ ask, found, failed: this.#complain(plan, server) });
+      return new AddressWatch({ ask, found, failed: this.#complain(server) });
     });
   }
 
   /** Every worker asks, one tells; once per name, until it is found. */
-  #complain({ place }: UpstreamPlan, { name, resolve }: ServerConfig): (error: Error) => void {
+  #complain({ name, place, resolve }: ServerConfig): (error: Error) => void {
     const { log, workerId } = this.#scope;
     let told = workerId !== 1;
     return (error) => {

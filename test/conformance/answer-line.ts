@@ -8,7 +8,8 @@ const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -
 
 /**
  * Sends `METHOD target [| Header: value]... [<< body]` and gives the answer as one line. `shown` are headers that it shows
- * besides the usual ones; a case names them in a line `# show: vary etag`. Bodies in gzip show as what they hold.
+ * besides the usual ones; a case names them in a line `# show: vary etag`. Bodies in gzip show as what they hold, `padding`
+ * is how often a built-in page repeats it.
  */
 export async function answerLine(
   port: number,
@@ -32,6 +33,7 @@ function describe({ status, headers, bytes }: Answer, shown: readonly string[]):
   const location = headers.get('location');
   const isGzip = headers.get('content-encoding') === 'gzip' && bytes[0] === 0x1f;
   const body = (isGzip ? gunzipSync(bytes) : bytes).toString('utf8');
+  const padding = [...body.matchAll(PADDING)];
   const plain = body.replaceAll(PADDING, '').replaceAll(PRODUCT, 'PRODUCT');
   const [, title] = /^<html>\r\n<head><title>(.*)<\/title>/.exec(plain) ?? [];
   const content =
@@ -45,6 +47,7 @@ function describe({ status, headers, bytes }: Answer, shown: readonly string[]):
       // The length of a built-in page is that of the product's name.
       .filter(([name]) => name !== 'content-length' || title === undefined)
       .map(([name, value]) => `${name}=${name === 'expires' ? steadyDate(value, headers) : value}`),
+    padding.length > 0 && shown.includes('padding') && `padding=${padding.length}`,
   ];
   return `${facts.filter(Boolean).join(' ')}: ${content}`.replaceAll(PRODUCT, 'PRODUCT').trimEnd();
 }

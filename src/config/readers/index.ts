@@ -3,6 +3,8 @@ export { flag, oneOf } from './choice.ts';
 export { mediaTypes } from './media-types.ts';
 export { integer } from './number.ts';
 export { parseSize, size } from './size.ts';
+export { refusalStatus } from './status.ts';
 export { parseTimeMs, time } from './time.ts';
 export { oneWord, present, text, texts, value, words } from './words.ts';
 export { readVariableName } from './variable-name.ts';
+export { readZone } from './zone.ts';

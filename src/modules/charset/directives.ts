@@ -64,6 +64,7 @@ export const directives = directivesFor<CharsetConfig>()({
   charset_map: {
     contexts: ['http'],
     data: readCharsetMap,
+    words: { min: 2, max: 2 },
     syntax: 'charset1 charset2 { byte bytes; ... }',
     into: 'maps',
     merge: (before, added) => [...before, ...added],

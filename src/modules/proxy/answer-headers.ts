@@ -76,7 +76,8 @@ export class AnswerHeaders {
   private listen(accel: Accel, name: string, value: string): void {
     if ([...this.ignored].some((ignored) => ignored.toLowerCase() === name)) return;
     if (name === 'x-accel-redirect') accel.redirect = value;
-    else if (name === 'x-accel-buffering') accel.buffering = /^no$/i.test(value) ? false : /^yes$/i.test(value) || undefined;
+    else if (name === 'x-accel-buffering')
+      accel.buffering = /^no$/i.test(value) ? false : /^yes$/i.test(value) || undefined;
     else if (name === 'x-accel-limit-rate' && /^\d{1,15}$/.test(value)) accel.limitRate = Number(value);
     else if (name === 'x-accel-charset' && !/^off$/i.test(value)) accel.charset = value;
   }
@@ -87,7 +88,10 @@ export class AnswerHeaders {
     return treatment;
   }
 
-  private rewrite(x: Exchange, { name, value, treatment }: { name: string; value: string; treatment: Treatment }): void {
+  private rewrite(
+    x: Exchange,
+    { name, value, treatment }: { name: string; value: string; treatment: Treatment },
+  ): void {
     if (treatment === 'cookie') x.setHeader(name, this.cookies?.(x, value) ?? value);
     else if (treatment === 'location') x.setHeader(name, this.redirects?.location(x, value) ?? value);
     else if (treatment === 'refresh') x.setHeader(name, this.redirects?.refresh(x, value) ?? value);
@@ -96,11 +100,18 @@ export class AnswerHeaders {
 
   private treatments({ hideHeaders = [], passHeaders = [] }: ProxyConfig): ReadonlyMap<string, Treatment> {
     const shown = new Set(passHeaders.map((name) => name.toLowerCase()));
-    const hidden = [...HIDDEN, ...hideHeaders].map((name) => name.toLowerCase()).filter((name) => !shown.has(name));
+    const hidden = [...HIDDEN, ...hideHeaders]
+      .map((name) => name.toLowerCase())
+      .filter((name) => !shown.has(name));
     return new Map<string, Treatment>([
       ['content-type', 'type'],
       ['connection', 'connection'],
-      ...(this.redirects ? ([['location', 'location'], ['refresh', 'refresh']] as const) : []),
+      ...(this.redirects
+        ? ([
+            ['location', 'location'],
+            ['refresh', 'refresh'],
+          ] as const)
+        : []),
       ...(this.cookies ? ([['set-cookie', 'cookie']] as const) : []),
       ['server', 'replace'],
       ['date', 'replace'],
@@ -110,8 +121,20 @@ export class AnswerHeaders {
   }
 }
 
-const NO_ACCEL: Accel = { redirect: undefined, buffering: undefined, limitRate: undefined, charset: undefined };
-const KEPT: ReadonlySet<string> = new Set(['', 'close', 'keep-alive', 'upgrade', 'content-type', 'set-cookie']);
+const NO_ACCEL: Accel = {
+  redirect: undefined,
+  buffering: undefined,
+  limitRate: undefined,
+  charset: undefined,
+};
+const KEPT: ReadonlySet<string> = new Set([
+  '',
+  'close',
+  'keep-alive',
+  'upgrade',
+  'content-type',
+  'set-cookie',
+]);
 
 function setReason(x: Exchange, status: number, reason: string): void {
   if (statusLine(status) !== `${status} ${reason}`) x.setReason(reason);

@@ -5,7 +5,10 @@ import { compileCookieFlags, compileRules } from './replacements.ts';
 import type { Rewrite } from './replacements.ts';
 
 /** Rewrites a `Set-Cookie` header as `proxy_cookie_domain`, `_path` and `_flags` say; `undefined` where none is configured. */
-export function compileCookies(config: ProxyConfig, build: Build): ((x: Exchange, cookie: string) => string) | undefined {
+export function compileCookies(
+  config: ProxyConfig,
+  build: Build,
+): ((x: Exchange, cookie: string) => string) | undefined {
   const domain = compileRules(config.cookieDomains, 'whole', build);
   const path = compileRules(config.cookiePaths, 'prefix', build);
   const flags = compileCookieFlags(config.cookieFlags, build);

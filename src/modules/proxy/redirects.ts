@@ -11,14 +11,19 @@ export interface Redirects {
 }
 
 /** `proxy_redirect` of one location; `undefined` where nothing is rewritten. */
-export function compileRedirects({ pass, redirects = ['default'] }: ProxyConfig, build: Build): Redirects | undefined {
-  const rewrites = redirects.flatMap((rule) => compileRule(rule, pass?.kind === 'literal' ? pass : undefined, build) ?? []);
+export function compileRedirects(
+  { pass, redirects = ['default'] }: ProxyConfig,
+  build: Build,
+): Redirects | undefined {
+  const rewrites = redirects.flatMap(
+    (rule) => compileRule(rule, pass?.kind === 'literal' ? pass : undefined, build) ?? [],
+  );
   if (redirects.includes('off') || rewrites.length === 0) return undefined;
   const rewrite = firstOf(rewrites);
   return {
     location: (x, value) => {
       const rewritten = rewrite(x, value);
-      return rewritten === undefined ? value : absolute(x, rewritten);
+      return rewritten === undefined ? value : x.absolute(rewritten);
     },
     refresh: (x, value) => {
       const start = value.toLowerCase().indexOf('url=');
@@ -39,8 +44,4 @@ function compileRule(rule: RedirectRule, pass: LiteralTarget | undefined, build:
 function compileDefault({ url, uri }: LiteralTarget, build: Build): Rewrite {
   const [prefix, by] = uri === '' ? [`${url}/`, '/'] : [url, build.location.path];
   return (_x, text) => (text.startsWith(prefix) ? by + text.slice(prefix.length) : undefined);
-}
-
-function absolute(x: Exchange, location: string): string {
-  return location.startsWith('/') && x.rules.absoluteRedirect ? x.origin() + location : location;
 }

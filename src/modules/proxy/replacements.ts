@@ -56,7 +56,9 @@ export function compileRules(
   match: Match,
   build: Build,
 ): Rewrite | undefined {
-  const rewrites = (rules ?? []).filter((rule) => rule !== 'off').map((rule) => compileReplacement(rule, match, build));
+  const rewrites = (rules ?? [])
+    .filter((rule) => rule !== 'off')
+    .map((rule) => compileReplacement(rule, match, build));
   return rewrites.length === 0 ? undefined : firstOf(rewrites);
 }
 
@@ -78,11 +80,19 @@ export function compileCookieFlags(
 ): ((x: Exchange, name: string, attributes: string[]) => string[]) | undefined {
   const compiled = (rules ?? [])
     .filter((rule) => rule !== 'off')
-    .map(({ cookie, flags }) => ({ isIt: compileName(cookie, build), flags: flags.map((flag) => build.value(flag)) }));
+    .map(({ cookie, flags }) => ({
+      isIt: compileName(cookie, build),
+      flags: flags.map((flag) => build.value(flag)),
+    }));
   if (compiled.length === 0) return undefined;
   return (x, name, attributes) => {
     const rule = compiled.find(({ isIt }) => isIt(x, name));
-    return rule ? withFlags(attributes, rule.flags.map((flag) => flag(x).toLowerCase())) : attributes;
+    return rule
+      ? withFlags(
+          attributes,
+          rule.flags.map((flag) => flag(x).toLowerCase()),
+        )
+      : attributes;
   };
 }
 
@@ -99,7 +109,9 @@ function compileName(cookie: Pattern, build: Build): (x: Exchange, name: string)
 function withFlags(attributes: readonly string[], flags: readonly string[]): string[] {
   const kinds = new Set(flags.map(kindOf));
   const kept = attributes.filter((attribute) => !kinds.has(attributeName(attribute)));
-  const added = flags.filter((flag) => !flag.startsWith('no') && flag !== '').map((flag) => WRITTEN[flag] ?? flag);
+  const added = flags
+    .filter((flag) => !flag.startsWith('no') && flag !== '')
+    .map((flag) => WRITTEN[flag] ?? flag);
   return [...kept, ...new Set(added)];
 }
 

@@ -23,13 +23,28 @@ export interface RequestHead {
 
 /** Headers that end with each hop, and those that gw writes itself: the client's never go to an upstream. */
 const NOT_PASSED = [
-  ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
+  ...[
+    'connection',
+    'keep-alive',
+    'proxy-connection',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+    'expect',
+  ],
   // `Proxy` would become the environment variable HTTP_PROXY of CGI programs.
   ...['proxy', 'host', 'content-length'],
 ];
 
 /** Named in `Connection` they stay all the same: dropping them would change what the request means. */
-const NEVER_HOP: ReadonlySet<string> = new Set(['host', 'authorization', 'content-length', 'cookie', 'content-type']);
+const NEVER_HOP: ReadonlySet<string> = new Set([
+  'host',
+  'authorization',
+  'content-length',
+  'cookie',
+  'content-type',
+]);
 
 /** Only gw knows where a body ends. */
 const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
@@ -109,14 +124,25 @@ function withHops(known: ReadonlySet<string> | undefined, value: string): Readon
     .toLowerCase()
     .split(',')
     .map((option) => option.trim())
-    .filter((option) => option !== '' && option !== 'close' && option !== 'keep-alive' && !NEVER_HOP.has(option));
+    .filter(
+      (option) => option !== '' && option !== 'close' && option !== 'keep-alive' && !NEVER_HOP.has(option),
+    );
   return named.length === 0 ? known : new Set([...(known ?? []), ...named]);
 }
 
-const COMMON: ReadonlySet<string> = new Set(['keep-alive', 'close', 'upgrade', 'Keep-Alive', 'Close', 'Upgrade']);
+const COMMON: ReadonlySet<string> = new Set([
+  'keep-alive',
+  'close',
+  'upgrade',
+  'Keep-Alive',
+  'Close',
+  'Upgrade',
+]);
 
 function withoutHops(text: string, hops: ReadonlySet<string>): string {
-  const lines = text.split('\r\n').filter((line) => !hops.has(line.slice(0, line.indexOf(':')).toLowerCase()));
+  const lines = text
+    .split('\r\n')
+    .filter((line) => !hops.has(line.slice(0, line.indexOf(':')).toLowerCase()));
   return lines.join('\r\n');
 }
 

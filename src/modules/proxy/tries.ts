@@ -33,7 +33,10 @@ export function proxyFacts(x: Exchange): ProxyFacts | undefined {
 }
 
 /** Begins a round of tries. */
-export function beginRound(x: Exchange, { proxyHost, proxyPort }: Pick<ProxyFacts, 'proxyHost' | 'proxyPort'>): ProxyFacts {
+export function beginRound(
+  x: Exchange,
+  { proxyHost, proxyPort }: Pick<ProxyFacts, 'proxyHost' | 'proxyPort'>,
+): ProxyFacts {
   const known = proxyFacts(x);
   const facts = known ?? { rounds: [], proxyHost, proxyPort, answerHeaders: [], trailers: [] };
   Object.assign(facts, { proxyHost, proxyPort, answerHeaders: [], trailers: [] });

@@ -43,17 +43,27 @@ function compileForwardedFor(build: Build): Getter {
 
 /** nginx's variables of the proxy and upstream modules. */
 export const variables: Variables = {
-  proxy_host: ofFacts('Name and port of the upstream as `proxy_pass` has them.', ({ proxyHost }) => proxyHost),
-  proxy_port: ofFacts('Port of the upstream, or the usual one of its protocol.', ({ proxyPort }) => proxyPort),
+  proxy_host: ofFacts(
+    'Name and port of the upstream as `proxy_pass` has them.',
+    ({ proxyHost }) => proxyHost,
+  ),
+  proxy_port: ofFacts(
+    'Port of the upstream, or the usual one of its protocol.',
+    ({ proxyPort }) => proxyPort,
+  ),
   proxy_add_x_forwarded_for: {
     summary: "The request's `X-Forwarded-For` with the client's address behind it.",
     compile: compileForwardedFor,
   },
   upstream_addr: ofTries('Addresses of the upstreams that were asked.', ({ address }) => address),
-  upstream_status: ofTries('Statuses of their answers.', ({ status }) => (status === 0 ? '-' : String(status))),
+  upstream_status: ofTries('Statuses of their answers.', ({ status }) =>
+    status === 0 ? '-' : String(status),
+  ),
   upstream_connect_time: ofTries('Seconds to connect.', ({ connectMs }) => seconds(connectMs)),
   upstream_header_time: ofTries('Seconds to the head of the answer.', ({ headerMs }) => seconds(headerMs)),
-  upstream_response_time: ofTries('Seconds to the end of the answer.', ({ responseMs }) => seconds(responseMs)),
+  upstream_response_time: ofTries('Seconds to the end of the answer.', ({ responseMs }) =>
+    seconds(responseMs),
+  ),
   upstream_response_length: ofTries('Bytes of the bodies.', ({ bodyBytes }) => String(bodyBytes)),
   upstream_bytes_received: ofTries('Bytes received.', ({ receivedBytes }) => String(receivedBytes)),
   upstream_bytes_sent: ofTries('Bytes sent.', ({ sentBytes }) => String(sentBytes)),
@@ -101,8 +111,12 @@ function cookieOf({ answerHeaders }: ProxyFacts, name: string): string | undefin
 
 /** Variables whose names continue: `$upstream_http_etag`. */
 export const families: Families = {
-  upstream_http_: ofAnswer("A header of the upstream's answer.", ({ answerHeaders }, name) => valuesOf(answerHeaders, name)),
-  upstream_trailer_: ofAnswer("A trailer of the upstream's answer.", ({ trailers }, name) => valuesOf(trailers, name)),
+  upstream_http_: ofAnswer("A header of the upstream's answer.", ({ answerHeaders }, name) =>
+    valuesOf(answerHeaders, name),
+  ),
+  upstream_trailer_: ofAnswer("A trailer of the upstream's answer.", ({ trailers }, name) =>
+    valuesOf(trailers, name),
+  ),
   upstream_cookie_: {
     summary: "A cookie of the upstream's answer.",
     compile: (name) => (x) => {

@@ -1,3 +1,4 @@
+import { placeOf } from '../../../grammar/index.ts';
 import type { Word } from '../../../grammar/index.ts';
 import { readers } from '../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../config/index.ts';
@@ -10,7 +11,7 @@ const MAX_WEIGHT = 65_535;
 const MAX_NUMBER = 2 ** 31 - 1;
 
 type Settings = {
-  -readonly [K in keyof Omit<ServerConfig, 'name' | 'target' | 'resolve'>]: ServerConfig[K];
+  -readonly [K in keyof Omit<ServerConfig, 'name' | 'place' | 'target' | 'resolve'>]: ServerConfig[K];
 } & {
   resolve: boolean;
   service: string;
@@ -35,18 +36,15 @@ function readServer(
   scope: ReadScope,
 ): ServerConfig | undefined {
   const name = word.value;
+  const { file, line } = placeOf(word.span);
   const target = readServerAddress(name, DEFAULT_PORT);
-  const fault =
-    typeof target === 'string'
-      ? `${target} in upstream "${name}"`
-      : service !== '' && findServiceFault({ name, target, resolve });
-  if (typeof target === 'string' || typeof fault === 'string') {
-    scope.report.emerg(String(fault), word.span);
-    return undefined;
-  }
+  if (typeof target === 'string') return refuse(word, `${target} in upstream "${name}"`, scope);
+  const fault = service === '' ? undefined : findServiceFault({ name, target, resolve });
+  if (fault !== undefined) return refuse(word, fault, scope);
   // An address has nothing to resolve: nginx takes the parameter and does nothing.
   const asks = resolve && target.kind === 'name';
-  return { name, target, ...settings, ...(asks && { resolve: service === '' ? {} : { service } }) };
+  const following = asks && { resolve: service === '' ? {} : { service } };
+  return { name, place: `${file}:${line}`, target, ...settings, ...following };
 }
 
 interface ServiceServer {
@@ -75,7 +73,7 @@ function readSettings(words: readonly Word[], scope: ReadScope): Settings | unde
   };
   for (const word of words) {
     const [name, value] = splitParameter(word.value);
-    if (!setParameter(settings, name, value)) return refuse(word, name, scope);
+    if (!setParameter(settings, name, value)) return refuseParameter(word, name, scope);
   }
   return settings;
 }
@@ -132,10 +130,15 @@ function setSeconds(text: string, settings: Settings): boolean {
 
 const COMMERCIAL = new Set(['slow_start=', 'route=', 'drain']);
 
-function refuse(word: Word, name: string, { report }: ReadScope): undefined {
+function refuseParameter(word: Word, name: string, { report }: ReadScope): undefined {
   const hint = COMMERCIAL.has(name)
     ? `"${name.replace('=', '')}" belongs to the commercial nginx`
     : undefined;
   report.emerg(`invalid parameter "${word.value}"`, word.span, hint);
+  return undefined;
+}
+
+function refuse(word: Word, message: string, { report }: ReadScope): undefined {
+  report.emerg(message, word.span);
   return undefined;
 }

@@ -6,6 +6,7 @@ const loadText = (text: string) =>
   load({ confFile: '/etc/gw/gw.conf', name: 'gw.conf', prefix: '/etc/gw', text });
 
 const PLAIN = {
+  place: 'gw.conf:1',
   weight: 1,
   maxConnections: 0,
   maxFails: 1,

@@ -4,7 +4,7 @@ import { errorLog } from '../error-log.ts';
 import { environmentVariable, user } from '../process-readers.ts';
 import { workerCount } from '../readers.ts';
 
-const { flag, integer, text, time } = readers;
+const { flag, integer, oneOf, text, time } = readers;
 
 /** The process: workers, files, stopping. */
 export const processes = directivesFor<CoreConfig>()({
@@ -50,6 +50,15 @@ export const processes = directivesFor<CoreConfig>()({
     default: 1,
     summary: 'Worker threads; auto starts one per available core.',
     source: 'nginx ngx_core_module#worker_processes',
+  },
+  http_engine: {
+    contexts: ['main'],
+    args: oneOf('auto', 'uws', 'node'),
+    into: 'httpEngine',
+    default: 'auto',
+    summary:
+      'What serves ports that do not say `engine=`: uWebSockets.js, or node, which reads HTTP/1.0, bare line feeds, absolute targets and pipelined requests as nginx does; auto takes uWebSockets.js where it loads. TLS and PROXY protocol ports are always served by node.',
+    source: 'gw',
   },
   worker_shutdown_timeout: {
     contexts: ['main'],

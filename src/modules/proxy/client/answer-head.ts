@@ -121,17 +121,22 @@ class HeaderReading {
     const line = `${name}: ${value}`;
     if (this.announcedBytes >= 0) {
       const before = printable(this.lengthLine);
-      throw invalidAnswer(`upstream sent duplicate header line: "${printable(line)}", previous value: "${before}"`);
+      throw invalidAnswer(
+        `upstream sent duplicate header line: "${printable(line)}", previous value: "${before}"`,
+      );
     }
-    if (!/^\d{1,15}$/.test(value)) throw invalidAnswer(`upstream sent invalid "Content-Length" header: "${printable(line)}"`);
+    if (!/^\d{1,15}$/.test(value))
+      throw invalidAnswer(`upstream sent invalid "Content-Length" header: "${printable(line)}"`);
     if (this.bodyBytes === CHUNKED) throw bothLengths();
     this.lengthLine = line;
     this.announcedBytes = this.bodyBytes = Number(value);
   }
 
   private takeEncoding(name: string, value: string): void {
-    if (this.bodyBytes === CHUNKED) throw invalidAnswer(`upstream sent duplicate header line: "${name}: ${printable(value)}"`);
-    if (value.toLowerCase() !== 'chunked') throw invalidAnswer(`upstream sent unknown "Transfer-Encoding": "${printable(value)}"`);
+    if (this.bodyBytes === CHUNKED)
+      throw invalidAnswer(`upstream sent duplicate header line: "${name}: ${printable(value)}"`);
+    if (value.toLowerCase() !== 'chunked')
+      throw invalidAnswer(`upstream sent unknown "Transfer-Encoding": "${printable(value)}"`);
     if (this.announcedBytes >= 0) throw bothLengths();
     this.bodyBytes = CHUNKED;
   }
@@ -149,5 +154,7 @@ function bothLengths(): Error {
 
 /** As the error log prints bytes of a stranger. */
 function printable(text: string): string {
-  return text.slice(0, 100).replace(/[^\x20-\x7e]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  return text
+    .slice(0, 100)
+    .replace(/[^\x20-\x7e]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

@@ -61,7 +61,11 @@ export class Connection {
   private timerMs = 0;
   private readonly give = (piece: Buffer): void => this.caller?.piece(piece);
 
-  constructor(socket: Socket, { peer, name }: { readonly peer: Peer; readonly name: string }, keeper: Keeper) {
+  constructor(
+    socket: Socket,
+    { peer, name }: { readonly peer: Peer; readonly name: string },
+    keeper: Keeper,
+  ) {
     this.socket = socket;
     this.peer = peer;
     this.name = name;

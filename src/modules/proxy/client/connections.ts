@@ -36,7 +36,9 @@ export class Connections implements Keeper {
   /** A new connection; gives a function that gives up. */
   open(peer: Peer, to: Omit<Destination, 'address'>, dialled: ConnectionDialled): () => void {
     const opened = (socket: Socket): void =>
-      dialled.opened(new Connection(socket, { peer, name: this.connector.settings.tls ? to.name : '' }, this));
+      dialled.opened(
+        new Connection(socket, { peer, name: this.connector.settings.tls ? to.name : '' }, this),
+      );
     return this.connector.open({ ...to, address: peer.address }, { opened, refused: dialled.refused });
   }
 

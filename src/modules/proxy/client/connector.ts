@@ -158,7 +158,9 @@ class Attempt {
   settle(error: Error | null, socket: Socket | null): void {
     if (this.settled) return;
     if (error || !socket) return this.refuse(this.faultOf(error ?? new Error('no socket')));
-    const fault = this.tls?.verify ? checkPeerCertificate(socket as TLSSocket, this.name, this.tls) : undefined;
+    const fault = this.tls?.verify
+      ? checkPeerCertificate(socket as TLSSocket, this.name, this.tls)
+      : undefined;
     if (fault) return this.refuse(fault);
     this.settled = true;
     clearTimeout(this.timer);
@@ -182,6 +184,9 @@ class Attempt {
     if (error.code === 'ECONNRESET') {
       return new UpstreamFault('error', `peer closed connection in SSL handshake while ${this.stage}`);
     }
-    return new UpstreamFault('error', `SSL_do_handshake() failed (SSL: ${error.message.trim()}) while ${this.stage}`);
+    return new UpstreamFault(
+      'error',
+      `SSL_do_handshake() failed (SSL: ${error.message.trim()}) while ${this.stage}`,
+    );
   }
 }

@@ -20,7 +20,10 @@ export class UpstreamFault extends Error {
 }
 
 /** An answer that breaks HTTP: its connection is not used again. */
-export function invalidAnswer(message: string, stage: Stage = 'reading response header from upstream'): UpstreamFault {
+export function invalidAnswer(
+  message: string,
+  stage: Stage = 'reading response header from upstream',
+): UpstreamFault {
   return new UpstreamFault('invalid_header', `${message} while ${stage}`);
 }
 

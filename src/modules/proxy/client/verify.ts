@@ -43,7 +43,11 @@ function verifyFault(code: string): UpstreamFault {
 /** Certificates between the peer's own and the trusted root, as OpenSSL counts its depth. */
 function intermediatesOf(leaf: DetailedPeerCertificate): number {
   let count = 0;
-  for (let at = leaf.issuerCertificate; at && at.issuerCertificate && at.issuerCertificate !== at; at = at.issuerCertificate) {
+  for (
+    let at = leaf.issuerCertificate;
+    at && at.issuerCertificate && at.issuerCertificate !== at;
+    at = at.issuerCertificate
+  ) {
     count++;
   }
   return count;

@@ -34,8 +34,14 @@ const CACHING: Readonly<Record<string, ArgReader<unknown>>> = {
 /** These may stand several times in one block. */
 const MANY: ReadonlySet<string> = new Set(['proxy_cache_valid', 'proxy_cache_path']);
 
-const row = (name: string, args: ArgReader<unknown>, contexts: readonly ('http' | 'server' | 'location')[]): Rows<ProxyConfig>[string] => {
-  const why = name.startsWith('proxy_ssl') ? 'certificates stay loaded' : 'answers of upstreams are not kept on disk';
+const row = (
+  name: string,
+  args: ArgReader<unknown>,
+  contexts: readonly ('http' | 'server' | 'location')[],
+): Rows<ProxyConfig>[string] => {
+  const why = name.startsWith('proxy_ssl')
+    ? 'certificates stay loaded'
+    : 'answers of upstreams are not kept on disk';
   return {
     contexts,
     args,
@@ -49,5 +55,9 @@ const row = (name: string, args: ArgReader<unknown>, contexts: readonly ('http' 
 /** Directives of nginx's cache: understood and checked; every request goes to the upstream. */
 export const cachingDirectives: Rows<ProxyConfig> = {
   ...Object.fromEntries(Object.entries(CACHING).map(([name, args]) => [name, row(name, args, HSL)])),
-  proxy_cache_path: row('proxy_cache_path', { ...text, syntax: 'path keys_zone=name:size [...]', min: 2, max: Infinity }, ['http']),
+  proxy_cache_path: row(
+    'proxy_cache_path',
+    { ...text, syntax: 'path keys_zone=name:size [...]', min: 2, max: Infinity },
+    ['http'],
+  ),
 };

@@ -58,10 +58,15 @@ export const localAddress: ArgReader<ComplexValue | 'off'> = readers.words(
   (words, scope) => {
     const [address, transparent] = words as [Word, Word?];
     if (transparent && transparent.value !== 'transparent') {
-      scope.report.emerg(`invalid parameter "${transparent.value}"`, transparent.span, 'expected "transparent"');
+      scope.report.emerg(
+        `invalid parameter "${transparent.value}"`,
+        transparent.span,
+        'expected "transparent"',
+      );
       return undefined;
     }
-    if (transparent) scope.report.warn('"transparent" has no effect: gw does not change routes', transparent.span);
+    if (transparent)
+      scope.report.warn('"transparent" has no effect: gw does not change routes', transparent.span);
     return address.value === 'off' ? 'off' : scope.complexValue(address);
   },
 );
@@ -73,7 +78,11 @@ export const redirectRule: ArgReader<RedirectRule> = readers.words(
     const [first, second] = words as [Word, Word?];
     if (second) return replacement(first, second, scope);
     if (first.value === 'off' || first.value === 'default') return first.value;
-    scope.report.emerg(`invalid parameter "${first.value}"`, first.span, 'expected default, off, or two values');
+    scope.report.emerg(
+      `invalid parameter "${first.value}"`,
+      first.span,
+      'expected default, off, or two values',
+    );
     return undefined;
   },
 );
@@ -108,12 +117,20 @@ export const cookieFlagsRule: ArgReader<CookieFlagsRule> = readers.words(
     const cookie = first as Word;
     if (rest.length === 0) {
       if (cookie.value === 'off') return 'off';
-      scope.report.emerg(`invalid parameter "${cookie.value}"`, cookie.span, 'expected off, or flags behind the name');
+      scope.report.emerg(
+        `invalid parameter "${cookie.value}"`,
+        cookie.span,
+        'expected off, or flags behind the name',
+      );
       return undefined;
     }
     const wrong = rest.find(({ value }) => !value.includes('$') && !FLAGS.has(value.toLowerCase()));
     if (wrong) {
-      scope.report.emerg(`invalid parameter "${wrong.value}"`, wrong.span, `expected ${[...FLAGS].join(', ')}`);
+      scope.report.emerg(
+        `invalid parameter "${wrong.value}"`,
+        wrong.span,
+        `expected ${[...FLAGS].join(', ')}`,
+      );
       return undefined;
     }
     const pattern = readPattern(cookie, scope);

@@ -128,6 +128,10 @@ function readCommand(words: readonly Word[], scope: ReadScope): readonly [string
   const [name, given] = words as [Word, Word];
   const known = COMMANDS.find((command) => command.toLowerCase() === name.value.toLowerCase());
   if (known !== undefined) return [known, given.value];
-  scope.report.emerg(`SSL_CONF_cmd("${name.value}", "${given.value}") failed`, name.span, `expected ${COMMANDS.join(', ')}`);
+  scope.report.emerg(
+    `SSL_CONF_cmd("${name.value}", "${given.value}") failed`,
+    name.span,
+    `expected ${COMMANDS.join(', ')}`,
+  );
   return undefined;
 }
