@@ -92,7 +92,8 @@ Options:
   -s signal     : send signal to the running gateway: stop, quit, reopen, reload
   -p prefix     : set prefix path (default: the current directory)
   -e filename   : set error log file (default: stderr)
-  -c filename   : set configuration file (default: gateway.conf, conf/gateway.conf)
+  -c filename   : set configuration file (default: gateway.conf, conf/gateway.conf,
+                  /etc/gw/gateway.conf, /etc/nginx/nginx.conf)
   -g directives : set global directives out of configuration file
 
 Commands:
