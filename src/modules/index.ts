@@ -7,6 +7,7 @@ import { dbrest } from './dbrest/index.ts';
 import { headers } from './headers/index.ts';
 import { kv } from './kv/index.ts';
 import { rewrite } from './rewrite/index.ts';
+import { ssl } from './ssl/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { upstream } from './upstream/index.ts';
 import { workerEvents } from './worker_events/index.ts';
@@ -18,6 +19,7 @@ export type { EventsFacts } from './worker_events/index.ts';
 /** All modules, in the order in which their parts of a location run. */
 export const MODULES: readonly AnyModule[] = [
   core,
+  ssl,
   rewrite,
   upstream,
   access,

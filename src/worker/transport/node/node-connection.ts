@@ -41,10 +41,14 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     socket.on('error', () => this.cut());
     socket.on('close', () => this.over());
     this.arm(open.current.port.head.timeoutMs, () => this.cut());
+    // Who looked at the first bytes has paused it.
+    socket.resume();
   }
 
   cut(): void {
-    if (this.open.current.port.rules.connection.resetsTimedOut) this.socket.resetAndDestroy();
+    // A socket of another kind than TCP cannot be reset.
+    const canReset = this.peerPort !== 0 && this.tls === undefined;
+    if (canReset && this.open.current.port.rules.connection.resetsTimedOut) this.socket.resetAndDestroy();
     else this.socket.destroy();
     this.over();
   }
