@@ -1,6 +1,6 @@
 export { placeOf } from './source.ts';
 export type { Source, Span, Place } from './source.ts';
-export { printableWord, spanInWord } from './tree.ts';
+export { partOfWord, printableWord, spanInWord } from './tree.ts';
 export type { Word, DirectiveNode, ConfigTree, Edit } from './tree.ts';
 export { Report } from './diagnostic.ts';
 export type { Fault, Severity } from './diagnostic.ts';
@@ -12,3 +12,4 @@ export type { ValuePart } from './value.ts';
 export { loadTree } from './load.ts';
 export type { LoadOptions } from './load.ts';
 export type { ReadFile } from './files.ts';
+export { errorCode, systemError } from './files.ts';

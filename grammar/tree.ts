@@ -41,6 +41,28 @@ export function printableWord(word: Word): string {
   return word.secret ? word.span.source.text.slice(word.span.start, word.span.end) : word.value;
 }
 
+/** The word that `value.slice(start, end)` would be, for directives whose words have a mark before or behind them. */
+export function partOfWord(word: Word, start: number, end = word.value.length): Word {
+  const { value, secret, literals, edits } = word;
+  const moved = ([from, to]: readonly [number, number]): [number, number] => [
+    Math.max(from, start) - start,
+    Math.min(to, end) - start,
+  ];
+  const inside = ([from, to]: readonly [number, number]): boolean => from < end && to > start;
+  return {
+    value: value.slice(start, end),
+    quote: '',
+    span: spanInWord(word, start, end),
+    secret,
+    literals: literals.filter(inside).map(moved),
+    ...(edits && {
+      edits: edits
+        .filter((edit) => inside(edit.value))
+        .map((edit) => ({ value: moved(edit.value), source: edit.source })),
+    }),
+  };
+}
+
 /** The span of `value.slice(start, end)` in the source, exact across escapes and expansions. */
 export function spanInWord(word: Word, start: number, end: number): Span {
   return { source: word.span.source, start: sourceOffset(word, start, 0), end: sourceOffset(word, end, 1) };

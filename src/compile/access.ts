@@ -1,78 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CoreConfig } from '../contract/index.ts';
+import { logContext } from '../http/index.ts';
 import type { AccessCheck, Denial, Exchange, Handler, Verdict } from '../http/index.ts';
+import type { ErrorLog } from '../log/index.ts';
 
-/** `satisfy`: whether all checks of the access phase must let a request in, or one of them is enough. */
-export type Satisfy = 'all' | 'any';
+/** What the access phase follows of the core's config. */
+export type AccessRules = Pick<CoreConfig, 'satisfy' | 'authDelayMs'>;
+
+interface Phase {
+  readonly checks: readonly AccessCheck[];
+  readonly rules: AccessRules;
+  readonly log: ErrorLog;
+}
+
+/** The check that is asked next, and the denial that holds when nobody else is. */
+interface Progress {
+  readonly index: number;
+  readonly denied: Denial | undefined;
+}
+
+const START: Progress = { index: 0, denied: undefined };
 
 /**
- * The access phase of one location (nginx ngx_http_core_access_phase). `all`: the first denial answers. `any`: the first
- * check that allows ends the phase; when none does, a 401 wins over other denials, so that the client may try a password.
+ * The access phase of one location (nginx ngx_http_core_access_phase). `satisfy all`: the first denial answers. `any`: the
+ * first check that allows ends the phase; when none does, a 401 wins over a 403, so that the client may try a password.
  */
-export function compileAccess(checks: readonly AccessCheck[], satisfy: Satisfy): Handler | undefined {
-  if (checks.length === 0) return undefined;
-  const decide = satisfy === 'all' || checks.length === 1 ? answerFirst : new AnyOf(checks).decide;
-  return (x) => {
-    // What a subrequest asks has been let in with the request it is for.
-    if (x.main !== x) return undefined;
-    return runChecks(checks, { index: 0, x, decide });
-  };
-}
-
-/** Takes one verdict; true: the phase is over. */
-type Decide = (x: Exchange, verdict: Verdict, index: number) => boolean;
-
-interface Running {
-  readonly index: number;
-  readonly x: Exchange;
-  readonly decide: Decide;
-}
-
-function runChecks(
+export function compileAccess(
   checks: readonly AccessCheck[],
-  { index: start, x, decide }: Running,
-): void | Promise<void> {
-  for (let index = start; index < checks.length; index++) {
-    const verdict = (checks[index] as AccessCheck)(x);
+  rules: AccessRules,
+  log: ErrorLog,
+): Handler | undefined {
+  if (checks.length === 0) return undefined;
+  const phase: Phase = { checks, rules, log };
+  // What a subrequest asks has been let in with the request it is for.
+  return (x) => (x.main === x ? runChecks(phase, START, x) : undefined);
+}
+
+function runChecks(phase: Phase, from: Progress, x: Exchange): void | Promise<void> {
+  let at = from;
+  while (at.index < phase.checks.length) {
+    const verdict = (phase.checks[at.index] as AccessCheck)(x);
     if (verdict instanceof Promise) {
+      const here = at;
       return verdict.then((settled) =>
-        x.done || decide(x, settled, index) ? undefined : runChecks(checks, { index: index + 1, x, decide }),
+        x.done ? undefined : runChecks(phase, weigh(phase, here, settled), x),
       );
     }
-    if (x.done || decide(x, verdict, index)) return undefined;
+    if (x.done) return undefined;
+    at = weigh(phase, at, verdict);
   }
-  return undefined;
+  return at.denied && deny(phase, at.denied, x);
 }
 
-function answerFirst(x: Exchange, verdict: Verdict): boolean {
-  if (verdict === undefined || verdict === 'allowed') return false;
-  deny(x, verdict);
-  return true;
+function weigh(
+  { checks, rules: { satisfy } }: Phase,
+  { index, denied }: Progress,
+  verdict: Verdict,
+): Progress {
+  const next = index + 1;
+  const over = checks.length;
+  if (verdict === undefined) return { index: next, denied };
+  if (verdict === 'allowed') return { index: satisfy === 'any' ? over : next, denied: undefined };
+  if (satisfy === 'all' || !isOpinion(verdict)) return { index: over, denied: verdict };
+  if (denied?.status !== 401) return { index: next, denied: verdict };
+  if (verdict.status !== 401) return { index: next, denied };
+  // Each of them may say how to log in.
+  return { index: next, denied: { status: 401, headers: [...headersOf(denied), ...headersOf(verdict)] } };
 }
 
-const DENIED = Symbol('denied');
+/** A failure is none: nobody else can make up for it. */
+function isOpinion({ status }: Denial): boolean {
+  return status === 401 || status === 403;
+}
 
-/** `satisfy any`: remembers the denial that counts until the last check has spoken. */
-class AnyOf {
-  readonly #last: number;
+function headersOf({ headers = [] }: Denial): readonly string[] {
+  return headers;
+}
 
-  constructor(checks: readonly AccessCheck[]) {
-    this.#last = checks.length - 1;
+function deny({ rules, log }: Phase, denied: Denial, x: Exchange): void | Promise<void> {
+  if (rules.satisfy === 'any' && denied.status === 403) {
+    log.write('error', 'access forbidden by rule', logContext(x));
   }
-
-  readonly decide: Decide = (x, verdict, index) => {
-    if (verdict === 'allowed') return true;
-    const before = x.state<Denial>(DENIED);
-    const counts = verdict !== undefined && before?.status !== 401 ? verdict : before;
-    if (counts) x.setState(DENIED, counts);
-    if (index < this.#last || !counts) return false;
-    x.setState(DENIED, undefined);
-    deny(x, counts);
-    return true;
-  };
+  if (denied.status !== 401 || rules.authDelayMs === 0) return answer(denied, x);
+  log.write('info', 'delaying unauthorized request', logContext(x));
+  return delay(rules.authDelayMs, x).then(() => answer(denied, x));
 }
 
-function deny(x: Exchange, { status, headers = [] }: Denial): void {
+/** Who guesses passwords learns nothing from the time it takes. */
+async function delay(delayMs: number, x: Exchange): Promise<void> {
+  const gone = new AbortController();
+  x.onAbort(() => gone.abort());
+  await sleep(delayMs, undefined, { signal: gone.signal }).catch(() => undefined);
+}
+
+function answer(denied: Denial, x: Exchange): void {
+  const headers = headersOf(denied);
   for (let index = 0; index < headers.length; index += 2) {
     x.setHeader(headers[index] as string, headers[index + 1] as string);
   }
-  x.end(status);
+  x.end(denied.status);
 }

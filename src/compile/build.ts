@@ -1,10 +1,21 @@
 import type { ComplexValue } from '../config/index.ts';
-import type { AnyModule, Build, CoreConfig, LocationFacts, VariableDefinition } from '../contract/index.ts';
+import type {
+  AnyModule,
+  Build,
+  CoreConfig,
+  LocationFacts,
+  RegexConfig,
+  ServerName,
+  VariableDefinition,
+} from '../contract/index.ts';
+import { logContext } from '../http/index.ts';
 import type { Exchange, Getter, Handler } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { ErrorLogs } from './error-logs.ts';
+import { compileAcceptsGzip } from './accepts-gzip.ts';
+import type { Matcher, Matchers } from './captures.ts';
 import { compileContentType } from './content-type.ts';
 import { compileOptionalValue, compileValue } from './values.ts';
 
@@ -19,7 +30,9 @@ export interface RequestNeeds {
 export interface BuildContext {
   readonly modules: readonly AnyModule[];
   readonly variables: VariablePlan;
+  readonly matchers: Matchers;
   readonly errorLogs: ErrorLogs;
+  readonly prefix: string;
   readonly needs: RequestNeeds;
   readonly metrics: Counters;
 }
@@ -27,6 +40,8 @@ export interface BuildContext {
 /** What belongs to one location alone. */
 export interface LocationOwn {
   readonly core: CoreConfig;
+  /** Of the server that it belongs to. */
+  readonly serverNames: readonly ServerName[];
   /** The variables that its configuration defines, by name. */
   readonly defined: Readonly<Record<string, VariableDefinition>>;
   /** Its `if` blocks, by their place in it. */
@@ -36,15 +51,19 @@ export interface LocationOwn {
 /** The build of one location. */
 export class LocationBuild implements Build {
   readonly location: LocationFacts;
+  readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   readonly #own: LocationOwn;
   readonly #context: BuildContext;
+  /** Absent while the variable is being compiled. */
+  readonly #getters = new Map<string, Getter | undefined>();
   readonly #getter = (name: string): Getter => this.variable(name);
 
   constructor(location: LocationFacts, own: LocationOwn, context: BuildContext) {
     this.location = location;
     this.#own = own;
+    this.prefix = context.prefix;
     this.log = context.errorLogs.of(own.core.errorLogs);
     this.metrics = context.metrics;
     this.#context = context;
@@ -62,6 +81,10 @@ export class LocationBuild implements Build {
     return this.#own.core;
   }
 
+  get serverNames(): readonly ServerName[] {
+    return this.#own.serverNames;
+  }
+
   block(nth: number): Handler {
     const block = this.#own.blocks.get(nth);
     if (!block) throw new Error(`no block stands at place ${nth}: the plan and this worker disagree`);
@@ -77,19 +100,57 @@ export class LocationBuild implements Build {
     };
   }
 
+  matcher(regex: RegexConfig): Matcher {
+    return this.#context.matchers.of(regex);
+  }
+
   variable(name: string): Getter {
+    const known = this.#getters.get(name);
+    if (known) return known;
+    if (this.#getters.has(name)) return this.#cycle(name);
+    this.#getters.set(name, undefined);
+    const getter = this.#compile(name);
+    this.#getters.set(name, getter);
+    return getter;
+  }
+
+  #compile(name: string): Getter {
+    const { slots, assigned } = this.#context.variables;
+    const slot = slots[name];
+    const defined = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : undefined;
+    if (defined)
+      return slot === undefined ? defined.compile(this) : definedIn(slot, defined.compile(this), defined);
     const builtIn = this.#builtIn(name);
-    const slot = this.#context.variables.slots[name];
     if (slot === undefined && !builtIn) throw new Error(`variable "${name}" is unknown in this worker`);
     if (slot === undefined) return builtIn as Getter;
-    const defined = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : undefined;
-    if (defined) return keptIn(slot, defined.compile(this));
     // nginx: `set $arg_x` hides the argument from then on.
-    return builtIn ? (x) => x.slots?.[slot] ?? builtIn(x) : (x) => x.slots?.[slot];
+    if (builtIn) return (x) => x.slots?.[slot] ?? builtIn(x);
+    if (!Object.hasOwn(assigned, name)) return (x) => x.slots?.[slot];
+    return (x) => x.slots?.[slot] ?? this.#unset(name, slot, x);
+  }
+
+  /** A variable that `set` fills, before it did (nginx ngx_http_rewrite_var). Told once per request. */
+  #unset(name: string, slot: number, x: Exchange): string {
+    if (this.core.uninitializedVariableWarn)
+      this.log.write('warn', `using uninitialized "${name}" variable`, logContext(x));
+    (x.slots ??= [])[slot] = '';
+    return '';
+  }
+
+  /** A variable that its own value depends on has none there. */
+  #cycle(name: string): Getter {
+    return (x) => {
+      this.log.write('error', `cycle while evaluating variable "${name}"`, logContext(x));
+      return undefined;
+    };
   }
 
   contentType(): (x: Parameters<Getter>[0]) => string {
     return compileContentType(this.#own.core, this.location);
+  }
+
+  acceptsGzip(): (x: Exchange) => boolean {
+    return compileAcceptsGzip(this.#own.core, this);
   }
 
   #builtIn(name: string): Getter | undefined {
@@ -121,6 +182,10 @@ export class LocationBuild implements Build {
     return this.#context.variables.used.includes(variable);
   }
 
+  usesFamily(prefix: string): boolean {
+    return this.#context.variables.used.some((name) => name.startsWith(prefix));
+  }
+
   needHeader(lowerCaseName: string): void {
     this.#context.needs.headers.add(lowerCaseName);
   }
@@ -134,7 +199,8 @@ export class LocationBuild implements Build {
   }
 }
 
-/** A value that is evaluated once per request, and that `set` may have replaced before. */
-function keptIn(slot: number, evaluate: Getter): Getter {
+/** A variable that configuration defines. `set` may have replaced its value before. */
+function definedIn(slot: number, evaluate: Getter, { volatile = false }: VariableDefinition): Getter {
+  if (volatile) return (x) => x.slots?.[slot] ?? evaluate(x);
   return (x) => ((x.slots ??= [])[slot] ??= evaluate(x));
 }

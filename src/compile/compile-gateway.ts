@@ -4,10 +4,11 @@ import { addressText } from '../plan/index.ts';
 import type { GatewayPlan, HeadRules, PortPlan } from '../plan/index.ts';
 import { LOG_TAIL, openRing } from '../zone/index.ts';
 import type { RequestNeeds } from './build.ts';
+import { capturesOf, keepCaptures, Matchers } from './captures.ts';
 import { ErrorLogs } from './error-logs.ts';
 import { guarded } from './phases.ts';
 import { compileRequestTail } from './request-tail.ts';
-import { capturesOf, keepCaptures, ServerHandler } from './server.ts';
+import { ServerHandler } from './server.ts';
 import type { ServerContext } from './server.ts';
 import { compilePortTls, compileTlsGate } from './port-tls.ts';
 import type { PortTls } from './port-tls.ts';
@@ -63,6 +64,7 @@ export async function compileGateway(
   const context: ServerContext = {
     modules,
     worker,
+    prefix: worker.prefix,
     errorLogs: new ErrorLogs(worker, plan.main.core.errorLogs),
     metrics: worker.metrics,
     countsRequests: plan.countsRequests,
@@ -70,6 +72,7 @@ export async function compileGateway(
     server: '',
     version: plan.main.version,
     variables: plan.variables,
+    matchers: new Matchers(plan.variables),
     needs: { headers: new Set(), allHeaders: false, peer: false },
     provisioned: new Map(),
   };
@@ -80,7 +83,7 @@ export async function compileGateway(
   return {
     usage,
     ports: plan.ports.map((port) => compilePort(port, { plan, servers, context, usage })),
-    view: makeView(plan, { modules, servers }),
+    view: makeView(plan, { modules, servers, upstreams: worker.upstreams }),
   };
 }
 

@@ -10,8 +10,8 @@ export function compileContentType(
   if (byExtension.size === 0) return () => defaultType;
   const typeOf = (uri: string): string => byExtension.get(extensionOf(uri)) ?? defaultType;
   if (kind !== 'exact') return (x) => typeOf(x.uri);
-  const fixed = typeOf(path);
-  return () => fixed;
+  const usual = typeOf(path);
+  return (x) => (x.uri === path ? usual : typeOf(x.uri));
 }
 
 /** In lower case; '' without one. A name that begins with its only dot has none (nginx ngx_http_set_exten). */

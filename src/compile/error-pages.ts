@@ -28,7 +28,10 @@ function compilePage({ target, response }: ErrorPageConfig, build: Build): Handl
       setStatus(x);
       return x.redirectInternally(uri);
     }
-    if (!uri.startsWith('/')) return x.redirect(REDIRECTS.has(response) ? (response as number) : 302, uri);
+    if (!uri.startsWith('/')) {
+      x.errorPagesEnded = true;
+      return x.redirect(REDIRECTS.has(response) ? (response as number) : 302, uri);
+    }
     setStatus(x);
     if (x.method !== 'HEAD') x.method = 'GET';
     x.args = '';

@@ -43,6 +43,11 @@ export class LocationLevel<T> {
     this.#exact.set(path, { target, matches: NONE, final: true });
   }
 
+  /** For a path that no exact or prefix location of this level has; to be called behind all others. */
+  addSpareExact(path: string, place: Place<T>): void {
+    if (!this.#exact.has(path) && !this.#prefixes.has(path)) this.addExact(path, place);
+  }
+
   addPrefix(path: string, { target, inner, stop }: Place<T> & { readonly stop: boolean }): void {
     this.#prefixes.set(path, { found: { target, matches: NONE, final: false }, inner, stop });
   }

@@ -3,11 +3,13 @@ import type {
   LocationFacts,
   LocationMatch,
   LocationParts,
+  ServerName,
   VariableDefinition,
   WorkerScope,
 } from '../contract/index.ts';
 import { logContext } from '../http/index.ts';
 import type { AnswerRules, Exchange, Handler, LogStep, Router } from '../http/index.ts';
+import type { ErrorLog } from '../log/index.ts';
 import { locationText } from '../plan/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
 import { compileAccess } from './access.ts';
@@ -22,6 +24,7 @@ import { compileRequestCounter } from './request-counter.ts';
 export interface LocationHandler {
   readonly rules: AnswerRules;
   readonly internal: boolean;
+  readonly slashRedirect: boolean;
   /** On server level: before anybody looks at the request. */
   readonly postRead: Handler | undefined;
   readonly rewrite: Handler | undefined;
@@ -39,6 +42,7 @@ export interface LocationContext extends BuildContext {
   readonly requestTail: LogStep | undefined;
   /** The way around in the server whose location it is. */
   readonly router: Router;
+  readonly serverNames: readonly ServerName[];
   /** As metrics name the server. */
   readonly server: string;
   /** What `provision` gave, by config object: locations that share a config share its resources. */
@@ -57,26 +61,32 @@ export async function compileLocation(
     const config = plan.modules[module.name];
     if (config) used.push({ module, config, resources: await provision(module, config, context) });
   }
-  const own = { core: plan.core, defined: definedBy(used), blocks: blocks.ifs };
+  const own = {
+    core: plan.core,
+    serverNames: context.serverNames,
+    defined: definedBy(used),
+    blocks: blocks.ifs,
+  };
   const build = new LocationBuild({ ...factsOf(plan), nameless }, own, context);
   const parts = used.map(({ module, config, resources }) => module.compile(config, resources, build));
   return {
     rules: compileRules(plan, parts, { context, build }),
     internal: plan.core.internal === true,
+    slashRedirect: parts.some(({ slashRedirect }) => slashRedirect),
     except: blocks.except,
-    ...compilePhases(plan, parts),
+    ...compilePhases(plan, parts, build.log),
   };
 }
 
 type Phases = Pick<LocationHandler, 'postRead' | 'rewrite' | 'answer'>;
 
-function compilePhases({ core }: LocationPlan, parts: readonly LocationParts[]): Phases {
+function compilePhases({ core }: LocationPlan, parts: readonly LocationParts[], log: ErrorLog): Phases {
   const all = (phase: 'postRead' | 'preaccess' | 'precontent'): Handler[] =>
     parts.flatMap((part) => part[phase] ?? []);
   const postRead = all('postRead');
   const rewrite = parts.flatMap((part) => part.rewrite ?? []);
   const checks = parts.flatMap(({ access }) => access ?? []);
-  const access = compileAccess(checks, core.satisfy) ?? [];
+  const access = compileAccess(checks, core, log) ?? [];
   const content = parts.find((part) => part.content)?.content ?? notFound;
   return {
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
@@ -146,6 +156,7 @@ function compileRules(
   { context, build }: RulesContext,
 ): AnswerRules {
   const { log } = build;
+  if (core.msiePadding || core.msieRefresh) build.needHeader('user-agent');
   const place = { server: context.server, location: match ? locationText(match) : '' };
   const counting = context.countsRequests ? [compileRequestCounter(build.metrics, place)] : [];
   const watching = parts.some(({ quiet }) => quiet) ? [] : [...counting, context.requestTail ?? []].flat();
@@ -156,14 +167,22 @@ function compileRules(
     sendTimeoutMs: core.sendTimeoutMs,
     connection: connectionRules(core, build),
     serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${context.version}`,
-    absoluteRedirect: core.absoluteRedirect,
+    redirects: {
+      isAbsolute: core.absoluteRedirect,
+      byServerName: core.serverNameInRedirect,
+      withPort: core.portInRedirect,
+    },
+    msiePadding: core.msiePadding,
+    msieRefresh: core.msieRefresh,
+    recursiveErrorPages: core.recursiveErrorPages,
     filters: parts.flatMap(({ filter }) => filter ?? []),
     bodyFilters: parts.flatMap(({ bodyFilter }) => bodyFilter ?? []),
     logs: [...parts.flatMap((part) => part.log ?? []), ...watching],
     tooLarge: parts.find((part) => part.tooLarge)?.tooLarge,
     errorPages: compileErrorPages(core.errorPages, build),
     router: context.router,
-    warn: (message, x) => log.write('error', message, logContext(x)),
+    warn: (message, x, level = 'error') => log.write(level, message, logContext(x)),
+    subrequestLogs: core.logSubrequest ? parts.flatMap((part) => part.log ?? []) : [],
   };
 }
 

@@ -27,6 +27,18 @@ export class PrefixTree<T> {
     branch.value = value;
   }
 
+  /** Whether a value was set for exactly this prefix. */
+  has(prefix: string): boolean {
+    let branch: Branch<T> | undefined = this.#root;
+    let position = 0;
+    while (branch && position < prefix.length) {
+      branch = branch.children.get(prefix.charCodeAt(position));
+      if (!branch || !prefix.startsWith(branch.text, position)) return false;
+      position += branch.text.length;
+    }
+    return branch?.value !== undefined;
+  }
+
   /** The value of the longest prefix of `text`. */
   longest(text: string): T | undefined {
     let branch = this.#root;

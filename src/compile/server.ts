@@ -1,12 +1,15 @@
-import type { LocationMatch, RegexConfig } from '../contract/index.ts';
+import type { LocationMatch } from '../contract/index.ts';
 import { HttpFault, Subrequest } from '../http/index.ts';
 import type { Exchange, Handler, Router, SubrequestFacts } from '../http/index.ts';
-import type { LocationPlan, ServerPlan, VariablePlan } from '../plan/index.ts';
+import type { LocationPlan, ServerPlan } from '../plan/index.ts';
+import { capturesOf, keepCaptures } from './captures.ts';
+import type { Captures } from './captures.ts';
 import { LocationLevel } from './location-tree.ts';
 import type { Place } from './location-tree.ts';
 import { compileLocation } from './location.ts';
 import type { LocationContext, LocationHandler } from './location.ts';
 import { guarded } from './phases.ts';
+import { slashRedirect } from './slash-redirect.ts';
 
 /** A location in the tree: its handler, and the slots that its regex's named captures fill. */
 interface Target {
@@ -15,15 +18,13 @@ interface Target {
   readonly captures: Captures;
 }
 
-type Captures = readonly (readonly [name: string, slot: number])[];
-
 /** nginx's limits of internal redirects of one request, and of subrequests inside one another. */
 const MAX_INTERNAL_REDIRECTS = 10;
 const MAX_SUBREQUEST_DEPTH = 50;
 const DEPTH = Symbol('depth of a subrequest');
 
 /** What the servers of one compile share. */
-export type ServerContext = Omit<LocationContext, 'router'>;
+export type ServerContext = Omit<LocationContext, 'router' | 'serverNames'>;
 
 /** One virtual server: its rewrites, its locations, and the way around in it. */
 export class ServerHandler implements Router {
@@ -37,7 +38,7 @@ export class ServerHandler implements Router {
   private constructor(plan: ServerPlan, context: ServerContext) {
     this.name = plan.name;
     this.mergeSlashes = plan.root.core.mergeSlashes;
-    this.#context = { ...context, router: this };
+    this.#context = { ...context, router: this, serverNames: plan.names };
   }
 
   static async compile(plan: ServerPlan, context: ServerContext): Promise<ServerHandler> {
@@ -82,8 +83,12 @@ export class ServerHandler implements Router {
 
   toUri(x: Exchange, target: string): void | Promise<void> {
     const query = target.indexOf('?');
-    x.uri = query < 0 ? target : target.slice(0, query);
     if (query >= 0) x.args = target.slice(query + 1);
+    return this.toPath(x, query < 0 ? target : target.slice(0, query));
+  }
+
+  toPath(x: Exchange, path: string): void | Promise<void> {
+    x.uri = path;
     return this.#again(x, (again) => {
       again.rules = this.#root.rules;
       return this.#rewrite(again);
@@ -122,6 +127,7 @@ export class ServerHandler implements Router {
     x.isOriginalUri = false;
     return guarded((again) => {
       if (again.internalRedirects <= MAX_INTERNAL_REDIRECTS) return serve(again);
+      again.errorPagesEnded = true;
       throw new HttpFault(500, `rewrite or internal redirection cycle while processing "${again.uri}"`);
     })(x);
   }
@@ -131,6 +137,7 @@ export class ServerHandler implements Router {
     const { rewrite } = this.#root;
     if (!rewrite) return this.#route(x);
     x.rewriteEnded = false;
+    x.uriReplaced = false;
     const waiting = rewrite(x);
     if (waiting) return waiting.then(() => (x.done ? undefined : this.#route(x)));
     return x.done ? undefined : this.#route(x);
@@ -138,6 +145,7 @@ export class ServerHandler implements Router {
 
   #route(x: Exchange): void | Promise<void> {
     x.relocate = false;
+    x.leftLocation = false;
     const found = this.#locations.find(x.uri);
     if (!found) {
       x.rules = this.#root.rules;
@@ -159,6 +167,7 @@ export class ServerHandler implements Router {
     if (!rewrite) return handler.answer(x);
     x.afterRewrite = handler.answer;
     x.rewriteEnded = false;
+    x.uriReplaced = false;
     const waiting = rewrite(x);
     return waiting ? waiting.then(() => this.#afterRewrite(x)) : this.#afterRewrite(x);
   }
@@ -169,11 +178,21 @@ export class ServerHandler implements Router {
   }
 
   async #addAll(level: LocationLevel<Target>, locations: readonly LocationPlan[]): Promise<void> {
+    const slashless: [path: string, target: Target][] = [];
     for (const location of locations) {
       const target = await this.#target(location);
+      const path =
+        target.handler.slashRedirect && location.match?.kind === 'prefix' ? location.match.path : '';
+      if (path.length > 1 && path.endsWith('/')) slashless.push([path.slice(0, -1), target]);
       const inner = location.locations.length > 0 ? new LocationLevel<Target>() : undefined;
       if (inner) await this.#addAll(inner, location.locations);
       add(level, location.match as LocationMatch, { target, inner });
+    }
+    for (const [path, { plan, handler }] of slashless) {
+      level.addSpareExact(path, {
+        target: { plan, handler: slashRedirect(handler), captures: [] },
+        inner: undefined,
+      });
     }
   }
 
@@ -192,15 +211,4 @@ function add(level: LocationLevel<Target>, match: LocationMatch, place: Place<Ta
   if (match.kind === 'prefix') level.addPrefix(match.path, { ...place, stop: match.stop });
   else if (match.kind === 'exact') level.addExact(match.path, place);
   else if (match.kind === 'regex') level.addRegex({ ...place, regex: new RegExp(match.regex.source) });
-}
-
-/** The slots that the named captures of a regex fill. */
-export function capturesOf({ names }: RegexConfig, { slots }: VariablePlan): Captures {
-  return names.map((name) => [name, slots[name.toLowerCase()] as number] as const);
-}
-
-/** Gives `$1` … `$9` and named captures to the request. */
-export function keepCaptures(x: Exchange, captures: RegExpExecArray, slots: Captures): void {
-  x.captures = captures;
-  for (const [name, slot] of slots) (x.slots ??= [])[slot] = captures.groups?.[name];
 }

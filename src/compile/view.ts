@@ -2,6 +2,7 @@ import type { AnyModule, GatewayView, LocationView, RouteAnswer, RouteQuestion }
 import { normalizePath } from '../http/index.ts';
 import { addressText, inOrder, locationText, serverNameText } from '../plan/index.ts';
 import type { GatewayPlan, LocationPlan, PortPlan, ServerPlan } from '../plan/index.ts';
+import type { Upstreams } from '../upstream/index.ts';
 import { answeringDirective } from './answering-directive.ts';
 import { ServerNames } from './server-names.ts';
 import { serverLabel } from './server-label.ts';
@@ -12,10 +13,11 @@ export interface ViewOptions {
   readonly modules: readonly AnyModule[];
   /** By the plan's index. */
   readonly servers: readonly ServerHandler[];
+  readonly upstreams: Upstreams;
 }
 
 /** The plan and its compiled locations, to look at. */
-export function makeView(plan: GatewayPlan, { modules, servers }: ViewOptions): GatewayView {
+export function makeView(plan: GatewayPlan, { modules, servers, upstreams }: ViewOptions): GatewayView {
   const known = new ServerNames(false);
   for (const name of plan.servers.flatMap(({ names }) => names))
     if (name.kind !== 'regex') known.add(name, true);
@@ -31,13 +33,12 @@ export function makeView(plan: GatewayPlan, { modules, servers }: ViewOptions): 
         })),
       root: rootView(server, modules),
     })),
-    upstreams: plan.upstreams.map(({ name, peers }) => ({
-      name,
-      peers: peers.map(({ address }) => address),
-    })),
+    get upstreams() {
+      return upstreams.groups.map((group) => ({ name: group.name, peers: group.view() }));
+    },
     zones: plan.zones,
     knowsHost: (host) => host !== '' && known.find(host).server,
-    explain: (question) => explain(question, { plan, modules, servers }),
+    explain: (question) => explain(question, { plan, modules, servers, upstreams }),
   };
 }
 

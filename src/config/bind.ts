@@ -21,20 +21,22 @@ export interface BindOptions {
 export function bind(tree: ConfigTree, options: BindOptions): BoundConfig {
   const binder = new Binder(options);
   const main = binder.block({ context: 'main', node: undefined, nth: 0, args: undefined }, tree.directives);
-  return { main, uses: binder.uses, defined: binder.defined };
+  return { main, uses: binder.uses, defined: binder.defined, assigned: binder.assigned };
 }
 
 type Opened = Pick<BoundBlock, 'context' | 'node' | 'nth' | 'args'>;
-/** A directive, and its place among those of its block. */
+/** A directive, its place among those of its block, and that block. */
 interface Placed {
   readonly node: DirectiveNode;
   readonly nth: number;
+  readonly block: ReadScope['block'];
 }
 type OwnFields = Map<string, Map<string, BoundField>>;
 
 class Binder {
   readonly uses: VariableUse[] = [];
   readonly defined = new Map<string, Span>();
+  readonly assigned = new Set<string>();
   readonly #options: BindOptions;
 
   constructor(options: BindOptions) {
@@ -48,28 +50,37 @@ class Binder {
     for (const [nth, node] of nodes.entries()) {
       const entry = chooseEntry(node, opened.context, this.#options);
       if (!entry || this.#isDuplicate(entry, node, seen)) continue;
-      const child = this.#directive(entry, { node, nth }, own);
+      const child = this.#directive(entry, { node, nth, block: opened }, own);
       if (child) children.push(child);
     }
     return { ...opened, own, children };
   }
 
-  #directive({ name, owner, row }: Entry, { node, nth }: Placed, own: OwnFields): BoundBlock | undefined {
-    const scope = this.#scope(name, node, nth);
+  #directive(entry: Entry, placed: Placed, own: OwnFields): BoundBlock | undefined {
+    const { name, row } = entry;
+    const { node, nth } = placed;
+    const scope = this.#scope(name, placed);
     const value = 'data' in row ? row.data(node, scope) : row.args.read(node.args, scope);
     if (value !== undefined && 'accepted' in row) this.#advise(name, row.accepted, node.name.span);
-    if (value !== undefined && row.into !== undefined) {
-      const fields = own.get(owner) ?? new Map<string, BoundField>();
-      own.set(owner, fields);
-      const before = fields.get(row.into);
-      fields.set(row.into, {
-        directive: before?.directive ?? name,
-        spans: [...(before?.spans ?? []), node.name.span],
-        value: joined(row, before?.value, value),
-      });
-    }
+    if (value !== undefined) this.#keep(entry, { value, span: node.name.span }, own);
     if (!('opens' in row)) return undefined;
     return this.block({ context: row.opens, node, nth, args: value }, node.block ?? []);
+  }
+
+  #keep({ name, owner, row }: Entry, { value, span }: { value: unknown; span: Span }, own: OwnFields): void {
+    if (row.into === undefined) return;
+    const fields = own.get(owner) ?? new Map<string, BoundField>();
+    own.set(owner, fields);
+    const before = fields.get(row.into);
+    if (before && before.directive !== name && !isRepeatable(row)) {
+      const message = `"${name}" directive is duplicate, "${before.directive}" directive was specified earlier`;
+      this.#options.report.emerg(message, span, firstAt(before.spans[0], 'set'));
+    }
+    fields.set(row.into, {
+      directive: before?.directive ?? name,
+      spans: [...(before?.spans ?? []), span],
+      value: joined(row, before?.value, value),
+    });
   }
 
   #advise(name: string, why: string, span: Span): void {
@@ -88,11 +99,12 @@ class Binder {
     return true;
   }
 
-  #scope(directive: string, node: DirectiveNode, nth: number): ReadScope {
+  #scope(directive: string, { node, nth, block }: Placed): ReadScope {
     const { report, confDir, prefix } = this.#options;
     return {
       directive,
       nth,
+      block,
       span: node.name.span,
       report,
       confDir,
@@ -103,8 +115,9 @@ class Binder {
           if ('variable' in part) this.uses.push({ name: part.variable.toLowerCase(), span: part.span });
         return { parts: parts.map(plainPart) };
       },
-      defineVariable: (name, span) => {
+      defineVariable: (name, span, how) => {
         const lowerCase = name.toLowerCase();
+        if (how === 'assigned') this.assigned.add(lowerCase);
         if (!this.defined.has(lowerCase)) this.defined.set(lowerCase, span);
       },
     };

@@ -72,7 +72,7 @@ function hasRightShape(node: DirectiveNode, { name, row }: Entry, report: Report
     report.emerg(`directive "${name}" is not terminated by ";"`, node.name.span, hint);
     return false;
   }
-  const { min, max } = 'data' in row ? { min: 0, max: Infinity } : row.args;
+  const { min, max } = 'data' in row ? (row.words ?? { min: 0, max: 0 }) : row.args;
   if (node.args.length >= min && node.args.length <= max) return true;
   const at = node.args[max]?.span ?? node.name.span;
   report.emerg(`invalid number of arguments in "${name}" directive`, at, `syntax: ${syntaxOf(name, row)}`);

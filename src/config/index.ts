@@ -17,5 +17,5 @@ export { readRegex } from './regex-reader.ts';
 export type { ReadRegex } from './regex-reader.ts';
 export { dumpConfig, maskedFiles, secretSpans } from './dump.ts';
 export { referenceText } from './reference.ts';
-export { addressBytes, contains } from './network.ts';
+export { addressBytes, contains, parseNetwork } from './network.ts';
 export type { Network } from './network.ts';

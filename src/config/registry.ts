@@ -19,6 +19,8 @@ export interface Field {
   /** True: every block inside sees it. */
   readonly inherit: true | Inherit;
   readonly default: unknown;
+  /** The field that says how this one, a list, comes down. */
+  readonly inheritBy: string | undefined;
 }
 
 /** All directives of all modules. One name may have several rows when their contexts differ (`server`). */
@@ -63,6 +65,7 @@ export class Registry {
     fields.set(row.into, {
       inherit: narrower(known?.inherit ?? true, ('inherit' in row ? row.inherit : undefined) ?? true),
       default: known?.default ?? ('default' in row ? row.default : undefined),
+      inheritBy: known?.inheritBy ?? ('inheritBy' in row ? row.inheritBy : undefined),
     });
   }
 }

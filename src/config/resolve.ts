@@ -33,18 +33,36 @@ function resolveOwner(owner: string, { registry, block, parent }: Resolving): Re
   const fields = registry.fields(owner);
   const comesDown = ({ inherit }: Field): boolean =>
     inherit === true || (inherit === 'nameless' && NAMELESS.has(block.context));
-  const isSeen = (name: string): boolean => comesDown(fields.get(name) as Field);
+  const modeOf = ({ inheritBy = '' }: Field): unknown =>
+    (own?.get(inheritBy) ?? inherited?.from.get(inheritBy))?.value ?? fields.get(inheritBy)?.default;
+  const isSeen = (name: string): boolean => {
+    const field = fields.get(name) as Field;
+    return comesDown(field) && modeOf(field) !== 'off';
+  };
   if (inherited && !own && [...inherited.from.keys()].every(isSeen)) return inherited;
 
   const value: Record<string, unknown> = {};
   const from = new Map<string, BoundField>();
   for (const [name, field] of fields) {
-    const source = own?.get(name) ?? (comesDown(field) ? inherited?.from.get(name) : undefined);
+    const above = comesDown(field) ? inherited?.from.get(name) : undefined;
+    const source = chooseSource(own?.get(name), above, modeOf(field));
     if (source) from.set(name, source);
     const chosen = source ? source.value : field.default;
     if (chosen !== undefined) value[name] = chosen;
   }
   return { value, from };
+}
+
+/** Where a field comes from; `mode` is what the configuration says about lists that may come down (nginx: add_header_inherit). */
+function chooseSource(
+  own: BoundField | undefined,
+  above: BoundField | undefined,
+  mode: unknown,
+): BoundField | undefined {
+  if (mode === 'off') return own;
+  if (mode !== 'merge' || !own || !above) return own ?? above;
+  const value = [...(own.value as unknown[]), ...(above.value as unknown[])];
+  return { directive: own.directive, spans: [...own.spans, ...above.spans], value };
 }
 
 /** Blocks that take the place of the location around them for some of its requests. */

@@ -26,8 +26,13 @@ export interface ReadScope {
   complexValue(word: Word): ComplexValue;
   /** The place of this directive among those of its block, from 0: how a list tells which nested block it means. */
   readonly nth: number;
-  /** Notes names that this directive defines (`set $x`, named captures); their case does not count. */
-  defineVariable(name: string, span: Span): void;
+  /** The block that it stands in: its context, and what was read of its words. */
+  readonly block: { readonly context: Context; readonly args: unknown };
+  /**
+   * Notes names that this directive defines (`set $x`, named captures); their case does not count. `assigned`: a directive
+   * fills it, and who reads it before that is warned.
+   */
+  defineVariable(name: string, span: Span, how?: 'assigned'): void;
 }
 
 /** Words to one value. It reports what is wrong and gives `undefined`. */
@@ -69,6 +74,8 @@ type Single<K, V> = RowFacts & {
 type Repeated<K, V> =
   NonNullable<V> extends readonly (infer E)[]
     ? RowFacts & {
+        /** The field that says how the list comes down: `on` as usual, `off` not at all, `merge` behind the level's own. */
+        readonly inheritBy?: string;
         readonly into: K;
         readonly args: ArgReader<E>;
         readonly repeat: 'append';
@@ -83,6 +90,8 @@ type DataBlock<K, V> = RowFacts & {
   readonly into: K;
   readonly data: (node: DirectiveNode, scope: ReadScope) => NonNullable<V> | undefined;
   readonly syntax: string;
+  /** How many words stand before the block; default none. */
+  readonly words?: { readonly min: number; readonly max: number };
   /** Lets the block stand several times in one place: what two of them make together. */
   readonly merge?: (before: NonNullable<V>, added: NonNullable<V>) => NonNullable<V>;
   readonly default?: NonNullable<V>;

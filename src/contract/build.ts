@@ -1,8 +1,8 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { Exchange, Getter, Handler } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
-import type { CoreConfig } from './core-config.ts';
 import type { Counters } from '../zone/index.ts';
+import type { CoreConfig, RegexConfig, ServerName } from './core-config.ts';
 
 /** The location that is being compiled, as far as a module may know it. */
 export interface LocationFacts {
@@ -19,14 +19,22 @@ export interface LocationFacts {
 export interface Build {
   readonly location: LocationFacts;
   readonly core: CoreConfig;
+  /** Names of the server that the location belongs to. */
+  readonly serverNames: readonly ServerName[];
+  /** Absolute; relative paths of a configuration start here. */
+  readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   value(value: ComplexValue): (x: Exchange) => string;
   /** Like `value`, but `undefined` when a single variable has no value. */
   optionalValue(value: ComplexValue): Getter;
   variable(name: string): Getter;
+  /** Whether the client of an answer may get it in gzip; its head must be as good as decided. */
+  acceptsGzip(): (x: Exchange) => boolean;
   /** Type of an answer by the extension of `$uri` (`types`), else `default_type`. */
   contentType(): (x: Exchange) => string;
+  /** Whether a text matches; if so, `$1` … `$9` and the named captures are those of this match. */
+  matcher(regex: RegexConfig): (x: Exchange, text: string) => boolean;
   /** What `set` does: fills the slot of a variable, or assigns a built-in one. */
   assign(name: string): (x: Exchange, value: string) => void;
   /**
@@ -38,6 +46,8 @@ export interface Build {
   slot(name: string): number;
   /** True when some configured text uses the variable: a module may skip keeping it otherwise. */
   uses(variable: string): boolean;
+  /** The same for all variables whose names begin alike. */
+  usesFamily(prefix: string): boolean;
   /** The exchange copies only what was asked for here, before uWebSockets.js frees its request. */
   needHeader(lowerCaseName: string): void;
   needAllHeaders(): void;

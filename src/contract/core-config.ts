@@ -1,6 +1,7 @@
 import type { ComplexValue } from '../config/index.ts';
+import type { ErrorLogTarget } from '../log/index.ts';
 import type { LingeringRules } from '../http/index.ts';
-import type { PeerConfig } from '../upstream/index.ts';
+import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
 
 /** Where `listen` binds: an address with a port, or a Unix socket. */
 export type ListenAddress =
@@ -56,11 +57,17 @@ export interface ErrorPageConfig {
 /** MIME types by file name extension, lower case. */
 export type MimeTypes = Readonly<Record<string, string>>;
 
-/** An `error_log` target. */
-export interface ErrorLogConfig {
-  readonly path: string;
-  readonly level: 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
-}
+/** For which requests that came through a proxy answers are compressed (nginx: `gzip_proxied`). */
+export type GzipProxied =
+  'off' | 'expired' | 'no-cache' | 'no-store' | 'private' | 'no_last_modified' | 'no_etag' | 'auth' | 'any';
+/** Where the files of a location are; the paths are absolute unless they begin with a variable. */
+export type DocumentRootConfig =
+  /** The whole URI follows the path. */
+  | { readonly kind: 'root'; readonly path: ComplexValue }
+  /** The path takes the place of `location` in the URI: the location that says so, or one around it. */
+  | { readonly kind: 'alias'; readonly path: ComplexValue; readonly location: string }
+  /** An alias of a regex location: its captures make the whole path. */
+  | { readonly kind: 'regex alias'; readonly path: ComplexValue };
 
 /** `path [level1 [level2 [level3]]]`: each level is how many hexadecimal digits its directories have. */
 export interface TempPath {
@@ -91,7 +98,8 @@ export interface CoreConfig {
   readonly shutdownTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly metricsMaxSeries: number;
-  readonly errorLogs?: readonly ErrorLogConfig[];
+  readonly errorLogs?: readonly ErrorLogTarget[];
+  readonly logSubrequest: boolean;
 
   readonly listens?: readonly ListenConfig[];
   readonly serverNames?: readonly (readonly ServerName[])[];
@@ -105,6 +113,8 @@ export interface CoreConfig {
   readonly ignoreInvalidHeaders: boolean;
   readonly maxHeaders: number;
 
+  /** Absent: `html` below the prefix. */
+  readonly documentRoot?: DocumentRootConfig;
   readonly defaultType: string;
   readonly types?: MimeTypes;
   readonly maxBodyBytes: number;
@@ -128,10 +138,34 @@ export interface CoreConfig {
   readonly internal?: true;
   /** Whether all access checks must let a request in, or one of them is enough. */
   readonly satisfy: 'all' | 'any';
+  /** How long a 401 is held back. */
+  readonly authDelayMs: number;
   readonly absoluteRedirect: boolean;
+  readonly serverNameInRedirect: boolean;
+  readonly portInRedirect: boolean;
+  readonly recursiveErrorPages: boolean;
+  readonly msiePadding: boolean;
+  readonly msieRefresh: boolean;
+  readonly resolver?: ResolverConfig;
+  readonly resolverTimeoutMs: number;
+
+  /** Who gets compressed answers: `gzip`, `gunzip` and `gzip_static` ask. */
+  readonly gzipVary: boolean;
+  readonly gzipHttpVersion: '1.0' | '1.1';
+  readonly gzipProxied: readonly GzipProxied[];
+  /** Patterns of clients' names. */
+  readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
+  /** Whether reading a variable that `set` has not filled yet is told. */
+  readonly uninitializedVariableWarn: boolean;
 }
 
-/** The servers of an `upstream` block. */
+/** An `upstream` block. */
 export interface UpstreamConfig {
-  readonly peers?: readonly PeerConfig[];
+  readonly servers?: readonly ServerConfig[];
+  /** In file order: the last one counts. */
+  readonly balancing?: readonly Balancing[];
+  readonly keepaliveConnections?: number;
+  readonly keepaliveRequests: number;
+  readonly keepaliveTimeMs: number;
+  readonly keepaliveTimeoutMs: number;
 }

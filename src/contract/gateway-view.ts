@@ -1,9 +1,11 @@
+import type { PeerView } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 
 /** The configuration as an operator looks at it: where requests go, and what lies behind. */
 export interface GatewayView {
   readonly servers: readonly ServerView[];
-  readonly upstreams: readonly { readonly name: string; readonly peers: readonly string[] }[];
+  /** `upstream` blocks, their peers as they are at this moment. */
+  readonly upstreams: readonly { readonly name: string; readonly peers: readonly PeerView[] }[];
   readonly zones: readonly ZoneDeclaration[];
   /** Some server is configured for this name, exactly or by a wildcard; regex names do not count. */
   knowsHost(host: string): boolean;

@@ -4,6 +4,7 @@ export type {
   ConfigReport,
   LocationParts,
   ModuleDefinition,
+  UpstreamNeed,
   VariableDefinition,
   VariableFamily,
   ZoneNeed,
@@ -15,8 +16,9 @@ export type { GatewayView, LocationView, RouteAnswer, RouteQuestion, ServerView 
 export type { MasterScope, ResourceScope, WorkerScope } from './scope.ts';
 export type {
   CoreConfig,
-  ErrorLogConfig,
+  DocumentRootConfig,
   ErrorPageConfig,
+  GzipProxied,
   KeepaliveTimeout,
   ListenAddress,
   ListenConfig,

@@ -8,6 +8,7 @@ import type {
   HeaderFilter,
   LogStep,
 } from '../http/index.ts';
+import type { UpstreamAddress } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { Build } from './build.ts';
 import type { MasterScope, WorkerScope } from './scope.ts';
@@ -33,6 +34,8 @@ export interface LocationParts {
   readonly precontent?: Handler;
   /** The first module that has one answers. */
   readonly content?: Handler;
+  /** Where the location's path ends in a slash, the path without it is redirected there (nginx: `auto_redirect`). */
+  readonly slashRedirect?: true;
   /** Answers a request whose body is too large (413) in the module's own form. */
   readonly tooLarge?: Handler;
   readonly filter?: HeaderFilter;
@@ -46,6 +49,8 @@ export interface LocationParts {
 export interface VariableDefinition {
   readonly summary: string;
   compile(build: Build): Getter;
+  /** A variable that configuration defines is evaluated once per request; this one whenever it is read. */
+  readonly volatile?: boolean;
   /** What `set $name` does to a variable that is built in; without it such a `set` is refused. */
   readonly assign?: (x: Exchange, value: string) => void;
 }
@@ -59,6 +64,12 @@ export interface VariableFamily {
 /** A zone, and the directive that a fault of it is blamed on: `index` picks one of a list. */
 export interface ZoneNeed<C> {
   readonly zone: ZoneDeclaration;
+  readonly field: keyof C & string;
+  readonly index?: number;
+}
+
+/** A literal host that requests go to; `index` picks one of a list of directives. */
+export interface UpstreamNeed<C> extends UpstreamAddress {
   readonly field: keyof C & string;
   readonly index?: number;
 }
@@ -89,13 +100,16 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   guards?(config: C): boolean;
   /** Shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
+  /** Hosts that this location sends requests to: each one that is no `upstream` block becomes a group of its own (`worker.upstreams`). */
+  upstreams?(config: C): readonly UpstreamNeed<C>[];
   /** Once per load in the master, before any worker compiles: what the whole process shares (an embedded server). */
   prepare?(configs: readonly C[], master: MasterScope): Promise<void> | void;
   /** Once per worker and distinct config. A resource is owned the moment it opens. */
   provision?(config: C, worker: WorkerScope): Promise<R> | R;
   /**
    * Variables that this location's configuration defines by name, each evaluated when a request first reads it and
-   * kept for the rest of it (nginx: `map`). The directive's reader notes the names with `defineVariable`.
+   * kept for the rest of it (nginx: `map`). The directive's reader notes the names with `defineVariable`. Also what a
+   * variable of the module itself is in this location; that is evaluated each time.
    */
   defines?(config: C, resources: R): Readonly<Record<string, VariableDefinition>>;
   compile(config: C, resources: R, build: Build): LocationParts;

@@ -1,4 +1,5 @@
 import type { ErrorLog, LogListeners } from '../log/index.ts';
+import type { Upstreams } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { Check } from './check.ts';
 import type { ConfigText } from './config-text.ts';
@@ -31,6 +32,8 @@ export interface WorkerScope extends ResourceScope {
   readonly generation: number;
   /** `host:port` or `unix:/path` of each server of an `upstream` block; `undefined` when there is no such block. */
   upstream(name: string): readonly string[] | undefined;
+  /** The groups of peers that requests can be sent to. */
+  readonly upstreams: Upstreams;
   /** Closed when this configuration retires. */
   own<T>(resource: T, close: (resource: T) => void | Promise<void>): T;
   /** Fires when this configuration retires or the worker drains, before requests in flight are waited for. */

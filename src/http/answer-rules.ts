@@ -1,5 +1,7 @@
-import type { BodyFilter } from './body-filter.ts';
+import type { Level } from '../log/index.ts';
+import type { BodyFilterOf } from './body-filter.ts';
 import type { ConnectionRules } from './connection-rules.ts';
+import type { RedirectRules } from './redirect-target.ts';
 
 /** Why a request may not enter: the status, and headers that go with it: name, value, name, value … */
 export interface Denial {
@@ -27,6 +29,8 @@ export interface SubrequestFacts {
 export interface RouterOf<X> {
   /** By URI with its query, through the server's rewrites and locations. */
   toUri(x: X, target: string): void | Promise<void>;
+  /** By a decoded path, which may have a `?` in it; the query stays. */
+  toPath(x: X, path: string): void | Promise<void>;
   toNamed(x: X, name: string): void | Promise<void>;
   /** Searches the location again for a URI that the rewrite phase changed. */
   relocate(x: X): void | Promise<void>;
@@ -45,18 +49,26 @@ export interface RulesOf<X> {
   readonly connection: ConnectionRules;
   /** `server_tokens`: what the `Server` header and the built-in pages say. */
   readonly serverToken: string;
-  readonly absoluteRedirect: boolean;
+  readonly redirects: RedirectRules;
+  /** Built-in pages of errors are long enough for Internet Explorer and Chrome to show them. */
+  readonly msiePadding: boolean;
+  /** Internet Explorer gets a page that refreshes itself instead of a redirect. */
+  readonly msieRefresh: boolean;
   /** Header filters, in order. */
   readonly filters: readonly ((x: X) => void)[];
   /** In the order in which a body passes them. */
-  readonly bodyFilters: readonly BodyFilter[];
+  readonly bodyFilters: readonly BodyFilterOf<X>[];
   readonly logs: readonly ((x: X) => void)[];
   /** Answers a body that is too large in the location's own form; without it the 413 page. */
   readonly tooLarge?: ((x: X) => void | Promise<void>) | undefined;
   /** What `error_page` does for a status, if anything. */
+  /** An error page may have an error page. */
+  readonly recursiveErrorPages: boolean;
   readonly errorPages?: ReadonlyMap<number, (x: X) => void | Promise<void>> | undefined;
   /** The way around in the server. */
   readonly router: RouterOf<X>;
-  /** Tells the error log. */
-  readonly warn: (message: string, x: X) => void;
+  /** Tells the error log; as an `error` unless another level is given. */
+  readonly warn: (message: string, x: X, level?: Level) => void;
+  /** Where subrequests are logged (`log_subrequest`): what logs them. */
+  readonly subrequestLogs: readonly ((x: X) => void)[];
 }

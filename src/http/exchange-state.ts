@@ -27,6 +27,9 @@ export abstract class ExchangeState {
   args: string;
   /** Lower case, without port; '' when the request had none. */
   readonly host: string;
+  /** As it came, for the error log. */
+  readonly hostHeader: string | undefined;
+  readonly referrer: string | undefined;
   /** `server_name` of the server that answers. */
   serverName = '';
   readonly httpVersion: '1.0' | '1.1';
@@ -42,6 +45,10 @@ export abstract class ExchangeState {
   /** Replaces the status of the answer while an `error_page` is served; 0: none. */
   errorStatus = 0;
   inErrorPage = false;
+  /** Whatever happens now is answered with a built-in page. */
+  errorPagesEnded = false;
+  /** The connection closes behind the answer. */
+  closing = false;
   bodyBytesSent = 0;
   /** Answered, or nobody is left to answer: the phases stop. */
   done = false;
@@ -51,8 +58,12 @@ export abstract class ExchangeState {
   internalRedirects = 0;
   /** The rest of the rewrite phase is skipped (`break`, `last`). */
   rewriteEnded = false;
+  /** This rewrite phase has replaced `uri` already: from then on captures are taken as they are (nginx). */
+  uriReplaced = false;
   /** The rewrite phase changed `uri`: behind it the location is searched again. */
   relocate = false;
+  /** `rewrite … break` changed `uri` inside its location, whose prefix says nothing of it any more. */
+  leftLocation = false;
   /** Values of `set` and of named captures; the compile stage hands out the slots. */
   slots: (string | undefined)[] | undefined = undefined;
   /** The last regex match: `$1` … `$9`. */
@@ -70,6 +81,7 @@ export abstract class ExchangeState {
   limitRateAfter = 0;
   private remote: RemoteFacts | undefined = undefined;
   private stateByKey: Map<symbol, unknown> | undefined = undefined;
+  private endListeners: (() => void)[] | undefined = undefined;
 
   protected constructor(request: RequestFacts, port: PortFacts) {
     this.method = request.method;
@@ -78,6 +90,8 @@ export abstract class ExchangeState {
     this.uri = request.uri;
     this.args = request.args;
     this.host = request.host;
+    this.hostHeader = request.hostHeader;
+    this.referrer = request.referrer;
     this.httpVersion = request.httpVersion;
     this.contentLength = request.contentLength;
     this.serial = request.serial;
@@ -147,6 +161,22 @@ export abstract class ExchangeState {
   setReason(phrase: string): void {
     if (phrase.length <= LONGEST_REASON && isSafeHeaderValue(phrase)) this.reason = phrase;
     else this.warn('reason phrase is dropped: control character in it, or too long');
+  }
+
+  /** Runs when the request is over: its answer is sent, or nobody is left to send it to. */
+  onEnd(listener: () => void): void {
+    (this.endListeners ??= []).push(listener);
+  }
+
+  /** For the transport, once per request. */
+  protected over(): void {
+    for (const listener of this.endListeners ?? []) {
+      try {
+        listener();
+      } catch (error) {
+        this.warn(`cleaning up after a request failed: ${String(error)}`);
+      }
+    }
   }
 
   /** State that a module keeps for this request, by its own key. */

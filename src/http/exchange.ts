@@ -1,12 +1,12 @@
 import type { RouterOf, RulesOf, SubrequestFacts, Verdict } from './answer-rules.ts';
-import type { BodyFilter, BodyTransform } from './body-filter.ts';
-import { ExchangeState } from './exchange-state.ts';
-import { FilteredStream } from './filtered-stream.ts';
+import type { BodyFilterOf } from './body-filter.ts';
 import { encodeLocation } from './location-header.ts';
+import { Outgoing } from './outgoing.ts';
 import type { ResponseStream } from './response-stream.ts';
-import { builtInPage } from './status.ts';
+import { redirectTarget, refreshPage } from './redirect-target.ts';
+import { ownPage, endsConnection } from './own-page.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
-import { ThrottledStream } from './throttled-stream.ts';
+import { isMsie } from './user-agent.ts';
 
 /**
  * One step of a request. It returns a promise only if it waits. A step that answers (`x.end`, `x.send` …) ends its phase.
@@ -26,6 +26,7 @@ export type Getter = (x: Exchange) => string | undefined;
 /** One check of the access phase. It may answer itself; then nobody else is asked. */
 export type AccessCheck = (x: Exchange) => Verdict | Promise<Verdict>;
 
+export type BodyFilter = BodyFilterOf<Exchange>;
 export type AnswerRules = RulesOf<Exchange>;
 export type Router = RouterOf<Exchange>;
 
@@ -39,7 +40,7 @@ export type PieceReceiver = (piece: Buffer) => void | Promise<void>;
  * One request and its answer, whatever transport carries it. After the answer (or the client's leaving) every method that
  * writes does nothing.
  */
-export abstract class Exchange extends ExchangeState {
+export abstract class Exchange extends Outgoing {
   rules: AnswerRules;
   /** What goes on behind the rewrite phase: the location's own, or that of an `if` that was true. */
   afterRewrite: Handler | undefined = undefined;
@@ -63,18 +64,6 @@ export abstract class Exchange extends ExchangeState {
   abstract readBody(limitBytes?: number): Promise<Buffer | undefined>;
   /** The request body as it comes. False where `readBody` would give nothing. Either of them, once per request. */
   abstract readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean>;
-  /** Closes the connection without an answer (nginx's 444). */
-  abstract abort(): void;
-  /** Runs when the client goes away before the answer is complete. */
-  abstract onAbort(listener: () => void): void;
-
-  protected abstract writeAnswer(status: number, contentType: string, body: string | Uint8Array): void;
-  /** `lengthBytes` -1: nobody knows. */
-  protected abstract openStream(
-    status: number,
-    contentType: string,
-    lengthBytes: number,
-  ): ResponseStream | undefined;
 
   /** The client's exchange: a subrequest has another one. */
   get main(): Exchange {
@@ -117,9 +106,10 @@ export abstract class Exchange extends ExchangeState {
   /** Finishes with a status: its `error_page`, or the built-in page where the status has one. */
   end(status: number): void {
     if (this.done) return;
-    const handler = this.inErrorPage ? undefined : this.rules.errorPages?.get(status);
+    if (endsConnection(status)) this.closing = true;
+    const handler = this.errorPagesEnded ? undefined : this.rules.errorPages?.get(status);
     if (handler) return this.serveErrorPage(status, handler);
-    const page = builtInPage(status, this.rules.serverToken);
+    const page = ownPage(status, this.rules, this.header('user-agent'));
     if (page !== undefined) this.errorStatus = 0;
     this.send(status, page === undefined ? '' : 'text/html', page ?? '');
   }
@@ -127,6 +117,8 @@ export abstract class Exchange extends ExchangeState {
   /** 413, in the form of the location. */
   refuseBody(): void {
     if (this.done) return;
+    const size = this.contentLength < 0 ? 'chunked body' : `body: ${this.contentLength} bytes`;
+    this.rules.warn(`client intended to send too large ${size}`, this);
     if (this.rules.tooLarge && !this.rules.errorPages?.has(413)) void this.rules.tooLarge(this);
     else this.end(413);
   }
@@ -134,9 +126,15 @@ export abstract class Exchange extends ExchangeState {
   /** A redirect with the built-in page; whatever is not legal in a URL is escaped, so that no header line can break. */
   redirect(status: number, location: string): void {
     if (this.done) return;
-    let target = encodeLocation(location);
-    if (target.startsWith('/') && this.rules.absoluteRedirect) target = this.origin() + target;
-    this.setHeader('Location', target);
+    const target = encodeLocation(location);
+    if (
+      this.rules.msieRefresh &&
+      (status === 301 || status === 302) &&
+      isMsie(this.header('user-agent') ?? '')
+    ) {
+      return this.send(200, 'text/html', refreshPage(target));
+    }
+    this.setHeader('Location', this.absolute(target));
     this.end(status);
   }
 
@@ -145,6 +143,11 @@ export abstract class Exchange extends ExchangeState {
     if (this.done) return;
     const { router } = this.rules;
     return target.startsWith('@') ? router.toNamed(this, target) : router.toUri(this, target);
+  }
+
+  /** Serves the place of a decoded path instead, with the query that the request has. */
+  redirectToPath(path: string): void | Promise<void> {
+    return this.done ? undefined : this.rules.router.toPath(this, path);
   }
 
   /** Asks another place of this server, without the client's noticing. */
@@ -170,69 +173,16 @@ export abstract class Exchange extends ExchangeState {
     for (const filter of this.rules.filters) filter(this);
   }
 
-  /** What the body passes on its way out; opened one by one, since each sees the head that those before it made. */
-  private openFilters(): readonly BodyTransform[] {
-    const open: BodyTransform[] = [];
-    const { bodyFilters } = this.rules;
-    for (let index = 0; index < bodyFilters.length; index++) {
-      const filter = bodyFilters[index] as BodyFilter;
-      if (!filter.wants(this)) continue;
-      open.push(filter.open(this));
-      this.responseLength = -1;
-    }
-    return open;
-  }
-
-  private begin(transforms: readonly BodyTransform[]): ResponseStream | undefined {
-    let stream = this.openStream(this.status, this.responseType, this.responseLength);
-    if (!stream) {
-      for (const transform of transforms) transform.close?.();
-      this.log();
-      return undefined;
-    }
-    if (this.limitRate > 0) {
-      const rate = { bytesPerSecond: this.limitRate, afterBytes: this.limitRateAfter };
-      stream = new ThrottledStream(stream, rate, () => this.aborted);
-    }
-    if (transforms.length === 0) return stream;
-    this.onAbort(() => {
-      for (const transform of transforms) transform.close?.();
-    });
-    return new FilteredStream(stream, transforms, (error) => this.cut(error));
-  }
-
-  /** A whole body through filters or at a limited rate. */
-  private sendThrough(body: string | Uint8Array): void {
-    const transforms = this.openFilters();
-    let bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    const isWhole = this.limitRate === 0 && transforms.every(({ whole }) => whole);
-    if (!isWhole || (this.requestMethod === 'HEAD' && transforms.length > 0)) {
-      const stream = this.begin(transforms);
-      stream?.write(bytes);
-      return stream?.end();
-    }
-    for (const transform of transforms) bytes = transform.whole?.(bytes) ?? bytes;
-    if (this.requestMethod !== 'HEAD') this.bodyBytesSent = bytes.byteLength;
-    this.writeAnswer(this.status, this.responseType, bytes);
-    this.log();
-  }
-
-  /** The head is out: a failure can only be told by cutting the connection. */
-  private cut(error: unknown): void {
-    this.warn(`the body of an answer could not be made: ${String(error)}`);
-    this.abort();
-  }
-
   /** Waits for what an internal redirect started; the compile stage never lets its promise fail. */
   private serveErrorPage(status: number, handler: Handler): void {
     this.inErrorPage = true;
+    if (!this.rules.recursiveErrorPages) this.errorPagesEnded = true;
     this.errorStatus = status;
     void handler(this);
   }
 
-  private origin(): string {
-    const { scheme, port } = this.port;
-    const usual = port === 0 || port === (scheme === 'https' ? 443 : 80);
-    return `${scheme}://${this.host || this.serverName}${usual ? '' : `:${port}`}`;
+  /** A path with the scheme, host and port that redirects of this location name; anything else as it is. */
+  absolute(target: string): string {
+    return redirectTarget(this, target, this.rules.redirects);
   }
 }

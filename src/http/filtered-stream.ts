@@ -1,7 +1,5 @@
-import type { BodyTransform } from './body-filter.ts';
+import type { BodyTransform, Transformed } from './body-filter.ts';
 import type { ResponseStream } from './response-stream.ts';
-
-const NOTHING = new Uint8Array(0);
 
 /** Transforms what is written on its way to the client. Pieces keep their order, also where a transform waits. */
 export class FilteredStream implements ResponseStream {
@@ -64,10 +62,21 @@ export class FilteredStream implements ResponseStream {
     for (let next = index; next < this.#transforms.length; next++) {
       if (current.byteLength === 0) return true;
       const turned = (this.#transforms[next] as BodyTransform).write(current);
-      if (turned instanceof Promise) return turned.then((rest) => this.#pass(rest, next + 1));
+      if (!(turned instanceof Uint8Array)) return this.#passLater(turned, next + 1);
       current = turned;
     }
     return current.byteLength === 0 || this.#inner.write(current);
+  }
+
+  /** What is not there yet. The client takes one piece before the next is made. */
+  async #passLater(turned: Exclude<Transformed, Uint8Array>, index: number): Promise<boolean> {
+    if (turned instanceof Promise) return this.#pass(await turned, index);
+    let isTaken = true;
+    for await (const piece of turned) {
+      isTaken = await this.#pass(piece, index);
+      if (!isTaken) await this.#inner.drained();
+    }
+    return isTaken;
   }
 
   /** Ends one transform after the other: what the first has left passes through those behind it. */
@@ -78,12 +87,8 @@ export class FilteredStream implements ResponseStream {
       return true;
     }
     const rest = transform.end();
-    if (rest instanceof Promise) return rest.then((left) => this.#finishWith(left, index));
-    return this.#finishWith(rest, index);
-  }
-
-  #finishWith(rest: Uint8Array, index: number): boolean | Promise<boolean> {
-    const passed = this.#pass(rest.byteLength === 0 ? NOTHING : rest, index + 1);
+    const passed =
+      rest instanceof Uint8Array ? this.#pass(rest, index + 1) : this.#passLater(rest, index + 1);
     return passed instanceof Promise ? passed.then(() => this.#finish(index + 1)) : this.#finish(index + 1);
   }
 }

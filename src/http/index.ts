@@ -1,9 +1,12 @@
+export { acceptsGzip } from './accepts-gzip.ts';
 export { answerFault } from './answer-fault.ts';
+export { EngineTransform } from './engine-transform.ts';
 export { Exchange } from './exchange.ts';
 export type {
   AccessCheck,
   AnsweredSubrequest,
   AnswerRules,
+  BodyFilter,
   Getter,
   Handler,
   HeaderFilter,
@@ -14,15 +17,18 @@ export type {
 export type { Denial, SubrequestFacts, Verdict } from './answer-rules.ts';
 export type { ExchangeState, RemoteFacts } from './exchange-state.ts';
 export { Subrequest } from './subrequest.ts';
+export type { BodyTransform, Transformed } from './body-filter.ts';
 export type { ClientCertificate, ConnectionFacts, ProxyProtocolFacts, TlsFacts } from './connection-facts.ts';
 export type { ConnectionRules, LingeringRules } from './connection-rules.ts';
-export type { BodyFilter, BodyTransform } from './body-filter.ts';
 export type { ResponseStream } from './response-stream.ts';
 export type { PortFacts, RequestFacts } from './request-facts.ts';
 export { HttpFault } from './http-fault.ts';
 export { hasForbiddenBytes, isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';
 export { parseHost } from './host.ts';
 export { encodeLocation } from './location-header.ts';
-export { decodeComponent, encodePath, isValidQuery, normalizePath } from './path.ts';
+export { decodeComponent, encodeArgument, encodePath, isValidQuery, normalizePath } from './path.ts';
 export { builtInPage, statusLine } from './status.ts';
+export { charsetOf, mediaTypeOf, mediaTypeTest } from './media-type.ts';
+export { isMsie6 } from './user-agent.ts';
+export { weakenEtag } from './weak-etag.ts';
 export { logContext } from './log-context.ts';

@@ -13,6 +13,8 @@ const QUERY = /^[!"$&-~]*(?:%[0-9A-Fa-f]{2}[!"$&-~]*)*$/;
 /** What nginx's `ngx_escape_uri` escapes in a URI (1.21.1 and later). */
 const ESCAPED_IN_URI = /[^!$&-;=@-[\]_a-z~]+/g;
 
+const ESCAPED_IN_ARGUMENT = /[^!$'-*,-:=@-[\]_a-z~]+/g;
+
 /**
  * The path as locations see it (`$uri`): percent-decoded once, `.` and `..` resolved, `//` merged when asked.
  * `undefined` means 400: a character outside RFC 3986, a malformed `%`, a decoded control byte, invalid UTF-8, or a `..`
@@ -56,6 +58,11 @@ export function isValidQuery(raw: string): boolean {
 /** Percent-encodes a decoded path again, as nginx does for redirects and changed URIs (`ngx_escape_uri`). */
 export function encodePath(uri: string): string {
   return uri.replace(ESCAPED_IN_URI, escapeBytes);
+}
+
+/** Percent-encodes what would end or part an argument of a query (`ngx_escape_uri`, `NGX_ESCAPE_ARGS`). */
+export function encodeArgument(text: string): string {
+  return text.replace(ESCAPED_IN_ARGUMENT, escapeBytes);
 }
 
 function escapeBytes(text: string): string {

@@ -19,5 +19,8 @@ export interface RequestFacts {
   /** Bytes that the client announced; 0 without a body, -1 when it is chunked. */
   readonly contentLength: number;
   readonly serial: number;
+  /** The headers `Host` and `Referer` as they came: the error log shows them. */
+  readonly hostHeader?: string | undefined;
+  readonly referrer?: string | undefined;
   readonly httpVersion: '1.0' | '1.1';
 }

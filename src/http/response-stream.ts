@@ -5,3 +5,17 @@ export interface ResponseStream {
   drained(): Promise<void>;
   end(): void;
 }
+
+const PIECE_BYTES = 65_536;
+
+/** Writes a body that is there, as the client takes it, and ends the stream. */
+export async function writePieces(
+  stream: ResponseStream,
+  bytes: Uint8Array,
+  isGone: () => boolean,
+): Promise<void> {
+  for (let at = 0; at < bytes.byteLength && !isGone(); at += PIECE_BYTES) {
+    if (!stream.write(bytes.subarray(at, at + PIECE_BYTES))) await stream.drained();
+  }
+  stream.end();
+}

@@ -73,9 +73,17 @@ export function statusLine(code: number, reason?: string): string {
 
 /**
  * nginx's built-in page for a status, with `serverToken` (`gw/0.1.0`) at its foot; `undefined` where nginx has none and
- * sends an empty body. Without the padding for old MSIE.
+ * sends an empty body. `isPadded`: long enough for browsers that show pages of their own instead of short ones.
  */
-export function builtInPage(code: number, serverToken: string): string | undefined {
+export function builtInPage(code: number, serverToken: string, isPadded = false): string | undefined {
+  const bare = unpaddedPage(code, serverToken);
+  return isPadded && bare !== undefined ? bare + PADDING : bare;
+}
+
+/** nginx's own: with it a page has more than the 512 bytes that Internet Explorer wants. */
+const PADDING = '<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n'.repeat(6);
+
+function unpaddedPage(code: number, serverToken: string): string | undefined {
   const detail = BAD_REQUEST_DETAILS[code];
   if (detail !== undefined) {
     return page({ title: `400 ${detail}`, heading: statusLine(400), detail, serverToken });

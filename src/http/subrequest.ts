@@ -74,10 +74,10 @@ export class Subrequest extends Exchange {
       : Promise.resolve(true);
   }
 
-  abort(): void {
+  abort(status = 444): void {
     if (this.aborted) return;
     this.aborted = true;
-    if (!this.done) this.status = 444;
+    if (!this.done) this.status = status;
     this.done = true;
     this.#answered();
   }
@@ -86,8 +86,14 @@ export class Subrequest extends Exchange {
     this.#parent.onAbort(listener);
   }
 
+  override onEnd(listener: () => void): void {
+    this.#parent.onEnd(listener);
+  }
+
   /** nginx logs subrequests only where it is asked to. */
-  protected override log(): void {}
+  protected override log(): void {
+    for (const step of this.rules.subrequestLogs) step(this);
+  }
 
   protected writeAnswer(_status: number, _contentType: string, body: string | Uint8Array): void {
     if (this.#facts.keep === 'body') this.collected = Buffer.from(body as Uint8Array);

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { SonicBoom } from 'sonic-boom';
 import type { ErrorLog } from './error-log.ts';
 
@@ -18,6 +19,8 @@ export interface AccessLogOptions {
   readonly path: string;
   readonly bufferBytes: number;
   readonly flushMs: number;
+  /** 1 … 9: what waits together is compressed together; the file is a series of gzip members. */
+  readonly gzipLevel?: number | undefined;
   /** Told when the file cannot be written; once until it can be again. */
   readonly log: ErrorLog;
 }
@@ -90,14 +93,19 @@ class AppendedLog implements AccessLog {
     clearImmediate(this.#flushSoon);
     clearTimeout(this.#flushLater);
     this.#flushSoon = this.#flushLater = undefined;
-    if (this.#waiting !== '') this.#file?.boom.write(this.#waiting);
+    if (this.#waiting !== '') this.#file?.boom.write(this.#packed(this.#waiting));
     this.#waiting = '';
   }
 
+  /** Typed as text, a boom takes bytes all the same where it was opened for them. */
+  #packed(text: string): string {
+    const { gzipLevel } = this.#options;
+    return gzipLevel === undefined ? text : (gzipSync(text, { level: gzipLevel }) as unknown as string);
+  }
+
   #open(): OpenFile | undefined {
-    const { path, bufferBytes } = this.#options;
     try {
-      const file = openFile(path, bufferBytes);
+      const file = openFile(this.#options);
       file.boom.on('error', (error: Error) => this.#tell(error));
       file.boom.on('write', () => (this.#trouble = ''));
       return file;
@@ -121,7 +129,7 @@ interface OpenFile {
 }
 
 /** Opens at once, so that a path without permission shows here and not in the middle of a request. */
-function openFile(path: string, bufferBytes: number): OpenFile {
+function openFile({ path, bufferBytes, gzipLevel }: AccessLogOptions): OpenFile {
   const standard = DESCRIPTORS[path];
   const fd = standard ?? openSync(path, 'a', FILE_MODE);
   try {
@@ -129,7 +137,9 @@ function openFile(path: string, bufferBytes: number): OpenFile {
     const isPipe = stat.isFIFO() || stat.isSocket();
     const maxWrite = isPipe ? PIPE_BUF_BYTES : Math.max(MAX_WRITE_BYTES, bufferBytes);
     const chunkLength = isPipe ? Math.floor(maxWrite / MAX_BYTES_PER_UNIT) : maxWrite;
-    return { boom: new SonicBoom({ fd, sync: false, maxWrite, maxLength: MAX_WAITING_BYTES }), chunkLength };
+    const contentMode = gzipLevel === undefined ? 'utf8' : 'buffer';
+    const boom = new SonicBoom({ fd, sync: false, maxWrite, maxLength: MAX_WAITING_BYTES, contentMode });
+    return { boom, chunkLength };
   } catch (error) {
     if (standard === undefined) closeSync(fd);
     throw error;

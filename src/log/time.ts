@@ -28,6 +28,11 @@ export const errorLogTime = perSecond(
   (date) => `${date.getFullYear()}/${two(date.getMonth() + 1)}/${two(date.getDate())} ${clock(date)}`,
 );
 
+/** `Nov 21 00:33:10`, a day below ten with a blank before it: what a syslog line starts with (RFC 3164, 4.1.2). */
+export const syslogTime = perSecond(
+  (date) => `${MONTHS[date.getMonth()]} ${String(date.getDate()).padStart(2, ' ')} ${clock(date)}`,
+);
+
 function clock(date: Date): string {
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }

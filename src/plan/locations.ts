@@ -1,4 +1,3 @@
-import { placeOf } from '../../grammar/index.ts';
 import type { Report } from '../../grammar/index.ts';
 import { resolve } from '../config/index.ts';
 import type { BoundBlock, Registry, ResolvedConfig, ResolvedConfigs } from '../config/index.ts';
@@ -8,7 +7,9 @@ import { checkGuard, isPublic } from './checks/guard.ts';
 import { checkNesting } from './checks/nesting.ts';
 import { ConfigReporter } from './config-reporter.ts';
 import { coreOf } from './core.ts';
+import { placeText } from './place-text.ts';
 import type { LocationPlan, NamelessPlan, ServerPlan } from './plan.ts';
+import type { UpstreamCollector } from './upstreams.ts';
 import { ZoneCollector } from './zones.ts';
 
 interface Planning {
@@ -17,6 +18,7 @@ interface Planning {
   readonly report: Report;
   /** Also tells what is likely not meant: for `gw check`. */
   readonly advise?: boolean | undefined;
+  readonly upstreams: UpstreamCollector;
 }
 
 /** Plans locations, and on the way lets each module judge each of its configs once. */
@@ -55,6 +57,9 @@ export class LocationPlanner {
       for (const { zone, field, index = 0 } of module.zones?.(config.value) ?? []) {
         this.zones.add(zone, config.from.get(field)?.spans[index]);
       }
+      for (const { field, index = 0, ...address } of module.upstreams?.(config.value) ?? []) {
+        this.#planning.upstreams.need(address, config.from.get(field)?.spans[index]);
+      }
     }
   }
 
@@ -71,7 +76,7 @@ export class LocationPlanner {
     );
     return {
       ...(match && { match }),
-      place: placeText(block),
+      place: placeText(block.node?.name.span),
       core: coreOf(level),
       modules: Object.fromEntries(used.map(({ name }) => [name, level.get(name)?.value as object])),
       locations: this.#children(block, level),
@@ -104,10 +109,4 @@ const NAMELESS: ReadonlySet<string> = new Set(['server if', 'location if', 'limi
 
 function isEnabled(module: AnyModule, level: ResolvedConfigs): boolean {
   return module.enabled?.(level.get(module.name)?.value as object) ?? true;
-}
-
-function placeText({ node }: BoundBlock): string {
-  if (!node) return '';
-  const { file, line } = placeOf(node.name.span);
-  return `${file}:${line}`;
 }

@@ -1,10 +1,9 @@
 import { availableParallelism } from 'node:os';
-import type { Report, Span } from '../../grammar/index.ts';
+import type { Report } from '../../grammar/index.ts';
 import { resolve } from '../config/index.ts';
 import type { BoundBlock, BoundConfig, Registry, ResolvedConfigs } from '../config/index.ts';
-import type { AnyModule, CoreConfig, UpstreamConfig } from '../contract/index.ts';
-import type { UpstreamPlan } from '../upstream/index.ts';
-import { checkUpstream } from './checks/upstream.ts';
+import type { AnyModule, CoreConfig } from '../contract/index.ts';
+import { upstreamZone } from '../upstream/index.ts';
 import { checkVariables } from './checks/variables.ts';
 import { deepFreeze } from './freeze.ts';
 import { LocationPlanner } from './locations.ts';
@@ -14,6 +13,7 @@ import { coreOf, serverNamesOf } from './core.ts';
 import type { PlannedServer } from './planned-server.ts';
 import { serverNameText } from './server-name-text.ts';
 import { planTls } from './tls/index.ts';
+import { UpstreamCollector } from './upstreams.ts';
 
 /** What the plan is made with, besides the configuration itself. */
 export interface PlanOptions {
@@ -33,19 +33,14 @@ export interface PlanOptions {
 export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan {
   const { registry, modules, report, advise } = options;
   const main = resolve(registry, config.main, undefined);
-  const locations = new LocationPlanner({ registry, modules, report, advise });
+  const upstreams = new UpstreamCollector({ registry, report });
+  const locations = new LocationPlanner({ registry, modules, report, advise, upstreams });
   const servers: PlannedServer[] = [];
-  const upstreams: UpstreamPlan[] = [];
 
   for (const http of blocksIn(config.main, 'http')) {
     const level = resolve(registry, http, main);
+    for (const block of blocksIn(http, 'upstream')) upstreams.add(block, level);
     locations.validate(level);
-    const others = new Map<string, Span | undefined>();
-    for (const block of blocksIn(http, 'upstream')) {
-      const upstream = planUpstream(block, { registry, report, others });
-      upstreams.push(upstream);
-      others.set(upstream.name, block.node?.name.span);
-    }
     for (const block of blocksIn(http, 'server'))
       servers.push(planServer(block, level, { registry, report, locations }));
   }
@@ -53,8 +48,8 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
     main: planMain(coreOf(main), options),
     ports: planPorts(servers, { report, httpEngine: coreOf(main).httpEngine }),
     servers: servers.map(({ plan }) => plan),
-    upstreams,
-    zones: locations.zones.declarations,
+    upstreams: upstreams.plans,
+    zones: [...locations.zones.declarations, ...upstreams.plans.map(upstreamZone)],
     variables: checkVariables(config, { modules, report }),
     countsRequests: locations.countsRequests,
   });
@@ -93,17 +88,4 @@ function planServer(
     ...(tls && { tls }),
   };
   return { plan, level, block };
-}
-
-interface UpstreamPlanning {
-  readonly registry: Registry;
-  readonly report: Report;
-  readonly others: ReadonlyMap<string, Span | undefined>;
-}
-
-function planUpstream(block: BoundBlock, { registry, report, others }: UpstreamPlanning): UpstreamPlan {
-  const config = resolve(registry, block, undefined).get('upstream')?.value as UpstreamConfig | undefined;
-  const upstream = { name: block.args as string, peers: config?.peers ?? [] };
-  checkUpstream(upstream, { others, node: block.node, report });
-  return upstream;
 }

@@ -36,9 +36,12 @@ export function inOrder(locations: readonly LocationPlan[]): readonly LocationPl
   return locations.toSorted((a, b) => rank(a) - rank(b) || length(b) - length(a));
 }
 
+/** Modules that are there in every location of a configuration that uses them. */
+const EVERYWHERE: ReadonlySet<string> = new Set(['access_log', 'upstream', 'map', 'geo', 'split_clients']);
+
 /** The modules that act there, besides those that act everywhere. */
 function contentText({ modules, core }: LocationPlan): string {
-  const acting = Object.keys(modules).filter((name) => name !== 'access_log' && name !== 'upstream');
+  const acting = Object.keys(modules).filter((name) => !EVERYWHERE.has(name));
   const words = [...acting, ...(core.internal ? ['internal'] : [])];
   return words.length === 0 ? '' : ` → ${words.join(', ')}`;
 }

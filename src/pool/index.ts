@@ -4,3 +4,4 @@ export { PoolRefusal } from './refusal.ts';
 export type { RefusalReason } from './refusal.ts';
 export { spoolBody, spooledBody } from './spool-body.ts';
 export type { BodySource, SpooledBody, SpoolRules } from './spool-body.ts';
+export { LRUCache } from 'lru-cache';

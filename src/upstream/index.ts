@@ -1,1 +1,28 @@
-export type { PeerConfig, UpstreamPlan } from './peer.ts';
+export { implicitUpstream, upstreamKey } from './implicit.ts';
+export type {
+  Balancing,
+  KeepaliveConfig,
+  ResolverConfig,
+  ServerConfig,
+  ServerTarget,
+  UpstreamPlan,
+} from './plan.ts';
+export { readRequestHost, ResolveFault } from './request-host.ts';
+export type { RequestHost } from './request-host.ts';
+export type {
+  Ask,
+  Outcome,
+  Peer,
+  PeerView,
+  RequestHosts,
+  Resolving,
+  Selection,
+  UpstreamAddress,
+  UpstreamGroup,
+  Upstreams,
+} from './selection.ts';
+export { addressOf, readServerAddress, serverText } from './server-address.ts';
+export type { AddressFault } from './server-address.ts';
+export { OpenUpstreams } from './upstreams.ts';
+export type { UpstreamScope } from './upstreams.ts';
+export { upstreamZone } from './zone.ts';

@@ -2,6 +2,8 @@ import type { CompiledGateway } from '../compile/index.ts';
 import type { Check, CoreConfig, GatewayView, WorkerScope } from '../contract/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
+import { OpenUpstreams, serverText } from '../upstream/index.ts';
+import type { Upstreams } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { Shipment } from './messages.ts';
 import { probeOf } from './probe.ts';
@@ -31,6 +33,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
   readonly #isDraining: () => boolean;
   readonly #retiring = new AbortController();
   readonly #reopeners: (() => void)[] = [];
+  #upstreams: OpenUpstreams | undefined;
   #compiled: CompiledGateway | undefined;
 
   private constructor(shipment: Shipment, worker: WorkerFacts) {
@@ -47,6 +50,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
   static async open(shipment: Shipment, worker: WorkerFacts): Promise<Configuration> {
     const configuration = new Configuration(shipment, worker);
     try {
+      await configuration.#openUpstreams();
       configuration.#compiled = await compile(shipment.plan, configuration);
       return configuration;
     } catch (error) {
@@ -62,6 +66,11 @@ export class Configuration extends OwnedResources implements WorkerScope {
   get view(): GatewayView {
     if (!this.#compiled) throw new Error('the configuration is not compiled yet');
     return this.#compiled.view;
+  }
+
+  get upstreams(): Upstreams {
+    if (!this.#upstreams) throw new Error('the upstreams are not open yet');
+    return this.#upstreams;
   }
 
   get core(): CoreConfig {
@@ -108,8 +117,13 @@ export class Configuration extends OwnedResources implements WorkerScope {
 
   upstream(name: string): readonly string[] | undefined {
     return this.#shipment.plan.upstreams
-      .find((upstream) => upstream.name === name)
-      ?.peers.map(({ address }) => address);
+      .find((upstream) => !upstream.implicit && upstream.name === name)
+      ?.servers.map(serverText);
+  }
+
+  async #openUpstreams(): Promise<void> {
+    const opened = await OpenUpstreams.open(this.#shipment.plan.upstreams, this);
+    this.#upstreams = this.own(opened, (upstreams) => upstreams.close());
   }
 
   /** Ends what would go on for ever, so that requests in flight come to an end. */

@@ -15,8 +15,39 @@ export interface DictionaryDeclaration {
   readonly sizeBytes: number;
 }
 
+/** How fast requests come, by key: see `RequestRates`. */
+export interface RequestLimitDeclaration {
+  readonly name: string;
+  readonly kind: 'request limit';
+  readonly sizeBytes: number;
+  /** The text that makes the keys: with another one the counts mean nothing any more. */
+  readonly key: string;
+}
+
+/** How many requests are being served, by key: see `OpenRequests`. */
+export interface ConnectionLimitDeclaration {
+  readonly name: string;
+  readonly kind: 'connection limit';
+  readonly sizeBytes: number;
+  /** As above. */
+  readonly key: string;
+}
+
+/** What is known of the peers of an upstream: see `PeerTable`. */
+export interface PeersDeclaration {
+  readonly name: string;
+  readonly kind: 'peers';
+  /** Peers that it has room for. */
+  readonly slots: number;
+}
+
 /** Shared memory that a configuration asks for by name; plain data in the plan. */
-export type ZoneDeclaration = RingDeclaration | DictionaryDeclaration;
+export type ZoneDeclaration =
+  | RingDeclaration
+  | DictionaryDeclaration
+  | RequestLimitDeclaration
+  | ConnectionLimitDeclaration
+  | PeersDeclaration;
 
 /** What one kind of zone does with its memory; each kind has a row in `kinds.ts`. */
 export interface ZoneKind<D extends ZoneDeclaration> {
@@ -34,4 +65,6 @@ export interface ZoneKind<D extends ZoneDeclaration> {
   keeps(buffer: SharedArrayBuffer, declaration: D): boolean;
   /** Puts the content in order after its writer died under the lock, which the caller holds. */
   repair(buffer: SharedArrayBuffer): void;
+  /** Forgets what a thread that is gone had in the zone; the caller holds the lock. */
+  leave?(buffer: SharedArrayBuffer, threadId: number): void;
 }

@@ -6,7 +6,14 @@ export { Counters } from './counters/counters.ts';
 export type { Distribution, Metric, MetricFamily, MetricSample } from './counters/counters.ts';
 export type { Labels } from './counters/directory.ts';
 export type { Counter, Gauge, Histogram } from './counters/meters.ts';
-export type { DictionaryDeclaration, RingDeclaration, ZoneDeclaration } from './declaration.ts';
+export type {
+  ConnectionLimitDeclaration,
+  DictionaryDeclaration,
+  RequestLimitDeclaration,
+  PeersDeclaration,
+  RingDeclaration,
+  ZoneDeclaration,
+} from './declaration.ts';
 export { openDictionary } from './dictionary/dictionary.ts';
 export type { Dictionary } from './dictionary/dictionary.ts';
 export type {
@@ -14,15 +21,23 @@ export type {
   DictionaryFacts,
   DictionaryOptions,
   DictionaryPart,
+  DictionaryValue,
 } from './dictionary/entry.ts';
 export { DictionaryFault } from './dictionary/fault.ts';
 export type { DictionaryRefusal } from './dictionary/fault.ts';
 export { fnv1a } from './dictionary/fnv1a.ts';
-export type { DictionaryValue } from './dictionary/table.ts';
 export type { RingEntry, RingEvent } from './entry.ts';
 export { EVENT_LIMITS, ringBytes } from './layout.ts';
+export { admit } from './limits/admit.ts';
+export type { Admission, RateLimit } from './limits/admit.ts';
+export { openOpenRequests } from './limits/open-requests.ts';
+export type { Entrance, OpenRequests } from './limits/open-requests.ts';
+export { openRequestRates } from './limits/request-rates.ts';
+export type { RequestRates } from './limits/request-rates.ts';
 export { MAX_THREAD_ID } from './lock.ts';
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
+export { PeerTable } from './peers/peer-table.ts';
+export type { PeerState } from './peers/peer-table.ts';
 export { openRing } from './ring.ts';
 export type { Published, Ring, RingRange } from './ring.ts';
 export type { RingFacts, RingSnapshot, SnapshotQuery } from './snapshot.ts';

@@ -1,13 +1,21 @@
 import type { ZoneDeclaration, ZoneKind } from './declaration.ts';
 import { dictionaryKind } from './dictionary/kind.ts';
 import { MAGIC_WORD } from './layout.ts';
+import { connectionLimitKind, requestLimitKind } from './limits/kinds.ts';
+import { peersKind } from './peers/kind.ts';
 import { ringKind } from './ring-kind.ts';
 
 type Kinds = {
   readonly [K in ZoneDeclaration['kind']]: ZoneKind<Extract<ZoneDeclaration, { kind: K }>>;
 };
 
-const KINDS: Kinds = { ring: ringKind, dictionary: dictionaryKind };
+const KINDS: Kinds = {
+  ring: ringKind,
+  dictionary: dictionaryKind,
+  'request limit': requestLimitKind,
+  'connection limit': connectionLimitKind,
+  peers: peersKind,
+};
 
 /** The row of a declaration's kind. */
 export function kindOf<D extends ZoneDeclaration>({ kind }: D): ZoneKind<D> {

@@ -53,11 +53,23 @@ export function zoneIdentity(buffer: SharedArrayBuffer): string {
 
 /**
  * For the master, when a worker thread has exited and before another gets its id: frees the zone from a lock
- * that the thread held when it died, and puts the content in order.
+ * that the thread held when it died, puts the content in order, and forgets what was the thread's own.
  */
 export function markDead(buffer: SharedArrayBuffer, threadId: number): void {
   const words = new Int32Array(buffer);
   const kind = kindIn(buffer);
   clearAlive(words, threadId);
-  new ZoneLock(words, MASTER_ID, () => kind.repair(buffer)).takeOver(threadId);
+  const lock = new ZoneLock(words, MASTER_ID, () => kind.repair(buffer));
+  lock.takeOver(threadId);
+  if (kind.leave) underLock(lock, () => kind.leave?.(buffer, threadId));
+}
+
+/** Whoever holds it now is alive and lets go. */
+function underLock(lock: ZoneLock, act: () => void): void {
+  while (!lock.acquire());
+  try {
+    act();
+  } finally {
+    lock.release();
+  }
 }

@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { call } from '../harness/http.ts';
 import type { Answer } from '../harness/http.ts';
 
@@ -5,34 +6,54 @@ const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
 /** nginx pads its own pages for browsers that would show theirs instead. */
 const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n/g;
 
-/** Sends `METHOD target [| Header: value]... [<< body]` and gives the answer as one line. */
-export async function answerLine(port: number, request: string): Promise<string> {
+/**
+ * Sends `METHOD target [| Header: value]... [<< body]` and gives the answer as one line. `shown` are headers that it shows
+ * besides the usual ones; a case names them in a line `# show: vary etag`. Bodies in gzip show as what they hold, `padding`
+ * is how often a built-in page repeats it.
+ */
+export async function answerLine(
+  port: number,
+  request: string,
+  shown: readonly string[] = [],
+): Promise<string> {
   const [head = '', body] = request.split(' << ');
   const [line = '', ...headerLines] = head.split(' | ');
   const [method = 'GET', target = '/'] = line.split(' ');
   const headers = Object.fromEntries(headerLines.map((text) => text.split(/: ?(.*)/s).slice(0, 2)));
   const init = { method, headers: { host: 'a.example', ...headers }, ...(body !== undefined && { body }) };
   try {
-    return describe(await call(port, target, init)).replaceAll(String(port), 'PORT');
+    return describe(await call(port, target, init), shown).replaceAll(String(port), 'PORT');
   } catch {
     return 'closed without an answer';
   }
 }
 
 /** `200 text/plain X-A=1: the body`; a built-in page shows as its title. */
-function describe({ status, headers, body }: Answer): string {
+function describe({ status, headers, bytes }: Answer, shown: readonly string[]): string {
   const location = headers.get('location');
-  const added = [...headers]
-    .filter(([name]) => name.startsWith('x-'))
-    .map(([name, value]) => `${name}=${value}`);
+  const isGzip = headers.get('content-encoding') === 'gzip' && bytes[0] === 0x1f;
+  const body = (isGzip ? gunzipSync(bytes) : bytes).toString('utf8');
+  const padding = [...body.matchAll(PADDING)];
+  const plain = body.replaceAll(PADDING, '').replaceAll(PRODUCT, 'PRODUCT');
+  const [, title] = /^<html>\r\n<head><title>(.*)<\/title>/.exec(plain) ?? [];
+  const content =
+    title === undefined ? JSON.stringify(plain).slice(1, -1) : `<${title}> ${plain.length} bytes`;
   const facts = [
     String(status),
     headers.get('content-type'),
     location !== null && `-> ${location}`,
-    ...added,
+    ...[...headers]
+      .filter(([name]) => name.startsWith('x-') || shown.includes(name))
+      // The length of a built-in page is that of the product's name.
+      .filter(([name]) => name !== 'content-length' || title === undefined)
+      .map(([name, value]) => `${name}=${name === 'expires' ? steadyDate(value, headers) : value}`),
+    padding.length > 0 && shown.includes('padding') && `padding=${padding.length}`,
   ];
-  const plain = body.replaceAll(PADDING, '').replaceAll(PRODUCT, 'PRODUCT');
-  const [, title] = /^<html>\r\n<head><title>(.*)<\/title>/.exec(plain) ?? [];
-  const shown = title === undefined ? JSON.stringify(plain).slice(1, -1) : `<${title}> ${plain.length} bytes`;
-  return `${facts.filter(Boolean).join(' ')}: ${shown}`.replaceAll(PRODUCT, 'PRODUCT').trimEnd();
+  return `${facts.filter(Boolean).join(' ')}: ${content}`.replaceAll(PRODUCT, 'PRODUCT').trimEnd();
+}
+
+/** A date near the answer's own as the seconds between them, to the nearest ten: a second may have passed in between. */
+function steadyDate(value: string, headers: Headers): string {
+  const seconds = (Date.parse(value) - Date.parse(headers.get('date') ?? '')) / 1000;
+  return Math.abs(seconds) < 1e8 ? `${Math.round(seconds / 10) * 10}s` : value;
 }

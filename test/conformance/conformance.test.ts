@@ -8,20 +8,29 @@ import { HAS_NGINX, startNginx } from './nginx.ts';
 
 /*
  * cases/*.case: the content of `http`, a line of dashes, then `request => answer` lines. The answers were recorded from a
- * real nginx (RECORD=1 writes them again); where one is on the PATH it has to give them still, and gw always.
+ * real nginx (RECORD=1 writes them again); where one is on the PATH it has to give them still, and gw always. A line
+ * `# show: vary etag` in the configuration adds headers to the answers, `# file name: content` a file beside it.
  */
 const directory = new URL('cases/', import.meta.url);
 const DASHES = '----------\n';
 
-const servers: readonly { name: string; start: (t: Owner, http: string) => Promise<number> }[] = [
-  ...(HAS_NGINX ? [{ name: 'nginx', start: startNginx }] : []),
-  { name: 'gw', start: startGw },
-];
+type Files = Readonly<Record<string, string>>;
 
-async function startGw(t: Owner, http: string): Promise<number> {
+const servers: readonly {
+  name: string;
+  start: (t: Owner, http: string, files: Files) => Promise<number>;
+}[] = [...(HAS_NGINX ? [{ name: 'nginx', start: startNginx }] : []), { name: 'gw', start: startGw }];
+
+async function startGw(t: Owner, http: string, files: Files): Promise<number> {
   const port = await freePort();
-  await startGateway(t, http.replaceAll('PORT', String(port)), { port });
+  await startGateway(t, http.replaceAll('PORT', String(port)), { port, files });
   return port;
+}
+
+/** What `# file name: line\nline` asks for beside the configuration. */
+function filesOf(http: string): Files {
+  const found = [...http.matchAll(/^# file (\S+): (.*)$/gm)];
+  return Object.fromEntries(found.map(([, name, content]) => [name, content?.replaceAll('\\n', '\n')]));
 }
 
 for (const file of readdirSync(directory)) {
@@ -31,12 +40,13 @@ for (const file of readdirSync(directory)) {
     .trimEnd()
     .split('\n')
     .map((line) => line.split(' => ', 1)[0] as string);
+  const shown = /^# show: (.*)$/m.exec(http)?.[1]?.split(' ') ?? [];
 
   for (const { name, start } of servers) {
     test(`${name} answers the requests of ${file.replace('.case', '')} as recorded`, async (t) => {
-      const port = await start(t, http);
+      const port = await start(t, http, filesOf(http));
       let answered = '';
-      for (const request of requests) answered += `${request} => ${await answerLine(port, request)}\n`;
+      for (const request of requests) answered += `${request} => ${await answerLine(port, request, shown)}\n`;
       if (process.env['RECORD'] && name === 'nginx')
         writeFileSync(new URL(file, directory), http + DASHES + answered);
       else expect(answered).toBe(lines);

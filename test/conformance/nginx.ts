@@ -12,14 +12,22 @@ import { connectRaw } from '../harness/raw.ts';
 /** Whether a real nginx can confirm what the recorded cases say. */
 export const HAS_NGINX = spawnSync('nginx', ['-v']).error === undefined;
 
-/** Starts the real nginx on the content of `http`, with the port where it says `PORT` and where a server has no `listen`. */
-export async function startNginx(t: Owner, http: string): Promise<number> {
+/**
+ * Starts the real nginx on the content of `http`, with the port where it says `PORT` and where a server has no `listen`.
+ * `files` stand beside its configuration.
+ */
+export async function startNginx(
+  t: Owner,
+  http: string,
+  files: Readonly<Record<string, string>> = {},
+): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), 'gw-nginx-'));
   const port = await freePort();
   mkdirSync(join(dir, 'temp'));
   const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `${kind}_temp_path ${dir}/temp/${kind};`,
   );
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(dir, name), content);
   writeFileSync(
     join(dir, 'nginx.conf'),
     `daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/error.log; events {}

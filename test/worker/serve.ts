@@ -16,7 +16,13 @@ export const lines: string[] = [];
 const nowhere = (): never => {
   throw new Error('there is no other place');
 };
-const NOWHERE: Router = { toUri: nowhere, toNamed: nowhere, relocate: nowhere, subrequest: nowhere };
+const NOWHERE: Router = {
+  toUri: nowhere,
+  toPath: nowhere,
+  toNamed: nowhere,
+  relocate: nowhere,
+  subrequest: nowhere,
+};
 
 /** Connections as they are without a directive. */
 export const CONNECTION: ConnectionRules = {
@@ -46,10 +52,14 @@ const RULES = {
   sendTimeoutMs: 1_000,
   connection: CONNECTION,
   serverToken: 'gw',
-  absoluteRedirect: false,
+  redirects: { isAbsolute: false, byServerName: false, withPort: true },
+  msiePadding: false,
+  msieRefresh: false,
+  recursiveErrorPages: false,
   filters: [],
   bodyFilters: [],
   logs: [],
+  subrequestLogs: [],
   router: NOWHERE,
 };
 

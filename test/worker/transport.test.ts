@@ -28,7 +28,7 @@ test('a header filter that fails never leaves a request without an end', async (
   expect(await answerTo(port, GET)).toBe('');
   expect(await answerTo(port, 'G@T / HTTP/1.1\r\nHost: a\r\n\r\n')).toBe('');
   expect(await answerTo(port, 'DELETE / HTTP/1.1\r\nHost: a\r\n\r\n')).toBe('');
-  expect(lines).toHaveLength(3);
+  expect(lines.filter((line) => !line.startsWith('client sent'))).toHaveLength(3);
 });
 
 test('a log step or a clean-up that fails harms nobody', async (t) => {

@@ -3,13 +3,15 @@ import type { ArgReader } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { logContext } from '../../http/index.ts';
-import type { AccessCheck } from '../../http/index.ts';
-import { isAllowed } from './rule.ts';
+import type { AccessCheck, Denial } from '../../http/index.ts';
+import { ruleFor } from './rule.ts';
 import type { AccessRule } from './rule.ts';
 
 interface AccessConfig {
   readonly rules?: readonly AccessRule[];
 }
+
+const CONTEXTS = ['http', 'server', 'location', 'limit_except'] as const;
 
 const rule = (allows: boolean): ArgReader<AccessRule> =>
   readers.oneWord('address | CIDR | unix: | all', (word, scope) => {
@@ -21,7 +23,7 @@ const rule = (allows: boolean): ArgReader<AccessRule> =>
 
 const directives = directivesFor<AccessConfig>()({
   allow: {
-    contexts: ['http', 'server', 'location'],
+    contexts: CONTEXTS,
     args: rule(true),
     into: 'rules',
     repeat: 'append',
@@ -29,7 +31,7 @@ const directives = directivesFor<AccessConfig>()({
     source: 'nginx ngx_http_access_module#allow',
   },
   deny: {
-    contexts: ['http', 'server', 'location'],
+    contexts: CONTEXTS,
     args: rule(false),
     into: 'rules',
     repeat: 'append',
@@ -47,11 +49,17 @@ export const access = moduleFor<AccessConfig>()({
   compile: ({ rules = [] }, _resources, build) => ({ access: compileAccess(rules, build) }),
 });
 
+const FORBIDDEN: Denial = { status: 403 };
+
 function compileAccess(rules: readonly AccessRule[], build: Build): AccessCheck {
   build.needPeer();
+  // With `satisfy any` others may still allow: then it is the phase that says so in the end.
+  const isLast = build.core.satisfy === 'all';
   return (x) => {
-    if (isAllowed(rules, x.remoteAddress)) return 'allowed';
-    build.log.write('error', 'access forbidden by rule', logContext(x));
-    return { status: 403 };
+    const rule = ruleFor(rules, x.remoteAddress);
+    if (!rule) return undefined;
+    if (rule.allows) return 'allowed';
+    if (isLast) build.log.write('error', 'access forbidden by rule', logContext(x));
+    return FORBIDDEN;
   };
 }

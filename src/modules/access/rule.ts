@@ -7,13 +7,12 @@ export interface AccessRule {
   readonly who: 'all' | 'unix' | Network;
 }
 
-/** Whether the first rule that fits lets an address in; without one that fits, everybody may (nginx). */
-export function isAllowed(rules: readonly AccessRule[], address: string): boolean {
+/** The first rule that fits an address. */
+export function ruleFor(rules: readonly AccessRule[], address: string): AccessRule | undefined {
   // A client of a Unix socket has none.
   const bytes = addressBytes(address);
-  const rule = rules.find(({ who }) => {
+  return rules.find(({ who }) => {
     if (who === 'all') return true;
     return who === 'unix' ? bytes === undefined : bytes !== undefined && contains(who, bytes);
   });
-  return rule?.allows ?? true;
 }

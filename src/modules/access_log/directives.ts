@@ -1,34 +1,9 @@
 import type { Word } from '../../../grammar/index.ts';
 import { directivesFor, readers } from '../../config/index.ts';
-import type { ArgReader, ComplexValue, ReadScope } from '../../config/index.ts';
-
-/** How a format escapes the values of variables. */
-export type Escape = 'default' | 'json' | 'none';
-
-/** `log_format name [escape=…] string ...`. */
-export interface LogFormat {
-  readonly name: string;
-  readonly escape: Escape;
-  readonly value: ComplexValue;
-}
-
-/** One `access_log` directive. */
-export type LogTarget =
-  | { readonly off: true }
-  | {
-      readonly path: string;
-      readonly format: string;
-      readonly condition?: ComplexValue;
-      /** 0: each line is written at once. */
-      readonly bufferBytes: number;
-      readonly flushMs?: number;
-    };
-
-/** The access logs of one location. */
-export interface AccessLogConfig {
-  readonly formats?: readonly LogFormat[];
-  readonly logs?: readonly LogTarget[];
-}
+import type { ArgReader } from '../../config/index.ts';
+import type { NamedLogRules } from '../../log/index.ts';
+import type { AccessLogConfig, LogFormat } from './config.ts';
+import { accessLog } from './target.ts';
 
 const logFormat: ArgReader<LogFormat> = readers.words(
   { syntax: 'name [escape=default | json | none] string ...', min: 2, max: Infinity },
@@ -48,56 +23,36 @@ const logFormat: ArgReader<LogFormat> = readers.words(
   },
 );
 
-const accessLog: ArgReader<LogTarget> = readers.words(
-  { syntax: 'off | path [format] [buffer=size] [flush=time] [if=condition]', min: 1, max: Infinity },
-  (words, scope) => {
-    const [path, ...parameters] = words as [Word, ...Word[]];
-    if (path.value === 'off' && parameters.length === 0) return { off: true };
-    if (path.value.includes('$') || path.value.startsWith('syslog:')) {
-      scope.report.emerg(
-        `log path "${path.value}" is not supported`,
-        path.span,
-        'expected a file, /dev/stdout or stderr',
-      );
-      return undefined;
+const NO_CACHE: NamedLogRules = { max: 0, inactiveMs: 10_000, minUses: 1, validMs: 60_000 };
+
+const CACHE_PARAMETERS: Readonly<Record<string, readonly [keyof NamedLogRules, 'count' | 'time']>> = {
+  max: ['max', 'count'],
+  min_uses: ['minUses', 'count'],
+  inactive: ['inactiveMs', 'time'],
+  valid: ['validMs', 'time'],
+};
+
+const fileCache: ArgReader<NamedLogRules> = readers.words(
+  { syntax: 'off | max=number [inactive=time] [min_uses=number] [valid=time]', min: 1, max: 4 },
+  (words, { directive, span, report }) => {
+    let rules = NO_CACHE;
+    if (words.length === 1 && words[0]?.value === 'off') return rules;
+    for (const word of words) {
+      const [, name = '', text = ''] = /^(\w+)=(.*)$/s.exec(word.value) ?? [];
+      const [field, kind] = CACHE_PARAMETERS[name] ?? [];
+      const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
+      const value = kind === 'time' ? readers.parseTimeMs(text) : count;
+      if (!field || (value === undefined && field !== 'max')) {
+        report.emerg(`invalid "${directive}" parameter "${word.value}"`, word.span);
+        return undefined;
+      }
+      rules = { ...rules, [field]: value ?? 0 };
     }
-    const formatWord = parameters[0]?.value.includes('=') ? undefined : parameters.shift();
-    return readParameters(
-      parameters,
-      { path: path.value, format: formatWord?.value ?? 'combined', bufferBytes: 0 },
-      scope,
-    );
+    if (rules.max > 0) return rules;
+    report.emerg(`"${directive}" must have "max" parameter`, span);
+    return undefined;
   },
 );
-
-type FileTarget = Exclude<LogTarget, { off: true }>;
-
-function readParameters(
-  parameters: readonly Word[],
-  target: FileTarget,
-  scope: ReadScope,
-): FileTarget | undefined {
-  let read = target;
-  for (const word of parameters) {
-    const [, name, text = ''] = /^(\w+)=(.*)$/s.exec(word.value) ?? [];
-    const bufferBytes = name === 'buffer' ? readers.parseSize(text) : undefined;
-    const flushMs = name === 'flush' ? readers.parseTimeMs(text) : undefined;
-    if (name === 'if') read = { ...read, condition: dropPrefix(scope.complexValue(word), 'if=') };
-    else if (bufferBytes !== undefined) read = { ...read, bufferBytes };
-    else if (flushMs !== undefined) read = { ...read, flushMs, bufferBytes: read.bufferBytes || 65_536 };
-    else {
-      scope.report.emerg(`invalid parameter "${word.value}"`, word.span);
-      return undefined;
-    }
-  }
-  return read;
-}
-
-/** The value behind `name=` in one word. */
-function dropPrefix({ parts: [first, ...rest] }: ComplexValue, prefix: string): ComplexValue {
-  const text = typeof first === 'string' ? first.slice(prefix.length) : '';
-  return { parts: text === '' ? rest : [text, ...rest] };
-}
 
 /** nginx's log module. */
 export const directives = directivesFor<AccessLogConfig>()({
@@ -116,7 +71,17 @@ export const directives = directivesFor<AccessLogConfig>()({
     into: 'logs',
     repeat: 'append',
     defaultText: 'logs/access.log combined where that directory exists, else off',
-    summary: 'Where requests are logged, in which format, and when.',
+    summary:
+      'Where requests are logged, in which format, and when. Variables in a path never lead out of the directory that is written before them.',
     source: 'nginx ngx_http_log_module#access_log',
+  },
+  open_log_file_cache: {
+    contexts: ['http', 'server', 'location'],
+    args: fileCache,
+    into: 'fileCache',
+    default: NO_CACHE,
+    defaultText: 'off',
+    summary: 'Which log files with variables in their path stay open between lines.',
+    source: 'nginx ngx_http_log_module#open_log_file_cache',
   },
 });

@@ -1,7 +1,7 @@
 import type { Build } from '../../contract/index.ts';
 import type { Exchange, Getter } from '../../http/index.ts';
 import { escapeDefault, escapeJson, isSecretParameter, redactQuery } from '../../log/index.ts';
-import type { Escape, LogFormat } from './directives.ts';
+import type { Escape, LogFormat } from './config.ts';
 
 /** nginx's predefined format, byte for byte what log tools expect. */
 export const COMBINED: LogFormat = {
@@ -75,6 +75,6 @@ function escaped(read: Getter, escape: Escape): (x: Exchange) => string {
   if (escape === 'json') return (x) => escapeJson(read(x) ?? '');
   return (x) => {
     const text = read(x);
-    return text === undefined || text === '' ? '-' : escapeDefault(text);
+    return text === undefined ? '-' : escapeDefault(text);
   };
 }

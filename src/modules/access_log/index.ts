@@ -4,18 +4,11 @@ import { nearest } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { Build, WorkerScope } from '../../contract/index.ts';
 import type { LogStep } from '../../http/index.ts';
-import { openAccessLog } from '../../log/index.ts';
-import type { AccessLog } from '../../log/index.ts';
+import type { AccessLogConfig, LogFormat, LogTarget } from './config.ts';
 import { directives } from './directives.ts';
-import type { AccessLogConfig, LogFormat, LogTarget } from './directives.ts';
 import { COMBINED, compileFormat } from './format.ts';
-
-type FileTarget = Exclude<LogTarget, { off: true }>;
-
-/** A log that is open in this worker. */
-interface OpenTarget extends FileTarget {
-  readonly writer: AccessLog;
-}
+import { openTarget } from './open-target.ts';
+import type { OpenTarget, WrittenTarget } from './open-target.ts';
 
 /** Access logs: one line per request when it is answered. */
 export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
@@ -37,8 +30,8 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
     }
   },
 
-  provision: ({ logs }, worker) =>
-    targetsOf(logs, worker).map((target) => ({ ...target, writer: open(target, worker) })),
+  provision: ({ logs, fileCache }, worker) =>
+    targetsOf(logs, worker).map((target) => openTarget(target, fileCache, worker)),
 
   compile({ formats = [] }, targets, build) {
     const steps = targets.map((target) => compileTarget(target, [COMBINED, ...formats], build));
@@ -51,33 +44,24 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
   },
 });
 
-function targetsOf(logs: readonly LogTarget[] | undefined, worker: WorkerScope): readonly FileTarget[] {
-  if (logs) return logs.some((log) => 'off' in log) ? [] : (logs as readonly FileTarget[]);
+/** `off` among the logs of a level cancels all of them, wherever it stands (nginx). */
+function targetsOf(logs: readonly LogTarget[] | undefined, worker: WorkerScope): readonly WrittenTarget[] {
+  if (logs) return logs.some((log) => 'off' in log) ? [] : (logs as readonly WrittenTarget[]);
   const path = resolve(worker.prefix, 'logs/access.log');
   return existsSync(resolve(worker.prefix, 'logs')) ? [{ path, format: 'combined', bufferBytes: 0 }] : [];
 }
 
-function open({ path, bufferBytes, flushMs }: FileTarget, worker: WorkerScope): AccessLog {
-  const file = path === 'stderr' ? path : resolve(worker.prefix, path);
-  const writer = worker.share(
-    `access_log ${file} ${bufferBytes} ${flushMs}`,
-    () => openAccessLog({ path: file, bufferBytes, flushMs: flushMs ?? 0, log: worker.log }),
-    (opened) => opened.close(),
-  );
-  worker.onReopen(() => writer.reopen());
-  return writer;
-}
-
 function compileTarget(
-  { writer, format, condition }: OpenTarget,
+  { target: { format, condition }, compile }: OpenTarget,
   formats: readonly LogFormat[],
   build: Build,
 ): LogStep {
   const render = compileFormat(formats.find(({ name }) => name === format) ?? COMBINED, build);
-  if (!condition) return (x) => writer.write(render(x));
+  const write = compile(build);
+  if (!condition) return (x) => write(x, render(x));
   const wanted = build.value(condition);
   return (x) => {
     const decision = wanted(x);
-    if (decision !== '' && decision !== '0') writer.write(render(x));
+    if (decision !== '' && decision !== '0') write(x, render(x));
   };
 }

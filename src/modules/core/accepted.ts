@@ -71,8 +71,8 @@ const GROUPS: readonly Group[] = [
   {
     contexts: HSL,
     args: flag,
-    names: `sendfile tcp_nopush tcp_nodelay aio_write open_file_cache_errors
-      open_file_cache_events gzip_no_buffer ssi_ignore_recycled_buffers`,
+    names: `sendfile tcp_nopush tcp_nodelay aio_write open_file_cache_events gzip_no_buffer
+      ssi_ignore_recycled_buffers`,
   },
   {
     contexts: HSL,
@@ -89,12 +89,11 @@ const GROUPS: readonly Group[] = [
   },
   { contexts: HSL, args: numberAndSize, names: 'output_buffers gzip_buffers gunzip_buffers' },
   { contexts: HSL, args: text, names: 'aio directio' },
-  { contexts: HSL, args: time, names: 'keepalive_min_timeout open_file_cache_valid' },
-  { contexts: HSL, args: some('off | max=number [inactive=time]', 1, 2), names: 'open_file_cache' },
+  { contexts: HSL, args: time, names: 'keepalive_min_timeout' },
   {
     contexts: HSL,
     args: integer(),
-    names: `open_file_cache_min_uses types_hash_max_size types_hash_bucket_size proxy_headers_hash_max_size
+    names: `types_hash_max_size types_hash_bucket_size proxy_headers_hash_max_size
       proxy_headers_hash_bucket_size`,
   },
   {

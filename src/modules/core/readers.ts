@@ -1,30 +1,7 @@
 import type { DirectiveNode, Word } from '../../../grammar/index.ts';
 import { readers } from '../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../config/index.ts';
-import type { ErrorLogConfig, ErrorPageConfig, MimeTypes } from '../../contract/index.ts';
-
-const LEVELS = ['debug', 'info', 'notice', 'warn', 'error', 'crit', 'alert', 'emerg'] as const;
-
-/** `error_log file [level]`. */
-export const errorLog: ArgReader<ErrorLogConfig> = readers.words(
-  { syntax: 'file | stderr [debug | info | notice | warn | error | crit | alert | emerg]', min: 1, max: 2 },
-  ([file, level], { report }) => {
-    const known = level ? LEVELS.find((name) => name === level.value) : 'error';
-    if (!known) {
-      report.emerg(`invalid log level "${level?.value}"`, level?.span, `expected ${LEVELS.join(', ')}`);
-      return undefined;
-    }
-    if (file?.value.startsWith('syslog:')) {
-      report.emerg(
-        'syslog is not supported by "error_log"',
-        file.span,
-        'log to stderr and let the system collect it',
-      );
-      return undefined;
-    }
-    return { path: (file as Word).value, level: known };
-  },
-);
+import type { ErrorPageConfig, MimeTypes } from '../../contract/index.ts';
 
 /** `worker_processes number | auto`. */
 export const workerCount: ArgReader<number | 'auto'> = readers.oneWord('number | auto', (word, scope) =>
@@ -91,3 +68,20 @@ export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes
   }
   return { ...types };
 }
+
+/** What nginx calls methods (ngx_http_core_module.c: ngx_methods_names). */
+const METHODS = 'GET HEAD POST PUT DELETE MKCOL COPY MOVE OPTIONS PROPFIND PROPPATCH LOCK UNLOCK PATCH'.split(
+  ' ',
+);
+
+/** `limit_except method ...`, in upper case. */
+export const methods: ArgReader<readonly string[]> = readers.words(
+  { syntax: 'method ...', min: 1, max: Infinity },
+  (words, { report }) => {
+    const named = words.map(({ value }) => value.toUpperCase());
+    const unknown = words.filter((_word, index) => !METHODS.includes(named[index] as string));
+    for (const { value, span } of unknown) report.emerg(`invalid method "${value}"`, span);
+    if (unknown.length > 0) return undefined;
+    return named.includes('GET') ? [...named, 'HEAD'] : named;
+  },
+);

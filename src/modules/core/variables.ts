@@ -34,15 +34,19 @@ const HOSTNAME = hostname().toLowerCase();
 /** nginx's core variables (nginx ngx_http_core_module#variables). */
 export const variables: Variables = {
   args: {
-    ...plain('The query string.', (x) => x.args),
+    ...plain('The query string.', (x) => x.args || undefined),
     assign: (x, value) => void (x.args = value),
   },
-  query_string: plain('The query string.', (x) => x.args),
+  query_string: plain('The query string.', (x) => x.args || undefined),
   is_args: plain('`?` when there is a query string.', (x) => (x.args === '' ? '' : '?')),
   uri: plain('The decoded, normalised path; internal redirects change it.', (x) => x.uri),
   document_uri: plain('The same as `$uri`.', (x) => x.uri),
   request_uri: plain('The request target as received, query included.', (x) => x.requestUri),
-  request: plain('The request line.', (x) => `${x.requestMethod} ${x.requestUri} HTTP/${x.httpVersion}`),
+  request: plain(
+    'The request line.',
+    ({ main: { requestMethod, requestUri, httpVersion } }) =>
+      `${requestMethod} ${requestUri} HTTP/${httpVersion}`,
+  ),
   request_method: plain('The method; GET while an error page is served.', (x) => x.method),
   request_length: plain('Bytes of the request.', (x) => String(x.requestLength)),
   request_time: plain('Seconds since the request came, with milliseconds.', (x) =>
@@ -118,6 +122,8 @@ function findPair(list: string, { name, separator }: PairSearch): string | undef
 
 function readSentHeader(rest: string): Getter {
   const name = headerName(rest);
+  if (name === 'content-type') return (x) => x.responseType || undefined;
+  if (name === 'content-length') return (x) => (x.responseLength < 0 ? undefined : String(x.responseLength));
   return (x) => {
     const headers = x.responseHeaders ?? [];
     for (let index = 0; index < headers.length; index += 2) {

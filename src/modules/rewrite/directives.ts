@@ -1,56 +1,61 @@
-import type { Word } from '../../../grammar/index.ts';
 import { directivesFor, readers } from '../../config/index.ts';
-import type { ArgReader } from '../../config/index.ts';
-import type { RewriteConfig, RewriteStep } from './config.ts';
+import type { RewriteConfig } from './config.ts';
+import { ifStep } from './read-if.ts';
+import { breakStep, returnStep, rewriteStep, setStep } from './readers.ts';
 
-const returnStep: ArgReader<RewriteStep> = readers.words(
-  { syntax: 'code [text] | code URL | URL', min: 1, max: 2 },
-  (words, scope) => {
-    const [first, second] = words as [Word, Word?];
-    if (!second && /^(https?:\/\/|\$scheme)/.test(first.value)) {
-      return { kind: 'return', code: 302, text: scope.complexValue(first) };
-    }
-    const code = Number(first.value);
-    if (!/^\d{1,3}$/.test(first.value)) {
-      scope.report.emerg(`invalid return code "${first.value}"`, first.span);
-      return undefined;
-    }
-    return second ? { kind: 'return', code, text: scope.complexValue(second) } : { kind: 'return', code };
-  },
-);
+const ANYWHERE = ['server', 'location', 'server if', 'location if'] as const;
 
-const setStep: ArgReader<RewriteStep> = readers.words(
-  { syntax: '$variable value', min: 2, max: 2 },
-  (words, scope) => {
-    const [name, value] = words as [Word, Word];
-    const variable = /^\$(\w+)$/.exec(name.value)?.[1]?.toLowerCase();
-    if (variable === undefined) {
-      scope.report.emerg(`invalid variable name "${name.value}"`, name.span);
-      return undefined;
-    }
-    scope.defineVariable(variable, name.span);
-    return { kind: 'set', variable, value: scope.complexValue(value) };
-  },
-);
+/** What every step has in common: they run in file order, and a nested block does not see them. */
+const STEP = { contexts: ANYWHERE, into: 'steps', repeat: 'append', inherit: false } as const;
 
-/** nginx's rewrite module, as far as it does not need `if`. */
+/** nginx's rewrite module. */
 export const directives = directivesFor<RewriteConfig>()({
   return: {
-    contexts: ['server', 'location', 'server if', 'location if'],
+    ...STEP,
     args: returnStep,
-    into: 'steps',
-    repeat: 'append',
-    inherit: false,
     summary: 'Stops and answers with a status, a text or a redirect; 444 closes the connection.',
     source: 'nginx ngx_http_rewrite_module#return',
   },
+  rewrite: {
+    ...STEP,
+    args: rewriteStep,
+    summary: 'Changes the URI where it matches a regular expression, or redirects.',
+    source: 'nginx ngx_http_rewrite_module#rewrite',
+  },
   set: {
-    contexts: ['server', 'location', 'server if', 'location if'],
+    ...STEP,
     args: setStep,
-    into: 'steps',
-    repeat: 'append',
-    inherit: false,
     summary: 'Gives a variable a value for this request.',
     source: 'nginx ngx_http_rewrite_module#set',
+  },
+  break: {
+    ...STEP,
+    args: breakStep,
+    summary: 'Ends the rewrite directives of this block; the request stays in its location.',
+    source: 'nginx ngx_http_rewrite_module#break',
+  },
+  if: {
+    ...STEP,
+    contexts: ['server'],
+    args: ifStep,
+    opens: 'server if',
+    summary: 'Runs the rewrite directives inside for the requests that a condition holds for.',
+    source: 'nginx ngx_http_rewrite_module#if',
+  },
+  'if (location)': {
+    ...STEP,
+    contexts: ['location'],
+    args: ifStep,
+    opens: 'location if',
+    summary: 'Takes the place of the location for the requests that a condition holds for.',
+    source: 'nginx ngx_http_rewrite_module#if',
+  },
+  rewrite_log: {
+    contexts: ['http', ...ANYWHERE],
+    args: readers.flag,
+    into: 'log',
+    default: false,
+    summary: 'Tells the error log, at level notice, what matches and what is rewritten.',
+    source: 'nginx ngx_http_rewrite_module#rewrite_log',
   },
 });

@@ -1,19 +1,70 @@
-import type { DirectiveNode, Report, Span } from '../../../grammar/index.ts';
+import type { Report, Span } from '../../../grammar/index.ts';
 import { firstAt } from '../../config/index.ts';
-import type { UpstreamPlan } from '../../upstream/index.ts';
+import type { BoundBlock, ResolvedConfig } from '../../config/index.ts';
+import type { Balancing, ServerConfig, UpstreamPlan } from '../../upstream/index.ts';
 
-interface Checking {
-  /** The upstreams before it, and where each is declared. */
-  readonly others: ReadonlyMap<string, Span | undefined>;
-  readonly node: DirectiveNode | undefined;
-  readonly report: Report;
+/** An `upstream` block, as it was read and what became of it. */
+export interface CheckedUpstream {
+  readonly plan: UpstreamPlan;
+  readonly block: BoundBlock;
+  readonly config: ResolvedConfig;
 }
 
-/** An upstream has servers, and its name is its own. */
-export function checkUpstream({ name, peers }: UpstreamPlan, { others, node, report }: Checking): void {
-  const span = node?.name.span;
-  if (others.has(name))
-    report.emerg(`duplicate upstream "${name}"`, span, firstAt(others.get(name), 'declared'));
-  // What stands in a block that is not empty has been reported itself.
-  if (peers.length === 0 && !node?.block?.length) report.emerg('no servers are inside upstream', span);
+/** An upstream has servers that are no backups, and each parameter means something to its balancing method. */
+export function checkUpstream({ plan, block, config }: CheckedUpstream, report: Report): void {
+  const span = block.node?.name.span;
+  const { servers } = plan;
+  if (servers.length === 0) {
+    // What stands in a block that is not empty has been reported itself.
+    if (!hasServers(block)) report.emerg('no servers are inside upstream', span);
+  } else if (servers.every(({ backup }) => backup))
+    report.emerg(`no servers in upstream "${plan.name}"`, span);
+  checkMethods(config, report);
+  checkBackups(config, report);
+  checkResolving(plan, config, report);
+}
+
+function hasServers({ node }: BoundBlock): boolean {
+  return node?.block?.some(({ name }) => name.value === 'server') === true;
+}
+
+function checkMethods({ from }: ResolvedConfig, report: Report): void {
+  const [first, ...others] = from.get('balancing')?.spans ?? [];
+  for (const span of others) report.warn('load balancing method redefined', span, firstAt(first, 'set'));
+}
+
+/** Methods without backups know of them only when the method stands first: nginx reads from top to bottom. */
+function checkBackups({ value, from }: ResolvedConfig, report: Report): void {
+  const spans = from.get('servers')?.spans ?? [];
+  for (const [index, { backup }] of ((value['servers'] ?? []) as readonly ServerConfig[]).entries()) {
+    const span = spans[index];
+    if (!backup || !span || !refusesBackups(methodBefore(span, { value, from }))) continue;
+    report.emerg('balancing method does not support parameter "backup"', span);
+  }
+}
+
+function refusesBackups(method: Balancing | undefined): boolean {
+  return method !== undefined && method.kind !== 'round robin' && method.kind !== 'least_conn';
+}
+
+function methodBefore(span: Span, { value, from }: ResolvedConfig): Balancing | undefined {
+  const methods = (value['balancing'] ?? []) as readonly Balancing[];
+  const spans = from.get('balancing')?.spans ?? [];
+  return methods.findLast((_, index) => isBefore(spans[index], span));
+}
+
+/** Of two files the order is not looked at: a method from an include counts as later. */
+function isBefore(a: Span | undefined, b: Span): boolean {
+  return a !== undefined && a.source === b.source && a.start < b.start;
+}
+
+function checkResolving(
+  { name, servers, resolver }: UpstreamPlan,
+  { from }: ResolvedConfig,
+  report: Report,
+): void {
+  const index = servers.findIndex(({ resolve }) => resolve);
+  if (index < 0 || resolver) return;
+  const message = `no resolver defined to resolve names at run time in upstream "${name}"`;
+  report.emerg(message, from.get('servers')?.spans[index]);
 }

@@ -10,7 +10,10 @@ interface Checking {
 }
 
 /** Every variable that some text uses must exist: a module's, of a family such as `$arg_*`, or the configuration's own. */
-export function checkVariables({ uses, defined }: BoundConfig, { modules, report }: Checking): VariablePlan {
+export function checkVariables(
+  { uses, defined, assigned }: BoundConfig,
+  { modules, report }: Checking,
+): VariablePlan {
   const definitions = modules.flatMap(({ variables = {} }) => Object.entries(variables));
   const builtIn = new Set(definitions.map(([name]) => name));
   const changeable = new Set(definitions.flatMap(([name, { assign }]) => (assign ? name : [])));
@@ -26,6 +29,7 @@ export function checkVariables({ uses, defined }: BoundConfig, { modules, report
   const own = [...defined.keys()].filter((name) => !builtIn.has(name));
   return {
     slots: Object.fromEntries(own.map((name, slot) => [name, slot])),
+    assigned: Object.fromEntries(own.filter((name) => assigned.has(name)).map((name) => [name, true])),
     used: [...new Set(uses.map(({ name }) => name))],
   };
 }

@@ -12,6 +12,10 @@ const TOKEN = /^[A-Z][A-Z0-9_-]*$/;
 const PLAIN_NAME = /^[a-z0-9-]+$/;
 const UNDERSCORED_NAME = /^[a-z0-9_-]+$/;
 
+/** Where the error log says that a request was refused. */
+export const IN_HEADERS = 'while reading client request headers';
+export const IN_LINE = 'while reading client request line';
+
 const NO_HEADERS: string[] = [];
 
 /**
@@ -26,6 +30,9 @@ export class HeadScan {
   hasLength = false;
   headers: string[] = NO_HEADERS;
   headBytes = 0;
+  referrer: string | undefined = undefined;
+  /** Why a request is refused, in nginx's words. */
+  complaint = '';
   private hosts = 0;
   private lengths = 0;
   private encodings = 0;
@@ -52,7 +59,7 @@ export class HeadScan {
   }
 
   start(): void {
-    this.host = undefined;
+    this.host = this.referrer = undefined;
     this.contentLength = 0;
     this.hasLength = false;
     if (this.keepsHeaders) this.headers = [];
@@ -77,7 +84,7 @@ export class HeadScan {
     } else if (name === 'transfer-encoding') {
       this.encodings++;
       this.encodingText = value;
-    }
+    } else if (name === 'referer') this.referrer = value;
     if (this.keepsHeaders && this.wants(name)) this.headers.push(name, value);
   };
 
@@ -99,22 +106,42 @@ export class HeadScan {
   /** 0 when the request may go on, else the status that refuses it. */
   refusal(method: string): number {
     const { lineBytes, bytes, maxHeaders } = this.limits;
-    if (method !== 'GET' && !METHODS.has(method)) return TOKEN.test(method) ? 405 : 400;
-    if (this.forbidden || this.hosts > 1) return 400;
-    if (this.count > this.mostHeaders) return 431;
-    if (this.count > maxHeaders) return 400;
-    if (this.longest > lineBytes || this.headBytes > bytes) return 494;
+    if (method !== 'GET' && !METHODS.has(method)) {
+      if (TOKEN.test(method)) return this.refuse(405, `client sent unsupported method "${method}"`);
+      return this.refuse(400, `client sent invalid method ${IN_LINE}`);
+    }
+    if (this.forbidden) return this.refuse(400, `client sent invalid header line ${IN_HEADERS}`);
+    if (this.hosts > 1) return this.refuse(400, `client sent duplicate host header ${IN_HEADERS}`);
+    if (this.count > this.mostHeaders) return this.refuse(431, `client sent too many headers ${IN_HEADERS}`);
+    if (this.count > maxHeaders) return this.refuse(400, `client sent too many headers ${IN_HEADERS}`);
+    if (this.longest > lineBytes || this.headBytes > bytes)
+      return this.refuse(494, `client sent too long header line ${IN_HEADERS}`);
     return this.framingRefusal();
+  }
+
+  /** Notes why, for the log. */
+  refuse(status: number, complaint: string): number {
+    this.complaint = complaint;
+    return status;
   }
 
   private framingRefusal(): number {
     if (this.encodings > 0) {
-      if (this.lengths > 0) return 400;
-      if (this.encodings > 1 || this.encodingText.toLowerCase() !== 'chunked') return 501;
+      if (this.lengths > 0)
+        return this.refuse(
+          400,
+          `client sent "Content-Length" and "Transfer-Encoding" headers at the same time ${IN_HEADERS}`,
+        );
+      if (this.encodings > 1 || this.encodingText.toLowerCase() !== 'chunked')
+        return this.refuse(
+          501,
+          `client sent unknown "Transfer-Encoding": "${this.encodingText}" ${IN_HEADERS}`,
+        );
       this.contentLength = -1;
       this.hasLength = true;
     } else if (this.lengths > 0) {
-      if (this.lengths > 1 || !/^\d{1,15}$/.test(this.lengthText)) return 400;
+      if (this.lengths > 1 || !/^\d{1,15}$/.test(this.lengthText))
+        return this.refuse(400, `client sent invalid "Content-Length" header ${IN_HEADERS}`);
       this.contentLength = Number(this.lengthText);
       this.hasLength = true;
     }

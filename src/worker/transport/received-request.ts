@@ -1,13 +1,12 @@
 import { Exchange } from '../../http/index.ts';
 import type { PieceReceiver } from '../../http/index.ts';
+import { AbortListeners } from './abort-listeners.ts';
 import type { BodyOutcome, RequestBody } from './request-body.ts';
 
 /** What both transports make of a request that came over the wire: its headers, and its body on demand. */
 export abstract class ReceivedRequest extends Exchange {
-  /** The connection closes after this answer. */
-  closing = false;
   protected abstract readonly body: RequestBody | undefined;
-  private abortListeners: (() => void)[] | undefined = undefined;
+  private readonly abortListeners = new AbortListeners();
 
   header(name: string): string | undefined {
     let joined: string | undefined;
@@ -64,7 +63,7 @@ export abstract class ReceivedRequest extends Exchange {
   }
 
   onAbort(listener: () => void): void {
-    (this.abortListeners ??= []).push(listener);
+    this.abortListeners.add(listener);
   }
 
   /** A failure before the head is written leaves the exchange open, so that its 500 can be sent. */
@@ -86,13 +85,16 @@ export abstract class ReceivedRequest extends Exchange {
     }
   }
 
-  protected tellListeners(): void {
-    for (const listener of this.abortListeners ?? []) {
-      try {
-        listener();
-      } catch (error) {
-        this.rules.warn(`cleaning up after a client that left failed: ${String(error)}`, this);
-      }
+  /** Nobody is left to answer. */
+  protected left(): void {
+    this.aborted = this.done = true;
+    this.body?.abort();
+    if (this.status === 0) {
+      this.status = 499;
+      this.rules.warn('client prematurely closed connection', this, 'info');
     }
+    this.abortListeners.tell((error) =>
+      this.warn(`cleaning up after a client that left failed: ${String(error)}`),
+    );
   }
 }

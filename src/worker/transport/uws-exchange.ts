@@ -33,9 +33,9 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     this.socket.connections.writing.add(1);
   }
 
-  abort(): void {
+  abort(status = 444): void {
     if (this.aborted) return;
-    if (!this.done) this.status = 444;
+    if (!this.done) this.status = status;
     // Inside the handler no abort handler is there yet, and without one closing ends the process.
     if (this.inHandler) this.detach();
     this.res.close();
@@ -52,7 +52,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   /** The handler is about to return: an answer that is still due must survive the client's leaving. */
   leaveHandler(): void {
     if (!this.written) this.detach();
-    else if (this.inHandler) this.socket.connections.writing.add(-1);
+    else if (this.inHandler) this.leaveConnection();
   }
 
   wrote(bytes: number): void {
@@ -194,12 +194,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   }
 
   private leave(): void {
-    this.aborted = true;
-    this.body?.abort();
     const answered = this.done;
-    if (this.status === 0) this.status = 499;
-    this.done = true;
-    this.tellListeners();
+    this.left();
     this.openedStream?.release();
     this.large?.release();
     if (!answered || this.openedStream) this.log();
@@ -210,6 +206,11 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     if (this.finishedOnce || this.inHandler) return;
     this.finishedOnce = true;
     this.usage.inFlight--;
+    this.leaveConnection();
+  }
+
+  private leaveConnection(): void {
     this.socket.connections.writing.add(-1);
+    this.over();
   }
 }

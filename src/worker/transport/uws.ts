@@ -5,7 +5,7 @@ import type { RequestFacts } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import type { Connections } from '../../zone/index.ts';
 import { HeadLines } from './head-lines.ts';
-import { HeadScan } from './head-scan.ts';
+import { HeadScan, IN_HEADERS, IN_LINE } from './head-scan.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import type { OpenPort, Transport } from './transport.ts';
 import { UwsExchange } from './uws-exchange.ts';
@@ -86,8 +86,13 @@ export class UwsTransport implements Transport {
   }
 
   private admit(x: UwsExchange, { port, scan }: UwsPort, refusal: number): void {
-    if (refusal !== 0) this.later(x, () => x.end(refusal));
-    else if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(x.method))) {
+    if (refusal !== 0) {
+      const { complaint } = scan;
+      this.later(x, () => {
+        x.rules.warn(complaint, x, 'info');
+        x.end(refusal);
+      });
+    } else if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(x.method))) {
       this.later(x, () => void port.serve(x));
     } else void port.serve(x);
   }
@@ -124,8 +129,12 @@ export class UwsTransport implements Transport {
     if (refusal === 0) {
       uri = normalizePath(path, port.mergeSlashes);
       host = scan.hostName();
-      if (path.length + args.length + method.length + 11 > port.head.lineBytes) refusal = 414;
-      else if (uri === undefined || host === undefined || !isValidQuery(args)) refusal = 400;
+      const lineLength = path.length + args.length + method.length + 11;
+      if (lineLength > port.head.lineBytes) refusal = scan.refuse(414, `client sent too long URI ${IN_LINE}`);
+      else if (uri === undefined || !isValidQuery(args))
+        refusal = scan.refuse(400, `client sent invalid request ${IN_LINE}`);
+      else if (host === undefined)
+        refusal = scan.refuse(400, `client sent invalid host header ${IN_HEADERS}`);
     }
     return {
       method,
@@ -133,6 +142,8 @@ export class UwsTransport implements Transport {
       uri: uri ?? path,
       args,
       host: host ?? '',
+      hostHeader: scan.host,
+      referrer: scan.referrer,
       contentLength: scan.contentLength,
       serial: ++this.serial,
       httpVersion: '1.1',

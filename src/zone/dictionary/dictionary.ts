@@ -6,6 +6,7 @@ import type {
   DictionaryFacts,
   DictionaryOptions,
   DictionaryPart,
+  DictionaryValue,
   Increment,
 } from './entry.ts';
 import { DictionaryFault } from './fault.ts';
@@ -13,7 +14,6 @@ import { BLOCK_BYTES, DICTIONARY_MAGIC, DICTIONARY_VERSION } from './layout.ts';
 import { Payload } from './payload.ts';
 import { repairDictionary } from './rebuild.ts';
 import { Table } from './table.ts';
-import type { DictionaryValue } from './table.ts';
 
 interface Put {
   readonly value: DictionaryValue;

@@ -1,4 +1,5 @@
-import type { DictionaryValue } from './table.ts';
+/** What a dictionary stores. */
+export type DictionaryValue = string | number | boolean;
 
 /** How one thread uses a dictionary; the configuration may change it while the content stays. */
 export interface DictionaryOptions {

@@ -1,5 +1,6 @@
 import type { Memory } from '../layout.ts';
 import { Blocks } from './blocks.ts';
+import type { DictionaryValue } from './entry.ts';
 import {
   BUCKET_NEXT,
   BUCKET_WORD,
@@ -23,9 +24,6 @@ import {
 } from './layout.ts';
 import type { Geometry } from './layout.ts';
 import type { Payload } from './payload.ts';
-
-/** What a dictionary stores. */
-export type DictionaryValue = string | number | boolean;
 
 /** A value on its way into the table; its text, if it is one, is in the payload. */
 export interface Stored {
@@ -109,13 +107,22 @@ export class Table {
     if (type === TYPES.string) {
       return this.#blocks.text(entry, this.#keyLength(entry), this.#get(entry, TEXT_LENGTH));
     }
-    const number = this.#memory.f64[this.#blocks.at(entry, NUMBER) >> 3] as number;
+    const number = this.number(entry);
     return type === TYPES.number ? number : number === 1;
+  }
+
+  number(entry: number): number {
+    return this.#memory.f64[this.#blocks.at(entry, NUMBER) >> 3] as number;
   }
 
   /** One aligned store: whoever dies here leaves the old number or the new one. */
   setNumber(entry: number, number: number): void {
     this.#memory.f64[this.#blocks.at(entry, NUMBER) >> 3] = number;
+  }
+
+  /** For entries that do not expire, but remember a time. */
+  setTime(entry: number, timeMs: number): void {
+    this.#memory.f64[this.#blocks.at(entry, EXPIRES) >> 3] = timeMs;
   }
 
   /** Makes the entry the most recently used one. */

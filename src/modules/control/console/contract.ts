@@ -35,7 +35,19 @@ export interface Overview {
   readonly databases: readonly DatabaseLoad[];
   readonly stores: readonly CommandLoad[];
   readonly rings: readonly { readonly name: string; readonly published: number; readonly dropped: number }[];
-  readonly upstreams: readonly { readonly name: string; readonly peers: readonly string[] }[];
+  readonly upstreams: readonly UpstreamLoad[];
+}
+
+/** A group of servers and how each of them is at this moment. */
+export interface UpstreamLoad {
+  readonly name: string;
+  readonly peers: readonly {
+    readonly address: string;
+    /** `unavailable`: left alone after too many failures. */
+    readonly state: 'up' | 'down' | 'unavailable';
+    /** At this moment, in all workers. */
+    readonly requests: number;
+  }[];
 }
 
 export interface Gateway {

@@ -2,7 +2,7 @@ import { directivesFor, readers } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { errorPage, readTypes } from '../readers.ts';
 
-const { flag, oneOf, present, text } = readers;
+const { flag, oneOf, present, text, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 
 /** What answers look like, and who gets them. */
@@ -42,6 +42,14 @@ export const answers = directivesFor<CoreConfig>()({
     summary: 'The page to serve for a status: a URI, a named location or a URL.',
     source: 'nginx ngx_http_core_module#error_page',
   },
+  log_subrequest: {
+    contexts: HSL,
+    args: flag,
+    into: 'logSubrequest',
+    default: false,
+    summary: 'Writes subrequests to the access logs too.',
+    source: 'nginx ngx_http_core_module#log_subrequest',
+  },
   internal: {
     contexts: ['location'],
     args: present,
@@ -57,6 +65,47 @@ export const answers = directivesFor<CoreConfig>()({
     summary: 'Whether redirects that gw makes name scheme, host and port.',
     source: 'nginx ngx_http_core_module#absolute_redirect',
   },
+  server_name_in_redirect: {
+    contexts: HSL,
+    args: flag,
+    into: 'serverNameInRedirect',
+    default: false,
+    summary:
+      "Whether redirects that gw makes name the server by its first `server_name` instead of the request's host.",
+    source: 'nginx ngx_http_core_module#server_name_in_redirect',
+  },
+  port_in_redirect: {
+    contexts: HSL,
+    args: flag,
+    into: 'portInRedirect',
+    default: true,
+    summary: 'Whether redirects that gw makes name a port other than 80 and 443.',
+    source: 'nginx ngx_http_core_module#port_in_redirect',
+  },
+  recursive_error_pages: {
+    contexts: HSL,
+    args: flag,
+    into: 'recursiveErrorPages',
+    default: false,
+    summary: 'Whether an error page may end in another error page.',
+    source: 'nginx ngx_http_core_module#recursive_error_pages',
+  },
+  msie_padding: {
+    contexts: HSL,
+    args: flag,
+    into: 'msiePadding',
+    default: true,
+    summary: 'Makes built-in pages of errors long enough for Internet Explorer and Chrome to show them.',
+    source: 'nginx ngx_http_core_module#msie_padding',
+  },
+  msie_refresh: {
+    contexts: HSL,
+    args: flag,
+    into: 'msieRefresh',
+    default: false,
+    summary: 'Gives Internet Explorer a page that refreshes itself instead of a redirect.',
+    source: 'nginx ngx_http_core_module#msie_refresh',
+  },
   satisfy: {
     contexts: HSL,
     args: oneOf('all', 'any'),
@@ -64,5 +113,14 @@ export const answers = directivesFor<CoreConfig>()({
     default: 'all',
     summary: 'Whether all access checks must let a request in, or one of them is enough.',
     source: 'nginx ngx_http_core_module#satisfy',
+  },
+  auth_delay: {
+    contexts: HSL,
+    args: time,
+    into: 'authDelayMs',
+    default: 0,
+    defaultText: '0s',
+    summary: 'How long a 401 is held back.',
+    source: 'nginx ngx_http_core_module#auth_delay',
   },
 });

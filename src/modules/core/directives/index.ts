@@ -2,9 +2,12 @@ import type { Rows } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { ACCEPTED } from '../accepted.ts';
 import { answers } from './answers.ts';
+import { compression } from './compression.ts';
 import { connections } from './connections.ts';
+import { files } from './files.ts';
 import { processes } from './process.ts';
 import { requests } from './requests.ts';
+import { resolving } from './resolver.ts';
 import { structure } from './structure.ts';
 
 /** nginx's core and http core directives. */
@@ -14,5 +17,8 @@ export const directives: Rows<CoreConfig> = {
   ...requests,
   ...connections,
   ...answers,
+  ...compression,
+  ...files,
+  ...resolving,
   ...ACCEPTED,
 };

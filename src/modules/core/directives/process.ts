@@ -1,6 +1,7 @@
 import { directivesFor, readers } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
-import { errorLog, workerCount } from '../readers.ts';
+import { errorLog } from '../error-log.ts';
+import { workerCount } from '../readers.ts';
 
 const { flag, integer, oneOf, text, time } = readers;
 

@@ -132,4 +132,12 @@ export const requests = directivesFor<CoreConfig>()({
       'Writes every body that is kept for an upstream to a file, named by $request_body_file; on leaves it there.',
     source: 'nginx ngx_http_core_module#client_body_in_file_only',
   },
+  uninitialized_variable_warn: {
+    contexts: ['http', 'server', 'location', 'server if', 'location if'],
+    args: flag,
+    into: 'uninitializedVariableWarn',
+    default: true,
+    summary: 'Warns in the error log when a variable is read that no "set" has filled yet.',
+    source: 'nginx ngx_http_rewrite_module#uninitialized_variable_warn',
+  },
 });

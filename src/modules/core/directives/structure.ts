@@ -2,6 +2,7 @@ import { directivesFor, readers } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { listen } from '../listen.ts';
 import { locationMatch, serverNames } from '../names.ts';
+import { methods } from '../readers.ts';
 
 const { flag, present } = readers;
 const NO_ARGUMENTS = { ...present, syntax: '' };
@@ -37,6 +38,13 @@ export const structure = directivesFor<CoreConfig>()({
     many: true,
     summary: 'Configuration for the request URIs that match.',
     source: 'nginx ngx_http_core_module#location',
+  },
+  limit_except: {
+    contexts: ['location'],
+    args: methods,
+    opens: 'limit_except',
+    summary: 'Takes the place of the location for all methods but these; GET includes HEAD.',
+    source: 'nginx ngx_http_core_module#limit_except',
   },
   listen: {
     contexts: ['server'],

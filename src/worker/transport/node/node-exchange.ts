@@ -129,12 +129,8 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
   /** The client is gone. */
   leave(): void {
     if (this.finishedOnce) return;
-    this.aborted = true;
-    this.body?.abort();
     const answered = this.done;
-    if (this.status === 0) this.status = 499;
-    this.done = true;
-    this.tellListeners();
+    this.left();
     this.openedStream?.release();
     if (!answered || this.openedStream) this.log();
     this.finish();
@@ -218,6 +214,7 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     this.finishedOnce = true;
     this.usage.inFlight--;
     this.open.connections.writing.add(-1);
+    this.over();
   }
 }
 

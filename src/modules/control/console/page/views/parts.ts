@@ -1,4 +1,4 @@
-import type { CommandLoad, DatabaseLoad, WorkerLoad } from '../../contract.ts';
+import type { CommandLoad, DatabaseLoad, UpstreamLoad, WorkerLoad } from '../../contract.ts';
 import { quantile } from '../../quantile.ts';
 import { h } from '../dom.ts';
 import type { Child } from '../dom.ts';
@@ -28,13 +28,7 @@ export function partCards(seen: Seen): readonly HTMLElement[] {
         row(name, { value: plural(published, 'event'), detail: `${count(dropped)} overwritten` }),
       ),
     ),
-    card(
-      'Upstreams',
-      'This configuration has no upstream groups.',
-      upstreams.map(({ name, peers }) =>
-        row(name, { value: plural(peers.length, 'peer'), detail: peers.join(', ') }),
-      ),
-    ),
+    card('Upstreams', 'This configuration has no upstream groups.', upstreams.map(upstreamRow)),
     configurationCard(seen),
   ];
 }
@@ -89,6 +83,18 @@ function workerRow({ id, lagMs, heapBytes, restarts }: WorkerLoad): HTMLElement 
   return row(`worker ${id}`, {
     value: `${bytes(heapBytes)} heap`,
     detail: `event loop ${latency(lagMs / 1000)} late · ${restarts === 0 ? 'never restarted' : plural(restarts, 'restart')}`,
+  });
+}
+
+function upstreamRow({ name, peers }: UpstreamLoad): HTMLElement {
+  const up = peers.filter(({ state }) => state === 'up').length;
+  const shown = peers.map(({ address, state, requests }) => {
+    const busy = requests > 0 ? ` · ${plural(requests, 'request')}` : '';
+    return state === 'up' ? address + busy : `${address} (${state})${busy}`;
+  });
+  return row(name, {
+    value: `${count(up)} of ${plural(peers.length, 'peer')} up`,
+    detail: shown.join(', '),
   });
 }
 

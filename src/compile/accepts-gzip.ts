@@ -1,0 +1,66 @@
+import type { Build, CoreConfig, RegexConfig } from '../contract/index.ts';
+import { acceptsGzip, isMsie6 } from '../http/index.ts';
+import type { Exchange } from '../http/index.ts';
+
+type Gzip = Pick<CoreConfig, 'gzipHttpVersion' | 'gzipProxied' | 'gzipDisable'>;
+
+type Test = (x: Exchange) => boolean;
+
+/** Whether the client may get an answer in gzip (nginx: ngx_http_gzip_ok). Answers to subrequests are only parts of one. */
+export function compileAcceptsGzip({ gzipHttpVersion, gzipProxied, gzipDisable }: Gzip, build: Build): Test {
+  for (const name of ['accept-encoding', 'via', 'authorization']) build.needHeader(name);
+  const isServed = compileProxied(new Set(gzipProxied));
+  const isDisabled = gzipDisable && compileDisabled(gzipDisable, build);
+  return (x) => {
+    const accepted = x.header('accept-encoding');
+    if (accepted === undefined || x.main !== x || !acceptsGzip(accepted)) return false;
+    if (x.httpVersion < gzipHttpVersion) return false;
+    return (x.header('via') === undefined || isServed(x)) && !isDisabled?.(x);
+  };
+}
+
+/** The first thing that an answer says about caches decides. */
+function compileProxied(flags: ReadonlySet<string>): Test {
+  if (flags.has('off')) return () => false;
+  if (flags.has('any')) return () => true;
+  return (x) => {
+    if (flags.has('auth') && x.header('authorization') !== undefined) return true;
+    const expires = x.responseHeader('Expires');
+    if (expires !== undefined) return flags.has('expired') && isPast(expires);
+    const cacheControl = allOf(x, 'cache-control');
+    if (cacheControl !== '') {
+      return ['no-cache', 'no-store', 'private'].some(
+        (word) => flags.has(word) && hasWord(cacheControl, word),
+      );
+    }
+    if (flags.has('no_last_modified') && x.responseHeader('Last-Modified') !== undefined) return false;
+    return !(flags.has('no_etag') && x.responseHeader('ETag') !== undefined);
+  };
+}
+
+/** By whole seconds: what expires now is not past. */
+function isPast(date: string): boolean {
+  return Date.parse(date) < Math.floor(Date.now() / 1000) * 1000;
+}
+
+function allOf({ responseHeaders = [] }: Exchange, name: string): string {
+  return responseHeaders
+    .filter((_, index) => index % 2 === 1 && responseHeaders[index - 1]?.toLowerCase() === name)
+    .join(',');
+}
+
+function hasWord(list: string, word: string): boolean {
+  return list.split(/[,;\s]+/).some((item) => item.toLowerCase() === word);
+}
+
+function compileDisabled(patterns: readonly (RegexConfig | 'msie6')[], build: Build): Test {
+  build.needHeader('user-agent');
+  const regexes = patterns.flatMap((pattern) => (pattern === 'msie6' ? [] : new RegExp(pattern.source)));
+  const hasMsie6 = patterns.includes('msie6');
+  return (x) => {
+    const name = x.header('user-agent');
+    if (name === undefined) return false;
+    if (hasMsie6 && isMsie6(name)) return true;
+    return regexes.some((regex) => regex.test(name));
+  };
+}

@@ -1,0 +1,28 @@
+import type { RulesOf } from './answer-rules.ts';
+import { builtInPage } from './status.ts';
+import { isChrome, isMsie } from './user-agent.ts';
+
+/**
+ * Behind these the connection closes, where they end in an error page too (nginx: ngx_http_special_response_handler). A 413
+ * does not: a client that still sends could not read it.
+ */
+const CLOSING_STATUSES: ReadonlySet<number> = new Set([400, 414, 494, 495, 496, 497, 500, 501]);
+
+/** Whether a fault of this status ends the connection. */
+export function endsConnection(status: number): boolean {
+  return CLOSING_STATUSES.has(status);
+}
+
+type PageRules = Pick<RulesOf<never>, 'serverToken' | 'msiePadding'>;
+
+/** The built-in page for a status and a client; `undefined` where nginx has none. */
+export function ownPage(
+  status: number,
+  { serverToken, msiePadding }: PageRules,
+  userAgent: string | undefined,
+): string | undefined {
+  // Some browsers show pages of their own instead of short ones.
+  const isPadded =
+    msiePadding && status >= 400 && userAgent !== undefined && (isMsie(userAgent) || isChrome(userAgent));
+  return builtInPage(status, serverToken, isPadded);
+}

@@ -1,0 +1,53 @@
+import { directivesFor, readers } from '../../config/index.ts';
+import { moduleFor } from '../../contract/index.ts';
+import { compileCheck } from './check.ts';
+import { isOff } from './config.ts';
+import type { AuthBasicConfig } from './config.ts';
+import { Verifier } from './password/verifier.ts';
+import { UserFiles } from './user-file.ts';
+
+const CONTEXTS = ['http', 'server', 'location', 'limit_except'] as const;
+
+const directives = directivesFor<AuthBasicConfig>()({
+  auth_basic: {
+    contexts: CONTEXTS,
+    args: { ...readers.value, syntax: 'realm | off' },
+    into: 'realm',
+    defaultText: 'off',
+    summary: 'Asks for name and password; the text tells what for.',
+    source: 'nginx ngx_http_auth_basic_module#auth_basic',
+  },
+  auth_basic_user_file: {
+    contexts: CONTEXTS,
+    args: readers.oneWord('file', (word, scope) => ({
+      path: scope.complexValue(word),
+      directory: scope.confDir,
+    })),
+    into: 'userFile',
+    summary: 'Names and passwords, one pair per line, relative to the directory of the configuration file.',
+    source: 'nginx ngx_http_auth_basic_module#auth_basic_user_file',
+  },
+});
+
+/** What the locations of a worker share. */
+interface Shared {
+  readonly verifier: Verifier;
+  readonly files: UserFiles;
+}
+
+/** Access by name and password (RFC 7617). */
+export const authBasic = moduleFor<AuthBasicConfig>()<Shared>({
+  name: 'auth_basic',
+  directives,
+  enabled: ({ realm, userFile }) => realm !== undefined && userFile !== undefined && !isOff(realm),
+  guards: () => true,
+  async provision(_config, worker) {
+    const [{ verify }, { encrypt }] = await Promise.all([import('@node-rs/bcrypt'), import('unixcrypt')]);
+    return worker.share(
+      'auth_basic',
+      () => ({ verifier: new Verifier({ bcrypt: verify, shaCrypt: encrypt }), files: new UserFiles() }),
+      () => undefined,
+    );
+  },
+  compile: (config, shared, build) => ({ access: compileCheck(config, shared, build) }),
+});

@@ -1,0 +1,61 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { LRUCache } from '../../../pool/index.ts';
+import { isSlow, verifyPassword } from './verify.ts';
+import type { PasswordLibraries } from './verify.ts';
+
+/** What a check comes to; `unknown`: the file stores something that is no password; `busy`: too many checks wait. */
+export type Outcome = 'right' | 'wrong' | 'unknown' | 'busy';
+
+/** Checks that wait for the thread pool: each of them takes a quarter of a second of it. */
+const MAX_WAITING = 64;
+const MAX_REMEMBERED = 1_000;
+
+/** Checks passwords in one worker, and remembers for which forms a password was right, so that it is not computed again. */
+export class Verifier {
+  readonly #libraries: PasswordLibraries;
+  /** Nobody who reads this memory can try passwords against it with less than the key. */
+  readonly #key = randomBytes(32);
+  /** Names of right pairs of password and stored form: a file that changes makes other names. */
+  readonly #right = new LRUCache<string, true>({ max: MAX_REMEMBERED });
+  /** What is being computed, for those who ask the same meanwhile. */
+  readonly #computing = new Map<string, Promise<Outcome>>();
+
+  constructor(libraries: PasswordLibraries) {
+    this.#libraries = libraries;
+  }
+
+  verify(password: Buffer, stored: string): Outcome | Promise<Outcome> {
+    if (!isSlow(stored)) return outcomeOf(verifyPassword(password, stored, this.#libraries));
+    const name = this.#nameOf(password, stored);
+    if (this.#right.get(name)) return 'right';
+    return this.#computing.get(name) ?? this.#compute(name, password, stored);
+  }
+
+  #compute(name: string, password: Buffer, stored: string): Outcome | Promise<Outcome> {
+    if (this.#computing.size >= MAX_WAITING) return 'busy';
+    const verified = verifyPassword(password, stored, this.#libraries);
+    if (!(verified instanceof Promise)) return this.#remember(name, outcomeOf(verified));
+    const computing = verified
+      .then((isRight) => this.#remember(name, outcomeOf(isRight)))
+      .finally(() => this.#computing.delete(name));
+    this.#computing.set(name, computing);
+    return computing;
+  }
+
+  #remember(name: string, outcome: Outcome): Outcome {
+    if (outcome === 'right') this.#right.set(name, true);
+    return outcome;
+  }
+
+  #nameOf(password: Buffer, stored: string): string {
+    return createHmac('sha256', this.#key).update(`${stored}\0`, 'latin1').update(password).digest('base64');
+  }
+}
+
+function outcomeOf(isRight: boolean | undefined): Outcome;
+function outcomeOf(isRight: boolean | undefined | Promise<boolean>): Outcome | Promise<Outcome>;
+function outcomeOf(isRight: boolean | undefined | Promise<boolean>): Outcome | Promise<Outcome> {
+  if (isRight instanceof Promise) return isRight.then((settled) => outcomeOf(settled));
+  if (isRight === undefined) return 'unknown';
+  return isRight ? 'right' : 'wrong';
+}

@@ -1,0 +1,102 @@
+import { constantText } from '../../config/index.ts';
+import { moduleFor } from '../../contract/index.ts';
+import type { Build, ConfigReport } from '../../contract/index.ts';
+import { charsetOf, logContext, mediaTypeTest } from '../../http/index.ts';
+import type { BodyFilter, Exchange, HeaderFilter } from '../../http/index.ts';
+import { directives } from './directives.ts';
+import type { CharsetConfig } from './directives.ts';
+import { compileRecodings } from './recode.ts';
+import type { Recoding } from './recode.ts';
+
+/** The charset of answers: named in their `Content-Type`, and changed where it is another (nginx ngx_http_charset_module). */
+export const charset = moduleFor<CharsetConfig>()({
+  name: 'charset',
+  directives,
+  validate: checkMaps,
+  enabled: (config) => constantText(config.charset) !== 'off',
+  compile(config, _resources, build) {
+    const decide = compileDecision(config, build);
+    const recodes = config.sourceCharset !== undefined || config.overrides;
+    return { filter: nameCharset(decide), ...(recodes && { bodyFilter: recodeBody(decide) }) };
+  },
+});
+
+function checkMaps(
+  { charset: target, sourceCharset, maps = [] }: CharsetConfig,
+  report: ConfigReport<CharsetConfig>,
+): void {
+  const pairs = new Set<string>();
+  for (const { from, to } of maps) {
+    const pair = [from, to]
+      .map((name) => name.toLowerCase())
+      .sort()
+      .join(' ');
+    if (pairs.has(pair)) report.phrase('maps', `duplicate "charset_map" between "${from}" and "${to}"`);
+    pairs.add(pair);
+  }
+  const [from, to] = [sourceCharset && constantText(sourceCharset), constantText(target)];
+  if (from === undefined || to === undefined || to === 'off') return;
+  const pair = [from, to].map((name) => name.toLowerCase());
+  if (pair[0] !== pair[1] && !pairs.has(pair.sort().join(' '))) {
+    report.phrase('sourceCharset', `no "charset_map" between the charsets "${from}" and "${to}"`);
+  }
+}
+
+/** What happens to one answer. */
+interface Decision {
+  /** The charset to name; `undefined` leaves the answer alone. */
+  readonly name: string | undefined;
+  readonly recoding: Recoding | undefined;
+}
+
+const ALONE: Decision = { name: undefined, recoding: undefined };
+
+type Decide = (x: Exchange) => Decision;
+
+function compileDecision(config: CharsetConfig, build: Build): Decide {
+  const hasType = mediaTypeTest(config.types.flat());
+  const target = build.value(config.charset);
+  const source = config.sourceCharset ? build.value(config.sourceCharset) : undefined;
+  const recodings = compileRecodings(config.maps ?? []);
+  const between = (from: string, to: string, x: Exchange): Decision => {
+    if (from.toLowerCase() === to.toLowerCase()) return { name: to, recoding: undefined };
+    const encoding = x.responseHeader('Content-Encoding');
+    if (encoding !== undefined && encoding !== '') return ALONE;
+    const recoding = recodings.get(`${from} ${to}`.toLowerCase());
+    if (recoding) return { name: to, recoding };
+    build.log.write('error', `no "charset_map" between the charsets "${from}" and "${to}"`, logContext(x));
+    return ALONE;
+  };
+  return (x) => {
+    const given = charsetOf(x.responseType);
+    if (x.responseType === '' || (given === '' ? !hasType(x.responseType) : !config.overrides)) return ALONE;
+    const to = target(x);
+    const from = given === '' ? source?.(x) : given;
+    if (to === '' || to === 'off') return ALONE;
+    return from === undefined ? { name: to, recoding: undefined } : between(from, to, x);
+  };
+}
+
+/** Redirects name none: an old browser would take it for the next page's (nginx). */
+function nameCharset(decide: Decide): HeaderFilter {
+  return (x) => {
+    const { name, recoding } = decide(x);
+    if (name !== undefined && !recoding) setCharset(x, name);
+  };
+}
+
+function recodeBody(decide: Decide): BodyFilter {
+  return {
+    wants: (x) => decide(x).recoding !== undefined,
+    open(x) {
+      const { name, recoding } = decide(x);
+      setCharset(x, name as string);
+      return (recoding as Recoding)();
+    },
+  };
+}
+
+function setCharset(x: Exchange, name: string): void {
+  const bare = x.responseType.replace(/;\s*charset=.*$/is, '');
+  x.responseType = x.status === 301 || x.status === 302 ? bare : `${bare}; charset=${name}`;
+}

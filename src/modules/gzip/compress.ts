@@ -1,0 +1,76 @@
+import { constants, createGzip, gzipSync } from 'node:zlib';
+import { EngineTransform } from '../../http/index.ts';
+import type { BodyTransform } from '../../http/index.ts';
+
+/** What is known of a body that is to be compressed. */
+export interface Compression {
+  /** 1 … 9. */
+  readonly level: number;
+  /** -1: nobody knows; then each piece can be read as soon as it is there. */
+  readonly lengthBytes: number;
+  /** Hears how many bytes became how many. */
+  readonly measure: ((inBytes: number, outBytes: number) => void) | undefined;
+}
+
+/** The levels above this take so long that only short bodies are compressed in one go. */
+const QUICK_LEVEL = 6;
+const SHORT_BYTES = 32_768;
+/** Room for the output: one piece in most cases, which saves putting several together. */
+const ROOM_BYTES = 32_768;
+
+/** Compresses one body. */
+export function compressor(compression: Compression): BodyTransform {
+  const { level, lengthBytes, measure } = compression;
+  const pieces = new LazyPieces(compression);
+  if (level > QUICK_LEVEL && lengthBytes > SHORT_BYTES) return pieces;
+  return {
+    whole(body) {
+      const packed = gzipSync(body, { level, chunkSize: ROOM_BYTES });
+      measure?.(body.byteLength, packed.byteLength);
+      return packed;
+    },
+    write: (piece) => pieces.write(piece),
+    end: () => pieces.end(),
+    close: () => pieces.close(),
+  };
+}
+
+/** An engine takes a quarter of a megabyte: there is none before the first piece comes. */
+class LazyPieces implements BodyTransform {
+  readonly #compression: Compression;
+  #engine: BodyTransform | undefined = undefined;
+  #inBytes = 0;
+  #outBytes = 0;
+
+  constructor(compression: Compression) {
+    this.#compression = compression;
+  }
+
+  write(piece: Uint8Array): AsyncIterable<Uint8Array> {
+    this.#inBytes += piece.byteLength;
+    return this.#count((this.#engine ??= this.#open()).write(piece) as AsyncIterable<Uint8Array>);
+  }
+
+  async *end(): AsyncIterable<Uint8Array> {
+    yield* this.#count((this.#engine ??= this.#open()).end() as AsyncIterable<Uint8Array>);
+    this.#compression.measure?.(this.#inBytes, this.#outBytes);
+  }
+
+  close(): void {
+    this.#engine?.close?.();
+  }
+
+  #open(): BodyTransform {
+    const { level, lengthBytes } = this.#compression;
+    const engine = createGzip({ level });
+    if (lengthBytes >= 0) return new EngineTransform(engine);
+    return new EngineTransform(engine, (done) => engine.flush(constants.Z_SYNC_FLUSH, done));
+  }
+
+  async *#count(pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    for await (const piece of pieces) {
+      this.#outBytes += piece.byteLength;
+      yield piece;
+    }
+  }
+}

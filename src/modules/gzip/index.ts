@@ -1,0 +1,65 @@
+import { moduleFor } from '../../contract/index.ts';
+import type { Build } from '../../contract/index.ts';
+import { mediaTypeTest, weakenEtag } from '../../http/index.ts';
+import type { BodyFilter, Exchange, HeaderFilter } from '../../http/index.ts';
+import { compressor } from './compress.ts';
+import { directives } from './directives.ts';
+import type { GzipConfig } from './directives.ts';
+
+const STATUSES: ReadonlySet<number> = new Set([200, 403, 404]);
+const RATIO = Symbol('gzip_ratio');
+
+/** Answers in gzip for clients that accept it (nginx ngx_http_gzip_filter_module). */
+export const gzip = moduleFor<GzipConfig>()({
+  name: 'gzip',
+  directives,
+  variables: {
+    gzip_ratio: {
+      summary: 'How many times smaller the answer became; empty where it was not compressed.',
+      compile: () => (x) => x.state<string>(RATIO),
+    },
+  },
+  enabled: (config) => config.gzip,
+  compile(config, _resources, build) {
+    const fits = compileTest(config);
+    return {
+      ...(build.core.gzipVary && { filter: vary(fits) }),
+      bodyFilter: compileFilter(fits, config, build),
+    };
+  },
+});
+
+type Test = (x: Exchange) => boolean;
+
+/** Whether an answer is one to compress, whoever the client is. */
+function compileTest({ types, minLengthBytes }: GzipConfig): Test {
+  const hasType = mediaTypeTest(types.flat());
+  return (x) =>
+    STATUSES.has(x.status) &&
+    (x.responseLength < 0 || x.responseLength >= minLengthBytes) &&
+    hasType(x.responseType) &&
+    (x.responseHeader('Content-Encoding') ?? '') === '';
+}
+
+/** nginx writes it before what `add_header` adds. */
+function vary(fits: Test): HeaderFilter {
+  return (x) => {
+    if (fits(x)) (x.responseHeaders ??= []).unshift('Vary', 'Accept-Encoding');
+  };
+}
+
+function compileFilter(fits: Test, { level }: GzipConfig, build: Build): BodyFilter {
+  const accepts = build.acceptsGzip();
+  const isMeasured = build.uses('gzip_ratio');
+  return {
+    wants: (x: Exchange) => fits(x) && accepts(x),
+    open(x) {
+      x.setHeader('Content-Encoding', 'gzip');
+      weakenEtag(x);
+      const measure = isMeasured
+        ? (inBytes: number, outBytes: number) => x.setState(RATIO, (inBytes / outBytes).toFixed(2))
+        : undefined;
+      return compressor({ level, lengthBytes: x.responseLength, measure });
+    },
+  };
+}

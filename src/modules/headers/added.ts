@@ -1,0 +1,61 @@
+import type { Word } from '../../../grammar/index.ts';
+import { readers } from '../../config/index.ts';
+import type { ArgReader, ComplexValue } from '../../config/index.ts';
+import type { Build } from '../../contract/index.ts';
+import { isSafeHeaderName } from '../../http/index.ts';
+import type { Exchange, HeaderFilter } from '../../http/index.ts';
+
+/** `add_header name value [always]`, and the same for a trailer. */
+export interface AddedHeader {
+  readonly name: string;
+  readonly value: ComplexValue;
+  readonly always: boolean;
+}
+
+/** Without `always`, nginx adds headers to these answers only. */
+const GOOD_STATUSES: ReadonlySet<number> = new Set([200, 201, 204, 206, 301, 302, 303, 304, 307, 308]);
+
+/** Headers that say where an answer ends: a second one would desynchronise the connection. */
+const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
+
+/** Headers that an answer has once: adding one replaces it, and an empty value takes it away (nginx). */
+const SINGLE: ReadonlySet<string> = new Set(['etag', 'last-modified']);
+
+/** The words of `add_header` and `add_trailer`. */
+export const addedHeader: ArgReader<AddedHeader> = readers.words(
+  { syntax: 'name value [always]', min: 2, max: 3 },
+  (words, scope) => {
+    const [name, value, always] = words as [Word, Word, Word?];
+    if (!isSafeHeaderName(name.value)) {
+      scope.report.emerg(`invalid header name "${name.value}"`, name.span);
+      return undefined;
+    }
+    if (FRAMING.has(name.value.toLowerCase())) {
+      const message = `"${scope.directive}" cannot set "${name.value}": it frames the answer`;
+      scope.report.emerg(message, name.span);
+      return undefined;
+    }
+    if (always && always.value !== 'always') {
+      scope.report.emerg(`invalid parameter "${always.value}"`, always.span, 'expected "always"');
+      return undefined;
+    }
+    return { name: name.value, value: scope.complexValue(value), always: always !== undefined };
+  },
+);
+
+/** Whether headers without `always` belong to this answer. */
+export function isGood(x: Exchange): boolean {
+  return GOOD_STATUSES.has(x.status);
+}
+
+/** An empty value leaves the header out (nginx). */
+export function compileAdded({ name, value, always }: AddedHeader, build: Build): HeaderFilter {
+  const render = build.value(value);
+  const isSingle = SINGLE.has(name.toLowerCase());
+  const add = (x: Exchange): void => {
+    const rendered = render(x);
+    if (isSingle) x.removeHeader(name);
+    if (rendered !== '') x.setHeader(name, rendered);
+  };
+  return always ? add : (x) => (isGood(x) ? add(x) : undefined);
+}

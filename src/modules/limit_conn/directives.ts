@@ -1,0 +1,80 @@
+import type { Word } from '../../../grammar/index.ts';
+import { directivesFor, readers } from '../../config/index.ts';
+import type { ArgReader } from '../../config/index.ts';
+import type { ConnLimitConfig, ConnZoneConfig, LimitConnConfig } from './config.ts';
+
+const HSL = ['http', 'server', 'location'] as const;
+const MAX_REQUESTS = 65_535;
+
+const zone: ArgReader<ConnZoneConfig> = readers.words(
+  { syntax: 'key zone=name:size', min: 2, max: 2 },
+  (words, scope) => {
+    const [keyWord, zoneWord] = words as [Word, Word];
+    if (!zoneWord.value.startsWith('zone=')) {
+      scope.report.emerg(`invalid parameter "${zoneWord.value}"`, zoneWord.span, 'expected zone=name:size');
+      return undefined;
+    }
+    const found = readers.readZone(zoneWord, scope);
+    if (found?.name === '') scope.report.emerg(`"${scope.directive}" must have "zone" parameter`, scope.span);
+    if (!found?.name) return undefined;
+    return { ...found, key: scope.complexValue(keyWord), keyText: keyWord.value };
+  },
+);
+
+const limit: ArgReader<ConnLimitConfig> = readers.words(
+  { syntax: 'zone number', min: 2, max: 2 },
+  (words, { report }) => {
+    const [zoneWord, numberWord] = words as [Word, Word];
+    const maxRequests = /^\d{1,15}$/.test(numberWord.value) ? Number(numberWord.value) : 0;
+    if (maxRequests === 0)
+      report.emerg(`invalid number of connections "${numberWord.value}"`, numberWord.span);
+    else if (maxRequests > MAX_REQUESTS)
+      report.emerg(`connection limit must be less ${MAX_REQUESTS + 1}`, numberWord.span);
+    else return { zone: zoneWord.value, maxRequests };
+    return undefined;
+  },
+);
+
+/** nginx's limit_conn module. */
+export const directives = directivesFor<LimitConnConfig>()({
+  limit_conn_zone: {
+    contexts: ['http'],
+    args: zone,
+    into: 'zones',
+    repeat: 'append',
+    summary: 'Shared memory that holds how many requests of each key are being served.',
+    source: 'nginx ngx_http_limit_conn_module#limit_conn_zone',
+  },
+  limit_conn: {
+    contexts: HSL,
+    args: limit,
+    into: 'limits',
+    repeat: 'append',
+    summary: 'How many requests of one key may be served at the same time, over all workers.',
+    source: 'nginx ngx_http_limit_conn_module#limit_conn',
+  },
+  limit_conn_status: {
+    contexts: HSL,
+    args: readers.refusalStatus,
+    into: 'status',
+    default: 503,
+    summary: 'Status of requests that are refused.',
+    source: 'nginx ngx_http_limit_conn_module#limit_conn_status',
+  },
+  limit_conn_log_level: {
+    contexts: HSL,
+    args: readers.oneOf('info', 'notice', 'warn', 'error'),
+    into: 'logLevel',
+    default: 'error',
+    summary: 'Level at which refusals are logged.',
+    source: 'nginx ngx_http_limit_conn_module#limit_conn_log_level',
+  },
+  limit_conn_dry_run: {
+    contexts: HSL,
+    args: readers.flag,
+    into: 'dryRun',
+    default: false,
+    summary: 'Counts and logs, but does not refuse.',
+    source: 'nginx ngx_http_limit_conn_module#limit_conn_dry_run',
+  },
+});

@@ -1,0 +1,122 @@
+import type { Word } from '../../../grammar/index.ts';
+import { directivesFor, readers } from '../../config/index.ts';
+import type { ArgReader, ReadScope } from '../../config/index.ts';
+import type { LimitReqConfig, RateLimitConfig, RateZoneConfig } from './config.ts';
+
+const HSL = ['http', 'server', 'location'] as const;
+const REQUEST = 1000;
+
+const zone: ArgReader<RateZoneConfig> = readers.words(
+  { syntax: 'key zone=name:size rate=rate [sync]', min: 3, max: 4 },
+  (words, scope) => {
+    const [keyWord, ...parameters] = words as [Word, ...Word[]];
+    let name = '';
+    let sizeBytes = 0;
+    let ratePerSecond = REQUEST;
+    for (const word of parameters) {
+      const { value } = word;
+      if (value.startsWith('zone=')) {
+        const found = readers.readZone(word, scope);
+        if (!found) return undefined;
+        ({ name, sizeBytes } = found);
+      } else if (value.startsWith('rate=')) {
+        const found = readRate(word, scope);
+        if (found === undefined) return undefined;
+        ratePerSecond = found;
+      } else if (value !== 'sync') {
+        scope.report.emerg(`invalid parameter "${value}"`, word.span, 'expected zone= and rate=');
+        return undefined;
+      }
+    }
+    if (name !== '')
+      return { name, sizeBytes, ratePerSecond, key: scope.complexValue(keyWord), keyText: keyWord.value };
+    scope.report.emerg(`"${scope.directive}" must have "zone" parameter`, scope.span);
+    return undefined;
+  },
+);
+
+function readRate(word: Word, { report }: ReadScope): number | undefined {
+  const [, count = '0', unit] = /^rate=(\d{1,9})(r\/s|r\/m)?$/.exec(word.value) ?? [];
+  const perSecond = Math.floor((Number(count) * REQUEST) / (unit === 'r/m' ? 60 : 1));
+  if (perSecond > 0) return perSecond;
+  report.emerg(`invalid rate "${word.value}"`, word.span, 'expected a rate such as rate=10r/s or rate=30r/m');
+  return undefined;
+}
+
+const limit: ArgReader<RateLimitConfig> = readers.words(
+  { syntax: 'zone=name [burst=number] [nodelay | delay=number]', min: 1, max: 3 },
+  (words, scope) => {
+    let zoneName = '';
+    let burst = 0;
+    let delay = 0;
+    for (const word of words) {
+      const [, parameter, text = ''] = /^(zone|burst|delay)=(.*)$/s.exec(word.value) ?? [];
+      if (parameter === 'zone') zoneName = text;
+      else if (word.value === 'nodelay') delay = Infinity;
+      else if (parameter === undefined) {
+        scope.report.emerg(
+          `invalid parameter "${word.value}"`,
+          word.span,
+          'expected zone=, burst=, delay= or nodelay',
+        );
+        return undefined;
+      } else {
+        const requests = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+        if (requests === 0) {
+          scope.report.emerg(`invalid ${parameter} value "${word.value}"`, word.span);
+          return undefined;
+        }
+        if (parameter === 'burst') burst = requests * REQUEST;
+        else delay = requests * REQUEST;
+      }
+    }
+    if (zoneName !== '') return { zone: zoneName, burst, delay };
+    scope.report.emerg(`"${scope.directive}" must have "zone" parameter`, scope.span);
+    return undefined;
+  },
+);
+
+/** nginx's limit_req module. */
+export const directives = directivesFor<LimitReqConfig>()({
+  limit_req_zone: {
+    contexts: ['http'],
+    args: zone,
+    into: 'zones',
+    repeat: 'append',
+    summary: 'Shared memory that holds how fast requests of each key come, and how fast they may.',
+    source: 'nginx ngx_http_limit_req_module#limit_req_zone',
+  },
+  limit_req: {
+    contexts: HSL,
+    args: limit,
+    into: 'limits',
+    repeat: 'append',
+    summary:
+      'Delays requests that come too fast, and refuses those beyond the burst; exact over all workers.',
+    source: 'nginx ngx_http_limit_req_module#limit_req',
+  },
+  limit_req_status: {
+    contexts: HSL,
+    args: readers.refusalStatus,
+    into: 'status',
+    default: 503,
+    summary: 'Status of requests that are refused.',
+    source: 'nginx ngx_http_limit_req_module#limit_req_status',
+  },
+  limit_req_log_level: {
+    contexts: HSL,
+    args: readers.oneOf('info', 'notice', 'warn', 'error'),
+    into: 'logLevel',
+    default: 'error',
+    summary: 'Level at which refusals are logged; delays are logged one level lower.',
+    source: 'nginx ngx_http_limit_req_module#limit_req_log_level',
+  },
+  limit_req_dry_run: {
+    contexts: HSL,
+    args: readers.flag,
+    into: 'dryRun',
+    default: false,
+    summary: 'Counts and logs, but neither delays nor refuses.',
+    source: 'nginx ngx_http_limit_req_module#limit_req_dry_run',
+  },
+});

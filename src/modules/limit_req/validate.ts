@@ -1,0 +1,25 @@
+import type { ConfigReport } from '../../contract/index.ts';
+import type { LimitReqConfig } from './config.ts';
+
+/** Each zone is declared once, each limit has a zone, and no two limits the same one. */
+export function validate(
+  { zones = [], limits = [] }: LimitReqConfig,
+  report: ConfigReport<LimitReqConfig>,
+): void {
+  const bound = new Map<string, string>();
+  for (const [index, { name, keyText }] of zones.entries()) {
+    const before = bound.get(name);
+    if (before === undefined) bound.set(name, keyText);
+    else report.phrase('zones', `limit_req_zone "${name}" is already bound to key "${before}"`, { index });
+  }
+  const used = new Set<string>();
+  for (const [index, { zone }] of limits.entries()) {
+    if (!bound.has(zone))
+      report.phrase('limits', `zero size shared memory zone "${zone}"`, {
+        index,
+        hint: `declare it: limit_req_zone key zone=${zone}:10m rate=10r/s`,
+      });
+    if (used.has(zone)) report.phrase('limits', '"limit_req" directive is duplicate', { index });
+    used.add(zone);
+  }
+}

@@ -1,0 +1,145 @@
+import type { Build } from '../../contract/index.ts';
+import { statusLine } from '../../http/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import type { AnswerHead } from './client/answer-head.ts';
+import type { IgnoredHeader, ProxyConfig } from './config.ts';
+import { compileCookies } from './cookies.ts';
+import { compileRedirects } from './redirects.ts';
+
+/** What an answer tells the gateway (`X-Accel-*`). */
+export interface Accel {
+  redirect: string | undefined;
+  buffering: boolean | undefined;
+  /** Bytes per second; `undefined`: not said. */
+  limitRate: number | undefined;
+  charset: string | undefined;
+}
+
+/** What is done with a header of an answer, by its name. */
+type Treatment = 'pass' | 'drop' | 'type' | 'connection' | 'location' | 'refresh' | 'cookie' | 'replace';
+
+/** nginx hides these (ngx_http_proxy_hide_headers). */
+const HIDDEN = [
+  ...['Date', 'Server', 'X-Pad'],
+  ...['X-Accel-Expires', 'X-Accel-Redirect', 'X-Accel-Limit-Rate', 'X-Accel-Buffering', 'X-Accel-Charset'],
+];
+/** What ends with this hop, or is written anew. */
+const HOPS = ['keep-alive', 'transfer-encoding', 'content-length', 'proxy-connection', 'te', 'upgrade'];
+const MAX_NAMES = 1_000;
+
+/** Takes the headers of an answer over into the exchange, in the order in which they came. */
+export class AnswerHeaders {
+  private readonly fixed: ReadonlyMap<string, Treatment>;
+  private readonly ignored: ReadonlySet<IgnoredHeader>;
+  private readonly cookies: ReturnType<typeof compileCookies>;
+  private readonly redirects: ReturnType<typeof compileRedirects>;
+  /** By the name as upstreams write it: the same few come again and again. */
+  private readonly known = new Map<string, Treatment>();
+
+  constructor(config: ProxyConfig, build: Build) {
+    this.ignored = new Set(config.ignoreHeaders?.flat());
+    this.cookies = compileCookies(config, build);
+    this.redirects = compileRedirects(config, build);
+    this.fixed = this.treatments(config);
+  }
+
+  /** The headers go into the exchange; gives the content type, '' without one. */
+  apply(x: Exchange, { headers, status, reason }: AnswerHead, { charset }: Accel): string {
+    let type = '';
+    let hops: readonly string[] | undefined;
+    for (let index = 0; index < headers.length; index += 2) {
+      const name = headers[index] as string;
+      const value = headers[index + 1] as string;
+      const treatment = this.known.get(name) ?? this.learn(name);
+      if (treatment === 'pass') x.setHeader(name, value);
+      else if (treatment === 'type') type = value;
+      else if (treatment === 'connection') hops = value.toLowerCase().split(',');
+      else if (treatment !== 'drop') this.rewrite(x, { name, value, treatment });
+    }
+    for (const hop of hops ?? []) if (!KEPT.has(hop.trim())) x.removeHeader(hop.trim());
+    if (status !== 200 || reason !== 'OK') setReason(x, status, reason);
+    return charset === undefined ? type : withCharset(type, charset);
+  }
+
+  /** What the answer tells the gateway, as far as the configuration listens. */
+  accel({ headers }: AnswerHead): Accel {
+    let accel: Accel = NO_ACCEL;
+    for (let index = 0; index < headers.length; index += 2) {
+      const name = headers[index] as string;
+      if (name.length < 14 || !/^x-accel-/i.test(name)) continue;
+      if (accel === NO_ACCEL) accel = { ...NO_ACCEL };
+      this.listen(accel, name.toLowerCase(), headers[index + 1] as string);
+    }
+    return accel;
+  }
+
+  private listen(accel: Accel, name: string, value: string): void {
+    if ([...this.ignored].some((ignored) => ignored.toLowerCase() === name)) return;
+    if (name === 'x-accel-redirect') accel.redirect = value;
+    else if (name === 'x-accel-buffering')
+      accel.buffering = /^no$/i.test(value) ? false : /^yes$/i.test(value) || undefined;
+    else if (name === 'x-accel-limit-rate' && /^\d{1,15}$/.test(value)) accel.limitRate = Number(value);
+    else if (name === 'x-accel-charset' && !/^off$/i.test(value)) accel.charset = value;
+  }
+
+  private learn(name: string): Treatment {
+    const treatment = this.fixed.get(name.toLowerCase()) ?? 'pass';
+    if (this.known.size < MAX_NAMES) this.known.set(name, treatment);
+    return treatment;
+  }
+
+  private rewrite(
+    x: Exchange,
+    { name, value, treatment }: { name: string; value: string; treatment: Treatment },
+  ): void {
+    if (treatment === 'cookie') x.setHeader(name, this.cookies?.(x, value) ?? value);
+    else if (treatment === 'location') x.setHeader(name, this.redirects?.location(x, value) ?? value);
+    else if (treatment === 'refresh') x.setHeader(name, this.redirects?.refresh(x, value) ?? value);
+    else x.replaceHeader(name, value);
+  }
+
+  private treatments({ hideHeaders = [], passHeaders = [] }: ProxyConfig): ReadonlyMap<string, Treatment> {
+    const shown = new Set(passHeaders.map((name) => name.toLowerCase()));
+    const hidden = [...HIDDEN, ...hideHeaders]
+      .map((name) => name.toLowerCase())
+      .filter((name) => !shown.has(name));
+    return new Map<string, Treatment>([
+      ['content-type', 'type'],
+      ['connection', 'connection'],
+      ...(this.redirects
+        ? ([
+            ['location', 'location'],
+            ['refresh', 'refresh'],
+          ] as const)
+        : []),
+      ...(this.cookies ? ([['set-cookie', 'cookie']] as const) : []),
+      ['server', 'replace'],
+      ['date', 'replace'],
+      ...hidden.map((name) => [name, 'drop'] as const),
+      ...HOPS.map((name) => [name, 'drop'] as const),
+    ]);
+  }
+}
+
+const NO_ACCEL: Accel = {
+  redirect: undefined,
+  buffering: undefined,
+  limitRate: undefined,
+  charset: undefined,
+};
+const KEPT: ReadonlySet<string> = new Set([
+  '',
+  'close',
+  'keep-alive',
+  'upgrade',
+  'content-type',
+  'set-cookie',
+]);
+
+function setReason(x: Exchange, status: number, reason: string): void {
+  if (statusLine(status) !== `${status} ${reason}`) x.setReason(reason);
+}
+
+function withCharset(type: string, charset: string): string {
+  return type === '' || /charset=/i.test(type) ? type : `${type}; charset=${charset}`;
+}

@@ -1,0 +1,107 @@
+import type { Socket } from 'node:net';
+import type { Build } from '../../contract/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import { AnswerHeaders } from './answer-headers.ts';
+import type { Accel } from './answer-headers.ts';
+import type { AnswerHead } from './client/answer-head.ts';
+import type { ProxyConfig } from './config.ts';
+import { Relay } from './relay.ts';
+import type { Source } from './relay.ts';
+import { openTunnel } from './tunnel.ts';
+
+/** What becomes of an answer: the client gets it, or something of this server in its place. */
+export class AnswerPath {
+  private readonly headers: AnswerHeaders;
+  private readonly config: ProxyConfig;
+  private readonly readAheadBytes: number;
+  private readonly rate: (x: Exchange) => number;
+
+  constructor(config: ProxyConfig, build: Build) {
+    this.config = config;
+    this.headers = new AnswerHeaders(config, build);
+    this.readAheadBytes = config.buffers.number * config.buffers.sizeBytes;
+    const readRate = config.limitRate && build.value(config.limitRate);
+    this.rate = readRate ? (x) => rateOf(readRate(x)) : () => 0;
+  }
+
+  /** `undefined`: the body of the answer is not wanted. */
+  take(x: Exchange, head: AnswerHead, source: Source): Relay | undefined {
+    const accel = this.headers.accel(head);
+    if (accel.redirect !== undefined && !x.inErrorPage) {
+      this.redirect(x, head, accel.redirect);
+      return undefined;
+    }
+    if (this.intercepts(x, head)) {
+      x.end(head.status);
+      return undefined;
+    }
+    const contentType = this.headers.apply(x, head, accel);
+    if (accel.limitRate !== undefined) x.limitRate = accel.limitRate;
+    if (head.bodyBytes === 0 && x.requestMethod !== 'HEAD') return this.sendBare(x, head, contentType);
+    return this.relay(x, { head, contentType, accel, source });
+  }
+
+  /** A 101: from now on bytes go both ways. */
+  tunnel(x: Exchange, head: AnswerHead, upstream: { readonly socket: Socket; readonly rest: Buffer }): void {
+    this.headers.apply(x, head, this.headers.accel(head));
+    openTunnel(x, { ...upstream, head, readTimeoutMs: this.config.readTimeoutMs });
+  }
+
+  /** nginx: `error_page` of this location counts for what the upstream answers. */
+  private intercepts(x: Exchange, { status, headers }: AnswerHead): boolean {
+    if (!this.config.interceptErrors || status < 300 || !x.rules.errorPages?.has(status)) return false;
+    for (let index = 0; index < headers.length; index += 2) {
+      const name = headers[index] as string;
+      if (/^www-authenticate$/i.test(name)) x.setHeader(name, headers[index + 1] as string);
+    }
+    return true;
+  }
+
+  private redirect(x: Exchange, { headers }: AnswerHead, target: string): void {
+    for (let index = 0; index < headers.length; index += 2) {
+      const name = headers[index] as string;
+      if (REDIRECTED.has(name.toLowerCase())) x.setHeader(name, headers[index + 1] as string);
+    }
+    if (!target.startsWith('@')) {
+      if (x.method !== 'HEAD') x.method = 'GET';
+      x.args = '';
+    }
+    void x.redirectInternally(target);
+  }
+
+  private sendBare(x: Exchange, { status }: AnswerHead, contentType: string): undefined {
+    x.send(status, contentType, '');
+  }
+
+  private relay(x: Exchange, { head, contentType, accel, source }: Accepted): Relay {
+    const isAhead = accel.buffering ?? this.config.buffering;
+    return new Relay(x, source, {
+      status: head.status,
+      contentType,
+      lengthBytes: head.announcedBytes,
+      readAheadBytes: isAhead ? this.readAheadBytes : 0,
+      rate: this.rate(x),
+    });
+  }
+}
+
+interface Accepted {
+  readonly head: AnswerHead;
+  readonly contentType: string;
+  readonly accel: Accel;
+  readonly source: Source;
+}
+
+/** Headers of the upstream that also stand on what X-Accel-Redirect leads to (nginx ngx_http_upstream_headers_in). */
+const REDIRECTED: ReadonlySet<string> = new Set([
+  'set-cookie',
+  'content-disposition',
+  'cache-control',
+  'expires',
+  'accept-ranges',
+]);
+
+function rateOf(text: string): number {
+  const [, digits, unit = ''] = /^(\d{1,12})([km]?)$/i.exec(text) ?? [];
+  return Number(digits ?? 0) * ({ '': 1, k: 1024, m: 1024 ** 2 }[unit.toLowerCase()] ?? 1);
+}

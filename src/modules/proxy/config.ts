@@ -1,0 +1,138 @@
+import type { ComplexValue } from '../../config/index.ts';
+import type { RegexConfig } from '../../contract/index.ts';
+
+/** Where requests are forwarded to (`proxy_pass`). */
+export type PassTarget = LiteralTarget | { readonly kind: 'variables'; readonly value: ComplexValue };
+
+/** An address without variables. */
+export interface LiteralTarget {
+  readonly kind: 'literal';
+  readonly scheme: 'http' | 'https';
+  /** A name, an address (IPv6 in brackets) or `unix:/path`. */
+  readonly host: string;
+  /** As written. */
+  readonly port?: number;
+  /** From the first slash behind the host on; '' when there is none. */
+  readonly uri: string;
+  /** All of it, as written. */
+  readonly url: string;
+}
+
+/** `proxy_set_header name value`. */
+export interface HeaderRule {
+  readonly name: string;
+  readonly value: ComplexValue;
+}
+
+/** A text to look for: a plain one (with variables), or a regular expression. */
+export type Pattern =
+  | { readonly kind: 'text'; readonly value: ComplexValue }
+  | { readonly kind: 'regex'; readonly regex: RegexConfig };
+
+/** `proxy_redirect`, `proxy_cookie_domain` and `proxy_cookie_path`: what is replaced, and by what. */
+export interface Replacement {
+  readonly pattern: Pattern;
+  readonly by: ComplexValue;
+}
+
+export type RedirectRule = 'default' | 'off' | Replacement;
+export type CookieRule = 'off' | Replacement;
+
+/** `proxy_cookie_flags cookie flag …`. */
+export type CookieFlagsRule = 'off' | { readonly cookie: Pattern; readonly flags: readonly ComplexValue[] };
+
+/** A condition of `proxy_next_upstream`. */
+export type NextCondition = (typeof NEXT_CONDITIONS)[number];
+
+export const NEXT_CONDITIONS = [
+  'error',
+  'timeout',
+  'invalid_header',
+  'non_idempotent',
+  'http_500',
+  'http_502',
+  'http_503',
+  'http_504',
+  'http_403',
+  'http_404',
+  'http_429',
+  'off',
+  'updating',
+] as const;
+
+/** A header of an answer that `proxy_ignore_headers` may name. */
+export type IgnoredHeader = (typeof IGNORED_HEADERS)[number];
+
+export const IGNORED_HEADERS = [
+  'X-Accel-Redirect',
+  'X-Accel-Expires',
+  'X-Accel-Limit-Rate',
+  'X-Accel-Buffering',
+  'X-Accel-Charset',
+  'Expires',
+  'Cache-Control',
+  'Set-Cookie',
+  'Vary',
+] as const;
+
+export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+
+/** `number size`. */
+export interface Buffers {
+  readonly number: number;
+  readonly sizeBytes: number;
+}
+
+/** `proxy_*` of one location. */
+export interface ProxyConfig {
+  readonly pass?: PassTarget;
+  readonly setHeaders?: readonly HeaderRule[];
+  readonly setBody?: ComplexValue;
+  readonly method?: ComplexValue;
+  readonly httpVersion: '1.0' | '1.1';
+  readonly passRequestHeaders: boolean;
+  readonly passRequestBody: boolean;
+
+  readonly hideHeaders?: readonly string[];
+  readonly passHeaders?: readonly string[];
+  readonly ignoreHeaders?: readonly (readonly IgnoredHeader[])[];
+  readonly redirects?: readonly RedirectRule[];
+  readonly cookieDomains?: readonly CookieRule[];
+  readonly cookiePaths?: readonly CookieRule[];
+  readonly cookieFlags?: readonly CookieFlagsRule[];
+  readonly interceptErrors: boolean;
+  readonly passTrailers: boolean;
+  readonly forceRanges: boolean;
+  readonly limitRate?: ComplexValue;
+
+  readonly buffering: boolean;
+  readonly requestBuffering: boolean;
+  readonly bufferSizeBytes: number;
+  readonly buffers: Buffers;
+  readonly busyBuffersBytes?: number;
+  readonly maxTempFileBytes: number;
+
+  readonly connectTimeoutMs: number;
+  readonly sendTimeoutMs: number;
+  readonly readTimeoutMs: number;
+  readonly nextUpstream?: readonly (readonly NextCondition[])[];
+  readonly nextUpstreamTries: number;
+  readonly nextUpstreamTimeoutMs: number;
+  readonly ignoreClientAbort: boolean;
+  readonly bind?: ComplexValue | 'off';
+  readonly socketKeepalive: boolean;
+
+  readonly sslVerify: boolean;
+  readonly sslVerifyDepth: number;
+  readonly sslName: ComplexValue;
+  readonly sslServerName: boolean;
+  readonly sslProtocols: readonly TlsVersion[];
+  readonly sslCiphers: string;
+  readonly sslSessionReuse: boolean;
+  readonly sslTrustedCertificate?: string;
+  readonly sslCrl?: string;
+  readonly sslCertificate?: string;
+  readonly sslCertificateKey?: string;
+  readonly sslPasswordFile?: string;
+  readonly sslConfCommands?: readonly (readonly [name: string, value: string])[];
+}

@@ -1,0 +1,148 @@
+import { directivesFor, readers } from '../../../config/index.ts';
+import { IGNORED_HEADERS } from '../config.ts';
+import type { ProxyConfig } from '../config.ts';
+import { buffers, cookieFlagsRule, cookieRule, redirectRule, someOf } from './readers.ts';
+
+const { flag, size, text, value } = readers;
+const HSL = ['http', 'server', 'location'] as const;
+const source = (name: string): string => `nginx ngx_http_proxy_module#${name}`;
+
+/** What becomes of the answer. */
+export const answerDirectives = directivesFor<ProxyConfig>()({
+  proxy_hide_header: {
+    contexts: HSL,
+    args: text,
+    into: 'hideHeaders',
+    repeat: 'append',
+    defaultText: 'Date, Server, X-Pad and X-Accel-*',
+    summary: 'A header of the answer that the client does not get.',
+    source: source('proxy_hide_header'),
+  },
+  proxy_pass_header: {
+    contexts: HSL,
+    args: text,
+    into: 'passHeaders',
+    repeat: 'append',
+    summary: 'A header of the answer that the client gets although it is hidden by default.',
+    source: source('proxy_pass_header'),
+  },
+  proxy_ignore_headers: {
+    contexts: HSL,
+    args: someOf(IGNORED_HEADERS),
+    into: 'ignoreHeaders',
+    repeat: 'append',
+    summary: 'Headers of the answer that the gateway does not act upon.',
+    source: source('proxy_ignore_headers'),
+  },
+  proxy_redirect: {
+    contexts: HSL,
+    args: redirectRule,
+    into: 'redirects',
+    repeat: 'append',
+    defaultText: 'default',
+    summary: 'What is replaced in the Location and Refresh headers of the answer.',
+    source: source('proxy_redirect'),
+  },
+  proxy_cookie_domain: {
+    contexts: HSL,
+    args: cookieRule('domain'),
+    into: 'cookieDomains',
+    repeat: 'append',
+    defaultText: 'off',
+    summary: 'What is replaced in the domain of cookies.',
+    source: source('proxy_cookie_domain'),
+  },
+  proxy_cookie_path: {
+    contexts: HSL,
+    args: cookieRule('path'),
+    into: 'cookiePaths',
+    repeat: 'append',
+    defaultText: 'off',
+    summary: 'What is replaced in the path of cookies.',
+    source: source('proxy_cookie_path'),
+  },
+  proxy_cookie_flags: {
+    contexts: HSL,
+    args: cookieFlagsRule,
+    into: 'cookieFlags',
+    repeat: 'append',
+    defaultText: 'off',
+    summary: 'Flags that cookies get or lose.',
+    source: source('proxy_cookie_flags'),
+  },
+  proxy_intercept_errors: {
+    contexts: HSL,
+    args: flag,
+    into: 'interceptErrors',
+    default: false,
+    summary: 'Whether "error_page" counts for answers of the upstream.',
+    source: source('proxy_intercept_errors'),
+  },
+  proxy_pass_trailers: {
+    contexts: HSL,
+    args: flag,
+    into: 'passTrailers',
+    default: false,
+    summary: 'Whether trailers of the answer go to the client; gw keeps them for variables only.',
+    source: source('proxy_pass_trailers'),
+  },
+  proxy_force_ranges: {
+    contexts: HSL,
+    args: flag,
+    into: 'forceRanges',
+    default: false,
+    summary: 'Whether ranges are served from answers that do not offer them.',
+    source: source('proxy_force_ranges'),
+  },
+  proxy_limit_rate: {
+    contexts: HSL,
+    args: value,
+    into: 'limitRate',
+    defaultText: '0',
+    summary: 'Bytes per second at which an answer is read from the upstream; 0: no limit.',
+    source: source('proxy_limit_rate'),
+  },
+  proxy_buffering: {
+    contexts: HSL,
+    args: flag,
+    into: 'buffering',
+    default: true,
+    summary: 'Whether the gateway reads ahead of the client, up to "proxy_buffers".',
+    source: source('proxy_buffering'),
+  },
+  proxy_buffer_size: {
+    contexts: HSL,
+    args: size,
+    into: 'bufferSizeBytes',
+    default: 4096,
+    defaultText: '4k',
+    summary: "Largest head of an upstream's answer.",
+    source: source('proxy_buffer_size'),
+  },
+  proxy_buffers: {
+    contexts: HSL,
+    args: buffers,
+    into: 'buffers',
+    default: { number: 8, sizeBytes: 4096 },
+    defaultText: '8 4k',
+    summary: 'How far the gateway reads ahead of the client.',
+    source: source('proxy_buffers'),
+  },
+  proxy_busy_buffers_size: {
+    contexts: HSL,
+    args: size,
+    into: 'busyBuffersBytes',
+    defaultText: 'twice the larger of "proxy_buffer_size" and one of "proxy_buffers"',
+    summary: 'Checked against the other buffer sizes; gw sends what it has.',
+    source: source('proxy_busy_buffers_size'),
+  },
+  proxy_max_temp_file_size: {
+    contexts: HSL,
+    args: size,
+    into: 'maxTempFileBytes',
+    default: 1_073_741_824,
+    defaultText: '1024m',
+    summary: 'Checked; answers never go to disk: an upstream is held back when the client is slow.',
+    source: source('proxy_max_temp_file_size'),
+  },
+});

@@ -1,0 +1,152 @@
+import type { Word } from '../../../../grammar/index.ts';
+import { readers, readRegex } from '../../../config/index.ts';
+import type { ArgReader, ComplexValue, ReadScope } from '../../../config/index.ts';
+import type {
+  Buffers,
+  CookieFlagsRule,
+  CookieRule,
+  HeaderRule,
+  Pattern,
+  RedirectRule,
+  Replacement,
+} from '../config.ts';
+
+/** What may stand in a header name that goes to an upstream (RFC 9110, 5.6.2). */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** `proxy_set_header name value`. */
+export const headerRule: ArgReader<HeaderRule> = readers.words(
+  { syntax: 'name value', min: 2, max: 2 },
+  (words, scope) => {
+    const [name, value] = words as [Word, Word];
+    if (TOKEN.test(name.value)) return { name: name.value, value: scope.complexValue(value) };
+    scope.report.emerg(`invalid header name "${name.value}"`, name.span);
+    return undefined;
+  },
+);
+
+/** `number size`, at least two of them. */
+export const buffers: ArgReader<Buffers> = readers.words(
+  { syntax: 'number size', min: 2, max: 2 },
+  (words, scope) => {
+    const [count, sizeWord] = words as [Word, Word];
+    const number = readers.integer({ min: 1, max: 65_536 }).read([count], scope);
+    const sizeBytes = readers.size.read([sizeWord], scope);
+    return number === undefined || sizeBytes === undefined ? undefined : { number, sizeBytes };
+  },
+);
+
+/** Several words of a list (nginx: ngx_conf_set_bitmask_slot). */
+export function someOf<const T extends string>(names: readonly T[]): ArgReader<readonly T[]> {
+  const syntax = `${names.join(' | ')} ...`;
+  return readers.words({ syntax, min: 1, max: Infinity }, (words, { directive, report }) => {
+    const known = words.map((word) => {
+      const name = names.find((one) => one.toLowerCase() === word.value.toLowerCase());
+      if (name === undefined) {
+        const message = `invalid value "${word.value}" in "${directive}" directive`;
+        report.emerg(message, word.span, `expected ${names.join(', ')}`);
+      }
+      return name;
+    });
+    return known.includes(undefined) ? undefined : (known as T[]);
+  });
+}
+
+/** `off`, or a value with variables (`proxy_bind address`). */
+export const localAddress: ArgReader<ComplexValue | 'off'> = readers.words(
+  { syntax: 'address [transparent] | off', min: 1, max: 2 },
+  (words, scope) => {
+    const [address, transparent] = words as [Word, Word?];
+    if (transparent && transparent.value !== 'transparent') {
+      scope.report.emerg(
+        `invalid parameter "${transparent.value}"`,
+        transparent.span,
+        'expected "transparent"',
+      );
+      return undefined;
+    }
+    if (transparent)
+      scope.report.warn('"transparent" has no effect: gw does not change routes', transparent.span);
+    return address.value === 'off' ? 'off' : scope.complexValue(address);
+  },
+);
+
+/** `proxy_redirect default | off | redirect replacement`. */
+export const redirectRule: ArgReader<RedirectRule> = readers.words(
+  { syntax: 'default | off | redirect replacement', min: 1, max: 2 },
+  (words, scope) => {
+    const [first, second] = words as [Word, Word?];
+    if (second) return replacement(first, second, scope);
+    if (first.value === 'off' || first.value === 'default') return first.value;
+    scope.report.emerg(
+      `invalid parameter "${first.value}"`,
+      first.span,
+      'expected default, off, or two values',
+    );
+    return undefined;
+  },
+);
+
+/** `proxy_cookie_domain` and `proxy_cookie_path`: `off | text replacement`. */
+export function cookieRule(kind: 'domain' | 'path'): ArgReader<CookieRule> {
+  return readers.words({ syntax: `off | ${kind} replacement`, min: 1, max: 2 }, (words, scope) => {
+    const [first, second] = words as [Word, Word?];
+    if (second) return replacement(first, second, scope);
+    if (first.value === 'off') return 'off';
+    scope.report.emerg(`invalid parameter "${first.value}"`, first.span, 'expected off, or two values');
+    return undefined;
+  });
+}
+
+const FLAGS: ReadonlySet<string> = new Set([
+  'secure',
+  'nosecure',
+  'httponly',
+  'nohttponly',
+  'samesite',
+  'samesite=strict',
+  'samesite=lax',
+  'samesite=none',
+  'nosamesite',
+]);
+
+/** `proxy_cookie_flags off | cookie flag ...`. */
+export const cookieFlagsRule: ArgReader<CookieFlagsRule> = readers.words(
+  { syntax: 'off | cookie [flag ...]', min: 1, max: 5 },
+  ([first, ...rest], scope) => {
+    const cookie = first as Word;
+    if (rest.length === 0) {
+      if (cookie.value === 'off') return 'off';
+      scope.report.emerg(
+        `invalid parameter "${cookie.value}"`,
+        cookie.span,
+        'expected off, or flags behind the name',
+      );
+      return undefined;
+    }
+    const wrong = rest.find(({ value }) => !value.includes('$') && !FLAGS.has(value.toLowerCase()));
+    if (wrong) {
+      scope.report.emerg(
+        `invalid parameter "${wrong.value}"`,
+        wrong.span,
+        `expected ${[...FLAGS].join(', ')}`,
+      );
+      return undefined;
+    }
+    const pattern = readPattern(cookie, scope);
+    return pattern && { cookie: pattern, flags: rest.map((flag) => scope.complexValue(flag)) };
+  },
+);
+
+function replacement(what: Word, by: Word, scope: ReadScope): Replacement | undefined {
+  const pattern = readPattern(what, scope);
+  return pattern && { pattern, by: scope.complexValue(by) };
+}
+
+function readPattern(word: Word, scope: ReadScope): Pattern | undefined {
+  const { value } = word;
+  if (!value.startsWith('~')) return { kind: 'text', value: scope.complexValue(word) };
+  const caseless = value.startsWith('~*');
+  const regex = readRegex(word, { skip: caseless ? 2 : 1, caseless }, scope);
+  return regex && { kind: 'regex', regex };
+}

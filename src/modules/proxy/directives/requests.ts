@@ -1,0 +1,152 @@
+import { directivesFor, readers } from '../../../config/index.ts';
+import type { ProxyConfig } from '../config.ts';
+import { NEXT_CONDITIONS } from '../config.ts';
+import { headerRule, localAddress, someOf } from './readers.ts';
+import { passTarget } from './target.ts';
+
+const { flag, integer, oneOf, time, value } = readers;
+const HSL = ['http', 'server', 'location'] as const;
+const source = (name: string): string => `nginx ngx_http_proxy_module#${name}`;
+
+/** Where requests go, and what is sent. */
+export const requestDirectives = directivesFor<ProxyConfig>()({
+  proxy_pass: {
+    contexts: ['location', 'location if', 'limit_except'],
+    args: passTarget,
+    into: 'pass',
+    inherit: 'nameless',
+    summary: 'Forwards the request to an upstream; a URI behind the host takes the place of the location.',
+    source: source('proxy_pass'),
+  },
+  proxy_set_header: {
+    contexts: HSL,
+    args: headerRule,
+    into: 'setHeaders',
+    repeat: 'append',
+    defaultText: 'Host $proxy_host; Connection ""',
+    summary: 'Sets a header of the request that goes to the upstream; an empty value sends none.',
+    source: source('proxy_set_header'),
+  },
+  proxy_set_body: {
+    contexts: HSL,
+    args: value,
+    into: 'setBody',
+    summary: "The body that goes to the upstream, in the place of the client's.",
+    source: source('proxy_set_body'),
+  },
+  proxy_method: {
+    contexts: HSL,
+    args: value,
+    into: 'method',
+    summary: "The method that goes to the upstream, in the place of the client's.",
+    source: source('proxy_method'),
+  },
+  proxy_http_version: {
+    contexts: HSL,
+    args: oneOf('1.0', '1.1'),
+    into: 'httpVersion',
+    default: '1.1',
+    summary: 'HTTP version of requests to the upstream.',
+    source: source('proxy_http_version'),
+  },
+  proxy_pass_request_headers: {
+    contexts: HSL,
+    args: flag,
+    into: 'passRequestHeaders',
+    default: true,
+    summary: "Whether the client's headers go to the upstream.",
+    source: source('proxy_pass_request_headers'),
+  },
+  proxy_pass_request_body: {
+    contexts: HSL,
+    args: flag,
+    into: 'passRequestBody',
+    default: true,
+    summary: "Whether the client's body goes to the upstream.",
+    source: source('proxy_pass_request_body'),
+  },
+  proxy_request_buffering: {
+    contexts: HSL,
+    args: flag,
+    into: 'requestBuffering',
+    default: true,
+    summary: 'Whether the whole request body is there before the upstream sees the request.',
+    source: source('proxy_request_buffering'),
+  },
+  proxy_connect_timeout: {
+    contexts: HSL,
+    args: time,
+    into: 'connectTimeoutMs',
+    default: 60_000,
+    defaultText: '60s',
+    summary: 'Longest time to connect to an upstream.',
+    source: source('proxy_connect_timeout'),
+  },
+  proxy_send_timeout: {
+    contexts: HSL,
+    args: time,
+    into: 'sendTimeoutMs',
+    default: 60_000,
+    defaultText: '60s',
+    summary: 'Longest silence between two writes to the upstream.',
+    source: source('proxy_send_timeout'),
+  },
+  proxy_read_timeout: {
+    contexts: HSL,
+    args: time,
+    into: 'readTimeoutMs',
+    default: 60_000,
+    defaultText: '60s',
+    summary: 'Longest silence between two reads from the upstream.',
+    source: source('proxy_read_timeout'),
+  },
+  proxy_next_upstream: {
+    contexts: HSL,
+    args: someOf(NEXT_CONDITIONS),
+    into: 'nextUpstream',
+    repeat: 'append',
+    defaultText: 'error timeout',
+    summary: 'What makes the gateway ask the next server of the group.',
+    source: source('proxy_next_upstream'),
+  },
+  proxy_next_upstream_tries: {
+    contexts: HSL,
+    args: integer(),
+    into: 'nextUpstreamTries',
+    default: 0,
+    summary: 'How many servers a request may be sent to; 0: all of the group.',
+    source: source('proxy_next_upstream_tries'),
+  },
+  proxy_next_upstream_timeout: {
+    contexts: HSL,
+    args: time,
+    into: 'nextUpstreamTimeoutMs',
+    default: 0,
+    defaultText: '0',
+    summary: 'How long a request may be passed on to further servers; 0: without limit.',
+    source: source('proxy_next_upstream_timeout'),
+  },
+  proxy_ignore_client_abort: {
+    contexts: HSL,
+    args: flag,
+    into: 'ignoreClientAbort',
+    default: false,
+    summary: 'Whether the request to the upstream goes on when the client has left.',
+    source: source('proxy_ignore_client_abort'),
+  },
+  proxy_bind: {
+    contexts: HSL,
+    args: localAddress,
+    into: 'bind',
+    summary: 'Local address of connections to the upstream.',
+    source: source('proxy_bind'),
+  },
+  proxy_socket_keepalive: {
+    contexts: HSL,
+    args: flag,
+    into: 'socketKeepalive',
+    default: false,
+    summary: 'Whether connections to the upstream use TCP keepalive.',
+    source: source('proxy_socket_keepalive'),
+  },
+});

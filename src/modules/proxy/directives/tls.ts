@@ -1,0 +1,137 @@
+import type { Word } from '../../../../grammar/index.ts';
+import { directivesFor, readers } from '../../../config/index.ts';
+import type { ArgReader, ReadScope } from '../../../config/index.ts';
+import type { ProxyConfig, TlsVersion } from '../config.ts';
+import { readableFile } from './files.ts';
+import { someOf } from './readers.ts';
+
+const { flag, integer, text, value } = readers;
+const HSL = ['http', 'server', 'location'] as const;
+const source = (name: string): string => `nginx ngx_http_proxy_module#${name}`;
+const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
+
+/** The old ones may be named (nginx); nobody speaks them any more. */
+const named = someOf(['SSLv2', 'SSLv3', ...VERSIONS]);
+const protocols: ArgReader<readonly TlsVersion[]> = {
+  ...named,
+  read: (words, scope) => named.read(words, scope)?.filter((name) => name !== 'SSLv2' && name !== 'SSLv3'),
+};
+
+/** Connections to upstreams over TLS. */
+export const tlsDirectives = directivesFor<ProxyConfig>()({
+  proxy_ssl_verify: {
+    contexts: HSL,
+    args: flag,
+    into: 'sslVerify',
+    default: false,
+    summary: "Whether the upstream's certificate is verified.",
+    source: source('proxy_ssl_verify'),
+  },
+  proxy_ssl_verify_depth: {
+    contexts: HSL,
+    args: integer(),
+    into: 'sslVerifyDepth',
+    default: 1,
+    summary: "Certificates between the upstream's own and the trusted one.",
+    source: source('proxy_ssl_verify_depth'),
+  },
+  proxy_ssl_trusted_certificate: {
+    contexts: HSL,
+    args: readableFile('certificate'),
+    into: 'sslTrustedCertificate',
+    summary: "Certificates that vouch for the upstream's (PEM).",
+    source: source('proxy_ssl_trusted_certificate'),
+  },
+  proxy_ssl_crl: {
+    contexts: HSL,
+    args: readableFile('certificate revocation list'),
+    into: 'sslCrl',
+    summary: 'Revoked certificates (PEM).',
+    source: source('proxy_ssl_crl'),
+  },
+  proxy_ssl_name: {
+    contexts: HSL,
+    args: value,
+    into: 'sslName',
+    default: { parts: [{ variable: 'proxy_host' }] },
+    defaultText: '$proxy_host',
+    summary: "The name that the upstream's certificate must have, and that goes out in the handshake.",
+    source: source('proxy_ssl_name'),
+  },
+  proxy_ssl_server_name: {
+    contexts: HSL,
+    args: flag,
+    into: 'sslServerName',
+    default: false,
+    summary: 'Whether the name goes out in the handshake (SNI).',
+    source: source('proxy_ssl_server_name'),
+  },
+  proxy_ssl_protocols: {
+    contexts: HSL,
+    args: protocols,
+    into: 'sslProtocols',
+    default: ['TLSv1.2', 'TLSv1.3'],
+    defaultText: 'TLSv1.2 TLSv1.3',
+    summary: 'TLS versions that may be spoken; the lowest and the highest of them count.',
+    source: source('proxy_ssl_protocols'),
+  },
+  proxy_ssl_ciphers: {
+    contexts: HSL,
+    args: text,
+    into: 'sslCiphers',
+    default: 'DEFAULT',
+    summary: 'Ciphers, in the format of OpenSSL.',
+    source: source('proxy_ssl_ciphers'),
+  },
+  proxy_ssl_session_reuse: {
+    contexts: HSL,
+    args: flag,
+    into: 'sslSessionReuse',
+    default: true,
+    summary: 'Whether TLS sessions are resumed; never where the certificate is verified.',
+    source: source('proxy_ssl_session_reuse'),
+  },
+  proxy_ssl_certificate: {
+    contexts: HSL,
+    args: readableFile('certificate'),
+    into: 'sslCertificate',
+    summary: "The gateway's own certificate for the upstream (PEM).",
+    source: source('proxy_ssl_certificate'),
+  },
+  proxy_ssl_certificate_key: {
+    contexts: HSL,
+    args: readableFile('certificate key'),
+    into: 'sslCertificateKey',
+    summary: "The key of the gateway's own certificate (PEM).",
+    source: source('proxy_ssl_certificate_key'),
+  },
+  proxy_ssl_password_file: {
+    contexts: HSL,
+    args: readableFile('password file'),
+    into: 'sslPasswordFile',
+    summary: 'Passphrases for the key, one on each line.',
+    source: source('proxy_ssl_password_file'),
+  },
+  proxy_ssl_conf_command: {
+    contexts: HSL,
+    args: readers.words({ syntax: 'name value', min: 2, max: 2 }, readCommand),
+    into: 'sslConfCommands',
+    repeat: 'append',
+    summary: 'OpenSSL commands: MinProtocol, MaxProtocol, CipherString, Ciphersuites, Curves or Groups.',
+    source: source('proxy_ssl_conf_command'),
+  },
+});
+
+const COMMANDS = ['MinProtocol', 'MaxProtocol', 'CipherString', 'Ciphersuites', 'Curves', 'Groups'];
+
+function readCommand(words: readonly Word[], scope: ReadScope): readonly [string, string] | undefined {
+  const [name, given] = words as [Word, Word];
+  const known = COMMANDS.find((command) => command.toLowerCase() === name.value.toLowerCase());
+  if (known !== undefined) return [known, given.value];
+  scope.report.emerg(
+    `SSL_CONF_cmd("${name.value}", "${given.value}") failed`,
+    name.span,
+    `expected ${COMMANDS.join(', ')}`,
+  );
+  return undefined;
+}

@@ -1,0 +1,256 @@
+import type { Socket } from 'node:net';
+import type { ErrorLog, Level } from '../../log/index.ts';
+import { answerFault, logContext } from '../../http/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import type { Peer, Selection } from '../../upstream/index.ts';
+import type { AnswerHead } from './client/answer-head.ts';
+import type { Caller, Connection } from './client/connection.ts';
+import { UpstreamFault } from './client/fault.ts';
+import type { AnswerPath } from './answer-path.ts';
+import type { ProxyConfig } from './config.ts';
+import type { NextRules, Progress } from './next.ts';
+import type { Relay } from './relay.ts';
+import type { RequestHead } from './request-head.ts';
+import type { Target } from './target.ts';
+import { beginRound, beginTry } from './tries.ts';
+import type { ProxyFacts, Try } from './tries.ts';
+import type { Upload } from './upload.ts';
+
+/** What all requests of a location share. */
+export interface ForwardingRules {
+  readonly config: ProxyConfig;
+  readonly next: NextRules;
+  readonly answers: AnswerPath;
+  readonly log: ErrorLog;
+  /** Some configured text reads `$upstream_*` or `$proxy_*`. */
+  readonly keepsFacts: boolean;
+  /** `proxy_ssl_name`. */
+  readonly sslName: (x: Exchange) => string;
+}
+
+/** One request as it goes out. */
+export interface Outgoing {
+  readonly target: Target;
+  readonly requestTarget: string;
+  readonly head: RequestHead;
+  readonly upload: Upload | undefined;
+}
+
+/** One request on its way through the peers of a group, until one of them answers or none is left. */
+export class Forwarding implements Caller {
+  readonly x: Exchange;
+  readonly method: string;
+  readonly upgrades: boolean;
+  readonly sendTimeoutMs: number;
+  readonly readTimeoutMs: number;
+  readonly headLimitBytes: number;
+  private readonly rules: ForwardingRules;
+  private readonly outgoing: Outgoing;
+  private readonly selection: Selection;
+  private readonly facts: ProxyFacts | undefined;
+  private readonly startedMs = performance.now();
+  private tries = 0;
+  private current: Try | undefined = undefined;
+  private connection: Connection | undefined = undefined;
+  private giveUp: (() => void) | undefined = undefined;
+  private isReused = false;
+  private relay: Relay | undefined = undefined;
+
+  constructor(
+    x: Exchange,
+    outgoing: Outgoing,
+    { rules, selection }: { rules: ForwardingRules; selection: Selection },
+  ) {
+    const { config } = rules;
+    this.x = x;
+    this.rules = rules;
+    this.outgoing = outgoing;
+    this.selection = selection;
+    this.method = outgoing.head.method;
+    this.upgrades = outgoing.head.upgrades;
+    this.sendTimeoutMs = config.sendTimeoutMs;
+    this.readTimeoutMs = config.readTimeoutMs;
+    this.headLimitBytes = config.bufferSizeBytes;
+    this.facts = rules.keepsFacts ? beginRound(x, outgoing.target) : undefined;
+  }
+
+  begin(): void {
+    if (!this.rules.config.ignoreClientAbort) this.x.onAbort(() => this.leave());
+    this.tryNext();
+  }
+
+  head(head: AnswerHead): void {
+    if (this.current) {
+      this.current.status = head.status;
+      this.current.headerMs = performance.now() - this.current.startedMs;
+    }
+    if (this.facts) this.facts.answerHeaders = head.headers;
+    if (this.rules.next.afterStatus(head.status, this.progress())) {
+      // nginx: what a 403 or 404 says of the peer is not that it failed.
+      this.moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
+      return this.tryNext();
+    }
+    this.relay = this.rules.answers.take(this.x, head, this);
+    if (!this.relay) this.moveOn('ok');
+  }
+
+  piece(bytes: Buffer): void {
+    if (this.current) this.current.bodyBytes += bytes.length;
+    this.relay?.piece(bytes);
+  }
+
+  end(trailers: readonly string[] | undefined): void {
+    try {
+      if (this.facts && trailers) this.facts.trailers = trailers;
+      this.settle('ok');
+      this.connection = undefined;
+      this.relay?.end();
+    } catch (error) {
+      answerFault(this.x, error);
+    }
+  }
+
+  fault(fault: Error): void {
+    const { relay } = this;
+    if (!(fault instanceof UpstreamFault)) {
+      this.settle('unused');
+      return relay ? relay.cut() : answerFault(this.x, fault);
+    }
+    this.log('error', fault.message);
+    if (relay) {
+      this.settle('failed');
+      return relay.cut();
+    }
+    // nginx: a connection that had been closed meanwhile costs no try.
+    const isStale = this.isReused && fault.kind === 'error';
+    const status = fault.kind === 'timeout' ? 504 : 502;
+    if (this.current && this.current.status === 0) this.current.status = status;
+    const progress = this.progress(fault);
+    this.settle(isStale ? 'stale' : 'failed');
+    const triesLeft = isStale ? 1 : this.triesLeft();
+    if (this.x.done) return;
+    if (this.rules.next.afterFault(fault, { ...progress, triesLeft })) this.tryNext();
+    else this.x.end(status);
+  }
+
+  drained(): void {
+    this.outgoing.upload?.drained();
+  }
+
+  switched(head: AnswerHead, socket: Socket, rest: Buffer): void {
+    this.settle('ok');
+    this.rules.answers.tunnel(this.x, head, { socket, rest });
+  }
+
+  pause(): void {
+    this.connection?.pause();
+  }
+
+  resume(): void {
+    this.connection?.resume();
+  }
+
+  private tryNext(): void {
+    try {
+      const peer = this.selection.next();
+      if (!peer) return this.refuse();
+      this.tries++;
+      this.current = this.facts && beginTry(this.facts, peer.address);
+      this.connect(peer);
+    } catch (error) {
+      answerFault(this.x, error);
+    }
+  }
+
+  private refuse(): void {
+    const { group } = this.outgoing.target;
+    this.current = this.facts && beginTry(this.facts, group.name);
+    if (this.current) this.current.status = 502;
+    this.log('error', 'no live upstreams while connecting to upstream');
+    this.x.end(502);
+  }
+
+  private connect(peer: Peer): void {
+    const { connections } = this.outgoing.target;
+    const name = connections.isTls ? this.rules.sslName(this.x).replace(/:\d+$/, '') : '';
+    const idle = connections.take(peer, name);
+    this.isReused = idle !== undefined;
+    if (idle) return this.use(idle);
+    const { connectTimeoutMs: timeoutMs, sslServerName: sendsName } = this.rules.config;
+    this.giveUp = connections.open(peer, { timeoutMs, name, sendsName }, this);
+  }
+
+  /** A connection is there. */
+  opened(connection: Connection): void {
+    this.use(connection);
+  }
+
+  /** No connection came about. */
+  readonly refused = (fault: UpstreamFault): void => {
+    this.giveUp = undefined;
+    this.fault(fault);
+  };
+
+  private use(connection: Connection): void {
+    const { head, upload } = this.outgoing;
+    this.giveUp = undefined;
+    this.connection = connection;
+    if (this.current) this.current.connectMs = performance.now() - this.current.startedMs;
+    connection.begin(this, head.text, upload?.bytes ?? (upload ? 'follows' : undefined));
+    upload?.begin(connection, this);
+  }
+
+  private progress(fault?: UpstreamFault): Progress {
+    const isSent =
+      this.connection !== undefined && fault?.message.includes('connecting to upstream') !== true;
+    return {
+      method: this.method,
+      isSent,
+      isSpent: isSent && this.outgoing.upload?.isSpent === true,
+      startedMs: this.startedMs,
+      triesLeft: this.triesLeft(),
+    };
+  }
+
+  private triesLeft(): number {
+    return Math.min(this.selection.tries, this.rules.next.maxTries - this.tries);
+  }
+
+  /** This peer is done with, and its connection. */
+  private moveOn(outcome: 'ok' | 'failed'): void {
+    const { connection } = this;
+    this.settle(outcome);
+    this.connection = undefined;
+    connection?.destroy();
+  }
+
+  private settle(outcome: Parameters<Selection['done']>[0]): void {
+    const { current, connection } = this;
+    if (current && current.responseMs < 0) {
+      current.responseMs = performance.now() - current.startedMs;
+      current.receivedBytes = connection?.bytesReceived ?? 0;
+      current.sentBytes = connection?.bytesSent ?? 0;
+    }
+    this.selection.done(outcome);
+  }
+
+  /** The client is gone: nobody waits for the upstream's answer any more. */
+  private leave(): void {
+    const { connection } = this;
+    if (!this.giveUp && !connection) return;
+    this.log('info', 'client prematurely closed connection, so upstream connection is closed too');
+    this.settle('unused');
+    this.giveUp?.();
+    this.giveUp = this.connection = undefined;
+    this.relay?.drop();
+    connection?.destroy();
+  }
+
+  log(level: Level, message: string): void {
+    const { target, requestTarget } = this.outgoing;
+    const address = this.selection.peer?.address ?? target.group.name;
+    const separator = address.startsWith('unix:') ? ':' : '';
+    const upstream = `${target.scheme}://${address}${separator}${requestTarget}`;
+    this.rules.log.write(level, message, { ...logContext(this.x), upstream });
+  }
+}

@@ -1,0 +1,100 @@
+import type { Build } from '../../contract/index.ts';
+import type { Exchange, Handler } from '../../http/index.ts';
+import type { Ask, UpstreamGroup } from '../../upstream/index.ts';
+import { AnswerPath } from './answer-path.ts';
+import type { PassTarget, ProxyConfig } from './config.ts';
+import { Forwarding } from './forwarding.ts';
+import type { ForwardingRules } from './forwarding.ts';
+import { NextRules } from './next.ts';
+import type { Provisioned } from './provision.ts';
+import { compileRequestHead } from './request-head.ts';
+import { compileRequestTarget } from './request-target.ts';
+import { compileTarget } from './target.ts';
+import type { Target } from './target.ts';
+import { PassingUpload, WholeUpload } from './upload.ts';
+import type { Upload } from './upload.ts';
+import { keepsFacts } from './variables.ts';
+
+/** The content handler of `proxy_pass`. No promise where nothing is waited for: answers come in callbacks. */
+export function compileForwarding(
+  pass: PassTarget,
+  config: ProxyConfig,
+  { provisioned, build }: { readonly provisioned: Provisioned; readonly build: Build },
+): Handler {
+  const targetOf = compileTarget(pass, config, { provisioned, build });
+  const readUpload = compileUpload(config, build);
+  const send = compileSend(config, provisioned, build);
+  const forward = (x: Exchange, target: Target): void | Promise<void> => {
+    const upload = readUpload(x);
+    if (upload instanceof Promise)
+      return upload.then((whole) => (whole ? send(x, target, whole) : undefined));
+    return send(x, target, upload);
+  };
+  return (x) => {
+    const target = targetOf(x);
+    if (target instanceof Promise) return target.then((found) => (x.done ? undefined : forward(x, found)));
+    return forward(x, target);
+  };
+}
+
+type Send = (x: Exchange, target: Target, upload: Upload | undefined) => void;
+
+function compileSend(config: ProxyConfig, provisioned: Provisioned, build: Build): Send {
+  const rules: ForwardingRules = {
+    config,
+    next: new NextRules(config),
+    answers: new AnswerPath(config, build),
+    log: build.log,
+    keepsFacts: keepsFacts(build) || config.pass?.kind === 'variables',
+    sslName: compileSslName(config, build),
+  };
+  const requestTargetOf = compileRequestTarget(build.location);
+  const headOf = compileRequestHead(config, build);
+  const askOf = compileAsk(provisioned, build);
+  return (x, target, upload) => {
+    const requestTarget = requestTargetOf(x, target.pass);
+    const bodyBytes = upload?.bodyBytes ?? 0;
+    const head = headOf(x, { target: requestTarget, proxyHost: target.proxyHost, bodyBytes });
+    const selection = target.group.begin(askOf(x, target.group));
+    new Forwarding(x, { target, requestTarget, head, upload }, { rules, selection }).begin();
+  };
+}
+
+/** What balancing wants to know; asked of the request only where some group does. */
+function compileAsk({ upstreams }: Provisioned, build: Build): (x: Exchange, group: UpstreamGroup) => Ask {
+  const { groups } = upstreams;
+  if (groups.some(({ wantsClientAddress }) => wantsClientAddress)) build.needPeer();
+  const keys = new Map(
+    groups.flatMap((group) => (group.key ? [[group, build.value(group.key)] as const] : [])),
+  );
+  return (x, group) => {
+    if (group.wantsClientAddress) return { clientAddress: x.remoteAddress };
+    const key = group.key && keys.get(group);
+    return key ? { key: key(x) } : NOTHING;
+  };
+}
+
+const NOTHING: Ask = {};
+
+/** `undefined`: no body. A promise of `undefined`: the request is answered already. */
+function compileUpload(
+  config: ProxyConfig,
+  build: Build,
+): (x: Exchange) => Upload | undefined | Promise<Upload | undefined> {
+  if (config.setBody) {
+    const render = build.value(config.setBody);
+    return (x) => new WholeUpload(Buffer.from(render(x)));
+  }
+  if (!config.passRequestBody) return () => undefined;
+  return (x) => {
+    if (x.contentLength === 0) return undefined;
+    // An upstream of HTTP/1.0 does not know chunks.
+    const needsLength = config.httpVersion === '1.0' && x.contentLength < 0;
+    if (!config.requestBuffering && !needsLength) return new PassingUpload(x);
+    return x.readBody().then((body) => body && new WholeUpload(body));
+  };
+}
+
+function compileSslName({ sslName }: ProxyConfig, build: Build): (x: Exchange) => string {
+  return build.value(sslName);
+}

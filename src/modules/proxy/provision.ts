@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { constantText } from '../../config/index.ts';
+import type { WorkerScope } from '../../contract/index.ts';
+import type { UpstreamGroup, Upstreams } from '../../upstream/index.ts';
+import { Connections } from './client/connections.ts';
+import { Connector } from './client/connector.ts';
+import type { ConnectorSettings, TlsSettings } from './client/connector.ts';
+import type { ProxyConfig, TlsVersion } from './config.ts';
+
+/** What a location forwards through: the groups of peers, and connections to them. */
+export interface Provisioned {
+  readonly upstreams: Upstreams;
+  /** Connections to the peers of a group, for HTTP or HTTPS, from a local address where one is asked for. */
+  connections(group: UpstreamGroup, scheme: 'http' | 'https', localAddress?: string): Connections;
+}
+
+/** Most sets of connections that requests may bring about by naming hosts and local addresses. */
+const MAX_SETS = 1_000;
+
+/** Opens nothing yet; connections of groups that stay the same outlive a reload. */
+export async function provision(config: ProxyConfig, worker: WorkerScope): Promise<Provisioned> {
+  const { buildConnector } = await import('undici');
+  const tls = config.pass ? tlsSettings(config) : undefined;
+  const known = new Map<UpstreamGroup, Map<string, Connections>>();
+  let sets = 0;
+  const open = (group: UpstreamGroup, settings: ConnectorSettings): Connections =>
+    worker.share(
+      keyOf(group, settings),
+      () => new Connections(new Connector(settings, buildConnector), group.keepalive),
+      (connections) => connections.close(),
+    );
+  return {
+    upstreams: worker.upstreams,
+    connections(group, scheme, localAddress = '') {
+      const ofGroup = known.get(group) ?? new Map<string, Connections>();
+      const found = ofGroup.get(scheme + localAddress);
+      if (found) return found;
+      if (sets++ >= MAX_SETS)
+        throw new Error('requests name too many different upstreams or local addresses');
+      const settings: ConnectorSettings = {
+        tcpKeepalive: config.socketKeepalive,
+        ...(localAddress !== '' && { localAddress }),
+        ...(scheme === 'https' && tls && { tls }),
+      };
+      const opened = open(group, settings);
+      known.set(group, ofGroup.set(scheme + localAddress, opened));
+      return opened;
+    },
+  };
+}
+
+function keyOf({ name, keepalive }: UpstreamGroup, settings: ConnectorSettings): string {
+  // Keys and certificates are part of it: as a digest, for keys of resources may be logged.
+  const digest = createHash('sha256')
+    .update(JSON.stringify([keepalive, settings]))
+    .digest('hex');
+  return `proxy ${name} ${digest}`;
+}
+
+const VERSIONS: readonly TlsVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
+
+function tlsSettings(config: ProxyConfig): TlsSettings {
+  const command = new Map(config.sslConfCommands);
+  const [lowest = 'TLSv1.2'] = VERSIONS.filter((version) => config.sslProtocols.includes(version));
+  const highest = VERSIONS.findLast((version) => config.sslProtocols.includes(version)) ?? 'TLSv1.3';
+  const { sslPasswordFile } = config;
+  return {
+    passphrases:
+      sslPasswordFile === undefined ? [] : readFileSync(sslPasswordFile, 'utf8').split('\n').filter(Boolean),
+    ciphers: command.get('CipherString') ?? config.sslCiphers,
+    minVersion: versionOf(command.get('MinProtocol')) ?? lowest,
+    maxVersion: versionOf(command.get('MaxProtocol')) ?? highest,
+    verify: config.sslVerify,
+    verifyDepth: config.sslVerifyDepth,
+    reuseSessions: config.sslSessionReuse,
+    ...fileText('ca', config.sslTrustedCertificate),
+    ...fileText('crl', config.sslCrl),
+    ...fileText('cert', config.sslCertificate),
+    ...fileText('key', config.sslCertificateKey),
+    ...textOf('ciphersuites', command.get('Ciphersuites')),
+    ...textOf('groups', command.get('Groups') ?? command.get('Curves')),
+  };
+}
+
+function versionOf(name: string | undefined): TlsVersion | undefined {
+  return VERSIONS.find((version) => version === name);
+}
+
+function fileText<K extends string>(field: K, file: string | undefined): Partial<Record<K, string>> {
+  return textOf(field, file === undefined ? undefined : readFileSync(file, 'utf8'));
+}
+
+function textOf<K extends string>(field: K, text: string | undefined): Partial<Record<K, string>> {
+  return (text === undefined ? {} : { [field]: text }) as Partial<Record<K, string>>;
+}
+
+/** Whether every request comes from the same local address, and which: `undefined` where requests decide. */
+export function fixedLocalAddress({ bind }: ProxyConfig): string | undefined {
+  if (bind === undefined || bind === 'off') return '';
+  return constantText(bind);
+}

@@ -1,0 +1,133 @@
+import type { Build } from '../../contract/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import type { CookieFlagsRule, CookieRule, Pattern, Replacement } from './config.ts';
+
+/** A text with something in it replaced; `undefined` when the rule does not match. */
+export type Rewrite = (x: Exchange, text: string) => string | undefined;
+
+/** Where a plain text has to stand: at the beginning, or as a whole whatever its case. */
+export type Match = 'prefix' | 'whole';
+
+/** One `proxy_redirect`, `proxy_cookie_domain` or `proxy_cookie_path`. */
+export function compileReplacement({ pattern, by }: Replacement, match: Match, build: Build): Rewrite {
+  const render = build.value(by);
+  if (pattern.kind === 'regex') {
+    const regex = new RegExp(pattern.regex.source);
+    return (x, text) => {
+      const captures = regex.exec(text);
+      if (!captures) return undefined;
+      // The replacement may ask for `$1`.
+      x.captures = captures;
+      keepNamed(x, { captures, names: pattern.regex.names }, build);
+      const found = captures.index;
+      return text.slice(0, found) + render(x) + text.slice(found + captures[0].length);
+    };
+  }
+  const readPattern = build.value(pattern.value);
+  if (match === 'prefix') {
+    return (x, text) => {
+      const prefix = readPattern(x);
+      return text.startsWith(prefix) ? render(x) + text.slice(prefix.length) : undefined;
+    };
+  }
+  // nginx: a leading dot does not count, neither in the rule nor in the cookie.
+  return (x, text) => {
+    const whole = withoutDot(readPattern(x)).toLowerCase();
+    return withoutDot(text).toLowerCase() === whole ? render(x) : undefined;
+  };
+}
+
+function withoutDot(domain: string): string {
+  return domain.startsWith('.') ? domain.slice(1) : domain;
+}
+
+interface Named {
+  readonly captures: RegExpExecArray;
+  readonly names: readonly string[];
+}
+
+function keepNamed(x: Exchange, { captures, names }: Named, build: Build): void {
+  for (const name of names) (x.slots ??= [])[build.slot(name.toLowerCase())] = captures.groups?.[name];
+}
+
+/** The first rule that matches; `off` ends the search. */
+export function compileRules(
+  rules: readonly CookieRule[] | undefined,
+  match: Match,
+  build: Build,
+): Rewrite | undefined {
+  const rewrites = (rules ?? [])
+    .filter((rule) => rule !== 'off')
+    .map((rule) => compileReplacement(rule, match, build));
+  return rewrites.length === 0 ? undefined : firstOf(rewrites);
+}
+
+/** Asks one rewrite after the other. */
+export function firstOf(rewrites: readonly Rewrite[]): Rewrite {
+  return (x, text) => {
+    for (const rewrite of rewrites) {
+      const rewritten = rewrite(x, text);
+      if (rewritten !== undefined) return rewritten;
+    }
+    return undefined;
+  };
+}
+
+/** `proxy_cookie_flags`: the flags of the first rule whose cookie it is. */
+export function compileCookieFlags(
+  rules: readonly CookieFlagsRule[] | undefined,
+  build: Build,
+): ((x: Exchange, name: string, attributes: string[]) => string[]) | undefined {
+  const compiled = (rules ?? [])
+    .filter((rule) => rule !== 'off')
+    .map(({ cookie, flags }) => ({
+      isIt: compileName(cookie, build),
+      flags: flags.map((flag) => build.value(flag)),
+    }));
+  if (compiled.length === 0) return undefined;
+  return (x, name, attributes) => {
+    const rule = compiled.find(({ isIt }) => isIt(x, name));
+    return rule
+      ? withFlags(
+          attributes,
+          rule.flags.map((flag) => flag(x).toLowerCase()),
+        )
+      : attributes;
+  };
+}
+
+function compileName(cookie: Pattern, build: Build): (x: Exchange, name: string) => boolean {
+  if (cookie.kind === 'regex') {
+    const regex = new RegExp(cookie.regex.source);
+    return (_x, name) => regex.test(name);
+  }
+  const read = build.value(cookie.value);
+  return (x, name) => read(x).toLowerCase() === name.toLowerCase();
+}
+
+/** nginx drops what a rule speaks of and writes it anew behind the rest. */
+function withFlags(attributes: readonly string[], flags: readonly string[]): string[] {
+  const kinds = new Set(flags.map(kindOf));
+  const kept = attributes.filter((attribute) => !kinds.has(attributeName(attribute)));
+  const added = flags
+    .filter((flag) => !flag.startsWith('no') && flag !== '')
+    .map((flag) => WRITTEN[flag] ?? flag);
+  return [...kept, ...new Set(added)];
+}
+
+const WRITTEN: Readonly<Record<string, string>> = {
+  secure: 'Secure',
+  httponly: 'HttpOnly',
+  samesite: 'SameSite',
+  'samesite=strict': 'SameSite=Strict',
+  'samesite=lax': 'SameSite=Lax',
+  'samesite=none': 'SameSite=None',
+};
+
+function kindOf(flag: string): string {
+  return flag.replace(/^no(?=secure|httponly|samesite)/, '').split('=')[0] as string;
+}
+
+function attributeName(attribute: string): string {
+  return attribute.split('=', 1)[0]?.trim().toLowerCase() ?? '';
+}

@@ -1,0 +1,132 @@
+import type { Build } from '../../contract/index.ts';
+import { HttpFault } from '../../http/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import { readRequestHost, ResolveFault } from '../../upstream/index.ts';
+import type { UpstreamAddress, UpstreamGroup } from '../../upstream/index.ts';
+import type { Connections } from './client/connections.ts';
+import type { LiteralTarget, PassTarget, ProxyConfig } from './config.ts';
+import { parseTarget } from './directives/index.ts';
+import { fixedLocalAddress } from './provision.ts';
+import type { Provisioned } from './provision.ts';
+import type { PassUri } from './request-target.ts';
+
+/** Where one request goes. */
+export interface Target {
+  readonly group: UpstreamGroup;
+  readonly connections: Connections;
+  readonly scheme: 'http' | 'https';
+  /** `$proxy_host` and `$proxy_port`. */
+  readonly proxyHost: string;
+  readonly proxyPort: string;
+  readonly pass: PassUri;
+}
+
+/** Finds out where a request goes; a promise only where a name has to be resolved. */
+export type TargetOf = (x: Exchange) => Target | Promise<Target>;
+
+const DEFAULT_PORTS = { http: 80, https: 443 } as const;
+
+/** The host of a literal `proxy_pass`, as groups of peers know it. */
+export function addressOf({ host, port, scheme }: LiteralTarget): UpstreamAddress {
+  return { host, ...(port !== undefined && { port }), defaultPort: DEFAULT_PORTS[scheme] };
+}
+
+/** `proxy_pass` of one location. */
+export function compileTarget(pass: PassTarget, config: ProxyConfig, tools: TargetTools): TargetOf {
+  return pass.kind === 'literal'
+    ? compileLiteral(pass, config, tools)
+    : compileVariables(pass, config, tools);
+}
+
+interface TargetTools {
+  readonly provisioned: Provisioned;
+  readonly build: Build;
+}
+
+function compileLiteral(
+  pass: LiteralTarget,
+  config: ProxyConfig,
+  { provisioned, build }: TargetTools,
+): TargetOf {
+  const group = provisioned.upstreams.find(addressOf(pass));
+  if (!group) throw new Error(`upstream "${pass.host}" is unknown in this worker`);
+  const localAddress = compileLocalAddress(config, build);
+  const fixed = {
+    group,
+    scheme: pass.scheme,
+    ...hostTexts(pass),
+    pass: { uri: pass.uri, isEvaluated: false },
+  };
+  const known = fixedLocalAddress(config);
+  if (known !== undefined) {
+    const target = { ...fixed, connections: provisioned.connections(group, pass.scheme, known) };
+    return () => target;
+  }
+  return (x) => ({ ...fixed, connections: provisioned.connections(group, pass.scheme, localAddress(x)) });
+}
+
+function compileLocalAddress({ bind }: ProxyConfig, build: Build): (x: Exchange) => string {
+  return bind === undefined || bind === 'off' ? () => '' : build.value(bind);
+}
+
+/** `$proxy_host`: without the port where that is the usual one (nginx ngx_http_proxy_set_vars). */
+function hostTexts({ host, port, scheme }: LiteralTarget): Pick<Target, 'proxyHost' | 'proxyPort'> {
+  if (host.startsWith('unix:')) return { proxyHost: 'localhost', proxyPort: '' };
+  const usual = DEFAULT_PORTS[scheme];
+  const proxyHost = port === undefined || port === usual ? host : `${host}:${port}`;
+  return { proxyHost, proxyPort: String(port ?? usual) };
+}
+
+function compileVariables(
+  { value }: Extract<PassTarget, { kind: 'variables' }>,
+  config: ProxyConfig,
+  { provisioned, build }: TargetTools,
+): TargetOf {
+  const render = build.value(value);
+  const localAddress = compileLocalAddress(config, build);
+  const { resolver, resolverTimeoutMs } = build.core;
+  const hosts = provisioned.upstreams.hosts({ resolver, timeoutMs: resolverTimeoutMs });
+  // A socket that the configuration itself names is not the request's choice.
+  const [first] = value.parts;
+  const isFixedSocket = typeof first === 'string' && /^https?:\/\/unix:[^:]+:/i.test(first);
+  return (x) => {
+    const literal = parseTarget(render(x));
+    if (typeof literal === 'string') throw new HttpFault(500, `${literal} in "proxy_pass"`);
+    const make = (group: UpstreamGroup): Target => ({
+      group,
+      connections: provisioned.connections(group, literal.scheme, localAddress(x)),
+      scheme: literal.scheme,
+      ...hostTexts(literal),
+      pass: { uri: literal.uri, isEvaluated: true },
+    });
+    const group = groupOf(literal, { provisioned, hosts, isFixedSocket });
+    return group instanceof Promise ? group.then(make, refuse) : make(group);
+  };
+}
+
+interface Finding {
+  readonly provisioned: Provisioned;
+  readonly hosts: ReturnType<Provisioned['upstreams']['hosts']>;
+  readonly isFixedSocket: boolean;
+}
+
+function groupOf(
+  literal: LiteralTarget,
+  { provisioned, hosts, isFixedSocket }: Finding,
+): UpstreamGroup | Promise<UpstreamGroup> {
+  const block = provisioned.upstreams.find(addressOf(literal));
+  if (block && (isFixedSocket || !literal.host.startsWith('unix:'))) return block;
+  const named = readRequestHost(
+    literal.port === undefined ? literal.host : `${literal.host}:${literal.port}`,
+  );
+  if (named instanceof ResolveFault) throw new HttpFault(502, named.message);
+  try {
+    return hosts.group(named.host, named.port ?? DEFAULT_PORTS[literal.scheme]);
+  } catch (error) {
+    return refuse(error);
+  }
+}
+
+function refuse(error: unknown): never {
+  throw error instanceof ResolveFault ? new HttpFault(502, error.message) : error;
+}

@@ -1,0 +1,101 @@
+import { answerFault } from '../../http/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import type { Connection } from './client/connection.ts';
+
+/** The body of a request on its way to a peer: all of it at hand, or passed on as the client sends it. */
+export interface Upload {
+  /** Bytes in all; -1: chunked. */
+  readonly bodyBytes: number;
+  /** Absent: `begin` writes it. */
+  readonly bytes: Uint8Array | undefined;
+  /** It was passed on as it came: no other peer can get it. */
+  readonly isSpent: boolean;
+  begin(connection: Connection, failing: { fault(error: Error): void }): void;
+  /** The connection takes more. */
+  drained(): void;
+}
+
+/** A larger body goes out piece by piece, so that the peer's silence is noticed and its early answer heard. */
+const PIECE_BYTES = 262_144;
+
+/** A body that is there as a whole, and can be sent again. */
+export class WholeUpload implements Upload {
+  readonly bodyBytes: number;
+  readonly bytes: Uint8Array | undefined;
+  readonly isSpent = false;
+  private readonly all: Buffer;
+  private at = 0;
+  private connection: Connection | undefined = undefined;
+
+  constructor(all: Buffer) {
+    this.all = all;
+    this.bodyBytes = all.length;
+    this.bytes = all.length <= PIECE_BYTES ? all : undefined;
+  }
+
+  begin(connection: Connection): void {
+    if (this.bytes) return;
+    this.connection = connection;
+    this.at = 0;
+    this.drained();
+  }
+
+  drained(): void {
+    const { connection, all } = this;
+    if (!connection) return;
+    let isTaken = true;
+    while (isTaken && this.at < all.length) {
+      isTaken = connection.write(all.subarray(this.at, this.at + PIECE_BYTES));
+      this.at += PIECE_BYTES;
+    }
+    if (this.at < all.length) return;
+    this.connection = undefined;
+    connection.finish();
+  }
+}
+
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+const CRLF = Buffer.from('\r\n');
+
+/** A body that is passed on as it comes (`proxy_request_buffering off`). */
+export class PassingUpload implements Upload {
+  readonly bytes = undefined;
+  readonly bodyBytes: number;
+  isSpent = false;
+  private readonly x: Exchange;
+  private taken: (() => void) | undefined = undefined;
+
+  constructor(x: Exchange) {
+    this.x = x;
+    this.bodyBytes = x.contentLength;
+  }
+
+  begin(connection: Connection, failing: { fault(error: Error): void }): void {
+    this.isSpent = true;
+    const isChunked = this.bodyBytes < 0;
+    const receive = (piece: Buffer): void | Promise<void> => {
+      if (!connection.isOpen) return undefined;
+      if (isChunked) connection.write(Buffer.from(`${piece.length.toString(16)}\r\n`));
+      const isTaken = connection.write(piece);
+      if (isChunked) connection.write(CRLF);
+      return isTaken ? undefined : new Promise((resolve) => (this.taken = resolve));
+    };
+    this.x.readPieces(receive).then(
+      (isWhole) => {
+        if (!isWhole) return connection.destroy();
+        if (isChunked) connection.write(LAST_CHUNK);
+        return connection.finish();
+      },
+      (error: unknown) => {
+        connection.destroy();
+        failing.fault(error as Error);
+        answerFault(this.x, error);
+      },
+    );
+  }
+
+  drained(): void {
+    this.taken?.();
+    this.taken = undefined;
+  }
+}

@@ -1,0 +1,132 @@
+import type { Build, ModuleDefinition, VariableDefinition } from '../../contract/index.ts';
+import type { Getter } from '../../http/index.ts';
+import type { ProxyConfig } from './config.ts';
+import { proxyFacts } from './tries.ts';
+import type { ProxyFacts, Try } from './tries.ts';
+
+type Variables = NonNullable<ModuleDefinition<ProxyConfig>['variables']>;
+type Families = NonNullable<ModuleDefinition<ProxyConfig>['families']>;
+
+/** One value for each peer that was asked, joined as nginx joins them: `a, b : c`. */
+function ofTries(summary: string, show: (tried: Try) => string): VariableDefinition {
+  return {
+    summary,
+    compile: () => (x) =>
+      proxyFacts(x)
+        ?.rounds.filter((round) => round.length > 0)
+        .map((round) => round.map(show).join(', '))
+        .join(' : ') || undefined,
+  };
+}
+
+function seconds(ms: number): string {
+  return ms < 0 ? '-' : (ms / 1000).toFixed(3);
+}
+
+const ofFacts = (summary: string, read: (facts: ProxyFacts) => string): VariableDefinition => ({
+  summary,
+  compile: () => (x) => {
+    const facts = proxyFacts(x);
+    return facts && read(facts);
+  },
+});
+
+/** `proxy_add_x_forwarded_for`: the client's list with the client itself behind it. */
+function compileForwardedFor(build: Build): Getter {
+  build.needHeader('x-forwarded-for');
+  build.needPeer();
+  return (x) => {
+    const before = x.header('x-forwarded-for');
+    return before === undefined ? x.remoteAddress : `${before}, ${x.remoteAddress}`;
+  };
+}
+
+/** nginx's variables of the proxy and upstream modules. */
+export const variables: Variables = {
+  proxy_host: ofFacts(
+    'Name and port of the upstream as `proxy_pass` has them.',
+    ({ proxyHost }) => proxyHost,
+  ),
+  proxy_port: ofFacts(
+    'Port of the upstream, or the usual one of its protocol.',
+    ({ proxyPort }) => proxyPort,
+  ),
+  proxy_add_x_forwarded_for: {
+    summary: "The request's `X-Forwarded-For` with the client's address behind it.",
+    compile: compileForwardedFor,
+  },
+  upstream_addr: ofTries('Addresses of the upstreams that were asked.', ({ address }) => address),
+  upstream_status: ofTries('Statuses of their answers.', ({ status }) =>
+    status === 0 ? '-' : String(status),
+  ),
+  upstream_connect_time: ofTries('Seconds to connect.', ({ connectMs }) => seconds(connectMs)),
+  upstream_header_time: ofTries('Seconds to the head of the answer.', ({ headerMs }) => seconds(headerMs)),
+  upstream_response_time: ofTries('Seconds to the end of the answer.', ({ responseMs }) =>
+    seconds(responseMs),
+  ),
+  upstream_response_length: ofTries('Bytes of the bodies.', ({ bodyBytes }) => String(bodyBytes)),
+  upstream_bytes_received: ofTries('Bytes received.', ({ receivedBytes }) => String(receivedBytes)),
+  upstream_bytes_sent: ofTries('Bytes sent.', ({ sentBytes }) => String(sentBytes)),
+  upstream_cache_status: { summary: 'Empty: answers are not kept on disk.', compile: () => () => undefined },
+  upstream_cache_last_modified: { summary: 'Empty.', compile: () => () => undefined },
+  upstream_cache_etag: { summary: 'Empty.', compile: () => () => undefined },
+};
+
+/** All values of a header, joined (nginx 1.23 and later). */
+function valuesOf(fields: readonly string[], name: string): string | undefined {
+  let joined: string | undefined;
+  for (let index = 0; index < fields.length; index += 2) {
+    if ((fields[index] as string).toLowerCase() !== name) continue;
+    const value = fields[index + 1] as string;
+    joined = joined === undefined ? value : `${joined}, ${value}`;
+  }
+  return joined;
+}
+
+function ofAnswer(
+  summary: string,
+  read: (facts: ProxyFacts, name: string) => string | undefined,
+): Families[string] {
+  return {
+    summary,
+    compile: (rest) => {
+      const name = rest.replaceAll('_', '-');
+      return (x) => {
+        const facts = proxyFacts(x);
+        return facts && read(facts, name);
+      };
+    },
+  };
+}
+
+function cookieOf({ answerHeaders }: ProxyFacts, name: string): string | undefined {
+  for (let index = 0; index < answerHeaders.length; index += 2) {
+    if ((answerHeaders[index] as string).toLowerCase() !== 'set-cookie') continue;
+    const [pair = ''] = (answerHeaders[index + 1] as string).split(';', 1);
+    const equals = pair.indexOf('=');
+    if (equals === name.length && pair.slice(0, equals).toLowerCase() === name) return pair.slice(equals + 1);
+  }
+  return undefined;
+}
+
+/** Variables whose names continue: `$upstream_http_etag`. */
+export const families: Families = {
+  upstream_http_: ofAnswer("A header of the upstream's answer.", ({ answerHeaders }, name) =>
+    valuesOf(answerHeaders, name),
+  ),
+  upstream_trailer_: ofAnswer("A trailer of the upstream's answer.", ({ trailers }, name) =>
+    valuesOf(trailers, name),
+  ),
+  upstream_cookie_: {
+    summary: "A cookie of the upstream's answer.",
+    compile: (name) => (x) => {
+      const facts = proxyFacts(x);
+      return facts && cookieOf(facts, name);
+    },
+  },
+};
+
+/** Whether some text of the configuration reads what requests remember of their upstreams. */
+export function keepsFacts(build: Build): boolean {
+  return ['upstream_', 'proxy_host', 'proxy_port'].some((prefix) => build.usesFamily(prefix));
+}

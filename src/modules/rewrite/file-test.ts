@@ -1,0 +1,50 @@
+import { statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { resolve } from 'node:path';
+import { errorCode, systemError } from '../../../grammar/index.ts';
+import { logContext } from '../../http/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import { compileOperand } from './captures.ts';
+import type { Compiling } from './compiling.ts';
+import type { Condition, FileTest } from './config.ts';
+
+const OWNER_MAY_EXECUTE = 0o100;
+
+/** What each test asks of what is there. A socket or a device is neither file nor directory. */
+const TESTS: Readonly<Record<FileTest, (stats: Stats) => boolean>> = {
+  f: (stats) => stats.isFile(),
+  d: (stats) => stats.isDirectory(),
+  e: (stats) => stats.isFile() || stats.isDirectory(),
+  x: (stats) => (stats.mode & OWNER_MAY_EXECUTE) !== 0,
+};
+
+/** Nothing is there: no more than that is wrong. */
+const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
+
+/**
+ * `-f`, `-d`, `-e` and `-x`. The file system is asked at once: a step may not wait for long, and what it asks about is
+ * nearly always in the system's cache.
+ */
+export function compileFileTest(
+  { test, negated, value }: Extract<Condition, { readonly test: FileTest }>,
+  { build, prefix }: Compiling,
+): (x: Exchange) => boolean {
+  const render = compileOperand(value, build);
+  const fits = TESTS[test];
+  return (x) => {
+    const path = render(x);
+    try {
+      const stats = isPath(path) ? statSync(resolve(prefix, path), { throwIfNoEntry: false }) : undefined;
+      return (stats !== undefined && fits(stats)) !== negated;
+    } catch (error) {
+      if (!ABSENT.has(errorCode(error)))
+        build.log.write('crit', `stat() "${path}" failed (${systemError(error)})`, logContext(x));
+      return negated;
+    }
+  };
+}
+
+/** nginx does not know the empty path, and nobody a NUL in one. */
+function isPath(path: string): boolean {
+  return path !== '' && !path.includes('\0');
+}

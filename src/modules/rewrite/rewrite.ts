@@ -1,0 +1,51 @@
+import { logContext } from '../../http/index.ts';
+import type { Handler } from '../../http/index.ts';
+import { compileEscaping } from './captures.ts';
+import type { Compiling } from './compiling.ts';
+import type { RedirectStep, RewriteStep } from './config.ts';
+import { compileMatch } from './match.ts';
+import { unescapeRedirect } from './unescape-redirect.ts';
+
+/** `rewrite regex replacement [last | break];` */
+export function compileRewrite(step: RewriteStep, compiling: Compiling): Handler {
+  const { build, log } = compiling;
+  const { keepsArgs, flag } = step;
+  const matches = compileMatch(step.regex, compiling);
+  const renderPath = build.value(step.path);
+  const renderArgs = step.args && compileEscaping(step.args, build);
+  return (x) => {
+    if (!matches(x, x.uri)) return undefined;
+    const uri = renderPath(x);
+    const args = renderArgs?.(x);
+    if (args !== undefined) x.args = keepsArgs && x.args !== '' ? `${args}&${x.args}` : args;
+    else if (!keepsArgs) x.args = '';
+    if (log) build.log.write('notice', `rewritten data: "${uri}", args: "${x.args}"`, logContext(x));
+    if (uri === '') {
+      build.log.write('error', 'the rewritten URI has a zero length', logContext(x));
+      return x.end(500);
+    }
+    x.uri = uri;
+    x.uriReplaced = true;
+    x.isOriginalUri = false;
+    x.internal = true;
+    x.relocate = flag !== 'break';
+    x.rewriteEnded = flag !== 'none';
+    return undefined;
+  };
+}
+
+/** `rewrite regex replacement redirect | permanent;`, and any whose replacement is a URL. */
+export function compileRedirect(step: RedirectStep, compiling: Compiling): Handler {
+  const { build, log } = compiling;
+  const { code, keepsArgs } = step;
+  const matches = compileMatch(step.regex, compiling);
+  const render = compileEscaping(step.target, build);
+  const joint = step.hasArgs ? '&' : '?';
+  return (x) => {
+    if (!matches(x, x.uri)) return undefined;
+    const target = unescapeRedirect(render(x));
+    const location = keepsArgs && x.args !== '' ? target + joint + x.args : target;
+    if (log) build.log.write('notice', `rewritten redirect: "${location}"`, logContext(x));
+    return x.redirect(code, location);
+  };
+}

@@ -1,0 +1,118 @@
+import type { Build } from '../../contract/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import { compileConditions } from './conditions.ts';
+import type { StaticConfig } from './config.ts';
+import { multipartBody, singleBody } from './file-body.ts';
+import type { FileBody } from './file-body.ts';
+import type { OpenFile } from './files.ts';
+import { parseHttpDate } from './http-date.ts';
+import type { HttpDates } from './http-date.ts';
+import { parseRanges } from './ranges.ts';
+import type { RangeVerdict } from './ranges.ts';
+import type { FileSender } from './send-file.ts';
+
+/** Answers with an open file and releases it; `path` is for the error log. */
+export type FileAnswer = (x: Exchange, file: OpenFile, path: string) => void | Promise<void>;
+
+/** Sets the validators of an answer. True: its conditions decided, and it is answered. */
+export type ValidatorsOf = (x: Exchange, modifiedSeconds: number, etag: string) => boolean;
+
+/** `Last-Modified`, `ETag`, and what the request's conditions make of them. */
+export function compileValidators(
+  { ifModifiedSince }: Pick<StaticConfig, 'ifModifiedSince'>,
+  dates: HttpDates,
+  build: Build,
+): ValidatorsOf {
+  const conditions = compileConditions(ifModifiedSince, build);
+  return (x, modifiedSeconds, etag) => {
+    const verdict = isPlain(x) ? conditions(x, { modifiedSeconds, etag }) : 200;
+    if (verdict === 412) {
+      x.errorStatus = 0;
+      x.end(412);
+      return true;
+    }
+    x.setHeader('Last-Modified', dates.text(modifiedSeconds));
+    if (etag !== '') x.setHeader('ETag', etag);
+    if (verdict === 200) return false;
+    x.errorStatus = 0;
+    x.send(304, '', '');
+    return true;
+  };
+}
+
+/** The way of a file that is found to the client (nginx: ngx_http_static_handler, not_modified and range filters). */
+export function compileFileAnswer(
+  config: StaticConfig,
+  { validators, sender }: { readonly validators: ValidatorsOf; readonly sender: FileSender },
+  build: Build,
+): FileAnswer {
+  const contentType = build.contentType();
+  const rangesOf = compileRanges(config, build);
+  return (x, file, path) => {
+    const { sizeBytes, modifiedSeconds } = file;
+    const etag = config.etag ? `"${modifiedSeconds.toString(16)}-${sizeBytes.toString(16)}"` : '';
+    if (validators(x, modifiedSeconds, etag)) return file.release();
+    const type = contentType(x);
+    const whole = { status: 200, path, body: singleBody({ from: 0, to: sizeBytes }, type) };
+    const ranges = rangesOf(x, { sizeBytes, modifiedSeconds, etag, type });
+    if (ranges === 'not offered') return sender.send(x, file, whole);
+    if (ranges === 'whole') {
+      x.setHeader('Accept-Ranges', 'bytes');
+      return sender.send(x, file, whole);
+    }
+    x.errorStatus = 0;
+    if (ranges !== 'unsatisfiable')
+      return sender.send(x, file, { status: 206, path, body: partialBody(x, ranges, { sizeBytes, type }) });
+    file.release();
+    x.removeHeader('Last-Modified');
+    x.removeHeader('ETag');
+    x.setHeader('Content-Range', `bytes */${sizeBytes}`);
+    return x.end(416);
+  };
+}
+
+interface Resource {
+  readonly sizeBytes: number;
+  readonly modifiedSeconds: number;
+  readonly etag: string;
+  readonly type: string;
+}
+
+type Ranges = (x: Exchange, resource: Resource) => RangeVerdict | 'not offered';
+
+function compileRanges({ maxRanges = Infinity }: StaticConfig, build: Build): Ranges {
+  if (maxRanges === 0) return () => 'not offered';
+  build.needHeader('range');
+  build.needHeader('if-range');
+  return (x, { type, ...resource }) => {
+    if (!isPlain(x) || x.isTransformed(200, type)) return 'not offered';
+    const range = x.headers.length === 0 ? undefined : x.header('range');
+    if (range === undefined || !isStillThat(x.header('if-range'), resource)) return 'whole';
+    return parseRanges(range, { sizeBytes: resource.sizeBytes, maxRanges });
+  };
+}
+
+/** `If-Range`: a tag or a date, which has to be exactly that of the resource. */
+function isStillThat(
+  ifRange: string | undefined,
+  { etag, modifiedSeconds }: Omit<Resource, 'type'>,
+): boolean {
+  if (ifRange === undefined) return true;
+  return ifRange.endsWith('"') ? ifRange === etag : parseHttpDate(ifRange) === modifiedSeconds;
+}
+
+/** The client's own request, and an answer that is no error page: subrequests and pages are sent whole. */
+function isPlain(x: Exchange): boolean {
+  return x.main === x && (x.errorStatus === 0 || x.errorStatus === 200);
+}
+
+function partialBody(
+  x: Exchange,
+  ranges: Extract<RangeVerdict, readonly unknown[]>,
+  { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>,
+): FileBody {
+  const [only] = ranges;
+  if (!only || ranges.length > 1) return multipartBody(ranges, { contentType: type, sizeBytes });
+  x.setHeader('Content-Range', `bytes ${only.from}-${only.to - 1}/${sizeBytes}`);
+  return singleBody(only, type);
+}

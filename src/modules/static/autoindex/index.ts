@@ -1,0 +1,2 @@
+export { compileAutoindex } from './autoindex.ts';
+export { readEntries } from './entries.ts';

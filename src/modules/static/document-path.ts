@@ -1,0 +1,96 @@
+import { constantText } from '../../config/index.ts';
+import type { Build, DocumentRootConfig } from '../../contract/index.ts';
+import type { Exchange } from '../../http/index.ts';
+
+/** From URIs to paths in one location (nginx: ngx_http_map_uri_to_path). */
+export interface DocumentPath {
+  /** What the paths begin with: `$document_root`. */
+  root(x: Exchange): string;
+  /** Where a decoded URI leads; `undefined` when that is outside of the root. */
+  of(x: Exchange, uri: string): string | undefined;
+  /** A name of `try_files` as it follows the root: without the location that an alias takes the place of. */
+  rest(name: string): string;
+  ofRest(x: Exchange, rest: string): string | undefined;
+  /** The URI of a file that `try_files` found. */
+  uriOf(x: Exchange, found: { readonly rest: string; readonly isDirectory: boolean }): string;
+}
+
+/** A segment that leads upwards. URIs are normalised, but what replaces them and what an alias is joined with need not be. */
+const UPWARDS = /(?:^|\/)\.\.(?=\/|$)/g;
+
+/** A regex alias is a whole path; once `try_files` found a file, its name follows (nginx: r->add_uri_to_alias). */
+const FOLLOWED_BY_URI = Symbol('static: the URI follows the alias');
+
+/** `root`, `alias` or nothing of a location. */
+export function compileDocumentPath(build: Build): DocumentPath {
+  const { documentRoot } = build.core;
+  if (!documentRoot) return belowRoot(() => `${build.prefix}/html`);
+  const root = compileRoot(documentRoot, build);
+  if (documentRoot.kind === 'root') return belowRoot(root);
+  return documentRoot.kind === 'alias' ? inPlaceOf(documentRoot.location, root) : wholePath(root);
+}
+
+type Root = (x: Exchange) => string | undefined;
+
+/** `undefined` when variables lead upwards: what the configuration itself says is trusted. */
+function compileRoot({ path }: DocumentRootConfig, build: Build): Root {
+  const fixed = constantText(path);
+  if (fixed !== undefined) return () => fixed;
+  const trusted = path.parts.reduce(
+    (sum, part) => sum + (typeof part === 'string' ? timesUpwards(part) : 0),
+    0,
+  );
+  const render = build.value(path);
+  return (x) => {
+    const rendered = render(x);
+    if (rendered.includes('\0') || timesUpwards(rendered) > trusted) return undefined;
+    return rendered.startsWith('/') ? rendered : `${build.prefix}/${rendered}`;
+  };
+}
+
+function belowRoot(root: Root): DocumentPath {
+  const join = (x: Exchange, uri: string): string | undefined =>
+    uri.startsWith('/') ? joined(root(x), uri) : undefined;
+  return {
+    root: (x) => root(x) ?? '',
+    of: join,
+    rest: (name) => name,
+    ofRest: join,
+    uriOf: (_x, { rest }) => rest,
+  };
+}
+
+/** The text of the location is cut off as it stands: a slash that is missing on one side is missing in the path. */
+function inPlaceOf(location: string, root: Root): DocumentPath {
+  const rest = (name: string): string => (name.startsWith(location) ? name.slice(location.length) : name);
+  return {
+    root: (x) => root(x) ?? '',
+    of: (x, uri) => (uri.startsWith(location) ? joined(root(x), uri.slice(location.length)) : undefined),
+    rest,
+    ofRest: (x, name) => joined(root(x), name),
+    uriOf: (_x, found) => location + found.rest,
+  };
+}
+
+function wholePath(root: Root): DocumentPath {
+  return {
+    root: (x) => root(x) ?? '',
+    of: (x, uri) => joined(root(x), x.state(FOLLOWED_BY_URI) ? uri : ''),
+    rest: (name) => name,
+    ofRest: (x, rest) => joined(root(x), rest),
+    uriOf: (x, { rest, isDirectory }) => {
+      if (isDirectory) return x.uri;
+      x.setState(FOLLOWED_BY_URI, true);
+      return rest;
+    },
+  };
+}
+
+function joined(root: string | undefined, rest: string): string | undefined {
+  const leaves = rest.includes('\0') || (rest.includes('..') && timesUpwards(rest) > 0);
+  return root === undefined || leaves ? undefined : root + rest;
+}
+
+function timesUpwards(path: string): number {
+  return path.match(UPWARDS)?.length ?? 0;
+}

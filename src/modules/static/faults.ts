@@ -1,0 +1,61 @@
+import type { Build } from '../../contract/index.ts';
+import { logContext } from '../../http/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import { severityOf, systemErrorText } from './system-error.ts';
+import type { FileFault } from './system-error.ts';
+
+/** What nginx says and answers where there is no file to serve. */
+export class Faults {
+  readonly #log: Build['log'];
+  readonly #logNotFound: boolean;
+
+  constructor(build: Build, { logNotFound }: { readonly logNotFound: boolean }) {
+    this.#log = build.log;
+    this.#logNotFound = logNotFound;
+  }
+
+  /** A file that cannot be opened: its status, and a line unless nobody wants to hear of missing files. */
+  answer(x: Exchange, path: string, fault: FileFault): void {
+    const { status, level } = severityOf(fault);
+    if (status !== 404 || this.#logNotFound) this.#write(level, `${fault.call} ${describe(path, fault)}`, x);
+    x.end(status);
+  }
+
+  /** A directory that is not there, or may not be searched, where an index file was looked for. */
+  index(x: Exchange, path: string, fault: FileFault): void {
+    const { status } = severityOf(fault);
+    const is = status === 403 ? 'forbidden' : 'not found';
+    if (status === 403 || this.#logNotFound)
+      this.#write('error', `"${path}" is ${is} (${systemErrorText(fault.error)})`, x);
+    x.end(status === 403 ? 403 : 404);
+  }
+
+  /** A fault that the request survives. */
+  note(x: Exchange, path: string, fault: FileFault): void {
+    this.#write('crit', `${fault.call} ${describe(path, fault)}`, x);
+  }
+
+  directoryIndex(x: Exchange, path: string): void {
+    this.#write('error', `directory index of "${path}" is forbidden`, x);
+    x.end(403);
+  }
+
+  notRegular(x: Exchange, path: string): void {
+    this.#write('crit', `"${path}" is not a regular file`, x);
+    x.end(404);
+  }
+
+  /** A URI that would lead out of the root; nginx has these words where it looks for such URIs. */
+  unsafe(x: Exchange): void {
+    this.#write('error', `unsafe URI "${x.uri}" was detected`, x);
+    x.end(404);
+  }
+
+  #write(level: 'error' | 'crit', message: string, x: Exchange): void {
+    this.#log.write(level, message, logContext(x));
+  }
+}
+
+function describe(path: string, { error }: FileFault): string {
+  return `"${path}" failed (${systemErrorText(error)})`;
+}

@@ -1,0 +1,179 @@
+import { LRUCache } from '../../pool/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import { isFault, SMALL_FILE_BYTES } from './files.ts';
+import type { FileFacts, Files, OpenFile } from './files.ts';
+import type { FileFault } from './system-error.ts';
+
+/** `open_file_cache` and what belongs to it. */
+export interface CacheRules {
+  /** Paths that are remembered at most. */
+  readonly max: number;
+  /** A path that nobody asked for so long is forgotten. */
+  readonly inactiveMs: number;
+  /** What is known of a path is believed for so long. */
+  readonly validMs: number;
+  /** Only a path that was asked for so often keeps its file open, or its content. */
+  readonly minUses: number;
+  /** Also remembers what could not be found. */
+  readonly errors: boolean;
+}
+
+/** Bytes of small files that one cache keeps in memory, and paths that it remembers, whatever the configuration says. */
+const CONTENT_BYTES = 64 * 1024 * 1024;
+const MOST_PATHS = 1_000_000;
+
+/**
+ * What is known of paths: for a while it is believed without looking again. A small file keeps its content, a large one stays
+ * open, so that what is sent belongs to the facts that were sent before it.
+ */
+export class OpenFileCache implements Files {
+  readonly #files: Files;
+  readonly #rules: CacheRules;
+  readonly #entries: LRUCache<string, Entry>;
+
+  /** `files`: where the cache itself looks. */
+  constructor(files: Files, rules: CacheRules) {
+    this.#files = files;
+    this.#rules = rules;
+    const max = Math.min(rules.max, MOST_PATHS);
+    this.#entries = new LRUCache<string, Entry>({
+      max,
+      maxSize: max + CONTENT_BYTES,
+      sizeCalculation: ({ keptBytes }) => 1 + keptBytes,
+      dispose: (entry) => entry.file?.forget(),
+    });
+  }
+
+  look(path: string, x: Exchange): FileFacts | FileFault {
+    const nowMs = Date.now();
+    const known = this.#known(path, nowMs);
+    if (known && this.#isValid(known, nowMs)) return known.outcome;
+    const outcome = this.#files.look(path, x);
+    this.#keep(path, { outcome, uses: known?.uses ?? 1, nowMs });
+    return outcome;
+  }
+
+  open(path: string, x: Exchange): OpenFile | FileFault {
+    const nowMs = Date.now();
+    const known = this.#known(path, nowMs);
+    if (known && this.#isValid(known, nowMs)) {
+      if (known.file) return known.file.use();
+      if (isFault(known.outcome)) return known.outcome;
+    }
+    const uses = known?.uses ?? 1;
+    const opened = this.#files.open(path, x);
+    const isKept = !isFault(opened) && opened.kind === 'file' && uses >= this.#rules.minUses;
+    const file = isKept ? new SharedFile(opened) : undefined;
+    this.#keep(path, { outcome: isFault(opened) ? opened : plain(opened), file, uses, nowMs });
+    return file?.use() ?? opened;
+  }
+
+  /** Forgets everything; a file that is being sent stays open until it is. */
+  close(): void {
+    this.#entries.clear();
+  }
+
+  #known(path: string, nowMs: number): Entry | undefined {
+    const entry = this.#entries.get(path);
+    if (!entry) return undefined;
+    entry.uses = nowMs - entry.usedMs < this.#rules.inactiveMs ? entry.uses + 1 : 1;
+    entry.usedMs = nowMs;
+    return entry;
+  }
+
+  #isValid({ checkedMs }: Entry, nowMs: number): boolean {
+    return nowMs - checkedMs < this.#rules.validMs;
+  }
+
+  #keep(path: string, { outcome, file, uses, nowMs }: Finding): void {
+    this.#forgetInactive(nowMs);
+    if (isFault(outcome) && !this.#rules.errors) {
+      this.#entries.delete(path);
+      return;
+    }
+    const keptBytes = file?.isSmall ? file.sizeBytes : 0;
+    this.#entries.set(path, { outcome, file, uses, keptBytes, checkedMs: nowMs, usedMs: nowMs });
+  }
+
+  /** Whatever is new makes room: no timer is needed for files that nobody asks for any more. */
+  #forgetInactive(nowMs: number): void {
+    for (const path of this.#entries.rkeys()) {
+      const usedMs = this.#entries.peek(path)?.usedMs ?? 0;
+      if (nowMs - usedMs < this.#rules.inactiveMs) return;
+      this.#entries.delete(path);
+    }
+  }
+}
+
+interface Entry {
+  readonly outcome: FileFacts | FileFault;
+  readonly file: SharedFile | undefined;
+  readonly checkedMs: number;
+  readonly keptBytes: number;
+  usedMs: number;
+  uses: number;
+}
+
+interface Finding {
+  readonly outcome: FileFacts | FileFault;
+  readonly file?: SharedFile | undefined;
+  readonly uses: number;
+  readonly nowMs: number;
+}
+
+function plain({ kind, sizeBytes, modifiedSeconds }: FileFacts): FileFacts {
+  return { kind, sizeBytes, modifiedSeconds };
+}
+
+/** A file that several requests send at once; the last one closes it when it is no longer remembered. */
+class SharedFile implements OpenFile {
+  readonly kind: FileFacts['kind'];
+  readonly sizeBytes: number;
+  readonly modifiedSeconds: number;
+  readonly isSmall: boolean;
+  readonly #opened: OpenFile;
+  readonly #content: Uint8Array | undefined;
+  #users = 0;
+  #isRemembered = true;
+
+  constructor(opened: OpenFile) {
+    this.#opened = opened;
+    this.kind = opened.kind;
+    this.sizeBytes = opened.sizeBytes;
+    this.modifiedSeconds = opened.modifiedSeconds;
+    this.isSmall = opened.sizeBytes <= SMALL_FILE_BYTES;
+    if (!this.isSmall) return;
+    this.#content = opened.content();
+    opened.release();
+  }
+
+  use(): this {
+    this.#users++;
+    return this;
+  }
+
+  content(): Uint8Array {
+    return this.#content ?? this.#opened.content();
+  }
+
+  read(bytes: Buffer, from: number): number {
+    if (!this.#content) return this.#opened.read(bytes, from);
+    const piece = this.#content.subarray(from, from + bytes.length);
+    bytes.set(piece);
+    return piece.length;
+  }
+
+  release(): void {
+    this.#users--;
+    this.#closeUnused();
+  }
+
+  forget(): void {
+    this.#isRemembered = false;
+    this.#closeUnused();
+  }
+
+  #closeUnused(): void {
+    if (!this.isSmall && !this.#isRemembered && this.#users === 0) this.#opened.release();
+  }
+}

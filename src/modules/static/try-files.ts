@@ -1,0 +1,60 @@
+import { constantText } from '../../config/index.ts';
+import type { Build } from '../../contract/index.ts';
+import type { Exchange, Handler } from '../../http/index.ts';
+import type { TriedFile, TryFilesConfig } from './config.ts';
+import { isFault } from './files.ts';
+import type { Site } from './site.ts';
+import { isAbsent } from './system-error.ts';
+
+/**
+ * `try_files`: the first file that is there becomes `$uri`, else the last word decides (nginx: ngx_http_try_files_handler). A
+ * name with variables loses the location that an alias takes the place of; one without does not.
+ */
+export function compileTryFiles({ files, fallback }: TryFilesConfig, site: Site, build: Build): Handler {
+  const tests = files.map((file) => compileTest(file, site, build));
+  const finish = compileFallback(fallback, site, build);
+  return (x) => (tests.some((isThere) => isThere(x)) ? undefined : finish(x));
+}
+
+/** Makes a file that is there the URI. */
+function compileTest(
+  { name, isDirectory, hasVariables }: TriedFile,
+  { paths, files, faults }: Site,
+  build: Build,
+): (x: Exchange) => boolean {
+  const render = build.value(name);
+  return (x) => {
+    const rest = hasVariables ? paths.rest(render(x)) : render(x);
+    const path = paths.ofRest(x, rest);
+    if (path === undefined) return false;
+    const outcome = files.look(path, x);
+    if (isFault(outcome)) {
+      if (!isAbsent(outcome)) faults.note(x, path, outcome);
+      return false;
+    }
+    if ((outcome.kind === 'directory') !== isDirectory) return false;
+    x.uri = paths.uriOf(x, { rest, isDirectory });
+    return true;
+  };
+}
+
+/** An internal redirect; its query is what the text has, and none where it has none. */
+function compileFallback(
+  fallback: TryFilesConfig['fallback'],
+  { paths, faults }: Site,
+  build: Build,
+): Handler {
+  if ('code' in fallback) return fallback.code === 444 ? (x) => x.abort() : (x) => x.end(fallback.code);
+  const { target, hasVariables } = fallback;
+  const fixed = constantText(target);
+  if (fixed?.startsWith('@')) return (x) => x.redirectInternally(fixed);
+  const render = build.value(target);
+  return (x) => {
+    const uri = hasVariables ? paths.rest(render(x)) : render(x);
+    if (uri.startsWith('@')) return x.redirectInternally(uri);
+    // A URI without a slash at its start would name a file beside the root.
+    if (!uri.startsWith('/')) return faults.unsafe(x);
+    x.args = '';
+    return x.redirectInternally(uri);
+  };
+}

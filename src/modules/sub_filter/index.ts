@@ -1,0 +1,75 @@
+import { constantText } from '../../config/index.ts';
+import { moduleFor } from '../../contract/index.ts';
+import type { Build } from '../../contract/index.ts';
+import { mediaTypeTest, weakenEtag } from '../../http/index.ts';
+import type { BodyFilter, Exchange } from '../../http/index.ts';
+import { directives } from './directives.ts';
+import type { SubFilterConfig, Substitution } from './directives.ts';
+import { ReplacingTransform } from './replacement.ts';
+import { lowerAscii, Search } from './search.ts';
+import type { Pattern } from './search.ts';
+
+/** Text replaced in the body of answers (nginx ngx_http_sub_module). */
+export const subFilter = moduleFor<SubFilterConfig>()({
+  name: 'sub_filter',
+  directives,
+  enabled: ({ substitutions }) => substitutions !== undefined,
+  compile: (config, _resources, build) => ({ bodyFilter: compileFilter(config, build) }),
+});
+
+function compileFilter({ substitutions = [], ...config }: SubFilterConfig, build: Build): BodyFilter {
+  const hasType = mediaTypeTest(config.types.flat());
+  const patternsOf = compilePatterns(substitutions, build);
+  const substitutes = substitutions.map(({ replacement }) => build.value(replacement));
+  const searchFor = keepSearches();
+  return {
+    wants: (x) => x.responseLength !== 0 && hasType(x.responseType) && patternsOf(x).length > 0,
+    open(x) {
+      if (config.lastModified) weakenEtag(x);
+      else {
+        x.removeHeader('Last-Modified');
+        x.removeHeader('ETag');
+      }
+      const substitute = (index: number): string => bytesText(substitutes[index]?.(x) ?? '');
+      return new ReplacingTransform({ patterns: patternsOf(x), once: config.once, substitute, searchFor });
+    },
+  };
+}
+
+/** A text that turns out empty is not looked for. */
+function compilePatterns(
+  substitutions: readonly Substitution[],
+  build: Build,
+): (x: Exchange) => readonly Pattern[] {
+  const renders = substitutions.map(({ match }) => build.value(match));
+  const patterns = (x: Exchange): readonly Pattern[] =>
+    renders
+      .map((render, index) => ({ text: lowerAscii(bytesText(render(x))), index }))
+      .filter(({ text }) => text !== '');
+  if (!substitutions.every(({ match }) => constantText(match) !== undefined)) return patterns;
+  const fixed = substitutions.map(({ match }, index) => ({
+    text: lowerAscii(bytesText(constantText(match) ?? '')),
+    index,
+  }));
+  return () => fixed;
+}
+
+/** The bytes of a text, one character each. */
+function bytesText(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
+/** Texts with variables make new searches; beyond so many they are made anew each time. */
+const KEPT_SEARCHES = 64;
+
+function keepSearches(): (patterns: readonly Pattern[]) => Search {
+  const kept = new Map<string, Search>();
+  return (patterns) => {
+    const key = JSON.stringify(patterns.map(({ text, index }) => [index, text]));
+    const known = kept.get(key);
+    if (known) return known;
+    const search = new Search(patterns);
+    if (kept.size < KEPT_SEARCHES) kept.set(key, search);
+    return search;
+  };
+}

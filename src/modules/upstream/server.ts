@@ -1,0 +1,144 @@
+import { placeOf } from '../../../grammar/index.ts';
+import type { Word } from '../../../grammar/index.ts';
+import { readers } from '../../config/index.ts';
+import type { ArgReader, ReadScope } from '../../config/index.ts';
+import { readServerAddress } from '../../upstream/index.ts';
+import type { ServerConfig, ServerTarget } from '../../upstream/index.ts';
+
+const DEFAULT_PORT = 80;
+/** Weights add up in 32 bits. */
+const MAX_WEIGHT = 65_535;
+const MAX_NUMBER = 2 ** 31 - 1;
+
+type Settings = {
+  -readonly [K in keyof Omit<ServerConfig, 'name' | 'place' | 'target' | 'resolve'>]: ServerConfig[K];
+} & {
+  resolve: boolean;
+  service: string;
+};
+
+/** `server address [parameters]` of an `upstream` block. */
+export const server: ArgReader<ServerConfig> = readers.words(
+  {
+    syntax: 'address [weight= max_conns= max_fails= fail_timeout= backup down resolve service=]',
+    min: 1,
+    max: Infinity,
+  },
+  ([address, ...parameters], scope) => {
+    const settings = readSettings(parameters, scope);
+    return settings && readServer(address as Word, settings, scope);
+  },
+);
+
+function readServer(
+  word: Word,
+  { resolve, service, ...settings }: Settings,
+  scope: ReadScope,
+): ServerConfig | undefined {
+  const name = word.value;
+  const { file, line } = placeOf(word.span);
+  const target = readServerAddress(name, DEFAULT_PORT);
+  if (typeof target === 'string') return refuse(word, `${target} in upstream "${name}"`, scope);
+  const fault = service === '' ? undefined : findServiceFault({ name, target, resolve });
+  if (fault !== undefined) return refuse(word, fault, scope);
+  // An address has nothing to resolve: nginx takes the parameter and does nothing.
+  const asks = resolve && target.kind === 'name';
+  const following = asks && { resolve: service === '' ? {} : { service } };
+  return { name, place: `${file}:${line}`, target, ...settings, ...following };
+}
+
+interface ServiceServer {
+  readonly name: string;
+  readonly target: ServerTarget;
+  readonly resolve: boolean;
+}
+
+/** SRV records say the ports, and are there for names only. */
+function findServiceFault({ name, target, resolve }: ServiceServer): string | undefined {
+  if (!resolve) return `service upstream "${name}" requires "resolve" parameter`;
+  if (target.kind !== 'name') return `service upstream "${name}" requires domain name`;
+  return name.includes(':') ? `service upstream "${name}" may not have port` : undefined;
+}
+
+function readSettings(words: readonly Word[], scope: ReadScope): Settings | undefined {
+  const settings: Settings = {
+    weight: 1,
+    maxConnections: 0,
+    maxFails: 1,
+    failTimeoutSeconds: 10,
+    backup: false,
+    down: false,
+    resolve: false,
+    service: '',
+  };
+  for (const word of words) {
+    const [name, value] = splitParameter(word.value);
+    if (!setParameter(settings, name, value)) return refuseParameter(word, name, scope);
+  }
+  return settings;
+}
+
+/** `name=` and what follows it, or a flag. */
+function splitParameter(text: string): [name: string, value: string] {
+  const end = text.indexOf('=') + 1;
+  return end === 0 ? [text, ''] : [text.slice(0, end), text.slice(end)];
+}
+
+/** False: there is no such parameter, or its value is wrong. */
+function setParameter(settings: Settings, name: string, value: string): boolean {
+  switch (name) {
+    case 'weight=':
+      return setNumber(value, { min: 1, max: MAX_WEIGHT }, (weight) => (settings.weight = weight));
+    case 'max_conns=':
+      return setNumber(value, { min: 0, max: MAX_NUMBER }, (most) => (settings.maxConnections = most));
+    case 'max_fails=':
+      return setNumber(value, { min: 0, max: MAX_NUMBER }, (most) => (settings.maxFails = most));
+    case 'fail_timeout=':
+      return setSeconds(value, settings);
+    case 'service=':
+      settings.service = value;
+      return value !== '';
+    case 'resolve':
+      return (settings.resolve = true);
+    case 'backup':
+      return (settings.backup = true);
+    case 'down':
+      return (settings.down = true);
+    default:
+      return false;
+  }
+}
+
+function setNumber(
+  text: string,
+  { min, max }: { readonly min: number; readonly max: number },
+  set: (value: number) => void,
+): boolean {
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : -1;
+  if (number < min || number > max) return false;
+  set(number);
+  return true;
+}
+
+/** Whole seconds: nginx counts failures by the second, and takes no milliseconds here. */
+function setSeconds(text: string, settings: Settings): boolean {
+  const ms = /ms/.test(text) ? undefined : readers.parseTimeMs(text);
+  if (ms === undefined || ms / 1000 > MAX_NUMBER) return false;
+  settings.failTimeoutSeconds = ms / 1000;
+  return true;
+}
+
+const COMMERCIAL = new Set(['slow_start=', 'route=', 'drain']);
+
+function refuseParameter(word: Word, name: string, { report }: ReadScope): undefined {
+  const hint = COMMERCIAL.has(name)
+    ? `"${name.replace('=', '')}" belongs to the commercial nginx`
+    : undefined;
+  report.emerg(`invalid parameter "${word.value}"`, word.span, hint);
+  return undefined;
+}
+
+function refuse(word: Word, message: string, { report }: ReadScope): undefined {
+  report.emerg(message, word.span);
+  return undefined;
+}

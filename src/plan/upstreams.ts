@@ -1,0 +1,82 @@
+import type { Report, Span } from '../../grammar/index.ts';
+import { firstAt, resolve } from '../config/index.ts';
+import type { BoundBlock, Registry, ResolvedConfig, ResolvedConfigs } from '../config/index.ts';
+import type { UpstreamConfig } from '../contract/index.ts';
+import { implicitUpstream, upstreamKey } from '../upstream/index.ts';
+import type { UpstreamAddress, UpstreamPlan } from '../upstream/index.ts';
+import { checkUpstream } from './checks/upstream.ts';
+import { coreOf } from './core.ts';
+import { placeText } from './place-text.ts';
+
+interface Declared {
+  readonly plan: UpstreamPlan;
+  readonly span: Span | undefined;
+}
+
+interface Planning {
+  readonly registry: Registry;
+  readonly report: Report;
+}
+
+/** Gathers the groups of servers: blocks, and hosts that locations name without one. */
+export class UpstreamCollector {
+  readonly #planning: Planning;
+  readonly #blocks = new Map<string, Declared>();
+  readonly #implicit = new Map<string, UpstreamPlan>();
+
+  constructor(planning: Planning) {
+    this.#planning = planning;
+  }
+
+  get plans(): readonly UpstreamPlan[] {
+    return [...[...this.#blocks.values()].map(({ plan }) => plan), ...this.#implicit.values()];
+  }
+
+  /** An `upstream` block. */
+  add(block: BoundBlock, http: ResolvedConfigs): void {
+    // A block without a name has been reported.
+    if (typeof block.args !== 'string') return;
+    const { registry, report } = this.#planning;
+    const level = resolve(registry, block, http);
+    const config = level.get('upstream') as ResolvedConfig;
+    const plan = planOf(block, level);
+    const span = block.node?.name.span;
+    const other = this.#blocks.get(plan.key);
+    if (other) report.emerg(`duplicate upstream "${plan.name}"`, span, firstAt(other.span, 'declared'));
+    else this.#blocks.set(plan.key, { plan, span });
+    checkUpstream({ plan, block, config }, report);
+  }
+
+  /** A host that requests go to; all blocks must be known by now. */
+  need(address: UpstreamAddress, span: Span | undefined): void {
+    const block = this.#blocks.get(upstreamKey(address.host));
+    if (block && address.port === undefined) return;
+    if (block) {
+      const message = `upstream "${address.host}" may not have port ${address.port}`;
+      return this.#planning.report.emerg(message, span, firstAt(block.span, 'declared'));
+    }
+    const plan = implicitUpstream(address, placeText(span));
+    if (plan && !this.#implicit.has(plan.key)) this.#implicit.set(plan.key, plan);
+  }
+}
+
+function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
+  const config = level.get('upstream')?.value as unknown as UpstreamConfig;
+  const { resolver, resolverTimeoutMs } = coreOf(level);
+  const name = block.args as string;
+  return {
+    name,
+    key: upstreamKey(name),
+    implicit: false,
+    servers: config.servers ?? [],
+    balancing: config.balancing?.at(-1) ?? { kind: 'round robin' },
+    keepalive: {
+      ...(config.keepaliveConnections !== undefined && { connections: config.keepaliveConnections }),
+      requests: config.keepaliveRequests,
+      timeMs: config.keepaliveTimeMs,
+      timeoutMs: config.keepaliveTimeoutMs,
+    },
+    ...(resolver && { resolver }),
+    resolverTimeoutMs,
+  };
+}

@@ -1,0 +1,148 @@
+import { Resolver } from 'node:dns/promises';
+import type { RecordWithTtl, SrvRecord } from 'node:dns';
+import { isIP } from 'node:net';
+import type { Resolving } from '../selection.ts';
+import { NameFault } from './fault.ts';
+import { lookUpHost } from './system-lookup.ts';
+
+/** Addresses of a name, IPv4 first, and how long they are good for. */
+export interface NameAnswer {
+  readonly addresses: readonly string[];
+  readonly validMs: number;
+}
+
+/** Records of a service, and how long they are good for. */
+export interface ServiceAnswer {
+  readonly records: readonly (SrvRecord & { readonly addresses: readonly string[] })[];
+  readonly validMs: number;
+}
+
+interface Kept {
+  readonly outcome: NameAnswer | NameFault;
+  readonly untilMs: number;
+}
+
+/** Names that one worker keeps; the oldest gives way. */
+const MAX_NAMES = 1000;
+/** A name that is not there is asked for again after this time: nobody waits long for a record that was just made. */
+const FAULT_VALID_MS = 1000;
+/** Before a name server is asked again. */
+const TRY_MS = 2000;
+const TRIES = 4;
+/** SRV answers come without their time to live. */
+const SERVICE_VALID_MS = 10_000;
+
+/** Asks the name servers of one `resolver` directive. One question at a time per name, answers are kept as long as they are good. */
+export class NameResolver {
+  readonly #resolver: Resolver;
+  readonly #resolving: Resolving;
+  readonly #kept = new Map<string, Kept>();
+  readonly #asking = new Map<string, Promise<NameAnswer>>();
+
+  /** Name servers that are given by name are looked up before the first question; those that are not found are left out. */
+  #servers: Promise<void> | undefined;
+
+  constructor(resolving: Resolving) {
+    this.#resolving = resolving;
+    this.#resolver = new Resolver({
+      timeout: Math.max(1, Math.min(TRY_MS, resolving.timeoutMs)),
+      tries: TRIES,
+    });
+  }
+
+  /** What is known of a name at this moment; throws what is known to be wrong with it. */
+  known(name: string): NameAnswer | undefined {
+    const kept = this.#kept.get(name);
+    if (!kept || kept.untilMs <= performance.now()) return undefined;
+    if (kept.outcome instanceof NameFault) throw kept.outcome;
+    return kept.outcome;
+  }
+
+  /** Rejects with a `NameFault`. */
+  addresses(name: string): Promise<NameAnswer> {
+    const asked = this.#asking.get(name) ?? this.#ask(name).finally(() => this.#asking.delete(name));
+    this.#asking.set(name, asked);
+    return asked;
+  }
+
+  /** The SRV records of a name with the addresses of their targets; rejects with a `NameFault`. */
+  async service(name: string): Promise<ServiceAnswer> {
+    await (this.#servers ??= this.#findServers());
+    const found = await this.#inTime(name, this.#resolver.resolveSrv(name));
+    const targets = await Promise.all(
+      found.map((record) => this.addresses(record.name).catch(() => ({ addresses: [], validMs: Infinity }))),
+    );
+    const validMs = this.#resolving.resolver?.validMs ?? SERVICE_VALID_MS;
+    return {
+      records: found.map((record, index) => ({ ...record, addresses: targets[index]?.addresses ?? [] })),
+      validMs: Math.min(validMs, ...targets.map((target) => target.validMs)),
+    };
+  }
+
+  /** Ends what is under way. */
+  close(): void {
+    this.#resolver.cancel();
+  }
+
+  async #ask(name: string): Promise<NameAnswer> {
+    try {
+      await (this.#servers ??= this.#findServers());
+      const answer = await this.#query(name);
+      this.#keep(name, answer, answer.validMs);
+      return answer;
+    } catch (error) {
+      const fault = error instanceof NameFault ? error : new NameFault(name, error);
+      this.#keep(name, fault, FAULT_VALID_MS);
+      throw fault;
+    }
+  }
+
+  async #findServers(): Promise<void> {
+    const servers = await Promise.all((this.#resolving.resolver?.servers ?? []).map(addressesOfServer));
+    if (servers.flat().length > 0) this.#resolver.setServers(servers.flat());
+  }
+
+  async #query(name: string): Promise<NameAnswer> {
+    const { ipv4 = true, ipv6 = true, validMs } = this.#resolving.resolver ?? {};
+    const questions: Promise<RecordWithTtl[]>[] = [];
+    if (ipv4) questions.push(this.#resolver.resolve4(name, { ttl: true }));
+    if (ipv6) questions.push(this.#resolver.resolve6(name, { ttl: true }));
+    const answers = await this.#inTime(name, Promise.allSettled(questions));
+    const records = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    if (records.length === 0) throw new NameFault(name, worstOf(answers));
+    const ttlMs = 1000 * Math.min(...records.map(({ ttl }) => ttl));
+    return { addresses: records.map(({ address }) => address), validMs: validMs ?? ttlMs };
+  }
+
+  /** The answer that comes in time; a later one is of use to nobody who waits now. */
+  #inTime<T>(name: string, answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new NameFault(name, undefined)), this.#resolving.timeoutMs);
+      answer
+        .then(resolve, (error: unknown) => reject(new NameFault(name, error)))
+        .finally(() => clearTimeout(timer));
+    });
+  }
+
+  #keep(name: string, outcome: Kept['outcome'], validMs: number): void {
+    this.#kept.delete(name);
+    this.#kept.set(name, { outcome, untilMs: performance.now() + validMs });
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MAX_NAMES && oldest !== undefined) this.#kept.delete(oldest);
+  }
+}
+
+type ServerOfNames = NonNullable<Resolving['resolver']>['servers'][number];
+
+async function addressesOfServer({ host, port }: ServerOfNames): Promise<string[]> {
+  const addresses = isIP(host) ? [host] : await lookUpHost(host).catch(() => []);
+  return addresses.map((address) => (address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`));
+}
+
+/** Silence and failures say more than that one family has no address. */
+function worstOf(answers: readonly PromiseSettledResult<unknown>[]): unknown {
+  const errors = answers.flatMap((answer) =>
+    answer.status === 'rejected' ? [answer.reason as unknown] : [],
+  );
+  return errors.find((error) => !new NameFault('', error).isAbsent) ?? errors[0] ?? { code: 'ENODATA' };
+}

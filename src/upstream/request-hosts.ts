@@ -1,0 +1,86 @@
+import { isIP } from 'node:net';
+import type { ErrorLog } from '../log/index.ts';
+import { createZone, PeerTable } from '../zone/index.ts';
+import type { Counters } from '../zone/index.ts';
+import { PeerGroup } from './group.ts';
+import { PLAIN_SERVER, plainUpstream } from './implicit.ts';
+import { PeerMeter } from './meter.ts';
+import type { NameResolver } from './names/name-resolver.ts';
+import { ResolveFault } from './request-host.ts';
+import type { RequestHosts, UpstreamGroup } from './selection.ts';
+import { addressOf } from './server-address.ts';
+
+/** Hosts that requests have named and whose peers are kept. */
+const MAX_GROUPS = 1000;
+
+interface Known {
+  readonly group: PeerGroup;
+  /** That it has now: name servers give them in another order each time. */
+  addresses: string;
+}
+
+/** What the groups of request hosts work with. */
+export interface RequestHostScope {
+  readonly resolver: NameResolver | undefined;
+  readonly metrics: Counters;
+  readonly log: ErrorLog;
+  readonly workerId: number;
+}
+
+/**
+ * The groups of hosts that requests name. What happened to a peer is not held against it in the next request (nginx), and no
+ * zone knows of it: such hosts have no bound.
+ */
+export class KnownRequestHosts implements RequestHosts {
+  readonly #scope: RequestHostScope;
+  readonly #table: PeerTable;
+  readonly #meter: PeerMeter;
+  readonly #known = new Map<string, Known>();
+
+  constructor(scope: RequestHostScope) {
+    this.#scope = scope;
+    this.#table = new PeerTable(createZone({ name: '', kind: 'peers', slots: 0 }), scope.workerId);
+    this.#meter = new PeerMeter(scope.metrics, { upstream: 'by variable', peer: '' });
+  }
+
+  group(host: string, port: number): UpstreamGroup | Promise<UpstreamGroup> {
+    const name = host.toLowerCase();
+    const ip = name.replace(/^\[|\]$/g, '');
+    if (isIP(ip)) return this.#groupOf(name, port, [ip]);
+    const { resolver } = this.#scope;
+    if (!resolver) throw new ResolveFault(`no resolver defined to resolve ${host}`);
+    const known = resolver.known(name);
+    if (known) return this.#groupOf(name, port, known.addresses);
+    return resolver.addresses(name).then(({ addresses }) => this.#groupOf(name, port, addresses));
+  }
+
+  /** The same group as long as it is known, whatever addresses its name has: connections belong to groups. */
+  #groupOf(host: string, port: number, ips: readonly string[]): UpstreamGroup {
+    const key = `${host}:${port}`;
+    const addresses = ips.toSorted().join(' ');
+    const known = this.#known.get(key) ?? { group: this.#open(key, host, port), addresses: '' };
+    if (known.addresses !== addresses) {
+      known.group.setAddresses(
+        0,
+        ips.map((ip) => ({ address: addressOf(ip, port) })),
+      );
+      known.addresses = addresses;
+    }
+    this.#known.delete(key);
+    this.#known.set(key, known);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_GROUPS && oldest !== undefined) this.#known.delete(oldest);
+    return known.group;
+  }
+
+  #open(name: string, host: string, port: number): PeerGroup {
+    const target = { kind: 'name', host, port } as const;
+    const server = { name, place: '', target, ...PLAIN_SERVER, maxFails: 0 };
+    const { log } = this.#scope;
+    return new PeerGroup(plainUpstream({ name, key: name }, [server]), {
+      table: this.#table,
+      metrics: this.#meter,
+      log,
+    });
+  }
+}

@@ -1,0 +1,123 @@
+import type { ErrorLog } from '../log/index.ts';
+import { PeerTable } from '../zone/index.ts';
+import type { Counters } from '../zone/index.ts';
+import { PeerGroup } from './group.ts';
+import { upstreamKey } from './implicit.ts';
+import { askFor } from './names/ask-server.ts';
+import { NameResolver } from './names/name-resolver.ts';
+import { AddressWatch } from './names/watch.ts';
+import type { ServerConfig, UpstreamPlan } from './plan.ts';
+import { KnownRequestHosts } from './request-hosts.ts';
+import type { RequestHosts, Resolving, UpstreamAddress, UpstreamGroup, Upstreams } from './selection.ts';
+import { upstreamZone } from './zone.ts';
+
+/** What the groups of a configuration need of their worker. */
+export interface UpstreamScope {
+  readonly workerId: number;
+  readonly log: ErrorLog;
+  readonly metrics: Counters;
+  zone(name: string): SharedArrayBuffer;
+}
+
+/** The start waits so long for names; what comes later joins its group then. */
+const START_MS = 5000;
+
+/** All groups of one configuration in one worker, with the names that they follow. */
+export class OpenUpstreams implements Upstreams {
+  readonly groups: readonly PeerGroup[];
+  readonly #scope: UpstreamScope;
+  readonly #byKey: ReadonlyMap<string, PeerGroup>;
+  readonly #resolvers = new Map<string, NameResolver>();
+  readonly #hosts = new Map<string, RequestHosts>();
+  readonly #watches: readonly AddressWatch[];
+
+  private constructor(plans: readonly UpstreamPlan[], scope: UpstreamScope) {
+    this.#scope = scope;
+    const opened = plans.map((plan) => ({ plan, group: this.#open(plan) }));
+    this.#byKey = new Map(opened.map(({ plan, group }) => [plan.key, group]));
+    this.groups = opened.flatMap(({ plan, group }) => (plan.implicit ? [] : group));
+    this.#watches = opened.flatMap(({ plan, group }) => this.#watch(plan, group));
+  }
+
+  /** Gives the groups once their names are looked up, or after a while without those that nobody answers. Never fails. */
+  static async open(plans: readonly UpstreamPlan[], scope: UpstreamScope): Promise<OpenUpstreams> {
+    const upstreams = new OpenUpstreams(plans, scope);
+    await upstreams.#start();
+    return upstreams;
+  }
+
+  find({ host, port, defaultPort }: UpstreamAddress): UpstreamGroup | undefined {
+    const block = port === undefined ? this.#byKey.get(upstreamKey(host)) : undefined;
+    return block ?? this.#byKey.get(upstreamKey(host, port ?? defaultPort));
+  }
+
+  hosts(resolving: Resolving): RequestHosts {
+    const key = JSON.stringify(resolving);
+    const known = this.#hosts.get(key);
+    if (known) return known;
+    const resolver = resolving.resolver && this.#resolver(resolving);
+    const hosts = new KnownRequestHosts({ ...this.#scope, resolver });
+    this.#hosts.set(key, hosts);
+    return hosts;
+  }
+
+  /** Requests that still have a peer may end after this. */
+  close(): void {
+    for (const watch of this.#watches) watch.close();
+    for (const resolver of this.#resolvers.values()) resolver.close();
+    for (const group of this.#byKey.values()) group.close();
+  }
+
+  async #start(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise((resolve) => {
+      timer = setTimeout(resolve, START_MS);
+    });
+    await Promise.race([Promise.all(this.#watches.map((watch) => watch.ask())), patience]);
+    clearTimeout(timer);
+  }
+
+  #open(plan: UpstreamPlan): PeerGroup {
+    const { workerId, log, metrics, zone } = {
+      ...this.#scope,
+      zone: (name: string) => this.#scope.zone(name),
+    };
+    return new PeerGroup(plan, {
+      table: new PeerTable(zone(upstreamZone(plan).name), workerId),
+      log,
+      metrics,
+    });
+  }
+
+  #resolver(resolving: Resolving): NameResolver {
+    const key = JSON.stringify(resolving);
+    const resolver = this.#resolvers.get(key) ?? new NameResolver(resolving);
+    this.#resolvers.set(key, resolver);
+    return resolver;
+  }
+
+  /** A watch for each server that has a name. */
+  #watch(plan: UpstreamPlan, group: PeerGroup): AddressWatch[] {
+    const { resolver, resolverTimeoutMs: timeoutMs } = plan;
+    return plan.servers.flatMap((server, index) => {
+      const names = server.resolve && resolver ? this.#resolver({ resolver, timeoutMs }) : undefined;
+      const ask = askFor(server, names);
+      if (!ask) return [];
+      const found: Watcher['found'] = (addresses) => group.setAddresses(index, addresses);
+      return new AddressWatch({ ask, found, failed: this.#complain(server) });
+    });
+  }
+
+  /** Every worker asks, one tells; once per name, until it is found. */
+  #complain({ name, place, resolve }: ServerConfig): (error: Error) => void {
+    const { log, workerId } = this.#scope;
+    let told = workerId !== 1;
+    return (error) => {
+      if (told) return;
+      told = true;
+      log.write('error', resolve ? error.message : `host not found in upstream "${name}" in ${place}`);
+    };
+  }
+}
+
+type Watcher = ConstructorParameters<typeof AddressWatch>[0];

@@ -1,0 +1,87 @@
+import { createSocket } from 'node:dgram';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+
+const FORMAT = `log_format short '$uri|$args';`;
+
+test('variables of a path make a file per value, below the directory before them', async (t) => {
+  const gw = await startGateway(
+    t,
+    `${FORMAT} open_log_file_cache max=10;
+     server { access_log named/$arg_file.log short; return 200; }`,
+    { files: { 'named/keep': '', 'named/below/keep': '' } },
+  );
+  for (const file of ['a', 'b', 'a', 'below/c']) await gw.fetch(`/x?file=${file}`);
+  await expect.poll(() => gw.read('named/a.log')).toBe('/x|file=a\n/x|file=a\n');
+  await expect.poll(() => gw.read('named/b.log')).toBe('/x|file=b\n');
+  await expect.poll(() => gw.read('named/below/c.log')).toBe('/x|file=below/c\n');
+});
+
+test('no value leads out of the directory, and the error log says who tried', async (t) => {
+  const gw = await startGateway(
+    t,
+    `${FORMAT} error_log error.log;
+     server {
+       access_log named/$arg_file.log short;
+       access_log $http_x_path short;
+       return 200;
+     }`,
+    { files: { 'named/keep': '' } },
+  );
+  for (const file of ['../up', 'a/../../up', '..', './a', '/etc/passwd', 'a%00']) {
+    await gw.fetch(`/x?file=${file}`, { headers: { 'x-path': join(gw.dir, 'absolute.log') } });
+  }
+  const refused = (path: string): RegExp =>
+    new RegExp(`\\[error\\].*log path "${path}" leaves "${gw.dir}.*client:`);
+  for (const path of ['\\.\\./up\\.log', 'a/\\.\\./\\.\\./up\\.log', '\\./a\\.log', '/etc/passwd\\.log']) {
+    await gw.waitForLog(refused(path));
+  }
+  await gw.waitForLog(refused(join(gw.dir, 'absolute.log')));
+  expect(existsSync(join(gw.dir, 'up.log'))).toBe(false);
+  expect(existsSync(join(gw.dir, 'absolute.log'))).toBe(false);
+  // A name of dots alone is a name like any other.
+  await expect.poll(() => gw.read('named/...log')).toBe('/x|file=..\n');
+});
+
+test('a path whose directory is missing is told as nginx tells it', async (t) => {
+  const gw = await startGateway(t, `server { access_log none/$arg_file.log; return 200; }`);
+  await gw.fetch('/?file=a');
+  const [line] = await gw.waitForLog(
+    /\[crit\] \d+#\d+: open\(\) "\S+\/none\/a\.log" failed \(2: No such file or directory\) while logging request/,
+  );
+  expect(line).toContain(gw.dir);
+});
+
+test('a compressed log is a series of gzip members that zcat reads', async (t) => {
+  const gw = await startGateway(
+    t,
+    `${FORMAT} server { access_log zipped.gz short gzip=9 buffer=1k flush=50ms; return 200; }`,
+  );
+  const text = (): string => {
+    const path = join(gw.dir, 'zipped.gz');
+    return existsSync(path) ? gunzipSync(readFileSync(path)).toString() : '';
+  };
+  await gw.fetch('/first');
+  await expect.poll(text).toBe('/first|-\n');
+  await gw.fetch('/second');
+  await expect.poll(text).toBe('/first|-\n/second|-\n');
+});
+
+test('requests go to a syslog server in the format of their log', async (t) => {
+  const socket = createSocket('udp4');
+  const packets: string[] = [];
+  socket.on('message', (packet) => packets.push(packet.toString()));
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  t.onTestFinished(async () => void socket.close());
+  const { port } = socket.address();
+  const gw = await startGateway(
+    t,
+    `${FORMAT} server { access_log syslog:server=127.0.0.1:${port},tag=web,nohostname short if=$arg_log; return 200; }`,
+  );
+  await gw.fetch('/skipped');
+  await gw.fetch('/a?log=1');
+  await expect.poll(() => packets).toEqual([expect.stringMatching(/^<190>.{15} web: \/a\|log=1$/)]);
+});

@@ -1,0 +1,73 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+
+const CONF = `error_page 404 = @in; auth_basic_user_file users;
+  server { location @in { return 200 in; } location / { auth_basic r; } location /slow { auth_basic r; auth_delay 100ms; }
+  }`;
+const users = (text: string) => ({ files: { users: text } });
+const as = (credentials: string) => ({
+  headers: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
+});
+const LEMON = '$2y$04$abcdefghijklmnopqrstuuHA31/CMHyYk2uLPPLvNEQZiWHP4HvLm';
+
+const lines = [
+  {
+    who: undefined,
+    line: /\[info\] .*: no user\/password was provided for basic authentication, client: 127\.0\.0\.1, server: .*, request: "GET \/ HTTP\/1\.1"/,
+  },
+  { who: 'ann:lemon', line: /\[error\] .*: user "ann": password mismatch, client: / },
+  { who: 'bcr:lemon', line: /\[error\] .*: user "bcr": password mismatch, client: / },
+  { who: 'größe:lemon', line: /\[error\] .*: user "größe" was not found in "\/.*\/users", client: / },
+  {
+    who: 'odd:lemon',
+    line: /\[error\] .*: user "odd": the form of the stored password is unknown, client: /,
+  },
+];
+for (const { who, line } of lines) {
+  test(`${who ?? 'nobody'} is refused and logged as fail2ban expects, without the password`, async (t) => {
+    const gw = await startGateway(t, CONF, users(`ann:{PLAIN}melon\nodd:melon\nbcr:${LEMON}\n`));
+    await gw.expect(
+      'GET /',
+      { status: 401, headers: { 'www-authenticate': 'Basic realm="r"' } },
+      who ? as(who) : {},
+    );
+    await gw.waitForLog(line);
+    expect(gw.errorLog() + gw.accessLog()).not.toMatch(/[lm]emon|bGVtb24/);
+  });
+}
+
+test('a user file that changes counts at once', async (t) => {
+  const gw = await startGateway(t, CONF, users('ann:{PLAIN}one'));
+  await gw.expect('GET /', { status: 200 }, as('ann:one'));
+  writeFileSync(join(gw.dir, 'users'), 'ann:{PLAIN}two\n');
+  await gw.expect('GET /', { status: 401 }, as('ann:one'));
+  await gw.expect('GET /', { status: 200 }, as('ann:two'));
+  rmSync(join(gw.dir, 'users'));
+  await gw.expect('GET /', { status: 403 }, as('ann:two'));
+  await gw.waitForLog(/\[error\] .*open\(\) "\/.*\/users" failed \(2: No such file or directory\), client: /);
+});
+
+test('a user file that cannot be read is a failure of the server', async (t) => {
+  const gw = await startGateway(t, CONF.replace('user_file users', 'user_file .'));
+  await gw.expect('GET /', { status: 500 }, as('ann:one'));
+  await gw.waitForLog(/\[crit\] .*open\(\) "\/.*" failed \(21: /);
+});
+
+test('auth_delay holds 401 back, and nobody who leaves meanwhile holds up a stop', async (t) => {
+  const gw = await startGateway(t, CONF.replace('100ms', '60s'), users('ann:{PLAIN}one'));
+  await gw.expect('GET /slow', { status: 200 }, as('ann:one'));
+  const waiting = await gw.connect();
+  waiting.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n');
+  await gw.waitForLog(/\[info\] .*delaying unauthorized request, client: /);
+  expect(waiting.received()).toBe('');
+  waiting.destroy();
+  await gw.waitForAccessLog(/"GET \/slow.* 499 /);
+  await gw.stop('SIGQUIT');
+});
+
+test('a 401 that was held back is sent in the end', async (t) => {
+  const gw = await startGateway(t, CONF, users('ann:{PLAIN}one'));
+  await gw.expect('GET /slow', { status: 401, headers: { 'www-authenticate': 'Basic realm="r"' } });
+});

@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { verify as bcrypt } from '@node-rs/bcrypt';
+import fc from 'fast-check';
+import { encrypt as shaCrypt } from 'unixcrypt';
+import { expect, test } from 'vitest';
+import { Verifier } from '../../../src/modules/auth_basic/password/verifier.ts';
+import { verifyPassword } from '../../../src/modules/auth_basic/password/verify.ts';
+
+const LIBRARIES = { bcrypt, shaCrypt };
+
+/** What crypt(3) of this machine makes of a password. */
+function crypt(password: string, setting: string): string {
+  return execFileSync('perl', ['-e', 'print crypt($ARGV[0], $ARGV[1])', password, setting], {
+    encoding: 'latin1',
+  });
+}
+
+const passwords = ['', 'a', 'secret', 'longer than eight bytes', 'größe', '$1$', 'x'.repeat(70)];
+const settings = [
+  'ab',
+  './',
+  'zZ',
+  '$1$abc$',
+  '$1$longsaltlongsalt$',
+  '$5$salt$',
+  '$6$salt$',
+  '$6$rounds=1000$salt$',
+  '$2a$04$abcdefghijklmnopqrstuu',
+  '$2b$04$abcdefghijklmnopqrstuu',
+  '$2y$04$abcdefghijklmnopqrstuu',
+];
+for (const setting of settings) {
+  test(`what crypt(3) makes with ${setting} is recognised, and nothing else`, async () => {
+    for (const password of passwords) {
+      const stored = crypt(password, setting);
+      expect(await verifyPassword(Buffer.from(password), stored, LIBRARIES), password).toBe(true);
+      // crypt(3) with DES looks at eight characters.
+      expect(await verifyPassword(Buffer.from(`!${password}`), stored, LIBRARIES), password).toBe(false);
+    }
+  });
+}
+
+const forms = [
+  { stored: '{PLAIN}secret', is: true },
+  { stored: '{PLAIN}Secret', is: false },
+  { stored: '{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=', is: true },
+  { stored: '{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ', is: false },
+  { stored: '{SSHA}', is: false },
+  { stored: '$apr1$saltsalt$9VcfGxhRMPRTSS9kCgHsZ0', is: false },
+  { stored: '', is: undefined },
+  { stored: 'secret', is: undefined },
+  { stored: '{MD5}secret', is: undefined },
+  { stored: '$y$j9T$abc$def', is: undefined },
+  { stored: '$6$bad!salt$x', is: undefined },
+  { stored: '$6$rounds=1000001$salt$x', is: undefined },
+  { stored: '$2y$04$short', is: false },
+  { stored: '*0', is: undefined },
+];
+for (const { stored, is } of forms) {
+  test(`"secret" stored as "${stored}": ${is}`, async () => {
+    expect(await verifyPassword(Buffer.from('secret'), stored, LIBRARIES)).toBe(is);
+  });
+}
+
+test('a password with a zero byte, or in no encoding, is never right', async () => {
+  const sixes = crypt('\ufffd', '$6$salt$');
+  expect(verifyPassword(Buffer.from([0xff]), sixes, LIBRARIES)).toBe(false);
+  expect(verifyPassword(Buffer.from('secret\0'), '{PLAIN}secret', LIBRARIES)).toBe(false);
+  expect(verifyPassword(Buffer.from([0xff]), '{PLAIN}\xff', LIBRARIES)).toBe(true);
+});
+
+test('whatever a line of a user file holds, checking a password neither fails nor lets everybody in', async () => {
+  const stored = fc.oneof(
+    fc.string(),
+    fc
+      .tuple(
+        fc.constantFrom('$1$', '$apr1$', '$5$', '$6$', '$2y$', '{SSHA}', '{SHA}', '$5$rounds='),
+        fc.string(),
+      )
+      .map((parts) => parts.join('')),
+  );
+  await fc.assert(
+    fc.asyncProperty(stored, async (form) => {
+      expect(await verifyPassword(Buffer.from('guess'), form, LIBRARIES)).not.toBe(true);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a slow form is computed once for all who ask at the same time, and not again once it was right', async () => {
+  let computed = 0;
+  const verifier = new Verifier({
+    ...LIBRARIES,
+    bcrypt: (password) => {
+      computed++;
+      return Promise.resolve(Buffer.from(password).toString() === 'secret');
+    },
+  });
+  const verify = (password: string, stored = '$2y$1') => verifier.verify(Buffer.from(password), stored);
+  expect(await Promise.all([verify('secret'), verify('secret'), verify('wrong')])).toEqual([
+    'right',
+    'right',
+    'wrong',
+  ]);
+  expect(computed).toBe(2);
+  expect(verify('secret')).toBe('right');
+  expect(computed).toBe(2);
+  expect(await verify('wrong')).toBe('wrong');
+  expect(await verify('secret', '$2y$2')).toBe('right');
+  expect(computed).toBe(4);
+});
+
+test('checks that wait are bounded', async () => {
+  let finish = (): void => undefined;
+  const waiting = new Promise<boolean>((resolve) => (finish = () => resolve(true)));
+  const verifier = new Verifier({ ...LIBRARIES, bcrypt: () => waiting });
+  const asked = Array.from({ length: 64 }, (_, n) => verifier.verify(Buffer.from(`${n}`), '$2y$'));
+  expect(verifier.verify(Buffer.from('one more'), '$2y$')).toBe('busy');
+  expect(verifier.verify(Buffer.from('0'), '$2y$')).toBe(asked[0]);
+  finish();
+  expect(await Promise.all(asked.map((outcome) => Promise.resolve(outcome)))).toEqual(
+    Array(64).fill('right'),
+  );
+  expect(await verifier.verify(Buffer.from('one more'), '$2y$')).toBe('right');
+});

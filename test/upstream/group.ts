@@ -1,0 +1,51 @@
+import { load } from '../../src/pipeline.ts';
+import { PeerGroup } from '../../src/upstream/group.ts';
+import { upstreamZone } from '../../src/upstream/index.ts';
+import { createZone, PeerTable } from '../../src/zone/index.ts';
+import { aloneCounters } from '../harness/counters.ts';
+
+/** A group as one worker has it, with a clock that the test moves. */
+export interface TestGroup {
+  readonly group: PeerGroup;
+  readonly logged: string[];
+  readonly zone: SharedArrayBuffer;
+  readonly clock: { second: number };
+}
+
+/** The `upstream` block of this content; with the zone of another group, as another worker would have it. */
+export function openGroup(block: string, other?: TestGroup, threadId = 1): TestGroup {
+  const text = `http { upstream u { ${block} } }`;
+  const { plan, report } = load({ confFile: '/etc/gw/gw.conf', name: 'gw.conf', prefix: '/etc/gw', text });
+  const [upstream] = plan?.upstreams ?? [];
+  if (!upstream) throw new Error(report.faults.map(({ message }) => message).join('; '));
+  const zone = other?.zone ?? createZone(upstreamZone(upstream));
+  const clock = other?.clock ?? { second: 1000 };
+  const logged: string[] = [];
+  const group = new PeerGroup(upstream, {
+    table: new PeerTable(zone, threadId),
+    metrics: aloneCounters(),
+    log: { write: (_, line) => void logged.push(line) },
+    now: () => clock.second,
+  });
+  return { group, logged, zone, clock };
+}
+
+/** Who gets the request: all peers that are tried, the group's own name when none is left. */
+export function walk(
+  { group }: TestGroup,
+  ask: { key?: string; clientAddress?: string } = {},
+  dead: readonly string[] = [],
+): string[] {
+  const hasKey = group.key?.parts.length !== 0;
+  const selection = group.begin({ ...ask, ...(!hasKey && { key: '' }) });
+  const seen: string[] = [];
+  do {
+    const peer = selection.next();
+    seen.push(peer?.address ?? group.name);
+    if (!peer) return seen;
+    const isDead = dead.includes(peer.address);
+    selection.done(isDead ? 'failed' : 'ok');
+    if (!isDead) return seen;
+  } while (selection.tries > 0);
+  return seen;
+}

@@ -1,0 +1,173 @@
+import { expect, test, vi } from 'vitest';
+import type { RequestHosts, Resolving, UpstreamGroup } from '../../src/upstream/index.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import type { DnsServer } from '../harness/dns-server.ts';
+import { openUpstreams } from './open.ts';
+
+const resolvingWith = ({ port }: DnsServer, more: object = {}): Resolving => ({
+  resolver: { servers: [{ host: '127.0.0.1', port }], ipv4: true, ipv6: true, ...more },
+  timeoutMs: 5000,
+});
+
+/** Every peer of a group, in the order in which one request would try them. */
+function peersOf(group: UpstreamGroup): string[] {
+  const selection = group.begin({});
+  const peers: string[] = [];
+  for (let peer = selection.next(); peer && selection.tries > 0; peer = selection.next()) {
+    peers.push(peer.address);
+    selection.done('failed');
+  }
+  return peers;
+}
+
+const peersAt = async (hosts: RequestHosts, host: string): Promise<string[]> =>
+  peersOf(await hosts.group(host, 80)).toSorted();
+
+test('a name in a request becomes its addresses of both families', async (t) => {
+  const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.2', '10.0.0.1', '2001:db8::1'] } });
+  const { upstreams } = await openUpstreams(t, '');
+  const hosts = upstreams.hosts(resolvingWith(dns));
+  expect(await peersAt(hosts, 'A.test')).toEqual(['10.0.0.1:80', '10.0.0.2:80', '[2001:db8::1]:80']);
+  expect(dns.asked.toSorted()).toEqual(['A a.test', 'AAAA a.test']);
+  const onlyIpv4 = upstreams.hosts(resolvingWith(dns, { ipv6: false }));
+  expect(await peersAt(onlyIpv4, 'a.test')).toEqual(['10.0.0.1:80', '10.0.0.2:80']);
+});
+
+test('an address in a request needs no resolver, a name does', async (t) => {
+  const { upstreams } = await openUpstreams(t, '');
+  const hosts = upstreams.hosts({ resolver: undefined, timeoutMs: 1000 });
+  expect(await peersAt(hosts, '10.0.0.1')).toEqual(['10.0.0.1:80']);
+  expect(await peersAt(hosts, '[2001:DB8:0::1]')).toEqual(['[2001:db8::1]:80']);
+  expect(() => hosts.group('a.test', 80)).toThrow('no resolver defined to resolve a.test');
+});
+
+test('many requests for a name are one question, and its answer is kept', async (t) => {
+  const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.1'], ttl: 300 } });
+  const { upstreams } = await openUpstreams(t, '');
+  const hosts = upstreams.hosts(resolvingWith(dns, { ipv6: false }));
+  const groups = await Promise.all(Array.from({ length: 50 }, async () => hosts.group('a.test', 80)));
+  expect(new Set(groups).size).toBe(1);
+  expect(hosts.group('a.test', 80)).toBe(groups[0]);
+  expect(dns.asked).toEqual(['A a.test']);
+});
+
+test('an answer is asked for again when its time to live is over, or that of "valid"', async (t) => {
+  const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.1'], ttl: 0 } });
+  const { upstreams } = await openUpstreams(t, '');
+  const hosts = upstreams.hosts(resolvingWith(dns, { ipv6: false }));
+  expect(await peersAt(hosts, 'a.test')).toEqual(['10.0.0.1:80']);
+  const group = await hosts.group('a.test', 80);
+  dns.names.set('a.test', { addresses: ['10.0.0.7'], ttl: 0 });
+  expect(await peersAt(hosts, 'a.test')).toEqual(['10.0.0.7:80']);
+  expect(await hosts.group('a.test', 80)).toBe(group);
+
+  const kept = upstreams.hosts(resolvingWith(dns, { ipv6: false, validMs: 60_000 }));
+  expect(await peersAt(kept, 'a.test')).toEqual(['10.0.0.7:80']);
+  dns.names.set('a.test', { addresses: ['10.0.0.8'], ttl: 0 });
+  expect(await peersAt(kept, 'a.test')).toEqual(['10.0.0.7:80']);
+});
+
+const faults = [
+  { it: 'does not exist', records: undefined, says: '(3: Host not found)' },
+  { it: 'has no address', records: {}, says: '(3: Host not found)' },
+  { it: 'fails at its server', records: { fault: 2 }, says: '(2: Server failure)' },
+  { it: 'is refused by its server', records: { fault: 5 }, says: '(5: Operation refused)' },
+] as const;
+
+for (const { it, records, says } of faults) {
+  test(`a name that ${it} is a fault in nginx's words`, async (t) => {
+    const dns = await startDnsServer(t, records ? { 'a.test': records } : {});
+    const { upstreams } = await openUpstreams(t, '');
+    const hosts = upstreams.hosts(resolvingWith(dns));
+    await expect(async () => hosts.group('a.test', 80)).rejects.toThrow(
+      `a.test could not be resolved ${says}`,
+    );
+    const questions = dns.asked.length;
+    await expect(async () => hosts.group('a.test', 80)).rejects.toThrow(
+      `a.test could not be resolved ${says}`,
+    );
+    expect(dns.asked).toHaveLength(questions);
+  });
+}
+
+test('silence is a timeout of resolver_timeout', async (t) => {
+  const dns = await startDnsServer(t, { 'a.test': { fault: 'silent' } });
+  const { upstreams } = await openUpstreams(t, '');
+  const hosts = upstreams.hosts({ ...resolvingWith(dns), timeoutMs: 50 });
+  await expect(async () => hosts.group('a.test', 80)).rejects.toThrow(
+    'a.test could not be resolved (110: Operation timed out)',
+  );
+});
+
+test('hosts of requests are kept up to a bound', async (t) => {
+  const { upstreams } = await openUpstreams(t, '');
+  const hosts = upstreams.hosts({ resolver: undefined, timeoutMs: 1000 });
+  const first = hosts.group('10.0.0.1', 80);
+  expect(hosts.group('10.0.0.1', 80)).toBe(first);
+  for (let n = 0; n < 1000; n++) void hosts.group(`10.1.${n >> 8}.${n & 255}`, 80);
+  expect(hosts.group('10.0.0.1', 80)).not.toBe(first);
+});
+
+test('a server with "resolve" follows its name: new addresses come, old ones go, silence changes nothing', async (t) => {
+  const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.2', '10.0.0.1'], ttl: 1 } });
+  const { upstreams } = await openUpstreams(
+    t,
+    `resolver 127.0.0.1:${dns.port} ipv6=off; upstream u { server a.test:81 resolve; }`,
+  );
+  const group = upstreams.find({ host: 'U', defaultPort: 80 }) as UpstreamGroup;
+  expect(peersOf(group)).toEqual(['10.0.0.1:81', '10.0.0.2:81']);
+  dns.names.set('a.test', { fault: 2 });
+  const questions = dns.asked.length;
+  await vi.waitFor(() => expect(dns.asked.length).toBeGreaterThan(questions), 10_000);
+  dns.names.set('a.test', { addresses: ['10.0.0.3', '10.0.0.1'], ttl: 1 });
+  await vi.waitFor(
+    () =>
+      expect(upstreams.groups[0]?.view().map(({ address }) => address)).toEqual([
+        '10.0.0.1:81',
+        '10.0.0.3:81',
+      ]),
+    10_000,
+  );
+  dns.names.delete('a.test');
+  await vi.waitFor(() => expect(upstreams.groups[0]?.view()).toEqual([]), 10_000);
+  expect(group.begin({}).next()).toBeUndefined();
+});
+
+test('SRV records say ports and weights, and which servers are backups', async (t) => {
+  const dns = await startDnsServer(t, {
+    '_http._tcp.a.test': {
+      services: [
+        { priority: 20, weight: 1, port: 83, target: 'c.test' },
+        { priority: 10, weight: 3, port: 81, target: 'a.test' },
+        { priority: 10, weight: 0, port: 82, target: 'b.test' },
+      ],
+    },
+    'a.test': { addresses: ['10.0.0.1'] },
+    'b.test': { addresses: ['10.0.0.2'] },
+    'c.test': { addresses: ['10.0.0.3'] },
+  });
+  const { upstreams } = await openUpstreams(
+    t,
+    `upstream u { server a.test service=http resolve; resolver 127.0.0.1:${dns.port} ipv6=off; }`,
+  );
+  expect(upstreams.groups[0]?.view()).toMatchObject([
+    { address: '10.0.0.1:81', weight: 3, backup: false },
+    { address: '10.0.0.2:82', weight: 1, backup: false },
+    { address: '10.0.0.3:83', weight: 1, backup: true },
+  ]);
+});
+
+test('a name is looked up at the start as the system knows it, IPv4 first', async (t) => {
+  const { upstreams, logged } = await openUpstreams(t, 'upstream u { server localhost:81; }');
+  expect(peersOf(upstreams.groups[0] as UpstreamGroup)[0]).toBe('127.0.0.1:81');
+  expect(logged).toEqual([]);
+});
+
+test('a name that the system does not know is told, and the other servers serve', async (t) => {
+  const { upstreams, logged } = await openUpstreams(
+    t,
+    'upstream u {\n server nowhere.invalid;\n server 10.0.0.1:81; }',
+  );
+  expect(logged).toEqual(['host not found in upstream "nowhere.invalid" in gw.conf:2']);
+  expect(peersOf(upstreams.groups[0] as UpstreamGroup)).toEqual(['10.0.0.1:81']);
+});

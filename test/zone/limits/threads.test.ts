@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { openOpenRequests } from '../../../src/zone/index.ts';
+import { compileThreads, startThread } from '../thread.ts';
+import { connectionZone, rateZone } from './zones.ts';
+
+compileThreads('limiter', 'visitor');
+
+const THREADS = 4;
+
+/** Starts the program in every thread at one moment; gives what each of them posts in the end. */
+async function storm(program: string, work: (threadId: number) => object): Promise<unknown[]> {
+  const gate = new SharedArrayBuffer(4);
+  const threads = Array.from({ length: THREADS }, (_, n) =>
+    startThread(program, { gate, threadId: n + 1, ...work(n + 1) }),
+  );
+  await Promise.all(threads.map((thread) => thread.next()));
+  const results = Promise.all(threads.map((thread) => thread.next()));
+  Atomics.store(new Int32Array(gate), 0, 1);
+  Atomics.notify(new Int32Array(gate), 0);
+  return results;
+}
+
+test(`${THREADS} threads ask one limit at once: exactly the burst and one more pass`, async () => {
+  const zones = [rateZone()];
+  const passed = (await storm('limiter', () => ({ zones, count: 50_000, burst: 777 }))) as number[];
+  expect(passed.reduce((sum, count) => sum + count)).toBe(778);
+});
+
+test(`${THREADS} threads ask two limits in either order: they never wait for each other, and none passes too many`, async () => {
+  const [first, second] = [rateZone(), rateZone()];
+  const passed = (await storm('limiter', (threadId) => ({
+    zones: threadId % 2 === 0 ? [first, second] : [second, first],
+    count: 20_000,
+    burst: 333,
+  }))) as number[];
+  expect(passed.reduce((sum, count) => sum + count)).toBe(334);
+});
+
+test(`${THREADS} threads come and go: never more than the limit are inside, and nobody stays`, async () => {
+  const buffer = connectionZone();
+  const inside = new SharedArrayBuffer(12);
+  const results = (await storm('visitor', () => ({ buffer, inside, count: 50_000, limit: 2 }))) as {
+    most: number;
+    entered: number;
+  }[];
+  for (const { most, entered } of results) {
+    expect(most).toBeLessThanOrEqual(2);
+    expect(entered).toBeGreaterThan(0);
+  }
+  const after = openOpenRequests(buffer, 1);
+  for (const key of ['k0', 'k1', 'k2'])
+    expect([1, 2, 3].map(() => after.enter(key, 2))).toEqual(['counted', 'counted', 'limited']);
+});

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { createZone, keepsZone, markDead, PeerTable, zoneFault } from '../../../src/zone/index.ts';
+import { compileThreads, startThread } from '../thread.ts';
+
+compileThreads('chooser');
+
+const declaration = (slots = 4) => ({ name: 'upstream u', kind: 'peers', slots }) as const;
+
+test('a peer is the same peer in every thread', () => {
+  const zone = createZone(declaration());
+  const [here, there] = [1, 2].map((threadId) => new PeerTable(zone, threadId).claim('a', 5));
+  here?.enter();
+  if (here) here.fails = 3;
+  expect(there).toMatchObject({ requests: 1, fails: 3, effectiveWeight: 5, currentWeight: 0 });
+});
+
+test('a peer that was released and comes back is found as it was left', () => {
+  const table = new PeerTable(createZone(declaration()), 1);
+  const before = table.claim('a', 1);
+  before.fails = 2;
+  before.release();
+  expect(table.claim('a', 1).fails).toBe(2);
+});
+
+test('a released peer gives way to a new one when there is no room left', () => {
+  const table = new PeerTable(createZone(declaration(2)), 1);
+  const [first] = ['a', 'b'].map((key) => table.claim(key, 1));
+  if (first) first.fails = 9;
+  first?.release();
+  expect(table.claim('c', 7)).toMatchObject({ fails: 0, effectiveWeight: 7, requests: 0 });
+});
+
+test('a peer that still has requests does not give way', () => {
+  const zone = createZone(declaration(1));
+  const busy = new PeerTable(zone, 1).claim('a', 1);
+  busy.enter();
+  busy.release();
+  new PeerTable(zone, 2).claim('b', 1).enter();
+  expect(busy.requests).toBe(1);
+});
+
+test('a peer without room in the zone is known to one thread alone', () => {
+  const zone = createZone(declaration(1));
+  const [here, there] = [1, 2].map((threadId) => {
+    const table = new PeerTable(zone, threadId);
+    table.claim('a', 1);
+    return table.claim('b', 3);
+  });
+  here?.enter();
+  expect([here?.requests, there?.requests]).toEqual([1, 0]);
+  expect(there?.effectiveWeight).toBe(3);
+});
+
+test('a reload goes on with the memory as long as it has the same room', () => {
+  const zone = createZone(declaration(4));
+  expect(keepsZone(zone, declaration(4))).toBe(true);
+  expect(keepsZone(zone, declaration(5))).toBe(false);
+});
+
+test('a zone of too many peers is refused with the bytes it needs', () => {
+  expect(zoneFault(declaration(100_000))).toMatch(
+    /^zone "upstream u" is too large: 100000 peers need \d+ bytes, at most 268435456 are allowed$/,
+  );
+});
+
+test('requests of a dead thread end with it, those of others go on', () => {
+  const zone = createZone(declaration());
+  const [dying, living] = [1, 2].map((threadId) => new PeerTable(zone, threadId).claim('a', 1));
+  for (const state of [dying, dying, living]) state?.enter();
+  markDead(zone, 1);
+  expect(living?.requests).toBe(1);
+  markDead(zone, 1);
+  expect(living?.requests).toBe(1);
+});
+
+test('what a dead thread alone used gives way to new peers', () => {
+  const zone = createZone(declaration(1));
+  new PeerTable(zone, 1).claim('a', 1).enter();
+  markDead(zone, 1);
+  const table = new PeerTable(zone, 2);
+  table.claim('b', 1).fails = 4;
+  expect(new PeerTable(zone, 3).claim('b', 1).fails).toBe(4);
+});
+
+test('4 threads share the weights of two peers to the last request, and each gives back what it took', async () => {
+  const zone = createZone(declaration());
+  const gate = new SharedArrayBuffer(4);
+  const count = 20_000;
+  const threads = [1, 2, 3, 4].map((threadId) =>
+    startThread('chooser', { buffer: zone, gate, threadId, count, held: threadId }),
+  );
+  await Promise.all(threads.map((thread) => thread.next()));
+  const results = Promise.all(threads.map((thread) => thread.next()));
+  Atomics.store(new Int32Array(gate), 0, 1);
+  Atomics.notify(new Int32Array(gate), 0);
+  const chosen = (await results) as [number, number][];
+  expect([0, 1].map((peer) => chosen.reduce((sum, ofThread) => sum + (ofThread[peer] ?? 0), 0))).toEqual([
+    2 * count,
+    2 * count,
+  ]);
+  const table = new PeerTable(zone, 5);
+  const open = (): number => table.claim('a', 1).requests + table.claim('b', 1).requests;
+  expect(open()).toBe(1 + 2 + 3 + 4);
+  for (const threadId of [1, 2, 3, 4]) markDead(zone, threadId);
+  expect(open()).toBe(0);
+});

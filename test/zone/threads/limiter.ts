@@ -1,0 +1,30 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { admit, openRequestRates } from '../../../src/zone/index.ts';
+import type { RateLimit } from '../../../src/zone/index.ts';
+
+/** Asks several limits at once, `count` times at one moment of the clock; posts how often it passed. */
+const { zones, gate, threadId, count, burst } = workerData as {
+  zones: readonly SharedArrayBuffer[];
+  gate: SharedArrayBuffer;
+  threadId: number;
+  count: number;
+  burst: number;
+};
+const limits: RateLimit[] = zones.map((zone) => ({
+  rates: openRequestRates(zone, threadId),
+  key: 'k',
+  ratePerSecond: 1000,
+  burst: burst * 1000,
+  delay: Infinity,
+}));
+let passed = 0;
+
+parentPort?.postMessage('ready');
+Atomics.wait(new Int32Array(gate), 0, 0);
+for (let n = 0; n < count; n++) {
+  let says = admit(limits, 0);
+  // A machine that is busy elsewhere may let that happen; nothing was counted.
+  while (says.verdict === 'failed') says = admit(limits, 0);
+  if (says.verdict === 'passed') passed++;
+}
+parentPort?.postMessage(passed);
