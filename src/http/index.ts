@@ -18,6 +18,7 @@ export type { Denial, SubrequestFacts, Verdict } from './answer-rules.ts';
 export type { ExchangeState, RemoteFacts } from './exchange-state.ts';
 export { Subrequest } from './subrequest.ts';
 export type { BodyTransform, Transformed } from './body-filter.ts';
+export type { ClientCertificate, ConnectionFacts, ProxyProtocolFacts, TlsFacts } from './connection-facts.ts';
 export type { ConnectionRules, LingeringRules } from './connection-rules.ts';
 export type { ResponseStream } from './response-stream.ts';
 export type { PortFacts, RequestFacts } from './request-facts.ts';

@@ -1,4 +1,5 @@
 import type { SubrequestFacts } from './answer-rules.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
 import { Exchange } from './exchange.ts';
 import type { PieceReceiver } from './exchange.ts';
 import type { ResponseStream } from './response-stream.ts';
@@ -16,9 +17,10 @@ export class Subrequest extends Exchange {
     const method = facts.method ?? 'GET';
     const { requestUri, host, httpVersion, serial } = parent;
     const contentLength = facts.body === 'parent' ? parent.contentLength : 0;
-    const args = facts.args ?? '';
+    // A named location sees what was asked of the parent.
+    const { uri, args = '' } = facts.uri.startsWith('@') ? parent : facts;
     super(
-      { method, requestUri, uri: facts.uri, args, host, httpVersion, contentLength, serial },
+      { method, requestUri, uri, args, host, httpVersion, contentLength, serial },
       parent.port,
       parent.rules,
     );
@@ -35,6 +37,10 @@ export class Subrequest extends Exchange {
 
   override get main(): Exchange {
     return this.#parent.main;
+  }
+
+  override get connection(): ConnectionFacts | undefined {
+    return this.#parent.connection;
   }
 
   get headers(): readonly string[] {

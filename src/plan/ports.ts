@@ -1,8 +1,9 @@
 import type { Report, Span } from '../../grammar/index.ts';
 import { firstAt } from '../config/index.ts';
 import type { ResolvedConfigs } from '../config/index.ts';
-import type { ListenAddress, ListenConfig } from '../contract/index.ts';
+import type { ListenAddress, ListenConfig, SslConfig } from '../contract/index.ts';
 import { checkServerNames } from './checks/server-names.ts';
+import { checkTlsPort } from './checks/tls-port.ts';
 import { coreOf } from './core.ts';
 import { addressText } from './address-text.ts';
 import type { PlannedServer } from './planned-server.ts';
@@ -13,20 +14,57 @@ interface OpenPort {
   /** Each server's index, and the `listen` that brought it here. */
   readonly listens: Map<number, Span | undefined>;
   defaultServer: number | undefined;
+  /** What one `listen` of an address says holds for all of them (nginx). */
+  ssl: boolean;
+  proxyProtocol: boolean;
+  engine: PortPlan['engine'] | undefined;
+}
+
+interface PortPlanning {
+  readonly httpEngine: PortPlan['engine'];
+  readonly report: Report;
 }
 
 /** The sockets of all servers; several servers on one address share it and are told apart by name. */
-export function planPorts(servers: readonly PlannedServer[], report: Report): readonly PortPlan[] {
+export function planPorts(
+  servers: readonly PlannedServer[],
+  { httpEngine, report }: PortPlanning,
+): readonly PortPlan[] {
   const ports = new Map<string, OpenPort>();
   for (const [index, server] of servers.entries()) {
     const spans = server.level.get('core')?.from.get('listens')?.spans ?? [];
     for (const [nth, listen] of listensOf(server.level).entries()) {
-      addListen({ ports, listen, index, span: spans[nth] ?? server.block.node?.name.span, report });
+      if (listen.quic) continue;
+      const ssl = listen.ssl ?? isSslOn(server.level);
+      addListen({
+        ports,
+        listen: { ...listen, ...(ssl && { ssl: true }) },
+        index,
+        span: spans[nth] ?? server.block.node?.name.span,
+        report,
+      });
     }
   }
-  for (const { address, listens } of ports.values())
-    checkServerNames({ address, servers: [...listens.keys()] }, servers, report);
-  return [...ports.values()].map((port) => portPlan(port, servers));
+  for (const port of ports.values()) {
+    const mine = [...port.listens.keys()];
+    checkServerNames({ address: port.address, servers: mine }, servers, report);
+    if (!port.ssl) continue;
+    const fallback = servers[port.defaultServer ?? (mine[0] as number)] as PlannedServer;
+    checkTlsPort(
+      mine.map((index) => servers[index] as PlannedServer),
+      fallback,
+      report,
+    );
+  }
+  return [...ports.values()].map((port) => ({
+    ...portPlan(port, servers),
+    engine: engineOf(port, httpEngine),
+  }));
+}
+
+/** `ssl on`, the old way to say it. */
+function isSslOn(level: ResolvedConfigs): boolean {
+  return (level.get('ssl')?.value as Partial<SslConfig> | undefined)?.enabled === true;
 }
 
 function listensOf(level: ResolvedConfigs): readonly ListenConfig[] {
@@ -50,6 +88,9 @@ function addListen({ ports, listen, index, span, report }: Adding): void {
     address: listen.address,
     listens: new Map(),
     defaultServer: undefined,
+    ssl: false,
+    proxyProtocol: false,
+    engine: undefined,
   };
   ports.set(name, port);
   if (port.listens.has(index))
@@ -60,9 +101,27 @@ function addListen({ ports, listen, index, span, report }: Adding): void {
   }
   port.listens.set(index, span);
   if (listen.defaultServer) port.defaultServer = index;
+  port.ssl ||= listen.ssl === true;
+  port.proxyProtocol ||= listen.proxyProtocol === true;
+  port.engine ??= listen.engine;
+  if (listen.engine === 'uws' && (port.ssl || port.proxyProtocol)) {
+    const what = port.ssl ? 'TLS' : 'the PROXY protocol';
+    report.emerg(`engine "uws" cannot serve ${what}`, span, 'leave the parameter out, or say engine=node');
+  }
 }
 
-function portPlan({ address, listens, defaultServer }: OpenPort, all: readonly PlannedServer[]): PortPlan {
+/** TLS and the PROXY protocol need a look at the first bytes of a connection. */
+function engineOf(
+  { engine, ssl, proxyProtocol }: OpenPort,
+  httpEngine: PortPlan['engine'],
+): PortPlan['engine'] {
+  return ssl || proxyProtocol ? 'node' : (engine ?? httpEngine);
+}
+
+function portPlan(
+  { address, listens, defaultServer, ssl, proxyProtocol }: OpenPort,
+  all: readonly PlannedServer[],
+): Omit<PortPlan, 'engine'> {
   const servers = [...listens.keys()];
   const fallback = defaultServer ?? (servers[0] as number);
   const cores = servers.map((index) => (all[index] as PlannedServer).plan.root.core);
@@ -73,6 +132,8 @@ function portPlan({ address, listens, defaultServer }: OpenPort, all: readonly P
     address,
     servers,
     defaultServer: fallback,
+    ssl,
+    proxyProtocol,
     head: {
       lineBytes: Math.max(
         ...cores.flatMap(({ largeHeaderBuffers, headerBufferBytes }) => [

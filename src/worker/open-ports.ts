@@ -1,5 +1,5 @@
 import type { PortHandler } from '../compile/index.ts';
-import type { OpenPort, UwsTransport } from './transport/index.ts';
+import type { OpenPort, Transport } from './transport/index.ts';
 
 /** What a reload changes: sockets that it opened already, and those that nobody configures any more. */
 export interface PortChange {
@@ -9,10 +9,10 @@ export interface PortChange {
 
 /** The sockets of one worker. A reload touches only those that came or went. */
 export class OpenPorts {
-  readonly #transport: UwsTransport;
+  readonly #transport: Transport;
   readonly #open = new Map<string, OpenPort>();
 
-  constructor(transport: UwsTransport) {
+  constructor(transport: Transport) {
     this.#transport = transport;
   }
 

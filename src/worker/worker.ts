@@ -7,7 +7,7 @@ import type { PortChange } from './open-ports.ts';
 import { SharedResources } from './resources.ts';
 import type { ThreadLog } from './thread-log.ts';
 import { Connections } from '../zone/index.ts';
-import { UwsTransport } from './transport/index.ts';
+import { Engines } from './transport/index.ts';
 import type { OpenPort } from './transport/index.ts';
 
 /** Kept-alive connections get this long to send one more request and be told to close. */
@@ -31,6 +31,7 @@ export interface ThreadFacts extends Omit<WorkerFacts, 'shared' | 'logListeners'
 export class Worker {
   readonly #facts: WorkerFacts;
   readonly #log: ThreadLog;
+  readonly #engines: Engines;
   readonly #ports: OpenPorts;
   /** Every configuration whose resources are open: the current one and those that still have requests. */
   readonly #alive = new Set<Configuration>();
@@ -45,7 +46,8 @@ export class Worker {
     this.#facts = { ...thread, log, logListeners: log.listeners, shared: new SharedResources() };
     const connections = new Connections(thread.metrics);
     connections.publish();
-    this.#ports = new OpenPorts(new UwsTransport(log, connections));
+    this.#engines = new Engines(log, connections);
+    this.#ports = new OpenPorts(this.#engines);
   }
 
   /** Opens a configuration and its new sockets beside the current one. Fails when anything of it cannot be opened. */
@@ -55,11 +57,7 @@ export class Worker {
     this.#alive.add(configuration);
     try {
       if (this.#stopped) throw new Error('the worker is stopping');
-      // A Unix socket cannot be shared by several listeners.
-      const mine = configuration.ports.filter(
-        ({ address }) => address.kind === 'inet' || this.#facts.workerId === 1,
-      );
-      this.#next = { configuration, ports: await this.#ports.prepare(mine) };
+      this.#next = { configuration, ports: await this.#ports.prepare(this.#portsOf(configuration)) };
     } catch (error) {
       await this.#close(configuration);
       throw error;
@@ -125,6 +123,17 @@ export class Worker {
     await configuration.idle(this.#hurry.signal);
     for (const port of removed) if (this.#leaving.delete(port)) port.close();
     await this.#close(configuration);
+  }
+
+  /** Those that this worker listens on: where several cannot, the first one does. */
+  #portsOf({ ports, workers }: Configuration): Configuration['ports'] {
+    const { workerId, log } = this.#facts;
+    const alone = ports.filter((port) => !this.#engines.canShare(port));
+    const text = alone.flatMap(({ address, key }) => (address.kind === 'inet' ? key : [])).join(', ');
+    if (workerId === 1 && workers > 1 && text !== '') {
+      log.write('notice', `worker 1 alone serves ${text}: the node engine shares ports from Node 22.12 on`);
+    }
+    return workerId === 1 ? ports : ports.filter((port) => !alone.includes(port));
   }
 
   async #close(configuration: Configuration): Promise<void> {

@@ -1,3 +1,5 @@
+import { ON_NODE_ENGINE } from './engine.ts';
+
 /** A whole configuration file around the content of `http`. */
 export interface ConfParts {
   readonly http: string;
@@ -11,7 +13,8 @@ export interface ConfParts {
 /** Logs, pid file and ports of the test around `http`; what the test itself says wins. */
 export function wholeConf({ http, dir, port, workers, main }: ConfParts): string {
   const accessLog = /\baccess_log\s/.test(withoutText(http)) ? '' : `access_log ${dir}/access.log;`;
-  return `daemon off; pid ${dir}/gw.pid; error_log ${dir}/error.log info; worker_processes ${workers};
+  const httpEngine = ON_NODE_ENGINE && !/\bhttp_engine\s/.test(main) ? 'http_engine node;' : '';
+  return `daemon off; pid ${dir}/gw.pid; error_log ${dir}/error.log info; worker_processes ${workers}; ${httpEngine}
 ${main}
 events {}
 http { ${accessLog}

@@ -1,8 +1,9 @@
 import type { PortHandler } from '../../src/compile/index.ts';
 import type { AnswerRules, ConnectionRules, Router } from '../../src/http/index.ts';
-import { UwsTransport } from '../../src/worker/transport/index.ts';
+import { NodeTransport, UwsTransport } from '../../src/worker/transport/index.ts';
 import { Connections } from '../../src/zone/index.ts';
 import { aloneCounters } from '../harness/counters.ts';
+import { ON_NODE_ENGINE } from '../harness/engine.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { freePort } from '../harness/ports.ts';
 
@@ -71,10 +72,13 @@ export async function serve(
   const port = await freePort();
   const connections = new Connections(aloneCounters());
   const log = { write: (_: unknown, message: string) => void lines.push(message) };
-  const open = await new UwsTransport(log, connections).open({
+  const Engine = ON_NODE_ENGINE ? NodeTransport : UwsTransport;
+  const open = await new Engine(log, connections).open({
     key: `127.0.0.1:${port}`,
     address: { kind: 'inet', host: '127.0.0.1', port },
     facts: { scheme: 'http', port, address: '127.0.0.1' },
+    engine: 'auto',
+    proxyProtocol: false,
     head: HEAD,
     mergeSlashes: true,
     needs: { headers: new Set(), allHeaders: false, peer: false },

@@ -4,11 +4,24 @@ import { readers } from '../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../config/index.ts';
 import type { ListenAddress, ListenConfig } from '../../contract/index.ts';
 
-/** Parameters that tune nginx's sockets: checked, then without effect. `ssl` is not among them: it changes the protocol. */
+/** Parameters that tune nginx's sockets, or offer a protocol that gw does not speak: checked, then without effect. */
 const WITHOUT_EFFECT =
-  /^(http2|quic|reuseport|deferred|bind|multipath|backlog=\d+|(rcv|snd)buf=\d+[km]?|setfib=\d+|fastopen=\d+|ipv6only=(on|off)|accept_filter=.+|so_keepalive=(on|off|[\d:smh]*))$/i;
+  /^(http2|reuseport|deferred|bind|multipath|backlog=\d+|(rcv|snd)buf=\d+[km]?|setfib=\d+|fastopen=\d+|ipv6only=(on|off)|accept_filter=.+|so_keepalive=(on|off|[\d:smh]*))$/i;
 
-const SYNTAX = 'address[:port] | port | unix:path [default_server] [reuseport] [backlog=number] ...';
+const SYNTAX =
+  'address[:port] | port | unix:path [default_server] [ssl] [proxy_protocol] [engine=uws|node] [reuseport] [backlog=number] ...';
+
+/** What a parameter that is not there for nginx's sockets alone says. */
+const MEANINGS: ReadonlyMap<string, Partial<ListenConfig>> = new Map<string, Partial<ListenConfig>>([
+  ['default_server', { defaultServer: true }],
+  ['default', { defaultServer: true }],
+  ['ssl', { ssl: true }],
+  ['proxy_protocol', { proxyProtocol: true }],
+  ['engine=uws', { engine: 'uws' }],
+  ['engine=node', { engine: 'node' }],
+  ['http2', { http2: true }],
+  ['quic', { quic: true }],
+]);
 
 /** `listen` (nginx ngx_http_core_module#listen). */
 export const listen: ArgReader<ListenConfig> = readers.words(
@@ -20,16 +33,15 @@ export const listen: ArgReader<ListenConfig> = readers.words(
       scope.report.emerg(`${address} in "${target.value}" of the "listen" directive`, target.span);
       return undefined;
     }
-    const defaultServer = parameters.some(({ value }) => value === 'default_server' || value === 'default');
-    return parameters.every((word) => checkParameter(word, scope)) ? { address, defaultServer } : undefined;
+    if (!parameters.every((word) => checkParameter(word, scope))) return undefined;
+    const meanings = parameters.map(({ value }) => MEANINGS.get(value));
+    return Object.assign({ address, defaultServer: false }, ...meanings) as ListenConfig;
   },
 );
 
 function checkParameter({ value, span }: Word, { report }: ReadScope): boolean {
-  if (value === 'default_server' || value === 'default' || WITHOUT_EFFECT.test(value)) return true;
-  const later = value === 'ssl' || value === 'proxy_protocol';
-  if (later) report.emerg(`the "${value}" parameter of the "listen" directive is not supported`, span);
-  else report.emerg(`invalid parameter "${value}"`, span, `syntax: listen ${SYNTAX}`);
+  if (MEANINGS.has(value) || WITHOUT_EFFECT.test(value)) return true;
+  report.emerg(`invalid parameter "${value}"`, span, `syntax: listen ${SYNTAX}`);
   return false;
 }
 

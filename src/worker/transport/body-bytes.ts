@@ -20,15 +20,14 @@ export class BodyBytes {
     if (this.expectedBytes < 0) this.expectedBytes = Math.min(bytes, MOST_ROOM_BYTES);
   }
 
-  /** Copies a piece: uWebSockets.js takes the memory back. */
-  add(chunk: ArrayBuffer): void {
+  /** Copies what uWebSockets.js lends; a buffer is ours. */
+  add(chunk: ArrayBuffer | Buffer): void {
     if (chunk.byteLength === 0) return;
     const length = this.length + chunk.byteLength;
-    if (length <= LISTED_BYTES) this.chunks.push(Buffer.from(new Uint8Array(chunk)));
-    else {
-      const whole = this.room(length);
-      whole.set(new Uint8Array(chunk), this.length);
-    }
+    const isOurs = Buffer.isBuffer(chunk);
+    const piece = isOurs ? chunk : new Uint8Array(chunk);
+    if (length > LISTED_BYTES) this.room(length).set(piece, this.length);
+    else this.chunks.push(isOurs ? chunk : Buffer.from(piece));
     this.length = length;
   }
 

@@ -43,16 +43,22 @@ export class HeadScan {
   private forbidden = false;
   private readonly needs: RequestNeeds;
   private readonly limits: PortHandler['head'];
+  private readonly mostHeaders: number;
   /** Without it nothing is kept, and no name is looked up. */
   private readonly keepsHeaders: boolean;
+  /** Lengths of the names that were asked for: most headers are told apart by that alone. */
+  private readonly lengthsAsked: boolean[] = [];
   /** Clients of a port mostly send the same Host: the last one and its name, once it was found good. */
   private lastHost = '';
   private lastName: string | undefined = undefined;
 
-  constructor({ needs, head }: Pick<PortHandler, 'needs' | 'head'>) {
+  /** `mostHeaders`: how many the engine can take. */
+  constructor({ needs, head }: Pick<PortHandler, 'needs' | 'head'>, mostHeaders = MAX_HEADERS) {
     this.needs = needs;
     this.limits = head;
+    this.mostHeaders = mostHeaders;
     this.keepsHeaders = needs.allHeaders || needs.headers.size > 0;
+    for (const name of needs.headers) this.lengthsAsked[name.length] = true;
   }
 
   start(): void {
@@ -87,6 +93,7 @@ export class HeadScan {
 
   /** Whether somebody asked for a header, and its name is one that may count. */
   private wants(name: string): boolean {
+    if (!this.needs.allHeaders && this.lengthsAsked[name.length] !== true) return false;
     if (PLAIN_NAME.test(name)) return this.needs.allHeaders || this.needs.headers.has(name);
     const { underscores, ignoresInvalid } = this.limits;
     const counts = UNDERSCORED_NAME.test(name) ? underscores || !ignoresInvalid : !ignoresInvalid;
@@ -109,7 +116,7 @@ export class HeadScan {
     }
     if (this.forbidden) return this.refuse(400, `client sent invalid header line ${IN_HEADERS}`);
     if (this.hosts > 1) return this.refuse(400, `client sent duplicate host header ${IN_HEADERS}`);
-    if (this.count > MAX_HEADERS) return this.refuse(431, `client sent too many headers ${IN_HEADERS}`);
+    if (this.count > this.mostHeaders) return this.refuse(431, `client sent too many headers ${IN_HEADERS}`);
     if (this.count > maxHeaders) return this.refuse(400, `client sent too many headers ${IN_HEADERS}`);
     if (this.longest > lineBytes || this.headBytes > bytes)
       return this.refuse(494, `client sent too long header line ${IN_HEADERS}`);

@@ -1,2 +1,4 @@
+export { Engines } from './engine.ts';
+export { NodeTransport } from './node/node-transport.ts';
+export type { OpenPort, Transport } from './transport.ts';
 export { UwsTransport } from './uws.ts';
-export type { OpenPort } from './uws.ts';

@@ -1,10 +1,17 @@
-import type { HttpResponse } from 'uWebSockets.js';
 import type { PieceReceiver } from '../../http/index.ts';
 import { BodyBytes } from './body-bytes.ts';
 import type { SilenceWatch, Slow } from './silence-watch.ts';
 
 /** What becomes of a body: all of it, more than the limit, too long a silence, or a client that left. */
 export type BodyOutcome = Buffer | 'too large' | 'timeout' | 'aborted';
+
+/** Where a body comes from: the response object of uWebSockets.js, or a connection of the node engine. */
+export interface BodySource {
+  /** An `ArrayBuffer` is taken back when the handler returns. */
+  onData(handler: (chunk: ArrayBuffer | Buffer, isLast: boolean) => void): unknown;
+  pause(): unknown;
+  resume(): unknown;
+}
 
 /** Who wants the body. */
 export interface BodyReader {
@@ -38,15 +45,15 @@ export class RequestBody implements Slow {
   private delivering = false;
   private reader: BodyReader | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
-  private readonly res: HttpResponse;
+  private readonly source: BodySource;
   private readonly silence: SilenceWatch;
 
   /** `announcedBytes`: -1 when the client did not say. */
-  constructor(res: HttpResponse, silence: SilenceWatch, announcedBytes: number) {
+  constructor(source: BodySource, silence: SilenceWatch, announcedBytes: number) {
     this.bytes = new BodyBytes(announcedBytes);
-    this.res = res;
+    this.source = source;
     this.silence = silence;
-    res.onData((chunk, isLast) => this.receive(chunk, isLast));
+    source.onData((chunk, isLast) => this.receive(chunk, isLast));
   }
 
   /** At most once per request. */
@@ -75,7 +82,7 @@ export class RequestBody implements Slow {
     this.timer = setTimeout(() => this.fallSilent(), this.reader.timeoutMs);
   }
 
-  private receive(chunk: ArrayBuffer, isLast: boolean): void {
+  private receive(chunk: ArrayBuffer | Buffer, isLast: boolean): void {
     this.receivedBytes += chunk.byteLength;
     this.complete = isLast;
     if (this.dropping) return;
@@ -158,12 +165,12 @@ export class RequestBody implements Slow {
   private pause(): void {
     if (this.paused) return;
     this.paused = true;
-    this.res.pause();
+    this.source.pause();
   }
 
   private resume(): void {
     if (!this.paused) return;
     this.paused = false;
-    this.res.resume();
+    this.source.resume();
   }
 }

@@ -3,7 +3,6 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import { statusLine } from '../../http/index.ts';
 import type { RequestFacts, ResponseStream } from '../../http/index.ts';
-import { AbortListeners } from './abort-listeners.ts';
 import type { LastAnswer } from './last-answer.ts';
 import { UwsRequest } from './uws-request.ts';
 import type { SocketState, UwsPort } from './uws-request.ts';
@@ -29,7 +28,6 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   private openedStream: UwsStream | UwsSizedStream | undefined = undefined;
   /** A whole answer that goes out piece by piece; it was logged when it began. */
   private large: UwsSizedStream | undefined = undefined;
-  private readonly abortListeners = new AbortListeners();
 
   constructor(res: HttpResponse, request: RequestFacts, open: UwsPort) {
     super(res, request, open);
@@ -46,10 +44,6 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     // Inside the handler no abort handler is there yet, and without one closing ends the process.
     if (this.inHandler) this.detach();
     this.res.close();
-  }
-
-  onAbort(listener: () => void): void {
-    this.abortListeners.add(listener);
   }
 
   /** The handler returns without an answer: from now on the client may leave, and writes need a cork of their own. */
@@ -100,25 +94,6 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     if (this.openedStream) this.log();
     this.openedStream = undefined;
     this.finish();
-  }
-
-  /** A failure before the head is written leaves the exchange open, so that its 500 can be sent. */
-  protected override decide(status: number, contentType: string): void {
-    try {
-      super.decide(status, contentType);
-    } catch (error) {
-      this.done = false;
-      throw error;
-    }
-  }
-
-  /** Nobody up the stack could answer for a failure here: half of the callers are callbacks of uWebSockets.js. */
-  protected override log(): void {
-    try {
-      super.log();
-    } catch (error) {
-      this.rules.warn(`access log failed: ${String(error)}`, this);
-    }
   }
 
   protected writeAnswer(status: number, contentType: string, body: string | Uint8Array): void {
@@ -226,7 +201,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   private writeHead(status: number, contentType: string): void {
     const { res, responseHeaders, reason } = this;
     if (status !== 200 || reason !== undefined) res.writeStatus(statusLine(status, reason));
-    res.writeHeader('Server', this.socket.headLines.serverAnd(contentType, this.rules.serverToken));
+    const { name, value } = this.socket.headLines.serverAnd(contentType, this.serverToken);
+    if (name !== undefined) res.writeHeader(name, value);
     if (responseHeaders) {
       for (let index = 0; index < responseHeaders.length; index += 2) {
         res.writeHeader(responseHeaders[index] as string, responseHeaders[index + 1] as string);
@@ -252,9 +228,6 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   private leave(): void {
     const answered = this.done;
     this.left();
-    this.abortListeners.tell((error) =>
-      this.warn(`cleaning up after a client that left failed: ${String(error)}`),
-    );
     this.openedStream?.release();
     this.large?.release();
     if (!answered || this.openedStream) this.log();

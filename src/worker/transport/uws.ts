@@ -13,6 +13,7 @@ import type { Connections } from '../../zone/index.ts';
 import { HeadLines } from './head-lines.ts';
 import { HeadScan, IN_HEADERS, IN_LINE } from './head-scan.ts';
 import { SilenceWatch } from './silence-watch.ts';
+import type { OpenPort, Transport } from './transport.ts';
 import { UwsExchange } from './uws-exchange.ts';
 import { loadUws } from './uws-loader.ts';
 import type { Uws } from './uws-loader.ts';
@@ -20,21 +21,8 @@ import type { Handshake, SocketState, UwsPort } from './uws-request.ts';
 import { RELAYING } from './websocket-relay.ts';
 import type { Relayed, WebSocketRelay } from './websocket-relay.ts';
 
-/** A port that is open in this worker; its handlers are exchanged on a reload, its socket is not. */
-export interface OpenPort {
-  readonly key: string;
-  /** Lets every answer from now on close its connection. */
-  drain(): void;
-  /** Takes effect with the next request. */
-  use(port: PortHandler): void;
-  /** No new connections; those that are open go on. */
-  stopAccepting(): void;
-  /** Cuts what is left. */
-  close(): void;
-}
-
 /** The uWebSockets.js transport. */
-export class UwsTransport {
+export class UwsTransport implements Transport {
   /** Loaded with the first socket: where it has no binary, that socket's failure says so. */
   private uws: Uws | undefined = undefined;
   private readonly silence = new SilenceWatch();

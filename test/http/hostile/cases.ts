@@ -1,11 +1,13 @@
+import { ON_NODE_ENGINE } from '../../harness/engine.ts';
 import type { HostileCase } from './case.ts';
 import { engineCases } from './engine.ts';
 import { encodings, headers, hosts, lengths } from './framing.ts';
+import { nodeCases, onNode } from './node-engine.ts';
 import { methods, targets } from './request-line.ts';
 import { behindRefused, chunks, injection, withoutBody } from './smuggling.ts';
 
-/** The corpus: guards 1–8, 10 and 11 by raw bytes. Guards 9 and 12–14 need more than bytes: `patience.test.ts`. */
-export const hostileCases: readonly HostileCase[] = [
+/** Guards 1–8, 10 and 11 by raw bytes. Guards 9 and 12–14 need more than bytes: `patience.test.ts`. */
+const sharedCases: readonly HostileCase[] = [
   ...methods,
   ...targets,
   ...hosts,
@@ -16,5 +18,9 @@ export const hostileCases: readonly HostileCase[] = [
   ...chunks,
   ...withoutBody,
   ...injection,
-  ...engineCases,
 ];
+
+/** The corpus on the engine that is tested. */
+export const hostileCases = ON_NODE_ENGINE
+  ? [...sharedCases.map(onNode), ...nodeCases]
+  : [...sharedCases, ...engineCases];

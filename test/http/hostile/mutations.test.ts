@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ON_NODE_ENGINE } from '../../harness/engine.ts';
 import { startGateway, type Gateway } from '../../harness/gateway.ts';
 import { splitAnswers } from './answers.ts';
 import { hostileCases } from './cases.ts';
@@ -83,6 +84,8 @@ test('damaged requests are answered by well-formed answers with a status of thei
     fc.asyncProperty(fc.array(mutation, { minLength: BATCH, maxLength: BATCH }), async (batch) => {
       const received = await Promise.all(batch.map(answersTo));
       for (const [index, text] of received.entries()) {
+        // Without its version a request line is HTTP/0.9, and its answer has no head.
+        if (ON_NODE_ENGINE && text.startsWith('uri=')) continue;
         for (const { status, headers } of splitAnswers(text)) {
           seen.add(status);
           expect(ALLOWED, JSON.stringify(batch[index])).toContain(status);

@@ -1,0 +1,120 @@
+/** What a client offers in its TLS hello; numbers as IANA assigns them. */
+export interface ClientHello {
+  /** The name that it asks for, lower case; '' when it asks for none. */
+  readonly serverName: string;
+  readonly ciphers: readonly number[];
+  readonly curves: readonly number[];
+}
+
+/** `incomplete`: more bytes are needed; `unreadable`: let the TLS library say what is wrong with it. */
+export type HelloPrefix = ClientHello | 'incomplete' | 'unreadable';
+
+const HANDSHAKE = 22;
+const CLIENT_HELLO = 1;
+const SERVER_NAME = 0;
+const SUPPORTED_GROUPS = 10;
+/** Hellos with post-quantum key shares stay far below. */
+const LONGEST_HELLO = 65_536;
+
+/** Whether a connection begins with a TLS record: 0x16 is no letter that a request could begin with. */
+export function isTls(bytes: Buffer): boolean {
+  return bytes[0] === HANDSHAKE;
+}
+
+/** Looks into the hello without taking anything: server and certificate are chosen by it (RFC 8446, 4.1.2; RFC 6066, 3). */
+export function readClientHello(bytes: Buffer): HelloPrefix {
+  const message = joinRecords(bytes);
+  if (typeof message === 'string') return message;
+  try {
+    return parse(new Cursor(message));
+  } catch {
+    return 'unreadable';
+  }
+}
+
+/** The handshake message that the first records carry. */
+function joinRecords(bytes: Buffer): Buffer | 'incomplete' | 'unreadable' {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for (let at = 0; ;) {
+    if (at + 5 > bytes.length) return 'incomplete';
+    const end = at + 5 + bytes.readUInt16BE(at + 3);
+    if (bytes[at] !== HANDSHAKE || end > LONGEST_HELLO) return 'unreadable';
+    if (end > bytes.length) return 'incomplete';
+    parts.push(bytes.subarray(at + 5, end));
+    length += end - at - 5;
+    at = end;
+    const message = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, length);
+    if (message.length > 0 && message[0] !== CLIENT_HELLO) return 'unreadable';
+    if (message.length >= 4 && message.length >= 4 + message.readUIntBE(1, 3)) return message.subarray(4);
+  }
+}
+
+function parse(hello: Cursor): ClientHello {
+  // Version and random.
+  hello.skip(34);
+  hello.vector(1);
+  const ciphers = hello.vector(2).numbers();
+  hello.vector(1);
+  let serverName = '';
+  let curves: readonly number[] = [];
+  const extensions = hello.isAtEnd ? hello : hello.vector(2);
+  while (!extensions.isAtEnd) {
+    const type = extensions.number(2);
+    const body = extensions.vector(2);
+    if (type === SERVER_NAME) serverName = readServerName(body);
+    else if (type === SUPPORTED_GROUPS) curves = body.vector(2).numbers();
+  }
+  return { serverName, ciphers, curves };
+}
+
+function readServerName(body: Cursor): string {
+  const names = body.vector(2);
+  while (!names.isAtEnd) {
+    const isHostName = names.number(1) === 0;
+    const name = names.vector(2);
+    if (isHostName) return name.text().toLowerCase();
+  }
+  return '';
+}
+
+/** Reads what TLS writes: numbers and vectors behind their length. Throws where the bytes end too early. */
+class Cursor {
+  private readonly bytes: Buffer;
+  private at = 0;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.bytes.length;
+  }
+
+  skip(length: number): void {
+    this.at += length;
+    if (this.at > this.bytes.length) throw new RangeError('a hello ends too early');
+  }
+
+  number(size: 1 | 2): number {
+    this.skip(size);
+    return this.bytes.readUIntBE(this.at - size, size);
+  }
+
+  vector(lengthSize: 1 | 2): Cursor {
+    const length = this.number(lengthSize);
+    this.skip(length);
+    return new Cursor(this.bytes.subarray(this.at - length, this.at));
+  }
+
+  /** All of it, as 16-bit numbers. */
+  numbers(): readonly number[] {
+    const numbers: number[] = [];
+    while (!this.isAtEnd) numbers.push(this.number(2));
+    return numbers;
+  }
+
+  text(): string {
+    return this.bytes.toString('latin1');
+  }
+}

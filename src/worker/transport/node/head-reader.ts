@@ -1,0 +1,194 @@
+import type { PortHandler } from '../../../compile/index.ts';
+import { isValidQuery, normalizePath, parseHost } from '../../../http/index.ts';
+import type { RequestFacts } from '../../../http/index.ts';
+import { HeadScan } from '../head-scan.ts';
+import { mayBeRequestLine, readRequestLine } from './request-line.ts';
+import type { RequestLine } from './request-line.ts';
+
+/** The head of a request, and what follows from it. */
+export interface Head {
+  /** All but the serial number, which the connection gives. */
+  readonly facts: Omit<RequestFacts, 'serial'>;
+  readonly headers: readonly string[];
+  /** Bytes of it on the wire. */
+  readonly bytes: number;
+  /** The status that refuses it; 0: none. */
+  readonly refusal: number;
+  readonly isHttp09: boolean;
+  readonly keepsAlive: boolean;
+  readonly expectsContinue: boolean;
+}
+
+const LF = 10;
+/** RFC 9110, 5.1 is narrower; nginx drops the names that are not plain, and so do we. Blanks and controls are refused. */
+const HEADER_LINE = /^([\x21-\x39\x3b-\x7e\x80-\xff]+):[ \t]*(.*?)[ \t]*$/s;
+const EIGHT_BIT = /[\x80-\xff]/;
+const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
+const KEEP_ALIVE = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i;
+
+/**
+ * Reads request heads from bytes, as nginx does: lines end with CRLF or a bare LF, blank lines may precede. Whatever two
+ * parsers could read differently (a bare CR, a folded line, a line without a colon, a blank before the colon) is refused.
+ */
+export class HeadReader {
+  private readonly scan: HeadScan;
+  private readonly port: PortHandler;
+  private connection = '';
+  private expect = '';
+
+  constructor(port: PortHandler) {
+    this.port = port;
+    this.scan = new HeadScan(port, Infinity);
+  }
+
+  /** The head at the begin of the bytes; `undefined` while it is not complete. */
+  read(bytes: Buffer): Head | undefined {
+    const start = skipBlankLines(bytes);
+    const lineEnd = bytes.indexOf(LF, start);
+    if (lineEnd < 0) return this.readStart(bytes, start);
+    if (lineEnd - start > this.port.head.lineBytes) return this.refused(bytes, 414);
+    const line = readRequestLine(withoutCr(bytes.toString('latin1', start, lineEnd)));
+    if (typeof line === 'number') return this.refused(bytes, line);
+    this.scan.start();
+    this.connection = this.expect = '';
+    if (line.version === '0.9') return this.head(line, { bytes: lineEnd + 1, isMalformed: false });
+    const end = endOfHead(bytes, lineEnd + 1);
+    const size = (end < 0 ? bytes.length : end) - lineEnd - 1;
+    if (size > this.port.head.bytes) return this.refused(bytes, 494, line);
+    if (end < 0) return this.isTooLong(bytes, lineEnd + 1) ? this.refused(bytes, 494, line) : undefined;
+    const isMalformed = !this.readLines(bytes.toString('latin1', lineEnd + 1, end));
+    return this.head(line, { bytes: end, isMalformed });
+  }
+
+  /** What is known of a head that never came to its end. */
+  unfinished(bytes: Buffer): Head {
+    const start = skipBlankLines(bytes);
+    const lineEnd = bytes.indexOf(LF, start);
+    const line = lineEnd < 0 ? 400 : readRequestLine(withoutCr(bytes.toString('latin1', start, lineEnd)));
+    return this.refused(bytes, 408, typeof line === 'number' ? undefined : line);
+  }
+
+  /** A head whose first line is not there yet. */
+  private readStart(bytes: Buffer, start: number): Head | undefined {
+    if (bytes.length - start > this.port.head.lineBytes) return this.refused(bytes, 414);
+    return mayBeRequestLine(bytes.toString('latin1', start, start + 64))
+      ? undefined
+      : this.refused(bytes, 400);
+  }
+
+  /** Whether the line that is still coming is longer than a header may be. */
+  private isTooLong(bytes: Buffer, from: number): boolean {
+    const lastLine = Math.max(bytes.lastIndexOf(LF) + 1, from);
+    return bytes.length - lastLine > this.port.head.lineBytes;
+  }
+
+  /** False: one of the lines is not a header. */
+  private readLines(text: string): boolean {
+    for (let at = 0; at < text.length;) {
+      const newline = text.indexOf('\n', at);
+      const line = withoutCr(text.slice(at, newline));
+      at = newline + 1;
+      if (line === '') return true;
+      const [, name, value] = HEADER_LINE.exec(line) ?? [];
+      if (name === undefined || value === undefined) return false;
+      this.visit(name.toLowerCase(), EIGHT_BIT.test(value) ? Buffer.from(value, 'latin1').toString() : value);
+    }
+    return true;
+  }
+
+  private visit(name: string, value: string): void {
+    this.scan.visit(name, value);
+    if (name === 'connection')
+      this.connection = this.connection === '' ? value : `${this.connection},${value}`;
+    else if (name === 'expect') this.expect = value;
+  }
+
+  private head(line: RequestLine, { bytes, isMalformed }: { bytes: number; isMalformed: boolean }): Head {
+    const { method, target, pathAndQuery, version } = line;
+    const question = pathAndQuery.indexOf('?');
+    const path = question < 0 ? pathAndQuery : pathAndQuery.slice(0, question);
+    const args = question < 0 ? '' : pathAndQuery.slice(question + 1);
+    const uri = normalizePath(path, this.port.mergeSlashes);
+    const host = this.hostOf(line);
+    let refusal = isMalformed ? 400 : this.scan.refusal(method);
+    if (refusal === 0 && (uri === undefined || host === undefined || !isValidQuery(args))) refusal = 400;
+    // Nobody who speaks HTTP/1.0 knows it: what a proxy in front took for the body's end is unknown.
+    if (refusal === 0 && version !== '1.1' && this.scan.contentLength < 0) refusal = 400;
+    const { contentLength } = this.scan;
+    return {
+      facts: {
+        method,
+        requestUri: target,
+        uri: uri ?? path,
+        args,
+        host: host ?? '',
+        contentLength: refusal === 0 ? contentLength : 0,
+        httpVersion: version === '1.1' ? '1.1' : '1.0',
+      },
+      headers: this.scan.headers,
+      bytes,
+      refusal,
+      isHttp09: version === '0.9',
+      keepsAlive:
+        version === '1.1'
+          ? !CLOSE.test(this.connection)
+          : KEEP_ALIVE.test(this.connection) && !CLOSE.test(this.connection),
+      expectsContinue:
+        version === '1.1' && this.expect.toLowerCase() === '100-continue' && contentLength !== 0,
+    };
+  }
+
+  /** The target's own host wins over the header, which HTTP/1.1 wants in any case. `undefined`: 400. */
+  private hostOf({ authority, version }: RequestLine): string | undefined {
+    if (this.scan.host === undefined && version === '1.1') return undefined;
+    const named = this.scan.host === undefined ? '' : this.scan.hostName();
+    return authority === '' || named === undefined ? named : parseHost(authority);
+  }
+
+  /** What can be told of a head that was not read to its end. */
+  private refused(bytes: Buffer, refusal: number, line?: RequestLine): Head {
+    const { method = '', target = '', version = '1.1' } = line ?? {};
+    return {
+      facts: {
+        method,
+        requestUri: target,
+        uri: target,
+        args: '',
+        host: '',
+        contentLength: 0,
+        httpVersion: version === '1.1' ? '1.1' : '1.0',
+      },
+      headers: [],
+      bytes: bytes.length,
+      refusal,
+      isHttp09: false,
+      keepsAlive: false,
+      expectsContinue: false,
+    };
+  }
+}
+
+/** RFC 9112, 2.2: a robust server ignores empty lines before the request line. */
+function skipBlankLines(bytes: Buffer): number {
+  let start = 0;
+  while (
+    bytes[start] === LF ||
+    (bytes[start] === 13 && (bytes[start + 1] === LF || start + 1 === bytes.length))
+  )
+    start++;
+  return start;
+}
+
+/** Behind the empty line; -1 while it did not come. */
+function endOfHead(bytes: Buffer, from: number): number {
+  if (bytes[from] === LF) return from + 1;
+  if (bytes[from] === 13 && bytes[from + 1] === LF) return from + 2;
+  const plain = bytes.indexOf('\n\r\n', from);
+  const bare = bytes.subarray(0, plain < 0 ? bytes.length : plain).indexOf('\n\n', from);
+  if (bare >= 0) return bare + 2;
+  return plain < 0 ? -1 : plain + 3;
+}
+
+function withoutCr(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line;
+}

@@ -1,0 +1,224 @@
+import type { Duplex } from 'node:stream';
+import type { ConnectionRules } from '../../../http/index.ts';
+import type { Answered, ExchangeLine } from './exchange-line.ts';
+import type { Head } from './head-reader.ts';
+import { NodeExchange } from './node-exchange.ts';
+import type { NodePort } from './node-port.ts';
+import { RequestSource } from './request-source.ts';
+import { SocketLine } from './socket-line.ts';
+import type { Opened } from './socket-line.ts';
+
+/** Pipelined requests that wait behind one that is not answered yet: beyond this the client is held back. */
+const AHEAD_BYTES = 65_536;
+
+/**
+ * What a connection waits for. `body` goes on behind an answer that did not want it; `lingering` drops what a client sends
+ * that is answered for good, so that it can read that answer.
+ */
+type Step = 'head' | 'body' | 'answer' | 'lingering' | 'over';
+
+/** One connection: requests in, and in their order answers out. */
+export class NodeConnection extends SocketLine implements ExchangeLine {
+  private readonly open: NodePort;
+  private step: Step = 'head';
+  private pending: Buffer | undefined = undefined;
+  private source = new RequestSource(0, this);
+  private exchange: NodeExchange | undefined = undefined;
+  /** Inside `advance`: what ends a request there need not start the next one. */
+  private advancing = false;
+  private bodyHeld = false;
+  private headBegun = false;
+  /** The client sends no more. */
+  private ended = false;
+  private idleMs = 0;
+
+  constructor(opened: Opened) {
+    super(opened);
+    const { socket, open } = opened;
+    this.open = open;
+    socket.on('data', (bytes: Buffer) => this.receive(bytes));
+    socket.on('end', () => this.endOfInput());
+    socket.on('timeout', () => this.cut());
+    socket.on('error', () => this.cut());
+    socket.on('close', () => this.over());
+    this.arm(open.current.port.head.timeoutMs, () => this.cut());
+    // Who looked at the first bytes has paused it.
+    socket.resume();
+  }
+
+  cut(): void {
+    // A socket of another kind than TCP cannot be reset.
+    const canReset = this.peerPort !== 0 && this.tls === undefined;
+    if (canReset && this.open.current.port.rules.connection.resetsTimedOut) this.socket.resetAndDestroy();
+    else this.socket.destroy();
+    this.over();
+  }
+
+  answered(x: Answered): void {
+    if (this.step === 'over' || this.exchange !== x) return;
+    this.exchange = undefined;
+    if (x.closes) this.closeBehind(x);
+    else if (this.isFull) void this.flushed(x.rules.sendTimeoutMs).then(() => this.goOn(x.rules.connection));
+    else this.goOn(x.rules.connection);
+  }
+
+  handOver(): Duplex {
+    const { socket, pending } = this;
+    this.exchange = undefined;
+    this.over();
+    for (const event of ['data', 'end', 'timeout', 'error']) socket.removeAllListeners(event);
+    socket.setTimeout(0);
+    socket.pause();
+    if (pending) socket.unshift(pending);
+    return socket;
+  }
+
+  /** The body of the request is not wanted for now. */
+  pause(): void {
+    this.bodyHeld = true;
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.bodyHeld = false;
+    this.socket.resume();
+    this.advanceSoon();
+  }
+
+  private receive(bytes: Buffer): void {
+    if (this.step === 'lingering' || this.step === 'over') return;
+    this.pending = this.pending ? Buffer.concat([this.pending, bytes]) : bytes;
+    this.advance();
+  }
+
+  private advanceSoon(): void {
+    if (!this.advancing) queueMicrotask(() => this.advance());
+  }
+
+  /** Takes what came as far as possible. What escaped from here would end the thread. */
+  private advance(): void {
+    if (this.advancing) return;
+    this.advancing = true;
+    try {
+      while (this.takeHead() || this.takeBody());
+    } catch (error) {
+      this.open.log.write('error', `a request could not be taken: ${String(error)}`);
+      this.cut();
+    }
+    this.advancing = false;
+    if (this.step === 'answer' && (this.pending?.length ?? 0) > AHEAD_BYTES) this.socket.pause();
+  }
+
+  /** True when there was one, and a request has begun. */
+  private takeHead(): boolean {
+    if (this.step !== 'head' || !this.pending) return false;
+    const { reader, port } = this.open.current;
+    const head = reader.read(this.pending);
+    if (!head) {
+      if (!this.headBegun) this.arm(port.head.timeoutMs, () => this.timeOutHead());
+      this.headBegun = true;
+      return false;
+    }
+    this.disarm();
+    this.headBegun = false;
+    this.consume(head.bytes);
+    this.begin(head);
+    return true;
+  }
+
+  private begin(head: Head): void {
+    const { open } = this;
+    this.requests++;
+    this.source = new RequestSource(head.facts.contentLength, this);
+    this.step = this.source.isComplete ? 'answer' : 'body';
+    const exchange = new NodeExchange({ head, source: this.source, line: this, open });
+    this.exchange = exchange;
+    // What came with the head may show already that nobody can read the rest.
+    if (head.refusal === 0) this.takeBody();
+    if (exchange.done) return;
+    if (head.refusal === 0) void open.current.port.serve(exchange);
+    else exchange.refuse(head.refusal);
+  }
+
+  /** True when all of it came. */
+  private takeBody(): boolean {
+    const { source } = this;
+    if (this.step !== 'body' || !this.pending || this.bodyHeld) return false;
+    this.consume(source.take(this.pending));
+    if (source.isBroken && this.exchange) this.exchange.refuse(400);
+    else if (source.isBroken) this.cut();
+    if (!source.isComplete) return false;
+    this.step = 'answer';
+    if (!this.exchange) this.idle();
+    return true;
+  }
+
+  private consume(bytes: number): void {
+    const { pending } = this;
+    this.pending = pending && bytes < pending.length ? pending.subarray(bytes) : undefined;
+  }
+
+  /** Behind an answer: the rest of a body that nobody wanted, or the next request. */
+  private goOn({ idleMs, lingering }: ConnectionRules): void {
+    if (this.step === 'over') return;
+    this.idleMs = idleMs;
+    if (this.step === 'answer') this.idle();
+    else {
+      this.socket.setTimeout(lingering.silenceMs);
+      this.arm(lingering.timeMs, () => this.cut());
+    }
+    this.advanceSoon();
+  }
+
+  private idle(): void {
+    this.step = 'head';
+    this.socket.setTimeout(0);
+    this.socket.resume();
+    if (this.ended && !this.pending) this.socket.destroySoon();
+    else this.arm(this.idleMs, () => this.cut());
+  }
+
+  /** The last answer is on its way; a client that still sends must be able to read it. */
+  private closeBehind({ rules }: Answered): void {
+    const { socket } = this;
+    const { mode, timeMs, silenceMs } = rules.connection.lingering;
+    const sendsMore = this.pending !== undefined || !this.source.isComplete;
+    const lingers = !this.ended && (mode === 'always' || (mode === 'on' && sendsMore));
+    this.pending = undefined;
+    this.step = 'lingering';
+    socket.setTimeout(lingers ? silenceMs : rules.sendTimeoutMs);
+    if (!lingers) return socket.destroySoon();
+    socket.resume();
+    socket.end();
+    this.arm(timeMs, () => this.cut());
+  }
+
+  private endOfInput(): void {
+    this.ended = true;
+    if (this.step === 'lingering') this.socket.destroySoon();
+    else if (this.step === 'head') this.socket.destroySoon();
+    else if (this.step === 'body' || !this.pending) {
+      // nginx takes it for a client that does not want its answer any more.
+      this.exchange?.leave();
+      this.socket.destroySoon();
+    }
+  }
+
+  /** Not all of a head came in time: nginx logs 408, and closes without an answer. */
+  private timeOutHead(): void {
+    const { pending, open } = this;
+    if (pending) {
+      const head = open.current.reader.unfinished(pending);
+      new NodeExchange({ head, source: new RequestSource(0, this), line: this, open }).timeOut();
+    }
+    this.cut();
+  }
+
+  private over(): void {
+    if (this.step === 'over') return;
+    this.step = 'over';
+    this.pending = undefined;
+    this.exchange?.leave();
+    this.release();
+  }
+}

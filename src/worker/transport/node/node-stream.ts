@@ -1,0 +1,86 @@
+import type { ResponseStream } from '../../../http/index.ts';
+import type { StreamOwner } from '../uws-stream.ts';
+import type { ExchangeLine } from './exchange-line.ts';
+
+/** How a client knows where the body ends. */
+export type Framing = 'length' | 'chunked' | 'close';
+
+/** An answer in pieces. */
+export interface StreamFacts {
+  /** Goes out together with the first piece, or at the end of this turn. */
+  readonly head: string;
+  readonly framing: Framing;
+  /** With the framing `length`. */
+  readonly lengthBytes: number;
+  readonly timeoutMs: number;
+  /** Behind the last chunk: name, value, name, value … */
+  readonly trailers: (() => readonly string[]) | undefined;
+}
+
+/** An answer that goes out as it is made. A client that takes nothing for `timeoutMs` is cut. */
+export class NodeStream implements ResponseStream {
+  private readonly line: ExchangeLine;
+  private readonly owner: StreamOwner;
+  private readonly facts: StreamFacts;
+  private head: string;
+  private left: number;
+  private ended = false;
+
+  constructor(line: ExchangeLine, owner: StreamOwner, facts: StreamFacts) {
+    this.line = line;
+    this.owner = owner;
+    this.facts = facts;
+    this.head = facts.head;
+    this.left = facts.framing === 'length' ? facts.lengthBytes : Infinity;
+    setImmediate(() => this.writeHead());
+  }
+
+  write(chunk: string | Uint8Array): boolean {
+    // An empty chunk would end the answer.
+    if (this.ended || this.owner.aborted || chunk.length === 0) return !this.line.isFull;
+    const bytes = (typeof chunk === 'string' ? Buffer.from(chunk) : chunk).subarray(0, this.left);
+    this.left -= bytes.length;
+    this.owner.wrote(bytes.length);
+    if (this.facts.framing !== 'chunked') this.line.write(this.takeHead(), bytes);
+    else this.line.write(`${this.takeHead()}${bytes.length.toString(16)}\r\n`, bytes, '\r\n');
+    return !this.line.isFull;
+  }
+
+  drained(): Promise<void> {
+    return this.line.isFull && !this.ended ? this.line.flushed(this.facts.timeoutMs) : Promise.resolve();
+  }
+
+  /** An answer that ends before its length is reached is cut: the client must not take it for whole. */
+  end(): void {
+    if (this.ended || this.owner.aborted) return;
+    this.ended = true;
+    if (this.facts.framing === 'length' && this.left > 0) return this.owner.abort();
+    this.line.write(this.takeHead() + (this.facts.framing === 'chunked' ? this.lastChunk() : ''));
+    this.owner.finished();
+  }
+
+  /** The client is gone: nothing is kept. */
+  release(): void {
+    this.ended = true;
+    this.head = '';
+  }
+
+  private lastChunk(): string {
+    const fields = this.facts.trailers?.() ?? [];
+    let text = '0\r\n';
+    for (let index = 0; index < fields.length; index += 2) {
+      text += `${fields[index] as string}: ${fields[index + 1] as string}\r\n`;
+    }
+    return `${text}\r\n`;
+  }
+
+  private writeHead(): void {
+    if (!this.ended && !this.owner.aborted) this.line.write(this.takeHead());
+  }
+
+  private takeHead(): string {
+    const { head } = this;
+    this.head = '';
+    return head;
+  }
+}

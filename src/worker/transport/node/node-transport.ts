@@ -1,0 +1,101 @@
+import { createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import type { PortHandler } from '../../../compile/index.ts';
+import type { ErrorLog } from '../../../log/index.ts';
+import type { Connections } from '../../../zone/index.ts';
+import { SilenceWatch } from '../silence-watch.ts';
+import type { OpenPort, Transport } from '../transport.ts';
+import { Doorway } from './doorway.ts';
+import { HeadReader } from './head-reader.ts';
+import { HttpDate } from './http-date.ts';
+import { NodeConnection } from './node-connection.ts';
+import type { NodePort } from './node-port.ts';
+import { TlsServers } from './tls-servers.ts';
+
+/** Bytes that Node reads and buffers at once. */
+const BUFFER_BYTES = 65_536;
+/** Connections that may wait to be accepted, as uWebSockets.js has it. */
+const BACKLOG = 512;
+
+/**
+ * The engine on Node's own sockets. It reads HTTP itself: Node's parser takes bare line feeds only together with all its
+ * other leniencies, drops what nginx keeps, and knows no limits per line.
+ */
+export class NodeTransport implements Transport {
+  private readonly silence = new SilenceWatch();
+  private readonly date = new HttpDate();
+  private readonly tlsServers = new TlsServers();
+  private readonly log: ErrorLog;
+  private readonly connections: Connections;
+  private serial = 0;
+
+  constructor(log: ErrorLog, connections: Connections) {
+    this.log = log;
+    this.connections = connections;
+  }
+
+  async open(port: PortHandler): Promise<OpenPort> {
+    const { silence, date, log, connections } = this;
+    const open: NodePort = {
+      current: { port, reader: new HeadReader(port) },
+      draining: false,
+      silence,
+      date,
+      log,
+      connections,
+      tlsServers: this.tlsServers,
+      nextSerial: () => ++this.serial,
+    };
+    const sockets = new Set<Socket>();
+    const server = createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: BUFFER_BYTES });
+    server.on('connection', (socket) => this.accept(socket, open, sockets));
+    await listen(server, port);
+    server.on('error', (error) => log.write('alert', `accept() failed: ${error.message}`));
+    return {
+      key: port.key,
+      drain: () => {
+        open.draining = true;
+      },
+      use: (next) => {
+        open.current = { port: next, reader: new HeadReader(next) };
+      },
+      stopAccepting: () => void server.close(),
+      close: () => {
+        for (const socket of sockets) socket.destroy();
+      },
+    };
+  }
+
+  private accept(socket: Socket, open: NodePort, sockets: Set<Socket>): void {
+    const { accepted, handled, active } = this.connections;
+    accepted.add();
+    handled.add();
+    active.add(1);
+    sockets.add(socket);
+    socket.once('close', () => {
+      active.add(-1);
+      sockets.delete(socket);
+    });
+    const { tls, proxyProtocol } = open.current.port;
+    // eslint-disable-next-line no-new -- it lives as long as its socket
+    if (tls || proxyProtocol) new Doorway(socket, open);
+    // eslint-disable-next-line no-new -- so does this
+    else new NodeConnection({ socket, open, facts: { proxyProtocol: undefined, tls: undefined } });
+  }
+}
+
+function listen(server: Server, { address, key }: PortHandler): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(new Error(`bind() to ${key} failed (${error.code ?? error.message})`));
+    });
+    const options =
+      address.kind === 'unix'
+        ? { path: address.path }
+        : { host: address.host, port: address.port, ipv6Only: true, exclusive: true, reusePort: true };
+    server.listen({ ...options, backlog: BACKLOG }, () => {
+      server.removeAllListeners('error');
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,2 @@
+/** Whether the tests run on the node engine (`GW_TEST_ENGINE=node`): the harness puts it into every configuration. */
+export const ON_NODE_ENGINE = process.env['GW_TEST_ENGINE'] === 'node';
