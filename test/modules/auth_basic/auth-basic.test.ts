@@ -19,7 +19,10 @@ const lines = [
   },
   { who: 'ann:lemon', line: /\[error\] \d+#\d+: \*\d+ user "ann": password mismatch, client: / },
   { who: 'bcr:lemon', line: /\[error\] \d+#\d+: \*\d+ user "bcr": password mismatch, client: / },
-  { who: 'größe:lemon', line: /\[error\] \d+#\d+: \*\d+ user "größe" was not found in "\/.*\/users", client: / },
+  {
+    who: 'größe:lemon',
+    line: /\[error\] \d+#\d+: \*\d+ user "größe" was not found in "\/.*\/users", client: /,
+  },
   {
     who: 'odd:lemon',
     line: /\[error\] \d+#\d+: \*\d+ user "odd": the form of the stored password is unknown, client: /,
