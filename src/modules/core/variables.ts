@@ -124,13 +124,7 @@ function readSentHeader(rest: string): Getter {
   const name = headerName(rest);
   if (name === 'content-type') return (x) => x.responseType || undefined;
   if (name === 'content-length') return (x) => (x.responseLength < 0 ? undefined : String(x.responseLength));
-  return (x) => {
-    const headers = x.responseHeaders ?? [];
-    for (let index = 0; index < headers.length; index += 2) {
-      if ((headers[index] as string).toLowerCase() === name) return headers[index + 1];
-    }
-    return undefined;
-  };
+  return (x) => x.joinedResponseHeader(name);
 }
 
 function headerName(rest: string): string {

@@ -1,6 +1,6 @@
 import { moduleFor } from '../../contract/index.ts';
 import type { Build } from '../../contract/index.ts';
-import { mediaTypeTest, weakenEtag } from '../../http/index.ts';
+import { mediaTypeTest, becomesAnother } from '../../http/index.ts';
 import type { BodyFilter, Exchange, HeaderFilter } from '../../http/index.ts';
 import { compressor } from './compress.ts';
 import { directives } from './directives.ts';
@@ -55,7 +55,7 @@ function compileFilter(fits: Test, { level }: GzipConfig, build: Build): BodyFil
     wants: (x: Exchange) => fits(x) && accepts(x),
     open(x) {
       x.setHeader('Content-Encoding', 'gzip');
-      weakenEtag(x);
+      becomesAnother(x);
       const measure = isMeasured
         ? (inBytes: number, outBytes: number) => x.setState(RATIO, (inBytes / outBytes).toFixed(2))
         : undefined;

@@ -85,7 +85,7 @@ function compileRanges({ maxRanges = Infinity }: StaticConfig, build: Build): Ra
   build.needHeader('range');
   build.needHeader('if-range');
   return (x, { type, ...resource }) => {
-    if (!isPlain(x) || x.isTransformed(200, type)) return 'not offered';
+    if (!isPlain(x) || x.isTransformed(200, type, resource.sizeBytes)) return 'not offered';
     const range = x.headers.length === 0 ? undefined : x.header('range');
     if (range === undefined || !isStillThat(x.header('if-range'), resource)) return 'whole';
     return parseRanges(range, { sizeBytes: resource.sizeBytes, maxRanges });
