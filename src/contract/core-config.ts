@@ -69,6 +69,13 @@ export type DocumentRootConfig =
   /** An alias of a regex location: its captures make the whole path. */
   | { readonly kind: 'regex alias'; readonly path: ComplexValue };
 
+/** `env NAME` or `env NAME=value`. */
+export interface EnvironmentVariable {
+  readonly name: string;
+  /** Absent: the value that the process was started with. */
+  readonly value?: string;
+}
+
 /** `path [level1 [level2 [level3]]]`: each level is how many hexadecimal digits its directories have. */
 export interface TempPath {
   /** Absolute. */
@@ -95,6 +102,9 @@ export interface CoreConfig {
   /** `auto`: uWebSockets.js where it loads. */
   readonly httpEngine: 'auto' | 'uws' | 'node';
   readonly pidFile: string;
+  readonly environment?: readonly EnvironmentVariable[];
+  /** Who nginx's workers would be. */
+  readonly user?: string;
   readonly shutdownTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly metricsMaxSeries: number;

@@ -4,6 +4,7 @@ import { isSafeHeaderValue } from './header-line.ts';
 import { encodeLocation } from './location-header.ts';
 import { Outgoing } from './outgoing.ts';
 import type { ResponseStream } from './response-stream.ts';
+import type { Duplex } from 'node:stream';
 import { redirectTarget, refreshPage } from './redirect-target.ts';
 import { ownPage, endsConnection } from './own-page.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
@@ -159,6 +160,14 @@ export abstract class Exchange extends Outgoing {
   /** Asks another place of this server, without the client's noticing. */
   subrequest(facts: SubrequestFacts): Promise<AnsweredSubrequest> {
     return this.rules.router.subrequest(this, facts);
+  }
+
+  /**
+   * Switches to another protocol (101, with the headers that are set): from now on the bytes of `peer` are the client's.
+   * False where the transport cannot; uWebSockets.js can for WebSockets.
+   */
+  tunnel(_protocol: string, _peer: Duplex): boolean {
+    return false;
   }
 
   protected warn(message: string): void {
