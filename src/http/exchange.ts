@@ -4,6 +4,7 @@ import { isSafeHeaderValue } from './header-line.ts';
 import { encodeLocation } from './location-header.ts';
 import { Outgoing } from './outgoing.ts';
 import type { ResponseStream } from './response-stream.ts';
+import { statusOnWire } from './status.ts';
 import type { Duplex } from 'node:stream';
 import { redirectTarget, refreshPage } from './redirect-target.ts';
 import { ownPage, endsConnection } from './own-page.ts';
@@ -118,7 +119,7 @@ export abstract class Exchange extends Outgoing {
       this.rules.msiePadding ? this.header('user-agent') : undefined,
     );
     if (page !== undefined) this.errorStatus = 0;
-    this.send(status, page === undefined ? '' : 'text/html', page ?? '');
+    this.send(statusOnWire(status), page === undefined ? '' : 'text/html', page ?? '');
   }
 
   /** 413, in the form of the location. */
