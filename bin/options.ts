@@ -98,6 +98,10 @@ Options:
 
 Commands:
   check [FILE]  : report everything that is wrong with a configuration
+  fmt [FILE]    : format configurations
+  why NAME      : explain a directive or a variable
+  parse, build, lex, minify: crossplane's commands, with its JSON
+  list-modules, list-directives, list-variables: what gw has
   demo          : run the demo with embedded PostgreSQL and key-value store
   live, ready   : ask the running gateway whether it lives, or is ready
   status        : show what the running gateway does

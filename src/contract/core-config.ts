@@ -143,7 +143,7 @@ export interface CoreConfig {
   readonly lingeringTimeMs: number;
   readonly lingeringTimeoutMs: number;
   readonly resetTimedoutConnection: boolean;
-  readonly serverTokens: 'on' | 'off' | 'build' | string;
+  readonly serverTokens: 'on' | 'off' | 'build' | ComplexValue;
   readonly errorPages?: readonly ErrorPageConfig[];
   readonly internal?: true;
   /** Whether all access checks must let a request in, or one of them is enough. */
@@ -154,6 +154,8 @@ export interface CoreConfig {
   readonly serverNameInRedirect: boolean;
   readonly portInRedirect: boolean;
   readonly recursiveErrorPages: boolean;
+  /** A URI or `@name` that is asked once an answer is complete. */
+  readonly postAction?: string;
   readonly msiePadding: boolean;
   readonly msieRefresh: boolean;
   readonly resolver?: ResolverConfig;

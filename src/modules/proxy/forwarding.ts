@@ -139,6 +139,7 @@ export class Forwarding implements Caller {
 
   switched(head: AnswerHead, socket: Socket, rest: Buffer): void {
     this.settle('ok');
+    this.connection = undefined;
     this.rules.answers.tunnel(this.x, head, { socket, rest });
   }
 

@@ -2,6 +2,7 @@
 export interface AnswerHead {
   /** `200 OK` */
   readonly line: string;
+  /** '' sends no `Server`. */
   readonly serverToken: string;
   readonly date: string;
   readonly contentType: string;
@@ -19,7 +20,7 @@ export interface AnswerHead {
 export function answerHead(answer: AnswerHead): string {
   const { headers } = answer;
   let text = `HTTP/1.1 ${answer.line}\r\n`;
-  if (!has(headers, 'server')) text += `Server: ${answer.serverToken}\r\n`;
+  if (answer.serverToken !== '' && !has(headers, 'server')) text += `Server: ${answer.serverToken}\r\n`;
   if (!has(headers, 'date')) text += `Date: ${answer.date}\r\n`;
   if (answer.contentType !== '') text += `Content-Type: ${answer.contentType}\r\n`;
   if (answer.lengthBytes !== undefined) text += `Content-Length: ${answer.lengthBytes}\r\n`;

@@ -14,9 +14,6 @@ import type { RequestSource } from './request-source.ts';
 /** Beyond this a body goes out piece by piece, as the client takes it. */
 const PIECE_BYTES = 65_536;
 
-/** The statuses behind which nginx closes when it answers with its own page: nobody knows what comes next. */
-const CLOSING: ReadonlySet<number> = new Set([400, 413, 414, 494, 495, 496, 497, 500, 501]);
-
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 
 /** A request on the node engine, and its answer. */
@@ -79,8 +76,13 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     );
   }
 
+  protected override get sendsTrailers(): boolean {
+    return this.httpVersion === '1.1';
+  }
+
   override end(status: number): void {
-    if (CLOSING.has(status)) this.closing = true;
+    // The client still sends, and reads its answer while the connection lingers.
+    if (status === 413) this.closing = true;
     super.end(status);
   }
 
@@ -170,6 +172,7 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
       framing,
       lengthBytes,
       timeoutMs: sendTimeoutMs,
+      trailers: this.trailers,
     });
     return this.openedStream;
   }
@@ -180,13 +183,11 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     if (status !== 413 && !this.closing) this.continue();
     this.body?.drop();
     if (this.head.isHttp09) return '';
-    const { connection, serverToken } = this.rules;
-    const keepAlive = connection.keepaliveHeader;
     return answerHead({
       ...body,
       contentType,
-      serverToken,
-      keepAlive,
+      serverToken: this.serverToken,
+      keepAlive: this.rules.connection.keepaliveHeader,
       date: this.open.date.text(),
       line: statusLine(status, this.reason),
       closes: this.closes,
