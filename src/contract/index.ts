@@ -31,3 +31,5 @@ export type {
   TempPath,
   UpstreamConfig,
 } from './core-config.ts';
+export { TICKET_KEY } from './ssl-config.ts';
+export type { FileName, SessionCache, SslConfig, TlsVersion, VerifyClient } from './ssl-config.ts';

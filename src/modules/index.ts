@@ -23,6 +23,7 @@ import { referer } from './referer/index.ts';
 import { rewrite } from './rewrite/index.ts';
 import { secureLink } from './secure_link/index.ts';
 import { splitClients } from './split_clients/index.ts';
+import { ssl } from './ssl/index.ts';
 import { staticFiles } from './static/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { subFilter } from './sub_filter/index.ts';
@@ -37,6 +38,7 @@ export type { EventsFacts } from './worker_events/index.ts';
 /** All modules, in the order in which their parts of a location run. */
 export const MODULES: readonly AnyModule[] = [
   core,
+  ssl,
   rewrite,
   map,
   geo,

@@ -1,14 +1,17 @@
-import { statusLine } from '../../../http/index.ts';
+import type { Duplex } from 'node:stream';
+import { isSafeHeaderValue, statusLine } from '../../../http/index.ts';
 import type { ConnectionFacts, ResponseStream } from '../../../http/index.ts';
 import { ReceivedRequest } from '../received-request.ts';
 import { RequestBody } from '../request-body.ts';
 import type { StreamOwner } from '../uws-stream.ts';
-import { answerHead } from './answer-head.ts';
+import { answerHead, upgradeHead } from './answer-head.ts';
+import type { HeadFacts } from './answer-head.ts';
 import type { ExchangeLine, Received } from './exchange-line.ts';
 import type { Head } from './head-reader.ts';
 import type { NodePort } from './node-port.ts';
 import { NodeStream } from './node-stream.ts';
 import type { Framing } from './node-stream.ts';
+import { joinStreams } from './node-tunnel.ts';
 import type { RequestSource } from './request-source.ts';
 
 /** Beyond this a body goes out piece by piece, as the client takes it. */
@@ -103,6 +106,18 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     this.leave();
   }
 
+  override tunnel(protocol: string, peer: Duplex): boolean {
+    if (this.done || this.httpVersion !== '1.1' || !isSafeHeaderValue(protocol)) return false;
+    this.decide(101, '');
+    this.line.write(upgradeHead(this.headFacts(101), protocol));
+    const ended = (): void => {
+      this.log();
+      this.finish();
+    };
+    joinStreams(this.line.handOver(), peer, { wrote: (bytes) => this.wrote(bytes), ended });
+    return true;
+  }
+
   wrote(bytes: number): void {
     this.bodyBytesSent += bytes;
   }
@@ -183,16 +198,17 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     if (status !== 413 && !this.closing) this.continue();
     this.body?.drop();
     if (this.head.isHttp09) return '';
-    return answerHead({
-      ...body,
-      contentType,
-      serverToken: this.serverToken,
-      keepAlive: this.rules.connection.keepaliveHeader,
-      date: this.open.date.text(),
+    return answerHead({ ...this.headFacts(status), ...body, contentType, closes: this.closes });
+  }
+
+  private headFacts(status: number): HeadFacts {
+    return {
       line: statusLine(status, this.reason),
-      closes: this.closes,
+      serverToken: this.serverToken,
+      date: this.open.date.text(),
+      keepAlive: this.rules.connection.keepaliveHeader,
       headers: this.responseHeaders,
-    });
+    };
   }
 
   private async writePieces(head: string, body: Buffer): Promise<void> {
