@@ -149,7 +149,7 @@ test('an answer that breaks off is not held against its peer, silence before it 
   const whole = await startPeer(t, 'whole');
   const gw = await startGateway(t, confOf([half, whole], { server: 'fail_timeout=1h' }));
   for (let n = 0; n < 3; n++) {
-    await expect(gw.fetch('/')).rejects.toThrow();
+    await expect(gw.fetch('/')).rejects.toThrow('aborted');
     await gw.expect('GET /', { body: 'whole' });
   }
   await gw.expect('GET /silent', { body: 'whole' });
