@@ -74,6 +74,13 @@ export class ServerHandler implements Router {
     return x.done ? undefined : this.#rewrite(x);
   }
 
+  /** Answers a request that must not come any further. */
+  refuse(x: Exchange, status: number): void {
+    x.rules = this.#root.rules;
+    x.serverName = this.name;
+    x.end(status);
+  }
+
   toUri(x: Exchange, target: string): void | Promise<void> {
     const query = target.indexOf('?');
     if (query >= 0) x.args = target.slice(query + 1);
@@ -109,7 +116,7 @@ export class ServerHandler implements Router {
         if (depth > MAX_SUBREQUEST_DEPTH)
           throw new HttpFault(500, `subrequests cycle while processing "${x.uri}"`);
         x.rules = this.#root.rules;
-        return this.#rewrite(x);
+        return facts.uri.startsWith('@') ? this.toNamed(x, facts.uri) : this.#rewrite(x);
       })(sub);
     });
   }

@@ -5,10 +5,12 @@ import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import { SilenceWatch } from '../silence-watch.ts';
 import type { OpenPort, Transport } from '../transport.ts';
+import { Doorway } from './doorway.ts';
 import { HeadReader } from './head-reader.ts';
 import { HttpDate } from './http-date.ts';
 import { NodeConnection } from './node-connection.ts';
 import type { NodePort } from './node-port.ts';
+import { TlsServers } from './tls-servers.ts';
 
 /** Bytes that Node reads and buffers at once. */
 const BUFFER_BYTES = 65_536;
@@ -22,6 +24,7 @@ const BACKLOG = 512;
 export class NodeTransport implements Transport {
   private readonly silence = new SilenceWatch();
   private readonly date = new HttpDate();
+  private readonly tlsServers = new TlsServers();
   private readonly log: ErrorLog;
   private readonly connections: Connections;
   private serial = 0;
@@ -40,6 +43,7 @@ export class NodeTransport implements Transport {
       date,
       log,
       connections,
+      tlsServers: this.tlsServers,
       nextSerial: () => ++this.serial,
     };
     const sockets = new Set<Socket>();
@@ -72,8 +76,11 @@ export class NodeTransport implements Transport {
       active.add(-1);
       sockets.delete(socket);
     });
+    const { tls, proxyProtocol } = open.current.port;
     // eslint-disable-next-line no-new -- it lives as long as its socket
-    new NodeConnection({ socket, open, facts: { proxyProtocol: undefined, tls: undefined } });
+    if (tls || proxyProtocol) new Doorway(socket, open);
+    // eslint-disable-next-line no-new -- so does this
+    else new NodeConnection({ socket, open, facts: { proxyProtocol: undefined, tls: undefined } });
   }
 }
 

@@ -30,7 +30,9 @@ export abstract class SocketLine implements ConnectionFacts {
     this.tls = facts.tls;
     this.peerAddress = plainAddress(socket.remoteAddress);
     this.peerPort = socket.remotePort ?? 0;
-    this.port = portFacts(open.current.port.facts, socket);
+    const { facts: shared } = open.current.port;
+    const isPlain = shared.scheme === 'https' && !facts.tls;
+    this.port = portFacts(isPlain ? { ...shared, scheme: 'http' } : shared, socket);
   }
 
   get facts(): ConnectionFacts {
