@@ -120,13 +120,14 @@ export class LocationBuild implements Build {
     const defined = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : undefined;
     if (defined)
       return slot === undefined ? defined.compile(this) : definedIn(slot, defined.compile(this), defined);
+    // A named capture hides an argument or header of its name; `set` does from when it runs (nginx).
+    if (slot !== undefined && !Object.hasOwn(assigned, name)) return (x) => x.slots?.[slot];
     const builtIn = this.#builtIn(name);
     if (slot === undefined && !builtIn) throw new Error(`variable "${name}" is unknown in this worker`);
     if (slot === undefined) return builtIn as Getter;
-    // nginx: `set $arg_x` hides the argument from then on.
-    if (builtIn) return (x) => x.slots?.[slot] ?? builtIn(x);
-    if (!Object.hasOwn(assigned, name)) return (x) => x.slots?.[slot];
-    return (x) => x.slots?.[slot] ?? this.#unset(name, slot, x);
+    return builtIn
+      ? (x) => x.slots?.[slot] ?? builtIn(x)
+      : (x) => x.slots?.[slot] ?? this.#unset(name, slot, x);
   }
 
   /** A variable that `set` fills, before it did (nginx ngx_http_rewrite_var). Told once per request. */

@@ -116,7 +116,7 @@ export class ServerHandler implements Router {
         if (depth > MAX_SUBREQUEST_DEPTH)
           throw new HttpFault(500, `subrequests cycle while processing "${x.uri}"`);
         x.rules = this.#root.rules;
-        return this.#rewrite(x);
+        return facts.uri.startsWith('@') ? this.toNamed(x, facts.uri) : this.#rewrite(x);
       })(sub);
     });
   }

@@ -21,7 +21,7 @@ export interface BindOptions {
 export function bind(tree: ConfigTree, options: BindOptions): BoundConfig {
   const binder = new Binder(options);
   const main = binder.block({ context: 'main', node: undefined, nth: 0, args: undefined }, tree.directives);
-  return { main, uses: binder.uses, defined: binder.defined, assigned: binder.assigned };
+  return { main, uses: binder.uses, defined: binder.defined, fixed: binder.fixed };
 }
 
 type Opened = Pick<BoundBlock, 'context' | 'node' | 'nth' | 'args'>;
@@ -36,7 +36,7 @@ type OwnFields = Map<string, Map<string, BoundField>>;
 class Binder {
   readonly uses: VariableUse[] = [];
   readonly defined = new Map<string, Span>();
-  readonly assigned = new Set<string>();
+  readonly fixed = new Set<string>();
   readonly #options: BindOptions;
 
   constructor(options: BindOptions) {
@@ -117,7 +117,7 @@ class Binder {
       },
       defineVariable: (name, span, how) => {
         const lowerCase = name.toLowerCase();
-        if (how === 'assigned') this.assigned.add(lowerCase);
+        if (how !== 'assigned') this.fixed.add(lowerCase);
         if (!this.defined.has(lowerCase)) this.defined.set(lowerCase, span);
       },
     };

@@ -33,6 +33,6 @@ export interface BoundConfig {
   readonly uses: readonly VariableUse[];
   /** Names that directives define, such as `set $name`, and where each is defined first. */
   readonly defined: ReadonlyMap<string, Span>;
-  /** Those of them that a directive fills. */
-  readonly assigned: ReadonlySet<string>;
+  /** Those of them that more than `set` defines: they take the place of a variable of gw whose name they have. */
+  readonly fixed: ReadonlySet<string>;
 }

@@ -29,8 +29,8 @@ export interface ReadScope {
   /** The block that it stands in: its context, and what was read of its words. */
   readonly block: { readonly context: Context; readonly args: unknown };
   /**
-   * Notes names that this directive defines (`set $x`, named captures); their case does not count. `assigned`: a directive
-   * fills it, and who reads it before that is warned.
+   * Notes names that this directive defines (named captures, `map`); their case does not count. `assigned`: it only fills
+   * the variable, which before that is what gw has by this name, or uninitialized (`set`).
    */
   defineVariable(name: string, span: Span, how?: 'assigned'): void;
 }

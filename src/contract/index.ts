@@ -17,6 +17,7 @@ export type { MasterScope, ResourceScope, WorkerScope } from './scope.ts';
 export type {
   CoreConfig,
   DocumentRootConfig,
+  EnvironmentVariable,
   ErrorPageConfig,
   GzipProxied,
   KeepaliveTimeout,

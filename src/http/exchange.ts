@@ -1,5 +1,6 @@
 import type { RouterOf, RulesOf, SubrequestFacts, Verdict } from './answer-rules.ts';
 import type { BodyFilterOf } from './body-filter.ts';
+import { isSafeHeaderValue } from './header-line.ts';
 import { encodeLocation } from './location-header.ts';
 import { Outgoing } from './outgoing.ts';
 import type { ResponseStream } from './response-stream.ts';
@@ -79,7 +80,7 @@ export abstract class Exchange extends Outgoing {
       this.responseLength = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     }
     this.decide(status, contentType);
-    if (bodyFilters.length > 0 || this.limitRate > 0) return this.sendThrough(body);
+    if (bodyFilters.length > 0 || this.limitRate > 0 || this.endsInTrailers) return this.sendThrough(body);
     if (this.requestMethod !== 'HEAD') this.bodyBytesSent = Math.max(this.responseLength, 0);
     this.writeAnswer(this.status, this.responseType, body);
     this.log();
@@ -110,7 +111,11 @@ export abstract class Exchange extends Outgoing {
     if (endsConnection(status)) this.closing = true;
     const handler = this.errorPagesEnded ? undefined : this.rules.errorPages?.get(status);
     if (handler) return this.serveErrorPage(status, handler);
-    const page = ownPage(status, this.rules, this.header('user-agent'));
+    const page = ownPage(
+      status,
+      this.serverToken,
+      this.rules.msiePadding ? this.header('user-agent') : undefined,
+    );
     if (page !== undefined) this.errorStatus = 0;
     this.send(status, page === undefined ? '' : 'text/html', page ?? '');
   }
@@ -188,6 +193,14 @@ export abstract class Exchange extends Outgoing {
     if (!this.rules.recursiveErrorPages) this.errorPagesEnded = true;
     this.errorStatus = status;
     void handler(this);
+  }
+
+  /** What the `Server` header and the built-in pages say. */
+  get serverToken(): string {
+    const { serverToken, serverTokenOf } = this.rules;
+    if (!serverTokenOf) return serverToken;
+    const token = serverTokenOf(this);
+    return isSafeHeaderValue(token) ? token : serverToken;
   }
 
   /** A path with the scheme, host and port that redirects of this location name; anything else as it is. */

@@ -15,4 +15,4 @@ export { openSyslog } from './syslog.ts';
 export type { Syslog } from './syslog.ts';
 export { isSecretParameter, redactQuery } from './redact.ts';
 export { systemFailure, systemReason } from './system-error.ts';
-export { errorLogTime, timeIso8601, timeLocal } from './time.ts';
+export { dateGmt, dateLocal, errorLogTime, timeIso8601, timeLocal } from './time.ts';

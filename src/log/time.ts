@@ -1,5 +1,7 @@
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
+const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+
 /** A text that changes once a second, made once a second. */
 function perSecond(render: (date: Date) => string): (ms: number) => string {
   let second = -1;
@@ -32,6 +34,23 @@ export const errorLogTime = perSecond(
 export const syslogTime = perSecond(
   (date) => `${MONTHS[date.getMonth()]} ${String(date.getDate()).padStart(2, ' ')} ${clock(date)}`,
 );
+
+/** `Saturday, 21-Nov-2026 16:34:49 CET`: what nginx's SSI takes when it is not told otherwise. */
+export const dateLocal = perSecond((date) => {
+  const day = `${two(date.getDate())}-${MONTHS[date.getMonth()]}-${date.getFullYear()}`;
+  return `${DAYS[date.getDay()]}, ${day} ${clock(date)} ${zoneName(date)}`;
+});
+
+/** The same in GMT. */
+export const dateGmt = perSecond((date) => {
+  const [, day, month, year, time] = date.toUTCString().split(' ');
+  return `${DAYS[date.getUTCDay()]}, ${day}-${month}-${year} ${time} GMT`;
+});
+
+function zoneName(date: Date): string {
+  const parts = new Intl.DateTimeFormat('en-US', { timeZoneName: 'short' }).formatToParts(date);
+  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
+}
 
 function clock(date: Date): string {
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;

@@ -29,6 +29,8 @@ export class ConfigReporter implements ConfigReport<Record<string, unknown>> {
   }
 
   #span(field: string, index = 0): Span | undefined {
-    return this.#config.from.get(field)?.spans[index];
+    const { from } = this.#config;
+    // A default is at fault only together with something that was set.
+    return (from.get(field) ?? from.values().next().value)?.spans[index];
   }
 }

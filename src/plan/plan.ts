@@ -73,7 +73,7 @@ export interface HeadRules {
 export interface VariablePlan {
   /** Slot of each variable that the configuration itself defines. */
   readonly slots: Readonly<Record<string, number>>;
-  /** Those of them that `set` and its like fill. */
+  /** Those of them that nothing but `set` defines. */
   readonly assigned: Readonly<Record<string, true>>;
   readonly used: readonly string[];
 }

@@ -36,8 +36,15 @@ export function inOrder(locations: readonly LocationPlan[]): readonly LocationPl
   return locations.toSorted((a, b) => rank(a) - rank(b) || length(b) - length(a));
 }
 
-/** Modules that are there in every location of a configuration that uses them. */
-const EVERYWHERE: ReadonlySet<string> = new Set(['access_log', 'upstream', 'map', 'geo', 'split_clients']);
+/** Modules that are there in every location, or in every one of a configuration that uses them. */
+const EVERYWHERE: ReadonlySet<string> = new Set([
+  'access_log',
+  'upstream',
+  'map',
+  'geo',
+  'split_clients',
+  'static',
+]);
 
 /** The modules that act there, besides those that act everywhere. */
 function contentText({ modules, core }: LocationPlan): string {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { errorLogTime, timeIso8601, timeLocal } from '../../src/log/time.ts';
+import { dateGmt, dateLocal, errorLogTime, timeIso8601, timeLocal } from '../../src/log/time.ts';
 
 const zone = process.env['TZ'];
 afterEach(() => {
@@ -11,6 +11,8 @@ beforeEach(() => {
   timeLocal(0);
   timeIso8601(0);
   errorLogTime(0);
+  dateLocal(0);
+  dateGmt(0);
 });
 
 const at = Date.UTC(2026, 10, 20, 16, 4, 9, 999);
@@ -25,6 +27,17 @@ const zones: readonly [zone: string, texts: readonly string[]][] = [
 test.each(zones)('times in the zone %s are local, as in nginx', (name, texts) => {
   process.env['TZ'] = name;
   expect([timeLocal(at), timeIso8601(at), errorLogTime(at)]).toEqual(texts);
+});
+
+const dates: readonly [zone: string, local: string][] = [
+  ['UTC', 'Friday, 20-Nov-2026 16:04:09 UTC'],
+  ['America/New_York', 'Friday, 20-Nov-2026 11:04:09 EST'],
+  ['Pacific/Auckland', 'Saturday, 21-Nov-2026 05:04:09 GMT+13'],
+];
+
+test.each(dates)('dates in the zone %s are in words, as in nginx', (name, local) => {
+  process.env['TZ'] = name;
+  expect([dateLocal(at), dateGmt(at)]).toEqual([local, 'Friday, 20-Nov-2026 16:04:09 GMT']);
 });
 
 test('a new second gives a new text, in either direction', () => {

@@ -2,7 +2,7 @@ import { moduleFor } from '../../contract/index.ts';
 import type { CoreConfig } from '../../contract/index.ts';
 import { connectionFamilies, ofConnectionFacts } from './connection-facts.ts';
 import { directives } from './directives/index.ts';
-import { families, variables } from './variables.ts';
+import { families, variables } from './variables/index.ts';
 
 /** nginx's core: structure, sockets, limits, error pages. The plan and compile stages act on its config themselves. */
 export const core = moduleFor<CoreConfig>()({

@@ -44,7 +44,9 @@ function compileTest({ types, minLengthBytes }: GzipConfig): Test {
 /** nginx writes it before what `add_header` adds. */
 function vary(fits: Test): HeaderFilter {
   return (x) => {
-    if (fits(x)) (x.responseHeaders ??= []).unshift('Vary', 'Accept-Encoding');
+    // A file in gzip that lies beside the plain one has said so.
+    if (fits(x) && x.responseHeader('Vary') !== 'Accept-Encoding')
+      (x.responseHeaders ??= []).unshift('Vary', 'Accept-Encoding');
   };
 }
 

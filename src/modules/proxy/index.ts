@@ -15,6 +15,7 @@ export const proxy = moduleFor<ProxyConfig>()<Provisioned>({
   variables,
   families,
   content: 'pass',
+  enabled: ({ pass }) => pass !== undefined,
   validate,
   upstreams: ({ pass }) => (pass?.kind === 'literal' ? [{ ...addressOf(pass), field: 'pass' }] : []),
   provision,

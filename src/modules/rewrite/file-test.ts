@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { resolve } from 'node:path';
-import { errorCode, systemError } from '../../../grammar/index.ts';
 import { logContext } from '../../http/index.ts';
 import type { Exchange } from '../../http/index.ts';
+import { systemFailure } from '../../log/index.ts';
 import { compileOperand } from './captures.ts';
 import type { Compiling } from './compiling.ts';
 import type { Condition, FileTest } from './config.ts';
@@ -19,7 +19,7 @@ const TESTS: Readonly<Record<FileTest, (stats: Stats) => boolean>> = {
 };
 
 /** Nothing is there: no more than that is wrong. */
-const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
+const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
 
 /**
  * `-f`, `-d`, `-e` and `-x`. The file system is asked at once: a step may not wait for long, and what it asks about is
@@ -37,8 +37,8 @@ export function compileFileTest(
       const stats = isPath(path) ? statSync(resolve(prefix, path), { throwIfNoEntry: false }) : undefined;
       return (stats !== undefined && fits(stats)) !== negated;
     } catch (error) {
-      if (!ABSENT.has(errorCode(error)))
-        build.log.write('crit', `stat() "${path}" failed (${systemError(error)})`, logContext(x));
+      if (!ABSENT.has((error as NodeJS.ErrnoException).code))
+        build.log.write('crit', systemFailure('stat', path, error), logContext(x));
       return negated;
     }
   };

@@ -11,7 +11,7 @@ interface Checking {
 
 /** Every variable that some text uses must exist: a module's, of a family such as `$arg_*`, or the configuration's own. */
 export function checkVariables(
-  { uses, defined, assigned }: BoundConfig,
+  { uses, defined, fixed }: BoundConfig,
   { modules, report }: Checking,
 ): VariablePlan {
   const definitions = modules.flatMap(({ variables = {} }) => Object.entries(variables));
@@ -29,7 +29,7 @@ export function checkVariables(
   const own = [...defined.keys()].filter((name) => !builtIn.has(name));
   return {
     slots: Object.fromEntries(own.map((name, slot) => [name, slot])),
-    assigned: Object.fromEntries(own.filter((name) => assigned.has(name)).map((name) => [name, true])),
+    assigned: Object.fromEntries(own.filter((name) => !fixed.has(name)).map((name) => [name, true])),
     used: [...new Set(uses.map(({ name }) => name))],
   };
 }

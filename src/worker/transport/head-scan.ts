@@ -46,6 +46,8 @@ export class HeadScan {
   private readonly mostHeaders: number;
   /** Without it nothing is kept, and no name is looked up. */
   private readonly keepsHeaders: boolean;
+  /** Lengths of the names that were asked for: most headers are told apart by that alone. */
+  private readonly lengthsAsked: boolean[] = [];
   /** Clients of a port mostly send the same Host: the last one and its name, once it was found good. */
   private lastHost = '';
   private lastName: string | undefined = undefined;
@@ -56,6 +58,7 @@ export class HeadScan {
     this.limits = head;
     this.mostHeaders = mostHeaders;
     this.keepsHeaders = needs.allHeaders || needs.headers.size > 0;
+    for (const name of needs.headers) this.lengthsAsked[name.length] = true;
   }
 
   start(): void {
@@ -90,6 +93,7 @@ export class HeadScan {
 
   /** Whether somebody asked for a header, and its name is one that may count. */
   private wants(name: string): boolean {
+    if (!this.needs.allHeaders && this.lengthsAsked[name.length] !== true) return false;
     if (PLAIN_NAME.test(name)) return this.needs.allHeaders || this.needs.headers.has(name);
     const { underscores, ignoresInvalid } = this.limits;
     const counts = UNDERSCORED_NAME.test(name) ? underscores || !ignoresInvalid : !ignoresInvalid;

@@ -201,7 +201,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   private writeHead(status: number, contentType: string): void {
     const { res, responseHeaders, reason } = this;
     if (status !== 200 || reason !== undefined) res.writeStatus(statusLine(status, reason));
-    res.writeHeader('Server', this.socket.headLines.serverAnd(contentType, this.rules.serverToken));
+    const { name, value } = this.socket.headLines.serverAnd(contentType, this.serverToken);
+    if (name !== undefined) res.writeHeader(name, value);
     if (responseHeaders) {
       for (let index = 0; index < responseHeaders.length; index += 2) {
         res.writeHeader(responseHeaders[index] as string, responseHeaders[index + 1] as string);

@@ -8,11 +8,13 @@ import { metricsRow } from './metrics.ts';
 import { returnRow } from './return.ts';
 import { schemaRow } from './schema.ts';
 import { startRow } from './start.ts';
+import { staticRow } from './static.ts';
 import { writesRow } from './writes.ts';
 
 /** In the order of the table. */
 export const ROWS: readonly Row[] = [
   returnRow,
+  staticRow,
   metricsRow,
   locationsRow,
   kvRow,

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { beforeAll, expect, test } from 'vitest';
-import { families, variables } from '../../../src/modules/core/variables.ts';
+import { families, variables } from '../../../src/modules/core/variables/index.ts';
+import { VERSION } from '../../../src/version.ts';
 import type { Gateway } from '../../harness/gateway.ts';
 import { startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
@@ -19,38 +20,63 @@ const inBody: Readonly<Record<string, string | RegExp>> = {
   request_time: /^\d\.\d{3}$/,
   request_id: /^[0-9a-f]{32}$/,
   request_completion: '',
+  request_body: '',
+  request_body_file: '',
+  request_port: '1234',
+  is_request_port: ':',
   host: 'some.example',
   hostname: hostname().toLowerCase(),
   remote_addr: '127.0.0.1',
   remote_port: /^\d*$/,
   remote_user: 'Aladdin',
+  binary_remote_addr: '\x7f\0\0\x01',
   scheme: 'http',
   https: '',
+  http2: '',
+  http3: '',
+  pipe: '.',
+  tcpinfo_rtt: '',
+  tcpinfo_rttvar: '',
+  tcpinfo_snd_cwnd: '',
+  tcpinfo_rcv_space: '',
+  nginx_version: VERSION,
   server_addr: '127.0.0.1',
   server_port: /^\d{4,5}$/,
   server_name: 'first.example',
   server_protocol: 'HTTP/1.1',
   status: '200',
   body_bytes_sent: '0',
+  bytes_sent: '0',
+  limit_rate: '0',
   connection: /^\d+$/,
   content_type: 'text/x-test',
   content_length: '4',
   msec: /^\d{10}\.\d{3}$/,
   time_local: /^\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}$/,
   time_iso8601: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/,
+  date_local: /^[A-Z][a-z]+day, \d\d-[A-Z][a-z]{2}-\d{4} \d\d:\d\d:\d\d \S+$/,
+  date_gmt: /^[A-Z][a-z]+day, \d\d-[A-Z][a-z]{2}-\d{4} \d\d:\d\d:\d\d GMT$/,
   pid: /^\d+$/,
   arg_a: '1',
   arg_b: 'two%20words',
   http_x_test: 'yes',
   cookie_c: 'crumb',
   sent_http_x_added: '',
+  sent_http_connection: 'close',
+  sent_http_keep_alive: '',
+  sent_http_content_type: '',
+  sent_http_content_length: '',
+  sent_http_transfer_encoding: '',
 };
 
 const inLog: Readonly<Record<string, string>> = {
   status: '200',
   body_bytes_sent: '4',
   request_completion: 'OK',
-  sent_http_x_added: 'added',
+  sent_http_x_added: 'added, twice',
+  sent_http_connection: 'close',
+  sent_http_content_type: 'text/plain',
+  sent_http_content_length: '4',
 };
 
 const file = wholeFile();
@@ -66,7 +92,7 @@ beforeAll(async () => {
        location /v/ { return 200 "${Object.keys(inBody)
          .map((name) => `${name}=$${name}`)
          .join('\\n')}"; }
-       location /logged { access_log all.log all; add_header X-Added added; return 200 body; }
+       location /logged { access_log all.log all; add_header X-Added added; add_header X-Added twice; return 200 body; }
      }`,
   );
 });
@@ -100,6 +126,11 @@ test('a log sees what the answer has decided', async () => {
         .map(([name, value]) => `${name}=${value}`)
         .join(';')}\n`,
     );
+});
+
+test('a connection that stays open is told of', async () => {
+  const answer = await gw.raw('GET /v/ HTTP/1.1\r\nHost: a\r\n\r\n');
+  expect(answer).toContain('sent_http_connection=keep-alive\n');
 });
 
 test('this table names every variable of the core', () => {

@@ -2,6 +2,7 @@
 export interface HeadFacts {
   /** `200 OK` */
   readonly line: string;
+  /** '' sends no `Server`. */
   readonly serverToken: string;
   readonly date: string;
   /** Value of `Keep-Alive`, if it is sent. */
@@ -39,7 +40,7 @@ export function upgradeHead(facts: HeadFacts, protocol: string): string {
 /** A proxied answer may bring its own `Server` and `Date`. */
 function firstLines({ line, headers, serverToken, date }: HeadFacts): string {
   let text = `HTTP/1.1 ${line}\r\n`;
-  if (!has(headers, 'server')) text += `Server: ${serverToken}\r\n`;
+  if (serverToken !== '' && !has(headers, 'server')) text += `Server: ${serverToken}\r\n`;
   return has(headers, 'date') ? text : `${text}Date: ${date}\r\n`;
 }
 

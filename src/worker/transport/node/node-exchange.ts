@@ -17,9 +17,6 @@ import type { RequestSource } from './request-source.ts';
 /** Beyond this a body goes out piece by piece, as the client takes it. */
 const PIECE_BYTES = 65_536;
 
-/** The statuses behind which nginx closes when it answers with its own page: nobody knows what comes next. */
-const CLOSING: ReadonlySet<number> = new Set([400, 413, 414, 494, 495, 496, 497, 500, 501]);
-
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 
 /** A request on the node engine, and its answer. */
@@ -82,8 +79,13 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     );
   }
 
+  protected override get sendsTrailers(): boolean {
+    return this.httpVersion === '1.1';
+  }
+
   override end(status: number): void {
-    if (CLOSING.has(status)) this.closing = true;
+    // The client still sends, and reads its answer while the connection lingers.
+    if (status === 413) this.closing = true;
     super.end(status);
   }
 
@@ -185,6 +187,7 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
       framing,
       lengthBytes,
       timeoutMs: sendTimeoutMs,
+      trailers: this.trailers,
     });
     return this.openedStream;
   }
@@ -199,12 +202,11 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
   }
 
   private headFacts(status: number): HeadFacts {
-    const { connection, serverToken } = this.rules;
     return {
       line: statusLine(status, this.reason),
-      serverToken,
+      serverToken: this.serverToken,
       date: this.open.date.text(),
-      keepAlive: connection.keepaliveHeader,
+      keepAlive: this.rules.connection.keepaliveHeader,
       headers: this.responseHeaders,
     };
   }

@@ -1,4 +1,4 @@
-import type { Getter } from '../../http/index.ts';
+import type { Getter } from '../../../http/index.ts';
 
 /** User name out of `Authorization: Basic …` (RFC 7617); nothing is checked here. */
 export function remoteUser(authorization: Getter): Getter {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Exchange } from '../../http/index.ts';
+import type { Exchange } from '../../../http/index.ts';
 
 const REQUEST_ID = Symbol('request id');
 

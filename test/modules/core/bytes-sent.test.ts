@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+
+const cases = ['/text', '/page', '/nothing', '/headers', '/typeless'];
+
+test('bytes_sent is what came over the wire', async (t) => {
+  const gw = await startGateway(
+    t,
+    `log_format sent '$request_uri $bytes_sent';
+     server {
+       access_log sent.log sent;
+       location /text { return 200 "some text"; }
+       location /page { return 404; }
+       location /nothing { return 204; }
+       location /headers { add_header X-One 1; add_header X-Two two; return 200 ""; }
+       location /typeless { return 418; }
+     }`,
+  );
+  for (const path of cases) {
+    const answer = await gw.raw(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const length = Buffer.byteLength(answer);
+    await expect.poll(() => gw.read('sent.log')).toContain(`${path} ${length}\n`);
+  }
+});
