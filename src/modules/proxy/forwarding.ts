@@ -95,7 +95,8 @@ export class Forwarding implements Caller {
     }
     this.log('error', fault.message);
     if (relay) {
-      this.settle('failed');
+      // nginx: an answer that has begun and breaks off is not held against its peer.
+      this.settle('ok');
       return relay.cut();
     }
     // nginx: a connection that had been closed meanwhile costs no try.
