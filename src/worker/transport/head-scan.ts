@@ -90,7 +90,9 @@ export class HeadScan {
 
   /** Whether somebody asked for a header, and its name is one that may count. */
   private wants(name: string): boolean {
-    if (PLAIN_NAME.test(name)) return this.needs.allHeaders || this.needs.headers.has(name);
+    // What is asked for by name is plain.
+    if (this.needs.headers.has(name)) return true;
+    if (PLAIN_NAME.test(name)) return this.needs.allHeaders;
     const { underscores, ignoresInvalid } = this.limits;
     const counts = UNDERSCORED_NAME.test(name) ? underscores || !ignoresInvalid : !ignoresInvalid;
     return counts && (this.needs.allHeaders || this.needs.headers.has(name.replaceAll('_', '-')));

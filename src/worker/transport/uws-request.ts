@@ -32,28 +32,33 @@ export abstract class UwsRequest extends ReceivedRequest {
   protected readonly res: HttpResponse;
   protected readonly body: RequestBody | undefined;
   private readonly headBytes: number;
-  private peer: string | undefined;
+  private peer: string | undefined = undefined;
 
   protected constructor(res: HttpResponse, request: RequestFacts, { port, scan, socket }: UwsPort) {
     super(request, port.facts, port.rules);
     this.res = res;
     this.headers = scan.headers;
     this.headBytes = scan.headBytes;
-    this.peer = port.needs.peer ? addressText(res.getRemoteAddressAsText()) : undefined;
     this.body =
       request.contentLength === 0 ? undefined : new RequestBody(res, socket.silence, request.contentLength);
   }
 
   get peerAddress(): string {
-    if (this.peer === undefined) {
-      try {
-        this.peer = addressText(this.res.getRemoteAddressAsText());
-      } catch {
-        // Gone with its connection.
-        this.peer = '';
-      }
+    return (this.peer ??= this.readPeer());
+  }
+
+  /** Asking costs as much as the rest of a small request, and cannot be done once the answer is out. */
+  override keepPeer(): void {
+    this.peer ??= this.readPeer();
+  }
+
+  private readPeer(): string {
+    try {
+      return addressText(this.res.getRemoteAddress());
+    } catch {
+      // Gone with its connection.
+      return '';
     }
-    return this.peer;
   }
 
   get requestLength(): number {

@@ -6,6 +6,7 @@ import { locationsRow } from './locations.ts';
 import { memoryRow } from './memory.ts';
 import { metricsRow } from './metrics.ts';
 import { returnRow } from './return.ts';
+import { rewriteRow } from './rewrite.ts';
 import { schemaRow } from './schema.ts';
 import { startRow } from './start.ts';
 import { writesRow } from './writes.ts';
@@ -13,6 +14,7 @@ import { writesRow } from './writes.ts';
 /** In the order of the table. */
 export const ROWS: readonly Row[] = [
   returnRow,
+  rewriteRow,
   metricsRow,
   locationsRow,
   kvRow,
