@@ -92,11 +92,16 @@ Options:
   -s signal     : send signal to the running gateway: stop, quit, reopen, reload
   -p prefix     : set prefix path (default: the current directory)
   -e filename   : set error log file (default: stderr)
-  -c filename   : set configuration file (default: gateway.conf, conf/gateway.conf)
+  -c filename   : set configuration file (default: gateway.conf, conf/gateway.conf,
+                  /etc/gw/gateway.conf, /etc/nginx/nginx.conf)
   -g directives : set global directives out of configuration file
 
 Commands:
   check [FILE]  : report everything that is wrong with a configuration
+  fmt [FILE]    : format configurations
+  why NAME      : explain a directive or a variable
+  parse, build, lex, minify: crossplane's commands, with its JSON
+  list-modules, list-directives, list-variables: what gw has
   demo          : run the demo with embedded PostgreSQL and key-value store
   live, ready   : ask the running gateway whether it lives, or is ready
   status        : show what the running gateway does

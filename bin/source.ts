@@ -10,7 +10,9 @@ export function sourceOf({ confFile, prefix = '.', globals, errorLog }: Options)
   return { prefix: directory, confFile: resolve(directory, name), name, globals, errorLog };
 }
 
+/** The last ones are where a service without options has its configuration: its own, or that of the nginx it takes over. */
+const DEFAULT_NAMES = ['gateway.conf', 'conf/gateway.conf', '/etc/gw/gateway.conf', '/etc/nginx/nginx.conf'];
+
 function defaultName(prefix: string): string {
-  const names = ['gateway.conf', 'conf/gateway.conf'];
-  return names.find((name) => existsSync(resolve(prefix, name))) ?? 'gateway.conf';
+  return DEFAULT_NAMES.find((name) => existsSync(resolve(prefix, name))) ?? 'gateway.conf';
 }

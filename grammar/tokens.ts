@@ -21,7 +21,7 @@ const Space = createToken({
 const Comment = createToken({
   name: 'Comment',
   pattern: /#[^\n]*/,
-  group: Lexer.SKIPPED,
+  group: 'comments',
   line_breaks: false,
 });
 

@@ -5,6 +5,7 @@ import { compileGateway } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
 import {
   bind,
+  directiveFacts,
   dumpConfig,
   maskedFiles,
   referenceText,
@@ -12,6 +13,7 @@ import {
   Registry,
   secretSpans,
 } from './config/index.ts';
+import type { DirectiveFacts } from './config/index.ts';
 import type { ConfigText, MasterScope, WorkerScope } from './contract/index.ts';
 import { endpointPath, eventsFacts, MODULES } from './modules/index.ts';
 import type { EventsFacts } from './modules/index.ts';
@@ -20,6 +22,15 @@ import type { GatewayPlan, Reach } from './plan/index.ts';
 import { VERSION } from './version.ts';
 
 export type { GatewayPlan, Reach } from './plan/index.ts';
+
+/** A built-in variable, as people look it up. */
+export interface VariableFacts {
+  readonly name: string;
+  readonly module: string;
+  readonly summary: string;
+  /** `set` may change it. */
+  readonly settable: boolean;
+}
 
 /** Where a configuration comes from. */
 export interface ConfigSource {
@@ -140,6 +151,29 @@ export function reachEvents(plan: GatewayPlan): (Reach & EventsFacts) | undefine
 /** The directive reference. */
 export function reference(): string {
   return referenceText(new Registry(MODULES));
+}
+
+/** Every directive, as people look it up. */
+export function directives(): readonly DirectiveFacts[] {
+  return directiveFacts(new Registry(MODULES));
+}
+
+/** Every built-in variable by name; of a family, the prefix and what its names continue with: `arg_*`. */
+export function variables(): readonly VariableFacts[] {
+  return MODULES.flatMap(({ name: module, variables: own = {}, families = {} }) => [
+    ...Object.entries(own).map(([name, { summary, assign }]) => ({
+      name,
+      module,
+      summary,
+      settable: assign !== undefined,
+    })),
+    ...Object.entries(families).map(([prefix, { summary }]) => ({
+      name: `${prefix}*`,
+      module,
+      summary,
+      settable: false,
+    })),
+  ]);
 }
 
 /** The built-in modules, for `-V`. */

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../src/version.ts';
+import { addConfigTools } from './config-tools.ts';
 import { addRunning } from './running.ts';
 
 /** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
@@ -44,6 +45,7 @@ function program(finish: (code: number) => void): Command {
     .action(async (options: { port: string; data: string }) => {
       finish(await (await import('./demo.ts')).demo(options));
     });
+  addConfigTools(gw, finish);
   addRunning(gw, finish);
   gw.command('reference')
     .description('print the directive reference as Markdown')

@@ -10,6 +10,8 @@ import { guarded } from './phases.ts';
 import { compileRequestTail } from './request-tail.ts';
 import { ServerHandler } from './server.ts';
 import type { ServerContext } from './server.ts';
+import { compilePortTls, compileTlsGate } from './port-tls.ts';
+import type { PortTls } from './port-tls.ts';
 import { serverLabel } from './server-label.ts';
 import { ServerNames } from './server-names.ts';
 import { makeView } from './view.ts';
@@ -22,6 +24,8 @@ export interface PortHandler {
   readonly facts: PortFacts;
   readonly engine: PortPlan['engine'];
   readonly proxyProtocol: boolean;
+  /** Absent: requests come in plain. */
+  readonly tls?: PortTls | undefined;
   readonly head: HeadRules;
   readonly mergeSlashes: boolean;
   readonly needs: RequestNeeds;
@@ -111,6 +115,7 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     facts,
     engine: port.engine,
     proxyProtocol: port.proxyProtocol,
+    tls: compilePortTls(port, compiled.plan, compiled.context.worker),
     head: port.head,
     mergeSlashes: fallback.mergeSlashes,
     needs,
@@ -121,19 +126,26 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
 }
 
 /** One server without captures in its names: whatever the host, it answers. */
-function isAlone({ servers, defaultServer }: PortPlan, { plan }: Compiled): boolean {
-  return servers.length === 1 && !plan.servers[defaultServer]?.names.some(({ kind }) => kind === 'regex');
+function isAlone({ servers, defaultServer, ssl }: PortPlan, { plan }: Compiled): boolean {
+  return (
+    !ssl && servers.length === 1 && !plan.servers[defaultServer]?.names.some(({ kind }) => kind === 'regex')
+  );
 }
 
 /** What a name leads to: a server, and the slots that the captures of a regex name fill. */
 interface Named {
   readonly server: ServerHandler;
   readonly slots: ReturnType<typeof capturesOf>;
+  /** Gives the status that refuses a request, 0 for none. */
+  readonly refusal: ((x: Exchange) => number) | undefined;
 }
 
 /** Several servers share the port: the request's host decides. */
 function byName(port: PortPlan, { plan, servers, context }: Compiled): Handler {
-  const target = (index: number): { server: ServerHandler } => ({ server: servers[index] as ServerHandler });
+  const target = (index: number): Omit<Named, 'slots'> => ({
+    server: servers[index] as ServerHandler,
+    refusal: port.ssl ? compileTlsGate(plan.servers[index]?.tls) : undefined,
+  });
   const names = new ServerNames<Named>({ ...target(port.defaultServer), slots: [] });
   for (const index of port.servers) {
     for (const name of plan.servers[index]?.names ?? []) {
@@ -144,6 +156,7 @@ function byName(port: PortPlan, { plan, servers, context }: Compiled): Handler {
   return (x: Exchange) => {
     const { server: found, captures } = names.find(x.host);
     if (captures) keepCaptures(x, captures, found.slots);
-    return found.server.serve(x);
+    const status = found.refusal?.(x) ?? 0;
+    return status === 0 ? found.server.serve(x) : found.server.refuse(x, status);
   };
 }

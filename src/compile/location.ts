@@ -17,7 +17,9 @@ import { LocationBuild } from './build.ts';
 import type { BuildContext } from './build.ts';
 import { connectionRules } from './connection-rules.ts';
 import { compileErrorPages } from './error-pages.ts';
+import { compilePostAction } from './post-action.ts';
 import { rewriteSequence, sequence } from './phases.ts';
+import { serverTokens } from './server-tokens.ts';
 import { compileRequestCounter } from './request-counter.ts';
 
 /** A location that is ready to serve. */
@@ -162,6 +164,7 @@ function compileRules(
 ): AnswerRules {
   const { log } = build;
   if (core.msiePadding || core.msieRefresh) build.needHeader('user-agent');
+  const logs = parts.flatMap((part) => part.log ?? []);
   const place = { server: context.server, location: match ? locationText(match) : '' };
   const counting = context.countsRequests ? [compileRequestCounter(build.metrics, place)] : [];
   const watching = parts.some(({ quiet }) => quiet) ? [] : [...counting, context.requestTail ?? []].flat();
@@ -171,7 +174,7 @@ function compileRules(
     bodyTimeoutMs: core.bodyTimeoutMs,
     sendTimeoutMs: core.sendTimeoutMs,
     connection: connectionRules(core, build),
-    serverToken: core.serverTokens === 'off' ? 'gw' : `gw/${context.version}`,
+    ...serverTokens(core, context.version, build),
     redirects: {
       isAbsolute: core.absoluteRedirect,
       byServerName: core.serverNameInRedirect,
@@ -182,12 +185,12 @@ function compileRules(
     recursiveErrorPages: core.recursiveErrorPages,
     filters: parts.flatMap(({ filter }) => filter ?? []),
     bodyFilters: parts.flatMap(({ bodyFilter }) => bodyFilter ?? []),
-    logs: [...parts.flatMap((part) => part.log ?? []), ...watching],
+    logs: [...logs, ...watching, ...compilePostAction(core.postAction)],
     tooLarge: parts.find((part) => part.tooLarge)?.tooLarge,
     errorPages: compileErrorPages(core.errorPages, build),
     router: context.router,
     warn: (message, x, level = 'error') => log.write(level, message, logContext(x)),
-    subrequestLogs: core.logSubrequest ? parts.flatMap((part) => part.log ?? []) : [],
+    subrequestLogs: core.logSubrequest ? logs : [],
   };
 }
 

@@ -8,7 +8,7 @@ import { LocationLevel } from './location-tree.ts';
 import type { Place } from './location-tree.ts';
 import { compileLocation } from './location.ts';
 import type { LocationContext, LocationHandler } from './location.ts';
-import { guarded } from './phases.ts';
+import { guarded, isOver } from './phases.ts';
 import { slashRedirect } from './slash-redirect.ts';
 
 /** A location in the tree: its handler, and the slots that its regex's named captures fill. */
@@ -69,9 +69,17 @@ export class ServerHandler implements Router {
     x.serverName = this.name;
     const { postRead } = this.#root;
     if (!postRead) return this.#rewrite(x);
+    const round = x.internalRedirects;
     const waiting = postRead(x);
-    if (waiting) return waiting.then(() => (x.done ? undefined : this.#rewrite(x)));
-    return x.done ? undefined : this.#rewrite(x);
+    if (waiting) return waiting.then(() => (isOver(x, round) ? undefined : this.#rewrite(x)));
+    return isOver(x, round) ? undefined : this.#rewrite(x);
+  }
+
+  /** Answers a request that must not come any further. */
+  refuse(x: Exchange, status: number): void {
+    x.rules = this.#root.rules;
+    x.serverName = this.name;
+    x.end(status);
   }
 
   toUri(x: Exchange, target: string): void | Promise<void> {
@@ -109,7 +117,7 @@ export class ServerHandler implements Router {
         if (depth > MAX_SUBREQUEST_DEPTH)
           throw new HttpFault(500, `subrequests cycle while processing "${x.uri}"`);
         x.rules = this.#root.rules;
-        return this.#rewrite(x);
+        return facts.uri.startsWith('@') ? this.toNamed(x, facts.uri) : this.#rewrite(x);
       })(sub);
     });
   }
@@ -132,9 +140,10 @@ export class ServerHandler implements Router {
     if (needsPeer) x.keepPeer();
     x.rewriteEnded = false;
     x.uriReplaced = false;
+    const round = x.internalRedirects;
     const waiting = rewrite(x);
-    if (waiting) return waiting.then(() => (x.done ? undefined : this.#route(x)));
-    return x.done ? undefined : this.#route(x);
+    if (waiting) return waiting.then(() => (isOver(x, round) ? undefined : this.#route(x)));
+    return isOver(x, round) ? undefined : this.#route(x);
   }
 
   #route(x: Exchange): void | Promise<void> {
@@ -164,12 +173,13 @@ export class ServerHandler implements Router {
     x.afterRewrite = handler.answer;
     x.rewriteEnded = false;
     x.uriReplaced = false;
+    const round = x.internalRedirects;
     const waiting = rewrite(x);
-    return waiting ? waiting.then(() => this.#afterRewrite(x)) : this.#afterRewrite(x);
+    return waiting ? waiting.then(() => this.#afterRewrite(x, round)) : this.#afterRewrite(x, round);
   }
 
-  #afterRewrite(x: Exchange): void | Promise<void> {
-    if (x.done) return undefined;
+  #afterRewrite(x: Exchange, round: number): void | Promise<void> {
+    if (isOver(x, round)) return undefined;
     return x.relocate ? this.relocate(x) : (x.afterRewrite as Handler)(x);
   }
 

@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** A network as plain data: the address in 4 or 16 bytes, of which the first `bits` bits count. */
@@ -23,6 +24,12 @@ export function parseNetwork(text: string): { network: Network; written: readonl
 /** An address in bytes; an IPv4 client of an IPv6 socket is an IPv4 client. `undefined` when it is not an IP address. */
 export function addressBytes(address: string): readonly number[] | undefined {
   return ipaddr.isValid(address) ? ipaddr.process(address).toByteArray() : undefined;
+}
+
+/** An address in its usual form (`2001:db8::1`); `undefined` when it is not an IP address. */
+export function addressText(address: string): string | undefined {
+  if (isIPv4(address)) return address;
+  return isIPv6(address) && !address.includes('%') ? ipaddr.parse(address).toString() : undefined;
 }
 
 /** Whether an address lies in a network. IPv4 and IPv6 never meet. */

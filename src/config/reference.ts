@@ -1,5 +1,6 @@
-import { contextsText, syntaxOf } from './choose.ts';
-import type { Entry, Registry } from './registry.ts';
+import { directiveFacts } from './directive-facts.ts';
+import type { DirectiveFacts } from './directive-facts.ts';
+import type { Registry } from './registry.ts';
 
 const HEAD = `# Directives
 
@@ -8,68 +9,48 @@ Every directive that gw understands, by module. Generated from the directive tab
 
 /** Every directive as Markdown, from the rows: syntax, default, contexts, what it does. */
 export function referenceText(registry: Registry): string {
+  const facts = directiveFacts(registry);
   const modules = registry.owners.flatMap((owner) => {
-    const entries = registry.entries.filter((entry) => entry.owner === owner && !('accepted' in entry.row));
-    return entries.length === 0 ? [] : [{ owner, entries }];
+    const own = facts.filter(({ module, accepted }) => module === owner && accepted === undefined);
+    return own.length === 0 ? [] : [{ owner, own }];
   });
-  const contents = modules.map(
-    ({ owner, entries }) => `- [${owner}](#${owner}): ${entries.map(linkTo).join(', ')}`,
-  );
-  const sections = modules.map(
-    ({ owner, entries }) => `## ${owner}\n\n${entries.map((entry) => entryText(entry, registry)).join('\n')}`,
-  );
-  const accepted = acceptedText(registry);
+  const contents = modules.map(({ owner, own }) => `- [${owner}](#${owner}): ${own.map(linkTo).join(', ')}`);
+  const sections = modules.map(({ owner, own }) => `## ${owner}\n\n${own.map(entryText).join('\n')}`);
+  const accepted = acceptedText(facts);
   return `${[HEAD, `${contents.join('\n')}\n`, ...sections, accepted].filter(Boolean).join('\n')}`;
 }
 
 /** A name may stand in two contexts with two meanings; the anchor tells them apart. */
-function anchorOf({ name, owner }: Entry): string {
-  return `${owner}-${name}`;
+function anchorOf({ name, module }: DirectiveFacts): string {
+  return `${module}-${name}`;
 }
 
-function linkTo(entry: Entry): string {
-  return `[${entry.name}](#${anchorOf(entry)})`;
+function linkTo(facts: DirectiveFacts): string {
+  return `[${facts.name}](#${anchorOf(facts)})`;
 }
 
-function entryText(entry: Entry, registry: Registry): string {
-  const { name, row } = entry;
-  const isBlock = 'opens' in row || 'data' in row;
+function entryText(facts: DirectiveFacts): string {
+  const { name, syntax, contexts, summary, nginx } = facts;
   const lines = [
-    `<a id="${anchorOf(entry)}"></a>`,
+    `<a id="${anchorOf(facts)}"></a>`,
     '',
     `### ${name}`,
     '',
-    row.summary,
+    summary,
     '',
-    `- Syntax: \`${syntaxOf(name, row)}${isBlock ? '' : ';'}\``,
-    `- Context: ${contextsText(row.contexts, registry)}`,
+    `- Syntax: \`${syntax}\``,
+    `- Context: ${contexts.join(', ')}`,
   ];
-  const fallback = defaultText(row);
-  if (fallback !== undefined) lines.push(`- Default: ${fallback}`);
-  if ('repeat' in row && row.repeat === 'append') lines.push('- May be repeated');
-  if (row.secret !== undefined) lines.push('- Secret: masked in dumps and logs');
-  const [, nginxModule, directive] = /^nginx (\w+)#(\w+)$/.exec(row.source) ?? [];
-  if (nginxModule !== undefined)
-    lines.push(
-      `- As in nginx: [${directive}](https://nginx.org/en/docs/${pageOf(nginxModule)}.html#${directive})`,
-    );
+  if (facts.default !== undefined) lines.push(`- Default: \`${facts.default}\``);
+  if (facts.repeatable) lines.push('- May be repeated');
+  if (facts.secret) lines.push('- Secret: masked in dumps and logs');
+  if (nginx !== undefined) lines.push(`- As in nginx: [${nginx.split('#')[1]}](${nginx})`);
   return `${lines.join('\n')}\n`;
 }
 
-function pageOf(nginxModule: string): string {
-  return nginxModule === 'ngx_core_module' ? nginxModule : `http/${nginxModule}`;
-}
-
-function defaultText(row: Entry['row']): string | undefined {
-  if ('defaultText' in row && row.defaultText !== undefined) return `\`${row.defaultText}\``;
-  if (!('default' in row) || row.default === undefined) return undefined;
-  if (typeof row.default === 'boolean') return row.default ? '`on`' : '`off`';
-  return typeof row.default === 'object' ? undefined : `\`${String(row.default)}\``;
-}
-
-function acceptedText(registry: Registry): string {
-  const lines = registry.entries.flatMap(({ name, row }) =>
-    'accepted' in row ? [`| \`${name}\` | ${contextsText(row.contexts, registry)} | ${row.accepted} |`] : [],
+function acceptedText(facts: readonly DirectiveFacts[]): string {
+  const lines = facts.flatMap(({ name, contexts, accepted }) =>
+    accepted === undefined ? [] : [`| \`${name}\` | ${contexts.join(', ')} | ${accepted} |`],
   );
   if (lines.length === 0) return '';
   const head = '| Directive | Context | Why it has no effect |\n| --- | --- | --- |';

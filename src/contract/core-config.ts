@@ -69,6 +69,13 @@ export type DocumentRootConfig =
   /** An alias of a regex location: its captures make the whole path. */
   | { readonly kind: 'regex alias'; readonly path: ComplexValue };
 
+/** `env NAME` or `env NAME=value`. */
+export interface EnvironmentVariable {
+  readonly name: string;
+  /** Absent: the value that the process was started with. */
+  readonly value?: string;
+}
+
 /** `path [level1 [level2 [level3]]]`: each level is how many hexadecimal digits its directories have. */
 export interface TempPath {
   /** Absolute. */
@@ -95,6 +102,9 @@ export interface CoreConfig {
   /** `auto`: uWebSockets.js where it loads. */
   readonly httpEngine: 'auto' | 'uws' | 'node';
   readonly pidFile: string;
+  readonly environment?: readonly EnvironmentVariable[];
+  /** Who nginx's workers would be. */
+  readonly user?: string;
   readonly shutdownTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly metricsMaxSeries: number;
@@ -106,7 +116,7 @@ export interface CoreConfig {
   readonly mergeSlashes: boolean;
   /** Bytes of one request or header line; the head as a whole may have `number` times as many. */
   readonly largeHeaderBuffers: { readonly number: number; readonly sizeBytes: number };
-  /** A first buffer that is larger than those lets a line be as long. */
+  /** Counts with them; a first buffer that is larger than the others lets a line be as long. */
   readonly headerBufferBytes: number;
   readonly headerTimeoutMs: number;
   readonly underscoresInHeaders: boolean;
@@ -133,7 +143,7 @@ export interface CoreConfig {
   readonly lingeringTimeMs: number;
   readonly lingeringTimeoutMs: number;
   readonly resetTimedoutConnection: boolean;
-  readonly serverTokens: 'on' | 'off' | 'build' | string;
+  readonly serverTokens: 'on' | 'off' | 'build' | ComplexValue;
   readonly errorPages?: readonly ErrorPageConfig[];
   readonly internal?: true;
   /** Whether all access checks must let a request in, or one of them is enough. */
@@ -144,6 +154,8 @@ export interface CoreConfig {
   readonly serverNameInRedirect: boolean;
   readonly portInRedirect: boolean;
   readonly recursiveErrorPages: boolean;
+  /** A URI or `@name` that is asked once an answer is complete. */
+  readonly postAction?: string;
   readonly msiePadding: boolean;
   readonly msieRefresh: boolean;
   readonly resolver?: ResolverConfig;

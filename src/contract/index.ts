@@ -17,6 +17,7 @@ export type { MasterScope, ResourceScope, WorkerScope } from './scope.ts';
 export type {
   CoreConfig,
   DocumentRootConfig,
+  EnvironmentVariable,
   ErrorPageConfig,
   GzipProxied,
   KeepaliveTimeout,
@@ -30,3 +31,5 @@ export type {
   TempPath,
   UpstreamConfig,
 } from './core-config.ts';
+export { TICKET_KEY } from './ssl-config.ts';
+export type { FileName, SessionCache, SslConfig, TlsVersion, VerifyClient } from './ssl-config.ts';

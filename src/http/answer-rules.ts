@@ -14,6 +14,7 @@ export type Verdict = 'allowed' | Denial | undefined;
 
 /** A request that the gateway makes to itself on behalf of another one. */
 export interface SubrequestFacts {
+  /** A path, or `@name`. */
   readonly uri: string;
   /** Default: none. */
   readonly args?: string;
@@ -47,8 +48,10 @@ export interface RulesOf<X> {
   readonly bodyTimeoutMs: number;
   readonly sendTimeoutMs: number;
   readonly connection: ConnectionRules;
-  /** `server_tokens`: what the `Server` header and the built-in pages say. */
+  /** `server_tokens`: what the `Server` header and the built-in pages say; '' sends no such header. */
   readonly serverToken: string;
+  /** The same, where it depends on the request. */
+  readonly serverTokenOf?: ((x: X) => string) | undefined;
   readonly redirects: RedirectRules;
   /** Built-in pages of errors are long enough for Internet Explorer and Chrome to show them. */
   readonly msiePadding: boolean;
@@ -61,9 +64,9 @@ export interface RulesOf<X> {
   readonly logs: readonly ((x: X) => void)[];
   /** Answers a body that is too large in the location's own form; without it the 413 page. */
   readonly tooLarge?: ((x: X) => void | Promise<void>) | undefined;
-  /** What `error_page` does for a status, if anything. */
   /** An error page may have an error page. */
   readonly recursiveErrorPages: boolean;
+  /** What `error_page` does for a status, if anything. */
   readonly errorPages?: ReadonlyMap<number, (x: X) => void | Promise<void>> | undefined;
   /** The way around in the server. */
   readonly router: RouterOf<X>;

@@ -1,3 +1,5 @@
+import type { X509Certificate } from 'node:crypto';
+
 /** What the PROXY protocol told at the begin of a connection. */
 export interface ProxyProtocolFacts {
   /** The client's address; '' when the proxy did not say. */
@@ -24,17 +26,21 @@ export interface TlsFacts {
   /** The name that the client asked for (SNI). */
   readonly serverName: string;
   readonly alpnProtocol: string;
-  /** The server that the handshake was made with, by its index in the plan. */
-  readonly server: number;
+  /** That name is one of a server's, so that the handshake was made with that one. */
+  readonly namesServer: boolean;
   readonly client: ClientCertificate | undefined;
 }
 
 /** The certificate that a client sent. */
 export interface ClientCertificate {
-  /** DER. */
-  readonly raw: Buffer;
-  /** `''`: it verified; else OpenSSL's code and words, as `X509_V_ERR_…` codes name them. */
-  readonly fault: string;
+  readonly certificate: X509Certificate;
+  /** Absent: it verified. */
+  readonly fault?: {
+    /** As OpenSSL names it, without `X509_V_ERR_`. */
+    readonly code: string;
+    /** In OpenSSL's words. */
+    readonly text: string;
+  };
 }
 
 /** What a transport knows of the connection that a request came in on. uWebSockets.js tells nothing of it. */

@@ -74,11 +74,16 @@ export abstract class ExchangeState {
   responseLength = -1;
   /** Response headers besides the fixed ones: name, value, name, value … */
   responseHeaders: string[] | undefined = undefined;
+  /**
+   * Fields behind a body in chunks, asked for when it ends: name, value, name, value … An answer that has some comes in
+   * chunks. uWebSockets.js cannot send any.
+   */
+  trailers: (() => readonly string[]) | undefined = undefined;
   /** The words behind the status, where they are not the usual ones. */
   reason: string | undefined = undefined;
-  /** Bytes per second of the answer's body, and how many go out before the limit begins; 0: no limit. */
-  limitRate = 0;
+  /** Bytes of the answer's body that go out before `limitRate` begins. */
   limitRateAfter = 0;
+  private rate: number | undefined = undefined;
   private remote: RemoteFacts | undefined = undefined;
   private stateByKey: Map<symbol, unknown> | undefined = undefined;
   private endListeners: (() => void)[] | undefined = undefined;
@@ -130,6 +135,20 @@ export abstract class ExchangeState {
     this.remote = remote;
   }
 
+  /** Bytes per second of the answer's body; 0: no limit. */
+  get limitRate(): number {
+    return this.rate ?? 0;
+  }
+
+  set limitRate(bytesPerSecond: number) {
+    this.rate = bytesPerSecond;
+  }
+
+  /** Somebody has said how fast the answer may go, or that it may go as fast as it can. */
+  get hasLimitRate(): boolean {
+    return this.rate !== undefined;
+  }
+
   /** The first response header of a name, whatever its case. */
   responseHeader(name: string): string | undefined {
     const { responseHeaders: headers } = this;
@@ -138,6 +157,18 @@ export abstract class ExchangeState {
       if (isSameName(headers[index] as string, name)) return headers[index + 1];
     }
     return undefined;
+  }
+
+  /** All response headers of a name, with commas between them. */
+  joinedResponseHeader(name: string): string | undefined {
+    const { responseHeaders: headers = [] } = this;
+    let joined: string | undefined;
+    for (let index = 0; index < headers.length; index += 2) {
+      if (!isSameName(headers[index] as string, name)) continue;
+      const value = headers[index + 1] as string;
+      joined = joined === undefined ? value : `${joined}, ${value}`;
+    }
+    return joined;
   }
 
   /** Adds a response header. A control byte in it drops the header and is logged. */

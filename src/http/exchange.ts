@@ -1,8 +1,11 @@
 import type { RouterOf, RulesOf, SubrequestFacts, Verdict } from './answer-rules.ts';
 import type { BodyFilterOf } from './body-filter.ts';
+import { isSafeHeaderValue } from './header-line.ts';
 import { encodeLocation } from './location-header.ts';
 import { Outgoing } from './outgoing.ts';
 import type { ResponseStream } from './response-stream.ts';
+import { statusOnWire } from './status.ts';
+import type { Duplex } from 'node:stream';
 import { redirectTarget, refreshPage } from './redirect-target.ts';
 import { ownPage, endsConnection } from './own-page.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
@@ -78,7 +81,7 @@ export abstract class Exchange extends Outgoing {
       this.responseLength = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     }
     this.decide(status, contentType);
-    if (bodyFilters.length > 0 || this.limitRate > 0) return this.sendThrough(body);
+    if (bodyFilters.length > 0 || this.limitRate > 0 || this.endsInTrailers) return this.sendThrough(body);
     if (this.requestMethod !== 'HEAD') this.bodyBytesSent = Math.max(this.responseLength, 0);
     this.writeAnswer(this.status, this.responseType, body);
     this.log();
@@ -96,10 +99,11 @@ export abstract class Exchange extends Outgoing {
   }
 
   /** Whether some body filter wants an answer of this kind: then its length is not known before its end. */
-  isTransformed(status: number, contentType: string): boolean {
+  isTransformed(status: number, contentType: string, lengthBytes = -1): boolean {
     if (this.rules.bodyFilters.length === 0) return false;
     this.status = status;
     this.responseType = contentType;
+    this.responseLength = lengthBytes;
     return this.rules.bodyFilters.some((filter) => filter.wants(this));
   }
 
@@ -109,9 +113,13 @@ export abstract class Exchange extends Outgoing {
     if (endsConnection(status)) this.closing = true;
     const handler = this.errorPagesEnded ? undefined : this.rules.errorPages?.get(status);
     if (handler) return this.serveErrorPage(status, handler);
-    const page = ownPage(status, this.rules, this.header('user-agent'));
+    const page = ownPage(
+      status,
+      this.serverToken,
+      this.rules.msiePadding ? this.header('user-agent') : undefined,
+    );
     if (page !== undefined) this.errorStatus = 0;
-    this.send(status, page === undefined ? '' : 'text/html', page ?? '');
+    this.send(statusOnWire(status), page === undefined ? '' : 'text/html', page ?? '');
   }
 
   /** 413, in the form of the location. */
@@ -155,6 +163,14 @@ export abstract class Exchange extends Outgoing {
     return this.rules.router.subrequest(this, facts);
   }
 
+  /**
+   * Switches to another protocol (101, with the headers that are set): from now on the bytes of `peer` are the client's.
+   * False where the transport cannot; uWebSockets.js can for WebSockets.
+   */
+  tunnel(_protocol: string, _peer: Duplex): boolean {
+    return false;
+  }
+
   protected warn(message: string): void {
     this.rules.warn(message, this);
   }
@@ -179,6 +195,14 @@ export abstract class Exchange extends Outgoing {
     if (!this.rules.recursiveErrorPages) this.errorPagesEnded = true;
     this.errorStatus = status;
     void handler(this);
+  }
+
+  /** What the `Server` header and the built-in pages say. */
+  get serverToken(): string {
+    const { serverToken, serverTokenOf } = this.rules;
+    if (!serverTokenOf) return serverToken;
+    const token = serverTokenOf(this);
+    return isSafeHeaderValue(token) ? token : serverToken;
   }
 
   /** A path with the scheme, host and port that redirects of this location name; anything else as it is. */

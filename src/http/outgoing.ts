@@ -25,6 +25,16 @@ export abstract class Outgoing extends ExchangeState {
   ): ResponseStream | undefined;
   protected abstract log(): void;
 
+  /** Whether this client can get trailers. */
+  protected get sendsTrailers(): boolean {
+    return false;
+  }
+
+  /** Then the answer comes in chunks, also where its length is known. */
+  protected get endsInTrailers(): boolean {
+    return this.trailers !== undefined && this.sendsTrailers && this.requestMethod !== 'HEAD';
+  }
+
   /** What the body passes on its way out; opened one by one, since each sees the head that those before it made. */
   protected openFilters(): readonly BodyTransform[] {
     const open: BodyTransform[] = [];
@@ -35,12 +45,12 @@ export abstract class Outgoing extends ExchangeState {
       open.push(filter.open(this));
       this.responseLength = -1;
     }
-    if (open.length > 0) this.removeHeader('Accept-Ranges');
     return open;
   }
 
   protected begin(transforms: readonly BodyTransform[]): ResponseStream | undefined {
-    let stream = this.openStream(this.status, this.responseType, this.responseLength);
+    const lengthBytes = this.endsInTrailers ? -1 : this.responseLength;
+    let stream = this.openStream(this.status, this.responseType, lengthBytes);
     if (!stream) {
       for (const transform of transforms) transform.close?.();
       this.log();
@@ -62,7 +72,8 @@ export abstract class Outgoing extends ExchangeState {
     const transforms = this.openFilters();
     let bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const isShort = bytes.byteLength <= MOST_WHOLE_BYTES || transforms.length === 0;
-    const isWhole = isShort && this.limitRate === 0 && transforms.every(({ whole }) => whole);
+    const isWhole =
+      isShort && this.limitRate === 0 && !this.endsInTrailers && transforms.every(({ whole }) => whole);
     if (!isWhole || (this.requestMethod === 'HEAD' && transforms.length > 0)) {
       const stream = this.begin(transforms);
       if (stream) void writePieces(stream, bytes, () => this.aborted);

@@ -1,4 +1,3 @@
-import type { RulesOf } from './answer-rules.ts';
 import { builtInPage } from './status.ts';
 import { isChrome, isMsie } from './user-agent.ts';
 
@@ -13,16 +12,20 @@ export function endsConnection(status: number): boolean {
   return CLOSING_STATUSES.has(status);
 }
 
-type PageRules = Pick<RulesOf<never>, 'serverToken' | 'msiePadding'>;
-
-/** The built-in page for a status and a client; `undefined` where nginx has none. */
+/** The built-in page for a status; `undefined` where nginx has none. `userAgent`: the client, where pages are padded. */
 export function ownPage(
   status: number,
-  { serverToken, msiePadding }: PageRules,
+  serverToken: string,
   userAgent: string | undefined,
 ): string | undefined {
   // Some browsers show pages of their own instead of short ones.
-  const isPadded =
-    msiePadding && status >= 400 && userAgent !== undefined && (isMsie(userAgent) || isChrome(userAgent));
-  return builtInPage(status, serverToken, isPadded);
+  const isPadded = status >= 400 && userAgent !== undefined && (isMsie(userAgent) || isChrome(userAgent));
+  return builtInPage(status, escapeHtml(serverToken), isPadded);
+}
+
+/** A name that is made of a request must not bring elements along. */
+function escapeHtml(text: string): string {
+  return /[&<>]/.test(text)
+    ? text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+    : text;
 }

@@ -17,9 +17,10 @@ export class Subrequest extends Exchange {
     const method = facts.method ?? 'GET';
     const { requestUri, host, httpVersion, serial } = parent;
     const contentLength = facts.body === 'parent' ? parent.contentLength : 0;
-    const args = facts.args ?? '';
+    // A named location sees what was asked of the parent.
+    const { uri, args = '' } = facts.uri.startsWith('@') ? parent : facts;
     super(
-      { method, requestUri, uri: facts.uri, args, host, httpVersion, contentLength, serial },
+      { method, requestUri, uri, args, host, httpVersion, contentLength, serial },
       parent.port,
       parent.rules,
     );

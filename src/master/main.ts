@@ -4,7 +4,10 @@ import type { Report } from '../../grammar/index.ts';
 import { load } from '../pipeline.ts';
 import type { ConfigSource } from '../pipeline.ts';
 import { ThreadLog } from '../worker/index.ts';
+import { setEnvironment, tellUser } from './environment.ts';
 import { Master } from './master.ts';
+import { commandName, nameProcess } from './process-name.ts';
+import { untilStopped } from './signals.ts';
 import type { ToSupervisor } from './supervisor.ts';
 
 const ALIVE_MS = 1_000;
@@ -18,29 +21,30 @@ export interface MasterEvents {
 /** Runs the gateway in this process until a signal ends it. Gives the exit code. */
 export async function runMaster(source: ConfigSource, { onReady }: MasterEvents = {}): Promise<number> {
   guardRegexes();
+  nameProcess('master', process.env['GW_COMMAND'] ?? commandName(process.argv[1] ?? ''));
   // Whoever read our standard error may be gone.
   process.stderr.on('error', () => undefined);
   const loaded = load(source);
   const { plan, report } = loaded;
   print(report);
   if (!plan) return 1;
-
+  setEnvironment(plan.main.core);
   const log = new ThreadLog(plan.main.core.errorLogs, { prefix: plan.main.prefix, tid: 0 });
   const show = (found: Report): void => {
     print(found);
     logFaults(found, log);
   };
-  const supervisor = Number(process.env['GW_SUPERVISOR']);
   const master = new Master({
     source,
     loaded: { ...loaded, plan },
     log,
     show,
-    signalPid: supervisor || process.pid,
+    signalPid: Number(process.env['GW_SUPERVISOR']) || process.pid,
   });
   surviveFaults(log);
   tellLastEnd(log);
-  const stopped = untilStopped(master);
+  tellUser(plan.main.core, log);
+  const stopped = untilStopped(master, log);
   try {
     await master.start();
   } catch (error) {
@@ -91,21 +95,6 @@ function tellLastEnd(log: ThreadLog): void {
   const lastEnd = process.env['GW_LAST_END'];
   if (lastEnd === undefined) return;
   log.write('alert', `the master process ended unexpectedly (${lastEnd}); shared zones were lost`);
-}
-
-/** nginx's signals. */
-function untilStopped(master: Master): Promise<void> {
-  process.on('SIGHUP', () => master.reload());
-  process.on('SIGUSR1', () => master.reopen());
-  return new Promise((resolve) => {
-    process.on('SIGQUIT', () => void master.stop({ graceful: true }).then(resolve));
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => void master.stop({ graceful: false }).then(resolve));
-    }
-    if (process.env['GW_SUPERVISOR'] !== undefined) {
-      process.on('disconnect', () => void master.stop({ graceful: true }).then(resolve));
-    }
-  });
 }
 
 /** Tells the supervisor that the gateway serves, and from then on that it lives. */

@@ -2,12 +2,13 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { BackOff } from './back-off.ts';
+import { commandName, nameProcess } from './process-name.ts';
 
 /** Master to supervisor. */
 export type ToSupervisor = { readonly type: 'ready' } | { readonly type: 'alive' };
 
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const;
-const OTHERS = ['SIGHUP', 'SIGUSR1'] as const;
+const OTHERS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
 const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 60_000 };
 /** A master that says nothing for so many seconds hangs. Counted, not timed: this process may itself have been asleep. */
 const SILENT_SECONDS = 15;
@@ -28,6 +29,7 @@ export function supervise(args: readonly string[], { onReady }: SuperviseOptions
 
 class Supervisor {
   readonly #args: readonly string[];
+  readonly #command = commandName(process.argv[1] ?? 'gw');
   readonly #onReady: (() => void) | undefined;
   readonly #backOff = new BackOff(RESTART);
   readonly #pending = new Set<NodeJS.Signals>();
@@ -41,6 +43,7 @@ class Supervisor {
   constructor(args: readonly string[], onReady: (() => void) | undefined) {
     this.#args = args;
     this.#onReady = onReady;
+    nameProcess('supervisor', this.#command);
     for (const signal of ENDING) process.on(signal, () => this.#end(signal));
     for (const signal of OTHERS) process.on(signal, () => this.#forward(signal));
     // Whoever read our standard error may be gone.
@@ -70,6 +73,7 @@ class Supervisor {
       env: {
         ...process.env,
         GW_SUPERVISOR: String(process.pid),
+        GW_COMMAND: this.#command,
         ...(lastEnd !== undefined && { GW_LAST_END: lastEnd }),
       },
     });

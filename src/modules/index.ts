@@ -3,6 +3,7 @@ import { access } from './access/index.ts';
 import { accessLog } from './access_log/index.ts';
 import { addition } from './addition/index.ts';
 import { authBasic } from './auth_basic/index.ts';
+import { authRequest } from './auth_request/index.ts';
 import { charset } from './charset/index.ts';
 import { control } from './control/index.ts';
 import { core } from './core/index.ts';
@@ -14,14 +15,21 @@ import { geo } from './geo/index.ts';
 import { kv } from './kv/index.ts';
 import { map } from './map/index.ts';
 import { limitConn } from './limit_conn/index.ts';
+import { limitRate } from './limit_rate/index.ts';
 import { limitReq } from './limit_req/index.ts';
 import { proxy } from './proxy/index.ts';
+import { proxyProtocol } from './proxy_protocol/index.ts';
+import { realip } from './realip/index.ts';
+import { referer } from './referer/index.ts';
 import { rewrite } from './rewrite/index.ts';
+import { secureLink } from './secure_link/index.ts';
 import { splitClients } from './split_clients/index.ts';
+import { ssl } from './ssl/index.ts';
 import { staticFiles } from './static/index.ts';
 import { stubStatus } from './stub_status/index.ts';
 import { subFilter } from './sub_filter/index.ts';
 import { upstream } from './upstream/index.ts';
+import { userid } from './userid/index.ts';
 import { workerEvents } from './worker_events/index.ts';
 
 export { endpointPath } from './control/index.ts';
@@ -31,15 +39,23 @@ export type { EventsFacts } from './worker_events/index.ts';
 /** All modules, in the order in which their parts of a location run. */
 export const MODULES: readonly AnyModule[] = [
   core,
+  ssl,
   rewrite,
   map,
   geo,
   splitClients,
   upstream,
+  referer,
+  secureLink,
+  proxyProtocol,
+  realip,
   limitReq,
   limitConn,
   access,
   authBasic,
+  authRequest,
+  limitRate,
+  userid,
   // nginx's order of filters: what adds headers sees the answer first, what packs the body comes last. What is added to a body
   // has passed the filters of the place where it comes from.
   headers,

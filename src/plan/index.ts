@@ -18,3 +18,5 @@ export type { Reach } from './find-location.ts';
 export { allLocations } from './all-locations.ts';
 export { inOrder, printTree } from './print-tree.ts';
 export { serverNameText } from './server-name-text.ts';
+export { canShakeHands, secureContextOptions } from './tls/index.ts';
+export type { TlsPlan } from './tls/index.ts';

@@ -12,6 +12,7 @@ import { planPorts } from './ports.ts';
 import { coreOf, serverNamesOf } from './core.ts';
 import type { PlannedServer } from './planned-server.ts';
 import { serverNameText } from './server-name-text.ts';
+import { planTls } from './tls/index.ts';
 import { UpstreamCollector } from './upstreams.ts';
 
 /** What the plan is made with, besides the configuration itself. */
@@ -41,7 +42,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
     for (const block of blocksIn(http, 'upstream')) upstreams.add(block, level);
     locations.validate(level);
     for (const block of blocksIn(http, 'server'))
-      servers.push(planServer(block, level, { registry, locations }));
+      servers.push(planServer(block, level, { registry, report, locations }));
   }
   return deepFreeze({
     main: planMain(coreOf(main), options),
@@ -67,21 +68,24 @@ function planMain(core: CoreConfig, { prefix, confFile, errorLog, version }: Pla
 
 interface ServerPlanning {
   readonly registry: Registry;
+  readonly report: Report;
   readonly locations: LocationPlanner;
 }
 
 function planServer(
   block: BoundBlock,
   http: ResolvedConfigs,
-  { registry, locations }: ServerPlanning,
+  { registry, report, locations }: ServerPlanning,
 ): PlannedServer {
   const level = resolve(registry, block, http);
   const names = serverNamesOf(level);
   const [first] = names;
+  const tls = planTls(level, report);
   const plan: ServerPlan = {
     name: first === undefined ? '' : serverNameText(first),
     names,
     ...locations.server(block, level),
+    ...(tls && { tls }),
   };
   return { plan, level, block };
 }

@@ -1,6 +1,7 @@
 import type { CoreConfig, ListenAddress, LocationMatch, ServerName } from '../contract/index.ts';
 import type { UpstreamPlan } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
+import type { TlsPlan } from './tls/index.ts';
 
 /** A location's config of each module, by module name: only modules that this location uses. */
 export type ModuleConfigs = Readonly<Record<string, object>>;
@@ -36,6 +37,8 @@ export interface ServerPlan {
   readonly root: LocationPlan;
   /** `@name` locations; they may stand in the server only. */
   readonly named: readonly LocationPlan[];
+  /** Absent where the server has no certificate and refuses no handshakes. */
+  readonly tls?: TlsPlan;
 }
 
 /** A socket to listen on, and the servers behind it by their index. */

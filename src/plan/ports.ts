@@ -1,8 +1,9 @@
 import type { Report, Span } from '../../grammar/index.ts';
 import { firstAt } from '../config/index.ts';
 import type { ResolvedConfigs } from '../config/index.ts';
-import type { ListenAddress, ListenConfig } from '../contract/index.ts';
+import type { ListenAddress, ListenConfig, SslConfig } from '../contract/index.ts';
 import { checkServerNames } from './checks/server-names.ts';
+import { checkTlsPort } from './checks/tls-port.ts';
 import { coreOf } from './core.ts';
 import { addressText } from './address-text.ts';
 import type { PlannedServer } from './planned-server.ts';
@@ -34,15 +35,36 @@ export function planPorts(
     const spans = server.level.get('core')?.from.get('listens')?.spans ?? [];
     for (const [nth, listen] of listensOf(server.level).entries()) {
       if (listen.quic) continue;
-      addListen({ ports, listen, index, span: spans[nth] ?? server.block.node?.name.span, report });
+      const ssl = listen.ssl ?? isSslOn(server.level);
+      addListen({
+        ports,
+        listen: { ...listen, ...(ssl && { ssl: true }) },
+        index,
+        span: spans[nth] ?? server.block.node?.name.span,
+        report,
+      });
     }
   }
-  for (const { address, listens } of ports.values())
-    checkServerNames({ address, servers: [...listens.keys()] }, servers, report);
+  for (const port of ports.values()) {
+    const mine = [...port.listens.keys()];
+    checkServerNames({ address: port.address, servers: mine }, servers, report);
+    if (!port.ssl) continue;
+    const fallback = servers[port.defaultServer ?? (mine[0] as number)] as PlannedServer;
+    checkTlsPort(
+      mine.map((index) => servers[index] as PlannedServer),
+      fallback,
+      report,
+    );
+  }
   return [...ports.values()].map((port) => ({
     ...portPlan(port, servers),
     engine: engineOf(port, httpEngine),
   }));
+}
+
+/** `ssl on`, the old way to say it. */
+function isSslOn(level: ResolvedConfigs): boolean {
+  return (level.get('ssl')?.value as Partial<SslConfig> | undefined)?.enabled === true;
 }
 
 function listensOf(level: ResolvedConfigs): readonly ListenConfig[] {
@@ -119,7 +141,12 @@ function portPlan(
           headerBufferBytes,
         ]),
       ),
-      bytes: Math.max(...cores.map(({ largeHeaderBuffers: { number, sizeBytes } }) => number * sizeBytes)),
+      bytes: Math.max(
+        ...cores.map(
+          ({ largeHeaderBuffers: { number, sizeBytes }, headerBufferBytes }) =>
+            number * sizeBytes + headerBufferBytes,
+        ),
+      ),
       timeoutMs: headerTimeoutMs,
       underscores: underscoresInHeaders,
       ignoresInvalid: ignoreInvalidHeaders,

@@ -36,7 +36,7 @@ export function inOrder(locations: readonly LocationPlan[]): readonly LocationPl
   return locations.toSorted((a, b) => rank(a) - rank(b) || length(b) - length(a));
 }
 
-/** Modules that are there in every location of a configuration that uses them. */
+/** Modules that are there in every location, or in every one of a configuration that uses them. */
 const EVERYWHERE: ReadonlySet<string> = new Set([
   'access_log',
   'upstream',

@@ -65,8 +65,9 @@ test('-V says what gw runs on and which modules are built in', async (t) => {
   const { code, stderr } = await gw(directoryWith(t, files), ['-V']);
   expect(code).toBe(0);
   expect(stderr).toMatch(
-    /^gw version: gw\/.*\nbuilt with Node\.js \d.*\nbuilt with OpenSSL \d.*\nconfigure arguments: --with-core_module /,
+    /^gw version: gw\/.*\nbuilt with Node\.js \d.*\nbuilt with OpenSSL \d.*\nTLS SNI support enabled\nconfigure arguments: (--with-http_\w+_module ?)+\n$/,
   );
+  expect(stderr).toContain(' --with-http_stub_status_module ');
 });
 
 test('-h lists every option that is understood', async (t) => {

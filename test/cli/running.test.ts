@@ -91,7 +91,11 @@ const faults: readonly { it: string; args: readonly string[]; stderr: RegExp; co
     args: ['status', '-c', 'wrong.conf'],
     stderr: /unknown directive "retrun"/,
   },
-  { it: 'there is no configuration', args: ['live'], stderr: /open\(\) "DIR\/gateway\.conf" failed/ },
+  {
+    it: 'there is no configuration',
+    args: ['live', '-c', 'missing.conf'],
+    stderr: /open\(\) "DIR\/missing\.conf" failed/,
+  },
   {
     it: 'nobody listens',
     args: ['status', '-c', 'good.conf'],

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { call } from '../harness/http.ts';
 import type { Answer } from '../harness/http.ts';
@@ -5,6 +6,12 @@ import type { Answer } from '../harness/http.ts';
 const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
 /** nginx pads its own pages for browsers that would show theirs instead. */
 const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n/g;
+/** The page that belongs to a status, not one that somebody wrote. */
+const BUILT_IN = /^<html>\r\n<head><title>(.*)<\/title>[^]*<hr><center>PRODUCT<\/center>/;
+/** Every answer in several parts has one of its own. */
+const BOUNDARY = /(?<=boundary=|--)\d{20}/g;
+/** Longer bodies show as their length and their sum. */
+const LONGEST_SHOWN = 10_000;
 
 /**
  * Sends `METHOD target [| Header: value]... [<< body]` and gives the answer as one line. `shown` are headers that it shows
@@ -34,10 +41,9 @@ function describe({ status, headers, bytes }: Answer, shown: readonly string[]):
   const isGzip = headers.get('content-encoding') === 'gzip' && bytes[0] === 0x1f;
   const body = (isGzip ? gunzipSync(bytes) : bytes).toString('utf8');
   const padding = [...body.matchAll(PADDING)];
-  const plain = body.replaceAll(PADDING, '').replaceAll(PRODUCT, 'PRODUCT');
-  const [, title] = /^<html>\r\n<head><title>(.*)<\/title>/.exec(plain) ?? [];
-  const content =
-    title === undefined ? JSON.stringify(plain).slice(1, -1) : `<${title}> ${plain.length} bytes`;
+  const plain = body.replaceAll(PADDING, '').replaceAll(PRODUCT, 'PRODUCT').replaceAll(BOUNDARY, 'BOUNDARY');
+  const [, title] = BUILT_IN.exec(plain) ?? [];
+  const content = title === undefined ? shownText(plain) : `<${title}> ${plain.length} bytes`;
   const facts = [
     String(status),
     headers.get('content-type'),
@@ -49,11 +55,17 @@ function describe({ status, headers, bytes }: Answer, shown: readonly string[]):
       .map(([name, value]) => `${name}=${name === 'expires' ? steadyDate(value, headers) : value}`),
     padding.length > 0 && shown.includes('padding') && `padding=${padding.length}`,
   ];
-  return `${facts.filter(Boolean).join(' ')}: ${content}`.replaceAll(PRODUCT, 'PRODUCT').trimEnd();
+  const answer = `${facts.filter(Boolean).join(' ')}: ${content}`;
+  return answer.replaceAll(PRODUCT, 'PRODUCT').replaceAll(BOUNDARY, 'BOUNDARY').trimEnd();
+}
+
+function shownText(text: string): string {
+  if (text.length <= LONGEST_SHOWN) return JSON.stringify(text).slice(1, -1);
+  return `${text.length} characters, SHA-1 ${createHash('sha1').update(text).digest('hex')}`;
 }
 
 /** A date near the answer's own as the seconds between them, to the nearest ten: a second may have passed in between. */
 function steadyDate(value: string, headers: Headers): string {
   const seconds = (Date.parse(value) - Date.parse(headers.get('date') ?? '')) / 1000;
-  return Math.abs(seconds) < 1e8 ? `${Math.round(seconds / 10) * 10}s` : value;
+  return Math.abs(seconds) < 1e7 ? `${Math.round(seconds / 10) * 10}s` : value;
 }

@@ -5,11 +5,13 @@ import { startGateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 import { answerLine } from './answer-line.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
+import { makeSite } from './site.ts';
 
 /*
  * cases/*.case: the content of `http`, a line of dashes, then `request => answer` lines. The answers were recorded from a
  * real nginx (RECORD=1 writes them again); where one is on the PATH it has to give them still, and gw always. A line
- * `# show: vary etag` in the configuration adds headers to the answers, `# file name: content` a file beside it.
+ * `# show: vary etag` in the configuration adds headers to the answers, `# file name: content` a file beside it; `SITE` is
+ * a directory with the files of site.ts.
  */
 const directory = new URL('cases/', import.meta.url);
 const DASHES = '----------\n';
@@ -44,9 +46,11 @@ for (const file of readdirSync(directory)) {
 
   for (const { name, start } of servers) {
     test(`${name} answers the requests of ${file.replace('.case', '')} as recorded`, async (t) => {
-      const port = await start(t, http, filesOf(http));
+      const site = http.includes('SITE') ? makeSite(t) : '';
+      const port = await start(t, http.replaceAll('SITE', site), filesOf(http));
       let answered = '';
       for (const request of requests) answered += `${request} => ${await answerLine(port, request, shown)}\n`;
+      if (site !== '') answered = answered.replaceAll(site, 'SITE');
       if (process.env['RECORD'] && name === 'nginx')
         writeFileSync(new URL(file, directory), http + DASHES + answered);
       else expect(answered).toBe(lines);

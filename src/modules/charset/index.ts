@@ -26,12 +26,13 @@ function checkMaps(
   report: ConfigReport<CharsetConfig>,
 ): void {
   const pairs = new Set<string>();
-  for (const { from, to } of maps) {
+  for (const [index, { from, to }] of maps.entries()) {
     const pair = [from, to]
       .map((name) => name.toLowerCase())
       .sort()
       .join(' ');
-    if (pairs.has(pair)) report.phrase('maps', `duplicate "charset_map" between "${from}" and "${to}"`);
+    if (pairs.has(pair))
+      report.phrase('maps', `duplicate "charset_map" between "${from}" and "${to}"`, { index });
     pairs.add(pair);
   }
   const [from, to] = [sourceCharset && constantText(sourceCharset), constantText(target)];

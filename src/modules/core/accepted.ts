@@ -38,13 +38,6 @@ const numberAndSize: ArgReader<unknown> = readers.words(
 
 /** Directives that a working nginx.conf carries and that have no meaning here; their words are still checked. */
 const GROUPS: readonly Group[] = [
-  {
-    contexts: M,
-    args: some('user [group]', 1, 2),
-    why: 'gw keeps the user it was started as',
-    names: 'user',
-  },
-  { contexts: M, args: text, why: 'gw passes its whole environment on', many: true, names: 'env' },
   { contexts: M, args: text, why: 'the modules of gw are built in', many: true, names: 'load_module' },
   {
     contexts: M,
@@ -89,6 +82,18 @@ const GROUPS: readonly Group[] = [
   },
   { contexts: HSL, args: numberAndSize, names: 'output_buffers gzip_buffers gunzip_buffers' },
   { contexts: HSL, args: text, names: 'aio directio' },
+  {
+    contexts: HSL,
+    args: flag,
+    why: 'answers whose length is not known always come in chunks',
+    names: 'chunked_transfer_encoding',
+  },
+  {
+    contexts: HSL,
+    args: some('string ...', 1, Infinity),
+    why: 'gw passes no interim answers on',
+    names: 'early_hints',
+  },
   { contexts: HSL, args: time, names: 'keepalive_min_timeout' },
   {
     contexts: HSL,

@@ -1,7 +1,7 @@
 import type { DirectiveNode, Word } from '../../../grammar/index.ts';
 import { readers } from '../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../config/index.ts';
-import type { ErrorPageConfig, MimeTypes } from '../../contract/index.ts';
+import type { CoreConfig, ErrorPageConfig, MimeTypes } from '../../contract/index.ts';
 
 /** `worker_processes number | auto`. */
 export const workerCount: ArgReader<number | 'auto'> = readers.oneWord('number | auto', (word, scope) =>
@@ -50,6 +50,15 @@ function readResponse(word: Word, { report }: ReadScope): number | 'target' | un
   report.emerg(`invalid value "${word.value}"`, word.span, 'expected =code or =');
   return undefined;
 }
+
+/** `server_tokens on | off | build | string`. */
+export const serverTokens: ArgReader<CoreConfig['serverTokens']> = readers.oneWord(
+  'on | off | build | string',
+  (word, scope) => {
+    const { value } = word;
+    return value === 'on' || value === 'off' || value === 'build' ? value : scope.complexValue(word);
+  },
+);
 
 /** The block `types { type extension ...; }`. */
 export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes {

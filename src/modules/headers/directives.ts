@@ -43,7 +43,8 @@ export const directives = directivesFor<HeadersConfig>()({
     into: 'trailers',
     repeat: 'append',
     inheritBy: 'trailersInherit',
-    summary: 'Adds a field behind the body of good answers in chunks, with "always" to every answer.',
+    summary:
+      'Adds a field behind the body of good answers, with "always" to every answer; the node engine alone can send it.',
     source: 'nginx ngx_http_headers_module#add_trailer',
   },
   add_trailer_inherit: {

@@ -1,6 +1,7 @@
 import { moduleFor } from '../../contract/index.ts';
 import type { HeaderFilter } from '../../http/index.ts';
 import { compileAdded } from './added.ts';
+import { compileTrailers, findTrailer } from './trailers.ts';
 import { directives } from './directives.ts';
 import type { HeadersConfig } from './directives.ts';
 import { compileExpires } from './expires.ts';
@@ -9,10 +10,17 @@ import { compileExpires } from './expires.ts';
 export const headers = moduleFor<HeadersConfig>()({
   name: 'headers',
   directives,
-  enabled: ({ added, expires }) => added !== undefined || expires !== undefined,
-  compile({ added = [], expires }, _resources, build) {
+  enabled: ({ added, trailers, expires }) => (added ?? trailers ?? expires) !== undefined,
+  families: {
+    sent_trailer_: {
+      summary: 'A trailer of the answer.',
+      compile: (rest) => (x) => findTrailer(x, rest.replaceAll('_', '-')),
+    },
+  },
+  compile({ added = [], trailers = [], expires }, _resources, build) {
     const expiry = expires && compileExpires(expires, build);
-    const filters = [expiry ?? [], added.map((header) => compileAdded(header, build))].flat();
+    const adding = added.map((header) => compileAdded(header, build));
+    const filters = [expiry ?? [], adding, compileTrailers(trailers, build) ?? []].flat();
     return filters.length > 0 ? { filter: allOf(filters) } : {};
   },
 });

@@ -20,14 +20,14 @@ const MAX_SETS = 1_000;
 
 /** Opens nothing yet; connections of groups that stay the same outlive a reload. */
 export async function provision(config: ProxyConfig, worker: WorkerScope): Promise<Provisioned> {
-  const { buildConnector } = await import('undici');
+  const { default: undici } = await import('undici');
   const tls = config.pass ? tlsSettings(config) : undefined;
   const known = new Map<UpstreamGroup, Map<string, Connections>>();
   let sets = 0;
   const open = (group: UpstreamGroup, settings: ConnectorSettings): Connections =>
     worker.share(
       keyOf(group, settings),
-      () => new Connections(new Connector(settings, buildConnector), group.keepalive),
+      () => new Connections(new Connector(settings, undici.buildConnector), group.keepalive),
       (connections) => connections.close(),
     );
   return {

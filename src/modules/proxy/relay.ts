@@ -43,7 +43,8 @@ export class Relay {
     this.source = source;
     this.rules = rules;
     const { lengthBytes, readAheadBytes } = rules;
-    this.isCollecting = lengthBytes > 0 && lengthBytes <= WHOLE_BYTES && readAheadBytes > 0;
+    const hasBody = x.requestMethod !== 'HEAD' && lengthBytes > 0;
+    this.isCollecting = hasBody && lengthBytes <= WHOLE_BYTES && readAheadBytes > 0;
     if (!this.isCollecting) this.open();
   }
 

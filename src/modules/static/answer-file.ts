@@ -25,41 +25,45 @@ export function compileValidators(
 ): ValidatorsOf {
   const conditions = compileConditions(ifModifiedSince, build);
   return (x, modifiedSeconds, etag) => {
-    const verdict = isPlain(x) ? conditions(x, { modifiedSeconds, etag }) : 200;
+    const plain = isPlain(x);
+    const verdict = plain ? conditions(x, { modifiedSeconds, etag }) : 200;
+    if (verdict !== 200) x.errorStatus = 0;
     if (verdict === 412) {
-      x.errorStatus = 0;
       x.end(412);
       return true;
     }
-    x.setHeader('Last-Modified', dates.text(modifiedSeconds));
+    if (plain) x.setHeader('Last-Modified', dates.text(modifiedSeconds));
     if (etag !== '') x.setHeader('ETag', etag);
     if (verdict === 200) return false;
-    x.errorStatus = 0;
+    x.removeHeader('Content-Encoding');
     x.send(304, '', '');
     return true;
   };
 }
 
+interface AnswerParts {
+  readonly validators: ValidatorsOf;
+  readonly sender: FileSender;
+  /** False: whatever the configuration says, parts of the file are not to be had. */
+  readonly ranges?: false;
+}
+
 /** The way of a file that is found to the client (nginx: ngx_http_static_handler, not_modified and range filters). */
 export function compileFileAnswer(
   config: StaticConfig,
-  { validators, sender }: { readonly validators: ValidatorsOf; readonly sender: FileSender },
+  { validators, sender, ranges: offersRanges }: AnswerParts,
   build: Build,
 ): FileAnswer {
   const contentType = build.contentType();
-  const rangesOf = compileRanges(config, build);
+  const rangesOf = compileRanges(offersRanges === false ? { maxRanges: 0 } : config, build);
   return (x, file, path) => {
     const { sizeBytes, modifiedSeconds } = file;
     const etag = config.etag ? `"${modifiedSeconds.toString(16)}-${sizeBytes.toString(16)}"` : '';
     if (validators(x, modifiedSeconds, etag)) return file.release();
     const type = contentType(x);
-    const whole = { status: 200, path, body: singleBody({ from: 0, to: sizeBytes }, type) };
     const ranges = rangesOf(x, { sizeBytes, modifiedSeconds, etag, type });
-    if (ranges === 'not offered') return sender.send(x, file, whole);
-    if (ranges === 'whole') {
-      x.setHeader('Accept-Ranges', 'bytes');
-      return sender.send(x, file, whole);
-    }
+    if (ranges === 'whole') x.setHeader('Accept-Ranges', 'bytes');
+    if (ranges === 'whole' || ranges === 'not offered') return sender.sendWhole(x, file, { type, path });
     x.errorStatus = 0;
     if (ranges !== 'unsatisfiable')
       return sender.send(x, file, { status: 206, path, body: partialBody(x, ranges, { sizeBytes, type }) });
@@ -80,12 +84,12 @@ interface Resource {
 
 type Ranges = (x: Exchange, resource: Resource) => RangeVerdict | 'not offered';
 
-function compileRanges({ maxRanges = Infinity }: StaticConfig, build: Build): Ranges {
+function compileRanges({ maxRanges = Infinity }: Pick<StaticConfig, 'maxRanges'>, build: Build): Ranges {
   if (maxRanges === 0) return () => 'not offered';
   build.needHeader('range');
   build.needHeader('if-range');
   return (x, { type, ...resource }) => {
-    if (!isPlain(x) || x.isTransformed(200, type)) return 'not offered';
+    if (!isPlain(x) || x.isTransformed(200, type, resource.sizeBytes)) return 'not offered';
     const range = x.headers.length === 0 ? undefined : x.header('range');
     if (range === undefined || !isStillThat(x.header('if-range'), resource)) return 'whole';
     return parseRanges(range, { sizeBytes: resource.sizeBytes, maxRanges });

@@ -95,6 +95,14 @@ const answers = directivesFor<StaticConfig>()({
     summary: 'Answers with one transparent pixel.',
     source: 'nginx ngx_http_empty_gif_module#empty_gif',
   },
+  gzip_static: {
+    contexts: HSL,
+    args: oneOf('on', 'off', 'always'),
+    into: 'gzipStatic',
+    default: 'off',
+    summary: 'Sends a file in gzip that lies beside the plain one, to clients that accept it or to all.',
+    source: 'nginx ngx_http_gzip_static_module#gzip_static',
+  },
   etag: {
     contexts: HSL,
     args: flag,

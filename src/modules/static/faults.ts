@@ -31,8 +31,8 @@ export class Faults {
   }
 
   /** A fault that the request survives. */
-  note(x: Exchange, path: string, fault: FileFault): void {
-    this.#write('crit', `${fault.call} ${describe(path, fault)}`, x);
+  note(x: Exchange, path: string, fault: FileFault & { readonly level: 'error' | 'crit' }): void {
+    this.#write(fault.level, `${fault.call} ${describe(path, fault)}`, x);
   }
 
   directoryIndex(x: Exchange, path: string): void {

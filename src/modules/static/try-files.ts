@@ -29,7 +29,7 @@ function compileTest(
     if (path === undefined) return false;
     const outcome = files.look(path, x);
     if (isFault(outcome)) {
-      if (!isAbsent(outcome)) faults.note(x, path, outcome);
+      if (!isAbsent(outcome)) faults.note(x, path, { ...outcome, level: 'crit' });
       return false;
     }
     if ((outcome.kind === 'directory') !== isDirectory) return false;

@@ -1,23 +1,39 @@
-/** Types that a `default_type` or an upstream makes up from a request must not fill the memory. */
+/** Types and server names that a configuration or an upstream makes up from a request must not fill the memory. */
 const MAX_TYPES = 64;
+const MAX_TOKENS = 16;
+
+/** The first header lines of an answer in one: its first name, and what stands behind that. */
+export interface HeadLine {
+  readonly name: 'Server' | 'Content-Type' | undefined;
+  readonly value: string;
+}
 
 /**
- * The first header lines of an answer as the value of one `Server` header. uWebSockets.js writes values as they are, so
- * both lines go in with one call into native code instead of two.
+ * The first header lines of an answer as the value of one header. uWebSockets.js writes values as they are, so both lines
+ * go in with one call into native code instead of two.
  */
 export class HeadLines {
-  private readonly texts = new Map<string, Map<string, string>>();
+  private readonly lines = new Map<string, Map<string, HeadLine>>();
 
-  /** `contentType` '' sends none. */
-  serverAnd(contentType: string, serverToken: string): string {
-    const known = this.texts.get(serverToken);
-    const texts = known ?? new Map<string, string>();
-    if (!known) this.texts.set(serverToken, texts);
-    let text = texts.get(contentType);
-    if (text === undefined) {
-      text = contentType === '' ? serverToken : `${serverToken}\r\nContent-Type: ${contentType}`;
-      if (texts.size < MAX_TYPES) texts.set(contentType, text);
+  /** '' as type or token sends no such header. */
+  serverAnd(contentType: string, serverToken: string): HeadLine {
+    let ofToken = this.lines.get(serverToken);
+    if (!ofToken) {
+      ofToken = new Map();
+      if (this.lines.size < MAX_TOKENS) this.lines.set(serverToken, ofToken);
     }
-    return text;
+    let line = ofToken.get(contentType);
+    if (line === undefined) {
+      line = joined(contentType, serverToken);
+      if (ofToken.size < MAX_TYPES) ofToken.set(contentType, line);
+    }
+    return line;
   }
+}
+
+function joined(contentType: string, serverToken: string): HeadLine {
+  if (serverToken === '')
+    return { name: contentType === '' ? undefined : 'Content-Type', value: contentType };
+  const type = contentType === '' ? '' : `\r\nContent-Type: ${contentType}`;
+  return { name: 'Server', value: serverToken + type };
 }

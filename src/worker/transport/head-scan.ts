@@ -46,6 +46,8 @@ export class HeadScan {
   private readonly mostHeaders: number;
   /** Without it nothing is kept, and no name is looked up. */
   private readonly keepsHeaders: boolean;
+  /** Lengths of the names that were asked for: most headers are told apart by that alone. */
+  private readonly lengthsAsked: boolean[] = [];
   /** Clients of a port mostly send the same Host: the last one and its name, once it was found good. */
   private lastHost = '';
   private lastName: string | undefined = undefined;
@@ -56,13 +58,14 @@ export class HeadScan {
     this.limits = head;
     this.mostHeaders = mostHeaders;
     this.keepsHeaders = needs.allHeaders || needs.headers.size > 0;
+    for (const name of needs.headers) this.lengthsAsked[name.length] = true;
   }
 
   start(): void {
     this.host = this.referrer = undefined;
     this.contentLength = 0;
     this.hasLength = false;
-    if (this.keepsHeaders) this.headers = [];
+    this.headers = NO_HEADERS;
     this.headBytes = 0;
     this.hosts = this.lengths = this.encodings = this.count = this.longest = 0;
     this.forbidden = false;
@@ -85,14 +88,16 @@ export class HeadScan {
       this.encodings++;
       this.encodingText = value;
     } else if (name === 'referer') this.referrer = value;
-    if (this.keepsHeaders && this.wants(name)) this.headers.push(name, value);
+    if (!this.keepsHeaders || !this.wants(name)) return;
+    // Many requests have none of those that are asked for.
+    if (this.headers === NO_HEADERS) this.headers = [name, value];
+    else this.headers.push(name, value);
   };
 
   /** Whether somebody asked for a header, and its name is one that may count. */
   private wants(name: string): boolean {
-    // What is asked for by name is plain.
-    if (this.needs.headers.has(name)) return true;
-    if (PLAIN_NAME.test(name)) return this.needs.allHeaders;
+    if (!this.needs.allHeaders && this.lengthsAsked[name.length] !== true) return false;
+    if (PLAIN_NAME.test(name)) return this.needs.allHeaders || this.needs.headers.has(name);
     const { underscores, ignoresInvalid } = this.limits;
     const counts = UNDERSCORED_NAME.test(name) ? underscores || !ignoresInvalid : !ignoresInvalid;
     return counts && (this.needs.allHeaders || this.needs.headers.has(name.replaceAll('_', '-')));
@@ -115,7 +120,7 @@ export class HeadScan {
     if (this.forbidden) return this.refuse(400, `client sent invalid header line ${IN_HEADERS}`);
     if (this.hosts > 1) return this.refuse(400, `client sent duplicate host header ${IN_HEADERS}`);
     if (this.count > this.mostHeaders) return this.refuse(431, `client sent too many headers ${IN_HEADERS}`);
-    if (this.count > maxHeaders) return this.refuse(400, `client sent too many headers ${IN_HEADERS}`);
+    if (this.count > maxHeaders) return this.refuse(494, `client sent too many headers ${IN_HEADERS}`);
     if (this.longest > lineBytes || this.headBytes > bytes)
       return this.refuse(494, `client sent too long header line ${IN_HEADERS}`);
     return this.framingRefusal();

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { HttpResponse } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import { statusLine } from '../../http/index.ts';
@@ -8,6 +9,8 @@ import type { SocketState, UwsPort } from './uws-request.ts';
 import { UwsSizedStream } from './uws-sized-stream.ts';
 import { UwsStream } from './uws-stream.ts';
 import type { StreamOwner } from './uws-stream.ts';
+import { WebSocketRelay } from './websocket-relay.ts';
+import type { Relayed } from './websocket-relay.ts';
 
 /** Answers beyond this are sent piece by piece: `end` would copy all of it into memory per connection. */
 const WHOLE_ANSWER_BYTES = 65_536;
@@ -21,6 +24,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   /** The answer went out within the handler, all of it. */
   private written = false;
   private finishedOnce = false;
+  private readonly handshake: UwsPort['handshake'];
   private openedStream: UwsStream | UwsSizedStream | undefined = undefined;
   /** A whole answer that goes out piece by piece; it was logged when it began. */
   private large: UwsSizedStream | undefined = undefined;
@@ -29,6 +33,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     super(res, request, open);
     this.socket = open.socket;
     this.usage = open.port.usage;
+    this.handshake = open.handshake;
     this.socket.connections.requests.add();
     this.socket.connections.writing.add(1);
   }
@@ -53,6 +58,32 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   leaveHandler(): void {
     if (!this.written) this.detach();
     else if (this.inHandler) this.leaveConnection();
+  }
+
+  override tunnel(_protocol: string, peer: Duplex): boolean {
+    const { handshake, res } = this;
+    if (!handshake || this.done) return false;
+    this.decide(101, '');
+    this.detach();
+    const relay = new WebSocketRelay(peer, {
+      wrote: (bytes) => this.wrote(bytes),
+      ended: () => this.tunnelEnded(),
+    });
+    const protocol = this.responseHeader('sec-websocket-protocol') ?? '';
+    for (const name of ['accept', 'protocol', 'extensions']) this.removeHeader(`sec-websocket-${name}`);
+    res.cork(() => {
+      res.writeStatus('101 Switching Protocols');
+      for (let index = 0; index < (this.responseHeaders?.length ?? 0); index += 2) {
+        res.writeHeader(this.responseHeaders?.[index] as string, this.responseHeaders?.[index + 1] as string);
+      }
+      res.upgrade<Relayed>({ relay }, handshake.key, protocol, '', handshake.context);
+    });
+    return true;
+  }
+
+  private tunnelEnded(): void {
+    this.log();
+    this.finish();
   }
 
   wrote(bytes: number): void {
@@ -170,7 +201,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   private writeHead(status: number, contentType: string): void {
     const { res, responseHeaders, reason } = this;
     if (status !== 200 || reason !== undefined) res.writeStatus(statusLine(status, reason));
-    res.writeHeader('Server', this.socket.headLines.serverAnd(contentType, this.rules.serverToken));
+    const { name, value } = this.socket.headLines.serverAnd(contentType, this.serverToken);
+    if (name !== undefined) res.writeHeader(name, value);
     if (responseHeaders) {
       for (let index = 0; index < responseHeaders.length; index += 2) {
         res.writeHeader(responseHeaders[index] as string, responseHeaders[index + 1] as string);

@@ -1,4 +1,4 @@
-import type { HttpResponse } from 'uWebSockets.js';
+import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import type { RequestFacts } from '../../http/index.ts';
 import type { Connections } from '../../zone/index.ts';
@@ -8,9 +8,12 @@ import type { HeadScan } from './head-scan.ts';
 import { ReceivedRequest } from './received-request.ts';
 import { RequestBody } from './request-body.ts';
 import type { SilenceWatch } from './silence-watch.ts';
+import type { WebSocketRelay } from './websocket-relay.ts';
 
 /** What the exchanges of one socket share, whatever configuration serves them. */
 export interface SocketState {
+  /** Clients that talk to an upstream by WebSocket. */
+  readonly relays: Set<WebSocketRelay>;
   /** Every answer closes its connection. */
   draining: boolean;
   readonly silence: SilenceWatch;
@@ -23,6 +26,14 @@ export interface UwsPort {
   readonly port: PortHandler;
   readonly scan: HeadScan;
   readonly socket: SocketState;
+  /** The request asks for a WebSocket. */
+  readonly handshake?: Handshake;
+}
+
+/** What uWebSockets.js needs to answer a WebSocket handshake. */
+export interface Handshake {
+  readonly key: string;
+  readonly context: us_socket_context_t;
 }
 
 /** The request half of an exchange on uWebSockets.js. */
@@ -34,10 +45,15 @@ export abstract class UwsRequest extends ReceivedRequest {
   private readonly headBytes: number;
   private peer: string | undefined = undefined;
 
-  protected constructor(res: HttpResponse, request: RequestFacts, { port, scan, socket }: UwsPort) {
+  protected constructor(
+    res: HttpResponse,
+    request: RequestFacts,
+    { port, scan, socket, handshake }: UwsPort,
+  ) {
     super(request, port.facts, port.rules);
     this.res = res;
-    this.headers = scan.headers;
+    // Frames are written anew for the upstream, without compression: it must not be offered one.
+    this.headers = handshake ? withoutHeader(scan.headers, 'sec-websocket-extensions') : scan.headers;
     this.headBytes = scan.headBytes;
     this.body =
       request.contentLength === 0 ? undefined : new RequestBody(res, socket.silence, request.contentLength);
@@ -66,4 +82,8 @@ export abstract class UwsRequest extends ReceivedRequest {
     const line = this.requestMethod.length + this.requestUri.length + 12;
     return line + this.headBytes + 2 + (this.body?.receivedBytes ?? 0);
   }
+}
+
+function withoutHeader(headers: readonly string[], name: string): readonly string[] {
+  return headers.filter((_, index) => headers[index - (index % 2)] !== name);
 }

@@ -1,4 +1,10 @@
-import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+  us_socket_context_t,
+} from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import { isValidQuery, normalizePath } from '../../http/index.ts';
 import type { RequestFacts } from '../../http/index.ts';
@@ -11,7 +17,9 @@ import type { OpenPort, Transport } from './transport.ts';
 import { UwsExchange } from './uws-exchange.ts';
 import { loadUws } from './uws-loader.ts';
 import type { Uws } from './uws-loader.ts';
-import type { SocketState, UwsPort } from './uws-request.ts';
+import type { Handshake, SocketState, UwsPort } from './uws-request.ts';
+import { RELAYING } from './websocket-relay.ts';
+import type { Relayed, WebSocketRelay } from './websocket-relay.ts';
 
 /** The uWebSockets.js transport. */
 export class UwsTransport implements Transport {
@@ -32,10 +40,26 @@ export class UwsTransport implements Transport {
     const uws = (this.uws ??= loadUws());
     const app = uws.App();
     const { connections, silence } = this;
-    const socket: SocketState = { draining: false, silence, connections, headLines: new HeadLines() };
+    const relays = new Set<WebSocketRelay>();
+    const socket: SocketState = { draining: false, silence, connections, relays, headLines: new HeadLines() };
     app.filter((_, opened) => this.countConnection(Number(opened) > 0));
     let current: UwsPort = { port, scan: new HeadScan(port), socket };
     app.any('/*', (res, req) => this.receive(res, req, current));
+    app.ws<Relayed>('/*', {
+      ...RELAYING,
+      upgrade: (res, req, context) =>
+        this.receive(res, req, { ...current, handshake: handshakeOf(req, context) }),
+      open: (client) => {
+        const { relay } = client.getUserData();
+        relays.add(relay);
+        relay.open(client);
+      },
+      close: (client, code, reason) => {
+        const { relay } = client.getUserData();
+        relays.delete(relay);
+        relay.closed(code, reason);
+      },
+    });
     return new Promise((resolve, reject) => {
       listen(app, port, (listening) => {
         if (!listening) return reject(new Error(`bind() to ${port.key} failed`));
@@ -52,7 +76,10 @@ export class UwsTransport implements Transport {
             if (accepting) uws.us_listen_socket_close(listening);
             accepting = false;
           },
-          close: () => app.close(),
+          close: () => {
+            for (const relay of relays) relay.goAway();
+            app.close();
+          },
         });
       });
     });
@@ -150,6 +177,10 @@ export class UwsTransport implements Transport {
       refusal,
     };
   }
+}
+
+function handshakeOf(req: HttpRequest, context: us_socket_context_t): Handshake {
+  return { key: req.getHeader('sec-websocket-key'), context };
 }
 
 function mayCarryBody(method: string): boolean {

@@ -1,6 +1,6 @@
 import { directivesFor, readers } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
-import { errorPage, readTypes } from '../readers.ts';
+import { errorPage, readTypes, serverTokens } from '../readers.ts';
 
 const { flag, oneOf, present, text, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;
@@ -28,10 +28,11 @@ export const answers = directivesFor<CoreConfig>()({
   },
   server_tokens: {
     contexts: HSL,
-    args: oneOf('on', 'off', 'build'),
+    args: serverTokens,
     into: 'serverTokens',
     default: 'on',
-    summary: 'Whether the version shows in the Server header and on built-in pages.',
+    summary:
+      'Whether the version shows in the Server header and on built-in pages, or a text to show instead; an empty one sends no header.',
     source: 'nginx ngx_http_core_module#server_tokens',
   },
   error_page: {
@@ -89,6 +90,13 @@ export const answers = directivesFor<CoreConfig>()({
     default: false,
     summary: 'Whether an error page may end in another error page.',
     source: 'nginx ngx_http_core_module#recursive_error_pages',
+  },
+  post_action: {
+    contexts: ['http', 'server', 'location', 'location if'],
+    args: text,
+    into: 'postAction',
+    summary: 'A URI or named location of the server that is asked once an answer is complete.',
+    source: 'nginx ngx_http_core_module#post_action',
   },
   msie_padding: {
     contexts: HSL,

@@ -1,6 +1,7 @@
 import { directivesFor, readers } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { errorLog } from '../error-log.ts';
+import { environmentVariable, user } from '../process-readers.ts';
 import { workerCount } from '../readers.ts';
 
 const { flag, integer, oneOf, text, time } = readers;
@@ -23,6 +24,24 @@ export const processes = directivesFor<CoreConfig>()({
     summary:
       'Starts the supervisor that restarts a process which died; off leaves that to systemd or a container.',
     source: 'nginx ngx_core_module#master_process',
+  },
+  user: {
+    contexts: ['main'],
+    args: user,
+    into: 'user',
+    defaultText: 'whoever started gw',
+    summary:
+      'Understood, but gw keeps the user it was started as, for its workers are threads of one process, and says so when that is root: let the service manager start it as another user, with CAP_NET_BIND_SERVICE for ports below 1024.',
+    source: 'nginx ngx_core_module#user',
+  },
+  env: {
+    contexts: ['main'],
+    args: environmentVariable,
+    into: 'environment',
+    repeat: 'append',
+    summary:
+      'Sets a variable of the environment, which gw and the programs that it starts see. Unlike nginx, gw takes none away: `env NAME` changes nothing. A change takes effect with a restart.',
+    source: 'nginx ngx_core_module#env',
   },
   worker_processes: {
     contexts: ['main'],

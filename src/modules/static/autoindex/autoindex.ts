@@ -1,4 +1,3 @@
-import { decodeComponent } from '../../../http/index.ts';
 import type { Exchange, Handler } from '../../../http/index.ts';
 import type { StaticConfig } from '../config.ts';
 import type { Site } from '../site.ts';
@@ -57,8 +56,6 @@ function writerFor(config: StaticConfig): Writer {
 
 /** The name of a function that the client wants to be called; '' for none, `undefined` for what is no name: 400. */
 function callbackOf({ args }: Exchange): string | undefined {
-  const raw = /(?:^|&)callback=([^&]*)/i.exec(args)?.[1];
-  if (raw === undefined) return '';
-  const name = decodeComponent(raw);
-  return name !== undefined && /^[\w.]*$/.test(name) ? name : undefined;
+  const name = /(?:^|&)callback=([^&]*)/i.exec(args)?.[1] ?? '';
+  return /^[\w.]*$/.test(name) ? name : undefined;
 }

@@ -1,40 +1,57 @@
-/** What the head of an answer says. */
-export interface AnswerHead {
+/** What every head says. */
+export interface HeadFacts {
   /** `200 OK` */
   readonly line: string;
+  /** '' sends no `Server`. */
   readonly serverToken: string;
   readonly date: string;
-  readonly contentType: string;
-  /** Absent: no `Content-Length`. */
-  readonly lengthBytes: number | undefined;
-  readonly isChunked?: boolean;
-  readonly closes: boolean;
   /** Value of `Keep-Alive`, if it is sent. */
   readonly keepAlive: string | undefined;
   /** Name, value, name, value … */
   readonly headers: readonly string[] | undefined;
 }
 
+/** What the head of an answer says. */
+export interface AnswerHead extends HeadFacts {
+  readonly contentType: string;
+  /** Absent: no `Content-Length`. */
+  readonly lengthBytes: number | undefined;
+  readonly isChunked?: boolean;
+  readonly closes: boolean;
+}
+
 /** The lines of a head in nginx's order, with the empty line behind them. */
 export function answerHead(answer: AnswerHead): string {
-  const { headers } = answer;
-  let text = `HTTP/1.1 ${answer.line}\r\n`;
-  if (!has(headers, 'server')) text += `Server: ${answer.serverToken}\r\n`;
-  if (!has(headers, 'date')) text += `Date: ${answer.date}\r\n`;
+  let text = firstLines(answer);
   if (answer.contentType !== '') text += `Content-Type: ${answer.contentType}\r\n`;
   if (answer.lengthBytes !== undefined) text += `Content-Length: ${answer.lengthBytes}\r\n`;
   if (answer.isChunked) text += 'Transfer-Encoding: chunked\r\n';
   text += answer.closes ? 'Connection: close\r\n' : 'Connection: keep-alive\r\n';
   if (answer.keepAlive !== undefined && !answer.closes) text += `Keep-Alive: ${answer.keepAlive}\r\n`;
-  if (headers) {
-    for (let index = 0; index < headers.length; index += 2) {
-      text += `${headers[index] as string}: ${headers[index + 1] as string}\r\n`;
-    }
-  }
-  return `${text}\r\n`;
+  return `${text}${otherLines(answer)}\r\n`;
 }
 
-/** A proxied answer may bring its own. */
+/** The head behind which another protocol begins. */
+export function upgradeHead(facts: HeadFacts, protocol: string): string {
+  const text = firstLines({ ...facts, line: '101 Switching Protocols' });
+  return `${text}Connection: upgrade\r\nUpgrade: ${protocol}\r\n${otherLines(facts)}\r\n`;
+}
+
+/** A proxied answer may bring its own `Server` and `Date`. */
+function firstLines({ line, headers, serverToken, date }: HeadFacts): string {
+  let text = `HTTP/1.1 ${line}\r\n`;
+  if (serverToken !== '' && !has(headers, 'server')) text += `Server: ${serverToken}\r\n`;
+  return has(headers, 'date') ? text : `${text}Date: ${date}\r\n`;
+}
+
+function otherLines({ headers = [] }: HeadFacts): string {
+  let text = '';
+  for (let index = 0; index < headers.length; index += 2) {
+    text += `${headers[index] as string}: ${headers[index + 1] as string}\r\n`;
+  }
+  return text;
+}
+
 function has(headers: readonly string[] | undefined, name: string): boolean {
   return headers?.some((text, index) => index % 2 === 0 && text.toLowerCase() === name) ?? false;
 }

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { AnswerRules, ConnectionFacts, PortFacts } from '../../../http/index.ts';
 import type { Head } from './head-reader.ts';
 import type { NodePort } from './node-port.ts';
@@ -24,6 +25,8 @@ export interface ExchangeLine {
   flushed(timeoutMs: number): Promise<void>;
   /** The answer is complete. */
   answered(x: Answered): void;
+  /** The connection speaks another protocol from now on: its socket, with what came of that already. */
+  handOver(): Duplex;
   /** Closes at once. */
   cut(): void;
 }

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { ConnectionRules } from '../../../http/index.ts';
 import type { Answered, ExchangeLine } from './exchange-line.ts';
 import type { Head } from './head-reader.ts';
@@ -41,10 +42,14 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     socket.on('error', () => this.cut());
     socket.on('close', () => this.over());
     this.arm(open.current.port.head.timeoutMs, () => this.cut());
+    // Who looked at the first bytes has paused it.
+    socket.resume();
   }
 
   cut(): void {
-    if (this.open.current.port.rules.connection.resetsTimedOut) this.socket.resetAndDestroy();
+    // A socket of another kind than TCP cannot be reset.
+    const canReset = this.peerPort !== 0 && this.tls === undefined;
+    if (canReset && this.open.current.port.rules.connection.resetsTimedOut) this.socket.resetAndDestroy();
     else this.socket.destroy();
     this.over();
   }
@@ -55,6 +60,17 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     if (x.closes) this.closeBehind(x);
     else if (this.isFull) void this.flushed(x.rules.sendTimeoutMs).then(() => this.goOn(x.rules.connection));
     else this.goOn(x.rules.connection);
+  }
+
+  handOver(): Duplex {
+    const { socket, pending } = this;
+    this.exchange = undefined;
+    this.over();
+    for (const event of ['data', 'end', 'timeout', 'error']) socket.removeAllListeners(event);
+    socket.setTimeout(0);
+    socket.pause();
+    if (pending) socket.unshift(pending);
+    return socket;
   }
 
   /** The body of the request is not wanted for now. */
@@ -121,7 +137,10 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     if (head.refusal === 0) this.takeBody();
     if (exchange.done) return;
     if (head.refusal === 0) void open.current.port.serve(exchange);
-    else exchange.refuse(head.refusal);
+    else {
+      exchange.rules.warn(head.complaint, exchange, 'info');
+      exchange.refuse(head.refusal);
+    }
   }
 
   /** True when all of it came. */

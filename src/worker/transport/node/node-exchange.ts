@@ -1,21 +1,21 @@
-import { statusLine } from '../../../http/index.ts';
+import type { Duplex } from 'node:stream';
+import { isSafeHeaderValue, statusLine } from '../../../http/index.ts';
 import type { ConnectionFacts, ResponseStream } from '../../../http/index.ts';
 import { ReceivedRequest } from '../received-request.ts';
 import { RequestBody } from '../request-body.ts';
 import type { StreamOwner } from '../uws-stream.ts';
-import { answerHead } from './answer-head.ts';
+import { answerHead, upgradeHead } from './answer-head.ts';
+import type { HeadFacts } from './answer-head.ts';
 import type { ExchangeLine, Received } from './exchange-line.ts';
 import type { Head } from './head-reader.ts';
 import type { NodePort } from './node-port.ts';
 import { NodeStream } from './node-stream.ts';
 import type { Framing } from './node-stream.ts';
+import { joinStreams } from './node-tunnel.ts';
 import type { RequestSource } from './request-source.ts';
 
 /** Beyond this a body goes out piece by piece, as the client takes it. */
 const PIECE_BYTES = 65_536;
-
-/** The statuses behind which nginx closes when it answers with its own page: nobody knows what comes next. */
-const CLOSING: ReadonlySet<number> = new Set([400, 413, 414, 494, 495, 496, 497, 500, 501]);
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 
@@ -79,8 +79,13 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     );
   }
 
+  protected override get sendsTrailers(): boolean {
+    return this.httpVersion === '1.1';
+  }
+
   override end(status: number): void {
-    if (CLOSING.has(status)) this.closing = true;
+    // The client still sends, and reads its answer while the connection lingers.
+    if (status === 413) this.closing = true;
     super.end(status);
   }
 
@@ -99,6 +104,18 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     if (!this.done) this.status = 444;
     this.line.cut();
     this.leave();
+  }
+
+  override tunnel(protocol: string, peer: Duplex): boolean {
+    if (this.done || this.httpVersion !== '1.1' || !isSafeHeaderValue(protocol)) return false;
+    this.decide(101, '');
+    this.line.write(upgradeHead(this.headFacts(101), protocol));
+    const ended = (): void => {
+      this.log();
+      this.finish();
+    };
+    joinStreams(this.line.handOver(), peer, { wrote: (bytes) => this.wrote(bytes), ended });
+    return true;
   }
 
   wrote(bytes: number): void {
@@ -170,6 +187,7 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
       framing,
       lengthBytes,
       timeoutMs: sendTimeoutMs,
+      trailers: this.trailers,
     });
     return this.openedStream;
   }
@@ -180,18 +198,17 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     if (status !== 413 && !this.closing) this.continue();
     this.body?.drop();
     if (this.head.isHttp09) return '';
-    const { connection, serverToken } = this.rules;
-    const keepAlive = connection.keepaliveHeader;
-    return answerHead({
-      ...body,
-      contentType,
-      serverToken,
-      keepAlive,
-      date: this.open.date.text(),
+    return answerHead({ ...this.headFacts(status), ...body, contentType, closes: this.closes });
+  }
+
+  private headFacts(status: number): HeadFacts {
+    return {
       line: statusLine(status, this.reason),
-      closes: this.closes,
+      serverToken: this.serverToken,
+      date: this.open.date.text(),
+      keepAlive: this.rules.connection.keepaliveHeader,
       headers: this.responseHeaders,
-    });
+    };
   }
 
   private async writePieces(head: string, body: Buffer): Promise<void> {

@@ -4,6 +4,7 @@ import type { Connections } from '../../../zone/index.ts';
 import type { SilenceWatch } from '../silence-watch.ts';
 import type { HeadReader } from './head-reader.ts';
 import type { HttpDate } from './http-date.ts';
+import type { TlsServers } from './tls-servers.ts';
 
 /** What the connections of one port share. */
 export interface NodePort {
@@ -15,6 +16,7 @@ export interface NodePort {
   readonly connections: Connections;
   readonly log: ErrorLog;
   readonly date: HttpDate;
+  readonly tlsServers: TlsServers;
   /** Serial numbers of connections. */
   readonly nextSerial: () => number;
 }

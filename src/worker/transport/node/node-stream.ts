@@ -13,6 +13,8 @@ export interface StreamFacts {
   /** With the framing `length`. */
   readonly lengthBytes: number;
   readonly timeoutMs: number;
+  /** Behind the last chunk: name, value, name, value … */
+  readonly trailers: (() => readonly string[]) | undefined;
 }
 
 /** An answer that goes out as it is made. A client that takes nothing for `timeoutMs` is cut. */
@@ -53,7 +55,7 @@ export class NodeStream implements ResponseStream {
     if (this.ended || this.owner.aborted) return;
     this.ended = true;
     if (this.facts.framing === 'length' && this.left > 0) return this.owner.abort();
-    this.line.write(`${this.takeHead()}${this.facts.framing === 'chunked' ? '0\r\n\r\n' : ''}`);
+    this.line.write(this.takeHead() + (this.facts.framing === 'chunked' ? this.lastChunk() : ''));
     this.owner.finished();
   }
 
@@ -61,6 +63,15 @@ export class NodeStream implements ResponseStream {
   release(): void {
     this.ended = true;
     this.head = '';
+  }
+
+  private lastChunk(): string {
+    const fields = this.facts.trailers?.() ?? [];
+    let text = '0\r\n';
+    for (let index = 0; index < fields.length; index += 2) {
+      text += `${fields[index] as string}: ${fields[index + 1] as string}\r\n`;
+    }
+    return `${text}\r\n`;
   }
 
   private writeHead(): void {

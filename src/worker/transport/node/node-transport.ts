@@ -1,19 +1,16 @@
-import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { PortHandler } from '../../../compile/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import { SilenceWatch } from '../silence-watch.ts';
 import type { OpenPort, Transport } from '../transport.ts';
+import { Doorway } from './doorway.ts';
 import { HeadReader } from './head-reader.ts';
 import { HttpDate } from './http-date.ts';
+import { Listeners } from './listeners.ts';
 import { NodeConnection } from './node-connection.ts';
 import type { NodePort } from './node-port.ts';
-
-/** Bytes that Node reads and buffers at once. */
-const BUFFER_BYTES = 65_536;
-/** Connections that may wait to be accepted, as uWebSockets.js has it. */
-const BACKLOG = 512;
+import { TlsServers } from './tls-servers.ts';
 
 /**
  * The engine on Node's own sockets. It reads HTTP itself: Node's parser takes bare line feeds only together with all its
@@ -22,6 +19,10 @@ const BACKLOG = 512;
 export class NodeTransport implements Transport {
   private readonly silence = new SilenceWatch();
   private readonly date = new HttpDate();
+  private readonly tlsServers = new TlsServers();
+  private readonly listeners = new Listeners((error) =>
+    this.log.write('alert', `accept() failed: ${error.message}`),
+  );
   private readonly log: ErrorLog;
   private readonly connections: Connections;
   private serial = 0;
@@ -40,13 +41,11 @@ export class NodeTransport implements Transport {
       date,
       log,
       connections,
+      tlsServers: this.tlsServers,
       nextSerial: () => ++this.serial,
     };
     const sockets = new Set<Socket>();
-    const server = createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: BUFFER_BYTES });
-    server.on('connection', (socket) => this.accept(socket, open, sockets));
-    await listen(server, port);
-    server.on('error', (error) => log.write('alert', `accept() failed: ${error.message}`));
+    const stopAccepting = await this.listeners.open(port, (socket) => this.accept(socket, open, sockets));
     return {
       key: port.key,
       drain: () => {
@@ -55,7 +54,7 @@ export class NodeTransport implements Transport {
       use: (next) => {
         open.current = { port: next, reader: new HeadReader(next) };
       },
-      stopAccepting: () => void server.close(),
+      stopAccepting,
       close: () => {
         for (const socket of sockets) socket.destroy();
       },
@@ -72,23 +71,10 @@ export class NodeTransport implements Transport {
       active.add(-1);
       sockets.delete(socket);
     });
+    const { tls, proxyProtocol } = open.current.port;
     // eslint-disable-next-line no-new -- it lives as long as its socket
-    new NodeConnection({ socket, open, facts: { proxyProtocol: undefined, tls: undefined } });
+    if (tls || proxyProtocol) new Doorway(socket, open);
+    // eslint-disable-next-line no-new -- so does this
+    else new NodeConnection({ socket, open, facts: { proxyProtocol: undefined, tls: undefined } });
   }
-}
-
-function listen(server: Server, { address, key }: PortHandler): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(new Error(`bind() to ${key} failed (${error.code ?? error.message})`));
-    });
-    const options =
-      address.kind === 'unix'
-        ? { path: address.path }
-        : { host: address.host, port: address.port, ipv6Only: true, exclusive: true, reusePort: true };
-    server.listen({ ...options, backlog: BACKLOG }, () => {
-      server.removeAllListeners('error');
-      resolve();
-    });
-  });
 }

@@ -30,7 +30,9 @@ export abstract class SocketLine implements ConnectionFacts {
     this.tls = facts.tls;
     this.peerAddress = plainAddress(socket.remoteAddress);
     this.peerPort = socket.remotePort ?? 0;
-    this.port = portFacts(open.current.port.facts, socket);
+    const { facts: shared } = open.current.port;
+    const isPlain = shared.scheme === 'https' && !facts.tls;
+    this.port = portFacts(isPlain ? { ...shared, scheme: 'http' } : shared, socket);
   }
 
   get facts(): ConnectionFacts {
@@ -80,7 +82,7 @@ export abstract class SocketLine implements ConnectionFacts {
 }
 
 /** `unix:` for a Unix socket; IPv4 through an IPv6 socket as IPv4. */
-function plainAddress(address: string | undefined): string {
+export function plainAddress(address: string | undefined): string {
   if (address === undefined) return 'unix:';
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }

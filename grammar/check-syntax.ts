@@ -1,0 +1,11 @@
+import { Report } from './diagnostic.ts';
+import { parseSource } from './parser.ts';
+import type { Source } from './source.ts';
+
+/** What is wrong with one text as text: braces, quotes, missing ends. Includes are not followed, `${…}` not expanded. */
+export function checkSyntax(source: Source, knownDirective: (name: string) => boolean = () => false): Report {
+  const report = new Report();
+  report.sources.push(source);
+  parseSource({ source, report, knownDirective, expand: (word) => word, isParameter: false, depth: 0 });
+  return report;
+}

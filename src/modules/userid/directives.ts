@@ -1,0 +1,127 @@
+import { directivesFor, readers } from '../../config/index.ts';
+import type { ArgReader } from '../../config/index.ts';
+import type { UserIdConfig } from './config.ts';
+
+const HSL = ['http', 'server', 'location'] as const;
+const FLAGS = ['secure', 'httponly', 'samesite=strict', 'samesite=lax', 'samesite=none'] as const;
+
+/** Text, or a word that stands for none. */
+const textOr = (none: string, syntax: string): ArgReader<string> =>
+  readers.oneWord(`${syntax} | ${none}`, ({ value }) => (value === none ? '' : value));
+
+const expires: ArgReader<number | 'max'> = readers.oneWord('time | max | off', (word, scope) => {
+  if (word.value === 'max') return word.value;
+  if (word.value === 'off') return 0;
+  const ms = readers.time.read([word], scope);
+  return ms === undefined ? undefined : Math.floor(ms / 1000);
+});
+
+const flags: ArgReader<readonly string[]> = readers.words(
+  { syntax: 'off | flag ...', min: 1, max: Infinity },
+  (words, { report }) => {
+    if (words[0]?.value === 'off') return [];
+    for (const { value, span } of words) {
+      if (FLAGS.some((flag) => flag === value)) continue;
+      report.emerg(`invalid value "${value}"`, span, `expected ${FLAGS.join(', ')}`);
+      return undefined;
+    }
+    return words.map(({ value }) => value);
+  },
+);
+
+const mark: ArgReader<string> = readers.oneWord('letter | digit | = | off', (word, scope) => {
+  if (word.value === 'off') return '';
+  if (/^[A-Za-z0-9=]$/.test(word.value)) return word.value;
+  const predicate = 'value must be "off" or a single letter, digit or "="';
+  scope.report.emerg(`"${scope.directive}" directive ${predicate}`, word.span);
+  return undefined;
+});
+
+const service: ArgReader<number> = readers.oneWord('number', (word, scope) => {
+  if (/^\d{1,15}$/.test(word.value)) return Number(word.value) % 2 ** 32;
+  scope.report.emerg(`"${scope.directive}" directive invalid number`, word.span);
+  return undefined;
+});
+
+const source = (name: string): string => `nginx ngx_http_userid_module#${name}`;
+
+/** nginx's userid module. */
+export const directives = directivesFor<UserIdConfig>()({
+  userid: {
+    contexts: HSL,
+    args: readers.oneOf('on', 'v1', 'log', 'off'),
+    into: 'mode',
+    default: 'off',
+    summary: 'Gives each visitor a cookie to be known again by.',
+    source: source('userid'),
+  },
+  userid_name: {
+    contexts: HSL,
+    args: readers.text,
+    into: 'name',
+    default: 'uid',
+    summary: 'Name of the cookie.',
+    source: source('userid_name'),
+  },
+  userid_domain: {
+    contexts: HSL,
+    args: textOr('none', 'name'),
+    into: 'domain',
+    default: '',
+    defaultText: 'none',
+    summary: 'Domain of the cookie.',
+    source: source('userid_domain'),
+  },
+  userid_path: {
+    contexts: HSL,
+    args: { ...readers.text, syntax: 'path' },
+    into: 'path',
+    default: '/',
+    summary: 'Path of the cookie.',
+    source: source('userid_path'),
+  },
+  userid_expires: {
+    contexts: HSL,
+    args: expires,
+    into: 'expires',
+    default: 0,
+    defaultText: 'off',
+    summary: 'How long browsers keep the cookie; off: until they end.',
+    source: source('userid_expires'),
+  },
+  userid_flags: {
+    contexts: HSL,
+    args: flags,
+    into: 'flags',
+    default: [],
+    defaultText: 'off',
+    summary: 'Attributes of the cookie: secure, httponly, samesite=strict, lax or none.',
+    source: source('userid_flags'),
+  },
+  userid_mark: {
+    contexts: HSL,
+    args: mark,
+    into: 'mark',
+    default: '',
+    defaultText: 'off',
+    summary: 'A character in the cookie; cookies without it are sent again with it.',
+    source: source('userid_mark'),
+  },
+  userid_p3p: {
+    contexts: HSL,
+    args: textOr('none', 'string'),
+    into: 'p3p',
+    default: '',
+    defaultText: 'none',
+    summary: 'Value of the header `P3P` that goes with the cookie.',
+    source: source('userid_p3p'),
+  },
+  userid_service: {
+    contexts: HSL,
+    args: service,
+    into: 'service',
+    defaultText: 'the address that the request came in on',
+    summary: 'Number of the server that gave the cookie, so that several never give the same.',
+    source: source('userid_service'),
+  },
+});

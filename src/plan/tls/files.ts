@@ -1,0 +1,93 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FileName } from '../../contract/index.ts';
+import { openKey } from './tls-plan.ts';
+import type { TlsPlan } from './tls-plan.ts';
+
+/** A fault in nginx's words. */
+export class TlsFault extends Error {}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: '2: No such file or directory',
+  EACCES: '13: Permission denied',
+  EISDIR: '21: Is a directory',
+};
+
+/** The content of a file; `what` begins the message of a failure. */
+export function readText({ path }: FileName, what: (path: string) => string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new TlsFault(`${what(path)} failed (${REASONS[code] ?? code})`);
+  }
+}
+
+/** A certificate with its chain. */
+export function readCertificate(file: FileName): string {
+  const pem = readText(file, (path) => `cannot load certificate "${path}": BIO_new_file()`);
+  try {
+    certificateOf(pem);
+    return pem;
+  } catch (error) {
+    throw new TlsFault(
+      `cannot load certificate "${file.path}": PEM_read_bio_X509_AUX() failed (SSL: ${reasonOf(error)})`,
+    );
+  }
+}
+
+const certificateOf = (pem: string): X509Certificate => new X509Certificate(pem);
+
+/** The key of a certificate, opened with one of the passwords where it is encrypted. */
+export function readKey(
+  file: FileName,
+  { certificate, passwords }: { certificate: string; passwords: readonly string[] },
+): TlsPlan['keys'][number] {
+  const pem = readText(file, (path) => `cannot load certificate key "${path}": BIO_new_file()`);
+  let fault: unknown;
+  for (const passphrase of [undefined, ...passwords]) {
+    try {
+      const key = openKey(pem, passphrase);
+      if (!certificateOf(certificate).checkPrivateKey(key)) {
+        throw new TlsFault(`SSL_CTX_use_PrivateKey("${file.path}") failed (SSL: key values mismatch)`);
+      }
+      return passphrase === undefined ? { pem } : { pem, passphrase };
+    } catch (error) {
+      if (error instanceof TlsFault) throw error;
+      fault = error;
+    }
+  }
+  throw new TlsFault(
+    `cannot load certificate key "${file.path}": PEM_read_bio_PrivateKey() failed (SSL: ${reasonOf(fault)})`,
+  );
+}
+
+/** One password per line. */
+export function readPasswords(file: FileName | undefined): readonly string[] {
+  if (!file) return [];
+  return readText(file, (path) => `open() "${path}"`)
+    .split(/\r?\n/)
+    .filter((line) => line !== '');
+}
+
+/** The first 48 bytes as node:tls wants them: name, HMAC key, AES key; in base64. */
+export function readTicketKey(file: FileName): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file.path);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new TlsFault(`open() "${file.path}" failed (${REASONS[code] ?? code})`);
+  }
+  if (bytes.length !== 48 && bytes.length !== 80) throw new TlsFault(`"${file.path}" must be 48 or 80 bytes`);
+  // nginx: name, AES key, HMAC key of 16 bytes each, or name, HMAC key and AES key of 16, 32 and 32.
+  const [hmacAt, aesAt] = bytes.length === 48 ? [32, 16] : [16, 48];
+  const parts = [0, hmacAt, aesAt].map((at) => bytes.subarray(at, at + 16));
+  return Buffer.concat(parts).toString('base64');
+}
+
+/** OpenSSL's words without its numbers. */
+export function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/^error:[\dA-F]+:/i, '');
+}

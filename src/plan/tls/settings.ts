@@ -1,0 +1,91 @@
+import { constants } from 'node:crypto';
+import type { SecureVersion } from 'node:tls';
+import type { SslConfig, TlsVersion } from '../../contract/index.ts';
+import { TlsFault } from './files.ts';
+import type { TlsPlan } from './tls-plan.ts';
+
+/** What OpenSSL offers for TLS 1.3, whatever `ssl_ciphers` says (nginx). */
+const TLS_1_3_CIPHERS = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
+
+const VERSIONS: readonly SecureVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
+const NO_VERSION: Readonly<Record<SecureVersion, number>> = {
+  TLSv1: constants.SSL_OP_NO_TLSv1,
+  'TLSv1.1': constants.SSL_OP_NO_TLSv1_1,
+  'TLSv1.2': constants.SSL_OP_NO_TLSv1_2,
+  'TLSv1.3': constants.SSL_OP_NO_TLSv1_3,
+};
+
+/** Words of the OpenSSL setting `Options` (SSL_CONF_cmd(3)); a `-` before one takes the bits away. */
+const OPTIONS: Readonly<Record<string, number>> = {
+  PrioritizeChaCha: constants.SSL_OP_PRIORITIZE_CHACHA,
+  ServerPreference: constants.SSL_OP_CIPHER_SERVER_PREFERENCE,
+  NoRenegotiation: constants.SSL_OP_NO_RENEGOTIATION,
+  NoResumptionOnRenegotiation: constants.SSL_OP_NO_SESSION_RESUMPTION_ON_RENEGOTIATION,
+};
+
+/** The settings that are words and numbers alone. */
+export type TlsSettings = Pick<
+  TlsPlan,
+  | 'ciphers'
+  | 'honorCipherOrder'
+  | 'minVersion'
+  | 'maxVersion'
+  | 'secureOptions'
+  | 'curves'
+  | 'signatureAlgorithms'
+>;
+
+type Changing = { -readonly [K in keyof TlsSettings]: TlsSettings[K] } & { suites: string };
+
+/** Directives to settings, `ssl_conf_command` last. */
+export function readSettings(config: SslConfig): TlsSettings {
+  const versions = VERSIONS.filter((version) =>
+    (config.protocols as readonly TlsVersion[]).includes(version),
+  );
+  const [minVersion, maxVersion] = [versions[0], versions.at(-1)];
+  if (!minVersion || !maxVersion) throw new TlsFault('none of the "ssl_protocols" can be spoken');
+  const between = VERSIONS.slice(VERSIONS.indexOf(minVersion), VERSIONS.indexOf(maxVersion));
+  const holes = between.filter((version) => !versions.includes(version));
+  const settings: Changing = {
+    ciphers: config.ciphers,
+    suites: TLS_1_3_CIPHERS,
+    honorCipherOrder: config.preferServerCiphers,
+    minVersion,
+    maxVersion,
+    secureOptions: holes.reduce(
+      (bits, version) => bits | NO_VERSION[version],
+      constants.SSL_OP_NO_RENEGOTIATION | (config.sessionTickets ? 0 : constants.SSL_OP_NO_TICKET),
+    ),
+    curves: config.curves,
+  };
+  for (const [name, value] of config.commands ?? []) applyCommand(settings, name, value);
+  const { suites, ...rest } = settings;
+  return { ...rest, ciphers: `${suites}:${settings.ciphers}` };
+}
+
+function applyCommand(settings: Changing, name: string, value: string): void {
+  const known = name.toLowerCase();
+  if (known === 'cipherstring') settings.ciphers = value;
+  else if (known === 'ciphersuites') settings.suites = value;
+  else if (known === 'curves' || known === 'groups') settings.curves = value;
+  else if (known === 'signaturealgorithms') settings.signatureAlgorithms = value;
+  else if (known === 'minprotocol' || known === 'maxprotocol') {
+    const version = VERSIONS.find((one) => one === value);
+    if (!version) throw new TlsFault(`SSL_CONF_cmd("${name}", "${value}") failed (SSL: bad value)`);
+    settings[known === 'minprotocol' ? 'minVersion' : 'maxVersion'] = version;
+  } else if (known === 'options') applyOptions(settings, value);
+  else throw new TlsFault(`SSL_CONF_cmd("${name}", "${value}") failed (SSL: unknown cmd name:cmd=${name})`);
+}
+
+function applyOptions(settings: Changing, value: string): void {
+  for (const word of value.split(',')) {
+    const isOff = word.startsWith('-');
+    const name = word.replace(/^[+-]/, '');
+    // The one whose bit says what is not done.
+    const isTicket = name === 'SessionTicket';
+    const bits = isTicket ? constants.SSL_OP_NO_TICKET : OPTIONS[name];
+    if (bits === undefined) throw new TlsFault(`SSL_CONF_cmd("Options", "${value}") failed (SSL: bad value)`);
+    if (isOff === isTicket) settings.secureOptions |= bits;
+    else settings.secureOptions &= ~bits;
+  }
+}

@@ -1,0 +1,120 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { ProxyProtocolFacts } from '../../../http/index.ts';
+import { isTls, readClientHello } from './client-hello.ts';
+import type { ClientHello } from './client-hello.ts';
+import { NodeConnection } from './node-connection.ts';
+import type { NodePort } from './node-port.ts';
+import { readProxyPrefix } from './proxy-protocol.ts';
+import { SocketTlsFacts } from './tls-facts.ts';
+
+/** An alert record of TLS 1.2: fatal, unrecognized name (RFC 6066, 3). */
+const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112]);
+
+const NO_HELLO: ClientHello = { serverName: '', ciphers: [], curves: [] };
+
+/**
+ * Looks at the first bytes of a connection before HTTP begins: the header of the PROXY protocol, then whether it speaks TLS,
+ * and for which server. What is not taken here is given back to the socket.
+ */
+export class Doorway {
+  private readonly socket: Socket;
+  private readonly open: NodePort;
+  private bytes: Buffer = Buffer.alloc(0);
+  private proxyProtocol: ProxyProtocolFacts | undefined = undefined;
+  private readonly timer: NodeJS.Timeout;
+  private readonly receive = (bytes: Buffer): void => {
+    this.bytes = Buffer.concat([this.bytes, bytes]);
+    this.look();
+  };
+  private readonly leave = (): void => this.close();
+
+  constructor(socket: Socket, open: NodePort) {
+    this.socket = socket;
+    this.open = open;
+    this.timer = setTimeout(this.leave, open.current.port.head.timeoutMs);
+    socket.on('data', this.receive);
+    for (const event of ['end', 'error', 'close']) socket.on(event, this.leave);
+  }
+
+  private look(): void {
+    const { port } = this.open.current;
+    if (port.proxyProtocol && !this.proxyProtocol && !this.takeProxyPrefix()) return;
+    if (port.tls && this.bytes.length === 0) return;
+    // A plain request is answered in plain: 497.
+    if (!port.tls || !isTls(this.bytes)) return this.pass();
+    const hello = readClientHello(this.bytes);
+    if (hello !== 'incomplete') this.shakeHands(hello === 'unreadable' ? NO_HELLO : hello);
+  }
+
+  /** True once it is there. */
+  private takeProxyPrefix(): boolean {
+    const prefix = readProxyPrefix(this.bytes);
+    if (prefix === 'incomplete') return false;
+    if (prefix === 'broken') {
+      const shown = this.bytes.toString('latin1', 0, 32);
+      this.open.log.write('error', `broken header: "${shown}" while reading PROXY protocol`, {
+        client: this.socket.remoteAddress ?? '',
+      });
+      this.close();
+      return false;
+    }
+    this.proxyProtocol = prefix.facts;
+    this.bytes = this.bytes.subarray(prefix.bytes);
+    return true;
+  }
+
+  private pass(): void {
+    const { open, proxyProtocol } = this;
+    const socket = this.release();
+    // eslint-disable-next-line no-new -- it lives as long as its socket
+    new NodeConnection({ socket, open, facts: { proxyProtocol, tls: undefined } });
+  }
+
+  private shakeHands(hello: ClientHello): void {
+    const { open, proxyProtocol } = this;
+    const { tls, head } = open.current.port;
+    if (!tls) return this.close();
+    const target = tls.choose(hello.serverName);
+    if (target.plan.rejectHandshake) {
+      this.release().end(UNRECOGNIZED_NAME);
+      return undefined;
+    }
+    const socket = this.release();
+    const done = (secure: TLSSocket): void => {
+      const facts = new SocketTlsFacts(secure, hello, target);
+      // eslint-disable-next-line no-new -- it lives as long as its socket
+      new NodeConnection({ socket: secure, open, facts: { proxyProtocol, tls: facts } });
+    };
+    const failed = (error: Error): void => {
+      const client = socket.remoteAddress ?? '';
+      open.log.write('info', `SSL_do_handshake() failed (SSL: ${error.message}) while SSL handshaking`, {
+        client,
+      });
+      socket.destroy();
+    };
+    return open.tlsServers.begin(target.plan, socket, {
+      handshake: { done, failed },
+      ticketKey: tls.ticketKey,
+      timeoutMs: head.timeoutMs,
+    });
+  }
+
+  /** The socket as if nobody had read of it. */
+  private release(): Socket {
+    const { socket } = this;
+    clearTimeout(this.timer);
+    socket.off('data', this.receive);
+    for (const event of ['end', 'error', 'close']) socket.off(event, this.leave);
+    // Node tells of errors that nobody hears by ending the thread.
+    socket.on('error', () => undefined);
+    socket.pause();
+    if (this.bytes.length > 0) socket.unshift(this.bytes);
+    return socket;
+  }
+
+  private close(): void {
+    clearTimeout(this.timer);
+    this.socket.destroy();
+  }
+}

@@ -1,0 +1,121 @@
+import type { TLSSocket } from 'node:tls';
+import type { ClientCertificate, TlsFacts } from '../../../http/index.ts';
+import type { TlsPlan } from '../../../plan/index.ts';
+import type { ClientHello } from './client-hello.ts';
+import { cipherNames, curveNames } from './tls-names.ts';
+
+/** Faults in OpenSSL's words (X509_verify_cert_error_string), by the code that node:tls gives. */
+const FAULT_TEXTS: Readonly<Record<string, string>> = {
+  UNABLE_TO_GET_ISSUER_CERT: 'unable to get issuer certificate',
+  UNABLE_TO_GET_CRL: 'unable to get certificate CRL',
+  CERT_SIGNATURE_FAILURE: 'certificate signature failure',
+  CRL_SIGNATURE_FAILURE: 'CRL signature failure',
+  CERT_NOT_YET_VALID: 'certificate is not yet valid',
+  CERT_HAS_EXPIRED: 'certificate has expired',
+  CRL_NOT_YET_VALID: 'CRL is not yet valid',
+  CRL_HAS_EXPIRED: 'CRL has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed certificate',
+  SELF_SIGNED_CERT_IN_CHAIN: 'self-signed certificate in certificate chain',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'unable to get local issuer certificate',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'unable to verify the first certificate',
+  CERT_CHAIN_TOO_LONG: 'certificate chain too long',
+  CERT_REVOKED: 'certificate revoked',
+  INVALID_CA: 'invalid CA certificate',
+  PATH_LENGTH_EXCEEDED: 'path length constraint exceeded',
+  INVALID_PURPOSE: 'unsuitable certificate purpose',
+  CERT_UNTRUSTED: 'certificate not trusted',
+  CERT_REJECTED: 'certificate rejected',
+};
+
+/** What the handshake of a connection came to; most of it is asked of the socket only when a variable is read. */
+export class SocketTlsFacts implements TlsFacts {
+  readonly serverName: string;
+  readonly namesServer: boolean;
+  readonly client: ClientCertificate | undefined;
+  /** node:tls does not tell a server. */
+  readonly curve = '';
+  private readonly socket: TLSSocket;
+  private readonly hello: ClientHello;
+
+  constructor(
+    socket: TLSSocket,
+    hello: ClientHello,
+    { plan, namesServer }: { plan: TlsPlan; namesServer: boolean },
+  ) {
+    this.socket = socket;
+    this.hello = hello;
+    this.serverName = hello.serverName;
+    this.namesServer = namesServer;
+    this.client = plan.verify === 'off' ? undefined : clientOf(socket, plan.verifyDepth);
+  }
+
+  get protocol(): string {
+    return this.socket.getProtocol() ?? '';
+  }
+
+  get cipher(): string {
+    // Without a connection any more there is none.
+    return (this.socket.getCipher() as { name: string } | undefined)?.name ?? '';
+  }
+
+  get ciphers(): string {
+    return cipherNames(this.hello.ciphers);
+  }
+
+  get curves(): string {
+    return curveNames(this.hello.curves);
+  }
+
+  get sessionId(): string {
+    return sessionIdOf(this.socket.getSession());
+  }
+
+  get sessionReused(): boolean {
+    return this.socket.isSessionReused();
+  }
+
+  get alpnProtocol(): string {
+    return this.socket.alpnProtocol || '';
+  }
+}
+
+function clientOf(socket: TLSSocket, depth: number): ClientCertificate | undefined {
+  const certificate = socket.getPeerX509Certificate();
+  if (!certificate) return undefined;
+  const code = socket.authorized
+    ? intermediatesOf(socket) > depth && 'CERT_CHAIN_TOO_LONG'
+    : String(socket.authorizationError);
+  if (code === false) return { certificate };
+  return { certificate, fault: { code, text: FAULT_TEXTS[code] ?? code } };
+}
+
+/** Authorities between a client's certificate and the one that it was verified with. */
+function intermediatesOf(socket: TLSSocket): number {
+  let count = -1;
+  let current = socket.getPeerCertificate(true);
+  // The last one is its own issuer.
+  while ((current.issuerCertificate as typeof current | undefined) && current.issuerCertificate !== current) {
+    current = current.issuerCertificate;
+    count++;
+  }
+  return Math.max(count, 0);
+}
+
+/** `SSL_SESSION` in DER: version, TLS version, cipher, and the id in hexadecimal (OpenSSL, i2d_SSL_SESSION). */
+function sessionIdOf(session: Buffer | undefined): string {
+  if (!session) return '';
+  let at = headerBytes(session, 0);
+  for (let field = 0; field < 3; field++) at += headerBytes(session, at) + contentBytes(session, at);
+  const begin = at + headerBytes(session, at);
+  return session.subarray(begin, begin + contentBytes(session, at)).toString('hex');
+}
+
+function headerBytes(der: Buffer, at: number): number {
+  const first = der[at + 1] ?? 0;
+  return 2 + (first < 0x80 ? 0 : first & 0x7f);
+}
+
+function contentBytes(der: Buffer, at: number): number {
+  const first = der[at + 1] ?? 0;
+  return first < 0x80 ? first : der.readUIntBE(at + 2, first & 0x7f);
+}

@@ -1,0 +1,166 @@
+import type { Duplex } from 'node:stream';
+import type { WebSocket, WebSocketBehavior } from 'uWebSockets.js';
+import { Receiver, Sender } from 'ws';
+
+/** Largest message either side may send; beyond it the connection ends with 1009. */
+const MAX_MESSAGE_BYTES = 16_777_216;
+/** What may wait for a slow upstream: a client's WebSocket cannot be held back. */
+const MAX_WAITING_BYTES = 33_554_432;
+/** Close codes that a frame may carry (RFC 6455, 7.4). */
+const NO_STATUS = 1005;
+const GOING_AWAY = 1001;
+const TOO_BIG = 1009;
+const TRY_LATER = 1013;
+const NOTHING = Buffer.alloc(0);
+
+/** Who hears of the end. */
+export interface RelayOwner {
+  wrote(bytes: number): void;
+  ended(): void;
+}
+
+/** What uWebSockets.js keeps with a client; it copies the members, so a relay has to be one of them. */
+export interface Relayed {
+  readonly relay: WebSocketRelay;
+}
+
+type Client = WebSocket<Relayed>;
+
+/**
+ * A client's WebSocket on uWebSockets.js and an upstream's connection that has switched to the same protocol: messages, pings,
+ * pongs and close codes go both ways. uWebSockets.js hands over frames, not bytes, so they are written anew for the upstream.
+ */
+export class WebSocketRelay {
+  private readonly upstream: Duplex;
+  private readonly owner: RelayOwner;
+  private readonly receiver = new Receiver({
+    isServer: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    skipUTF8Validation: true,
+  });
+  private readonly sender: Sender;
+  private client: Client | undefined = undefined;
+  private isOver = false;
+  /** The client takes nothing for now; the receiver has more than it can read. */
+  private isClientFull = false;
+  private isReceiverFull = false;
+
+  constructor(upstream: Duplex, owner: RelayOwner) {
+    this.upstream = upstream;
+    this.owner = owner;
+    this.sender = new Sender(upstream, {});
+  }
+
+  /** The client is there: frames may go. */
+  open(client: Client): void {
+    this.client = client;
+    const { upstream, receiver } = this;
+    receiver.on('message', (data: Buffer, isBinary: boolean) => this.toClient(data, isBinary));
+    receiver.on('ping', (data: Buffer) => void this.client?.ping(data));
+    receiver.on('conclude', (code: number, reason: Buffer) => this.closeClient(code, reason));
+    receiver.on('error', (error: Error) => this.closeClient(errorCode(error), NOTHING));
+    receiver.on('drain', () => this.flow({ isReceiverFull: false }));
+    upstream.on('data', (bytes: Buffer) => {
+      if (!receiver.write(bytes)) this.flow({ isReceiverFull: true });
+    });
+    // Without a close frame there is nothing to tell: the client sees its connection end, too.
+    upstream.on('end', () => this.cutClient());
+    upstream.on('close', () => this.cutClient());
+    upstream.on('error', () => this.cutClient());
+    upstream.resume();
+  }
+
+  message(data: ArrayBuffer, isBinary: boolean): void {
+    if (this.isOver) return;
+    // uWebSockets.js takes the memory back.
+    const copy = Buffer.from(new Uint8Array(data));
+    this.sender.send(copy, { binary: isBinary, mask: true, fin: true, compress: false });
+    if (this.upstream.writableLength > MAX_WAITING_BYTES) this.closeClient(TRY_LATER, NOTHING);
+  }
+
+  /** The client's pings go on: the upstream's answer to them needs no forwarding, uWebSockets.js has answered already. */
+  ping(data: ArrayBuffer): void {
+    if (!this.isOver) this.sender.ping(Buffer.from(new Uint8Array(data)), true);
+  }
+
+  /** The client answers a ping of the upstream. */
+  pong(data: ArrayBuffer): void {
+    if (!this.isOver) this.sender.pong(Buffer.from(new Uint8Array(data)), true);
+  }
+
+  drained(): void {
+    this.flow({ isClientFull: false });
+  }
+
+  /** The client's side is closed, by whomever. */
+  closed(code: number, reason: ArrayBuffer): void {
+    this.client = undefined;
+    if (this.isOver) return;
+    this.isOver = true;
+    const { upstream } = this;
+    if (isSendable(code)) {
+      this.sender.close(
+        code === NO_STATUS ? undefined : code,
+        Buffer.from(new Uint8Array(reason)),
+        true,
+        () => upstream.end(),
+      );
+    } else upstream.destroy();
+    this.owner.ended();
+  }
+
+  /** The gateway stops. */
+  goAway(): void {
+    this.client?.end(GOING_AWAY);
+  }
+
+  private toClient(data: Buffer, isBinary: boolean): void {
+    if (!this.client) return;
+    this.owner.wrote(data.length);
+    // 0: it waits for the client to take it.
+    if (this.client.send(data, isBinary) === 0) this.flow({ isClientFull: true });
+  }
+
+  private flow(change: { readonly isClientFull?: boolean; readonly isReceiverFull?: boolean }): void {
+    Object.assign(this, change);
+    if (this.isClientFull || this.isReceiverFull) this.upstream.pause();
+    else this.upstream.resume();
+  }
+
+  /** Tells the client why; its handler then closes the upstream's side. */
+  private closeClient(code: number, reason: Buffer): void {
+    if (code === NO_STATUS) this.client?.end();
+    else this.client?.end(code, reason);
+  }
+
+  private cutClient(): void {
+    this.upstream.destroy();
+    this.client?.close();
+  }
+}
+
+function isSendable(code: number): boolean {
+  return (
+    code === NO_STATUS || (code >= 1000 && code <= 4999 && code !== 1004 && code !== 1006 && code !== 1015)
+  );
+}
+
+/** `ws` notes on its errors which close code they mean. */
+function errorCode(error: Error & { readonly code?: string }): number {
+  return error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' ? TOO_BIG : 1002;
+}
+
+/** What uWebSockets.js does with WebSockets: whatever they say goes to their relay. */
+export const RELAYING: Omit<WebSocketBehavior<Relayed>, 'upgrade' | 'open' | 'close'> = {
+  compression: 0,
+  maxPayloadLength: MAX_MESSAGE_BYTES,
+  maxBackpressure: 2 * MAX_MESSAGE_BYTES,
+  closeOnBackpressureLimit: true,
+  // Silence is the business of `proxy_read_timeout`.
+  idleTimeout: 0,
+  sendPingsAutomatically: false,
+  message: (client, data, isBinary) => client.getUserData().relay.message(data, isBinary),
+  ping: (client, data) => client.getUserData().relay.ping(data),
+  pong: (client, data) => client.getUserData().relay.pong(data),
+  drain: (client) => client.getUserData().relay.drained(),
+};

@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Owner } from './owner.ts';
+
+/** A server that a gateway sends requests to. */
+export interface TestPeer {
+  readonly port: number;
+  /** Requests that came whole, as `METHOD /target`. */
+  readonly requests: string[];
+  /** Connections that were ever made to it. */
+  readonly connections: () => number;
+  /** Connections that are open. */
+  readonly open: () => number;
+  /** Resets everything that is open and listens no more. */
+  die(): Promise<void>;
+  /** Listens on its port again. */
+  revive(): Promise<void>;
+}
+
+/** Starts a peer on a free port that answers with its name, or as `answer` says. */
+export async function startPeer(
+  t: Owner,
+  name: string,
+  answer: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => response.end(name),
+): Promise<TestPeer> {
+  const requests: string[] = [];
+  const sockets = new Set<Socket>();
+  let made = 0;
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    request.resume();
+    answer(request, response);
+  });
+  server.keepAliveTimeout = 0;
+  server.on('connection', (socket) => {
+    made += 1;
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  const die = async (): Promise<void> => {
+    if (!server.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.resetAndDestroy();
+    await closed;
+  };
+  await listen(server, 0);
+  const { port } = server.address() as AddressInfo;
+  t.onTestFinished(die);
+  return {
+    port,
+    requests,
+    connections: () => made,
+    open: () => sockets.size,
+    die,
+    revive: () => listen(server, port),
+  };
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+}

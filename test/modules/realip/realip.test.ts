@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+
+const BEHIND = 'set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For;';
+const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
+
+test('limits, logs and the error log know the address that a trusted proxy told', async (t) => {
+  const gw = await startGateway(
+    t,
+    `${BEHIND} limit_req_zone $remote_addr zone=one:1m rate=1r/m; error_page 404 = @in;
+     server { location @in { return 200 in; } location / { limit_req zone=one; } }`,
+  );
+  await gw.expect('GET /', { status: 200 }, from('192.0.2.1'));
+  await gw.expect('GET /', { status: 200 }, from('192.0.2.2'));
+  await gw.expect('GET /', { status: 503 }, from('192.0.2.1'));
+  await gw.waitForLog(/limiting requests.*, client: 192\.0\.2\.1, /);
+  await gw.waitForAccessLog(/192\.0\.2\.2 - - /);
+});
+
+test('the addresses of a host that is trusted by name are trusted, and of one that is not found none', async (t) => {
+  const gw = await startGateway(
+    t,
+    `set_real_ip_from localhost; set_real_ip_from no-such-host.invalid; real_ip_header X-Forwarded-For;
+     server { return 200 $remote_addr; }`,
+  );
+  await gw.waitForLog(/\[warn\] .*host not found in set_real_ip_from "no-such-host\.invalid"/);
+  await gw.expect('GET /', { body: '192.0.2.1' }, from('192.0.2.1'));
+});
+
+test('of several X-Real-IP the first counts, of several X-Forwarded-For the last', async (t) => {
+  const gw = await startGateway(
+    t,
+    `set_real_ip_from 127.0.0.1; server { location / { error_page 404 = @in; } location @in { return 200 $remote_addr; }
+     location /for { real_ip_header X-Forwarded-For; error_page 404 = @in; } }`,
+  );
+  const answer = (target: string, name: string) =>
+    gw.raw(
+      `GET ${target} HTTP/1.1\r\nHost: a\r\n${name}: 192.0.2.1\r\n${name}: 192.0.2.2\r\nConnection: close\r\n\r\n`,
+    );
+  expect(await answer('/', 'X-Real-IP')).toMatch(/192\.0\.2\.1$/);
+  expect(await answer('/for', 'X-Forwarded-For')).toMatch(/192\.0\.2\.2$/);
+});

@@ -1,0 +1,101 @@
+import { expect, test, vi } from 'vitest';
+import { startDnsServer } from '../../harness/dns-server.ts';
+import { startGateway } from '../../harness/gateway.ts';
+import { startPeer } from '../../harness/peer.ts';
+
+const FAST = { timeout: 15_000, interval: 20 };
+
+test('a name that does not resolve is told at the start, answers 502, and keeps nothing else from working', async (t) => {
+  const peer = await startPeer(t, 'p');
+  const gw = await startGateway(
+    t,
+    `upstream gone { server nowhere.invalid; }
+     upstream some { server nowhere.invalid:81; server 127.0.0.1:${peer.port}; }
+     server {
+       proxy_http_version 1.1;
+       location /gone { proxy_pass http://gone; }
+       location /some { proxy_pass http://some; }
+       location /literal { proxy_pass http://literal.invalid/x; }
+       location /here { return 200 here; }
+     }`,
+    { workers: 2 },
+  );
+  await gw.expect('GET /gone', { status: 502 });
+  await gw.expect('GET /literal', { status: 502 });
+  await gw.expect('GET /some', { body: 'p' });
+  await gw.expect('GET /here', { body: 'here' });
+  const told = gw.errorLog().match(/host not found in upstream "[^"]+" in \S+gw\.conf:\d+/g) ?? [];
+  const names = new Set(told.map((line) => /"(.*)"/.exec(line)?.[1]));
+  expect(told).toHaveLength(3);
+  expect(names).toEqual(new Set(['nowhere.invalid', 'nowhere.invalid:81', 'literal.invalid']));
+});
+
+test('requests name hosts that a resolver knows; what it does not know is 502 and told', async (t) => {
+  const peer = await startPeer(t, 'p');
+  const dns = await startDnsServer(t, {
+    'p.test': { addresses: ['127.0.0.1'] },
+    'broken.test': { fault: 2 },
+  });
+  const gw = await startGateway(
+    t,
+    `resolver 127.0.0.1:${dns.port} ipv6=off valid=1h;
+     server {
+       proxy_http_version 1.1;
+       location / { proxy_pass http://$arg_host:${peer.port}; }
+     }`,
+  );
+  for (let n = 0; n < 5; n++) await gw.expect('GET /?host=p.test', { body: 'p' });
+  await gw.expect('GET /?host=P.TEST', { body: 'p' });
+  await gw.expect('GET /?host=127.0.0.1', { body: 'p' });
+  expect(dns.asked).toEqual(['A p.test']);
+  await gw.expect('GET /?host=nowhere.test', { status: 502 });
+  await gw.expect('GET /?host=broken.test', { status: 502 });
+  await gw.waitForLog(/nowhere\.test could not be resolved \(3: Host not found\)/);
+  await gw.waitForLog(/broken\.test could not be resolved \(2: Server failure\)/);
+});
+
+test('requests cannot name a socket of this machine or hide a host behind a login', async (t) => {
+  const gw = await startGateway(
+    t,
+    `resolver 127.0.0.1:1;
+     server { location / { proxy_pass http://$arg_host; } }`,
+  );
+  for (const host of [
+    'unix:/run/x.sock',
+    'unix:/run/x.sock:/',
+    'a@127.0.0.1',
+    'x:y@127.0.0.1',
+    '127.0.0.1:0',
+    '::1',
+  ]) {
+    const { status } = await gw.fetch(`/?host=${host}`);
+    expect([host, status >= 500]).toEqual([host, true]);
+  }
+});
+
+test('a name in a request needs a resolver', async (t) => {
+  const gw = await startGateway(t, 'server { location / { proxy_pass http://$arg_host; } }');
+  await gw.expect('GET /?host=a.test', { status: 502 });
+  await gw.waitForLog(/no resolver defined to resolve a\.test/);
+});
+
+test('a server with "resolve" moves with its name while requests go on', async (t) => {
+  const [before, after] = await Promise.all([startPeer(t, 'before'), startPeer(t, 'after')]);
+  const service = (port: number) => [{ priority: 1, weight: 1, port, target: 'p.test' }];
+  const name = '_http._tcp.p.test';
+  const dns = await startDnsServer(t, {
+    'p.test': { addresses: ['127.0.0.1'] },
+    [name]: { services: service(before.port) },
+  });
+  const gw = await startGateway(
+    t,
+    `upstream u { server p.test service=http resolve; resolver 127.0.0.1:${dns.port} ipv6=off valid=1s; }
+     server { location / { proxy_http_version 1.1; proxy_pass http://u; } }`,
+    { workers: 2 },
+  );
+  for (let n = 0; n < 4; n++) await gw.expect('GET /', { body: 'before' });
+  dns.names.set(name, { services: service(after.port) });
+  await vi.waitFor(async () => {
+    for (let n = 0; n < 8; n++) await gw.expect('GET /', { status: 200, body: 'after' });
+  }, FAST);
+});

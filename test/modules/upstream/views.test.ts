@@ -1,0 +1,55 @@
+import { expect, test, vi } from 'vitest';
+import type { Overview } from '../../../src/modules/control/console/contract.ts';
+import { startGateway } from '../../harness/gateway.ts';
+import { startPeer } from '../../harness/peer.ts';
+import { eventually, sumOf } from '../control/scrapes.ts';
+
+const confOf = (servers: string): string =>
+  `upstream u { ${servers} }
+   server {
+     location / { proxy_http_version 1.1; proxy_pass http://u; }
+     location = /metrics { control_api metrics; }
+     location /_gw/ { control_console on; }
+   }`;
+
+test('metrics count requests, failures and times by peer, over all workers, and tell who is up', async (t) => {
+  const [lives, dead] = await Promise.all(['lives', 'dead'].map((name) => startPeer(t, name)));
+  if (!lives || !dead) throw new Error('no peers');
+  const servers = `server 127.0.0.1:${lives.port}; server 127.0.0.1:${dead.port} fail_timeout=1h; server 127.0.0.1:1 down;`;
+  const gw = await startGateway(t, confOf(servers), { workers: 2 });
+  await dead.die();
+  for (let n = 0; n < 10; n++) await gw.expect('GET /', { body: 'lives' });
+  const of = (peer: number): string => `{upstream="u",peer="127.0.0.1:${peer}"}`;
+  const metrics = await eventually(gw, (seen) =>
+    expect(seen.get(`gw_upstream_requests_total${of(lives.port)}`)).toBe(10),
+  );
+  expect(metrics.get(`gw_upstream_requests_total${of(dead.port)}`)).toBe(1);
+  expect(metrics.get(`gw_upstream_failures_total${of(dead.port)}`)).toBe(1);
+  expect(metrics.get(`gw_upstream_failures_total${of(lives.port)}`)).toBe(0);
+  expect(sumOf(metrics, new RegExp(`^gw_upstream_response_seconds_count.*:${lives.port}"`))).toBe(10);
+  const up = [lives.port, dead.port, 1].map((port) => metrics.get(`gw_upstream_peer_up${of(port)}`));
+  expect(up).toEqual([1, 0, 0]);
+
+  expect(await gw.reload(confOf(`server 127.0.0.1:${lives.port};`))).toBe('done');
+  await eventually(gw, (seen) => expect(seen.get(`gw_upstream_peer_up${of(dead.port)}`)).toBeUndefined());
+});
+
+test('the console shows each peer of a group as it is', async (t) => {
+  const peer = await startPeer(t, 'p');
+  const servers = `server 127.0.0.1:${peer.port}; server 127.0.0.1:1 down; server 127.0.0.1:2 backup;`;
+  const gw = await startGateway(t, confOf(servers));
+  await gw.expect('GET /', { body: 'p' });
+  await vi.waitFor(async () => {
+    const { body } = await gw.fetch('/_gw/data/overview');
+    expect((JSON.parse(body) as Overview).upstreams).toMatchObject([
+      {
+        name: 'u',
+        peers: [
+          { address: `127.0.0.1:${peer.port}`, state: 'up', requests: 0 },
+          { address: '127.0.0.1:1', state: 'down' },
+          { address: '127.0.0.1:2', state: 'up' },
+        ],
+      },
+    ]);
+  });
+});
