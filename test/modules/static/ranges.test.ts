@@ -10,7 +10,14 @@ const cases = [
   { header: 'bytes=-10', is: [{ from: 90, to: 100 }] },
   { header: 'bytes=-1000', is: [{ from: 0, to: 100 }] },
   { header: 'bytes=50-9223372036854775807', is: [{ from: 50, to: 100 }] },
-  { header: 'bytes=1-1,3-3,5-5', is: [{ from: 1, to: 2 }, { from: 3, to: 4 }, { from: 5, to: 6 }] },
+  {
+    header: 'bytes=1-1,3-3,5-5',
+    is: [
+      { from: 1, to: 2 },
+      { from: 3, to: 4 },
+      { from: 5, to: 6 },
+    ],
+  },
   { header: 'bytes=1-1,3-3,5-5,7-7', is: 'whole' },
   { header: 'bytes=0-99,0-0', is: 'whole' },
   { header: 'bytes=0-9,200-300', is: [{ from: 0, to: 10 }] },
