@@ -89,9 +89,7 @@ function compileRanges({ maxRanges = Infinity }: Pick<StaticConfig, 'maxRanges'>
   build.needHeader('range');
   build.needHeader('if-range');
   return (x, { type, ...resource }) => {
-    if (!isPlain(x)) return 'not offered';
-    x.responseLength = resource.sizeBytes;
-    if (x.isTransformed(200, type)) return 'not offered';
+    if (!isPlain(x) || x.isTransformed(200, type, resource.sizeBytes)) return 'not offered';
     const range = x.headers.length === 0 ? undefined : x.header('range');
     if (range === undefined || !isStillThat(x.header('if-range'), resource)) return 'whole';
     return parseRanges(range, { sizeBytes: resource.sizeBytes, maxRanges });

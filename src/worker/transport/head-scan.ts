@@ -120,7 +120,7 @@ export class HeadScan {
     if (this.forbidden) return this.refuse(400, `client sent invalid header line ${IN_HEADERS}`);
     if (this.hosts > 1) return this.refuse(400, `client sent duplicate host header ${IN_HEADERS}`);
     if (this.count > this.mostHeaders) return this.refuse(431, `client sent too many headers ${IN_HEADERS}`);
-    if (this.count > maxHeaders) return this.refuse(400, `client sent too many headers ${IN_HEADERS}`);
+    if (this.count > maxHeaders) return this.refuse(494, `client sent too many headers ${IN_HEADERS}`);
     if (this.longest > lineBytes || this.headBytes > bytes)
       return this.refuse(494, `client sent too long header line ${IN_HEADERS}`);
     return this.framingRefusal();
