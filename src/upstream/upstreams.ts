@@ -56,7 +56,8 @@ export class OpenUpstreams implements Upstreams {
     const known = this.#hosts.get(key);
     if (known) return known;
     const resolver = resolving.resolver && this.#resolver(resolving);
-    const hosts = new KnownRequestHosts({ ...this.#scope, resolver });
+    const { workerId, metrics, log } = this.#scope;
+    const hosts = new KnownRequestHosts({ resolver, workerId, metrics, log });
     this.#hosts.set(key, hosts);
     return hosts;
   }
@@ -78,15 +79,9 @@ export class OpenUpstreams implements Upstreams {
   }
 
   #open(plan: UpstreamPlan): PeerGroup {
-    const { workerId, log, metrics, zone } = {
-      ...this.#scope,
-      zone: (name: string) => this.#scope.zone(name),
-    };
-    return new PeerGroup(plan, {
-      table: new PeerTable(zone(upstreamZone(plan).name), workerId),
-      log,
-      metrics,
-    });
+    const { workerId, metrics, log } = this.#scope;
+    const table = new PeerTable(this.#scope.zone(upstreamZone(plan).name), workerId);
+    return new PeerGroup(plan, { table, metrics, log });
   }
 
   #resolver(resolving: Resolving): NameResolver {

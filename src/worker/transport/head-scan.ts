@@ -66,7 +66,7 @@ export class HeadScan {
     this.host = this.referrer = undefined;
     this.contentLength = 0;
     this.hasLength = false;
-    if (this.keepsHeaders) this.headers = [];
+    this.headers = NO_HEADERS;
     this.headBytes = 0;
     this.hosts = this.lengths = this.encodings = this.count = this.longest = 0;
     this.forbidden = false;
@@ -89,7 +89,10 @@ export class HeadScan {
       this.encodings++;
       this.encodingText = value;
     } else if (name === 'referer') this.referrer = value;
-    if (this.keepsHeaders && this.wants(name)) this.headers.push(name, value);
+    if (!this.keepsHeaders || !this.wants(name)) return;
+    // Many requests have none of those that are asked for.
+    if (this.headers === NO_HEADERS) this.headers = [name, value];
+    else this.headers.push(name, value);
   };
 
   /** Whether somebody asked for a header, and its name is one that may count. */

@@ -25,8 +25,9 @@ test('a name that does not resolve is told at the start, answers 502, and keeps 
   await gw.expect('GET /some', { body: 'p' });
   await gw.expect('GET /here', { body: 'here' });
   const told = gw.errorLog().match(/host not found in upstream "[^"]+" in \S+gw\.conf:\d+/g) ?? [];
-  const names = told.map((line) => /"(.*)"/.exec(line)?.[1]);
-  expect(names.toSorted()).toEqual(['literal.invalid', 'nowhere.invalid', 'nowhere.invalid:81']);
+  const names = new Set(told.map((line) => /"(.*)"/.exec(line)?.[1]));
+  expect(told).toHaveLength(3);
+  expect(names).toEqual(new Set(['nowhere.invalid', 'nowhere.invalid:81', 'literal.invalid']));
 });
 
 test('requests name hosts that a resolver knows; what it does not know is 502 and told', async (t) => {
