@@ -128,8 +128,6 @@ export class HeadReader {
         host: host ?? '',
         contentLength: refusal === 0 ? contentLength : 0,
         httpVersion: version === '1.1' ? '1.1' : '1.0',
-        hostHeader: this.scan.host,
-        referrer: this.scan.referrer,
       },
       headers: this.scan.headers,
       bytes,
