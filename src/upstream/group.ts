@@ -128,7 +128,7 @@ export class PeerGroup implements UpstreamGroup {
           ? metrics
           : new PeerMeter(metrics, { upstream: this.name, peer: address }),
     };
-    const hide = metrics instanceof PeerMeter ? undefined : this.#show(peer, metrics);
+    const hide = this.#plan.implicit || metrics instanceof PeerMeter ? undefined : this.#show(peer, metrics);
     const end = (): void => {
       hide?.();
       state.release();
