@@ -8,7 +8,7 @@ import { LocationLevel } from './location-tree.ts';
 import type { Place } from './location-tree.ts';
 import { compileLocation } from './location.ts';
 import type { LocationContext, LocationHandler } from './location.ts';
-import { guarded } from './phases.ts';
+import { guarded, isOver } from './phases.ts';
 import { slashRedirect } from './slash-redirect.ts';
 
 /** A location in the tree: its handler, and the slots that its regex's named captures fill. */
@@ -69,9 +69,10 @@ export class ServerHandler implements Router {
     x.serverName = this.name;
     const { postRead } = this.#root;
     if (!postRead) return this.#rewrite(x);
+    const round = x.internalRedirects;
     const waiting = postRead(x);
-    if (waiting) return waiting.then(() => (x.done ? undefined : this.#rewrite(x)));
-    return x.done ? undefined : this.#rewrite(x);
+    if (waiting) return waiting.then(() => (isOver(x, round) ? undefined : this.#rewrite(x)));
+    return isOver(x, round) ? undefined : this.#rewrite(x);
   }
 
   /** Answers a request that must not come any further. */
@@ -138,9 +139,10 @@ export class ServerHandler implements Router {
     if (!rewrite) return this.#route(x);
     x.rewriteEnded = false;
     x.uriReplaced = false;
+    const round = x.internalRedirects;
     const waiting = rewrite(x);
-    if (waiting) return waiting.then(() => (x.done ? undefined : this.#route(x)));
-    return x.done ? undefined : this.#route(x);
+    if (waiting) return waiting.then(() => (isOver(x, round) ? undefined : this.#route(x)));
+    return isOver(x, round) ? undefined : this.#route(x);
   }
 
   #route(x: Exchange): void | Promise<void> {
@@ -168,12 +170,13 @@ export class ServerHandler implements Router {
     x.afterRewrite = handler.answer;
     x.rewriteEnded = false;
     x.uriReplaced = false;
+    const round = x.internalRedirects;
     const waiting = rewrite(x);
-    return waiting ? waiting.then(() => this.#afterRewrite(x)) : this.#afterRewrite(x);
+    return waiting ? waiting.then(() => this.#afterRewrite(x, round)) : this.#afterRewrite(x, round);
   }
 
-  #afterRewrite(x: Exchange): void | Promise<void> {
-    if (x.done) return undefined;
+  #afterRewrite(x: Exchange, round: number): void | Promise<void> {
+    if (isOver(x, round)) return undefined;
     return x.relocate ? this.relocate(x) : (x.afterRewrite as Handler)(x);
   }
 

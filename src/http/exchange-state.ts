@@ -154,6 +154,18 @@ export abstract class ExchangeState {
     return undefined;
   }
 
+  /** All response headers of a name, with commas between them. */
+  joinedResponseHeader(name: string): string | undefined {
+    const { responseHeaders: headers = [] } = this;
+    let joined: string | undefined;
+    for (let index = 0; index < headers.length; index += 2) {
+      if (!isSameName(headers[index] as string, name)) continue;
+      const value = headers[index + 1] as string;
+      joined = joined === undefined ? value : `${joined}, ${value}`;
+    }
+    return joined;
+  }
+
   /** Adds a response header. A control byte in it drops the header and is logged. */
   setHeader(name: string, value: string): void {
     if (!isSafeHeaderName(name) || !isSafeHeaderValue(value)) {

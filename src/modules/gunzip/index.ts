@@ -2,7 +2,7 @@ import { createGunzip } from 'node:zlib';
 import { directivesFor, readers } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { Build } from '../../contract/index.ts';
-import { EngineTransform, weakenEtag } from '../../http/index.ts';
+import { EngineTransform, becomesAnother } from '../../http/index.ts';
 import type { BodyFilter, Exchange } from '../../http/index.ts';
 
 interface GunzipConfig {
@@ -47,7 +47,7 @@ function compileFilter(build: Build): BodyFilter {
     wants: (x: Exchange) => isGzip(x) && !accepts(x),
     open(x) {
       x.removeHeader('Content-Encoding');
-      weakenEtag(x);
+      becomesAnother(x);
       return new EngineTransform(createGunzip());
     },
   };

@@ -12,7 +12,7 @@ import type { NextRules, Progress } from './next.ts';
 import type { Relay } from './relay.ts';
 import type { RequestHead } from './request-head.ts';
 import type { Target } from './target.ts';
-import { beginRound, beginTry } from './tries.ts';
+import { beginTry, proxyFacts } from './tries.ts';
 import type { ProxyFacts, Try } from './tries.ts';
 import type { Upload } from './upload.ts';
 
@@ -22,10 +22,8 @@ export interface ForwardingRules {
   readonly next: NextRules;
   readonly answers: AnswerPath;
   readonly log: ErrorLog;
-  /** Some configured text reads `$upstream_*` or `$proxy_*`. */
-  readonly keepsFacts: boolean;
   /** `proxy_ssl_name`. */
-  readonly sslName: (x: Exchange) => string;
+  readonly sslName: (x: Exchange, target: Target) => string;
 }
 
 /** One request as it goes out. */
@@ -71,7 +69,7 @@ export class Forwarding implements Caller {
     this.sendTimeoutMs = config.sendTimeoutMs;
     this.readTimeoutMs = config.readTimeoutMs;
     this.headLimitBytes = config.bufferSizeBytes;
-    this.facts = rules.keepsFacts ? beginRound(x, outgoing.target) : undefined;
+    this.facts = proxyFacts(x);
   }
 
   begin(): void {
@@ -85,7 +83,7 @@ export class Forwarding implements Caller {
       this.current.headerMs = performance.now() - this.current.startedMs;
     }
     if (this.facts) this.facts.answerHeaders = head.headers;
-    if (this.rules.next.afterStatus(head.status, this.progress())) {
+    if (this.rules.next.afterStatus(head.status, this.progress({ isSent: true }))) {
       // nginx: what a 403 or 404 says of the peer is not that it failed.
       this.moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
       return this.tryNext();
@@ -126,11 +124,10 @@ export class Forwarding implements Caller {
     const isStale = this.isReused && fault.kind === 'error';
     const status = fault.kind === 'timeout' ? 504 : 502;
     if (this.current && this.current.status === 0) this.current.status = status;
-    const progress = this.progress(fault);
+    const progress = this.progress({ isStale, isSent: !fault.message.includes(' connecting to ') });
     this.settle(isStale ? 'stale' : 'failed');
-    const triesLeft = isStale ? 1 : this.triesLeft();
     if (this.x.done) return;
-    if (this.rules.next.afterFault(fault, { ...progress, triesLeft })) this.tryNext();
+    if (this.rules.next.afterFault(fault, progress)) this.tryNext();
     else this.x.end(status);
   }
 
@@ -173,8 +170,9 @@ export class Forwarding implements Caller {
   }
 
   private connect(peer: Peer): void {
-    const { connections } = this.outgoing.target;
-    const name = connections.isTls ? this.rules.sslName(this.x).replace(/:\d+$/, '') : '';
+    const { target } = this.outgoing;
+    const { connections } = target;
+    const name = connections.isTls ? this.rules.sslName(this.x, target).replace(/:\d+$/, '') : '';
     const idle = connections.take(peer, name);
     this.isReused = idle !== undefined;
     if (idle) return this.use(idle);
@@ -202,20 +200,22 @@ export class Forwarding implements Caller {
     upload?.begin(connection, this);
   }
 
-  private progress(fault?: UpstreamFault): Progress {
-    const isSent =
-      this.connection !== undefined && fault?.message.includes('connecting to upstream') !== true;
+  /** How far it has come, to be asked before the peer is done with. */
+  private progress({
+    isSent,
+    isStale = false,
+  }: {
+    readonly isSent: boolean;
+    readonly isStale?: boolean;
+  }): Progress {
+    const others = Math.min(this.selection.tries - 1, this.rules.next.maxTries - this.tries);
     return {
       method: this.method,
       isSent,
       isSpent: isSent && this.outgoing.upload?.isSpent === true,
       startedMs: this.startedMs,
-      triesLeft: this.triesLeft(),
+      triesLeft: isStale ? Math.max(others, 1) : others,
     };
-  }
-
-  private triesLeft(): number {
-    return Math.min(this.selection.tries, this.rules.next.maxTries - this.tries);
   }
 
   /** This peer is done with, and its connection. */

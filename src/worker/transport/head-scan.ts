@@ -65,7 +65,7 @@ export class HeadScan {
     this.host = this.referrer = undefined;
     this.contentLength = 0;
     this.hasLength = false;
-    if (this.keepsHeaders) this.headers = [];
+    this.headers = NO_HEADERS;
     this.headBytes = 0;
     this.hosts = this.lengths = this.encodings = this.count = this.longest = 0;
     this.forbidden = false;
@@ -88,7 +88,10 @@ export class HeadScan {
       this.encodings++;
       this.encodingText = value;
     } else if (name === 'referer') this.referrer = value;
-    if (this.keepsHeaders && this.wants(name)) this.headers.push(name, value);
+    if (!this.keepsHeaders || !this.wants(name)) return;
+    // Many requests have none of those that are asked for.
+    if (this.headers === NO_HEADERS) this.headers = [name, value];
+    else this.headers.push(name, value);
   };
 
   /** Whether somebody asked for a header, and its name is one that may count. */
@@ -117,7 +120,7 @@ export class HeadScan {
     if (this.forbidden) return this.refuse(400, `client sent invalid header line ${IN_HEADERS}`);
     if (this.hosts > 1) return this.refuse(400, `client sent duplicate host header ${IN_HEADERS}`);
     if (this.count > this.mostHeaders) return this.refuse(431, `client sent too many headers ${IN_HEADERS}`);
-    if (this.count > maxHeaders) return this.refuse(400, `client sent too many headers ${IN_HEADERS}`);
+    if (this.count > maxHeaders) return this.refuse(494, `client sent too many headers ${IN_HEADERS}`);
     if (this.longest > lineBytes || this.headBytes > bytes)
       return this.refuse(494, `client sent too long header line ${IN_HEADERS}`);
     return this.framingRefusal();

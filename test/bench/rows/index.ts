@@ -1,6 +1,7 @@
 import type { Row } from '../row.ts';
 import { dbrestRow } from './dbrest.ts';
 import { eventsRow } from './events.ts';
+import { gzipRow } from './gzip.ts';
 import { kvRow } from './kv.ts';
 import { locationsRow } from './locations.ts';
 import { memoryRow } from './memory.ts';
@@ -17,6 +18,7 @@ export const ROWS: readonly Row[] = [
   staticRow,
   metricsRow,
   locationsRow,
+  gzipRow,
   kvRow,
   eventsRow,
   dbrestRow,

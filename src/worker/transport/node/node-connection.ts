@@ -137,7 +137,10 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     if (head.refusal === 0) this.takeBody();
     if (exchange.done) return;
     if (head.refusal === 0) void open.current.port.serve(exchange);
-    else exchange.refuse(head.refusal);
+    else {
+      exchange.rules.warn(head.complaint, exchange, 'info');
+      exchange.refuse(head.refusal);
+    }
   }
 
   /** True when all of it came. */
