@@ -99,10 +99,11 @@ export abstract class Exchange extends Outgoing {
   }
 
   /** Whether some body filter wants an answer of this kind: then its length is not known before its end. */
-  isTransformed(status: number, contentType: string): boolean {
+  isTransformed(status: number, contentType: string, lengthBytes = -1): boolean {
     if (this.rules.bodyFilters.length === 0) return false;
     this.status = status;
     this.responseType = contentType;
+    this.responseLength = lengthBytes;
     return this.rules.bodyFilters.some((filter) => filter.wants(this));
   }
 

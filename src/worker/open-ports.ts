@@ -20,7 +20,14 @@ export class OpenPorts {
   async prepare(wanted: readonly PortHandler[]): Promise<PortChange> {
     const added: OpenPort[] = [];
     try {
-      for (const port of wanted) if (!this.#open.has(port.key)) added.push(await this.#transport.open(port));
+      // A wildcard address may have to serve others of its port, so it comes first.
+      for (const port of wanted.toSorted(wildcardsFirst)) {
+        const open = this.#open.get(port.key);
+        if (!open) added.push(await this.#transport.open(port));
+        else if (this.#transport.canKeep?.(open, port) === false) {
+          throw new Error(`${port.key} needs another engine: that takes a restart`);
+        }
+      }
       return { wanted, added };
     } catch (error) {
       this.discard(added);
@@ -63,4 +70,12 @@ export class OpenPorts {
 function drain(port: OpenPort): void {
   port.stopAccepting();
   port.drain();
+}
+
+function wildcardsFirst(one: PortHandler, other: PortHandler): number {
+  return Number(isWildcard(other)) - Number(isWildcard(one));
+}
+
+function isWildcard({ address }: PortHandler): boolean {
+  return address.kind === 'inet' && (address.host === '0.0.0.0' || address.host === '::');
 }

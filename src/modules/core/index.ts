@@ -1,5 +1,6 @@
 import { moduleFor } from '../../contract/index.ts';
 import type { CoreConfig } from '../../contract/index.ts';
+import { connectionFamilies, ofConnectionFacts } from './connection-facts.ts';
 import { directives } from './directives/index.ts';
 import { families, variables } from './variables/index.ts';
 
@@ -7,7 +8,7 @@ import { families, variables } from './variables/index.ts';
 export const core = moduleFor<CoreConfig>()({
   name: 'core',
   directives,
-  variables,
-  families,
+  variables: { ...variables, ...ofConnectionFacts },
+  families: { ...families, ...connectionFamilies },
   compile: () => ({}),
 });

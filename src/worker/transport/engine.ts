@@ -11,6 +11,7 @@ export class Engines implements Transport {
   private readonly log: ErrorLog;
   private readonly uws: UwsTransport;
   private readonly node: NodeTransport;
+  private readonly opened = new WeakMap<OpenPort, 'node' | 'uws'>();
   /** Why uWebSockets.js cannot be used here; `undefined` while nobody asked, '' when it can. */
   private uwsFault: string | undefined = undefined;
 
@@ -20,8 +21,15 @@ export class Engines implements Transport {
     this.node = new NodeTransport(log, connections);
   }
 
-  open(port: PortHandler): Promise<OpenPort> {
-    return (this.engineOf(port) === 'node' ? this.node : this.uws).open(port);
+  async open(port: PortHandler): Promise<OpenPort> {
+    const engine = this.engineOf(port);
+    const open = await (engine === 'node' ? this.node : this.uws).open(port);
+    this.opened.set(open, engine);
+    return open;
+  }
+
+  canKeep(open: OpenPort, port: PortHandler): boolean {
+    return this.opened.get(open) === this.engineOf(port);
   }
 
   /** What serves a port: as it is configured, else uWebSockets.js where it loads. */

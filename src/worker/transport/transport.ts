@@ -17,4 +17,6 @@ export interface OpenPort {
 export interface Transport {
   /** Opens the socket; fails when the address cannot be bound. */
   open(port: PortHandler): Promise<OpenPort>;
+  /** Whether an open socket may go on with another configuration of its address; default: always. */
+  canKeep?(open: OpenPort, port: PortHandler): boolean;
 }

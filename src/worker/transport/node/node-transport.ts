@@ -1,5 +1,4 @@
-import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { PortHandler } from '../../../compile/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
@@ -8,14 +7,10 @@ import type { OpenPort, Transport } from '../transport.ts';
 import { Doorway } from './doorway.ts';
 import { HeadReader } from './head-reader.ts';
 import { HttpDate } from './http-date.ts';
+import { Listeners } from './listeners.ts';
 import { NodeConnection } from './node-connection.ts';
 import type { NodePort } from './node-port.ts';
 import { TlsServers } from './tls-servers.ts';
-
-/** Bytes that Node reads and buffers at once. */
-const BUFFER_BYTES = 65_536;
-/** Connections that may wait to be accepted, as uWebSockets.js has it. */
-const BACKLOG = 512;
 
 /**
  * The engine on Node's own sockets. It reads HTTP itself: Node's parser takes bare line feeds only together with all its
@@ -25,6 +20,9 @@ export class NodeTransport implements Transport {
   private readonly silence = new SilenceWatch();
   private readonly date = new HttpDate();
   private readonly tlsServers = new TlsServers();
+  private readonly listeners = new Listeners((error) =>
+    this.log.write('alert', `accept() failed: ${error.message}`),
+  );
   private readonly log: ErrorLog;
   private readonly connections: Connections;
   private serial = 0;
@@ -47,10 +45,7 @@ export class NodeTransport implements Transport {
       nextSerial: () => ++this.serial,
     };
     const sockets = new Set<Socket>();
-    const server = createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: BUFFER_BYTES });
-    server.on('connection', (socket) => this.accept(socket, open, sockets));
-    await listen(server, port);
-    server.on('error', (error) => log.write('alert', `accept() failed: ${error.message}`));
+    const stopAccepting = await this.listeners.open(port, (socket) => this.accept(socket, open, sockets));
     return {
       key: port.key,
       drain: () => {
@@ -59,7 +54,7 @@ export class NodeTransport implements Transport {
       use: (next) => {
         open.current = { port: next, reader: new HeadReader(next) };
       },
-      stopAccepting: () => void server.close(),
+      stopAccepting,
       close: () => {
         for (const socket of sockets) socket.destroy();
       },
@@ -82,20 +77,4 @@ export class NodeTransport implements Transport {
     // eslint-disable-next-line no-new -- so does this
     else new NodeConnection({ socket, open, facts: { proxyProtocol: undefined, tls: undefined } });
   }
-}
-
-function listen(server: Server, { address, key }: PortHandler): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(new Error(`bind() to ${key} failed (${error.code ?? error.message})`));
-    });
-    const options =
-      address.kind === 'unix'
-        ? { path: address.path }
-        : { host: address.host, port: address.port, ipv6Only: true, exclusive: true, reusePort: true };
-    server.listen({ ...options, backlog: BACKLOG }, () => {
-      server.removeAllListeners('error');
-      resolve();
-    });
-  });
 }

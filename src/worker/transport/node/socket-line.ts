@@ -82,7 +82,7 @@ export abstract class SocketLine implements ConnectionFacts {
 }
 
 /** `unix:` for a Unix socket; IPv4 through an IPv6 socket as IPv4. */
-function plainAddress(address: string | undefined): string {
+export function plainAddress(address: string | undefined): string {
   if (address === undefined) return 'unix:';
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }

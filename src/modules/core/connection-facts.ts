@@ -1,0 +1,76 @@
+import type { CoreConfig, ModuleDefinition } from '../../contract/index.ts';
+import type { Getter, ProxyProtocolFacts } from '../../http/index.ts';
+
+type Variables = NonNullable<ModuleDefinition<CoreConfig>['variables']>;
+type Families = NonNullable<ModuleDefinition<CoreConfig>['families']>;
+
+/** Fields of the PROXY protocol, version 2, by name (nginx ngx_http_core_module#var_proxy_protocol_tlv_). */
+const FIELDS: Readonly<Record<string, number>> = {
+  alpn: 1,
+  authority: 2,
+  unique_id: 5,
+  ssl: 0x20,
+  netns: 0x30,
+};
+/** Those inside of the field `ssl`, behind five bytes. */
+const TLS_FIELDS: Readonly<Record<string, number>> = {
+  ssl_version: 0x21,
+  ssl_cn: 0x22,
+  ssl_cipher: 0x23,
+  ssl_sig_alg: 0x24,
+  ssl_key_alg: 0x25,
+};
+
+const plain = (summary: string, read: Getter): Variables[string] => ({ summary, compile: () => read });
+
+const ofProxy = (summary: string, read: (proxy: ProxyProtocolFacts) => string | number): Variables[string] =>
+  plain(summary, (x) => {
+    const proxy = x.connection?.proxyProtocol;
+    return proxy && (String(read(proxy) || '') || undefined);
+  });
+
+/** What only an engine knows that has its connections to itself: empty on uWebSockets.js. */
+export const ofConnectionFacts: Variables = {
+  connection_requests: plain('Requests on the connection so far; empty on uWebSockets.js.', (x) =>
+    x.connection === undefined ? undefined : String(x.connection.requests),
+  ),
+  connection_time: plain('Seconds since the connection began; empty on uWebSockets.js.', (x) =>
+    x.connection === undefined ? undefined : ((Date.now() - x.connection.startedMs) / 1000).toFixed(3),
+  ),
+  proxy_protocol_addr: ofProxy("The client's address by the PROXY protocol.", ({ address }) => address),
+  proxy_protocol_port: ofProxy("The client's port by the PROXY protocol.", ({ port }) => port),
+  proxy_protocol_server_addr: ofProxy(
+    'The address that the client came to by the PROXY protocol.',
+    ({ serverAddress }) => serverAddress,
+  ),
+  proxy_protocol_server_port: ofProxy(
+    'The port that the client came to by the PROXY protocol.',
+    ({ serverPort }) => serverPort,
+  ),
+};
+
+/** `$proxy_protocol_tlv_alpn`, `$proxy_protocol_tlv_0xea`. */
+export const connectionFamilies: Families = {
+  proxy_protocol_tlv_: {
+    summary: 'A field of the PROXY protocol by its name or number.',
+    compile: compileField,
+  },
+};
+
+function compileField(name: string): Getter {
+  const inner = TLS_FIELDS[name];
+  const type = inner === undefined ? (FIELDS[name] ?? Number(name)) : FIELDS['ssl'];
+  return (x) => {
+    const value = x.connection?.proxyProtocol?.tlvs.find((field) => field.type === type)?.value;
+    return value === undefined || inner === undefined ? value : innerField(value, inner);
+  };
+}
+
+function innerField(bytes: string, type: number): string | undefined {
+  for (let at = 5; at + 3 <= bytes.length;) {
+    const end = at + 3 + bytes.charCodeAt(at + 1) * 256 + bytes.charCodeAt(at + 2);
+    if (bytes.charCodeAt(at) === type) return bytes.slice(at + 3, end);
+    at = end;
+  }
+  return undefined;
+}

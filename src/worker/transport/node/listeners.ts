@@ -1,0 +1,97 @@
+import { createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import type { PortHandler } from '../../../compile/index.ts';
+import { plainAddress } from './socket-line.ts';
+
+/** Takes a connection. */
+export type Accept = (socket: Socket) => void;
+
+/** Bytes that Node reads and buffers at once. */
+const BUFFER_BYTES = 65_536;
+/** Connections that may wait to be accepted, as uWebSockets.js has it. */
+const BACKLOG = 512;
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+/** An address that another one's socket serves. */
+interface Guest {
+  readonly accept: Accept;
+  /** Listens itself, now that the host is gone. */
+  readonly moveOut: () => void;
+}
+
+/**
+ * The listening sockets of one worker. Before Node 22.12 one address cannot be bound beside the wildcard of its port: then
+ * the wildcard's socket serves it, as nginx does it.
+ */
+export class Listeners {
+  private readonly guests = new Map<string, Map<string, Guest>>();
+  private readonly failed: (error: Error) => void;
+
+  /** `failed` hears of sockets that cannot accept any more. */
+  constructor(failed: (error: Error) => void) {
+    this.failed = failed;
+  }
+
+  /** Gives what closes it again. */
+  async open(port: PortHandler, accept: Accept): Promise<() => void> {
+    const { address } = port;
+    if (address.kind === 'unix') return this.listen(port, accept);
+    const { host } = address;
+    const place = `${host.includes(':') ? 'IPv6' : 'IPv4'} ${address.port}`;
+    if (!WILDCARDS.has(host)) return this.openBeside(port, accept, place);
+    const guests = new Map<string, Guest>();
+    const close = await this.listen(port, (socket) => {
+      const guest = guests.get(plainAddress(socket.localAddress));
+      (guest?.accept ?? accept)(socket);
+    });
+    this.guests.set(place, guests);
+    return () => {
+      close();
+      this.guests.delete(place);
+      for (const { moveOut } of guests.values()) moveOut();
+    };
+  }
+
+  private async openBeside(port: PortHandler, accept: Accept, place: string): Promise<() => void> {
+    const host = port.address.kind === 'inet' ? port.address.host : '';
+    const guests = this.guests.get(place);
+    try {
+      return await this.listen(port, accept);
+    } catch (error) {
+      if (!guests) throw error;
+    }
+    let close = (): void => void guests.delete(host);
+    const moveOut = (): void => {
+      void this.listen(port, accept).then((closeOwn) => {
+        close = closeOwn;
+      }, this.failed);
+    };
+    guests.set(host, { accept, moveOut });
+    return () => close();
+  }
+
+  private listen(port: PortHandler, accept: Accept): Promise<() => void> {
+    const server = createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: BUFFER_BYTES });
+    server.on('connection', accept);
+    return bind(server, port).then(() => {
+      server.on('error', this.failed);
+      return () => void server.close();
+    });
+  }
+}
+
+function bind(server: Server, { address, key }: PortHandler): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(new Error(`bind() to ${key} failed (${error.code ?? error.message})`));
+    });
+    const options =
+      address.kind === 'unix'
+        ? { path: address.path }
+        : { host: address.host, port: address.port, ipv6Only: true, exclusive: true, reusePort: true };
+    server.listen({ ...options, backlog: BACKLOG }, () => {
+      server.removeAllListeners('error');
+      resolve();
+    });
+  });
+}
