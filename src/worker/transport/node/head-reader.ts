@@ -130,8 +130,6 @@ export class HeadReader {
         referrer: this.scan.referrer,
         contentLength: refusal === 0 ? contentLength : 0,
         httpVersion: version === '1.1' ? '1.1' : '1.0',
-        hostHeader: this.scan.host,
-        referrer: this.scan.referrer,
       },
       headers: this.scan.headers,
       bytes,
