@@ -9,7 +9,7 @@ import { AddressWatch } from './names/watch.ts';
 import type { ServerConfig, UpstreamPlan } from './plan.ts';
 import { KnownRequestHosts } from './request-hosts.ts';
 import type { RequestHosts, Resolving, UpstreamAddress, UpstreamGroup, Upstreams } from './selection.ts';
-import { upstreamZone } from './zone.ts';
+import { upstreamZoneName } from './zone.ts';
 
 /** What the groups of a configuration need of their worker. */
 export interface UpstreamScope {
@@ -80,7 +80,7 @@ export class OpenUpstreams implements Upstreams {
 
   #open(plan: UpstreamPlan): PeerGroup {
     const { workerId, metrics, log } = this.#scope;
-    const table = new PeerTable(this.#scope.zone(upstreamZone(plan).name), workerId);
+    const table = new PeerTable(this.#scope.zone(upstreamZoneName(plan)), workerId);
     return new PeerGroup(plan, { table, metrics, log });
   }
 

@@ -4,7 +4,7 @@ import { startGateway } from '../harness/gateway.ts';
 import type { Owner } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
-import { readScripts, startScriptedUpstream } from './scripted-upstream.ts';
+import { readScripts, startScriptedUpstream } from '../harness/scripted-upstream.ts';
 import { wholeAnswer } from './whole-answer.ts';
 
 /*

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Owner } from '../harness/owner.ts';
+import type { Owner } from './owner.ts';
 
 /** What an upstream does with a request: texts are sent, `<close>`, `<reset>`, `<stall>` and `<pause>` done. */
 export type Script = readonly string[];
@@ -12,6 +12,8 @@ export interface ScriptedUpstream {
   readonly port: number;
   /** One line for each request since the last call. */
   heard(): string[];
+  /** How many connections it has seen. */
+  connections(): number;
 }
 
 /** `name: "text" <close>` lines; a request whose target holds `~name` is answered by that script, others by an echo. */
@@ -38,8 +40,10 @@ export async function startScriptedUpstream(
 ): Promise<ScriptedUpstream> {
   const heard: string[] = [];
   const sockets = new Set<Socket>();
+  let connections = 0;
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
+    connections++;
     socket.on('close', () => sockets.delete(socket));
     void serve(socket, scripts, heard).catch(() => undefined);
   });
@@ -48,7 +52,11 @@ export async function startScriptedUpstream(
     for (const socket of sockets) socket.destroy();
     await once(server.close(), 'close');
   });
-  return { port: (server.address() as AddressInfo).port, heard: () => heard.splice(0) };
+  return {
+    port: (server.address() as AddressInfo).port,
+    heard: () => heard.splice(0),
+    connections: () => connections,
+  };
 }
 
 async function serve(socket: Socket, scripts: ReadonlyMap<string, Script>, heard: string[]): Promise<void> {
