@@ -135,8 +135,9 @@ export class ServerHandler implements Router {
 
   /** The rewrites of the server level, and on to a location. */
   #rewrite(x: Exchange): void | Promise<void> {
-    const { rewrite } = this.#root;
+    const { rewrite, needsPeer } = this.#root;
     if (!rewrite) return this.#route(x);
+    if (needsPeer) x.keepPeer();
     x.rewriteEnded = false;
     x.uriReplaced = false;
     const round = x.internalRedirects;
@@ -151,6 +152,7 @@ export class ServerHandler implements Router {
     const found = this.#locations.find(x.uri);
     if (!found) {
       x.rules = this.#root.rules;
+      if (this.#root.needsPeer) x.keepPeer();
       return this.#root.answer(x);
     }
     for (const { target, captures } of found.matches) keepCaptures(x, captures, target.captures);
@@ -160,8 +162,9 @@ export class ServerHandler implements Router {
   #enter(location: LocationHandler, x: Exchange): void | Promise<void> {
     const { except } = location;
     const handler = except && !except.methods.has(x.method) ? except.handler : location;
-    const { rules, rewrite } = handler;
+    const { rules, needsPeer, rewrite } = handler;
     x.rules = rules;
+    if (needsPeer) x.keepPeer();
     if (location.internal && !x.internal) return x.end(404);
     // What is announced too large is refused before anybody reads it; an error page for it is served all the same.
     if (x.contentLength > rules.maxBodyBytes && rules.maxBodyBytes > 0 && !x.inErrorPage)

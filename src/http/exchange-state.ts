@@ -114,6 +114,11 @@ export abstract class ExchangeState {
   /** 0 where the transport does not tell. */
   abstract readonly peerPort: number;
 
+  /** Somebody will ask for the peer's address, even when the answer is out or the connection gone. */
+  keepPeer(): void {
+    // Most transports know it anyway.
+  }
+
   /** Tells the error log. */
   protected abstract warn(message: string): void;
 

@@ -40,6 +40,9 @@ function vary(x: Exchange): void {
   (x.responseHeaders ??= []).unshift('Vary', 'Accept-Encoding');
 }
 
+/** Most that is unpacked before the client takes it. */
+const PIECE_BYTES = 65_536;
+
 /** Piece by piece, whatever its size: a few bytes may become gigabytes. */
 function compileFilter(build: Build): BodyFilter {
   const accepts = build.acceptsGzip();
@@ -48,7 +51,7 @@ function compileFilter(build: Build): BodyFilter {
     open(x) {
       x.removeHeader('Content-Encoding');
       becomesAnother(x);
-      return new EngineTransform(createGunzip());
+      return new EngineTransform(createGunzip({ chunkSize: PIECE_BYTES }));
     },
   };
 }

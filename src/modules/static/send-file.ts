@@ -10,8 +10,8 @@ import { PIECE_BYTES } from './piece-buffers.ts';
 import type { PieceBuffers } from './piece-buffers.ts';
 import { systemErrorText } from './system-error.ts';
 
-/** A client that reads as fast as we write gets so much before others have their turn (nginx: sendfile_max_chunk). */
-const BYTES_PER_TURN = 2_097_152;
+/** A client that reads as fast as we write gets so much before others have their turn. */
+const BYTES_PER_TURN = 524_288;
 
 /** How a file is answered; `path` is for the error log. */
 export interface Sending {

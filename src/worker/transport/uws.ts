@@ -106,6 +106,7 @@ export class UwsTransport implements Transport {
     if (refusal !== 0) {
       const { complaint } = scan;
       this.later(x, () => {
+        x.serverName = port.serverName;
         x.rules.warn(complaint, x, 'info');
         x.end(refusal);
       });

@@ -7,6 +7,7 @@ import { locationsRow } from './locations.ts';
 import { memoryRow } from './memory.ts';
 import { metricsRow } from './metrics.ts';
 import { returnRow } from './return.ts';
+import { rewriteRow } from './rewrite.ts';
 import { schemaRow } from './schema.ts';
 import { startRow } from './start.ts';
 import { staticRow } from './static.ts';
@@ -15,6 +16,7 @@ import { writesRow } from './writes.ts';
 /** In the order of the table. */
 export const ROWS: readonly Row[] = [
   returnRow,
+  rewriteRow,
   staticRow,
   metricsRow,
   locationsRow,
