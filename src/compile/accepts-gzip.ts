@@ -27,8 +27,8 @@ function compileProxied(flags: ReadonlySet<string>): Test {
     if (flags.has('auth') && x.header('authorization') !== undefined) return true;
     const expires = x.responseHeader('Expires');
     if (expires !== undefined) return flags.has('expired') && isPast(expires);
-    const cacheControl = allOf(x, 'cache-control');
-    if (cacheControl !== '') {
+    const cacheControl = x.joinedResponseHeader('Cache-Control');
+    if (cacheControl !== undefined) {
       return ['no-cache', 'no-store', 'private'].some(
         (word) => flags.has(word) && hasWord(cacheControl, word),
       );
@@ -41,12 +41,6 @@ function compileProxied(flags: ReadonlySet<string>): Test {
 /** By whole seconds: what expires now is not past. */
 function isPast(date: string): boolean {
   return Date.parse(date) < Math.floor(Date.now() / 1000) * 1000;
-}
-
-function allOf({ responseHeaders = [] }: Exchange, name: string): string {
-  return responseHeaders
-    .filter((_, index) => index % 2 === 1 && responseHeaders[index - 1]?.toLowerCase() === name)
-    .join(',');
 }
 
 function hasWord(list: string, word: string): boolean {

@@ -56,6 +56,7 @@ export class LocationBuild implements Build {
   readonly metrics: Counters;
   readonly #own: LocationOwn;
   readonly #context: BuildContext;
+  #needsPeer = false;
   /** Absent while the variable is being compiled. */
   readonly #getters = new Map<string, Getter | undefined>();
   readonly #getter = (name: string): Getter => this.variable(name);
@@ -197,6 +198,12 @@ export class LocationBuild implements Build {
 
   needPeer(): void {
     this.#context.needs.peer = true;
+    this.#needsPeer = true;
+  }
+
+  /** Somebody in this location will ask for the peer's address; known once it is compiled. */
+  get needsPeer(): boolean {
+    return this.#needsPeer;
   }
 }
 

@@ -31,8 +31,9 @@ export interface PortHandler {
   readonly needs: RequestNeeds;
   /** Shared by all ports of one configuration. */
   readonly usage: Usage;
-  /** Rules of refusals that fall before a server is chosen: the default server's. */
+  /** Rules and name of refusals that fall before a server is chosen: the default server's. */
   readonly rules: AnswerRules;
+  readonly serverName: string;
   /** Never throws and never rejects. */
   readonly serve: Handler;
 }
@@ -121,6 +122,7 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     needs,
     usage: compiled.usage,
     rules: fallback.rules,
+    serverName: fallback.name,
     serve: guarded(isAlone(port, compiled) ? (x) => fallback.serve(x) : byName(port, compiled)),
   };
 }

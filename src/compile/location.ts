@@ -26,6 +26,8 @@ import { compileRequestCounter } from './request-counter.ts';
 export interface LocationHandler {
   readonly rules: AnswerRules;
   readonly internal: boolean;
+  /** Somebody asks for the peer's address, perhaps when the connection is gone. */
+  readonly needsPeer: boolean;
   readonly slashRedirect: boolean;
   /** On server level: before anybody looks at the request. */
   readonly postRead: Handler | undefined;
@@ -71,8 +73,10 @@ export async function compileLocation(
   };
   const build = new LocationBuild({ ...factsOf(plan), nameless }, own, context);
   const parts = used.map(({ module, config, resources }) => module.compile(config, resources, build));
+  const rules = compileRules(plan, parts, { context, build });
   return {
-    rules: compileRules(plan, parts, { context, build }),
+    rules,
+    needsPeer: build.needsPeer,
     internal: plan.core.internal === true,
     slashRedirect: parts.some(({ slashRedirect }) => slashRedirect),
     except: blocks.except,
@@ -114,9 +118,10 @@ async function compileBlocks({ blocks = [] }: LocationPlan, context: LocationCon
 }
 
 /** An `if` that is true: the last one of a location answers in its place (nginx ngx_http_script_if_code). */
-function enterBlock({ rules, rewrite, answer }: LocationHandler): Handler {
+function enterBlock({ rules, needsPeer, rewrite, answer }: LocationHandler): Handler {
   return (x: Exchange) => {
     x.rules = rules;
+    if (needsPeer) x.keepPeer();
     x.afterRewrite = answer;
     return rewrite?.(x);
   };

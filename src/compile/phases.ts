@@ -9,12 +9,18 @@ export function sequence(handlers: readonly Handler[]): Handler {
 }
 
 function runFrom(handlers: readonly Handler[], start: number, x: Exchange): void | Promise<void> {
+  const round = x.internalRedirects;
   for (let index = start; index < handlers.length; index++) {
     const waiting = (handlers[index] as Handler)(x);
-    if (waiting) return waiting.then(() => (x.done ? undefined : runFrom(handlers, index + 1, x)));
-    if (x.done) return undefined;
+    if (waiting) return waiting.then(() => (isOver(x, round) ? undefined : runFrom(handlers, index + 1, x)));
+    if (isOver(x, round)) return undefined;
   }
   return undefined;
+}
+
+/** Answered, or sent to another place, which may still be waiting for its answer: these phases have no more to say. */
+export function isOver(x: Exchange, round: number): boolean {
+  return x.done || x.internalRedirects !== round;
 }
 
 /** The rewrite phase: over as soon as one of its steps answers or ends it. */
@@ -24,12 +30,15 @@ export function rewriteSequence(steps: readonly Handler[]): Handler {
 }
 
 function rewriteFrom(steps: readonly Handler[], start: number, x: Exchange): void | Promise<void> {
+  const round = x.internalRedirects;
   for (let index = start; index < steps.length; index++) {
     const waiting = (steps[index] as Handler)(x);
     if (waiting) {
-      return waiting.then(() => (x.done || x.rewriteEnded ? undefined : rewriteFrom(steps, index + 1, x)));
+      return waiting.then(() =>
+        isOver(x, round) || x.rewriteEnded ? undefined : rewriteFrom(steps, index + 1, x),
+      );
     }
-    if (x.done || x.rewriteEnded) return undefined;
+    if (isOver(x, round) || x.rewriteEnded) return undefined;
   }
   return undefined;
 }

@@ -8,7 +8,7 @@ import { LocationLevel } from './location-tree.ts';
 import type { Place } from './location-tree.ts';
 import { compileLocation } from './location.ts';
 import type { LocationContext, LocationHandler } from './location.ts';
-import { guarded } from './phases.ts';
+import { guarded, isOver } from './phases.ts';
 import { slashRedirect } from './slash-redirect.ts';
 
 /** A location in the tree: its handler, and the slots that its regex's named captures fill. */
@@ -69,9 +69,10 @@ export class ServerHandler implements Router {
     x.serverName = this.name;
     const { postRead } = this.#root;
     if (!postRead) return this.#rewrite(x);
+    const round = x.internalRedirects;
     const waiting = postRead(x);
-    if (waiting) return waiting.then(() => (x.done ? undefined : this.#rewrite(x)));
-    return x.done ? undefined : this.#rewrite(x);
+    if (waiting) return waiting.then(() => (isOver(x, round) ? undefined : this.#rewrite(x)));
+    return isOver(x, round) ? undefined : this.#rewrite(x);
   }
 
   /** Answers a request that must not come any further. */
@@ -134,13 +135,15 @@ export class ServerHandler implements Router {
 
   /** The rewrites of the server level, and on to a location. */
   #rewrite(x: Exchange): void | Promise<void> {
-    const { rewrite } = this.#root;
+    const { rewrite, needsPeer } = this.#root;
     if (!rewrite) return this.#route(x);
+    if (needsPeer) x.keepPeer();
     x.rewriteEnded = false;
     x.uriReplaced = false;
+    const round = x.internalRedirects;
     const waiting = rewrite(x);
-    if (waiting) return waiting.then(() => (x.done ? undefined : this.#route(x)));
-    return x.done ? undefined : this.#route(x);
+    if (waiting) return waiting.then(() => (isOver(x, round) ? undefined : this.#route(x)));
+    return isOver(x, round) ? undefined : this.#route(x);
   }
 
   #route(x: Exchange): void | Promise<void> {
@@ -149,6 +152,7 @@ export class ServerHandler implements Router {
     const found = this.#locations.find(x.uri);
     if (!found) {
       x.rules = this.#root.rules;
+      if (this.#root.needsPeer) x.keepPeer();
       return this.#root.answer(x);
     }
     for (const { target, captures } of found.matches) keepCaptures(x, captures, target.captures);
@@ -158,8 +162,9 @@ export class ServerHandler implements Router {
   #enter(location: LocationHandler, x: Exchange): void | Promise<void> {
     const { except } = location;
     const handler = except && !except.methods.has(x.method) ? except.handler : location;
-    const { rules, rewrite } = handler;
+    const { rules, needsPeer, rewrite } = handler;
     x.rules = rules;
+    if (needsPeer) x.keepPeer();
     if (location.internal && !x.internal) return x.end(404);
     // What is announced too large is refused before anybody reads it; an error page for it is served all the same.
     if (x.contentLength > rules.maxBodyBytes && rules.maxBodyBytes > 0 && !x.inErrorPage)
@@ -168,12 +173,13 @@ export class ServerHandler implements Router {
     x.afterRewrite = handler.answer;
     x.rewriteEnded = false;
     x.uriReplaced = false;
+    const round = x.internalRedirects;
     const waiting = rewrite(x);
-    return waiting ? waiting.then(() => this.#afterRewrite(x)) : this.#afterRewrite(x);
+    return waiting ? waiting.then(() => this.#afterRewrite(x, round)) : this.#afterRewrite(x, round);
   }
 
-  #afterRewrite(x: Exchange): void | Promise<void> {
-    if (x.done) return undefined;
+  #afterRewrite(x: Exchange, round: number): void | Promise<void> {
+    if (isOver(x, round)) return undefined;
     return x.relocate ? this.relocate(x) : (x.afterRewrite as Handler)(x);
   }
 

@@ -116,7 +116,7 @@ export interface CoreConfig {
   readonly mergeSlashes: boolean;
   /** Bytes of one request or header line; the head as a whole may have `number` times as many. */
   readonly largeHeaderBuffers: { readonly number: number; readonly sizeBytes: number };
-  /** A first buffer that is larger than those lets a line be as long. */
+  /** Counts with them; a first buffer that is larger than the others lets a line be as long. */
   readonly headerBufferBytes: number;
   readonly headerTimeoutMs: number;
   readonly underscoresInHeaders: boolean;

@@ -114,6 +114,11 @@ export abstract class ExchangeState {
   /** 0 where the transport does not tell. */
   abstract readonly peerPort: number;
 
+  /** Somebody will ask for the peer's address, even when the answer is out or the connection gone. */
+  keepPeer(): void {
+    // Most transports know it anyway.
+  }
+
   /** Tells the error log. */
   protected abstract warn(message: string): void;
 
@@ -152,6 +157,18 @@ export abstract class ExchangeState {
       if (isSameName(headers[index] as string, name)) return headers[index + 1];
     }
     return undefined;
+  }
+
+  /** All response headers of a name, with commas between them. */
+  joinedResponseHeader(name: string): string | undefined {
+    const { responseHeaders: headers = [] } = this;
+    let joined: string | undefined;
+    for (let index = 0; index < headers.length; index += 2) {
+      if (!isSameName(headers[index] as string, name)) continue;
+      const value = headers[index + 1] as string;
+      joined = joined === undefined ? value : `${joined}, ${value}`;
+    }
+    return joined;
   }
 
   /** Adds a response header. A control byte in it drops the header and is logged. */

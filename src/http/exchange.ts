@@ -4,6 +4,7 @@ import { isSafeHeaderValue } from './header-line.ts';
 import { encodeLocation } from './location-header.ts';
 import { Outgoing } from './outgoing.ts';
 import type { ResponseStream } from './response-stream.ts';
+import { statusOnWire } from './status.ts';
 import type { Duplex } from 'node:stream';
 import { redirectTarget, refreshPage } from './redirect-target.ts';
 import { ownPage, endsConnection } from './own-page.ts';
@@ -98,10 +99,11 @@ export abstract class Exchange extends Outgoing {
   }
 
   /** Whether some body filter wants an answer of this kind: then its length is not known before its end. */
-  isTransformed(status: number, contentType: string): boolean {
+  isTransformed(status: number, contentType: string, lengthBytes = -1): boolean {
     if (this.rules.bodyFilters.length === 0) return false;
     this.status = status;
     this.responseType = contentType;
+    this.responseLength = lengthBytes;
     return this.rules.bodyFilters.some((filter) => filter.wants(this));
   }
 
@@ -117,7 +119,7 @@ export abstract class Exchange extends Outgoing {
       this.rules.msiePadding ? this.header('user-agent') : undefined,
     );
     if (page !== undefined) this.errorStatus = 0;
-    this.send(status, page === undefined ? '' : 'text/html', page ?? '');
+    this.send(statusOnWire(status), page === undefined ? '' : 'text/html', page ?? '');
   }
 
   /** 413, in the form of the location. */

@@ -30,5 +30,5 @@ export { decodeComponent, encodeArgument, encodePath, isValidQuery, normalizePat
 export { builtInPage, statusLine } from './status.ts';
 export { charsetOf, mediaTypeOf, mediaTypeTest } from './media-type.ts';
 export { isMsie6 } from './user-agent.ts';
-export { weakenEtag } from './weak-etag.ts';
+export { becomesAnother, weakenEtag } from './weak-etag.ts';
 export { logContext } from './log-context.ts';

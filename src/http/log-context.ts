@@ -11,7 +11,10 @@ export function logContext(x: Logged): LogContext {
     connection: x.serial,
     client: x.remoteAddress,
     server: x.serverName,
-    request: `${main.requestMethod} ${main.requestUri} HTTP/${main.httpVersion}`,
+    // Of a request that nobody could read there is no line.
+    ...(main.requestMethod !== '' && {
+      request: `${main.requestMethod} ${main.requestUri} HTTP/${main.httpVersion}`,
+    }),
     ...(main !== x && { subrequest: x.uri }),
     ...(main.hostHeader !== undefined && { host: main.hostHeader }),
     ...(main.referrer !== undefined && { referrer: main.referrer }),

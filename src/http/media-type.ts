@@ -15,9 +15,9 @@ export function charsetOf(contentType: string): string {
   return quoted ?? plain ?? '';
 }
 
-/** Whether a `Content-Type` is one of some media types; `*` stands for all of them, an answer without a type is none. */
+/** Whether a `Content-Type` is one of some media types; `*` stands for all of them, and for none at all. */
 export function mediaTypeTest(types: readonly string[]): (contentType: string) => boolean {
-  if (types.includes('*')) return (contentType) => contentType !== '';
+  if (types.includes('*')) return () => true;
   const names = new Set(types);
   return (contentType) => names.has(mediaTypeOf(contentType));
 }

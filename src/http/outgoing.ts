@@ -45,7 +45,6 @@ export abstract class Outgoing extends ExchangeState {
       open.push(filter.open(this));
       this.responseLength = -1;
     }
-    if (open.length > 0) this.removeHeader('Accept-Ranges');
     return open;
   }
 

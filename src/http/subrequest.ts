@@ -51,6 +51,10 @@ export class Subrequest extends Exchange {
     return this.#parent.remoteAddress;
   }
 
+  override keepPeer(): void {
+    this.#parent.keepPeer();
+  }
+
   get peerPort(): number {
     return this.#parent.remotePort;
   }

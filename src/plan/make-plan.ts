@@ -44,12 +44,15 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
     for (const block of blocksIn(http, 'server'))
       servers.push(planServer(block, level, { registry, report, locations }));
   }
+  const mainPlan = planMain(coreOf(main), options);
+  for (const { plan, span } of upstreams.declared)
+    locations.zones.add(upstreamZone(plan, mainPlan.workers), span);
   return deepFreeze({
-    main: planMain(coreOf(main), options),
+    main: mainPlan,
     ports: planPorts(servers, { report, httpEngine: coreOf(main).httpEngine }),
     servers: servers.map(({ plan }) => plan),
-    upstreams: upstreams.plans,
-    zones: [...locations.zones.declarations, ...upstreams.plans.map(upstreamZone)],
+    upstreams: upstreams.declared.map(({ plan }) => plan),
+    zones: locations.zones.declarations,
     variables: checkVariables(config, { modules, report }),
     countsRequests: locations.countsRequests,
   });

@@ -141,7 +141,12 @@ function portPlan(
           headerBufferBytes,
         ]),
       ),
-      bytes: Math.max(...cores.map(({ largeHeaderBuffers: { number, sizeBytes } }) => number * sizeBytes)),
+      bytes: Math.max(
+        ...cores.map(
+          ({ largeHeaderBuffers: { number, sizeBytes }, headerBufferBytes }) =>
+            number * sizeBytes + headerBufferBytes,
+        ),
+      ),
       timeoutMs: headerTimeoutMs,
       underscores: underscoresInHeaders,
       ignoresInvalid: ignoreInvalidHeaders,

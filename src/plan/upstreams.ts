@@ -22,14 +22,15 @@ interface Planning {
 export class UpstreamCollector {
   readonly #planning: Planning;
   readonly #blocks = new Map<string, Declared>();
-  readonly #implicit = new Map<string, UpstreamPlan>();
+  readonly #implicit = new Map<string, Declared>();
 
   constructor(planning: Planning) {
     this.#planning = planning;
   }
 
-  get plans(): readonly UpstreamPlan[] {
-    return [...[...this.#blocks.values()].map(({ plan }) => plan), ...this.#implicit.values()];
+  /** All of them, and where each is declared or named first. */
+  get declared(): readonly Declared[] {
+    return [...this.#blocks.values(), ...this.#implicit.values()];
   }
 
   /** An `upstream` block. */
@@ -56,7 +57,7 @@ export class UpstreamCollector {
       return this.#planning.report.emerg(message, span, firstAt(block.span, 'declared'));
     }
     const plan = implicitUpstream(address, placeText(span));
-    if (plan && !this.#implicit.has(plan.key)) this.#implicit.set(plan.key, plan);
+    if (plan && !this.#implicit.has(plan.key)) this.#implicit.set(plan.key, { plan, span });
   }
 }
 

@@ -9,6 +9,7 @@ import type { KeepaliveConfig, ServerConfig, UpstreamPlan } from './plan.ts';
 import type { Ask, PeerView, Selection, UpstreamGroup } from './selection.ts';
 import { Way } from './way.ts';
 import type { Ground } from './way.ts';
+import { upstreamZoneName } from './zone.ts';
 
 /** One address of a server, with what an SRV record says of it. */
 export interface ServerAddress {
@@ -37,6 +38,7 @@ export class PeerGroup implements UpstreamGroup {
   readonly key: ComplexValue | undefined;
   readonly wantsClientAddress: boolean;
   readonly keepalive: KeepaliveConfig;
+  readonly connectionSet: string;
   readonly #plan: UpstreamPlan;
   readonly #scope: Required<GroupScope>;
   readonly #addresses: (readonly ServerAddress[])[];
@@ -50,6 +52,7 @@ export class PeerGroup implements UpstreamGroup {
     this.key = balancing.kind === 'hash' ? balancing.key : undefined;
     this.wantsClientAddress = balancing.kind === 'ip_hash';
     this.keepalive = keepalive;
+    this.connectionSet = scope.metrics instanceof PeerMeter ? 'request hosts' : upstreamZoneName(plan);
     this.#plan = plan;
     this.#scope = { now: monotonicSecond, ...scope };
     this.#addresses = plan.servers.map(fixedAddresses);
@@ -128,7 +131,7 @@ export class PeerGroup implements UpstreamGroup {
           ? metrics
           : new PeerMeter(metrics, { upstream: this.name, peer: address }),
     };
-    const hide = metrics instanceof PeerMeter ? undefined : this.#show(peer, metrics);
+    const hide = this.#plan.implicit || metrics instanceof PeerMeter ? undefined : this.#show(peer, metrics);
     const end = (): void => {
       hide?.();
       state.release();

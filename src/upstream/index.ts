@@ -25,4 +25,4 @@ export { addressOf, readServerAddress, serverText } from './server-address.ts';
 export type { AddressFault } from './server-address.ts';
 export { OpenUpstreams } from './upstreams.ts';
 export type { UpstreamScope } from './upstreams.ts';
-export { upstreamZone } from './zone.ts';
+export { upstreamZone, upstreamZoneName } from './zone.ts';

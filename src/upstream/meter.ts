@@ -1,4 +1,4 @@
-import type { Counter, Counters, Histogram } from '../zone/index.ts';
+import type { Counter, Counters, Histogram, Labels } from '../zone/index.ts';
 
 const REQUESTS = { name: 'gw_upstream_requests_total', help: 'Requests that were given to a peer.' };
 const FAILURES = { name: 'gw_upstream_failures_total', help: 'Requests that failed with a peer.' };
@@ -8,24 +8,38 @@ const TIME = {
   scale: 'seconds',
 } as const;
 
-/** Counts what one peer is given. */
+interface Meters {
+  readonly requests: Counter;
+  readonly failures: Counter;
+  readonly time: Histogram;
+}
+
+/** Counts what one peer is given. A peer that never gets a request is in no metric: a configuration may name thousands. */
 export class PeerMeter {
-  readonly #requests: Counter;
-  readonly #failures: Counter;
-  readonly #time: Histogram;
+  readonly #metrics: Counters;
+  readonly #labels: Labels;
+  #meters: Meters | undefined;
 
   constructor(metrics: Counters, labels: { readonly upstream: string; readonly peer: string }) {
-    this.#requests = metrics.counter(REQUESTS, labels);
-    this.#failures = metrics.counter(FAILURES, labels);
-    this.#time = metrics.histogram(TIME, labels);
+    this.#metrics = metrics;
+    this.#labels = labels;
   }
 
   given(): void {
-    this.#requests.add();
+    this.#opened().requests.add();
   }
 
   done(seconds: number, isFailure: boolean): void {
-    this.#time.observe(seconds);
-    if (isFailure) this.#failures.add();
+    const { time, failures } = this.#opened();
+    time.observe(seconds);
+    if (isFailure) failures.add();
+  }
+
+  #opened(): Meters {
+    return (this.#meters ??= {
+      requests: this.#metrics.counter(REQUESTS, this.#labels),
+      failures: this.#metrics.counter(FAILURES, this.#labels),
+      time: this.#metrics.histogram(TIME, this.#labels),
+    });
   }
 }

@@ -39,7 +39,10 @@ export class KnownRequestHosts implements RequestHosts {
 
   constructor(scope: RequestHostScope) {
     this.#scope = scope;
-    this.#table = new PeerTable(createZone({ name: '', kind: 'peers', slots: 0 }), scope.workerId);
+    this.#table = new PeerTable(
+      createZone({ name: '', kind: 'peers', slots: 0, threads: 0 }),
+      scope.workerId,
+    );
     this.#meter = new PeerMeter(scope.metrics, { upstream: 'by variable', peer: '' });
   }
 

@@ -60,6 +60,8 @@ export interface UpstreamGroup {
   /** `ip_hash`: ask the build for the peer's address (`needPeer`). */
   readonly wantsClientAddress: boolean;
   readonly keepalive: KeepaliveConfig;
+  /** Groups of the same set share their kept connections: hosts that requests name are one set, for they have no bound. */
+  readonly connectionSet: string;
   begin(ask: Ask): Selection;
   /** All peers at this moment. */
   view(): readonly PeerView[];

@@ -9,7 +9,7 @@ import { AddressWatch } from './names/watch.ts';
 import type { ServerConfig, UpstreamPlan } from './plan.ts';
 import { KnownRequestHosts } from './request-hosts.ts';
 import type { RequestHosts, Resolving, UpstreamAddress, UpstreamGroup, Upstreams } from './selection.ts';
-import { upstreamZone } from './zone.ts';
+import { upstreamZoneName } from './zone.ts';
 
 /** What the groups of a configuration need of their worker. */
 export interface UpstreamScope {
@@ -56,7 +56,8 @@ export class OpenUpstreams implements Upstreams {
     const known = this.#hosts.get(key);
     if (known) return known;
     const resolver = resolving.resolver && this.#resolver(resolving);
-    const hosts = new KnownRequestHosts({ ...this.#scope, resolver });
+    const { workerId, metrics, log } = this.#scope;
+    const hosts = new KnownRequestHosts({ resolver, workerId, metrics, log });
     this.#hosts.set(key, hosts);
     return hosts;
   }
@@ -78,15 +79,9 @@ export class OpenUpstreams implements Upstreams {
   }
 
   #open(plan: UpstreamPlan): PeerGroup {
-    const { workerId, log, metrics, zone } = {
-      ...this.#scope,
-      zone: (name: string) => this.#scope.zone(name),
-    };
-    return new PeerGroup(plan, {
-      table: new PeerTable(zone(upstreamZone(plan).name), workerId),
-      log,
-      metrics,
-    });
+    const { workerId, metrics, log } = this.#scope;
+    const table = new PeerTable(this.#scope.zone(upstreamZoneName(plan)), workerId);
+    return new PeerGroup(plan, { table, metrics, log });
   }
 
   #resolver(resolving: Resolving): NameResolver {

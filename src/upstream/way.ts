@@ -20,8 +20,8 @@ export class Way implements Selection {
   #peer: LivePeer | undefined;
   #tries: number;
   #startedMs = 0;
-  /** Of the peer, before this request was let through to it. */
-  #checkedBefore = 0;
+  /** Second in which this request was let through to a peer that had rested, and what stood there before. */
+  #trial: { readonly second: number; readonly before: number } | undefined;
 
   constructor(ground: Ground, ask: Ask) {
     const { set } = ground;
@@ -72,8 +72,10 @@ export class Way implements Selection {
     state.enter();
     if (this.#progress.set.isSingle) return peer;
     this.#progress.tried.push(peer);
-    this.#checkedBefore = state.checked;
-    if (now - state.checked > failTimeoutSeconds) state.checked = now;
+    this.#trial = undefined;
+    if (now - state.checked <= failTimeoutSeconds) return peer;
+    this.#trial = { second: now, before: state.checked };
+    state.checked = now;
     return peer;
   }
 
@@ -88,9 +90,10 @@ export class Way implements Selection {
       this.#ground.log.write('warn', `upstream server temporarily disabled, upstream: "${address}"`);
   }
 
-  /** A peer that was given one request after its rest is alive if that went well; if that never came, the next one may try. */
+  /** A peer that was given one request after its rest is alive if that went well; if it came to nothing, the next one may try. */
   #clear({ state }: LivePeer, outcome: Outcome): void {
-    if (outcome === 'unused') state.checked = this.#checkedBefore;
-    else if (state.accessed < state.checked) state.fails = 0;
+    if (state.accessed >= state.checked) return;
+    if (outcome !== 'unused') state.fails = 0;
+    else if (this.#trial?.second === state.checked) state.checked = this.#trial.before;
   }
 }

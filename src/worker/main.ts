@@ -8,8 +8,13 @@ import { Worker } from './worker.ts';
 /** Between two beats; the master complains after 2 s of silence. */
 const HEARTBEAT_MS = 250;
 
+/** Buffers up to half of it share an allocation (Node's default is 8 KB); what lives long asks for memory of its own. */
+const POOL_BYTES = 65_536;
+
 /** The body of a worker thread: obeys the master until it is told to stop. */
 function main(port: NonNullable<typeof parentPort>, { workerId, heartbeats, shipment }: WorkerStart): void {
+  // Small files and pieces of bodies are cut from one allocation: 0.04 instead of 0.5 microseconds for 4 KB.
+  Buffer.poolSize = POOL_BYTES;
   const { core, prefix } = shipment.plan.main;
   const log = new ThreadLog(core.errorLogs, { prefix, tid: workerId });
   const metrics = new Counters(shipment.counters, workerId);

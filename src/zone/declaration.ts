@@ -39,6 +39,8 @@ export interface PeersDeclaration {
   readonly kind: 'peers';
   /** Peers that it has room for. */
   readonly slots: number;
+  /** Thread ids that may use it: all below this. */
+  readonly threads: number;
 }
 
 /** Shared memory that a configuration asks for by name; plain data in the plan. */

@@ -15,20 +15,26 @@ export interface Server {
 /** The built program; `npm run bench` builds it and runs us, bundled, in the root of the repository. */
 export const GW = resolve('dist/bin/gw.js');
 
+/** The content of the one server, and what stands in `http` beside it. */
+export type Content = string | { readonly http: string; readonly server: string };
+
 /** A gateway with one server of this content and one worker, unless told otherwise. */
-export async function startGw(bench: Bench, server: string, workers = 1): Promise<Server> {
+export async function startGw(bench: Bench, content: Content, workers = 1): Promise<Server> {
   if (!existsSync(GW))
     throw new Error(`"${GW}" is missing: run "npm run bench" in the root of the repository`);
   const port = await freePort();
   const dir = ownDir(bench, `gw-${port}`);
-  const conf = writeGwConf(dir, { server, port, workers });
+  const conf = writeGwConf(dir, { ...partsOf(content), port, workers });
   const profiling =
     bench.profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(bench.profileDir)}`];
   return start(bench, { command: [process.execPath, ...profiling, GW, '-p', dir, '-c', conf], dir, port });
 }
 
 /** Writes a gateway's configuration and gives its path. */
-export function writeGwConf(dir: string, parts: { server: string; port: number; workers: number }): string {
+export function writeGwConf(
+  dir: string,
+  parts: { http?: string; server: string; port: number; workers: number },
+): string {
   const conf = join(dir, 'gw.conf');
   writeFileSync(
     conf,
@@ -37,6 +43,7 @@ export function writeGwConf(dir: string, parts: { server: string; port: number; 
      http {
        access_log off;
        keepalive_requests 1000000000;
+       ${parts.http ?? ''}
        server { listen 127.0.0.1:${parts.port}; ${parts.server} }
      }\n`,
   );
@@ -44,7 +51,8 @@ export function writeGwConf(dir: string, parts: { server: string; port: number; 
 }
 
 /** An nginx with one server of this content and one worker. */
-export async function startNginx(bench: Bench, server: string): Promise<Server> {
+export async function startNginx(bench: Bench, content: Content): Promise<Server> {
+  const { http, server } = partsOf(content);
   const program = programPath('nginx');
   const port = await freePort();
   const dir = ownDir(bench, `nginx-${port}`);
@@ -58,6 +66,7 @@ export async function startNginx(bench: Bench, server: string): Promise<Server> 
        access_log off;
        keepalive_requests 1000000000;
        ${temp.join(' ')}
+       ${http}
        server { listen 127.0.0.1:${port}; ${server} }
      }\n`,
   );
@@ -104,6 +113,10 @@ export async function startRedis(bench: Bench): Promise<Server> {
   bench.onTestFinished(async () => void (await server.stop()));
   await server.waitForOutput(/Ready to accept connections/);
   return { port, pid: server.pid };
+}
+
+function partsOf(content: Content): { readonly http: string; readonly server: string } {
+  return typeof content === 'string' ? { http: '', server: content } : content;
 }
 
 function ownDir(bench: Bench, name: string): string {

@@ -1,5 +1,5 @@
 import { load } from '../../src/pipeline.ts';
-import { OpenUpstreams, upstreamZone } from '../../src/upstream/index.ts';
+import { OpenUpstreams, upstreamZone, upstreamZoneName } from '../../src/upstream/index.ts';
 import { createZone } from '../../src/zone/index.ts';
 import { aloneCounters } from '../harness/counters.ts';
 import type { Owner } from '../harness/owner.ts';
@@ -18,7 +18,7 @@ export async function openUpstreams(
   const { plan, report } = loaded;
   if (!plan) throw new Error(report.faults.map(({ message }) => message).join('; '));
   const zones = new Map(
-    plan.upstreams.map((upstream) => [upstreamZone(upstream).name, createZone(upstreamZone(upstream))]),
+    plan.upstreams.map((upstream) => [upstreamZoneName(upstream), createZone(upstreamZone(upstream, 1))]),
   );
   const logged: string[] = [];
   const upstreams = await OpenUpstreams.open(plan.upstreams, {

@@ -80,6 +80,7 @@ export async function serve(
     engine: 'auto',
     proxyProtocol: false,
     head: HEAD,
+    serverName: 'a',
     mergeSlashes: true,
     needs: { headers: new Set(), allHeaders: false, peer: false },
     usage: { inFlight: 0 },

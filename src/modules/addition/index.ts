@@ -1,6 +1,6 @@
 import { directivesFor, readers } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
-import { mediaTypeTest, weakenEtag } from '../../http/index.ts';
+import { mediaTypeTest, becomesAnother } from '../../http/index.ts';
 import type { BodyFilter, BodyTransform, Exchange } from '../../http/index.ts';
 
 interface AdditionConfig {
@@ -56,7 +56,7 @@ function compileFilter({ types, before, after }: AdditionConfig): BodyFilter {
   return {
     wants: (x: Exchange) => x.status === 200 && x.main === x && hasType(x.responseType),
     open(x: Exchange) {
-      weakenEtag(x);
+      becomesAnother(x);
       return new AddingTransform(x, { before, after });
     },
   };

@@ -1,11 +1,11 @@
 import { constantText } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { Build, ConfigReport } from '../../contract/index.ts';
-import { charsetOf, logContext, mediaTypeTest } from '../../http/index.ts';
+import { charsetOf, mediaTypeTest } from '../../http/index.ts';
 import type { BodyFilter, Exchange, HeaderFilter } from '../../http/index.ts';
 import { directives } from './directives.ts';
 import type { CharsetConfig } from './directives.ts';
-import { compileRecodings } from './recode.ts';
+import { recodingsOf } from './recode.ts';
 import type { Recoding } from './recode.ts';
 
 /** The charset of answers: named in their `Content-Type`, and changed where it is another (nginx ngx_http_charset_module). */
@@ -13,11 +13,11 @@ export const charset = moduleFor<CharsetConfig>()({
   name: 'charset',
   directives,
   validate: checkMaps,
-  enabled: (config) => constantText(config.charset) !== 'off',
+  enabled: ({ charset: target, sourceCharset }) =>
+    constantText(target) !== 'off' || sourceCharset !== undefined,
   compile(config, _resources, build) {
     const decide = compileDecision(config, build);
-    const recodes = config.sourceCharset !== undefined || config.overrides;
-    return { filter: nameCharset(decide), ...(recodes && { bodyFilter: recodeBody(decide) }) };
+    return { filter: nameCharset(decide), ...(config.maps && { bodyFilter: recodeBody(decide) }) };
   },
 });
 
@@ -47,10 +47,12 @@ function checkMaps(
 interface Decision {
   /** The charset to name; `undefined` leaves the answer alone. */
   readonly name: string | undefined;
-  readonly recoding: Recoding | undefined;
+  readonly recoding?: Recoding;
+  /** Why nothing can be done. */
+  readonly fault?: string;
 }
 
-const ALONE: Decision = { name: undefined, recoding: undefined };
+const ALONE: Decision = { name: undefined };
 
 type Decide = (x: Exchange) => Decision;
 
@@ -58,30 +60,34 @@ function compileDecision(config: CharsetConfig, build: Build): Decide {
   const hasType = mediaTypeTest(config.types.flat());
   const target = build.value(config.charset);
   const source = config.sourceCharset ? build.value(config.sourceCharset) : undefined;
-  const recodings = compileRecodings(config.maps ?? []);
+  const recodings = recodingsOf(config.maps ?? []);
   const between = (from: string, to: string, x: Exchange): Decision => {
-    if (from.toLowerCase() === to.toLowerCase()) return { name: to, recoding: undefined };
+    if (from.toLowerCase() === to.toLowerCase()) return { name: to };
     const encoding = x.responseHeader('Content-Encoding');
     if (encoding !== undefined && encoding !== '') return ALONE;
     const recoding = recodings.get(`${from} ${to}`.toLowerCase());
     if (recoding) return { name: to, recoding };
-    build.log.write('error', `no "charset_map" between the charsets "${from}" and "${to}"`, logContext(x));
-    return ALONE;
+    return { name: undefined, fault: `no "charset_map" between the charsets "${from}" and "${to}"` };
   };
+  const isLeftAlone = ({ responseType }: Exchange, given: string): boolean =>
+    responseType === '' || (given === '' ? !hasType(responseType) : !config.overrides);
   return (x) => {
     const given = charsetOf(x.responseType);
-    if (x.responseType === '' || (given === '' ? !hasType(x.responseType) : !config.overrides)) return ALONE;
-    const to = target(x);
+    const isPart = x.main !== x;
+    if (!isPart && isLeftAlone(x, given)) return ALONE;
+    // Part of another answer: it has to have the charset of that.
+    const to = isPart ? charsetOf(x.main.responseType) : target(x);
     const from = given === '' ? source?.(x) : given;
     if (to === '' || to === 'off') return ALONE;
-    return from === undefined ? { name: to, recoding: undefined } : between(from, to, x);
+    return from === undefined ? { name: to } : between(from, to, x);
   };
 }
 
 /** Redirects name none: an old browser would take it for the next page's (nginx). */
 function nameCharset(decide: Decide): HeaderFilter {
   return (x) => {
-    const { name, recoding } = decide(x);
+    const { name, recoding, fault } = decide(x);
+    if (fault !== undefined) x.rules.warn(fault, x);
     if (name !== undefined && !recoding) setCharset(x, name);
   };
 }

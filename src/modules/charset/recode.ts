@@ -8,8 +8,19 @@ const UNKNOWN = 0x3f;
 const ASCII = 0x80;
 const UTF8 = 'utf-8';
 
+type Recodings = ReadonlyMap<string, Recoding>;
+
+/** Locations share the maps of their configuration, and so their tables. */
+const COMPILED = new WeakMap<readonly CharsetMap[], Recodings>();
+
 /** The recodings of some maps, in both directions, by `from to` in lower case. */
-export function compileRecodings(maps: readonly CharsetMap[]): ReadonlyMap<string, Recoding> {
+export function recodingsOf(maps: readonly CharsetMap[]): Recodings {
+  const known = COMPILED.get(maps) ?? compileRecodings(maps);
+  COMPILED.set(maps, known);
+  return known;
+}
+
+function compileRecodings(maps: readonly CharsetMap[]): Recodings {
   const recodings = new Map<string, Recoding>();
   for (const map of maps) {
     const [from, to] = [map.from.toLowerCase(), map.to.toLowerCase()];

@@ -2,7 +2,7 @@ import { createGunzip } from 'node:zlib';
 import { directivesFor, readers } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { Build } from '../../contract/index.ts';
-import { EngineTransform, weakenEtag } from '../../http/index.ts';
+import { EngineTransform, becomesAnother } from '../../http/index.ts';
 import type { BodyFilter, Exchange } from '../../http/index.ts';
 
 interface GunzipConfig {
@@ -40,6 +40,9 @@ function vary(x: Exchange): void {
   (x.responseHeaders ??= []).unshift('Vary', 'Accept-Encoding');
 }
 
+/** Most that is unpacked before the client takes it. */
+const PIECE_BYTES = 65_536;
+
 /** Piece by piece, whatever its size: a few bytes may become gigabytes. */
 function compileFilter(build: Build): BodyFilter {
   const accepts = build.acceptsGzip();
@@ -47,8 +50,8 @@ function compileFilter(build: Build): BodyFilter {
     wants: (x: Exchange) => isGzip(x) && !accepts(x),
     open(x) {
       x.removeHeader('Content-Encoding');
-      weakenEtag(x);
-      return new EngineTransform(createGunzip());
+      becomesAnother(x);
+      return new EngineTransform(createGunzip({ chunkSize: PIECE_BYTES }));
     },
   };
 }

@@ -62,7 +62,7 @@ class LazyPieces implements BodyTransform {
 
   #open(): BodyTransform {
     const { level, lengthBytes } = this.#compression;
-    const engine = createGzip({ level });
+    const engine = createGzip({ level, chunkSize: ROOM_BYTES });
     if (lengthBytes >= 0) return new EngineTransform(engine);
     return new EngineTransform(engine, (done) => engine.flush(constants.Z_SYNC_FLUSH, done));
   }

@@ -1,6 +1,6 @@
 import { moduleFor } from '../../contract/index.ts';
 import type { Build } from '../../contract/index.ts';
-import { mediaTypeTest, weakenEtag } from '../../http/index.ts';
+import { mediaTypeTest, becomesAnother } from '../../http/index.ts';
 import type { BodyFilter, Exchange, HeaderFilter } from '../../http/index.ts';
 import { compressor } from './compress.ts';
 import { directives } from './directives.ts';
@@ -23,7 +23,7 @@ export const gzip = moduleFor<GzipConfig>()({
   compile(config, _resources, build) {
     const fits = compileTest(config);
     return {
-      ...(build.core.gzipVary && { filter: vary(fits) }),
+      ...(build.core.gzipVary && { filter: vary(fits, config) }),
       bodyFilter: compileFilter(fits, config, build),
     };
   },
@@ -38,14 +38,24 @@ function compileTest({ types, minLengthBytes }: GzipConfig): Test {
     STATUSES.has(x.status) &&
     (x.responseLength < 0 || x.responseLength >= minLengthBytes) &&
     hasType(x.responseType) &&
-    (x.responseHeader('Content-Encoding') ?? '') === '';
+    isPlain(x);
 }
 
-/** nginx writes it before what `add_header` adds. */
-function vary(fits: Test): HeaderFilter {
+function isPlain(x: Exchange): boolean {
+  return (x.responseHeader('Content-Encoding') ?? '') === '';
+}
+
+/** nginx writes it before what `add_header` adds. A range may be one of an answer that is compressed as a whole. */
+function vary(fits: Test, { types }: GzipConfig): HeaderFilter {
+  const hasType = mediaTypeTest(types.flat());
+  const isRange: Test = (x) =>
+    x.status === 206 &&
+    x.responseHeader('Content-Range') !== undefined &&
+    hasType(x.responseType) &&
+    isPlain(x);
   return (x) => {
     // A file in gzip that lies beside the plain one has said so.
-    if (fits(x) && x.responseHeader('Vary') !== 'Accept-Encoding')
+    if ((fits(x) || isRange(x)) && x.responseHeader('Vary') !== 'Accept-Encoding')
       (x.responseHeaders ??= []).unshift('Vary', 'Accept-Encoding');
   };
 }
@@ -57,7 +67,7 @@ function compileFilter(fits: Test, { level }: GzipConfig, build: Build): BodyFil
     wants: (x: Exchange) => fits(x) && accepts(x),
     open(x) {
       x.setHeader('Content-Encoding', 'gzip');
-      weakenEtag(x);
+      becomesAnother(x);
       const measure = isMeasured
         ? (inBytes: number, outBytes: number) => x.setState(RATIO, (inBytes / outBytes).toFixed(2))
         : undefined;

@@ -31,8 +31,9 @@ export const addedHeader: ArgReader<AddedHeader> = readers.words(
       return undefined;
     }
     if (FRAMING.has(name.value.toLowerCase())) {
-      const message = `"${scope.directive}" cannot set "${name.value}": it frames the answer`;
-      scope.report.emerg(message, name.span);
+      // Configurations that people copy from each other say `add_header Content-Length 0` beside `return 204`.
+      const message = `"${scope.directive}" does not set "${name.value}", which frames the answer, ignored`;
+      scope.report.warn(message, name.span);
       return undefined;
     }
     if (always && always.value !== 'always') {

@@ -17,7 +17,7 @@ export const limitConn = moduleFor<LimitConnConfig>()<ReadonlyMap<string, OpenZo
       compile: () => readStatus,
     },
   },
-  enabled: ({ zones, limits }) => zones !== undefined || limits !== undefined,
+  enabled: ({ limits }) => limits !== undefined,
   validate,
   zones: ({ zones = [] }) =>
     zones.map(({ name, sizeBytes, keyText }, index) => ({
@@ -33,8 +33,7 @@ export const limitConn = moduleFor<LimitConnConfig>()<ReadonlyMap<string, OpenZo
         .map((config) => [config.name, { config, requests: openZone(config.name, worker) }]),
     );
   },
-  compile: (config, zones, build) =>
-    config.limits ? { preaccess: compileLimits(config, zones, build) } : {},
+  compile: (config, zones, build) => ({ preaccess: compileLimits(config, zones, build) }),
 });
 
 /** The locations of a worker share what is open. */

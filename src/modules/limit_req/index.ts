@@ -17,7 +17,7 @@ export const limitReq = moduleFor<LimitReqConfig>()<ReadonlyMap<string, OpenZone
       compile: () => readStatus,
     },
   },
-  enabled: ({ zones, limits }) => zones !== undefined || limits !== undefined,
+  enabled: ({ limits }) => limits !== undefined,
   validate,
   zones: ({ zones = [] }) =>
     zones.map(({ name, sizeBytes, keyText }, index) => ({
@@ -33,8 +33,7 @@ export const limitReq = moduleFor<LimitReqConfig>()<ReadonlyMap<string, OpenZone
         .map((config) => [config.name, { config, rates: openZone(config.name, worker) }]),
     );
   },
-  compile: (config, zones, build) =>
-    config.limits ? { preaccess: compileLimits(config, zones, build) } : {},
+  compile: (config, zones, build) => ({ preaccess: compileLimits(config, zones, build) }),
 });
 
 /** The locations of a worker share what is open. */

@@ -12,17 +12,16 @@ export interface Accel {
   buffering: boolean | undefined;
   /** Bytes per second; `undefined`: not said. */
   limitRate: number | undefined;
-  charset: string | undefined;
 }
 
 /** What is done with a header of an answer, by its name. */
 type Treatment = 'pass' | 'drop' | 'type' | 'connection' | 'location' | 'refresh' | 'cookie' | 'replace';
 
 /** nginx hides these (ngx_http_proxy_hide_headers). */
-const HIDDEN = [
-  ...['Date', 'Server', 'X-Pad'],
-  ...['X-Accel-Expires', 'X-Accel-Redirect', 'X-Accel-Limit-Rate', 'X-Accel-Buffering', 'X-Accel-Charset'],
-];
+const HIDDEN: readonly string[] =
+  'Date Server X-Pad X-Accel-Expires X-Accel-Redirect X-Accel-Limit-Rate X-Accel-Buffering X-Accel-Charset'.split(
+    ' ',
+  );
 /** What ends with this hop, or is written anew. */
 const HOPS = ['keep-alive', 'transfer-encoding', 'content-length', 'proxy-connection', 'te', 'upgrade'];
 const MAX_NAMES = 1_000;
@@ -44,7 +43,7 @@ export class AnswerHeaders {
   }
 
   /** The headers go into the exchange; gives the content type, '' without one. */
-  apply(x: Exchange, { headers, status, reason }: AnswerHead, { charset }: Accel): string {
+  apply(x: Exchange, { headers, status, reason }: AnswerHead): string {
     let type = '';
     let hops: readonly string[] | undefined;
     for (let index = 0; index < headers.length; index += 2) {
@@ -58,7 +57,7 @@ export class AnswerHeaders {
     }
     for (const hop of hops ?? []) if (!KEPT.has(hop.trim())) x.removeHeader(hop.trim());
     if (status !== 200 || reason !== 'OK') setReason(x, status, reason);
-    return charset === undefined ? type : withCharset(type, charset);
+    return type;
   }
 
   /** What the answer tells the gateway, as far as the configuration listens. */
@@ -79,7 +78,6 @@ export class AnswerHeaders {
     else if (name === 'x-accel-buffering')
       accel.buffering = /^no$/i.test(value) ? false : /^yes$/i.test(value) || undefined;
     else if (name === 'x-accel-limit-rate' && /^\d{1,15}$/.test(value)) accel.limitRate = Number(value);
-    else if (name === 'x-accel-charset' && !/^off$/i.test(value)) accel.charset = value;
   }
 
   private learn(name: string): Treatment {
@@ -125,7 +123,6 @@ const NO_ACCEL: Accel = {
   redirect: undefined,
   buffering: undefined,
   limitRate: undefined,
-  charset: undefined,
 };
 const KEPT: ReadonlySet<string> = new Set([
   '',
@@ -138,8 +135,4 @@ const KEPT: ReadonlySet<string> = new Set([
 
 function setReason(x: Exchange, status: number, reason: string): void {
   if (statusLine(status) !== `${status} ${reason}`) x.setReason(reason);
-}
-
-function withCharset(type: string, charset: string): string {
-  return type === '' || /charset=/i.test(type) ? type : `${type}; charset=${charset}`;
 }

@@ -35,7 +35,7 @@ export class AnswerPath {
       x.end(head.status);
       return undefined;
     }
-    const contentType = this.headers.apply(x, head, accel);
+    const contentType = this.headers.apply(x, head);
     if (accel.limitRate !== undefined) x.limitRate = accel.limitRate;
     if (head.bodyBytes === 0 && x.requestMethod !== 'HEAD') return this.sendBare(x, head, contentType);
     return this.relay(x, { head, contentType, accel, source });
@@ -43,7 +43,7 @@ export class AnswerPath {
 
   /** A 101: from now on bytes go both ways. */
   tunnel(x: Exchange, head: AnswerHead, upstream: { readonly socket: Socket; readonly rest: Buffer }): void {
-    this.headers.apply(x, head, this.headers.accel(head));
+    this.headers.apply(x, head);
     openTunnel(x, { ...upstream, head, readTimeoutMs: this.config.readTimeoutMs });
   }
 

@@ -1,40 +1,17 @@
 import type { Socket } from 'node:net';
-import type { ErrorLog, Level } from '../../log/index.ts';
+import type { Level } from '../../log/index.ts';
 import { answerFault, logContext } from '../../http/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import type { Peer, Selection } from '../../upstream/index.ts';
 import type { AnswerHead } from './client/answer-head.ts';
-import type { Caller, Connection } from './client/connection.ts';
+import type { Caller } from './client/caller.ts';
+import type { Connection } from './client/connection.ts';
 import { UpstreamFault } from './client/fault.ts';
-import type { AnswerPath } from './answer-path.ts';
-import type { ProxyConfig } from './config.ts';
-import type { NextRules, Progress } from './next.ts';
+import type { Progress } from './next.ts';
+import type { ForwardingRules, Outgoing } from './outgoing.ts';
 import type { Relay } from './relay.ts';
-import type { RequestHead } from './request-head.ts';
-import type { Target } from './target.ts';
-import { beginRound, beginTry } from './tries.ts';
+import { beginTry, proxyFacts } from './tries.ts';
 import type { ProxyFacts, Try } from './tries.ts';
-import type { Upload } from './upload.ts';
-
-/** What all requests of a location share. */
-export interface ForwardingRules {
-  readonly config: ProxyConfig;
-  readonly next: NextRules;
-  readonly answers: AnswerPath;
-  readonly log: ErrorLog;
-  /** Some configured text reads `$upstream_*` or `$proxy_*`. */
-  readonly keepsFacts: boolean;
-  /** `proxy_ssl_name`. */
-  readonly sslName: (x: Exchange) => string;
-}
-
-/** One request as it goes out. */
-export interface Outgoing {
-  readonly target: Target;
-  readonly requestTarget: string;
-  readonly head: RequestHead;
-  readonly upload: Upload | undefined;
-}
 
 /** One request on its way through the peers of a group, until one of them answers or none is left. */
 export class Forwarding implements Caller {
@@ -71,7 +48,7 @@ export class Forwarding implements Caller {
     this.sendTimeoutMs = config.sendTimeoutMs;
     this.readTimeoutMs = config.readTimeoutMs;
     this.headLimitBytes = config.bufferSizeBytes;
-    this.facts = rules.keepsFacts ? beginRound(x, outgoing.target) : undefined;
+    this.facts = proxyFacts(x);
   }
 
   begin(): void {
@@ -85,7 +62,7 @@ export class Forwarding implements Caller {
       this.current.headerMs = performance.now() - this.current.startedMs;
     }
     if (this.facts) this.facts.answerHeaders = head.headers;
-    if (this.rules.next.afterStatus(head.status, this.progress())) {
+    if (this.rules.next.afterStatus(head.status, this.progress({ isSent: true }))) {
       // nginx: what a 403 or 404 says of the peer is not that it failed.
       this.moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
       return this.tryNext();
@@ -118,18 +95,18 @@ export class Forwarding implements Caller {
     }
     this.log('error', fault.message);
     if (relay) {
-      this.settle('failed');
+      // nginx: an answer that has begun and breaks off is not held against its peer.
+      this.settle('ok');
       return relay.cut();
     }
     // nginx: a connection that had been closed meanwhile costs no try.
     const isStale = this.isReused && fault.kind === 'error';
     const status = fault.kind === 'timeout' ? 504 : 502;
     if (this.current && this.current.status === 0) this.current.status = status;
-    const progress = this.progress(fault);
+    const progress = this.progress({ isStale, isSent: !fault.message.includes(' connecting to ') });
     this.settle(isStale ? 'stale' : 'failed');
-    const triesLeft = isStale ? 1 : this.triesLeft();
     if (this.x.done) return;
-    if (this.rules.next.afterFault(fault, { ...progress, triesLeft })) this.tryNext();
+    if (this.rules.next.afterFault(fault, progress)) this.tryNext();
     else this.x.end(status);
   }
 
@@ -172,8 +149,9 @@ export class Forwarding implements Caller {
   }
 
   private connect(peer: Peer): void {
-    const { connections } = this.outgoing.target;
-    const name = connections.isTls ? this.rules.sslName(this.x).replace(/:\d+$/, '') : '';
+    const { target } = this.outgoing;
+    const { connections } = target;
+    const name = connections.isTls ? this.rules.sslName(this.x, target).replace(/:\d+$/, '') : '';
     const idle = connections.take(peer, name);
     this.isReused = idle !== undefined;
     if (idle) return this.use(idle);
@@ -201,20 +179,22 @@ export class Forwarding implements Caller {
     upload?.begin(connection, this);
   }
 
-  private progress(fault?: UpstreamFault): Progress {
-    const isSent =
-      this.connection !== undefined && fault?.message.includes('connecting to upstream') !== true;
+  /** How far it has come, to be asked before the peer is done with. */
+  private progress({
+    isSent,
+    isStale = false,
+  }: {
+    readonly isSent: boolean;
+    readonly isStale?: boolean;
+  }): Progress {
+    const others = Math.min(this.selection.tries - 1, this.rules.next.maxTries - this.tries);
     return {
       method: this.method,
       isSent,
       isSpent: isSent && this.outgoing.upload?.isSpent === true,
       startedMs: this.startedMs,
-      triesLeft: this.triesLeft(),
+      triesLeft: isStale ? Math.max(others, 1) : others,
     };
-  }
-
-  private triesLeft(): number {
-    return Math.min(this.selection.tries, this.rules.next.maxTries - this.tries);
   }
 
   /** This peer is done with, and its connection. */

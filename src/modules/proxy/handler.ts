@@ -4,13 +4,14 @@ import type { Ask, UpstreamGroup } from '../../upstream/index.ts';
 import { AnswerPath } from './answer-path.ts';
 import type { PassTarget, ProxyConfig } from './config.ts';
 import { Forwarding } from './forwarding.ts';
-import type { ForwardingRules } from './forwarding.ts';
 import { NextRules } from './next.ts';
+import type { ForwardingRules } from './outgoing.ts';
 import type { Provisioned } from './provision.ts';
 import { compileRequestHead } from './request-head.ts';
 import { compileRequestTarget } from './request-target.ts';
 import { compileTarget } from './target.ts';
 import type { Target } from './target.ts';
+import { beginRound } from './tries.ts';
 import { PassingUpload, WholeUpload } from './upload.ts';
 import type { Upload } from './upload.ts';
 import { keepsFacts } from './variables.ts';
@@ -45,13 +46,14 @@ function compileSend(config: ProxyConfig, provisioned: Provisioned, build: Build
     next: new NextRules(config),
     answers: new AnswerPath(config, build),
     log: build.log,
-    keepsFacts: keepsFacts(build) || config.pass?.kind === 'variables',
     sslName: compileSslName(config, build),
   };
   const requestTargetOf = compileRequestTarget(build.location);
   const headOf = compileRequestHead(config, build);
   const askOf = compileAsk(provisioned, build);
+  const keeps = keepsFacts(build);
   return (x, target, upload) => {
+    if (keeps) beginRound(x, target);
     const requestTarget = requestTargetOf(x, target.pass);
     const bodyBytes = upload?.bodyBytes ?? 0;
     const head = headOf(x, { target: requestTarget, proxyHost: target.proxyHost, bodyBytes });
@@ -95,6 +97,11 @@ function compileUpload(
   };
 }
 
-function compileSslName({ sslName }: ProxyConfig, build: Build): (x: Exchange) => string {
-  return build.value(sslName);
+/** The default asks nothing of the request. */
+function compileSslName({ sslName }: ProxyConfig, build: Build): ForwardingRules['sslName'] {
+  const [only] = sslName.parts;
+  const isDefault = sslName.parts.length === 1 && typeof only === 'object' && 'variable' in only;
+  if (isDefault && only.variable === 'proxy_host') return (_x, { proxyHost }) => proxyHost;
+  const render = build.value(sslName);
+  return (x) => render(x);
 }

@@ -15,15 +15,14 @@ export interface Provisioned {
   connections(group: UpstreamGroup, scheme: 'http' | 'https', localAddress?: string): Connections;
 }
 
-/** Most sets of connections that requests may bring about by naming hosts and local addresses. */
+/** Most sets of connections that requests may bring about by naming local addresses. */
 const MAX_SETS = 1_000;
 
 /** Opens nothing yet; connections of groups that stay the same outlive a reload. */
 export async function provision(config: ProxyConfig, worker: WorkerScope): Promise<Provisioned> {
   const { default: undici } = await import('undici');
   const tls = config.pass ? tlsSettings(config) : undefined;
-  const known = new Map<UpstreamGroup, Map<string, Connections>>();
-  let sets = 0;
+  const known = new Map<string, Connections>();
   const open = (group: UpstreamGroup, settings: ConnectorSettings): Connections =>
     worker.share(
       keyOf(group, settings),
@@ -33,29 +32,28 @@ export async function provision(config: ProxyConfig, worker: WorkerScope): Promi
   return {
     upstreams: worker.upstreams,
     connections(group, scheme, localAddress = '') {
-      const ofGroup = known.get(group) ?? new Map<string, Connections>();
-      const found = ofGroup.get(scheme + localAddress);
+      const set = `${scheme} ${localAddress} ${group.connectionSet}`;
+      const found = known.get(set);
       if (found) return found;
-      if (sets++ >= MAX_SETS)
-        throw new Error('requests name too many different upstreams or local addresses');
+      if (known.size >= MAX_SETS) throw new Error('requests name too many different local addresses');
       const settings: ConnectorSettings = {
         tcpKeepalive: config.socketKeepalive,
         ...(localAddress !== '' && { localAddress }),
         ...(scheme === 'https' && tls && { tls }),
       };
       const opened = open(group, settings);
-      known.set(group, ofGroup.set(scheme + localAddress, opened));
+      known.set(set, opened);
       return opened;
     },
   };
 }
 
-function keyOf({ name, keepalive }: UpstreamGroup, settings: ConnectorSettings): string {
+function keyOf({ connectionSet, keepalive }: UpstreamGroup, settings: ConnectorSettings): string {
   // Keys and certificates are part of it: as a digest, for keys of resources may be logged.
   const digest = createHash('sha256')
     .update(JSON.stringify([keepalive, settings]))
     .digest('hex');
-  return `proxy ${name} ${digest}`;
+  return `proxy ${connectionSet} ${digest}`;
 }
 
 const VERSIONS: readonly TlsVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];

@@ -19,8 +19,8 @@ export function compileReplacement({ pattern, by }: Replacement, match: Match, b
       // The replacement may ask for `$1`.
       x.captures = captures;
       keepNamed(x, { captures, names: pattern.regex.names }, build);
-      const found = captures.index;
-      return text.slice(0, found) + render(x) + text.slice(found + captures[0].length);
+      // nginx: the replacement takes the place of the whole text, however little of it matched.
+      return render(x);
     };
   }
   const readPattern = build.value(pattern.value);
@@ -33,7 +33,8 @@ export function compileReplacement({ pattern, by }: Replacement, match: Match, b
   // nginx: a leading dot does not count, neither in the rule nor in the cookie.
   return (x, text) => {
     const whole = withoutDot(readPattern(x)).toLowerCase();
-    return withoutDot(text).toLowerCase() === whole ? render(x) : undefined;
+    if (withoutDot(text).toLowerCase() !== whole) return undefined;
+    return text.startsWith('.') ? `.${render(x)}` : render(x);
   };
 }
 
@@ -105,14 +106,17 @@ function compileName(cookie: Pattern, build: Build): (x: Exchange, name: string)
   return (x, name) => read(x).toLowerCase() === name.toLowerCase();
 }
 
-/** nginx drops what a rule speaks of and writes it anew behind the rest. */
+/** A flag that is there stays where it is; others follow behind. */
 function withFlags(attributes: readonly string[], flags: readonly string[]): string[] {
-  const kinds = new Set(flags.map(kindOf));
-  const kept = attributes.filter((attribute) => !kinds.has(attributeName(attribute)));
-  const added = flags
-    .filter((flag) => !flag.startsWith('no') && flag !== '')
-    .map((flag) => WRITTEN[flag] ?? flag);
-  return [...kept, ...new Set(added)];
+  let changed = [...attributes];
+  for (const flag of flags) {
+    const kind = kindOf(flag);
+    const at = changed.findIndex((attribute) => attributeName(attribute) === kind);
+    if (flag.startsWith('no')) changed = changed.filter((attribute) => attributeName(attribute) !== kind);
+    else if (at < 0 && flag !== '') changed.push(WRITTEN[flag] ?? flag);
+    else if (kind === 'samesite') changed[at] = WRITTEN[flag] ?? flag;
+  }
+  return changed;
 }
 
 const WRITTEN: Readonly<Record<string, string>> = {

@@ -22,19 +22,19 @@ export interface RequestHead {
 }
 
 /** Headers that end with each hop, and those that gw writes itself: the client's never go to an upstream. */
-const NOT_PASSED = [
-  ...[
-    'connection',
-    'keep-alive',
-    'proxy-connection',
-    'te',
-    'trailer',
-    'transfer-encoding',
-    'upgrade',
-    'expect',
-  ],
-  // `Proxy` would become the environment variable HTTP_PROXY of CGI programs.
-  ...['proxy', 'host', 'content-length'],
+const NOT_PASSED: readonly string[] = [
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  // It would become the environment variable HTTP_PROXY of CGI programs.
+  'proxy',
+  'host',
+  'content-length',
 ];
 
 /** Named in `Connection` they stay all the same: dropping them would change what the request means. */

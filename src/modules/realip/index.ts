@@ -55,16 +55,19 @@ const KNOWN = Symbol('the address of the client is known');
 /** Runs on server level and again in the location; the first that learns an address is right (nginx). */
 function compileRealIp({ source, recursive }: RealIpConfig, trusted: Trusted, build: Build): Handler {
   build.needPeer();
-  const listOf = source === 'proxy_protocol' ? () => undefined : compileList(source.header, build);
+  const isBefore = source === 'proxy_protocol';
+  const listOf = isBefore ? toldBefore : compileList(source.header, build);
   return ({ main: x }) => {
     const list = listOf(x);
     if (list === undefined || x.state(KNOWN) !== undefined) return;
     const found = clientAddress(x.peerAddress, list, { trusted, recursive });
     if (!found) return;
-    x.setRemote(found);
+    x.setRemote(isBefore ? { ...found, port: x.connection?.proxyProtocol?.port ?? 0 } : found);
     x.setState(KNOWN, true);
   };
 }
+
+const toldBefore = (x: Exchange): string | undefined => x.connection?.proxyProtocol?.address;
 
 /** A client can put a second `X-Real-IP` beside that of its proxy: the first one counts, as in nginx. */
 function compileList(header: string, build: Build): (x: Exchange) => string | undefined {

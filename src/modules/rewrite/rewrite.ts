@@ -29,6 +29,7 @@ export function compileRewrite(step: RewriteStep, compiling: Compiling): Handler
     x.isOriginalUri = false;
     x.internal = true;
     x.relocate = flag !== 'break';
+    x.leftLocation = flag === 'break';
     x.rewriteEnded = flag !== 'none';
     return undefined;
   };

@@ -61,13 +61,9 @@ export function compileFileAnswer(
     const etag = config.etag ? `"${modifiedSeconds.toString(16)}-${sizeBytes.toString(16)}"` : '';
     if (validators(x, modifiedSeconds, etag)) return file.release();
     const type = contentType(x);
-    const whole = { status: 200, path, body: singleBody({ from: 0, to: sizeBytes }, type) };
     const ranges = rangesOf(x, { sizeBytes, modifiedSeconds, etag, type });
-    if (ranges === 'not offered') return sender.send(x, file, whole);
-    if (ranges === 'whole') {
-      x.setHeader('Accept-Ranges', 'bytes');
-      return sender.send(x, file, whole);
-    }
+    if (ranges === 'whole') x.setHeader('Accept-Ranges', 'bytes');
+    if (ranges === 'whole' || ranges === 'not offered') return sender.sendWhole(x, file, { type, path });
     x.errorStatus = 0;
     if (ranges !== 'unsatisfiable')
       return sender.send(x, file, { status: 206, path, body: partialBody(x, ranges, { sizeBytes, type }) });
@@ -93,9 +89,7 @@ function compileRanges({ maxRanges = Infinity }: Pick<StaticConfig, 'maxRanges'>
   build.needHeader('range');
   build.needHeader('if-range');
   return (x, { type, ...resource }) => {
-    if (!isPlain(x)) return 'not offered';
-    x.responseLength = resource.sizeBytes;
-    if (x.isTransformed(200, type)) return 'not offered';
+    if (!isPlain(x) || x.isTransformed(200, type, resource.sizeBytes)) return 'not offered';
     const range = x.headers.length === 0 ? undefined : x.header('range');
     if (range === undefined || !isStillThat(x.header('if-range'), resource)) return 'whole';
     return parseRanges(range, { sizeBytes: resource.sizeBytes, maxRanges });

@@ -30,7 +30,8 @@ export interface OpenFileCacheConfig {
 
 /** How one location serves files. */
 export interface StaticConfig {
-  readonly index: readonly ComplexValue[];
+  /** By directive: several of one block add up. */
+  readonly index: readonly (readonly ComplexValue[])[];
   readonly tryFiles?: TryFilesConfig;
   readonly autoindex: boolean;
   readonly autoindexFormat: 'html' | 'xml' | 'json' | 'jsonp';

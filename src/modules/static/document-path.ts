@@ -87,8 +87,9 @@ function wholePath(root: Root): DocumentPath {
 }
 
 function joined(root: string | undefined, rest: string): string | undefined {
-  const leaves = rest.includes('\0') || (rest.includes('..') && timesUpwards(rest) > 0);
-  return root === undefined || leaves ? undefined : root + rest;
+  if (root === undefined || rest.includes('\0')) return undefined;
+  const path = root + rest;
+  return rest.includes('..') && timesUpwards(path) > timesUpwards(root) ? undefined : path;
 }
 
 function timesUpwards(path: string): number {

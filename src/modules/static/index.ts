@@ -61,7 +61,7 @@ function compileFiles(config: StaticConfig, { site, validators, buffers }: Parts
   const plain = compileServeFile(site, compileFileAnswer(config, { validators, sender }, build));
   const mode = config.gzipStatic;
   const packed = { validators, sender, ranges: false } as const;
-  const index = compileIndex(config.index, site, build);
+  const index = compileIndex(config.index.flat(), site, build);
   return compileContent(
     {
       indexes: config.randomIndex ? [compileRandomIndex(site), index] : [index],

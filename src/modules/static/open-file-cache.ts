@@ -143,7 +143,9 @@ class SharedFile implements OpenFile {
     this.modifiedSeconds = opened.modifiedSeconds;
     this.isSmall = opened.sizeBytes <= SMALL_FILE_BYTES;
     if (!this.isSmall) return;
-    this.#content = opened.content();
+    // Memory of its own: what lives long must not hold a pool that others are done with.
+    const bytes = Buffer.allocUnsafeSlow(opened.sizeBytes);
+    this.#content = bytes.subarray(0, opened.read(bytes, 0));
     opened.release();
   }
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ErrorLog } from '../../log/index.ts';
 import { logContext } from '../../http/index.ts';
 import type { Exchange, ResponseStream } from '../../http/index.ts';
+import { singleBody } from './file-body.ts';
 import type { FileBody } from './file-body.ts';
 import { SMALL_FILE_BYTES } from './files.ts';
 import type { OpenFile } from './files.ts';
@@ -9,8 +10,8 @@ import { PIECE_BYTES } from './piece-buffers.ts';
 import type { PieceBuffers } from './piece-buffers.ts';
 import { systemErrorText } from './system-error.ts';
 
-/** A client that reads as fast as we write gets so much before others have their turn (nginx: sendfile_max_chunk). */
-const BYTES_PER_TURN = 2_097_152;
+/** A client that reads as fast as we write gets so much before others have their turn. */
+const BYTES_PER_TURN = 524_288;
 
 /** How a file is answered; `path` is for the error log. */
 export interface Sending {
@@ -30,6 +31,23 @@ export class FileSender {
   constructor(buffers: PieceBuffers, log: ErrorLog) {
     this.#buffers = buffers;
     this.#log = log;
+  }
+
+  /** Like `send`, for the most usual answer of all. */
+  sendWhole(
+    x: Exchange,
+    file: OpenFile,
+    { type, path }: { type: string; path: string },
+  ): void | Promise<void> {
+    if (file.sizeBytes > SMALL_FILE_BYTES || x.requestMethod === 'HEAD') {
+      const body = singleBody({ from: 0, to: file.sizeBytes }, type);
+      return this.send(x, file, { status: 200, body, path });
+    }
+    try {
+      x.send(200, type, file.content());
+    } finally {
+      file.release();
+    }
   }
 
   /** Releases the file, whatever happens on the way. */
@@ -110,9 +128,8 @@ function readPiece(file: OpenFile, buffer: Buffer, { at, lengthBytes }: Piece): 
   return bytes;
 }
 
-/** The whole of a small answer. */
+/** A small answer that is put together. */
 function assemble(file: OpenFile, body: FileBody): Uint8Array {
-  if (body.lengthBytes === file.sizeBytes && body.parts.length === 1) return file.content();
   const bytes = Buffer.allocUnsafe(body.lengthBytes);
   let filled = 0;
   for (const { head, from, to } of body.parts) {

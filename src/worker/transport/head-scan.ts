@@ -33,6 +33,7 @@ export class HeadScan {
   referrer: string | undefined = undefined;
   /** Why a request is refused, in nginx's words. */
   complaint = '';
+  private otherHost = '';
   private hosts = 0;
   private lengths = 0;
   private encodings = 0;
@@ -65,7 +66,7 @@ export class HeadScan {
     this.host = this.referrer = undefined;
     this.contentLength = 0;
     this.hasLength = false;
-    if (this.keepsHeaders) this.headers = [];
+    this.headers = NO_HEADERS;
     this.headBytes = 0;
     this.hosts = this.lengths = this.encodings = this.count = this.longest = 0;
     this.forbidden = false;
@@ -79,8 +80,8 @@ export class HeadScan {
     if (size > this.longest) this.longest = size;
     if (name === '' || hasForbiddenBytes(value)) this.forbidden = true;
     if (name === 'host') {
-      this.hosts++;
-      this.host = value;
+      if (this.hosts++ === 0) this.host = value;
+      else this.otherHost = value;
     } else if (name === 'content-length') {
       this.lengths++;
       this.lengthText = value;
@@ -88,7 +89,10 @@ export class HeadScan {
       this.encodings++;
       this.encodingText = value;
     } else if (name === 'referer') this.referrer = value;
-    if (this.keepsHeaders && this.wants(name)) this.headers.push(name, value);
+    if (!this.keepsHeaders || !this.wants(name)) return;
+    // Many requests have none of those that are asked for.
+    if (this.headers === NO_HEADERS) this.headers = [name, value];
+    else this.headers.push(name, value);
   };
 
   /** Whether somebody asked for a header, and its name is one that may count. */
@@ -111,13 +115,16 @@ export class HeadScan {
   refusal(method: string): number {
     const { lineBytes, bytes, maxHeaders } = this.limits;
     if (method !== 'GET' && !METHODS.has(method)) {
-      if (TOKEN.test(method)) return this.refuse(405, `client sent unsupported method "${method}"`);
+      if (TOKEN.test(method)) return this.refuse(405, `client sent ${method} method ${IN_HEADERS}`);
       return this.refuse(400, `client sent invalid method ${IN_LINE}`);
     }
     if (this.forbidden) return this.refuse(400, `client sent invalid header line ${IN_HEADERS}`);
-    if (this.hosts > 1) return this.refuse(400, `client sent duplicate host header ${IN_HEADERS}`);
+    if (this.hosts > 1) {
+      const hosts = `"Host: ${this.otherHost}", previous value: "Host: ${this.host}"`;
+      return this.refuse(400, `client sent duplicate host header: ${hosts} ${IN_HEADERS}`);
+    }
     if (this.count > this.mostHeaders) return this.refuse(431, `client sent too many headers ${IN_HEADERS}`);
-    if (this.count > maxHeaders) return this.refuse(400, `client sent too many headers ${IN_HEADERS}`);
+    if (this.count > maxHeaders) return this.refuse(494, `client sent too many headers ${IN_HEADERS}`);
     if (this.longest > lineBytes || this.headBytes > bytes)
       return this.refuse(494, `client sent too long header line ${IN_HEADERS}`);
     return this.framingRefusal();

@@ -43,7 +43,7 @@ export abstract class UwsRequest extends ReceivedRequest {
   protected readonly res: HttpResponse;
   protected readonly body: RequestBody | undefined;
   private readonly headBytes: number;
-  private peer: string | undefined;
+  private peer: string | undefined = undefined;
 
   protected constructor(
     res: HttpResponse,
@@ -55,21 +55,26 @@ export abstract class UwsRequest extends ReceivedRequest {
     // Frames are written anew for the upstream, without compression: it must not be offered one.
     this.headers = handshake ? withoutHeader(scan.headers, 'sec-websocket-extensions') : scan.headers;
     this.headBytes = scan.headBytes;
-    this.peer = port.needs.peer ? addressText(res.getRemoteAddressAsText()) : undefined;
     this.body =
       request.contentLength === 0 ? undefined : new RequestBody(res, socket.silence, request.contentLength);
   }
 
   get peerAddress(): string {
-    if (this.peer === undefined) {
-      try {
-        this.peer = addressText(this.res.getRemoteAddressAsText());
-      } catch {
-        // Gone with its connection.
-        this.peer = '';
-      }
+    return (this.peer ??= this.readPeer());
+  }
+
+  /** Asking costs as much as the rest of a small request, and cannot be done once the answer is out. */
+  override keepPeer(): void {
+    this.peer ??= this.readPeer();
+  }
+
+  private readPeer(): string {
+    try {
+      return addressText(this.res.getRemoteAddress());
+    } catch {
+      // Gone with its connection.
+      return '';
     }
-    return this.peer;
   }
 
   get requestLength(): number {

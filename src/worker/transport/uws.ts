@@ -18,7 +18,7 @@ import { UwsExchange } from './uws-exchange.ts';
 import { loadUws } from './uws-loader.ts';
 import type { Uws } from './uws-loader.ts';
 import type { Handshake, SocketState, UwsPort } from './uws-request.ts';
-import { RELAYING } from './websocket-relay.ts';
+import { relaying } from './websocket-relay.ts';
 import type { Relayed, WebSocketRelay } from './websocket-relay.ts';
 
 /** The uWebSockets.js transport. */
@@ -46,19 +46,9 @@ export class UwsTransport implements Transport {
     let current: UwsPort = { port, scan: new HeadScan(port), socket };
     app.any('/*', (res, req) => this.receive(res, req, current));
     app.ws<Relayed>('/*', {
-      ...RELAYING,
+      ...relaying(relays),
       upgrade: (res, req, context) =>
         this.receive(res, req, { ...current, handshake: handshakeOf(req, context) }),
-      open: (client) => {
-        const { relay } = client.getUserData();
-        relays.add(relay);
-        relay.open(client);
-      },
-      close: (client, code, reason) => {
-        const { relay } = client.getUserData();
-        relays.delete(relay);
-        relay.closed(code, reason);
-      },
     });
     return new Promise((resolve, reject) => {
       listen(app, port, (listening) => {
@@ -116,6 +106,7 @@ export class UwsTransport implements Transport {
     if (refusal !== 0) {
       const { complaint } = scan;
       this.later(x, () => {
+        x.serverName = port.serverName;
         x.rules.warn(complaint, x, 'info');
         x.end(refusal);
       });

@@ -150,17 +150,29 @@ function errorCode(error: Error & { readonly code?: string }): number {
   return error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' ? TOO_BIG : 1002;
 }
 
-/** What uWebSockets.js does with WebSockets: whatever they say goes to their relay. */
-export const RELAYING: Omit<WebSocketBehavior<Relayed>, 'upgrade' | 'open' | 'close'> = {
-  compression: 0,
-  maxPayloadLength: MAX_MESSAGE_BYTES,
-  maxBackpressure: 2 * MAX_MESSAGE_BYTES,
-  closeOnBackpressureLimit: true,
-  // Silence is the business of `proxy_read_timeout`.
-  idleTimeout: 0,
-  sendPingsAutomatically: false,
-  message: (client, data, isBinary) => client.getUserData().relay.message(data, isBinary),
-  ping: (client, data) => client.getUserData().relay.ping(data),
-  pong: (client, data) => client.getUserData().relay.pong(data),
-  drain: (client) => client.getUserData().relay.drained(),
-};
+/** What uWebSockets.js does with WebSockets: whatever they say goes to their relay; `relays` are those that are open. */
+export function relaying(relays: Set<WebSocketRelay>): Omit<WebSocketBehavior<Relayed>, 'upgrade'> {
+  return {
+    compression: 0,
+    maxPayloadLength: MAX_MESSAGE_BYTES,
+    maxBackpressure: 2 * MAX_MESSAGE_BYTES,
+    closeOnBackpressureLimit: true,
+    // Silence is the business of `proxy_read_timeout`.
+    idleTimeout: 0,
+    sendPingsAutomatically: false,
+    open: (client) => {
+      const { relay } = client.getUserData();
+      relays.add(relay);
+      relay.open(client);
+    },
+    message: (client, data, isBinary) => client.getUserData().relay.message(data, isBinary),
+    ping: (client, data) => client.getUserData().relay.ping(data),
+    pong: (client, data) => client.getUserData().relay.pong(data),
+    drain: (client) => client.getUserData().relay.drained(),
+    close: (client, code, reason) => {
+      const { relay } = client.getUserData();
+      relays.delete(relay);
+      relay.closed(code, reason);
+    },
+  };
+}

@@ -25,6 +25,6 @@ declare module 'ws' {
     ): void;
     ping(data: Buffer, mask: boolean): void;
     pong(data: Buffer, mask: boolean): void;
-    close(code: number | undefined, reason: Buffer, mask: boolean, done: () => void): void;
+    close(...frame: [code: number | undefined, reason: Buffer, mask: boolean, done: () => void]): void;
   }
 }

@@ -1,7 +1,7 @@
 /*
  * The peers of one upstream in shared memory. Little endian, offsets in 32-bit words.
  *
- *   header   the part that all zones share, then 1 u32 version   2 u32 slots
+ *   header   the part that all zones share, then 1 u32 version   2 u32 slots   3 u32 threads
  *   slot     0 digest of the peer's key (4 words, 0 0 0 0: never used)   4 uses   5 requests at this moment
  *            6 current weight   7 effective weight   8 fails   9 accessed (s)   10 checked (s)
  *   column   one per thread id, behind all slots: for each slot its uses and its requests by that thread alone,
@@ -10,12 +10,13 @@
  * The lock guards claims and weights; uses and requests change by atomic additions.
  */
 
+import type { PeersDeclaration } from '../declaration.ts';
 import { HEADER_BYTES } from '../layout.ts';
-import { MAX_THREAD_ID } from '../lock.ts';
 
 export const PEERS_MAGIC = 0x6777_7031;
 export const PEERS_VERSION = 1;
 export const SLOTS_WORD = 2;
+export const THREADS_WORD = 3;
 
 export const FIRST_SLOT_WORD = HEADER_BYTES / 4;
 export const SLOT_WORDS = 16;
@@ -32,8 +33,8 @@ export const CHECKED = 10;
 export const CELL_WORDS = 2;
 
 /** Bytes of shared memory for so many slots. */
-export function peersBytes(slots: number): number {
-  return HEADER_BYTES + slots * 4 * (SLOT_WORDS + CELL_WORDS * (MAX_THREAD_ID + 1));
+export function peersBytes({ slots, threads }: Pick<PeersDeclaration, 'slots' | 'threads'>): number {
+  return HEADER_BYTES + slots * 4 * (SLOT_WORDS + CELL_WORDS * threads);
 }
 
 /** Where a slot begins. */

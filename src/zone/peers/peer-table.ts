@@ -130,7 +130,9 @@ export class PeerTable {
    */
   claim(key: string, weight: number): PeerState {
     const digest = digestOf(key);
-    return this.locked(() => {
+    // No request waits for this; whoever has the lock is alive and lets go.
+    while (!this.#lock.acquire());
+    try {
       const index = this.#find(digest) ?? this.#free();
       if (index === undefined) return privateState(weight);
       const at = slotAt(index);
@@ -143,7 +145,9 @@ export class PeerTable {
       Atomics.add(this.#words, cell, 1);
       Atomics.add(this.#words, at + USES, 1);
       return new PeerState(this.#words, { at, cell });
-    });
+    } finally {
+      this.#lock.release();
+    }
   }
 
   #find(digest: Int32Array): number | undefined {

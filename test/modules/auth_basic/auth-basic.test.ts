@@ -15,14 +15,17 @@ const LEMON = '$2y$04$abcdefghijklmnopqrstuuHA31/CMHyYk2uLPPLvNEQZiWHP4HvLm';
 const lines = [
   {
     who: undefined,
-    line: /\[info\] .*: no user\/password was provided for basic authentication, client: 127\.0\.0\.1, server: .*, request: "GET \/ HTTP\/1\.1"/,
+    line: /\[info\] \d+#\d+: \*\d+ no user\/password was provided for basic authentication, client: 127\.0\.0\.1, server: .*, request: "GET \/ HTTP\/1\.1"/,
   },
-  { who: 'ann:lemon', line: /\[error\] .*: user "ann": password mismatch, client: / },
-  { who: 'bcr:lemon', line: /\[error\] .*: user "bcr": password mismatch, client: / },
-  { who: 'größe:lemon', line: /\[error\] .*: user "größe" was not found in "\/.*\/users", client: / },
+  { who: 'ann:lemon', line: /\[error\] \d+#\d+: \*\d+ user "ann": password mismatch, client: / },
+  { who: 'bcr:lemon', line: /\[error\] \d+#\d+: \*\d+ user "bcr": password mismatch, client: / },
+  {
+    who: 'größe:lemon',
+    line: /\[error\] \d+#\d+: \*\d+ user "größe" was not found in "\/.*\/users", client: /,
+  },
   {
     who: 'odd:lemon',
-    line: /\[error\] .*: user "odd": the form of the stored password is unknown, client: /,
+    line: /\[error\] \d+#\d+: \*\d+ user "odd": the form of the stored password is unknown, client: /,
   },
 ];
 for (const { who, line } of lines) {

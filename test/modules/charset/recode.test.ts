@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compileRecodings } from '../../../src/modules/charset/recode.ts';
+import { recodingsOf } from '../../../src/modules/charset/recode.ts';
 
-const recodings = compileRecodings([
+const recodings = recodingsOf([
   {
     from: 'koi8-r',
     to: 'UTF-8',

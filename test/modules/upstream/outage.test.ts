@@ -139,3 +139,20 @@ test('a worker that dies takes its requests out of max_conns', async (t) => {
   waiting[2]?.();
   expect((await next).body).toBe('p');
 });
+
+test('an answer that breaks off is not held against its peer, silence before it is', async (t) => {
+  const half = await startPeer(t, 'half', (request, response) => {
+    const cut = (): unknown => request.socket.destroy();
+    if (request.url === '/silent') cut();
+    else response.writeHead(200, { 'content-length': 100 }).write('half', cut);
+  });
+  const whole = await startPeer(t, 'whole');
+  const gw = await startGateway(t, confOf([half, whole], { server: 'fail_timeout=1h' }));
+  for (let n = 0; n < 3; n++) {
+    await expect(gw.fetch('/')).rejects.toThrow('aborted');
+    await gw.expect('GET /', { body: 'whole' });
+  }
+  await gw.expect('GET /silent', { body: 'whole' });
+  for (let n = 0; n < 4; n++) await gw.expect('GET /', { body: 'whole' });
+  expect(half.requests).toHaveLength(4);
+});

@@ -4,7 +4,8 @@ import { compileThreads, startThread } from '../thread.ts';
 
 compileThreads('chooser');
 
-const declaration = (slots = 4) => ({ name: 'upstream u', kind: 'peers', slots }) as const;
+const declaration = (slots = 4, threads = 16) =>
+  ({ name: 'upstream u', kind: 'peers', slots, threads }) as const;
 
 test('a peer is the same peer in every thread', () => {
   const zone = createZone(declaration());
@@ -55,11 +56,12 @@ test('a reload goes on with the memory as long as it has the same room', () => {
   const zone = createZone(declaration(4));
   expect(keepsZone(zone, declaration(4))).toBe(true);
   expect(keepsZone(zone, declaration(5))).toBe(false);
+  expect(keepsZone(zone, declaration(4, 32))).toBe(false);
 });
 
 test('a zone of too many peers is refused with the bytes it needs', () => {
-  expect(zoneFault(declaration(100_000))).toMatch(
-    /^zone "upstream u" is too large: 100000 peers need \d+ bytes, at most 268435456 are allowed$/,
+  expect(zoneFault(declaration(1_500_000))).toMatch(
+    /^zone "upstream u" is too large: 1500000 peers need \d+ bytes, at most 268435456 are allowed$/,
   );
 });
 

@@ -82,7 +82,8 @@ export const requests = directivesFor<CoreConfig>()({
     args: integer({ min: 1 }),
     into: 'maxHeaders',
     default: 1000,
-    summary: 'Most headers of a request; beyond it the answer is 400. uWebSockets.js takes 98 at most (431).',
+    summary:
+      'Most headers of a request; beyond it the answer is 400 (494). uWebSockets.js takes 98 at most (431).',
     source: 'nginx ngx_http_core_module#max_headers',
   },
   client_max_body_size: {

@@ -47,21 +47,12 @@ export const ofAnswer: Variables = {
 export const answerFamilies: Families = {
   sent_http_: {
     summary: 'A header of the answer; several of one name are joined.',
-    compile: (rest) => readSentHeader(headerName(rest)),
+    compile: (rest) => {
+      const name = headerName(rest);
+      return (x) => x.joinedResponseHeader(name);
+    },
   },
 };
-
-function readSentHeader(name: string): Getter {
-  return ({ responseHeaders: headers }) => {
-    let joined: string | undefined;
-    for (let index = 0; headers && index < headers.length; index += 2) {
-      if ((headers[index] as string).toLowerCase() !== name) continue;
-      const value = headers[index + 1] as string;
-      joined = joined === undefined ? value : `${joined}, ${value}`;
-    }
-    return joined;
-  };
-}
 
 function keepsAlive(x: Exchange, wish: Getter): boolean {
   const wished = wish(x)?.toLowerCase() ?? '';

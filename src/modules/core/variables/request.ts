@@ -25,7 +25,7 @@ export const ofRequest: Variables = {
     ({ main: { requestMethod, requestUri, httpVersion } }) =>
       `${requestMethod} ${requestUri} HTTP/${httpVersion}`,
   ),
-  request_method: plain('The method; GET while an error page is served.', (x) => x.method),
+  request_method: plain('The method; GET while an error page is served.', (x) => x.main.method),
   request_length: plain('Bytes of the request.', (x) => String(x.requestLength)),
   request_id: plain('16 random bytes in hexadecimal, the same for the whole request.', requestId),
   request_body: plain('The body, where it was read for an upstream and is in memory.', (x) =>

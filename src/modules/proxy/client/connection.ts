@@ -3,30 +3,11 @@ import { CHUNKED, headLength, readHead, UNTIL_CLOSE } from './answer-head.ts';
 import type { AnswerHead } from './answer-head.ts';
 import { ChunkedReader, CloseReader, LengthReader } from './body-reader.ts';
 import type { BodyReader } from './body-reader.ts';
-import { closedEarly, invalidAnswer, systemFault, timedOut, UpstreamFault } from './fault.ts';
-import type { Stage } from './fault.ts';
+import type { Caller } from './caller.ts';
+import { closedEarly, invalidAnswer, systemFault, timedOut } from './fault.ts';
+import type { Stage, UpstreamFault } from './fault.ts';
+import { Silence } from './silence.ts';
 import type { Peer } from '../../../upstream/index.ts';
-
-/** Who sends a request over a connection and takes its answer. Each method is called from the connection's events. */
-export interface Caller {
-  readonly method: string;
-  readonly sendTimeoutMs: number;
-  readonly readTimeoutMs: number;
-  /** `proxy_buffer_size`: the largest head. */
-  readonly headLimitBytes: number;
-  /** The request asks for another protocol: a 101 hands over the socket. */
-  readonly upgrades: boolean;
-  head(head: AnswerHead): void;
-  piece(bytes: Buffer): void;
-  /** The answer is complete; the connection may already carry the next request when this returns. */
-  end(trailers: readonly string[] | undefined): void;
-  /** No (more) answer comes; the connection is gone. */
-  fault(fault: UpstreamFault): void;
-  /** What was written has left: more of the body may follow. */
-  drained(): void;
-  /** A 101: the socket is the caller's, and `rest` came behind the head. */
-  switched(head: AnswerHead, socket: Socket, rest: Buffer): void;
-}
 
 /** Who keeps connections between requests. */
 export interface Keeper {
@@ -57,8 +38,7 @@ export class Connection {
   private pending: Buffer = EMPTY;
   private body: BodyReader | undefined = undefined;
   private head: AnswerHead | undefined = undefined;
-  private timer: NodeJS.Timeout | undefined = undefined;
-  private timerMs = 0;
+  private readonly silence = new Silence(() => this.fail(timedOut(this.stage())));
   private readonly give = (piece: Buffer): void => this.caller?.piece(piece);
 
   constructor(
@@ -96,45 +76,46 @@ export class Connection {
       this.write(body);
       this.socket.uncork();
     } else this.socket.write(head, 'utf8');
-    if (this.sent) this.expect(this.socket.writableLength > 0 ? caller.sendTimeoutMs : caller.readTimeoutMs);
+    if (this.sent)
+      this.silence.expect(this.socket.writableLength > 0 ? caller.sendTimeoutMs : caller.readTimeoutMs);
   }
 
   /** A piece of the body. False: wait for `drained`. */
   write(piece: Uint8Array): boolean {
     this.bytesSent += piece.byteLength;
     const isTaken = this.socket.write(piece);
-    if (!isTaken && this.caller) this.expect(this.caller.sendTimeoutMs);
+    if (!isTaken && this.caller) this.silence.expect(this.caller.sendTimeoutMs);
     return isTaken;
   }
 
   /** The body is complete. */
   finish(): void {
     this.sent = true;
-    if (this.caller) this.expect(this.caller.readTimeoutMs);
+    if (this.caller) this.silence.expect(this.caller.readTimeoutMs);
   }
 
   /** The client takes no more for now: the peer is held back, and its silence does not count. */
   pause(): void {
     this.socket.pause();
-    this.rest();
+    this.silence.rest();
   }
 
   resume(): void {
     if (!this.socket.isPaused()) return;
     this.socket.resume();
-    if (this.caller) this.expect(this.caller.readTimeoutMs);
+    if (this.caller) this.silence.expect(this.caller.readTimeoutMs);
   }
 
   /** Nobody waits for the answer any more. */
   destroy(): void {
     this.caller = undefined;
-    this.rest();
+    this.silence.stop();
     this.socket.destroy();
   }
 
   /** Closes when nothing was asked of it for so long. */
   waitIdle(timeoutMs: number): void {
-    this.expect(timeoutMs);
+    this.silence.expect(timeoutMs);
   }
 
   private readonly receive = (bytes: Buffer): void => {
@@ -142,7 +123,7 @@ export class Connection {
     // Bytes that nobody asked for: whatever they are, the next answer would be read wrong.
     if (!caller) return this.destroy();
     this.bytesReceived += bytes.length;
-    if (this.sent) this.expect(caller.readTimeoutMs);
+    if (this.sent) this.silence.expect(caller.readTimeoutMs);
     try {
       if (this.body) this.readBody(bytes, 0);
       else this.readHead(caller, this.pending.length > 0 ? Buffer.concat([this.pending, bytes]) : bytes);
@@ -192,7 +173,7 @@ export class Connection {
     const { caller, head } = this;
     this.caller = undefined;
     this.body = undefined;
-    this.rest();
+    this.silence.rest();
     if (this.socket.isPaused()) this.socket.resume();
     const isClean = !hasMore && this.sent && this.socket.writableLength === 0;
     if (head?.keepsAlive && isClean) this.keeper.idle(this);
@@ -203,8 +184,8 @@ export class Connection {
   private readonly drain = (): void => {
     const { caller } = this;
     if (!caller) return;
-    if (this.sent) this.expect(caller.readTimeoutMs);
-    else this.rest();
+    if (this.sent) this.silence.expect(caller.readTimeoutMs);
+    else this.silence.rest();
     caller.drained();
   };
 
@@ -224,7 +205,7 @@ export class Connection {
   private fail(fault: UpstreamFault): void {
     const { caller } = this;
     this.caller = undefined;
-    this.rest();
+    this.silence.stop();
     this.keeper.gone(this);
     this.socket.destroy();
     caller?.fault(fault);
@@ -232,25 +213,9 @@ export class Connection {
 
   private release(): void {
     this.caller = undefined;
-    this.rest();
+    this.silence.stop();
     this.socket.off('data', this.receive).off('drain', this.drain).off('end', this.ended);
     this.socket.off('error', this.failed).off('close', this.ended);
-  }
-
-  /** Starts or restarts the wait for the peer. */
-  private expect(ms: number): void {
-    if (this.timer && this.timerMs === ms) {
-      this.timer.refresh();
-      return;
-    }
-    clearTimeout(this.timer);
-    this.timerMs = ms;
-    this.timer = setTimeout(() => this.fail(timedOut(this.stage())), ms);
-  }
-
-  private rest(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { PortHandler } from '../../../compile/index.ts';
 import { isValidQuery, normalizePath, parseHost } from '../../../http/index.ts';
 import type { RequestFacts } from '../../../http/index.ts';
-import { HeadScan } from '../head-scan.ts';
+import { HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
 import { mayBeRequestLine, readRequestLine } from './request-line.ts';
 import type { RequestLine } from './request-line.ts';
 
@@ -14,6 +14,8 @@ export interface Head {
   readonly bytes: number;
   /** The status that refuses it; 0: none. */
   readonly refusal: number;
+  /** Why, in nginx's words. */
+  readonly complaint: string;
   readonly isHttp09: boolean;
   readonly keepsAlive: boolean;
   readonly expectsContinue: boolean;
@@ -104,21 +106,23 @@ export class HeadReader {
   }
 
   private head(line: RequestLine, { bytes, isMalformed }: { bytes: number; isMalformed: boolean }): Head {
-    const { method, target, pathAndQuery, version } = line;
+    const { method, pathAndQuery, version } = line;
     const question = pathAndQuery.indexOf('?');
     const path = question < 0 ? pathAndQuery : pathAndQuery.slice(0, question);
     const args = question < 0 ? '' : pathAndQuery.slice(question + 1);
     const uri = normalizePath(path, this.port.mergeSlashes);
     const host = this.hostOf(line);
     let refusal = isMalformed ? 400 : this.scan.refusal(method);
-    if (refusal === 0 && (uri === undefined || host === undefined || !isValidQuery(args))) refusal = 400;
+    if (refusal === 0 && (uri === undefined || !isValidQuery(args)))
+      refusal = this.scan.refuse(400, `client sent invalid request ${IN_LINE}`);
+    if (refusal === 0 && host === undefined) refusal = this.refuseHost();
     // Nobody who speaks HTTP/1.0 knows it: what a proxy in front took for the body's end is unknown.
     if (refusal === 0 && version !== '1.1' && this.scan.contentLength < 0) refusal = 400;
     const { contentLength } = this.scan;
     return {
       facts: {
         method,
-        requestUri: target,
+        requestUri: pathAndQuery,
         uri: uri ?? path,
         args,
         host: host ?? '',
@@ -128,6 +132,7 @@ export class HeadReader {
       headers: this.scan.headers,
       bytes,
       refusal,
+      complaint: isMalformed ? `client sent invalid header line ${IN_HEADERS}` : this.scan.complaint,
       isHttp09: version === '0.9',
       keepsAlive:
         version === '1.1'
@@ -143,6 +148,11 @@ export class HeadReader {
     if (this.scan.host === undefined && version === '1.1') return undefined;
     const named = this.scan.host === undefined ? '' : this.scan.hostName();
     return authority === '' || named === undefined ? named : parseHost(authority);
+  }
+
+  private refuseHost(): number {
+    const what = this.scan.host === undefined ? 'HTTP/1.1 request without "Host"' : 'invalid host';
+    return this.scan.refuse(400, `client sent ${what} header ${IN_HEADERS}`);
   }
 
   /** What can be told of a head that was not read to its end. */
@@ -161,12 +171,19 @@ export class HeadReader {
       headers: [],
       bytes: bytes.length,
       refusal,
+      complaint: COMPLAINTS[refusal] ?? `client sent invalid request ${IN_LINE}`,
       isHttp09: false,
       keepsAlive: false,
       expectsContinue: false,
     };
   }
 }
+
+const COMPLAINTS: Readonly<Record<number, string>> = {
+  414: `client sent too long URI ${IN_LINE}`,
+  494: `client sent too long header line ${IN_HEADERS}`,
+  505: `client sent invalid version ${IN_LINE}`,
+};
 
 /** RFC 9112, 2.2: a robust server ignores empty lines before the request line. */
 function skipBlankLines(bytes: Buffer): number {

@@ -137,7 +137,11 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     if (head.refusal === 0) this.takeBody();
     if (exchange.done) return;
     if (head.refusal === 0) void open.current.port.serve(exchange);
-    else exchange.refuse(head.refusal);
+    else {
+      exchange.serverName = open.current.port.serverName;
+      exchange.rules.warn(head.complaint, exchange, 'info');
+      exchange.refuse(head.refusal);
+    }
   }
 
   /** True when all of it came. */
@@ -145,12 +149,18 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     const { source } = this;
     if (this.step !== 'body' || !this.pending || this.bodyHeld) return false;
     this.consume(source.take(this.pending));
-    if (source.isBroken && this.exchange) this.exchange.refuse(400);
+    if (source.isBroken && this.exchange) this.refuseBroken(this.exchange);
     else if (source.isBroken) this.cut();
     if (!source.isComplete) return false;
     this.step = 'answer';
     if (!this.exchange) this.idle();
     return true;
+  }
+
+  private refuseBroken(exchange: NodeExchange): void {
+    if (exchange.serverName === '') exchange.serverName = this.open.current.port.serverName;
+    if (!exchange.done) exchange.rules.warn('client sent invalid chunked body', exchange);
+    exchange.refuse(400);
   }
 
   private consume(bytes: number): void {

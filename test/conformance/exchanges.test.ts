@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { Owner } from '../harness/gateway.ts';
+import { startGateway } from '../harness/gateway.ts';
+import { freePort } from '../harness/ports.ts';
+import { exchangeLine } from './exchange-line.ts';
+import { HAS_NGINX, startNginx } from './nginx.ts';
+
+/*
+ * raw/*.raw: the content of `http`, a line of dashes, then `bytes => everything that came back`, recorded from a real nginx
+ * (RECORD=1 writes it again). gw answers alike on the node engine; on uWebSockets.js too, but where a line begins with
+ * `node:`, because uWebSockets.js decides before us. `gw:` instead of `=>` says what gw answers on purpose instead.
+ */
+const directory = new URL('raw/', import.meta.url);
+const DASHES = '----------\n';
+
+interface Recorded {
+  readonly bytes: string;
+  readonly onlyNode: boolean;
+  readonly answer: string;
+  readonly ours: string;
+}
+
+function read(line: string): Recorded {
+  const [, node, bytes = '', rest = ''] = /^(node: )?(.*?) => (.*)$/.exec(line) ?? [];
+  const [answer = '', ours = answer] = rest.split(' gw: ');
+  return { bytes, onlyNode: node !== undefined, answer, ours };
+}
+
+function write({ bytes, onlyNode, ours, answer }: Recorded, given: string): string {
+  return `${onlyNode ? 'node: ' : ''}${bytes} => ${given}${ours === answer || ours === given ? '' : ` gw: ${ours}`}\n`;
+}
+
+async function startGw(t: Owner, http: string, engine: string): Promise<number> {
+  const port = await freePort();
+  await startGateway(t, http.replaceAll('PORT', String(port)), { port, main: `http_engine ${engine};` });
+  return port;
+}
+
+for (const file of readdirSync(directory)) {
+  const [http = '', lines = ''] = readFileSync(new URL(file, directory), 'utf8').split(DASHES);
+  const exchanges = lines.trimEnd().split('\n').map(read);
+  const name = file.replace('.raw', '');
+
+  test.runIf(HAS_NGINX)(`nginx answers the bytes of ${name} as recorded`, async (t) => {
+    const port = await startNginx(t, http);
+    let answered = '';
+    for (const exchange of exchanges) answered += write(exchange, await exchangeLine(port, exchange.bytes));
+    if (process.env['RECORD']) writeFileSync(new URL(file, directory), http + DASHES + answered);
+    else expect(answered).toBe(lines);
+  });
+
+  for (const engine of ['node', 'uws']) {
+    test(`gw answers the bytes of ${name} as nginx does (engine ${engine})`, async (t) => {
+      const port = await startGw(t, http, engine);
+      const asked = exchanges.filter(({ onlyNode }) => engine === 'node' || !onlyNode);
+      const given: string[] = [];
+      for (const { bytes } of asked) given.push(`${bytes} => ${await exchangeLine(port, bytes)}`);
+      expect(given).toEqual(asked.map(({ bytes, ours }) => `${bytes} => ${ours}`));
+    });
+  }
+}

@@ -1,0 +1,85 @@
+import { beforeAll, expect, test } from 'vitest';
+import { startDnsServer } from '../harness/dns-server.ts';
+import type { DnsServer } from '../harness/dns-server.ts';
+import type { Owner } from '../harness/gateway.ts';
+import { startGateway } from '../harness/gateway.ts';
+import { wholeFile } from '../harness/owner.ts';
+import { startPeer } from '../harness/peer.ts';
+import { freePort } from '../harness/ports.ts';
+import { answerLine } from './answer-line.ts';
+import { HAS_NGINX, startNginx } from './nginx.ts';
+
+/** Names that come up at run time, beside the real nginx: the same name server answers both. */
+const owner = wholeFile();
+
+const NAMES = {
+  'one.test': { addresses: ['127.0.0.1'] },
+  'two.test': { addresses: ['127.0.0.9', '127.0.0.1'] },
+  'brief.test': { addresses: ['127.0.0.1'], ttl: 0 },
+  'broken.test': { fault: 2 },
+  'refused.test': { fault: 5 },
+  'silent.test': { fault: 'silent' },
+  'empty.test': {},
+} as const;
+
+const requests = [
+  ['GET /?to=one.test', '200: peer'],
+  ['GET /?to=ONE.test', '200: peer'],
+  ['GET /?to=one.test.', '200: peer'],
+  ['GET /?to=brief.test', '200: peer'],
+  ['GET /?to=brief.test', '200: peer'],
+  ['GET /?to=two.test', '200: peer'],
+  ['GET /?to=two.test', '200: peer'],
+  ['GET /?to=two.test', '200: peer'],
+  ['GET /?to=two.test', '200: peer'],
+  ['POST /?to=two.test << body', '200: peer'],
+  ['GET /?to=127.0.0.1', '200: peer'],
+  ['GET /?to=127.0.0.9', '502 text/html: <502 Bad Gateway> 152 bytes'],
+  ['GET /?to=broken.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
+  ['GET /?to=refused.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
+  ['GET /?to=empty.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
+  ['GET /?to=nowhere.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
+  ['GET /?to=silent.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
+  ['GET /none?to=one.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
+  ['GET /none?to=127.0.0.1', '200: peer'],
+  ['GET /block?to=group', '200: peer'],
+  ['GET /block?to=GROUP', '200: peer'],
+] as const;
+
+const confOf = (dns: DnsServer, peerPort: number): string => `
+  upstream group { server 127.0.0.1:${peerPort}; }
+  server {
+    proxy_http_version 1.1;
+    location / {
+      resolver 127.0.0.1:${dns.port} ipv6=off; resolver_timeout 300ms;
+      proxy_pass http://$arg_to:${peerPort};
+    }
+    location /none { proxy_pass http://$arg_to:${peerPort}; }
+    location /block { proxy_pass http://$arg_to; }
+  }`;
+
+const servers: readonly { name: string; start: (t: Owner, http: string) => Promise<number> }[] = [
+  ...(HAS_NGINX ? [{ name: 'nginx', start: (t: Owner, http: string) => startNginx(t, http) }] : []),
+  {
+    name: 'gw',
+    start: async (t, http) => {
+      const port = await freePort();
+      await startGateway(t, http, { port, workers: 2 });
+      return port;
+    },
+  },
+];
+
+for (const { name, start } of servers) {
+  let port = 0;
+  beforeAll(async () => {
+    const [dns, peer] = await Promise.all([startDnsServer(owner, NAMES), startPeer(owner, 'peer')]);
+    port = await start(owner, confOf(dns, peer.port));
+  });
+
+  for (const [index, [request, answer]] of requests.entries()) {
+    test(`${name} answers request ${index + 1}, ${request}`, async () => {
+      expect(await answerLine(port, request)).toBe(answer);
+    });
+  }
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+
+test('an answer that is neither yes nor no is told as nginx does', async (t) => {
+  const gw = await startGateway(
+    t,
+    'server { location / { auth_request /auth; return 200; } location /x { auth_request /auth; } location = /auth { return 418; } }',
+  );
+  await gw.expect('GET /x', { status: 500 });
+  await gw.waitForLog(/\[error\] .*auth request unexpected status: 418, client: 127\.0\.0\.1, /);
+});
+
+test('a place that asks itself comes to an end', async (t) => {
+  const gw = await startGateway(
+    t,
+    'server { error_page 404 = @in; auth_request /a; location @in { return 200 in; } location / { } }',
+  );
+  // A subrequest is not asked for: what it is for has been let in.
+  await gw.expect('GET /a', { status: 200, body: 'in' });
+});
+
+test('a client that leaves while another place is asked holds nothing up', async (t) => {
+  const gw = await startGateway(
+    t,
+    `limit_req_zone all zone=slow:1m rate=1r/m;
+     server { location / { auth_request /slow; } location /slow { limit_req zone=slow burst=5; error_page 404 = @ok; } location @ok { return 204; } }`,
+  );
+  await gw.fetch('/');
+  const waiting = await gw.connect();
+  waiting.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await gw.waitForLog(/delaying request/);
+  expect(waiting.received()).toBe('');
+  waiting.destroy();
+  await gw.waitForAccessLog(/ 499 /);
+  await gw.stop('SIGQUIT');
+});

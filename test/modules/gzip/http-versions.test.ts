@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+import { freePort } from '../../harness/ports.ts';
+
+const CONF = `
+  location / { gzip_types *; return 200 "a body that is long enough to be packed"; }
+  location /old { gzip_types *; gzip_http_version 1.0; return 200 "a body that is long enough to be packed"; }`;
+
+for (const [path, version, isPacked] of [
+  ['/', '1.0', false],
+  ['/', '1.1', true],
+  ['/old', '1.0', true],
+  ['/old', '1.1', true],
+] as const) {
+  test(`an answer of ${path} to HTTP/${version} is ${isPacked ? 'packed' : 'plain'}`, async (t) => {
+    const port = await freePort();
+    const gw = await startGateway(t, `gzip on; server { listen 127.0.0.1:${port} engine=node; ${CONF} }`, {
+      port,
+    });
+    const answer = await gw.raw(
+      `GET ${path} HTTP/${version}\r\nHost: a\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`,
+    );
+    expect(/^content-encoding: gzip\r$/im.test(answer)).toBe(isPacked);
+    expect(answer).not.toMatch(/^transfer-encoding/im);
+  });
+}

@@ -1,0 +1,158 @@
+import { EventEmitter, once } from 'node:events';
+import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Owner } from '../../harness/gateway.ts';
+
+/** An upstream of plain `node:http`; gives its port. */
+async function startUpstream(t: Owner, listener: RequestListener): Promise<number> {
+  const server = createServer(listener);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.onTestFinished(async () => {
+    server.closeAllConnections();
+    await once(server.close(), 'close');
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const LARGE = Buffer.alloc(10_485_760, 'large body ');
+
+const ways: readonly { it: string; conf: string }[] = [
+  { it: 'buffered', conf: '' },
+  { it: 'unbuffered', conf: 'proxy_buffering off; proxy_request_buffering off;' },
+  { it: 'HTTP/1.0', conf: 'proxy_http_version 1.0;' },
+];
+
+for (const { it, conf } of ways) {
+  test(`10 MB go to the upstream and back: ${it}`, async (t) => {
+    const port = await startUpstream(t, (request, response) => {
+      const pieces: Buffer[] = [];
+      request.on('data', (piece: Buffer) => pieces.push(piece));
+      request.on('end', () => response.end(Buffer.concat(pieces)));
+    });
+    const gw = await startGateway(
+      t,
+      `client_max_body_size 20m; ${conf} server { location / { proxy_pass http://127.0.0.1:${port}; } }`,
+    );
+    const { status, bytes } = await gw.fetch('/', { method: 'POST', body: LARGE });
+    expect([status, bytes.equals(LARGE)]).toEqual([200, true]);
+  });
+}
+
+test('an answer without a length comes through whole', async (t) => {
+  const port = await startUpstream(t, (_, response) => {
+    for (let at = 0; at < LARGE.length; at += 100_000) response.write(LARGE.subarray(at, at + 100_000));
+    response.end();
+  });
+  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
+  const { bytes, headers } = await gw.fetch('/');
+  expect([bytes.equals(LARGE), headers.get('transfer-encoding')]).toEqual([true, 'chunked']);
+});
+
+test('an upstream waits for a slow client', async (t) => {
+  let sent = 0;
+  const port = await startUpstream(t, (_, response) => {
+    const piece = Buffer.alloc(65_536);
+    const write = (): void => {
+      while (sent < 200_000_000) {
+        sent += piece.length;
+        if (!response.write(piece)) return;
+      }
+      response.end();
+    };
+    response.on('drain', write);
+    write();
+  });
+  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
+  // Nobody reads: a socket without a data listener takes in no more than its buffer.
+  const client = connect(gw.port, '127.0.0.1').on('error', () => undefined);
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await expect.poll(() => sent > 0).toBe(true);
+  let before = -1;
+  // What fits into the sockets on the way and into the gateway, then nothing more.
+  await expect.poll(() => before === (before = sent), { interval: 200, timeout: 10_000 }).toBe(true);
+  expect(sent).toBeLessThan(50_000_000);
+  client.destroy();
+});
+
+test('a client that leaves ends the request to the upstream', async (t) => {
+  const events = new EventEmitter();
+  const port = await startUpstream(t, (_, response) => {
+    response.on('close', () => events.emit('left'));
+    events.emit('asked');
+  });
+  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
+  const client = await gw.connect();
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await once(events, 'asked');
+  client.destroy();
+  await once(events, 'left');
+  await gw.waitForAccessLog(/"GET \/ HTTP\/1\.1" 499 0 /);
+  await gw.waitForLog(
+    /\[info\].* client prematurely closed connection, so upstream connection is closed too/,
+  );
+});
+
+test('proxy_ignore_client_abort lets the upstream finish', async (t) => {
+  const events = new EventEmitter();
+  const port = await startUpstream(t, (_, response) => {
+    response.on('close', () => events.emit('closed', response.writableFinished));
+    events.on('answer', () => response.end('late'));
+    events.emit('asked');
+  });
+  const gw = await startGateway(
+    t,
+    `proxy_ignore_client_abort on; server { location / { proxy_pass http://127.0.0.1:${port}; } }`,
+  );
+  const client = await gw.connect();
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await once(events, 'asked');
+  client.destroy();
+  await gw.waitForAccessLog(/ 499 0 /);
+  const closed = once(events, 'closed');
+  events.emit('answer');
+  expect(await closed).toEqual([true]);
+});
+
+test('an answer that comes before the body is sent reaches the client', async (t) => {
+  const port = await startUpstream(t, (_, response) => {
+    response.writeHead(413, { connection: 'close' }).end('too much');
+  });
+  const gw = await startGateway(
+    t,
+    `client_max_body_size 20m; server { location / { proxy_pass http://127.0.0.1:${port}; } }`,
+  );
+  const { status } = await gw.fetch('/', { method: 'POST', body: LARGE });
+  expect([413, 502]).toContain(status);
+});
+
+test('a body larger than client_max_body_size never reaches the upstream', async (t) => {
+  let asked = 0;
+  const port = await startUpstream(t, (_, response) => {
+    asked++;
+    response.end();
+  });
+  const gw = await startGateway(
+    t,
+    `server { location / { client_max_body_size 1k; proxy_pass http://127.0.0.1:${port}; } }`,
+  );
+  await gw.expect('POST /', { status: 413 }, { body: Buffer.alloc(2_000) });
+  const chunked = `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n${'a'.repeat(2000)}\r\n0\r\n\r\n`;
+  expect(await gw.raw(chunked)).toMatch(/^HTTP\/1\.1 413 /);
+  expect(asked).toBe(0);
+});
+
+test('proxy_limit_rate slows the reading from the upstream', async (t) => {
+  const port = await startUpstream(t, (_, response) => response.end(Buffer.alloc(300_000)));
+  const gw = await startGateway(
+    t,
+    `server { location / { proxy_limit_rate 500k; proxy_pass http://127.0.0.1:${port}; } }`,
+  );
+  const began = performance.now();
+  const { bytes } = await gw.fetch('/');
+  expect(bytes.length).toBe(300_000);
+  expect(performance.now() - began).toBeGreaterThan(300);
+});

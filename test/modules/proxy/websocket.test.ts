@@ -1,0 +1,185 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Gateway, GatewayOptions, Owner } from '../../harness/gateway.ts';
+
+/** An upstream that echoes; texts such as `close` make it do something else. */
+async function startEcho(t: Owner): Promise<{ port: number; said: string[]; asked: IncomingMessage[] }> {
+  const said: string[] = [];
+  const asked: IncomingMessage[] = [];
+  const server = createServer((_, response) => response.end('plain'));
+  const sockets = new WebSocketServer({
+    noServer: true,
+    handleProtocols: (offered) => [...offered].at(-1) ?? false,
+  });
+  server.on('upgrade', (request, socket, head) => {
+    asked.push(request);
+    if (request.url === '/refused') {
+      socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nX-Why: no\r\n\r\nno');
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (client) => {
+      client.on('message', (data: Buffer, isBinary) => {
+        const text = String(data);
+        if (text === 'close') client.close(4001, 'see you');
+        else if (text === 'ping') client.ping('are you there');
+        else if (text === 'cut') client.terminate();
+        else client.send(data, { binary: isBinary });
+      });
+      client.on('ping', (data: Buffer) => said.push(`ping ${String(data)}`));
+      client.on('pong', (data: Buffer) => {
+        said.push(`pong ${String(data)}`);
+        client.send('pong came');
+      });
+      client.on('close', (code, reason: Buffer) => said.push(`close ${code} ${String(reason)}`));
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.onTestFinished(async () => {
+    for (const client of sockets.clients) client.terminate();
+    server.closeAllConnections();
+    await once(server.close(), 'close');
+  });
+  return { port: (server.address() as AddressInfo).port, said, asked };
+}
+
+const conf = (port: number): string => `
+  map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
+  server { location / {
+    proxy_pass http://127.0.0.1:${port}; proxy_http_version 1.1;
+    proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade;
+  } }`;
+
+async function start(t: Owner, options?: GatewayOptions) {
+  const echo = await startEcho(t);
+  return { echo, gw: await startGateway(t, conf(echo.port), options) };
+}
+
+async function connect(t: Owner, gw: Gateway, path = '/', protocols: string[] = []): Promise<WebSocket> {
+  const client = new WebSocket(`ws://127.0.0.1:${gw.port}${path}`, protocols);
+  t.onTestFinished(() => Promise.resolve(client.terminate()));
+  await once(client, 'open');
+  return client;
+}
+
+async function say(client: WebSocket, data: string | Buffer): Promise<[data: Buffer, isBinary: boolean]> {
+  client.send(data);
+  return (await once(client, 'message')) as [Buffer, boolean];
+}
+
+async function closing(client: WebSocket): Promise<string> {
+  const [code, reason] = (await once(client, 'close')) as [number, Buffer];
+  return `${code} ${String(reason)}`.trim();
+}
+
+test('texts and binary messages go both ways, also large ones', async (t) => {
+  const { gw } = await start(t);
+  const client = await connect(t, gw);
+  expect(String((await say(client, 'grün'))[0])).toBe('grün');
+  const large = Buffer.alloc(5_000_000, 'x');
+  const [data, isBinary] = await say(client, large);
+  expect([data.equals(large), isBinary]).toEqual([true, true]);
+});
+
+test('the upstream chooses the subprotocol, and is offered no compression', async (t) => {
+  const { gw, echo } = await start(t);
+  const client = await connect(t, gw, '/chat?x=1', ['first', 'second']);
+  expect(client.protocol).toBe('second');
+  expect(echo.asked[0]).toMatchObject({ url: '/chat?x=1', method: 'GET' });
+  expect(echo.asked[0]?.headers).toMatchObject({ upgrade: 'websocket', connection: 'upgrade' });
+  expect(echo.asked[0]?.headers['sec-websocket-extensions']).toBeUndefined();
+});
+
+test('pings reach the other side, and the answer of the client comes back', async (t) => {
+  const { gw, echo } = await start(t);
+  const client = await connect(t, gw);
+  expect(String((await say(client, 'ping'))[0])).toBe('pong came');
+  client.ping('client');
+  await once(client, 'pong');
+  await say(client, 'behind the ping');
+  expect(echo.said).toEqual(['pong are you there', 'ping client']);
+});
+
+test('close codes and reasons go both ways', async (t) => {
+  const { gw, echo } = await start(t);
+  const client = await connect(t, gw);
+  const closed = closing(client);
+  client.send('close');
+  expect(await closed).toBe('4001 see you');
+  const other = await connect(t, gw);
+  other.close(4002, 'enough');
+  expect(await closing(other)).toBe('4002 enough');
+  await expect.poll(() => echo.said).toEqual(['close 4001 see you', 'close 4002 enough']);
+});
+
+test('an upstream that is cut cuts the client', async (t) => {
+  const { gw } = await start(t);
+  const client = await connect(t, gw);
+  const closed = closing(client);
+  client.send('cut');
+  expect(await closed).toBe('1006');
+});
+
+test('a client that is cut cuts the upstream', async (t) => {
+  const { gw, echo } = await start(t);
+  const client = await connect(t, gw);
+  client.terminate();
+  await expect.poll(() => echo.said).toEqual(['close 1006 ']);
+});
+
+test('a refused handshake is a plain answer, and so is a request without one', async (t) => {
+  const { gw } = await start(t);
+  const client = new WebSocket(`ws://127.0.0.1:${gw.port}/refused`);
+  const [, response] = (await once(client, 'unexpected-response')) as [unknown, IncomingMessage];
+  expect(response.statusCode).toBe(403);
+  expect(response.headers['x-why']).toBe('no');
+  response.resume();
+  await gw.expect('GET /', { status: 200, body: 'plain' });
+});
+
+test('a handshake for a location without a proxy is an ordinary request', async (t) => {
+  const gw = await startGateway(t, 'server { return 200 text; }');
+  const client = new WebSocket(`ws://127.0.0.1:${gw.port}/`);
+  const [, response] = (await once(client, 'unexpected-response')) as [unknown, IncomingMessage];
+  expect(response.statusCode).toBe(200);
+  response.resume();
+});
+
+test('a connection outlives a reload, and one line of the access log tells of all of it', async (t) => {
+  const { gw, echo } = await start(t);
+  const client = await connect(t, gw);
+  await gw.reload(conf(echo.port));
+  expect(String((await say(client, 'after'))[0])).toBe('after');
+  client.close();
+  await closing(client);
+  await gw.waitForAccessLog(/"GET \/ HTTP\/1\.1" 101 5 /);
+});
+
+test('a worker that stops says 1001 when its time is over', async (t) => {
+  const { gw, echo } = await start(t, { main: 'worker_shutdown_timeout 200ms;' });
+  const client = await connect(t, gw);
+  const closed = closing(client);
+  gw.signal('SIGQUIT');
+  expect(await closed).toBe('1001');
+  await expect.poll(() => echo.said).toEqual(['close 1001 ']);
+});
+
+test('a message beyond the limit ends the connection', async (t) => {
+  const { gw } = await start(t);
+  const client = await connect(t, gw);
+  const closed = closing(client);
+  client.on('error', () => undefined);
+  client.send(Buffer.alloc(17_000_000));
+  expect(await closed).toMatch(/^1006|^1009/);
+});
+
+test('silence beyond proxy_read_timeout ends the connection', async (t) => {
+  const echo = await startEcho(t);
+  const gw = await startGateway(t, `proxy_read_timeout 200ms; ${conf(echo.port)}`);
+  const client = await connect(t, gw);
+  expect(await closing(client)).toBe('1006');
+});
