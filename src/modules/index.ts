@@ -55,10 +55,10 @@ export const MODULES: readonly AnyModule[] = [
   authBasic,
   authRequest,
   limitRate,
-  userid,
   // nginx's order of filters: what adds headers sees the answer first, what packs the body comes last. What is added to a body
   // has passed the filters of the place where it comes from.
   headers,
+  userid,
   gunzip,
   subFilter,
   charset,
