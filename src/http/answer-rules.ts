@@ -53,6 +53,8 @@ export interface RulesOf<X> {
   /** The same, where it depends on the request. */
   readonly serverTokenOf?: ((x: X) => string) | undefined;
   readonly redirects: RedirectRules;
+  /** False: an answer of unknown length ends with its connection, where the transport can do that. */
+  readonly chunks: boolean;
   /** Built-in pages of errors are long enough for Internet Explorer and Chrome to show them. */
   readonly msiePadding: boolean;
   /** Internet Explorer gets a page that refreshes itself instead of a redirect. */

@@ -17,6 +17,7 @@ import { map } from './map/index.ts';
 import { limitConn } from './limit_conn/index.ts';
 import { limitRate } from './limit_rate/index.ts';
 import { limitReq } from './limit_req/index.ts';
+import { mirror } from './mirror/index.ts';
 import { proxy } from './proxy/index.ts';
 import { realip } from './realip/index.ts';
 import { referer } from './referer/index.ts';
@@ -62,6 +63,7 @@ export const MODULES: readonly AnyModule[] = [
   charset,
   addition,
   gzip,
+  mirror,
   accessLog,
   proxy,
   kv,
