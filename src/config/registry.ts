@@ -27,6 +27,8 @@ export interface Field {
 export class Registry {
   readonly entries: readonly Entry[];
   readonly owners: readonly string[];
+  /** By owner, the fields that do not come down everywhere. */
+  readonly narrowing: ReadonlyMap<string, readonly (readonly [name: string, field: Field])[]>;
   /** Contexts that a configuration can have: main, and what some row opens. */
   readonly contexts: ReadonlySet<Context>;
   readonly #byName = new Map<string, Entry[]>();
@@ -41,6 +43,12 @@ export class Registry {
     this.contexts = new Set<Context>(['main', ...opened]);
     for (const owner of owners) this.#fields.set(owner.name, new Map());
     for (const entry of this.entries) this.#add(entry);
+    this.narrowing = new Map(
+      this.owners.flatMap((owner) => {
+        const narrow = [...this.fields(owner)].filter(([, { inherit }]) => inherit !== true);
+        return narrow.length === 0 ? [] : [[owner, narrow]];
+      }),
+    );
   }
 
   named(name: string): readonly Entry[] {

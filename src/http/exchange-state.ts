@@ -50,6 +50,8 @@ export abstract class ExchangeState {
   /** The connection closes behind the answer. */
   closing = false;
   bodyBytesSent = 0;
+  /** The head of the answer as it went out, where the transport writes it itself. */
+  sentHead: string | undefined = undefined;
   /** Answered, or nobody is left to answer: the phases stop. */
   done = false;
   aborted = false;

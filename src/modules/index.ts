@@ -17,6 +17,7 @@ import { map } from './map/index.ts';
 import { limitConn } from './limit_conn/index.ts';
 import { limitRate } from './limit_rate/index.ts';
 import { limitReq } from './limit_req/index.ts';
+import { mirror } from './mirror/index.ts';
 import { proxy } from './proxy/index.ts';
 import { proxyProtocol } from './proxy_protocol/index.ts';
 import { realip } from './realip/index.ts';
@@ -55,15 +56,16 @@ export const MODULES: readonly AnyModule[] = [
   authBasic,
   authRequest,
   limitRate,
-  userid,
   // nginx's order of filters: what adds headers sees the answer first, what packs the body comes last. What is added to a body
   // has passed the filters of the place where it comes from.
   headers,
+  userid,
   gunzip,
   subFilter,
   charset,
   addition,
   gzip,
+  mirror,
   accessLog,
   proxy,
   kv,

@@ -4,8 +4,10 @@ export function deepFreeze<T>(value: T): T {
   for (let item = waiting.pop(); item !== undefined || waiting.length > 0; item = waiting.pop()) {
     if (!isOpen(item)) continue;
     Object.freeze(item);
-    // One by one: a table may have more entries than a call takes arguments.
-    for (const inner of Object.values(item)) if (isOpen(inner)) waiting.push(inner);
+    for (const key in item) {
+      const inner: unknown = (item as Readonly<Record<string, unknown>>)[key];
+      if (isOpen(inner)) waiting.push(inner);
+    }
   }
   return value;
 }

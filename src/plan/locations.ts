@@ -2,13 +2,13 @@ import type { Report } from '../../grammar/index.ts';
 import { resolve } from '../config/index.ts';
 import type { BoundBlock, Registry, ResolvedConfig, ResolvedConfigs } from '../config/index.ts';
 import type { AnyModule, LocationMatch } from '../contract/index.ts';
-import { checkContent } from './checks/content.ts';
+import { contentCheck } from './checks/content.ts';
 import { checkGuard, isPublic } from './checks/guard.ts';
 import { checkNesting } from './checks/nesting.ts';
 import { ConfigReporter } from './config-reporter.ts';
 import { coreOf } from './core.ts';
 import { placeText } from './place-text.ts';
-import type { LocationPlan, NamelessPlan, ServerPlan } from './plan.ts';
+import type { LocationPlan, ModuleConfigs, NamelessPlan, ServerPlan } from './plan.ts';
 import type { UpstreamCollector } from './upstreams.ts';
 import { ZoneCollector } from './zones.ts';
 
@@ -28,12 +28,14 @@ export class LocationPlanner {
   countsRequests = false;
   readonly #planning: Planning;
   readonly #validated = new Set<object>();
+  readonly #checkContent: ReturnType<typeof contentCheck>;
   /** The server that is being planned can be reached from other machines. */
   #isPublic = false;
 
   constructor(planning: Planning) {
     this.#planning = planning;
     this.zones = new ZoneCollector(planning.report);
+    this.#checkContent = contentCheck(planning.modules);
   }
 
   /** The server level with its locations; named ones apart, because no URI ever finds them. */
@@ -64,24 +66,36 @@ export class LocationPlanner {
   }
 
   #plan(block: BoundBlock, level: ResolvedConfigs, around?: LocationMatch): LocationPlan {
-    const { modules, report, advise } = this.#planning;
+    const { report, advise } = this.#planning;
     this.validate(level);
-    const used = modules.filter((module) => module.name !== 'core' && isEnabled(module, level));
     const match = block.context === 'location' ? (block.args as LocationMatch) : around;
     const blocks = this.#nameless(block, level, match);
-    checkContent(used, level, report);
+    const { used, configs } = this.#used(level);
+    this.#checkContent(level, report);
     if (advise && this.#isPublic) checkGuard(used, level, report);
-    this.countsRequests ||= used.some((module) =>
-      module.showsRequestCounts?.(level.get(module.name)?.value as object),
-    );
     return {
       ...(match && { match }),
       place: placeText(block.node?.name.span),
       core: coreOf(level),
-      modules: Object.fromEntries(used.map(({ name }) => [name, level.get(name)?.value as object])),
+      modules: configs,
       locations: this.#children(block, level),
       ...(blocks.length > 0 && { blocks }),
     };
+  }
+
+  /** The modules that act at one level, and their configs. */
+  #used(level: ResolvedConfigs): { readonly used: readonly AnyModule[]; readonly configs: ModuleConfigs } {
+    const used: AnyModule[] = [];
+    const configs: Record<string, object> = {};
+    for (const module of this.#planning.modules) {
+      if (module.name === 'core') continue;
+      const { value } = level.get(module.name) as ResolvedConfig;
+      if (module.enabled?.(value) === false) continue;
+      used.push(module);
+      configs[module.name] = value;
+      this.countsRequests ||= module.showsRequestCounts?.(value) === true;
+    }
+    return { used, configs };
   }
 
   #nameless(block: BoundBlock, level: ResolvedConfigs, around: LocationMatch | undefined): NamelessPlan[] {
@@ -106,7 +120,3 @@ export class LocationPlanner {
 }
 
 const NAMELESS: ReadonlySet<string> = new Set(['server if', 'location if', 'limit_except']);
-
-function isEnabled(module: AnyModule, level: ResolvedConfigs): boolean {
-  return module.enabled?.(level.get(module.name)?.value as object) ?? true;
-}

@@ -1,10 +1,14 @@
 import { directivesFor, readers } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
+import { atMost } from './password/at-most.ts';
 import { compileCheck } from './check.ts';
 import { isOff } from './config.ts';
 import type { AuthBasicConfig } from './config.ts';
 import { Verifier } from './password/verifier.ts';
 import { UserFiles } from './user-file.ts';
+
+/** The thread pool reads files as well: they must not wait behind all the passwords that somebody tries. */
+const MAX_IN_POOL = 2;
 
 const CONTEXTS = ['http', 'server', 'location', 'limit_except'] as const;
 
@@ -45,7 +49,10 @@ export const authBasic = moduleFor<AuthBasicConfig>()<Shared>({
     const [{ verify }, { encrypt }] = await Promise.all([import('@node-rs/bcrypt'), import('unixcrypt')]);
     return worker.share(
       'auth_basic',
-      () => ({ verifier: new Verifier({ bcrypt: verify, shaCrypt: encrypt }), files: new UserFiles() }),
+      () => ({
+        verifier: new Verifier({ bcrypt: atMost(MAX_IN_POOL, verify), shaCrypt: encrypt }),
+        files: new UserFiles(),
+      }),
       () => undefined,
     );
   },

@@ -1,5 +1,4 @@
 import type { ComplexValue } from '../../config/index.ts';
-import type { Level } from '../../log/index.ts';
 
 /** `limit_conn_zone key zone=name:size`. */
 export interface ConnZoneConfig {
@@ -21,6 +20,6 @@ export interface LimitConnConfig {
   readonly zones?: readonly ConnZoneConfig[];
   readonly limits?: readonly ConnLimitConfig[];
   readonly status: number;
-  readonly logLevel: Level & ('info' | 'notice' | 'warn' | 'error');
+  readonly logLevel: 'info' | 'notice' | 'warn' | 'error';
   readonly dryRun: boolean;
 }

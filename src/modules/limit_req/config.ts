@@ -1,5 +1,4 @@
 import type { ComplexValue } from '../../config/index.ts';
-import type { Level } from '../../log/index.ts';
 
 /** `limit_req_zone key zone=name:size rate=rate`. */
 export interface RateZoneConfig {
@@ -25,6 +24,6 @@ export interface LimitReqConfig {
   readonly zones?: readonly RateZoneConfig[];
   readonly limits?: readonly RateLimitConfig[];
   readonly status: number;
-  readonly logLevel: Level & ('info' | 'notice' | 'warn' | 'error');
+  readonly logLevel: 'info' | 'notice' | 'warn' | 'error';
   readonly dryRun: boolean;
 }

@@ -10,9 +10,12 @@ export class Payload {
   textLength = 0;
   /** FNV-1a (32 bits) of the key. */
   hash = 0;
+  readonly #seed: number | undefined;
 
-  constructor() {
+  /** `seed` of the hash, where clients choose the keys; the same for all who use the table. */
+  constructor(seed?: number) {
     this.bytes = this.#small;
+    this.#seed = seed;
   }
 
   get length(): number {
@@ -29,6 +32,6 @@ export class Payload {
       throw new DictionaryFault('bad key', `a key has 1 to ${MAX_KEY_BYTES} bytes, not ${this.keyLength}`);
     }
     this.textLength = text === '' ? 0 : this.bytes.write(text, this.keyLength, 'utf8');
-    this.hash = fnv1a(this.bytes, this.keyLength);
+    this.hash = fnv1a(this.bytes, this.keyLength, this.#seed);
   }
 }

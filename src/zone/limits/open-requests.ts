@@ -2,7 +2,7 @@ import { Payload } from '../dictionary/payload.ts';
 import { Table } from '../dictionary/table.ts';
 import { MAGIC_WORD, memoryOf } from '../layout.ts';
 import { ZoneLock, setAlive } from '../lock.ts';
-import { CONNECTION_LIMIT_MAGIC } from './layout.ts';
+import { CONNECTION_LIMIT_MAGIC, seedOf } from './layout.ts';
 import { connectionLimitKind } from './kinds.ts';
 import { shareOf, totalOf } from './shares.ts';
 
@@ -24,8 +24,8 @@ export class OpenRequests {
   readonly #table: Table;
   readonly #lock: ZoneLock;
   readonly #threadId: number;
-  readonly #total = new Payload();
-  readonly #share = new Payload();
+  readonly #total: Payload;
+  readonly #share: Payload;
 
   constructor(buffer: SharedArrayBuffer, threadId: number) {
     const memory = memoryOf(buffer);
@@ -33,6 +33,8 @@ export class OpenRequests {
       throw new TypeError('the shared memory does not hold connection limits');
     }
     this.#table = new Table(memory);
+    this.#total = new Payload(seedOf(memory));
+    this.#share = new Payload(seedOf(memory));
     this.#threadId = threadId;
     setAlive(memory.i32, threadId);
     this.#lock = new ZoneLock(memory.i32, threadId, () => connectionLimitKind.repair(buffer));

@@ -4,7 +4,7 @@ import { Table } from '../dictionary/table.ts';
 import { MAGIC_WORD, memoryOf } from '../layout.ts';
 import { ZoneLock, setAlive } from '../lock.ts';
 import { zoneIdentity } from '../zone-memory.ts';
-import { REQUEST_LIMIT_MAGIC } from './layout.ts';
+import { REQUEST_LIMIT_MAGIC, seedOf } from './layout.ts';
 
 /** Nothing in these tables expires; and when a key was seen that was not seen yet. */
 const NEVER = -Infinity;
@@ -28,7 +28,7 @@ export class RequestRates {
   readonly order: string;
   readonly #table: Table;
   readonly #lock: ZoneLock;
-  readonly #payload = new Payload();
+  readonly #payload: Payload;
   #entry = 0;
   #elapsedMs = 0;
 
@@ -39,6 +39,7 @@ export class RequestRates {
     }
     this.order = zoneIdentity(buffer);
     this.#table = new Table(memory);
+    this.#payload = new Payload(seedOf(memory));
     setAlive(memory.i32, threadId);
     this.#lock = new ZoneLock(memory.i32, threadId, () => repairDictionary(memory));
   }

@@ -1,6 +1,7 @@
 import { Payload } from '../dictionary/payload.ts';
 import { Table } from '../dictionary/table.ts';
 import type { Memory } from '../layout.ts';
+import { seedOf } from './layout.ts';
 
 /*
  * A zone of connection limits has two entries for a key that is in use: how many requests of it there are in all, and how
@@ -48,18 +49,16 @@ export function recount(memory: Memory): void {
     else table.setNumber(entry, total);
   }
   // A writer that died between the two entries of a key has left the share alone.
-  for (const [key, total] of totals) insertTotal(table, key, total);
+  const payload = new Payload(seedOf(memory));
+  for (const [key, value] of totals) {
+    payload.encode(key);
+    const hasRoom = table.reserve(payload.length, { replaced: 0, nowMs: -Infinity, evict: false });
+    if (hasRoom) table.insert(payload, { value, expiresMs: 0 });
+  }
 }
 
 function entriesOf(table: Table): number[] {
   const found: number[] = [];
   for (let entry = table.newest; entry !== 0; entry = table.older(entry)) found.push(entry);
   return found;
-}
-
-function insertTotal(table: Table, key: string, value: number): void {
-  const payload = new Payload();
-  payload.encode(key);
-  if (table.reserve(payload.length, { replaced: 0, nowMs: -Infinity, evict: false }))
-    table.insert(payload, { value, expiresMs: 0 });
 }

@@ -3,6 +3,7 @@ import { verify as bcrypt } from '@node-rs/bcrypt';
 import fc from 'fast-check';
 import { encrypt as shaCrypt } from 'unixcrypt';
 import { expect, test } from 'vitest';
+import { atMost } from '../../../src/modules/auth_basic/password/at-most.ts';
 import { Verifier } from '../../../src/modules/auth_basic/password/verifier.ts';
 import { verifyPassword } from '../../../src/modules/auth_basic/password/verify.ts';
 
@@ -122,4 +123,28 @@ test('checks that wait are bounded', async () => {
     Array(64).fill('right'),
   );
   expect(await verifier.verify(Buffer.from('one more'), '$2y$')).toBe('right');
+});
+
+test('of what takes the thread pool only so much runs at a time, in the order of asking', async () => {
+  const running: number[] = [];
+  const finish = new Map<number, (how: 'well' | 'badly') => void>();
+  const act = atMost(2, (n: number) => {
+    running.push(n);
+    return new Promise<number>((resolve, reject) => {
+      finish.set(n, (how) => (how === 'well' ? resolve(n) : reject(new Error(`${n}`))));
+    });
+  });
+  const all = [1, 2, 3, 4].map((n) => act(n).catch(({ message }: Error) => `failed ${message}`));
+  expect(running).toEqual([1, 2]);
+  finish.get(2)?.('badly');
+  expect(await all[1]).toBe('failed 2');
+  await expect.poll(() => running).toEqual([1, 2, 3]);
+  finish.get(1)?.('well');
+  finish.get(3)?.('well');
+  await expect.poll(() => running).toEqual([1, 2, 3, 4]);
+  finish.get(4)?.('well');
+  expect(await Promise.all(all)).toEqual([1, 'failed 2', 3, 4]);
+  void act(5);
+  void act(6);
+  expect(running).toEqual([1, 2, 3, 4, 5, 6]);
 });

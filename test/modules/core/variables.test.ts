@@ -35,6 +35,8 @@ const inBody: Readonly<Record<string, string | RegExp>> = {
   http2: '',
   http3: '',
   pipe: '.',
+  connection_requests: /^\d*$/,
+  connection_time: /^(\d+\.\d{3})?$/,
   tcpinfo_rtt: '',
   tcpinfo_rttvar: '',
   tcpinfo_snd_cwnd: '',

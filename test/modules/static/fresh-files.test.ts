@@ -23,6 +23,18 @@ test('without a cache each request sees the file as it is', async (t) => {
   await gw.expect('GET /a.txt', { status: 200, body: /root site/ });
 });
 
+test('with a cache a file that changes shows once what is known of it is no longer valid', async (t) => {
+  const conf = 'server { root site; open_file_cache max=10; open_file_cache_valid 1s; }';
+  const gw = await startGateway(t, conf, { files: { 'site/a.txt': 'one' } });
+  await gw.expect('GET /a.txt', { status: 200, body: 'one' });
+  writeFileSync(join(gw.dir, 'site/a.txt'), 'other');
+  let body = '';
+  while (body !== 'other') {
+    ({ body } = await gw.fetch('/a.txt'));
+    expect(['one', 'other']).toContain(body);
+  }
+});
+
 test('a pipe in the place of a file is not waited for', async (t) => {
   const gw = await startGateway(t, 'server { root site; }', { files: { 'site/a.txt': 'one' } });
   execFileSync('mkfifo', [join(gw.dir, 'site/pipe')]);

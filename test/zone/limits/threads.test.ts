@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { openOpenRequests } from '../../../src/zone/index.ts';
+import { markDead, openOpenRequests } from '../../../src/zone/index.ts';
 import { compileThreads, startThread } from '../thread.ts';
 import { connectionZone, rateZone } from './zones.ts';
 
-compileThreads('limiter', 'visitor');
+compileThreads('limiter', 'visitor', 'dying-visitor');
 
 const THREADS = 4;
 
@@ -51,3 +52,32 @@ test(`${THREADS} threads come and go: never more than the limit are inside, and 
   for (const key of ['k0', 'k1', 'k2'])
     expect([1, 2, 3].map(() => after.enter(key, 2))).toEqual(['counted', 'counted', 'limited']);
 });
+
+// An entry becomes valid with one store and is given up with another; the exchange frees the lock.
+const deaths = [
+  { method: 'store', nth: 1, side: 'before' },
+  { method: 'store', nth: 1, side: 'after' },
+  { method: 'store', nth: 2, side: 'before' },
+  { method: 'store', nth: 2, side: 'after' },
+  { method: 'exchange', nth: 1, side: 'before' },
+] as const;
+for (const death of deaths) {
+  for (const does of ['enter', 'leave'] as const) {
+    for (const others of [0, 2]) {
+      const where = `${death.side} its ${death.nth}. ${death.method}`;
+      test(`a thread that dies while it wants to ${does}, ${where}, leaves ${others} requests of others`, async () => {
+        const buffer = connectionZone();
+        const other = openOpenRequests(buffer, 1);
+        for (let n = 0; n < others; n++) other.enter('key', 9);
+        const { worker } = startThread('dying-visitor', { buffer, threadId: 3, does, ...death });
+        await once(worker, 'exit');
+        markDead(buffer, 3);
+        const free = Array.from({ length: 4 - others }, () => other.enter('key', 4));
+        expect(free).toEqual(Array(4 - others).fill('counted'));
+        expect(other.enter('key', 4)).toBe('limited');
+        for (let n = 0; n < 4; n++) other.leave('key');
+        expect(other.enter('key', 1)).toBe('counted');
+      });
+    }
+  }
+}

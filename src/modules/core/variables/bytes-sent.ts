@@ -6,16 +6,20 @@ const FRAME_BYTES = 9 + 2 + 2;
 /** `Date` and the line that uWebSockets.js adds. */
 const FIXED_BYTES = 'Date: Sat, 21 Nov 2026 00:00:00 GMT\r\nuWebSockets: 20\r\n'.length;
 
-/** Bytes of an answer. No engine tells the length of a head, so it is added up from what it says. */
+/** Bytes of an answer. uWebSockets.js does not tell the length of a head: it is added up from what gw had it say. */
 export function sentBytes(x: Exchange): number {
   if (!x.done || x.aborted) return 0;
-  let head = FRAME_BYTES + FIXED_BYTES + statusLine(x.status, x.reason).length;
-  head += lineBytes('Server', x.rules.serverToken);
-  if (x.responseType !== '') head += lineBytes('Content-Type', x.responseType);
+  return x.bodyBytesSent + (x.sentHead === undefined ? headBytes(x) : Buffer.byteLength(x.sentHead));
+}
+
+function headBytes(x: Exchange): number {
+  let bytes = FRAME_BYTES + FIXED_BYTES + statusLine(x.status, x.reason).length + lengthBytes(x);
+  if (x.serverToken !== '') bytes += lineBytes('Server', x.serverToken);
+  if (x.responseType !== '') bytes += lineBytes('Content-Type', x.responseType);
   const { responseHeaders: headers = [] } = x;
   for (let index = 0; index < headers.length; index += 2)
-    head += lineBytes(headers[index] as string, headers[index + 1] as string);
-  return head + lengthBytes(x) + x.bodyBytesSent;
+    bytes += lineBytes(headers[index] as string, headers[index + 1] as string);
+  return bytes;
 }
 
 /** Of the line that says where the body ends. */

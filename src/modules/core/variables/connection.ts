@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { addressBytes } from '../../../config/index.ts';
 import type { Exchange } from '../../../http/index.ts';
 import { VERSION } from '../../../version.ts';
-import { ofPeer, plain, portText } from './reading.ts';
+import { ofPeer, plain, portText, seconds } from './reading.ts';
 import type { Variables } from './reading.ts';
 
 const HOSTNAME = hostname().toLowerCase();
@@ -27,6 +27,13 @@ export const ofConnection: Variables = {
   server_protocol: plain('Protocol of the request.', (x) => `HTTP/${x.httpVersion}`),
   connection: plain('Serial number of the connection; with uWebSockets.js, of the request.', (x) =>
     String(x.serial),
+  ),
+  connection_requests: plain('Requests on this connection; empty where uWebSockets.js does not tell.', (x) =>
+    x.connection?.requests.toString(),
+  ),
+  connection_time: plain(
+    'Seconds that the connection is open; empty where uWebSockets.js does not tell.',
+    (x) => x.connection && seconds(Date.now() - x.connection.startedMs),
   ),
   pipe: plain('`.`: no request waits in line behind another one in gw.', () => '.'),
   tcpinfo_rtt: plain('Empty: not known.', UNKNOWN),

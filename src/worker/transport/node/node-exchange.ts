@@ -203,7 +203,8 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     if (status !== 413 && !this.closing) this.continue();
     this.body?.drop();
     if (this.head.isHttp09) return '';
-    return answerHead({ ...this.headFacts(status), ...body, contentType, closes: this.closes });
+    this.sentHead = answerHead({ ...this.headFacts(status), ...body, contentType, closes: this.closes });
+    return this.sentHead;
   }
 
   private headFacts(status: number): HeadFacts {
