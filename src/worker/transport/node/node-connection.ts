@@ -103,7 +103,8 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
       while (this.takeHead() || this.takeBody());
     } catch (error) {
       this.open.log.write('error', `a request could not be taken: ${String(error)}`);
-      this.cut();
+      if (this.exchange) this.exchange.abort();
+      else this.cut();
     }
     this.advancing = false;
     if (this.step === 'answer' && (this.pending?.length ?? 0) > AHEAD_BYTES) this.socket.pause();
