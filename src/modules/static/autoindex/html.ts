@@ -37,7 +37,7 @@ function line(
 ): string {
   const { name, kind, modifiedSeconds, sizeBytes } = entry;
   const slash = kind === 'directory' ? '/' : '';
-  const characters = (utf8 && charactersOf(name)) || [...name];
+  const characters = (utf8 && charactersOf(name)) || Array.from(name);
   const free = NAME_WIDTH - characters.length;
   const fits = free > 0 ? slash : '';
   const start = characters.slice(0, NAME_WIDTH - 3).join('');
