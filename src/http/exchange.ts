@@ -33,7 +33,7 @@ export type BodyFilter = BodyFilterOf<Exchange>;
 export type AnswerRules = RulesOf<Exchange>;
 export type Router = RouterOf<Exchange>;
 
-/** A subrequest that is answered: the exchange has the status and headers, `collected` the body where it was wanted. */
+/** A subrequest that is answered: the exchange has the status and headers. */
 export type AnsweredSubrequest = Awaited<ReturnType<Router['subrequest']>>;
 
 /** Takes a piece of a request body; the client is held back while it waits. */
