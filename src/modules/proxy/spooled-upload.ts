@@ -1,6 +1,6 @@
 import type { SpooledBody } from '../../pool/index.ts';
 import type { Connection } from './client/connection.ts';
-import type { Upload } from './upload.ts';
+import type { Sender, Upload } from './upload.ts';
 
 /** A body that is in a file: it goes out piece by piece, as the peer takes it, and again from its start to the next peer. */
 export class SpooledUpload implements Upload {
@@ -16,14 +16,11 @@ export class SpooledUpload implements Upload {
     this.bodyBytes = body.length;
   }
 
-  begin(connection: Connection, failing: { fault(error: Error): void }): void {
+  begin(connection: Connection, sender: Sender): void {
     this.connection = connection;
     // Whoever wrote to the peer before this one sees that it is over.
     this.drained();
-    this.send(connection).catch((error: unknown) => {
-      connection.destroy();
-      failing.fault(error as Error);
-    });
+    this.send(connection).catch((error: unknown) => sender.fault(error as Error));
   }
 
   drained(): void {
