@@ -14,7 +14,7 @@ export interface TlsTarget {
 
 /** TLS on a port. */
 export interface PortTls {
-  /** `serverName`: what the client asks for, '' for nothing. */
+  /** `serverName`: what the client asks for in lower case, '' for nothing. */
   readonly choose: (serverName: string) => TlsTarget;
   /** 48 bytes in base64, the same in every worker. */
   readonly ticketKey: string;
@@ -56,7 +56,7 @@ export function compileTlsGate(plan: TlsPlan | undefined): (x: Exchange) => numb
     if (!tls) return 497;
     if (verify === 'off') return 0;
     // Another server's authorities have verified this client, or nobody's.
-    if (tls.namesServer && tls.serverName !== x.host) return 421;
+    if (tls.namesServer && tls.serverName.toLowerCase() !== x.host) return 421;
     const { client } = tls;
     if (!client) return verify === 'on' ? 496 : 0;
     const isTolerated = verify === 'optional_no_ca' && OPTIONAL_FAULTS.has(client.fault?.code ?? '');

@@ -19,7 +19,6 @@ import { limitRate } from './limit_rate/index.ts';
 import { limitReq } from './limit_req/index.ts';
 import { mirror } from './mirror/index.ts';
 import { proxy } from './proxy/index.ts';
-import { proxyProtocol } from './proxy_protocol/index.ts';
 import { realip } from './realip/index.ts';
 import { referer } from './referer/index.ts';
 import { rewrite } from './rewrite/index.ts';
@@ -48,7 +47,6 @@ export const MODULES: readonly AnyModule[] = [
   upstream,
   referer,
   secureLink,
-  proxyProtocol,
   realip,
   limitReq,
   limitConn,

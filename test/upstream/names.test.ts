@@ -110,15 +110,17 @@ test('hosts of requests are kept up to a bound', async (t) => {
 
 test('a server with "resolve" follows its name: new addresses come, old ones go, silence changes nothing', async (t) => {
   const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.2', '10.0.0.1'], ttl: 1 } });
-  const { upstreams } = await openUpstreams(
+  const { upstreams, logged } = await openUpstreams(
     t,
     `resolver 127.0.0.1:${dns.port} ipv6=off; upstream u { server a.test:81 resolve; }`,
   );
   const group = upstreams.find({ host: 'U', defaultPort: 80 }) as UpstreamGroup;
-  expect(peersOf(group)).toEqual(['10.0.0.1:81', '10.0.0.2:81']);
+  expect(upstreams.groups[0]?.view().map(({ address }) => address)).toEqual(['10.0.0.1:81', '10.0.0.2:81']);
   dns.names.set('a.test', { fault: 2 });
-  const questions = dns.asked.length;
-  await vi.waitFor(() => expect(dns.asked.length).toBeGreaterThan(questions), 10_000);
+  const told = (): string[] => logged.filter((line) => line.includes('could not be resolved'));
+  const broken = 'a.test could not be resolved (2: Server failure)';
+  await vi.waitFor(() => expect(told()).toEqual([broken]), 10_000);
+  expect(upstreams.groups[0]?.view()).toHaveLength(2);
   dns.names.set('a.test', { addresses: ['10.0.0.3', '10.0.0.1'], ttl: 1 });
   await vi.waitFor(
     () =>
@@ -131,6 +133,20 @@ test('a server with "resolve" follows its name: new addresses come, old ones go,
   dns.names.delete('a.test');
   await vi.waitFor(() => expect(upstreams.groups[0]?.view()).toEqual([]), 10_000);
   expect(group.begin({}).next()).toBeUndefined();
+  expect(told()).toEqual([broken, 'a.test could not be resolved (3: Host not found)']);
+});
+
+test('names that are asked for at one time have a bound', async (t) => {
+  const dns = await startDnsServer(t, {});
+  for (let n = 0; n <= 1000; n++) dns.names.set(`n${n}.test`, { fault: 'silent' });
+  const { upstreams } = await openUpstreams(t, '');
+  const hosts = upstreams.hosts({ ...resolvingWith(dns, { ipv6: false }), timeoutMs: 500 });
+  const waiting = Array.from({ length: 1000 }, async (_, n) => hosts.group(`n${n}.test`, 80));
+  const settled = Promise.allSettled(waiting);
+  await expect(async () => hosts.group('n1000.test', 80)).rejects.toThrow('too many names are asked for');
+  expect(new Set((await settled).map(({ status }) => status))).toEqual(new Set(['rejected']));
+  dns.names.set('n1000.test', { addresses: ['10.0.0.1'] });
+  expect(await peersAt(hosts, 'n1000.test')).toEqual(['10.0.0.1:80']);
 });
 
 test('SRV records say ports and weights, and which servers are backups', async (t) => {

@@ -85,12 +85,6 @@ const GROUPS: readonly Group[] = [
   { contexts: HSL, args: text, names: 'aio directio' },
   {
     contexts: HSL,
-    args: flag,
-    why: 'answers whose length is not known always come in chunks',
-    names: 'chunked_transfer_encoding',
-  },
-  {
-    contexts: HSL,
     args: some('string ...', 1, Infinity),
     why: 'gw passes no interim answers on',
     names: 'early_hints',

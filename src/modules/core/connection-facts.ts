@@ -58,6 +58,7 @@ export const connectionFamilies: Families = {
 };
 
 function compileField(name: string): Getter {
+  if (name === 'ssl_verify') return readVerify;
   const inner = TLS_FIELDS[name];
   const type = inner === undefined ? (FIELDS[name] ?? Number(name)) : FIELDS['ssl'];
   return (x) => {
@@ -65,6 +66,12 @@ function compileField(name: string): Getter {
     return value === undefined || inner === undefined ? value : innerField(value, inner);
   };
 }
+
+/** What came of the check of the client's certificate: behind a byte of flags, four of a number that is 0 when it was good. */
+const readVerify: Getter = (x) => {
+  const value = x.connection?.proxyProtocol?.tlvs.find(({ type }) => type === FIELDS['ssl'])?.value ?? '';
+  return value.length < 5 ? undefined : String(Buffer.from(value, 'latin1').readUInt32BE(1));
+};
 
 function innerField(bytes: string, type: number): string | undefined {
   for (let at = 5; at + 3 <= bytes.length;) {

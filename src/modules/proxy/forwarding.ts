@@ -21,6 +21,7 @@ export class Forwarding implements Caller {
   readonly sendTimeoutMs: number;
   readonly readTimeoutMs: number;
   readonly headLimitBytes: number;
+  trailers: readonly string[] = [];
   private readonly rules: ForwardingRules;
   private readonly outgoing: Outgoing;
   private readonly selection: Selection;
@@ -78,7 +79,8 @@ export class Forwarding implements Caller {
 
   end(trailers: readonly string[] | undefined): void {
     try {
-      if (this.facts && trailers) this.facts.trailers = trailers;
+      if (trailers) this.trailers = trailers;
+      if (this.facts) this.facts.trailers = this.trailers;
       this.settle('ok');
       this.connection = undefined;
       this.relay?.end();

@@ -1,5 +1,6 @@
 import { answerFault } from '../../http/index.ts';
 import type { Exchange } from '../../http/index.ts';
+import type { SpooledBody } from '../../pool/index.ts';
 import type { Connection } from './client/connection.ts';
 
 /** The body of a request on its way to a peer: all of it at hand, or passed on as the client sends it. */
@@ -10,9 +11,14 @@ export interface Upload {
   readonly bytes: Uint8Array | undefined;
   /** It was passed on as it came: no other peer can get it. */
   readonly isSpent: boolean;
-  begin(connection: Connection, failing: { fault(error: Error): void }): void;
+  begin(connection: Connection, failing: Failing): void;
   /** The connection takes more. */
   drained(): void;
+}
+
+/** Who hears that a body could not be read. */
+export interface Failing {
+  fault(error: Error): void;
 }
 
 /** A larger body goes out piece by piece, so that the peer's silence is noticed and its early answer heard. */
@@ -54,6 +60,42 @@ export class WholeUpload implements Upload {
   }
 }
 
+/** A body that waits in a file, and can be sent again. */
+export class FileUpload implements Upload {
+  readonly bodyBytes: number;
+  readonly bytes = undefined;
+  readonly isSpent = false;
+  private readonly body: SpooledBody;
+  private taken: (() => void) | undefined = undefined;
+
+  constructor(body: SpooledBody) {
+    this.body = body;
+    this.bodyBytes = body.length;
+  }
+
+  begin(connection: Connection, failing: Failing): void {
+    this.send(connection).then(
+      () => connection.finish(),
+      (error: unknown) => {
+        connection.destroy();
+        failing.fault(error as Error);
+      },
+    );
+  }
+
+  drained(): void {
+    this.taken?.();
+    this.taken = undefined;
+  }
+
+  private async send(connection: Connection): Promise<void> {
+    for await (const piece of this.body.pieces()) {
+      if (!connection.isOpen) return;
+      if (!connection.write(piece)) await new Promise<void>((resolve) => (this.taken = resolve));
+    }
+  }
+}
+
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 const CRLF = Buffer.from('\r\n');
 
@@ -70,7 +112,7 @@ export class PassingUpload implements Upload {
     this.bodyBytes = x.contentLength;
   }
 
-  begin(connection: Connection, failing: { fault(error: Error): void }): void {
+  begin(connection: Connection, failing: Failing): void {
     this.isSpent = true;
     const isChunked = this.bodyBytes < 0;
     const receive = (piece: Buffer): void | Promise<void> => {

@@ -96,7 +96,7 @@ export const directives = directivesFor<SslConfig>()({
     into: 'sessionCache',
     default: 'none',
     summary:
-      'Where sessions are kept for clients without tickets; each worker has its own, one of a name for all servers that name it.',
+      'Where sessions are kept for clients of TLS 1.2 without tickets (those of TLS 1.3 resume by tickets only). Each worker has its own; all servers that name a shared cache have one.',
     source: source('ssl_session_cache'),
   },
   ssl_session_timeout: {

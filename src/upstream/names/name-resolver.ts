@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import type { RecordWithTtl, SrvRecord } from 'node:dns';
 import { isIP } from 'node:net';
 import type { Resolving } from '../selection.ts';
+import { ResolveFault } from '../request-host.ts';
 import { NameFault } from './fault.ts';
 import { lookUpHost } from './system-lookup.ts';
 
@@ -24,6 +25,8 @@ interface Kept {
 
 /** Names that one worker keeps; the oldest gives way. */
 const MAX_NAMES = 1000;
+/** Names that it asks for at one time: requests may name as many as they like. */
+const MAX_ASKING = 1000;
 /** A name that is not there is asked for again after this time: nobody waits long for a record that was just made. */
 const FAULT_VALID_MS = 1000;
 /** Before a name server is asked again. */
@@ -60,7 +63,11 @@ export class NameResolver {
 
   /** Rejects with a `NameFault`. */
   addresses(name: string): Promise<NameAnswer> {
-    const asked = this.#asking.get(name) ?? this.#ask(name).finally(() => this.#asking.delete(name));
+    const known = this.#asking.get(name);
+    if (known) return known;
+    if (this.#asking.size >= MAX_ASKING)
+      return Promise.reject(new ResolveFault(`${name} could not be resolved (too many names are asked for)`));
+    const asked = this.#ask(name).finally(() => this.#asking.delete(name));
     this.#asking.set(name, asked);
     return asked;
   }

@@ -23,6 +23,7 @@ const LARGE = Buffer.alloc(10_485_760, 'large body ');
 const ways: readonly { it: string; conf: string }[] = [
   { it: 'buffered', conf: '' },
   { it: 'unbuffered', conf: 'proxy_buffering off; proxy_request_buffering off;' },
+  { it: 'in memory', conf: 'client_body_buffer_size 20m;' },
   { it: 'HTTP/1.0', conf: 'proxy_http_version 1.0;' },
 ];
 

@@ -1,6 +1,6 @@
 /** What a client offers in its TLS hello; numbers as IANA assigns them. */
 export interface ClientHello {
-  /** The name that it asks for, lower case; '' when it asks for none. */
+  /** The name that it asks for, as written; '' when it asks for none. */
   readonly serverName: string;
   readonly ciphers: readonly number[];
   readonly curves: readonly number[];
@@ -73,7 +73,7 @@ function readServerName(body: Cursor): string {
   while (!names.isAtEnd) {
     const isHostName = names.number(1) === 0;
     const name = names.vector(2);
-    if (isHostName) return name.text().toLowerCase();
+    if (isHostName) return name.text();
   }
   return '';
 }

@@ -75,7 +75,7 @@ export class Doorway {
     const { open, proxyProtocol } = this;
     const { tls, head } = open.current.port;
     if (!tls) return this.close();
-    const target = tls.choose(hello.serverName);
+    const target = tls.choose(hello.serverName.toLowerCase());
     if (target.plan.rejectHandshake) {
       this.release().end(UNRECOGNIZED_NAME);
       return undefined;

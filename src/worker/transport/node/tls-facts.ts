@@ -18,7 +18,6 @@ const FAULT_TEXTS: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'self-signed certificate in certificate chain',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'unable to get local issuer certificate',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'unable to verify the first certificate',
-  CERT_CHAIN_TOO_LONG: 'certificate chain too long',
   CERT_REVOKED: 'certificate revoked',
   INVALID_CA: 'invalid CA certificate',
   PATH_LENGTH_EXCEEDED: 'path length constraint exceeded',
@@ -80,12 +79,13 @@ export class SocketTlsFacts implements TlsFacts {
 }
 
 function clientOf(socket: TLSSocket, depth: number): ClientCertificate | undefined {
+  // Asked first: behind `getPeerX509Certificate` node does not find the chain any more.
+  const isTooDeep = intermediatesOf(socket) > depth;
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return undefined;
-  const code = socket.authorized
-    ? intermediatesOf(socket) > depth && 'CERT_CHAIN_TOO_LONG'
-    : String(socket.authorizationError);
-  if (code === false) return { certificate };
+  if (socket.authorized && !isTooDeep) return { certificate };
+  // OpenSSL looks for the issuer no further than the depth.
+  const code = socket.authorized ? 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' : String(socket.authorizationError);
   return { certificate, fault: { code, text: FAULT_TEXTS[code] ?? code } };
 }
 

@@ -1,0 +1,70 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Whether certificates can be made for a test. */
+export const HAS_OPENSSL = spawnSync('openssl', ['version']).error === undefined;
+
+/** An authority, and what it signs: PEM files in a directory of their own, `NAME.crt` and `NAME.key`. */
+export class Certificates {
+  readonly dir = mkdtempSync(join(tmpdir(), 'gw-certificates-'));
+
+  path(name: string): string {
+    return join(this.dir, name);
+  }
+
+  read(name: string): string {
+    return readFileSync(this.path(name), 'utf8');
+  }
+
+  write(name: string, text: string | Uint8Array): void {
+    writeFileSync(this.path(name), text);
+  }
+
+  /** Signed by itself. */
+  authority(name: string): void {
+    this.#run(
+      `req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=${name} -keyout ${name}.key -out ${name}.crt`,
+    );
+  }
+
+  /** Signed by an authority, with an elliptic curve or RSA as its key. */
+  signed(
+    name: string,
+    by: string,
+    { subject = `/CN=${name}`, kind = 'ec', days = 30, isAuthority = false } = {},
+  ): void {
+    const key = kind === 'ec' ? 'ec -pkeyopt ec_paramgen_curve:prime256v1' : 'rsa:2048';
+    this.write(
+      `${name}.ext`,
+      isAuthority ? 'basicConstraints=critical,CA:TRUE' : 'basicConstraints=CA:FALSE',
+    );
+    this.#run(`req -newkey ${key} -nodes -utf8 -keyout ${name}.key -out ${name}.csr -subj`, subject);
+    this.#run(
+      `x509 -req -in ${name}.csr -CA ${by}.crt -CAkey ${by}.key -CAcreateserial -days ${days} -extfile ${name}.ext -out ${name}.crt`,
+    );
+  }
+
+  /** The key with a password on it, in `NAME.locked`. */
+  lock(name: string, password: string): void {
+    this.#run(`pkey -aes128 -passout pass:${password} -in ${name}.key -out ${name}.locked`);
+  }
+
+  /** A list, `NAME.crl`, in which an authority revokes what it signed. */
+  revoke(authority: string, name: string): void {
+    this.write('index.txt', '');
+    this.write('crlnumber', '01\n');
+    this.write(
+      'ca.cnf',
+      `[ca]\ndefault_ca = own\n[own]\ndatabase = ${this.path('index.txt')}\ncrlnumber = ${this.path('crlnumber')}\ndefault_md = sha256\ndefault_crl_days = 30\n`,
+    );
+    const common = `ca -config ca.cnf -cert ${authority}.crt -keyfile ${authority}.key`;
+    this.#run(`${common} -revoke ${name}.crt`);
+    this.#run(`${common} -gencrl -out ${authority}.crl`);
+  }
+
+  #run(args: string, ...rest: string[]): void {
+    execFileSync('openssl', [...args.split(' '), ...rest], { cwd: this.dir, stdio: 'pipe' });
+  }
+}

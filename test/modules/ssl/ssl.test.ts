@@ -1,0 +1,163 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Gateway, GatewayOptions, Owner } from '../../harness/gateway.ts';
+import { freePort } from '../../harness/ports.ts';
+
+const CLOSING = 'GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n';
+
+let certificates: Certificates;
+
+beforeAll(() => {
+  if (!HAS_OPENSSL) return;
+  certificates = new Certificates();
+  certificates.authority('ca');
+  certificates.signed('first', 'ca');
+  certificates.signed('second', 'ca');
+  certificates.write('ticket.key', Buffer.alloc(80, 'k'));
+});
+
+afterAll(() => {
+  if (HAS_OPENSSL) rmSync(certificates.dir, { recursive: true, force: true });
+});
+
+const conf = (port: number, directives: string): string => `server {
+  listen 127.0.0.1:${port} ssl; ssl_certificate server.crt; ssl_certificate_key server.key; ${directives}
+  location / { return 200 "$ssl_session_reused"; }
+}`;
+
+/** A TLS server with the certificate `first`, and these directives. */
+async function startTls(t: Owner, directives = '', options: GatewayOptions = {}): Promise<Gateway> {
+  const port = await freePort();
+  const files = {
+    'server.crt': certificates.read('first.crt'),
+    'server.key': certificates.read('first.key'),
+  };
+  return startGateway(t, conf(port, directives), { port, files, ...options });
+}
+
+async function shakeHands(port: number, options: ConnectionOptions = {}): Promise<TLSSocket> {
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options });
+  await new Promise((resolve, reject) => {
+    socket.once('secureConnect', resolve).once('error', reject);
+  });
+  return socket;
+}
+
+const nameOf = (socket: TLSSocket): string => String(socket.getPeerCertificate().subject.CN);
+
+/** One request on a connection of its own: its body, and what a later one could resume. */
+async function visit(
+  port: number,
+  options: ConnectionOptions = {},
+): Promise<{ body: string; session: Buffer | undefined }> {
+  const socket = await shakeHands(port, options);
+  let session: Buffer | undefined = socket.getSession();
+  let received = '';
+  socket.on('session', (given: Buffer) => (session = given));
+  socket.setEncoding('utf8').on('data', (text: string) => (received += text));
+  socket.write(CLOSING);
+  await new Promise((resolve) => {
+    socket.once('close', resolve);
+  });
+  return { body: received.split('\r\n\r\n')[1] ?? '', session };
+}
+
+const TICKETS_OFF = 'ssl_session_tickets off;';
+
+/** With TLS 1.2, and with 1.3, where node knows sessions by their tickets only. */
+const SESSIONS = [
+  { it: 'with a ticket', directives: '', second: ['r', 'r'] },
+  { it: 'with a ticket by a key of its own', directives: 'ssl_session_ticket_key KEY;', second: ['r', 'r'] },
+  {
+    it: 'from a shared cache',
+    directives: `${TICKETS_OFF} ssl_session_cache shared:s:1m;`,
+    second: ['r', '.'],
+  },
+  {
+    it: 'from a cache of its own',
+    directives: `${TICKETS_OFF} ssl_session_cache builtin:10;`,
+    second: ['r', '.'],
+  },
+  { it: 'nowhere without either', directives: TICKETS_OFF, second: ['.', '.'] },
+  { it: 'nowhere without a cache', directives: `${TICKETS_OFF} ssl_session_cache off;`, second: ['.', '.'] },
+];
+
+for (const { it, directives, second } of SESSIONS) {
+  test.runIf(HAS_OPENSSL)(`a session is resumed ${it}`, async (t) => {
+    const gw = await startTls(t, directives.replace('KEY', certificates.path('ticket.key')));
+    for (const [index, maxVersion] of (['TLSv1.2', 'TLSv1.3'] as const).entries()) {
+      const { body, session } = await visit(gw.port, { maxVersion });
+      expect(body).toBe('.');
+      const again = await visit(gw.port, { maxVersion, ...(session && { session }) });
+      expect(again.body, maxVersion).toBe(second[index]);
+    }
+  });
+}
+
+test.runIf(HAS_OPENSSL)(
+  'a reload reads the certificate again, and open connections go on with the old one',
+  async (t) => {
+    const gw = await startTls(t);
+    const old = await shakeHands(gw.port);
+    expect(nameOf(old)).toBe('first');
+    writeFileSync(join(gw.dir, 'server.crt'), certificates.read('second.crt'));
+    writeFileSync(join(gw.dir, 'server.key'), certificates.read('second.key'));
+    expect(await gw.reload(conf(gw.port, ''))).toBe('done');
+    const fresh = await shakeHands(gw.port);
+    expect(nameOf(fresh)).toBe('second');
+    fresh.destroy();
+    let received = '';
+    old.setEncoding('utf8').on('data', (text: string) => (received += text));
+    old.write(CLOSING);
+    await new Promise((resolve) => {
+      old.once('close', resolve);
+    });
+    expect(received).toMatch(/^HTTP\/1\.1 200 OK/);
+  },
+);
+
+test.runIf(HAS_OPENSSL)(
+  'a reload with a certificate that is no good is refused, and the old one goes on',
+  async (t) => {
+    const gw = await startTls(t);
+    writeFileSync(join(gw.dir, 'server.key'), certificates.read('second.key'));
+    expect(await gw.reload(conf(gw.port, ''))).toBe('refused');
+    expect(gw.output()).toMatch(
+      /SSL_CTX_use_PrivateKey\(".*server\.key"\) failed \(SSL: key values mismatch\)/,
+    );
+    const socket = await shakeHands(gw.port);
+    expect(nameOf(socket)).toBe('first');
+    socket.destroy();
+  },
+);
+
+test.runIf(HAS_OPENSSL)('a client that does not shake hands in time is cut', async (t) => {
+  const gw = await startTls(t, 'client_header_timeout 100ms;');
+  const connection = await gw.connect();
+  connection.write('\x16\x03\x01\x02\x00');
+  expect(await connection.closed).toBe('');
+});
+
+test.runIf(HAS_OPENSSL)('a handshake that fails is told at the level info', async (t) => {
+  const gw = await startTls(t, 'ssl_protocols TLSv1.3;');
+  await expect(shakeHands(gw.port, { maxVersion: 'TLSv1.2' })).rejects.toThrow(/alert/);
+  await gw.waitForLog(
+    /\[info\] .*SSL_do_handshake\(\) failed .* while SSL handshaking, client: 127\.0\.0\.1/,
+  );
+});
+
+test.runIf(HAS_OPENSSL)('a server stops gracefully with idle TLS connections', async (t) => {
+  const gw = await startTls(t);
+  const socket = await shakeHands(gw.port);
+  const closed = new Promise((resolve) => {
+    socket.once('close', resolve);
+  });
+  socket.resume();
+  await gw.stop('SIGQUIT');
+  await expect(closed).resolves.toBe(false);
+});

@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { connect } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isTls, readClientHello } from '../../../src/worker/transport/node/client-hello.ts';
+import { cipherNames, curveNames } from '../../../src/worker/transport/node/tls-names.ts';
+
+/** The first bytes that a client of node:tls sends. */
+async function helloOf(options: ConnectionOptions): Promise<Buffer> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', ...options });
+  client.on('error', () => undefined);
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  const [bytes] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  client.destroy();
+  server.close();
+  return bytes;
+}
+
+test('a hello tells the name, the ciphers and the curves that the client offers', async () => {
+  const bytes = await helloOf({
+    servername: 'A.Example',
+    ciphers: 'TLS_AES_128_GCM_SHA256:ECDHE-RSA-AES128-GCM-SHA256:AES256-SHA',
+    ecdhCurve: 'P-384:X25519',
+  });
+  expect(isTls(bytes)).toBe(true);
+  const hello = readClientHello(bytes);
+  if (typeof hello === 'string') throw new Error(hello);
+  expect(hello.serverName).toBe('A.Example');
+  expect(cipherNames(hello.ciphers)).toBe('TLS_AES_128_GCM_SHA256:ECDHE-RSA-AES128-GCM-SHA256:AES256-SHA');
+  expect(curveNames(hello.curves)).toBe('secp384r1:X25519');
+});
+
+test('a hello in pieces, in several records, or of TLS 1.2 is read as well', async () => {
+  const bytes = await helloOf({ maxVersion: 'TLSv1.2' });
+  for (let length = 0; length < bytes.length; length++) {
+    expect(readClientHello(bytes.subarray(0, length))).toBe('incomplete');
+  }
+  const record = (content: Buffer): Buffer =>
+    Buffer.concat([bytes.subarray(0, 3), Buffer.from([content.length >> 8, content.length & 255]), content]);
+  const split = Buffer.concat([record(bytes.subarray(5, 7)), record(bytes.subarray(7))]);
+  expect(readClientHello(split)).toEqual(readClientHello(bytes));
+  expect(readClientHello(bytes)).toMatchObject({ serverName: '' });
+});
+
+test('a damaged hello is read, waited for or left to the TLS library, and never throws', async () => {
+  const bytes = await helloOf({ servername: 'a.example' });
+  fc.assert(
+    fc.property(fc.nat(bytes.length - 1), fc.nat(255), fc.nat(bytes.length), (at, byte, length) => {
+      const damaged = Buffer.from(bytes.subarray(0, length));
+      if (at < length) damaged[at] = byte;
+      const hello = readClientHello(damaged);
+      expect(typeof hello === 'string' ? ['incomplete', 'unreadable'] : [hello]).toContain(hello);
+    }),
+    { numRuns: 2000 },
+  );
+});

@@ -1,0 +1,28 @@
+import type { PortHandler } from '../../../src/compile/index.ts';
+import type { AnswerRules } from '../../../src/http/index.ts';
+
+/** A port as far as heads of requests go. */
+export function portOf(head: Partial<PortHandler['head']> = {}): PortHandler {
+  return {
+    key: 'test',
+    serverName: '',
+    address: { kind: 'inet', host: '127.0.0.1', port: 1 },
+    facts: { scheme: 'http', port: 1, address: '127.0.0.1' },
+    engine: 'node',
+    proxyProtocol: false,
+    mergeSlashes: true,
+    needs: { headers: new Set(), allHeaders: true, peer: false },
+    usage: { inFlight: 0 },
+    serve: () => undefined,
+    rules: {} as AnswerRules,
+    head: {
+      lineBytes: 8192,
+      bytes: 32_768,
+      timeoutMs: 1000,
+      underscores: false,
+      ignoresInvalid: true,
+      maxHeaders: 1000,
+      ...head,
+    },
+  };
+}
