@@ -1,11 +1,7 @@
 import type { Build } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
 import { spoolBody, spooledBody } from '../../pool/index.ts';
-<<<<<<< HEAD
 import type { SpooledBody } from '../../pool/index.ts';
-=======
-import type { SpoolRules } from '../../pool/index.ts';
->>>>>>> s3-logs
 import type { Ask, UpstreamGroup } from '../../upstream/index.ts';
 import { AnswerPath } from './answer-path.ts';
 import type { PassTarget, ProxyConfig } from './config.ts';
@@ -15,6 +11,7 @@ import type { ForwardingRules } from './outgoing.ts';
 import type { Provisioned } from './provision.ts';
 import { compileRequestHead } from './request-head.ts';
 import { compileRequestTarget } from './request-target.ts';
+import { SpooledUpload } from './spooled-upload.ts';
 import { compileTarget } from './target.ts';
 import type { Target } from './target.ts';
 import { beginRound } from './tries.ts';
@@ -99,7 +96,6 @@ function compileUpload(
     // An upstream of HTTP/1.0 does not know chunks.
     const needsLength = config.httpVersion === '1.0' && x.contentLength < 0;
     if (!config.requestBuffering && !needsLength) return new PassingUpload(x);
-<<<<<<< HEAD
     // It was read already where this is a mirror's copy, or another upstream could not be reached.
     const known = spooledBody(x.main);
     if (known) return uploadOf(known);
@@ -115,18 +111,6 @@ function spooledUpload(x: Exchange, body: SpooledBody): Upload {
 
 function uploadOf(body: SpooledBody): Upload {
   return body.bytes ? new WholeUpload(body.bytes) : new SpooledUpload(body);
-=======
-    return spooled(x, build.core);
-  };
-}
-
-/** The whole body, in memory or in a file; another location, or the request that this copies, may have taken it already. */
-async function spooled(x: Exchange, rules: SpoolRules): Promise<Upload | undefined> {
-  const known = spooledBody(x.main);
-  const body = known ?? (await spoolBody(x, rules));
-  if (body && !known) x.onEnd(() => void body.close());
-  return body && (body.bytes ? new WholeUpload(body.bytes) : new FileUpload(body));
->>>>>>> s3-logs
 }
 
 /** The default asks nothing of the request. */
