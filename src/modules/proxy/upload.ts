@@ -1,7 +1,13 @@
-import { answerFault } from '../../http/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import type { SpooledBody } from '../../pool/index.ts';
 import type { Connection } from './client/connection.ts';
+
+/** Who sends the request that a body belongs to. */
+export interface Sender {
+  /** The body could not be read. */
+  fault(error: Error): void;
+  /** The request is answered already, or its client is gone. */
+  withdraw(): void;
+}
 
 /** The body of a request on its way to a peer: all of it at hand, or passed on as the client sends it. */
 export interface Upload {
@@ -11,14 +17,9 @@ export interface Upload {
   readonly bytes: Uint8Array | undefined;
   /** It was passed on as it came: no other peer can get it. */
   readonly isSpent: boolean;
-  begin(connection: Connection, failing: Failing): void;
+  begin(connection: Connection, sender: Sender): void;
   /** The connection takes more. */
   drained(): void;
-}
-
-/** Who hears that a body could not be read. */
-export interface Failing {
-  fault(error: Error): void;
 }
 
 /** A larger body goes out piece by piece, so that the peer's silence is noticed and its early answer heard. */
@@ -60,42 +61,6 @@ export class WholeUpload implements Upload {
   }
 }
 
-/** A body that waits in a file, and can be sent again. */
-export class FileUpload implements Upload {
-  readonly bodyBytes: number;
-  readonly bytes = undefined;
-  readonly isSpent = false;
-  private readonly body: SpooledBody;
-  private taken: (() => void) | undefined = undefined;
-
-  constructor(body: SpooledBody) {
-    this.body = body;
-    this.bodyBytes = body.length;
-  }
-
-  begin(connection: Connection, failing: Failing): void {
-    this.send(connection).then(
-      () => connection.finish(),
-      (error: unknown) => {
-        connection.destroy();
-        failing.fault(error as Error);
-      },
-    );
-  }
-
-  drained(): void {
-    this.taken?.();
-    this.taken = undefined;
-  }
-
-  private async send(connection: Connection): Promise<void> {
-    for await (const piece of this.body.pieces()) {
-      if (!connection.isOpen) return;
-      if (!connection.write(piece)) await new Promise<void>((resolve) => (this.taken = resolve));
-    }
-  }
-}
-
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 const CRLF = Buffer.from('\r\n');
 
@@ -112,7 +77,7 @@ export class PassingUpload implements Upload {
     this.bodyBytes = x.contentLength;
   }
 
-  begin(connection: Connection, failing: Failing): void {
+  begin(connection: Connection, sender: Sender): void {
     this.isSpent = true;
     const isChunked = this.bodyBytes < 0;
     const receive = (piece: Buffer): void | Promise<void> => {
@@ -124,15 +89,11 @@ export class PassingUpload implements Upload {
     };
     this.x.readPieces(receive).then(
       (isWhole) => {
-        if (!isWhole) return connection.destroy();
+        if (!isWhole) return sender.withdraw();
         if (isChunked) connection.write(LAST_CHUNK);
         return connection.finish();
       },
-      (error: unknown) => {
-        connection.destroy();
-        failing.fault(error as Error);
-        answerFault(this.x, error);
-      },
+      (error: unknown) => sender.fault(error as Error),
     );
   }
 

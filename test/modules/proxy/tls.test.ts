@@ -41,8 +41,8 @@ async function startTls(t: Owner, options: ServerOptions = {}): Promise<number> 
     { key: pem('up.key'), cert: pem('up.pem'), ...options },
     (request, response) => {
       const socket = request.socket as TLSSocket & { servername?: string };
-      const { CN = '-' } = socket.getPeerCertificate().subject ?? {};
-      response.end(`${socket.servername || '-'} ${socket.getProtocol()} ${CN}`);
+      const { CN } = socket.getPeerCertificate().subject ?? {};
+      response.end(`${socket.servername || '-'} ${socket.getProtocol()} ${CN?.toString() ?? '-'}`);
     },
   );
   await once(server.listen(0, '127.0.0.1'), 'listening');
