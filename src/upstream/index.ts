@@ -20,6 +20,6 @@ export type {
   UpstreamGroup,
   Upstreams,
 } from './selection.ts';
-export { addressOf, readServerAddress, serverText } from './server-address.ts';
+export { readServerAddress } from './server-address.ts';
 export { OpenUpstreams } from './upstreams.ts';
 export { upstreamZone, upstreamZoneName } from './zone.ts';

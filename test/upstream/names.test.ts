@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { ResolveFault } from '../../src/upstream/index.ts';
 import type { RequestHosts, Resolving, UpstreamGroup } from '../../src/upstream/index.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
 import type { DnsServer } from '../harness/dns-server.ts';
@@ -90,6 +91,15 @@ for (const { it, records, says } of faults) {
   });
 }
 
+for (const name of ['a..b', '.', `${'a'.repeat(64)}.test`, 'a b', 'a\0b', 'ü.test', '-']) {
+  test(`a name such as ${JSON.stringify(name).slice(0, 20)} is a fault, whatever the name server says`, async (t) => {
+    const dns = await startDnsServer(t, {});
+    const { upstreams } = await openUpstreams(t, '');
+    const hosts = upstreams.hosts(resolvingWith(dns));
+    await expect(async () => hosts.group(name, 80)).rejects.toThrow(ResolveFault);
+  });
+}
+
 test('silence is a timeout of resolver_timeout', async (t) => {
   const dns = await startDnsServer(t, { 'a.test': { fault: 'silent' } });
   const { upstreams } = await openUpstreams(t, '');
@@ -97,6 +107,30 @@ test('silence is a timeout of resolver_timeout', async (t) => {
   await expect(async () => hosts.group('a.test', 80)).rejects.toThrow(
     'a.test could not be resolved (110: Operation timed out)',
   );
+});
+
+test('silence about one family does not keep the other from being used', async (t) => {
+  const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.1'], silentAbout: 'AAAA' } });
+  const { upstreams } = await openUpstreams(t, '');
+  const hosts = upstreams.hosts({ ...resolvingWith(dns), timeoutMs: 200 });
+  expect(await peersAt(hosts, 'a.test')).toEqual(['10.0.0.1:80']);
+});
+
+test('name servers that are not found answer nothing: those of the system are not asked instead', async (t) => {
+  const { upstreams } = await openUpstreams(t, '');
+  const servers = [{ host: 'nowhere.invalid', port: 53 }];
+  const hosts = upstreams.hosts({ resolver: { servers, ipv4: true, ipv6: true }, timeoutMs: 5000 });
+  await expect(async () => hosts.group('a.test', 80)).rejects.toThrow(
+    'no name server of "resolver" was found',
+  );
+});
+
+test('name servers may be given by name', async (t) => {
+  const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.1'] } });
+  const { upstreams } = await openUpstreams(t, '');
+  const servers = [{ host: 'localhost', port: dns.port }];
+  const hosts = upstreams.hosts({ resolver: { servers, ipv4: true, ipv6: false }, timeoutMs: 5000 });
+  expect(await peersAt(hosts, 'a.test')).toEqual(['10.0.0.1:80']);
 });
 
 test('hosts of requests are kept up to a bound', async (t) => {
