@@ -1,6 +1,5 @@
 import { moduleFor } from '../../contract/index.ts';
 import type { CoreConfig } from '../../contract/index.ts';
-import { connectionFamilies, ofConnectionFacts } from './connection-facts.ts';
 import { directives } from './directives/index.ts';
 import { families, variables } from './variables/index.ts';
 
@@ -8,7 +7,7 @@ import { families, variables } from './variables/index.ts';
 export const core = moduleFor<CoreConfig>()({
   name: 'core',
   directives,
-  variables: { ...variables, ...ofConnectionFacts },
-  families: { ...families, ...connectionFamilies },
+  variables,
+  families,
   compile: () => ({}),
 });

@@ -1,6 +1,9 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ON_NODE_ENGINE } from '../../harness/engine.ts';
 import { startGateway } from '../../harness/gateway.ts';
@@ -138,4 +141,21 @@ test('a reload that gives a port another engine is refused, and the old one goes
     `server { listen 127.0.0.1:${gw.port} engine=${engine}; return 200 ${engine}; }`;
   expect(await gw.reload(conf('node'))).toBe(ON_NODE_ENGINE ? 'done' : 'refused');
   await gw.expect('GET /', { status: 200 });
+});
+
+test('where uWebSockets.js does not load, the node engine serves, and the log says so', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'gw-preload-'));
+  t.onTestFinished(() => rmSync(dir, { recursive: true }));
+  const preload = join(dir, 'preload.cjs');
+  const breakUws = `const Module = require('node:module'); const { _load } = Module;
+    Module._load = (name, ...rest) => { if (/^uWebSockets/.test(name)) throw new Error('broken'); return _load(name, ...rest); };`;
+  writeFileSync(preload, breakUws);
+  const gw = await startGateway(t, 'server { return 200 x; }', {
+    main: 'http_engine auto;',
+    env: { NODE_OPTIONS: `--require ${preload}` },
+  });
+  await gw.expect('GET /', { status: 200, body: 'x' });
+  expect(gw.errorLog()).toMatch(
+    /\[notice\] .*uWebSockets\.js has no binary for node .*: using the node engine/,
+  );
 });

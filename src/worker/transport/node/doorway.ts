@@ -77,7 +77,8 @@ export class Doorway {
     if (!tls) return this.close();
     const target = tls.choose(hello.serverName.toLowerCase());
     if (target.plan.rejectHandshake) {
-      this.release().end(UNRECOGNIZED_NAME);
+      const refused = this.release();
+      refused.end(UNRECOGNIZED_NAME, () => refused.destroy());
       return undefined;
     }
     const socket = this.release();

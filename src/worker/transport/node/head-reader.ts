@@ -126,6 +126,8 @@ export class HeadReader {
         uri: uri ?? path,
         args,
         host: host ?? '',
+        hostHeader: this.scan.host,
+        referrer: this.scan.referrer,
         contentLength: refusal === 0 ? contentLength : 0,
         httpVersion: version === '1.1' ? '1.1' : '1.0',
       },

@@ -31,15 +31,19 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   /** The client sends no more. */
   private ended = false;
   private idleMs = 0;
+  /** What is ours to hear until the socket is handed over. */
+  private readonly listeners = [
+    ['data', (bytes: Buffer) => this.receive(bytes)],
+    ['end', () => this.endOfInput()],
+    ['timeout', () => this.cut()],
+    ['error', () => this.cut()],
+  ] as const;
 
   constructor(opened: Opened) {
     super(opened);
     const { socket, open } = opened;
     this.open = open;
-    socket.on('data', (bytes: Buffer) => this.receive(bytes));
-    socket.on('end', () => this.endOfInput());
-    socket.on('timeout', () => this.cut());
-    socket.on('error', () => this.cut());
+    for (const [event, listener] of this.listeners) socket.on(event, listener);
     socket.on('close', () => this.over());
     this.arm(open.current.port.head.timeoutMs, () => this.cut());
     // Who looked at the first bytes has paused it.
@@ -66,7 +70,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     const { socket, pending } = this;
     this.exchange = undefined;
     this.over();
-    for (const event of ['data', 'end', 'timeout', 'error']) socket.removeAllListeners(event);
+    for (const [event, listener] of this.listeners) socket.off(event, listener);
     socket.setTimeout(0);
     socket.pause();
     if (pending) socket.unshift(pending);
@@ -103,7 +107,8 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
       while (this.takeHead() || this.takeBody());
     } catch (error) {
       this.open.log.write('error', `a request could not be taken: ${String(error)}`);
-      this.cut();
+      if (this.exchange) this.exchange.abort();
+      else this.cut();
     }
     this.advancing = false;
     if (this.step === 'answer' && (this.pending?.length ?? 0) > AHEAD_BYTES) this.socket.pause();
@@ -115,7 +120,8 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     const { reader, port } = this.open.current;
     const head = reader.read(this.pending);
     if (!head) {
-      if (!this.headBegun) this.arm(port.head.timeoutMs, () => this.timeOutHead());
+      if (this.ended) this.socket.destroySoon();
+      else if (!this.headBegun) this.arm(port.head.timeoutMs, () => this.timeOutHead());
       this.headBegun = true;
       return false;
     }
@@ -129,6 +135,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   private begin(head: Head): void {
     const { open } = this;
     this.requests++;
+    this.bodyHeld = false;
     this.source = new RequestSource(head.facts.contentLength, this);
     this.step = this.source.isComplete ? 'answer' : 'body';
     const exchange = new NodeExchange({ head, source: this.source, line: this, open });

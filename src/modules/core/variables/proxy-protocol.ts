@@ -1,8 +1,6 @@
-import type { CoreConfig, ModuleDefinition } from '../../contract/index.ts';
-import type { Getter, ProxyProtocolFacts } from '../../http/index.ts';
-
-type Variables = NonNullable<ModuleDefinition<CoreConfig>['variables']>;
-type Families = NonNullable<ModuleDefinition<CoreConfig>['families']>;
+import type { Getter, ProxyProtocolFacts } from '../../../http/index.ts';
+import { plain } from './reading.ts';
+import type { Families, Variables } from './reading.ts';
 
 /** Fields of the PROXY protocol, version 2, by name (nginx ngx_http_core_module#var_proxy_protocol_tlv_). */
 const FIELDS: Readonly<Record<string, number>> = {
@@ -21,22 +19,14 @@ const TLS_FIELDS: Readonly<Record<string, number>> = {
   ssl_key_alg: 0x25,
 };
 
-const plain = (summary: string, read: Getter): Variables[string] => ({ summary, compile: () => read });
-
 const ofProxy = (summary: string, read: (proxy: ProxyProtocolFacts) => string | number): Variables[string] =>
   plain(summary, (x) => {
     const proxy = x.connection?.proxyProtocol;
     return proxy && (String(read(proxy) || '') || undefined);
   });
 
-/** What only an engine knows that has its connections to itself: empty on uWebSockets.js. */
-export const ofConnectionFacts: Variables = {
-  connection_requests: plain('Requests on the connection so far; empty on uWebSockets.js.', (x) =>
-    x.connection === undefined ? undefined : String(x.connection.requests),
-  ),
-  connection_time: plain('Seconds since the connection began; empty on uWebSockets.js.', (x) =>
-    x.connection === undefined ? undefined : ((Date.now() - x.connection.startedMs) / 1000).toFixed(3),
-  ),
+/** What a proxy in front told of the connection; empty on uWebSockets.js. */
+export const ofProxyProtocol: Variables = {
   proxy_protocol_addr: ofProxy("The client's address by the PROXY protocol.", ({ address }) => address),
   proxy_protocol_port: ofProxy("The client's port by the PROXY protocol.", ({ port }) => port),
   proxy_protocol_server_addr: ofProxy(
@@ -50,7 +40,7 @@ export const ofConnectionFacts: Variables = {
 };
 
 /** `$proxy_protocol_tlv_alpn`, `$proxy_protocol_tlv_0xea`. */
-export const connectionFamilies: Families = {
+export const proxyProtocolFamilies: Families = {
   proxy_protocol_tlv_: {
     summary: 'A field of the PROXY protocol by its name or number.',
     compile: compileField,
