@@ -25,8 +25,8 @@ export function minifyConfig(source: Source): string {
   for (const { kind, image } of piecesOf(source)) {
     if (kind === 'comment') continue;
     const isWord = kind === 'word';
-    // A `$` would take the `{` right behind it into its word.
-    const needsBlank = wasWord && (isWord || (kind !== ';' && text.endsWith('$')));
+    // A `$` takes every `{` right behind it into its word.
+    const needsBlank = wasWord && (isWord || (kind !== ';' && /\$\{*$/.test(text)));
     text += needsBlank ? ` ${image}` : image;
     wasWord = isWord;
   }

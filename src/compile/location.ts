@@ -180,6 +180,7 @@ function compileRules(
       byServerName: core.serverNameInRedirect,
       withPort: core.portInRedirect,
     },
+    chunks: core.chunks,
     msiePadding: core.msiePadding,
     msieRefresh: core.msieRefresh,
     recursiveErrorPages: core.recursiveErrorPages,

@@ -27,7 +27,7 @@ export interface Field {
 export class Registry {
   readonly entries: readonly Entry[];
   readonly owners: readonly string[];
-  /** By owner, the fields that do not come down everywhere. */
+  /** By owner, the fields that do not come down everywhere, or not as they are. */
   readonly narrowing: ReadonlyMap<string, readonly (readonly [name: string, field: Field])[]>;
   /** Contexts that a configuration can have: main, and what some row opens. */
   readonly contexts: ReadonlySet<Context>;
@@ -45,7 +45,9 @@ export class Registry {
     for (const entry of this.entries) this.#add(entry);
     this.narrowing = new Map(
       this.owners.flatMap((owner) => {
-        const narrow = [...this.fields(owner)].filter(([, { inherit }]) => inherit !== true);
+        const narrow = [...this.fields(owner)].filter(
+          ([, { inherit, inheritBy }]) => inherit !== true || inheritBy !== undefined,
+        );
         return narrow.length === 0 ? [] : [[owner, narrow]];
       }),
     );

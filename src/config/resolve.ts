@@ -45,9 +45,10 @@ function resolveOwner(owner: string, { registry, block, parent }: Resolving): Re
   const inherited = parent?.get(owner);
   const own = block.own.get(owner);
   if (!inherited) return defaultsWith(own, registry.fields(owner));
-  const hidden = (registry.narrowing.get(owner) ?? NONE).filter(
-    ([name, { inherit }]) => inherited.from.has(name) && !comesDown(inherit, block),
-  );
+  const narrow = (registry.narrowing.get(owner) ?? NONE).filter(([name]) => inherited.from.has(name));
+  const modeOf = ({ inheritBy = '' }: Field): unknown =>
+    (own?.get(inheritBy) ?? inherited.from.get(inheritBy))?.value;
+  const hidden = narrow.filter(([, field]) => !comesDown(field.inherit, block) || modeOf(field) === 'off');
   if (!own && hidden.length === 0) return inherited;
 
   const value: Record<string, unknown> = { ...inherited.value };
@@ -61,7 +62,24 @@ function resolveOwner(owner: string, { registry, block, parent }: Resolving): Re
     from.set(name, field);
     value[name] = field.value;
   }
+  for (const [name, field] of narrow) {
+    if (own?.has(name) && modeOf(field) === 'merge') merge(name, { value, from, above: inherited });
+  }
   return { value, from };
+}
+
+interface Merging {
+  readonly value: Record<string, unknown>;
+  readonly from: Map<string, BoundField>;
+  readonly above: ResolvedConfig;
+}
+
+/** A list with that of the level above behind it (nginx: `add_header_inherit merge`). */
+function merge(name: string, { value, from, above }: Merging): void {
+  const [own, inherited] = [from.get(name), above.from.get(name)] as [BoundField, BoundField];
+  const joined = [...(own.value as unknown[]), ...(inherited.value as unknown[])];
+  value[name] = joined;
+  from.set(name, { ...own, spans: [...own.spans, ...inherited.spans], value: joined });
 }
 
 function defaultsWith(

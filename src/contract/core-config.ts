@@ -154,6 +154,8 @@ export interface CoreConfig {
   readonly serverNameInRedirect: boolean;
   readonly portInRedirect: boolean;
   readonly recursiveErrorPages: boolean;
+  /** False: an answer of unknown length ends with its connection. */
+  readonly chunks: boolean;
   /** A URI or `@name` that is asked once an answer is complete. */
   readonly postAction?: string;
   readonly msiePadding: boolean;

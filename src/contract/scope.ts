@@ -30,7 +30,7 @@ export interface WorkerScope extends ResourceScope {
   readonly workers: number;
   /** Counts the loads of this process from 1; a reload that is refused counts too. */
   readonly generation: number;
-  /** `host:port` or `unix:/path` of each server of an `upstream` block; `undefined` when there is no such block. */
+  /** The servers of an `upstream` block as written: `host`, `host:port`, `unix:/path`. `undefined` when there is no such block. */
   upstream(name: string): readonly string[] | undefined;
   /** The groups of peers that requests can be sent to. */
   readonly upstreams: Upstreams;

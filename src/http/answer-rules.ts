@@ -12,6 +12,9 @@ export interface Denial {
 /** What one access check thinks; `undefined`: it has no opinion. `allowed` is enough for `satisfy any`. */
 export type Verdict = 'allowed' | Denial | undefined;
 
+/** Takes a piece of a body; resolves when the next one may come. */
+export type TakePiece = (piece: Uint8Array) => Promise<void>;
+
 /** A request that the gateway makes to itself on behalf of another one. */
 export interface SubrequestFacts {
   /** A path, or `@name`. */
@@ -22,8 +25,8 @@ export interface SubrequestFacts {
   readonly method?: string;
   /** `parent`: the body of the client's request. Default: none. */
   readonly body?: 'parent' | 'none';
-  /** What of the answer is wanted. */
-  readonly keep: 'body' | 'head';
+  /** What of the answer is wanted: its head alone, or its body as it comes. */
+  readonly keep: 'head' | TakePiece;
 }
 
 /** Sends a request of type `X` to another place of its server. What it gives never rejects. */
@@ -36,7 +39,7 @@ export interface RouterOf<X> {
   /** Searches the location again for a URI that the rewrite phase changed. */
   relocate(x: X): void | Promise<void>;
   /** Resolves when the subrequest is answered; its exchange has the answer. */
-  subrequest(parent: X, facts: SubrequestFacts): Promise<X & { readonly collected: Buffer }>;
+  subrequest(parent: X, facts: SubrequestFacts): Promise<X>;
 }
 
 /** What the answer to a request of type `X` follows; the compile stage makes one per location and worker. */
@@ -53,6 +56,8 @@ export interface RulesOf<X> {
   /** The same, where it depends on the request. */
   readonly serverTokenOf?: ((x: X) => string) | undefined;
   readonly redirects: RedirectRules;
+  /** False: an answer of unknown length ends with its connection, where the transport can do that. */
+  readonly chunks: boolean;
   /** Built-in pages of errors are long enough for Internet Explorer and Chrome to show them. */
   readonly msiePadding: boolean;
   /** Internet Explorer gets a page that refreshes itself instead of a redirect. */

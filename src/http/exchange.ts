@@ -1,14 +1,14 @@
+import type { Duplex } from 'node:stream';
 import type { RouterOf, RulesOf, SubrequestFacts, Verdict } from './answer-rules.ts';
 import type { BodyFilterOf } from './body-filter.ts';
 import { isSafeHeaderValue } from './header-line.ts';
 import { encodeLocation } from './location-header.ts';
 import { Outgoing } from './outgoing.ts';
+import { endsConnection, ownPage } from './own-page.ts';
+import { redirectTarget, refreshPage } from './redirect-target.ts';
+import type { PortFacts, RequestFacts } from './request-facts.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { statusOnWire } from './status.ts';
-import type { Duplex } from 'node:stream';
-import { redirectTarget, refreshPage } from './redirect-target.ts';
-import { ownPage, endsConnection } from './own-page.ts';
-import type { PortFacts, RequestFacts } from './request-facts.ts';
 import { isMsie } from './user-agent.ts';
 
 /**
@@ -33,7 +33,7 @@ export type BodyFilter = BodyFilterOf<Exchange>;
 export type AnswerRules = RulesOf<Exchange>;
 export type Router = RouterOf<Exchange>;
 
-/** A subrequest that is answered: the exchange has the status and headers, `collected` the body where it was wanted. */
+/** A subrequest that is answered: the exchange has the status and headers. */
 export type AnsweredSubrequest = Awaited<ReturnType<Router['subrequest']>>;
 
 /** Takes a piece of a request body; the client is held back while it waits. */
@@ -193,7 +193,7 @@ export abstract class Exchange extends Outgoing {
   private serveErrorPage(status: number, handler: Handler): void {
     this.inErrorPage = true;
     if (!this.rules.recursiveErrorPages) this.errorPagesEnded = true;
-    this.errorStatus = status;
+    this.errorStatus = statusOnWire(status);
     void handler(this);
   }
 

@@ -22,6 +22,7 @@ export type { ClientCertificate, ConnectionFacts, ProxyProtocolFacts, TlsFacts }
 export type { ConnectionRules, LingeringRules } from './connection-rules.ts';
 export type { ResponseStream } from './response-stream.ts';
 export type { PortFacts, RequestFacts } from './request-facts.ts';
+export { Handover } from './handover.ts';
 export { HttpFault } from './http-fault.ts';
 export { hasForbiddenBytes, isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';
 export { parseHost } from './host.ts';

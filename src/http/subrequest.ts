@@ -4,10 +4,8 @@ import { Exchange } from './exchange.ts';
 import type { PieceReceiver } from './exchange.ts';
 import type { ResponseStream } from './response-stream.ts';
 
-/** A subrequest, and when it is answered its answer. Headers, address and `set` variables are those of the request it is for. */
+/** A subrequest, and when it is answered its answer but for the body. Headers, address and `set` variables are those of the request it is for. */
 export class Subrequest extends Exchange {
-  /** The body of the answer, where it was wanted. */
-  collected: Buffer = Buffer.alloc(0);
   readonly #parent: Exchange;
   readonly #facts: SubrequestFacts;
   readonly #answered: () => void;
@@ -101,22 +99,22 @@ export class Subrequest extends Exchange {
   }
 
   protected writeAnswer(_status: number, _contentType: string, body: string | Uint8Array): void {
-    if (this.#facts.keep === 'body') this.collected = Buffer.from(body as Uint8Array);
+    const { keep } = this.#facts;
+    if (keep !== 'head' && body.length > 0) void keep(Buffer.from(body as Uint8Array));
     this.#answered();
   }
 
   protected openStream(): ResponseStream {
-    const pieces: Buffer[] = [];
+    const { keep } = this.#facts;
+    let taken = Promise.resolve();
     return {
       write: (chunk) => {
-        if (this.#facts.keep === 'body') pieces.push(Buffer.from(chunk as Uint8Array));
-        return true;
+        if (keep === 'head') return true;
+        taken = keep(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+        return false;
       },
-      drained: () => Promise.resolve(),
-      end: () => {
-        this.collected = Buffer.concat(pieces);
-        this.#answered();
-      },
+      drained: () => taken,
+      end: () => this.#answered(),
     };
   }
 }

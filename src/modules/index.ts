@@ -17,8 +17,8 @@ import { map } from './map/index.ts';
 import { limitConn } from './limit_conn/index.ts';
 import { limitRate } from './limit_rate/index.ts';
 import { limitReq } from './limit_req/index.ts';
+import { mirror } from './mirror/index.ts';
 import { proxy } from './proxy/index.ts';
-import { proxyProtocol } from './proxy_protocol/index.ts';
 import { realip } from './realip/index.ts';
 import { referer } from './referer/index.ts';
 import { rewrite } from './rewrite/index.ts';
@@ -47,7 +47,6 @@ export const MODULES: readonly AnyModule[] = [
   upstream,
   referer,
   secureLink,
-  proxyProtocol,
   realip,
   limitReq,
   limitConn,
@@ -64,6 +63,7 @@ export const MODULES: readonly AnyModule[] = [
   charset,
   addition,
   gzip,
+  mirror,
   accessLog,
   proxy,
   kv,

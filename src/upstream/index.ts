@@ -8,7 +8,6 @@ export type {
   UpstreamPlan,
 } from './plan.ts';
 export { readRequestHost, ResolveFault } from './request-host.ts';
-export type { RequestHost } from './request-host.ts';
 export type {
   Ask,
   Outcome,
@@ -21,8 +20,6 @@ export type {
   UpstreamGroup,
   Upstreams,
 } from './selection.ts';
-export { addressOf, readServerAddress, serverText } from './server-address.ts';
-export type { AddressFault } from './server-address.ts';
+export { readServerAddress } from './server-address.ts';
 export { OpenUpstreams } from './upstreams.ts';
-export type { UpstreamScope } from './upstreams.ts';
 export { upstreamZone, upstreamZoneName } from './zone.ts';

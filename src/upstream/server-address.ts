@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
-import type { ServerConfig, ServerTarget } from './plan.ts';
+import type { ServerTarget } from './plan.ts';
 
 /** `sun_path` has 108 bytes, the last of them 0. */
 const MAX_UNIX_PATH = 107;
@@ -23,18 +23,6 @@ export function readServerAddress(text: string, defaultPort: number): ServerTarg
 export function addressOf(ip: string, port: number): string {
   if (isIPv4(ip)) return `${ip}:${port}`;
   return `[${new SocketAddress({ address: ip, family: 'ipv6' }).address}]:${port}`;
-}
-
-/** Where a server is, as the configuration would write it: `host:port` or `unix:/path`. */
-export function serverText({ target }: ServerConfig): string {
-  switch (target.kind) {
-    case 'unix':
-      return `unix:${target.path}`;
-    case 'address':
-      return target.address;
-    case 'name':
-      return `${target.host}:${target.port}`;
-  }
 }
 
 function readUnix(path: string): ServerTarget | AddressFault {

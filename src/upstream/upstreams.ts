@@ -103,13 +103,11 @@ export class OpenUpstreams implements Upstreams {
     });
   }
 
-  /** Every worker asks, one tells; once per name, until it is found. */
+  /** Every worker asks, one tells. */
   #complain({ name, place, resolve }: ServerConfig): (error: Error) => void {
     const { log, workerId } = this.#scope;
-    let told = workerId !== 1;
     return (error) => {
-      if (told) return;
-      told = true;
+      if (workerId !== 1) return;
       log.write('error', resolve ? error.message : `host not found in upstream "${name}" in ${place}`);
     };
   }

@@ -2,7 +2,7 @@ import type { CompiledGateway } from '../compile/index.ts';
 import type { Check, CoreConfig, GatewayView, WorkerScope } from '../contract/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
-import { OpenUpstreams, serverText } from '../upstream/index.ts';
+import { OpenUpstreams, upstreamKey } from '../upstream/index.ts';
 import type { Upstreams } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { Shipment } from './messages.ts';
@@ -116,9 +116,11 @@ export class Configuration extends OwnedResources implements WorkerScope {
   }
 
   upstream(name: string): readonly string[] | undefined {
-    return this.#shipment.plan.upstreams
-      .find((upstream) => !upstream.implicit && upstream.name === name)
-      ?.servers.map(serverText);
+    const key = upstreamKey(name);
+    const found = this.#shipment.plan.upstreams.find(
+      (upstream) => !upstream.implicit && upstream.key === key,
+    );
+    return found?.servers.map((server) => server.name);
   }
 
   async #openUpstreams(): Promise<void> {

@@ -1,16 +1,12 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../harness/gateway.ts';
-import type { Gateway } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
 import { freePort } from '../harness/ports.ts';
 import { postgres } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
+import type { Example } from './example.ts';
 import { EXAMPLES, httpOf, textOf } from './files.ts';
-
-interface Example {
-  readonly env?: () => Promise<Record<string, string>>;
-  readonly calls: (gw: Gateway) => Promise<void>;
-}
+import { SITE_EXAMPLES } from './site-examples.ts';
 
 let operatorsPort = 0;
 
@@ -18,6 +14,7 @@ const json = { 'Content-Type': 'application/json' };
 
 /** What each example promises, called as its reader would call it. */
 const examples: Readonly<Record<string, Example>> = {
+  ...SITE_EXAMPLES,
   'feature-flags.conf': {
     env: async () => ({ OPERATORS: `127.0.0.1:${(operatorsPort = await freePort())}` }),
     calls: async (gw) => {
@@ -125,10 +122,10 @@ const examples: Readonly<Record<string, Example>> = {
 
 test('every example is called', () => expect(Object.keys(examples).toSorted()).toEqual(EXAMPLES));
 
-for (const [name, { env, calls }] of Object.entries(examples)) {
+for (const [name, { env, files = {}, calls }] of Object.entries(examples)) {
   test(`conf/examples/${name} does what its comments say`, async (t) => {
     const port = await freePort();
-    const options = { port, env: (await env?.()) ?? {} };
+    const options = { port, files, env: (await env?.(t)) ?? {} };
     const gw = await startGateway(t, httpOf(textOf(`conf/examples/${name}`), port), options);
     await calls(gw);
     expect(gw.errorLog()).not.toMatch(/\[error\]/);

@@ -11,6 +11,8 @@ export interface DnsRecords {
   readonly ttl?: number;
   /** `silent`: never answers. A number: answers with this code (2 SERVFAIL, 5 REFUSED). */
   readonly fault?: 'silent' | number;
+  /** Questions of this type get no answer. */
+  readonly silentAbout?: 'A' | 'AAAA';
 }
 
 export interface DnsServer {
@@ -35,8 +37,8 @@ export async function startDnsServer(
     const { name, type, end } = readQuestion(query);
     server.asked.push(`${TYPES[type] ?? type} ${name}`);
     const records = server.names.get(name);
-    if (records?.fault !== 'silent')
-      socket.send(answerTo(query.subarray(0, end), type, records), from.port, from.address);
+    const isSilent = records?.fault === 'silent' || (records?.silentAbout ?? '') === TYPES[type];
+    if (!isSilent) socket.send(answerTo(query.subarray(0, end), type, records), from.port, from.address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');

@@ -33,10 +33,11 @@ function stepOf(word: string): string {
   return word.startsWith('<') ? word : (JSON.parse(word) as string);
 }
 
-/** Listens on a port of 127.0.0.1 until its owner ends. */
+/** Listens on a port of 127.0.0.1 until its owner ends; `greeting` goes to whoever connects. */
 export async function startScriptedUpstream(
   t: Owner,
   scripts: ReadonlyMap<string, Script>,
+  greeting = '',
 ): Promise<ScriptedUpstream> {
   const heard: string[] = [];
   const sockets = new Set<Socket>();
@@ -44,6 +45,7 @@ export async function startScriptedUpstream(
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
     connections++;
+    if (greeting !== '') socket.write(greeting);
     socket.on('close', () => sockets.delete(socket));
     void serve(socket, scripts, heard).catch(() => undefined);
   });

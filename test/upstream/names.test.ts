@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { ResolveFault } from '../../src/upstream/index.ts';
 import type { RequestHosts, Resolving, UpstreamGroup } from '../../src/upstream/index.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
 import type { DnsServer } from '../harness/dns-server.ts';
@@ -90,6 +91,15 @@ for (const { it, records, says } of faults) {
   });
 }
 
+for (const name of ['a..b', '.', `${'a'.repeat(64)}.test`, 'a b', 'a\0b', 'ü.test', '-']) {
+  test(`a name such as ${JSON.stringify(name).slice(0, 20)} is a fault, whatever the name server says`, async (t) => {
+    const dns = await startDnsServer(t, {});
+    const { upstreams } = await openUpstreams(t, '');
+    const hosts = upstreams.hosts(resolvingWith(dns));
+    await expect(async () => hosts.group(name, 80)).rejects.toThrow(ResolveFault);
+  });
+}
+
 test('silence is a timeout of resolver_timeout', async (t) => {
   const dns = await startDnsServer(t, { 'a.test': { fault: 'silent' } });
   const { upstreams } = await openUpstreams(t, '');
@@ -97,6 +107,30 @@ test('silence is a timeout of resolver_timeout', async (t) => {
   await expect(async () => hosts.group('a.test', 80)).rejects.toThrow(
     'a.test could not be resolved (110: Operation timed out)',
   );
+});
+
+test('silence about one family does not keep the other from being used', async (t) => {
+  const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.1'], silentAbout: 'AAAA' } });
+  const { upstreams } = await openUpstreams(t, '');
+  const hosts = upstreams.hosts({ ...resolvingWith(dns), timeoutMs: 200 });
+  expect(await peersAt(hosts, 'a.test')).toEqual(['10.0.0.1:80']);
+});
+
+test('name servers that are not found answer nothing: those of the system are not asked instead', async (t) => {
+  const { upstreams } = await openUpstreams(t, '');
+  const servers = [{ host: 'nowhere.invalid', port: 53 }];
+  const hosts = upstreams.hosts({ resolver: { servers, ipv4: true, ipv6: true }, timeoutMs: 5000 });
+  await expect(async () => hosts.group('a.test', 80)).rejects.toThrow(
+    'no name server of "resolver" was found',
+  );
+});
+
+test('name servers may be given by name', async (t) => {
+  const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.1'] } });
+  const { upstreams } = await openUpstreams(t, '');
+  const servers = [{ host: 'localhost', port: dns.port }];
+  const hosts = upstreams.hosts({ resolver: { servers, ipv4: true, ipv6: false }, timeoutMs: 5000 });
+  expect(await peersAt(hosts, 'a.test')).toEqual(['10.0.0.1:80']);
 });
 
 test('hosts of requests are kept up to a bound', async (t) => {
@@ -110,15 +144,17 @@ test('hosts of requests are kept up to a bound', async (t) => {
 
 test('a server with "resolve" follows its name: new addresses come, old ones go, silence changes nothing', async (t) => {
   const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.2', '10.0.0.1'], ttl: 1 } });
-  const { upstreams } = await openUpstreams(
+  const { upstreams, logged } = await openUpstreams(
     t,
     `resolver 127.0.0.1:${dns.port} ipv6=off; upstream u { server a.test:81 resolve; }`,
   );
   const group = upstreams.find({ host: 'U', defaultPort: 80 }) as UpstreamGroup;
-  expect(peersOf(group)).toEqual(['10.0.0.1:81', '10.0.0.2:81']);
+  expect(upstreams.groups[0]?.view().map(({ address }) => address)).toEqual(['10.0.0.1:81', '10.0.0.2:81']);
   dns.names.set('a.test', { fault: 2 });
-  const questions = dns.asked.length;
-  await vi.waitFor(() => expect(dns.asked.length).toBeGreaterThan(questions), 10_000);
+  const told = (): string[] => logged.filter((line) => line.includes('could not be resolved'));
+  const broken = 'a.test could not be resolved (2: Server failure)';
+  await vi.waitFor(() => expect(told()).toEqual([broken]), 10_000);
+  expect(upstreams.groups[0]?.view()).toHaveLength(2);
   dns.names.set('a.test', { addresses: ['10.0.0.3', '10.0.0.1'], ttl: 1 });
   await vi.waitFor(
     () =>
@@ -131,6 +167,20 @@ test('a server with "resolve" follows its name: new addresses come, old ones go,
   dns.names.delete('a.test');
   await vi.waitFor(() => expect(upstreams.groups[0]?.view()).toEqual([]), 10_000);
   expect(group.begin({}).next()).toBeUndefined();
+  expect(told()).toEqual([broken, 'a.test could not be resolved (3: Host not found)']);
+});
+
+test('names that are asked for at one time have a bound', async (t) => {
+  const dns = await startDnsServer(t, {});
+  for (let n = 0; n <= 1000; n++) dns.names.set(`n${n}.test`, { fault: 'silent' });
+  const { upstreams } = await openUpstreams(t, '');
+  const hosts = upstreams.hosts({ ...resolvingWith(dns, { ipv6: false }), timeoutMs: 500 });
+  const waiting = Array.from({ length: 1000 }, async (_, n) => hosts.group(`n${n}.test`, 80));
+  const settled = Promise.allSettled(waiting);
+  await expect(async () => hosts.group('n1000.test', 80)).rejects.toThrow('too many names are asked for');
+  expect(new Set((await settled).map(({ status }) => status))).toEqual(new Set(['rejected']));
+  dns.names.set('n1000.test', { addresses: ['10.0.0.1'] });
+  expect(await peersAt(hosts, 'n1000.test')).toEqual(['10.0.0.1:80']);
 });
 
 test('SRV records say ports and weights, and which servers are backups', async (t) => {

@@ -53,6 +53,7 @@ const RULES = {
   connection: CONNECTION,
   serverToken: 'gw',
   redirects: { isAbsolute: false, byServerName: false, withPort: true },
+  chunks: true,
   msiePadding: false,
   msieRefresh: false,
   recursiveErrorPages: false,

@@ -1,6 +1,6 @@
 import { directivesFor, readers } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
-import { mediaTypeTest, becomesAnother } from '../../http/index.ts';
+import { becomesAnother, Handover, mediaTypeTest } from '../../http/index.ts';
 import type { BodyFilter, BodyTransform, Exchange } from '../../http/index.ts';
 
 interface AdditionConfig {
@@ -62,35 +62,42 @@ function compileFilter({ types, before, after }: AdditionConfig): BodyFilter {
   };
 }
 
+/** Asks other places before the first piece and behind the last one; their answers pass as they come. */
 class AddingTransform implements BodyTransform {
   readonly #x: Exchange;
   readonly #uris: Readonly<Record<'before' | 'after', string>>;
   #begun = false;
+  #answer: Handover | undefined = undefined;
 
   constructor(x: Exchange, uris: Readonly<Record<'before' | 'after', string>>) {
     this.#x = x;
     this.#uris = uris;
   }
 
-  write(piece: Uint8Array): Uint8Array | Promise<Uint8Array> {
-    return this.#begun ? piece : this.#begin(piece);
+  write(piece: Uint8Array): Uint8Array | AsyncIterable<Uint8Array> {
+    return this.#begun ? piece : this.#beginWith(piece);
   }
 
-  async end(): Promise<Uint8Array> {
-    const before = this.#begun ? NOTHING : await this.#begin(NOTHING);
-    return Buffer.concat([before, await this.#ask(this.#uris.after)]);
+  async *end(): AsyncIterable<Uint8Array> {
+    if (!this.#begun) yield* this.#beginWith(undefined);
+    yield* this.#ask(this.#uris.after);
   }
 
-  async #begin(piece: Uint8Array): Promise<Uint8Array> {
+  close(): void {
+    this.#answer?.close();
+  }
+
+  async *#beginWith(piece: Uint8Array | undefined): AsyncIterable<Uint8Array> {
     this.#begun = true;
-    return Buffer.concat([await this.#ask(this.#uris.before), piece]);
+    yield* this.#ask(this.#uris.before);
+    if (piece) yield piece;
   }
 
-  async #ask(target: string): Promise<Uint8Array> {
-    if (target === '') return NOTHING;
-    const { collected } = await this.#x.subrequest({ uri: target, keep: 'body' });
-    return collected;
+  async *#ask(uri: string): AsyncIterable<Uint8Array> {
+    if (uri === '') return;
+    const answer = new Handover();
+    this.#answer = answer;
+    void this.#x.subrequest({ uri, keep: (piece) => answer.give(piece) }).then(() => answer.end());
+    yield* answer.pieces();
   }
 }
-
-const NOTHING = new Uint8Array(0);

@@ -1,6 +1,7 @@
 import type { CoreConfig } from '../../contract/index.ts';
 import { readers } from '../../config/index.ts';
 import type { ArgReader, Context, Rows } from '../../config/index.ts';
+import { FOREIGN_UPSTREAMS } from './foreign-upstreams.ts';
 
 const { flag, integer, size, text, time } = readers;
 const M: readonly Context[] = ['main'];
@@ -84,17 +85,18 @@ const GROUPS: readonly Group[] = [
   { contexts: HSL, args: text, names: 'aio directio' },
   {
     contexts: HSL,
-    args: flag,
-    why: 'answers whose length is not known always come in chunks',
-    names: 'chunked_transfer_encoding',
-  },
-  {
-    contexts: HSL,
     args: some('string ...', 1, Infinity),
     why: 'gw passes no interim answers on',
     names: 'early_hints',
   },
   { contexts: HSL, args: time, names: 'keepalive_min_timeout' },
+  {
+    contexts: [...HSL, 'location if'],
+    args: some('parameter ...', 1, Infinity),
+    why: 'gw talks HTTP to its upstreams',
+    many: true,
+    names: FOREIGN_UPSTREAMS,
+  },
   {
     contexts: HSL,
     args: integer(),

@@ -1,11 +1,9 @@
 import type { Report, Word } from '../../../grammar/index.ts';
-import { addressBytes } from '../../config/index.ts';
 import type { Entries } from './entries.ts';
+import { ipv4Number } from './ipv4-number.ts';
 import { Ranges } from './ranges.ts';
 import type { Range } from './ranges.ts';
 import type { Values } from './values.ts';
-
-const RANGE = /^(\d+\.\d+\.\d+\.\d+)-(\d+\.\d+\.\d+\.\d+)$/;
 
 /** Entries by range, IPv4 only. */
 export class RangeEntries implements Entries {
@@ -54,9 +52,8 @@ export class RangeEntries implements Entries {
   }
 
   #read({ value, span }: Word): Omit<Range, 'value'> | undefined {
-    const [, first = '', last = ''] = RANGE.exec(value) ?? [];
-    const [start, end] = [number(first), number(last)];
-    if (start !== undefined && end !== undefined && start <= end) return { start, end };
+    const [start, end, ...more] = value.split('-').map(number);
+    if (start !== undefined && end !== undefined && start <= end && more.length === 0) return { start, end };
     this.#report.emerg(`invalid range "${value}"`, span, 'expected two addresses such as 10.0.0.1-10.0.0.9');
     return undefined;
   }
@@ -64,8 +61,7 @@ export class RangeEntries implements Entries {
 
 /** 255.255.255.255 is no address here: nginx keeps it for clients that have none. */
 function number(address: string): number | undefined {
-  const bytes = addressBytes(address);
-  const read = bytes?.length === 4 ? Buffer.from(bytes).readUInt32BE() : undefined;
+  const read = ipv4Number(address);
   return read === 0xffff_ffff ? undefined : read;
 }
 

@@ -20,48 +20,38 @@ const ROOM_BYTES = 32_768;
 
 /** Compresses one body. */
 export function compressor(compression: Compression): BodyTransform {
-  const { level, lengthBytes, measure } = compression;
-  const pieces = new LazyPieces(compression);
-  if (level > QUICK_LEVEL && lengthBytes > SHORT_BYTES) return pieces;
-  return {
-    whole(body) {
-      const packed = gzipSync(body, { level, chunkSize: ROOM_BYTES });
-      measure?.(body.byteLength, packed.byteLength);
-      return packed;
-    },
-    write: (piece) => pieces.write(piece),
-    end: () => pieces.end(),
-    close: () => pieces.close(),
-  };
+  const { level, lengthBytes } = compression;
+  const takesLong = level > QUICK_LEVEL && lengthBytes > SHORT_BYTES;
+  return takesLong ? new Packing(compression) : new QuickPacking(compression);
 }
 
-/** An engine takes a quarter of a megabyte: there is none before the first piece comes. */
-class LazyPieces implements BodyTransform {
-  readonly #compression: Compression;
-  #engine: BodyTransform | undefined = undefined;
+/** Compresses piece by piece. An engine takes a quarter of a megabyte: there is none before the first piece comes. */
+class Packing implements BodyTransform {
+  protected readonly compression: Compression;
+  #engine: EngineTransform | undefined = undefined;
   #inBytes = 0;
   #outBytes = 0;
 
   constructor(compression: Compression) {
-    this.#compression = compression;
+    this.compression = compression;
   }
 
   write(piece: Uint8Array): AsyncIterable<Uint8Array> {
     this.#inBytes += piece.byteLength;
-    return this.#count((this.#engine ??= this.#open()).write(piece) as AsyncIterable<Uint8Array>);
+    return this.#count((this.#engine ??= this.#open()).write(piece));
   }
 
   async *end(): AsyncIterable<Uint8Array> {
-    yield* this.#count((this.#engine ??= this.#open()).end() as AsyncIterable<Uint8Array>);
-    this.#compression.measure?.(this.#inBytes, this.#outBytes);
+    yield* this.#count((this.#engine ??= this.#open()).end());
+    this.compression.measure?.(this.#inBytes, this.#outBytes);
   }
 
   close(): void {
-    this.#engine?.close?.();
+    this.#engine?.close();
   }
 
-  #open(): BodyTransform {
-    const { level, lengthBytes } = this.#compression;
+  #open(): EngineTransform {
+    const { level, lengthBytes } = this.compression;
     const engine = createGzip({ level, chunkSize: ROOM_BYTES });
     if (lengthBytes >= 0) return new EngineTransform(engine);
     return new EngineTransform(engine, (done) => engine.flush(constants.Z_SYNC_FLUSH, done));
@@ -72,5 +62,15 @@ class LazyPieces implements BodyTransform {
       this.#outBytes += piece.byteLength;
       yield piece;
     }
+  }
+}
+
+/** The same for a body that may also be compressed in one go. */
+class QuickPacking extends Packing {
+  whole(body: Uint8Array): Uint8Array {
+    const { level, measure } = this.compression;
+    const packed = gzipSync(body, { level, chunkSize: ROOM_BYTES });
+    measure?.(body.byteLength, packed.byteLength);
+    return packed;
   }
 }

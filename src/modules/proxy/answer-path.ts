@@ -3,6 +3,7 @@ import type { Build } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { AnswerHeaders } from './answer-headers.ts';
 import type { Accel } from './answer-headers.ts';
+import { CHUNKED } from './client/answer-head.ts';
 import type { AnswerHead } from './client/answer-head.ts';
 import type { ProxyConfig } from './config.ts';
 import { Relay } from './relay.ts';
@@ -37,6 +38,7 @@ export class AnswerPath {
     }
     const contentType = this.headers.apply(x, head);
     if (accel.limitRate !== undefined) x.limitRate = accel.limitRate;
+    if (this.config.passTrailers && head.bodyBytes === CHUNKED) x.trailers = () => source.trailers;
     if (head.bodyBytes === 0 && x.requestMethod !== 'HEAD') return this.sendBare(x, head, contentType);
     return this.relay(x, { head, contentType, accel, source });
   }

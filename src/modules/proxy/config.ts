@@ -102,7 +102,6 @@ export interface ProxyConfig {
   readonly cookieFlags?: readonly CookieFlagsRule[];
   readonly interceptErrors: boolean;
   readonly passTrailers: boolean;
-  readonly forceRanges: boolean;
   readonly limitRate?: ComplexValue;
 
   readonly buffering: boolean;

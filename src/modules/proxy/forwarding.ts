@@ -21,6 +21,7 @@ export class Forwarding implements Caller {
   readonly sendTimeoutMs: number;
   readonly readTimeoutMs: number;
   readonly headLimitBytes: number;
+  trailers: readonly string[] = [];
   private readonly rules: ForwardingRules;
   private readonly outgoing: Outgoing;
   private readonly selection: Selection;
@@ -62,7 +63,7 @@ export class Forwarding implements Caller {
       this.current.headerMs = performance.now() - this.current.startedMs;
     }
     if (this.facts) this.facts.answerHeaders = head.headers;
-    if (this.rules.next.afterStatus(head.status, this.progress({ isSent: true }))) {
+    if (this.rules.next.afterStatus(head.status, this.progress())) {
       // nginx: what a 403 or 404 says of the peer is not that it failed.
       this.moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
       return this.tryNext();
@@ -78,7 +79,8 @@ export class Forwarding implements Caller {
 
   end(trailers: readonly string[] | undefined): void {
     try {
-      if (this.facts && trailers) this.facts.trailers = trailers;
+      if (trailers) this.trailers = trailers;
+      if (this.facts) this.facts.trailers = this.trailers;
       this.settle('ok');
       this.connection = undefined;
       this.relay?.end();
@@ -90,7 +92,7 @@ export class Forwarding implements Caller {
   fault(fault: Error): void {
     const { relay } = this;
     if (!(fault instanceof UpstreamFault)) {
-      this.settle('unused');
+      this.withdraw();
       return relay ? relay.cut() : answerFault(this.x, fault);
     }
     this.log('error', fault.message);
@@ -103,7 +105,7 @@ export class Forwarding implements Caller {
     const isStale = this.isReused && fault.kind === 'error';
     const status = fault.kind === 'timeout' ? 504 : 502;
     if (this.current && this.current.status === 0) this.current.status = status;
-    const progress = this.progress({ isStale, isSent: !fault.message.includes(' connecting to ') });
+    const progress = this.progress(isStale);
     this.settle(isStale ? 'stale' : 'failed');
     if (this.x.done) return;
     if (this.rules.next.afterFault(fault, progress)) this.tryNext();
@@ -153,6 +155,7 @@ export class Forwarding implements Caller {
     const { connections } = target;
     const name = connections.isTls ? this.rules.sslName(this.x, target).replace(/:\d+$/, '') : '';
     const idle = connections.take(peer, name);
+    this.connection = undefined;
     this.isReused = idle !== undefined;
     if (idle) return this.use(idle);
     const { connectTimeoutMs: timeoutMs, sslServerName: sendsName } = this.rules.config;
@@ -180,14 +183,9 @@ export class Forwarding implements Caller {
   }
 
   /** How far it has come, to be asked before the peer is done with. */
-  private progress({
-    isSent,
-    isStale = false,
-  }: {
-    readonly isSent: boolean;
-    readonly isStale?: boolean;
-  }): Progress {
+  private progress(isStale = false): Progress {
     const others = Math.min(this.selection.tries - 1, this.rules.next.maxTries - this.tries);
+    const isSent = this.connection !== undefined;
     return {
       method: this.method,
       isSent,
@@ -220,10 +218,16 @@ export class Forwarding implements Caller {
     const { connection } = this;
     if (!this.giveUp && !connection) return;
     this.log('info', 'client prematurely closed connection, so upstream connection is closed too');
-    this.settle('unused');
-    this.giveUp?.();
-    this.giveUp = this.connection = undefined;
+    this.withdraw();
     this.relay?.drop();
+  }
+
+  /** Nothing was learnt of the peer, and nobody wants its answer. */
+  withdraw(): void {
+    const { connection, giveUp } = this;
+    this.settle('unused');
+    this.giveUp = this.connection = undefined;
+    giveUp?.();
     connection?.destroy();
   }
 

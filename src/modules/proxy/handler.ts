@@ -1,5 +1,7 @@
 import type { Build } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
+import { spoolBody, spooledBody } from '../../pool/index.ts';
+import type { SpooledBody } from '../../pool/index.ts';
 import type { Ask, UpstreamGroup } from '../../upstream/index.ts';
 import { AnswerPath } from './answer-path.ts';
 import type { PassTarget, ProxyConfig } from './config.ts';
@@ -9,6 +11,7 @@ import type { ForwardingRules } from './outgoing.ts';
 import type { Provisioned } from './provision.ts';
 import { compileRequestHead } from './request-head.ts';
 import { compileRequestTarget } from './request-target.ts';
+import { SpooledUpload } from './spooled-upload.ts';
 import { compileTarget } from './target.ts';
 import type { Target } from './target.ts';
 import { beginRound } from './tries.ts';
@@ -93,8 +96,21 @@ function compileUpload(
     // An upstream of HTTP/1.0 does not know chunks.
     const needsLength = config.httpVersion === '1.0' && x.contentLength < 0;
     if (!config.requestBuffering && !needsLength) return new PassingUpload(x);
-    return x.readBody().then((body) => body && new WholeUpload(body));
+    // It was read already where this is a mirror's copy, or another upstream could not be reached.
+    const known = spooledBody(x.main);
+    if (known) return uploadOf(known);
+    return spoolBody(x, build.core).then((body) => body && spooledUpload(x, body));
   };
+}
+
+/** The file, if there is one, goes with the request. */
+function spooledUpload(x: Exchange, body: SpooledBody): Upload {
+  if (!body.bytes) x.onEnd(() => void body.close());
+  return uploadOf(body);
+}
+
+function uploadOf(body: SpooledBody): Upload {
+  return body.bytes ? new WholeUpload(body.bytes) : new SpooledUpload(body);
 }
 
 /** The default asks nothing of the request. */

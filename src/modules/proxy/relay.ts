@@ -2,6 +2,8 @@ import type { Exchange, ResponseStream } from '../../http/index.ts';
 
 /** Where the bytes come from: held back while the client is slow. */
 export interface Source {
+  /** Fields behind the body, once it is complete. */
+  readonly trailers: readonly string[];
   pause(): void;
   resume(): void;
 }

@@ -1,6 +1,13 @@
-import { answerFault } from '../../http/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import type { Connection } from './client/connection.ts';
+
+/** Who sends the request that a body belongs to. */
+export interface Sender {
+  /** The body could not be read. */
+  fault(error: Error): void;
+  /** The request is answered already, or its client is gone. */
+  withdraw(): void;
+}
 
 /** The body of a request on its way to a peer: all of it at hand, or passed on as the client sends it. */
 export interface Upload {
@@ -10,7 +17,7 @@ export interface Upload {
   readonly bytes: Uint8Array | undefined;
   /** It was passed on as it came: no other peer can get it. */
   readonly isSpent: boolean;
-  begin(connection: Connection, failing: { fault(error: Error): void }): void;
+  begin(connection: Connection, sender: Sender): void;
   /** The connection takes more. */
   drained(): void;
 }
@@ -70,7 +77,7 @@ export class PassingUpload implements Upload {
     this.bodyBytes = x.contentLength;
   }
 
-  begin(connection: Connection, failing: { fault(error: Error): void }): void {
+  begin(connection: Connection, sender: Sender): void {
     this.isSpent = true;
     const isChunked = this.bodyBytes < 0;
     const receive = (piece: Buffer): void | Promise<void> => {
@@ -82,15 +89,11 @@ export class PassingUpload implements Upload {
     };
     this.x.readPieces(receive).then(
       (isWhole) => {
-        if (!isWhole) return connection.destroy();
+        if (!isWhole) return sender.withdraw();
         if (isChunked) connection.write(LAST_CHUNK);
         return connection.finish();
       },
-      (error: unknown) => {
-        connection.destroy();
-        failing.fault(error as Error);
-        answerFault(this.x, error);
-      },
+      (error: unknown) => sender.fault(error as Error),
     );
   }
 

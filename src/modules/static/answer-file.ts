@@ -9,7 +9,7 @@ import { parseHttpDate } from './http-date.ts';
 import type { HttpDates } from './http-date.ts';
 import { parseRanges } from './ranges.ts';
 import type { RangeVerdict } from './ranges.ts';
-import type { FileSender } from './send-file.ts';
+import type { FileSender, Sending } from './send-file.ts';
 
 /** Answers with an open file and releases it; `path` is for the error log. */
 export type FileAnswer = (x: Exchange, file: OpenFile, path: string) => void | Promise<void>;
@@ -56,24 +56,35 @@ export function compileFileAnswer(
 ): FileAnswer {
   const contentType = build.contentType();
   const rangesOf = compileRanges(offersRanges === false ? { maxRanges: 0 } : config, build);
-  return (x, file, path) => {
-    const { sizeBytes, modifiedSeconds } = file;
+  /** `undefined`: it is answered without the file. */
+  const decide = (x: Exchange, { sizeBytes, modifiedSeconds }: OpenFile): Decision | undefined => {
     const etag = config.etag ? `"${modifiedSeconds.toString(16)}-${sizeBytes.toString(16)}"` : '';
-    if (validators(x, modifiedSeconds, etag)) return file.release();
+    if (validators(x, modifiedSeconds, etag)) return undefined;
     const type = contentType(x);
     const ranges = rangesOf(x, { sizeBytes, modifiedSeconds, etag, type });
     if (ranges === 'whole') x.setHeader('Accept-Ranges', 'bytes');
-    if (ranges === 'whole' || ranges === 'not offered') return sender.sendWhole(x, file, { type, path });
+    if (ranges === 'whole' || ranges === 'not offered')
+      return { status: 200, body: singleBody({ from: 0, to: sizeBytes }, type) };
     x.errorStatus = 0;
-    if (ranges !== 'unsatisfiable')
-      return sender.send(x, file, { status: 206, path, body: partialBody(x, ranges, { sizeBytes, type }) });
-    file.release();
+    if (ranges !== 'unsatisfiable') return { status: 206, body: partialBody(x, ranges, { sizeBytes, type }) };
     x.removeHeader('Last-Modified');
     x.removeHeader('ETag');
     x.setHeader('Content-Range', `bytes */${sizeBytes}`);
-    return x.end(416);
+    x.end(416);
+    return undefined;
+  };
+  return (x, file, path) => {
+    let decision: Decision | undefined;
+    try {
+      decision = decide(x, file);
+    } finally {
+      if (!decision) file.release();
+    }
+    return decision && sender.send(x, file, { ...decision, path });
   };
 }
+
+type Decision = Omit<Sending, 'path'>;
 
 interface Resource {
   readonly sizeBytes: number;

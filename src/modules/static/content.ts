@@ -14,7 +14,6 @@ export interface ContentSteps {
 /** Serves a file, or what stands for a directory. */
 export function compileContent({ indexes, autoindex, file }: ContentSteps, site: Site): Handler {
   const list = (x: Exchange): void | Promise<void> => {
-    if (!mayRead(x)) return x.end(405);
     if (autoindex && x.method !== 'POST') return autoindex(x);
     const path = site.paths.of(x, x.uri);
     return path === undefined ? site.faults.unsafe(x) : site.faults.directoryIndex(x, path);

@@ -14,7 +14,10 @@ export function compileIndex(names: readonly ComplexValue[], site: Site, build: 
   const candidates = names.map((name) => ({ render: build.value(name), fixed: constantText(name) }));
   return (x) => {
     const directory = site.paths.of(x, x.uri);
-    if (directory === undefined) return answered(site.faults.unsafe(x));
+    if (directory === undefined) {
+      site.faults.unsafe(x);
+      return true;
+    }
     for (const { render, fixed } of candidates) {
       const name = fixed ?? render(x);
       if (name.startsWith('/')) return sentTo(x, name);
@@ -49,8 +52,4 @@ function mayGoOn(x: Exchange, { directory, path, fault }: Missing, { files, faul
 function sentTo(x: Exchange, uri: string): boolean | Promise<boolean> {
   const waiting = x.redirectToPath(uri);
   return waiting ? waiting.then(() => true) : true;
-}
-
-function answered(_done: void): true {
-  return true;
 }

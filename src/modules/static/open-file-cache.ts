@@ -63,9 +63,9 @@ export class OpenFileCache implements Files {
     const uses = known?.uses ?? 1;
     const opened = this.#files.open(path, x);
     const isKept = !isFault(opened) && opened.kind === 'file' && uses >= this.#rules.minUses;
-    const file = isKept ? new SharedFile(opened) : undefined;
+    const file = isKept ? new SharedFile(opened).use() : undefined;
     this.#keep(path, { outcome: isFault(opened) ? opened : plain(opened), file, uses, nowMs });
-    return file?.use() ?? opened;
+    return file ?? opened;
   }
 
   /** Forgets everything; a file that is being sent stays open until it is. */
@@ -145,8 +145,11 @@ class SharedFile implements OpenFile {
     if (!this.isSmall) return;
     // Memory of its own: what lives long must not hold a pool that others are done with.
     const bytes = Buffer.allocUnsafeSlow(opened.sizeBytes);
-    this.#content = bytes.subarray(0, opened.read(bytes, 0));
-    opened.release();
+    try {
+      this.#content = bytes.subarray(0, opened.read(bytes, 0));
+    } finally {
+      opened.release();
+    }
   }
 
   use(): this {

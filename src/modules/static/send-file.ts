@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ErrorLog } from '../../log/index.ts';
 import { logContext } from '../../http/index.ts';
 import type { Exchange, ResponseStream } from '../../http/index.ts';
-import { singleBody } from './file-body.ts';
 import type { FileBody } from './file-body.ts';
 import { SMALL_FILE_BYTES } from './files.ts';
 import type { OpenFile } from './files.ts';
@@ -31,23 +30,6 @@ export class FileSender {
   constructor(buffers: PieceBuffers, log: ErrorLog) {
     this.#buffers = buffers;
     this.#log = log;
-  }
-
-  /** Like `send`, for the most usual answer of all. */
-  sendWhole(
-    x: Exchange,
-    file: OpenFile,
-    { type, path }: { type: string; path: string },
-  ): void | Promise<void> {
-    if (file.sizeBytes > SMALL_FILE_BYTES || x.requestMethod === 'HEAD') {
-      const body = singleBody({ from: 0, to: file.sizeBytes }, type);
-      return this.send(x, file, { status: 200, body, path });
-    }
-    try {
-      x.send(200, type, file.content());
-    } finally {
-      file.release();
-    }
   }
 
   /** Releases the file, whatever happens on the way. */
@@ -128,8 +110,9 @@ function readPiece(file: OpenFile, buffer: Buffer, { at, lengthBytes }: Piece): 
   return bytes;
 }
 
-/** A small answer that is put together. */
+/** The whole of a small answer. */
 function assemble(file: OpenFile, body: FileBody): Uint8Array {
+  if (body.parts.length === 1 && body.lengthBytes === file.sizeBytes) return file.content();
   const bytes = Buffer.allocUnsafe(body.lengthBytes);
   let filled = 0;
   for (const { head, from, to } of body.parts) {

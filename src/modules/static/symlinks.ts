@@ -1,5 +1,5 @@
-import { constants as systemConstants } from 'node:os';
 import { closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs';
+import { constants as systemConstants } from 'node:os';
 import type { Exchange } from '../../http/index.ts';
 import { factsOf, OpenedFile, READ } from './files.ts';
 import type { FileFacts, Files, OpenFile } from './files.ts';
@@ -88,17 +88,13 @@ function step(directory: number, name: string, { sameOwner, isLast }: Step): num
   const link = fstatSync(fd);
   if ((link.mode & TYPE_MODE) !== LINK_MODE) return fd;
   closeSync(fd);
-  if (!sameOwner) throw isLast ? tooManyLinks() : notADirectory();
+  if (!sameOwner) throw refusal(isLast ? 'ELOOP' : 'ENOTDIR');
   const target = openSync(path, O_PATH);
   if (fstatSync(target).uid === link.uid && lstatSync(path).uid === link.uid) return target;
   closeSync(target);
-  throw tooManyLinks();
+  throw refusal('ELOOP');
 }
 
-function tooManyLinks(): Error {
-  return Object.assign(new Error('a symbolic link'), { code: 'ELOOP', errno: -errno.ELOOP });
-}
-
-function notADirectory(): Error {
-  return Object.assign(new Error('a symbolic link'), { code: 'ENOTDIR', errno: -errno.ENOTDIR });
+function refusal(code: 'ELOOP' | 'ENOTDIR'): Error {
+  return Object.assign(new Error('a symbolic link'), { code, errno: -errno[code] });
 }

@@ -2,7 +2,7 @@ import { getSystemErrorMap } from 'node:util';
 
 /** A call into the system that failed, as nginx names it. */
 export interface FileFault {
-  readonly call: 'open()' | 'openat()' | 'stat()' | 'opendir()' | 'readdir()' | 'pread()' | 'realpath()';
+  readonly call: 'open()' | 'openat()' | 'stat()' | 'opendir()';
   readonly error: NodeJS.ErrnoException;
 }
 

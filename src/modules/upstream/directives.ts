@@ -22,7 +22,8 @@ export const directives = directivesFor<UpstreamConfig>()({
     into: 'servers',
     repeat: 'append',
     inherit: false,
-    summary: 'A server of the group.',
+    summary:
+      'A server of the group. A name is looked up when the configuration is loaded, and again until it is found; with "resolve" as long as it serves.',
     source: 'nginx ngx_http_upstream_module#server',
   },
   zone: {

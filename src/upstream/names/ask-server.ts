@@ -23,7 +23,7 @@ export function askFor(
         : await askService(resolver, `${serviceName(service)}.${host}`);
     } catch (error) {
       // nginx: who is said to be gone leaves the group; who says nothing changes nothing.
-      if (error instanceof NameFault && error.isAbsent) return { addresses: [], againMs: 0 };
+      if (error instanceof NameFault && error.isAbsent) return { addresses: [], againMs: 0, fault: error };
       throw error;
     }
   };

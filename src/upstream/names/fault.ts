@@ -14,12 +14,20 @@ const TIMED_OUT = '110: Operation timed out';
 
 /** A name that could not be resolved. */
 export class NameFault extends ResolveFault {
-  /** There is no such name, or it has no address: this is an answer, unlike silence. */
+  /** See `isAbsence`. */
   readonly isAbsent: boolean;
 
   constructor(name: string, error: unknown) {
-    const code = String((error as { code?: unknown } | undefined)?.code);
-    super(`${name} could not be resolved (${REASONS[code] ?? TIMED_OUT})`);
-    this.isAbsent = code === 'ENOTFOUND' || code === 'ENODATA';
+    super(`${name} could not be resolved (${REASONS[codeOf(error)] ?? TIMED_OUT})`);
+    this.isAbsent = isAbsence(error);
   }
+}
+
+/** There is no such name, or it has no address: this is an answer, unlike silence. */
+export function isAbsence(error: unknown): boolean {
+  return ['ENOTFOUND', 'ENODATA'].includes(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | undefined)?.code);
 }

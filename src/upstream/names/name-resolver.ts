@@ -2,7 +2,8 @@ import { Resolver } from 'node:dns/promises';
 import type { RecordWithTtl, SrvRecord } from 'node:dns';
 import { isIP } from 'node:net';
 import type { Resolving } from '../selection.ts';
-import { NameFault } from './fault.ts';
+import { ResolveFault } from '../request-host.ts';
+import { isAbsence, NameFault } from './fault.ts';
 import { lookUpHost } from './system-lookup.ts';
 
 /** Addresses of a name, IPv4 first, and how long they are good for. */
@@ -18,12 +19,14 @@ export interface ServiceAnswer {
 }
 
 interface Kept {
-  readonly outcome: NameAnswer | NameFault;
+  readonly outcome: NameAnswer | ResolveFault;
   readonly untilMs: number;
 }
 
 /** Names that one worker keeps; the oldest gives way. */
 const MAX_NAMES = 1000;
+/** Names that it asks for at one time: requests may name as many as they like. */
+const MAX_ASKING = 1000;
 /** A name that is not there is asked for again after this time: nobody waits long for a record that was just made. */
 const FAULT_VALID_MS = 1000;
 /** Before a name server is asked again. */
@@ -54,21 +57,27 @@ export class NameResolver {
   known(name: string): NameAnswer | undefined {
     const kept = this.#kept.get(name);
     if (!kept || kept.untilMs <= performance.now()) return undefined;
-    if (kept.outcome instanceof NameFault) throw kept.outcome;
+    if (kept.outcome instanceof ResolveFault) throw kept.outcome;
     return kept.outcome;
   }
 
-  /** Rejects with a `NameFault`. */
+  /** Rejects with a `ResolveFault`. */
   addresses(name: string): Promise<NameAnswer> {
-    const asked = this.#asking.get(name) ?? this.#ask(name).finally(() => this.#asking.delete(name));
+    const known = this.#asking.get(name);
+    if (known) return known;
+    if (this.#asking.size >= MAX_ASKING)
+      return Promise.reject(new ResolveFault(`${name} could not be resolved (too many names are asked for)`));
+    const asked = this.#ask(name).finally(() => this.#asking.delete(name));
     this.#asking.set(name, asked);
     return asked;
   }
 
-  /** The SRV records of a name with the addresses of their targets; rejects with a `NameFault`. */
+  /** The SRV records of a name with the addresses of their targets; rejects with a `ResolveFault`. */
   async service(name: string): Promise<ServiceAnswer> {
     await (this.#servers ??= this.#findServers());
-    const found = await this.#inTime(name, this.#resolver.resolveSrv(name));
+    const found = await this.#inTime(this.#resolver.resolveSrv(name)).catch((error: unknown) => {
+      throw new NameFault(name, error);
+    });
     const targets = await Promise.all(
       found.map((record) => this.addresses(record.name).catch(() => ({ addresses: [], validMs: Infinity }))),
     );
@@ -91,36 +100,43 @@ export class NameResolver {
       this.#keep(name, answer, answer.validMs);
       return answer;
     } catch (error) {
-      const fault = error instanceof NameFault ? error : new NameFault(name, error);
+      const fault = error instanceof ResolveFault ? error : new NameFault(name, error);
       this.#keep(name, fault, FAULT_VALID_MS);
       throw fault;
     }
   }
 
+  /** Without any the system's own would be asked, which is not what the configuration says. */
   async #findServers(): Promise<void> {
     const servers = await Promise.all((this.#resolving.resolver?.servers ?? []).map(addressesOfServer));
-    if (servers.flat().length > 0) this.#resolver.setServers(servers.flat());
+    if (servers.flat().length > 0) return this.#resolver.setServers(servers.flat());
+    this.#servers = undefined;
+    throw new ResolveFault('no name server of "resolver" was found');
   }
 
   async #query(name: string): Promise<NameAnswer> {
     const { ipv4 = true, ipv6 = true, validMs } = this.#resolving.resolver ?? {};
-    const questions: Promise<RecordWithTtl[]>[] = [];
-    if (ipv4) questions.push(this.#resolver.resolve4(name, { ttl: true }));
-    if (ipv6) questions.push(this.#resolver.resolve6(name, { ttl: true }));
-    const answers = await this.#inTime(name, Promise.allSettled(questions));
-    const records = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-    if (records.length === 0) throw new NameFault(name, worstOf(answers));
+    const found: RecordWithTtl[][] = [];
+    const errors: unknown[] = [];
+    const fail = (error: unknown): void => void errors.push(error);
+    const ask = (place: number, question: Promise<RecordWithTtl[]>): Promise<void> =>
+      question.then((records) => void (found[place] = records), fail);
+    const questions: Promise<void>[] = [];
+    if (ipv4) questions.push(ask(0, this.#resolver.resolve4(name, { ttl: true })));
+    if (ipv6) questions.push(ask(1, this.#resolver.resolve6(name, { ttl: true })));
+    // A name server that is silent about one family does not make the other useless.
+    await this.#inTime(Promise.all(questions)).catch(fail);
+    const records = found.flat();
+    if (records.length === 0) throw new NameFault(name, worstOf(errors));
     const ttlMs = 1000 * Math.min(...records.map(({ ttl }) => ttl));
     return { addresses: records.map(({ address }) => address), validMs: validMs ?? ttlMs };
   }
 
   /** The answer that comes in time; a later one is of use to nobody who waits now. */
-  #inTime<T>(name: string, answer: Promise<T>): Promise<T> {
+  #inTime<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new NameFault(name, undefined)), this.#resolving.timeoutMs);
-      answer
-        .then(resolve, (error: unknown) => reject(new NameFault(name, error)))
-        .finally(() => clearTimeout(timer));
+      const timer = setTimeout(() => reject(new Error('no answer in time')), this.#resolving.timeoutMs);
+      answer.then(resolve, reject).finally(() => clearTimeout(timer));
     });
   }
 
@@ -140,9 +156,6 @@ async function addressesOfServer({ host, port }: ServerOfNames): Promise<string[
 }
 
 /** Silence and failures say more than that one family has no address. */
-function worstOf(answers: readonly PromiseSettledResult<unknown>[]): unknown {
-  const errors = answers.flatMap((answer) =>
-    answer.status === 'rejected' ? [answer.reason as unknown] : [],
-  );
-  return errors.find((error) => !new NameFault('', error).isAbsent) ?? errors[0] ?? { code: 'ENODATA' };
+function worstOf(errors: readonly unknown[]): unknown {
+  return errors.find((error) => !isAbsence(error)) ?? errors[0] ?? { code: 'ENODATA' };
 }

@@ -4,6 +4,8 @@ import type { ServerAddress } from '../group.ts';
 export interface Found {
   readonly addresses: readonly ServerAddress[];
   readonly againMs: number | undefined;
+  /** Why there are none. */
+  readonly fault?: Error;
 }
 
 /** What to ask and what to do with the answers. */
@@ -11,6 +13,7 @@ export interface Watching {
   /** Rejects when nothing was learnt: what was known goes on. */
   readonly ask: () => Promise<Found>;
   readonly found: (addresses: readonly ServerAddress[]) => void;
+  /** Told once, until addresses are found again. */
   readonly failed: (error: Error) => void;
 }
 
@@ -25,6 +28,7 @@ export class AddressWatch {
   readonly #watching: Watching;
   #timer: NodeJS.Timeout | undefined;
   #retryMs = FIRST_RETRY_MS;
+  #isTold = false;
   #isClosed = false;
 
   constructor(watching: Watching) {
@@ -33,16 +37,16 @@ export class AddressWatch {
 
   /** Resolves when the first answer is there, or did not come. Never fails. */
   async ask(): Promise<void> {
-    const { ask, found, failed } = this.#watching;
     try {
-      const { addresses, againMs } = await ask();
+      const { addresses, againMs, fault } = await this.#watching.ask();
       if (this.#isClosed) return;
       this.#retryMs = FIRST_RETRY_MS;
-      found(addresses);
+      this.#watching.found(addresses);
+      this.#tell(fault);
       if (againMs !== undefined) this.#later(againMs);
     } catch (error) {
       if (this.#isClosed) return;
-      failed(error as Error);
+      this.#tell(error as Error);
       this.#later(this.#retryMs);
       this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
     }
@@ -51,6 +55,11 @@ export class AddressWatch {
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+  }
+
+  #tell(fault: Error | undefined): void {
+    if (fault && !this.#isTold) this.#watching.failed(fault);
+    this.#isTold = fault !== undefined;
   }
 
   #later(ms: number): void {

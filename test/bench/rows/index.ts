@@ -6,6 +6,7 @@ import { kvRow } from './kv.ts';
 import { locationsRow } from './locations.ts';
 import { memoryRow } from './memory.ts';
 import { metricsRow } from './metrics.ts';
+import { proxyRow } from './proxy.ts';
 import { returnRow } from './return.ts';
 import { rewriteRow } from './rewrite.ts';
 import { schemaRow } from './schema.ts';
@@ -21,6 +22,7 @@ export const ROWS: readonly Row[] = [
   metricsRow,
   locationsRow,
   gzipRow,
+  proxyRow,
   kvRow,
   eventsRow,
   dbrestRow,

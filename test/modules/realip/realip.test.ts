@@ -1,3 +1,10 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 
@@ -39,4 +46,30 @@ test('of several X-Real-IP the first counts, of several X-Forwarded-For the last
     );
   expect(await answer('/', 'X-Real-IP')).toMatch(/192\.0\.2\.1$/);
   expect(await answer('/for', 'X-Forwarded-For')).toMatch(/192\.0\.2\.2$/);
+});
+
+test('a proxy that comes over a Unix socket is believed where unix: is', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-unix-'));
+  t.onTestFinished(() => rmSync(folder, { recursive: true }));
+  const socketPath = join(folder, 's');
+  await startGateway(
+    t,
+    `server {
+       listen unix:${socketPath}; real_ip_header X-Forwarded-For; error_page 404 = @in;
+       location @in { return 200 "$remote_addr $realip_remote_addr"; }
+       location / { set_real_ip_from unix:; allow 192.0.2.1; deny all; }
+       location /other { set_real_ip_from 10.0.0.0/8; allow unix:; deny all; }
+     }`,
+  );
+  const get = async (path: string) => {
+    const request = httpRequest({
+      socketPath,
+      path,
+      headers: { host: 'a', 'x-forwarded-for': '192.0.2.1' },
+    }).end();
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    return text(answer);
+  };
+  expect(await get('/')).toBe('192.0.2.1 unix:');
+  expect(await get('/other')).toBe('unix: unix:');
 });

@@ -91,6 +91,15 @@ export const answers = directivesFor<CoreConfig>()({
     summary: 'Whether an error page may end in another error page.',
     source: 'nginx ngx_http_core_module#recursive_error_pages',
   },
+  chunked_transfer_encoding: {
+    contexts: HSL,
+    args: flag,
+    into: 'chunks',
+    default: true,
+    summary:
+      'Whether an answer of unknown length comes in chunks instead of ending with its connection; with uWebSockets.js it always does.',
+    source: 'nginx ngx_http_core_module#chunked_transfer_encoding',
+  },
   post_action: {
     contexts: ['http', 'server', 'location', 'location if'],
     args: text,

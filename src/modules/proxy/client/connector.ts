@@ -112,6 +112,7 @@ function tlsOptions(tls: TlsSettings): object {
   const [passphrase] = passphrases;
   return {
     rejectUnauthorized: false,
+    checkServerIdentity: () => undefined,
     // What a session was begun with is judged once; a session that is resumed would not show its chain again.
     maxCachedSessions: tls.reuseSessions && !tls.verify ? 100 : 0,
     ciphers: ciphersuites === undefined ? ciphers : `${ciphersuites}:${ciphers}`,

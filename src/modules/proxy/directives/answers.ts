@@ -83,16 +83,8 @@ export const answerDirectives = directivesFor<ProxyConfig>()({
     args: flag,
     into: 'passTrailers',
     default: false,
-    summary: 'Whether trailers of the answer go to the client; gw keeps them for variables only.',
+    summary: 'Whether trailers of the answer go to the client; the uWebSockets.js engine cannot send any.',
     source: source('proxy_pass_trailers'),
-  },
-  proxy_force_ranges: {
-    contexts: HSL,
-    args: flag,
-    into: 'forceRanges',
-    default: false,
-    summary: 'Whether ranges are served from answers that do not offer them.',
-    source: source('proxy_force_ranges'),
   },
   proxy_limit_rate: {
     contexts: HSL,

@@ -28,7 +28,13 @@ const CACHING: Readonly<Record<string, ArgReader<unknown>>> = {
   proxy_cache_convert_head: flag,
   proxy_store: values('on | off | string', 1, 1),
   proxy_store_access: words('users:permissions ...', 3),
+  proxy_force_ranges: flag,
   proxy_ssl_certificate_cache: words('off | max=number [inactive=time] [valid=time]', 3),
+};
+
+const REASONS: Readonly<Record<string, string>> = {
+  proxy_force_ranges: 'ranges of a proxied answer are the business of its upstream',
+  proxy_ssl_certificate_cache: 'certificates stay loaded',
 };
 
 /** These may stand several times in one block. */
@@ -39,9 +45,7 @@ const row = (
   args: ArgReader<unknown>,
   contexts: readonly ('http' | 'server' | 'location')[],
 ): Rows<ProxyConfig>[string] => {
-  const why = name.startsWith('proxy_ssl')
-    ? 'certificates stay loaded'
-    : 'answers of upstreams are not kept on disk';
+  const why = REASONS[name] ?? 'answers of upstreams are not kept on disk';
   return {
     contexts,
     args,

@@ -79,8 +79,13 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     );
   }
 
+  /** Whether an answer may come in chunks. */
+  private get chunks(): boolean {
+    return this.httpVersion === '1.1' && this.rules.chunks;
+  }
+
   protected override get sendsTrailers(): boolean {
-    return this.httpVersion === '1.1';
+    return this.chunks;
   }
 
   override end(status: number): void {
@@ -169,12 +174,12 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     const isBare = status === 204 || status === 304;
     if (this.requestMethod === 'HEAD' || lengthBytes === 0 || isBare) {
       const length = lengthBytes < 0 || isBare ? undefined : lengthBytes;
-      const isChunked = length === undefined && !isBare && this.httpVersion === '1.1';
+      const isChunked = length === undefined && !isBare && this.chunks;
       this.line.write(this.headText(status, contentType, { lengthBytes: length, isChunked }));
       this.finished();
       return undefined;
     }
-    const framing: Framing = lengthBytes > 0 ? 'length' : this.httpVersion === '1.1' ? 'chunked' : 'close';
+    const framing: Framing = lengthBytes > 0 ? 'length' : this.chunks ? 'chunked' : 'close';
     if (framing === 'close') this.closing = true;
     const lengthed = {
       lengthBytes: lengthBytes > 0 ? lengthBytes : undefined,

@@ -24,3 +24,21 @@ for (const [path, version, isPacked] of [
     expect(answer).not.toMatch(/^transfer-encoding/im);
   });
 }
+
+test('without chunks an answer of unknown length ends with its connection', async (t) => {
+  const port = await freePort();
+  const gw = await startGateway(
+    t,
+    `server {
+       listen 127.0.0.1:${port} engine=node; chunked_transfer_encoding off;
+       location / { add_after_body /after; addition_types *; return 200 "a body, "; }
+       location /after { return 200 "and more"; }
+     }`,
+    { port },
+  );
+  const connection = await gw.connect();
+  connection.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  const answer = await connection.closed;
+  expect(answer).toMatch(/\r\n\r\na body, and more$/);
+  expect(answer).not.toMatch(/^(?:transfer-encoding|content-length)/im);
+});

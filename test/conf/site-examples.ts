@@ -1,0 +1,195 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { expect } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import type { Owner } from '../harness/owner.ts';
+import { freePort } from '../harness/ports.ts';
+import type { Example } from './example.ts';
+
+/** An application behind the gateway; gives its address. */
+async function application(
+  t: Owner,
+  listener: RequestListener,
+  use?: (server: Server) => void,
+): Promise<string> {
+  const server = createServer(listener);
+  use?.(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Says what it was asked. */
+const echo: RequestListener = ({ method, url, headers }, response) => {
+  response.setHeader('X-Powered-By', 'test');
+  response.end([method, url, headers.host, headers['x-forwarded-for'] ?? '-'].join(' '));
+};
+
+let httpsPort = 0;
+let certificates = '';
+
+/** One answer over TLS, as a name; `refused` where the handshake fails. */
+function overTls(name: string, path: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect({
+      port: httpsPort,
+      host: '127.0.0.1',
+      servername: name,
+      rejectUnauthorized: false,
+    });
+    let text = '';
+    socket.setEncoding('utf8').on('data', (data: string) => (text += data));
+    socket.on('error', () => resolve('refused')).on('close', () => resolve(text || 'refused'));
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`);
+  });
+}
+
+async function makeCertificate(t: Owner): Promise<Record<string, string>> {
+  certificates = mkdtempSync(join(tmpdir(), 'gw-example-'));
+  t.onTestFinished(async () => rmSync(certificates, { recursive: true }));
+  const [certificate, key] = [join(certificates, 'crt.pem'), join(certificates, 'key.pem')];
+  const words = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-subj',
+    '/CN=shop.example',
+  ];
+  const made = spawnSync('openssl', ['req', '-x509', ...words, '-keyout', key, '-out', certificate]);
+  if (made.status !== 0) throw new Error(`openssl made no certificate: ${made.stderr.toString()}`);
+  httpsPort = await freePort();
+  return { HTTPS: `127.0.0.1:${httpsPort}`, CERTIFICATE: certificate, KEY: key };
+}
+
+/** The examples of sites as people run them on nginx. */
+export const SITE_EXAMPLES: Readonly<Record<string, Example>> = {
+  'wordpress-site.conf': {
+    files: { 'site/style.css': 'p {}', 'site/about/index.html': '<p>about', 'site/.env': 'SECRET=1' },
+    env: async (t) => ({ APPLICATION: await application(t, echo) }),
+    calls: async (gw) => {
+      await gw.expect('GET /style.css', {
+        status: 200,
+        body: 'p {}',
+        headers: { 'content-type': 'text/css' },
+      });
+      await gw.expect('GET /about', { status: 200, body: '<p>about' });
+      await gw.expect('GET /2026/hello?p=1', {
+        status: 200,
+        body: 'GET /2026/hello?p=1 127.0.0.1 127.0.0.1',
+      });
+      await gw.expect('GET /missing.png', { status: 404 });
+      await gw.expect('GET /.env', { status: 404 });
+      await gw.expect('GET /uploads/shell.php', { status: 403 });
+      const logins = await Promise.all(
+        Array.from({ length: 6 }, () => gw.fetch('/login', { method: 'POST' })),
+      );
+      expect(logins.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+        200, 200, 200, 200, 429, 429,
+      ]);
+    },
+  },
+  'single-page-application.conf': {
+    files: { 'app/index.html': '<div id=app>', 'app/assets/main.1a2b.js': 'start()' },
+    env: async (t) => ({ API: await application(t, echo) }),
+    calls: async (gw) => {
+      const page = { status: 200, body: '<div id=app>', headers: { 'cache-control': 'no-cache' } };
+      await gw.expect('GET /', page);
+      await gw.expect('GET /orders/7/edit', page);
+      const immutable = { 'cache-control': 'public, max-age=31536000, immutable' };
+      await gw.expect('GET /assets/main.1a2b.js', { status: 200, body: 'start()', headers: immutable });
+      await gw.expect('GET /assets/old.js', { status: 404 });
+      await gw.expect('DELETE /api/orders/7', { status: 200, body: 'DELETE /orders/7 127.0.0.1 -' });
+    },
+  },
+  'api-proxy.conf': {
+    env: async (t) => ({
+      API_A: await application(t, echo),
+      API_B: await application(t, (request, response) => {
+        response.statusCode = request.url === '/broken' ? 500 : 200;
+        echo(request, response);
+      }),
+    }),
+    calls: async (gw) => {
+      const from = (origin: string) => ({ headers: { origin, 'x-api-key': 'k' } });
+      const allowed = { 'access-control-allow-origin': 'https://shop.example.com' };
+      const answer = await gw.expect(
+        'GET /v1/orders?page=2',
+        { status: 200, body: 'GET /orders?page=2 127.0.0.1 127.0.0.1', headers: allowed },
+        from('https://shop.example.com'),
+      );
+      expect(answer.headers.get('x-powered-by')).toBeNull();
+      await gw.expect(
+        'OPTIONS /v1/orders',
+        { status: 204, headers: allowed },
+        from('https://shop.example.com'),
+      );
+      const other = await gw.fetch('/v1/orders', from('https://example.com.evil.test'));
+      expect(other.headers.get('access-control-allow-origin')).toBeNull();
+      await gw.expect('GET /orders/7', { status: 301, location: `${gw.url}/v1/orders/7` });
+      await gw.expect('GET /other', { status: 404, body: '{"error":"no such resource"}' });
+      const broken = await Promise.all(Array.from({ length: 4 }, () => gw.fetch('/v1/broken')));
+      expect(
+        broken.some(({ status, body }) => status === 503 && body === '{"error":"try again later"}'),
+      ).toBe(true);
+      await expect
+        .poll(() => gw.read('calls.log'))
+        .toMatch(/^\{"time":"[^"]+","id":"[0-9a-f]{32}","call":"GET \/v1\/orders","status":200,/);
+    },
+  },
+  'tls.conf': {
+    files: { 'acme/.well-known/acme-challenge/token': 'proof' },
+    env: makeCertificate,
+    calls: async (gw) => {
+      const as = (host: string) => ({ headers: { host } });
+      await gw.expect(
+        'GET /cart?n=1',
+        { status: 301, location: 'https://shop.example/cart?n=1' },
+        as('www.shop.example'),
+      );
+      await gw.expect(
+        'GET /.well-known/acme-challenge/token',
+        { status: 200, body: 'proof' },
+        as('shop.example'),
+      );
+      expect(await overTls('shop.example', '/')).toMatch(
+        /^HTTP\/1\.1 200 OK\r\n[^]*Strict-Transport-Security: [^]*TLSv1\.3 for shop\.example\n$/,
+      );
+      expect(await overTls('www.shop.example', '/a')).toMatch(
+        /^HTTP\/1\.1 301 [^]*Location: https:\/\/shop\.example\/a\r\n/,
+      );
+      expect(await overTls('unknown.example', '/')).toBe('refused');
+    },
+  },
+  'websocket-proxy.conf': {
+    env: async (t) => ({
+      APPLICATION: await application(t, echo, (server) => {
+        new WebSocketServer({ server }).on('connection', (socket) =>
+          socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary })),
+        );
+      }),
+    }),
+    calls: async (gw) => {
+      await gw.expect('GET /page', { status: 200, body: 'GET /page 127.0.0.1 -' });
+      const socket = new WebSocket(`ws://127.0.0.1:${gw.port}/live`);
+      const said: string[] = [];
+      socket.on('message', (data: Buffer) => said.push(data.toString()));
+      await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+      for (const word of ['one', 'two'.repeat(50_000)]) socket.send(word);
+      await expect.poll(() => said).toEqual(['one', 'two'.repeat(50_000)]);
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.close(1000);
+      expect(await closed).toBe(1000);
+    },
+  },
+};

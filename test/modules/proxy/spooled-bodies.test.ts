@@ -1,0 +1,119 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import { createServer as createPeer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Owner } from '../../harness/owner.ts';
+
+const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+async function peer(t: Owner, listener: RequestListener): Promise<number> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Tells length and hash of what it got. */
+const hashing: RequestListener = (request, response) => {
+  const hash = createHash('sha256');
+  let length = 0;
+  request.on('data', (piece: Buffer) => {
+    length += piece.length;
+    hash.update(piece);
+  });
+  request.on('end', () =>
+    response.end(`${request.headers['content-length']} ${length} ${hash.digest('hex')}`),
+  );
+};
+
+/** Takes a request's first bytes, or as many as `bytes`, and breaks off. */
+async function breaker(t: Owner, bytes: number): Promise<number> {
+  const server = createPeer((socket) => {
+    let got = 0;
+    socket.on('error', () => undefined);
+    socket.on('data', (data: Buffer) => {
+      got += data.length;
+      if (got >= bytes) socket.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.onTestFinished(async () => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const files = (directory: string): string[] =>
+  existsSync(directory) ? readdirSync(directory, { recursive: true, encoding: 'utf8' }) : [];
+
+test('a body beyond client_body_buffer_size goes by a file that has no name', async (t) => {
+  const port = await peer(t, hashing);
+  const gw = await startGateway(
+    t,
+    `client_max_body_size 0; client_body_temp_path bodies;
+     server { location / { proxy_pass http://127.0.0.1:${port}; } }`,
+  );
+  for (const length of [1, 16_384, 16_385, 3_000_000]) {
+    const body = randomBytes(length);
+    const { body: said } = await gw.fetch('/', { method: 'POST', body });
+    expect(said).toBe(`${length} ${length} ${sha(body)}`);
+  }
+  expect(existsSync(join(gw.dir, 'bodies'))).toBe(true);
+  expect(files(join(gw.dir, 'bodies'))).toEqual([]);
+});
+
+test('a body in a file goes again to the next peer, from its start', async (t) => {
+  const [broken, port] = [await breaker(t, 500_000), await peer(t, hashing)];
+  const gw = await startGateway(
+    t,
+    `client_max_body_size 0; upstream u { server 127.0.0.1:${broken}; server 127.0.0.1:${port} backup; }
+     server { location / { proxy_pass http://u; proxy_next_upstream error timeout non_idempotent; } }`,
+  );
+  const body = randomBytes(4_000_000);
+  const { status, body: said } = await gw.fetch('/', { method: 'POST', body });
+  expect([status, said]).toEqual([200, `4000000 4000000 ${sha(body)}`]);
+});
+
+test('client_body_in_file_only names the file and leaves it there', async (t) => {
+  const port = await peer(t, hashing);
+  const gw = await startGateway(
+    t,
+    `client_body_temp_path bodies 1 2; log_format f '$request_body_file|$request_body'; access_log f.log f;
+     server {
+       location /on { client_body_in_file_only on; proxy_pass http://127.0.0.1:${port}; }
+       location /clean { client_body_in_file_only clean; proxy_pass http://127.0.0.1:${port}; }
+       location /off { proxy_pass http://127.0.0.1:${port}; }
+     }`,
+  );
+  await gw.fetch('/on', { method: 'POST', body: 'kept' });
+  await gw.fetch('/clean', { method: 'POST', body: 'gone' });
+  await gw.fetch('/off', { method: 'POST', body: 'in memory' });
+  await expect.poll(() => gw.read('f.log').split('\n')).toHaveLength(4);
+  const [on = '', clean = '', off] = gw.read('f.log').split('\n');
+  const path = on.replace('|-', '');
+  expect(path).toMatch(new RegExp(`^${gw.dir}/bodies/\\d/\\d\\d/\\d{10}$`));
+  expect(readFileSync(path, 'utf8')).toBe('kept');
+  expect(clean).toMatch(/\/bodies\/.*\d{10}\|-$/);
+  expect(existsSync(clean.replace('|-', ''))).toBe(false);
+  expect(off).toBe('-|in memory');
+});
+
+test('a client that leaves in the middle leaves no file', async (t) => {
+  const port = await peer(t, hashing);
+  const gw = await startGateway(
+    t,
+    `client_max_body_size 0; client_body_temp_path bodies; client_body_in_file_only on;
+     server { location / { proxy_pass http://127.0.0.1:${port}; } }`,
+  );
+  const client = await gw.connect();
+  client.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(100_000)}`);
+  await expect.poll(() => files(join(gw.dir, 'bodies'))).toHaveLength(1);
+  client.destroy();
+  await expect.poll(() => files(join(gw.dir, 'bodies'))).toEqual([]);
+});

@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { ServerOptions } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Owner } from '../../harness/gateway.ts';
+import { readScripts, startScriptedUpstream } from '../../harness/scripted-upstream.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'gw-proxy-tls-'));
+const openssl = (args: string): void =>
+  void execFileSync('openssl', args.split(' '), { cwd: dir, stdio: 'ignore' });
+const pem = (name: string): string => readFileSync(join(dir, name), 'utf8');
+
+/** An authority, a certificate for `up.example`, one for a client, and one that nobody vouches for. */
+beforeAll(() => {
+  const key = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30';
+  openssl(`req -x509 ${key} -keyout ca.key -out ca.pem -subj /CN=ca`);
+  for (const name of ['up', 'client']) {
+    openssl(
+      `req ${key} -keyout ${name}.key -out ${name}.csr -subj /CN=${name}.example -addext subjectAltName=DNS:${name}.example`,
+    );
+    openssl(
+      `x509 -req -in ${name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 30 -copy_extensions copy -out ${name}.pem`,
+    );
+  }
+  openssl(`req -x509 ${key} -keyout other.key -out other.pem -subj /CN=up.example`);
+  openssl('ec -in client.key -aes256 -passout pass:secret -out locked.key');
+});
+
+afterAll(() => rmSync(dir, { recursive: true }));
+
+/** An upstream over TLS that answers with what it saw of the handshake. */
+async function startTls(t: Owner, options: ServerOptions = {}): Promise<number> {
+  const server = createServer(
+    { key: pem('up.key'), cert: pem('up.pem'), ...options },
+    (request, response) => {
+      const socket = request.socket as TLSSocket & { servername?: string };
+      const { CN } = socket.getPeerCertificate().subject ?? {};
+      response.end(`${socket.servername || '-'} ${socket.getProtocol()} ${CN?.toString() ?? '-'}`);
+    },
+  );
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.onTestFinished(async () => {
+    server.closeAllConnections();
+    await once(server.close(), 'close');
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const cases: readonly {
+  it: string;
+  conf: string;
+  server?: () => ServerOptions;
+  body?: string;
+  log?: RegExp;
+}[] = [
+  { it: 'sends no name and verifies nothing by default', conf: '', body: '- TLSv1.3 -' },
+  {
+    it: 'sends the name that is configured',
+    conf: 'proxy_ssl_server_name on; proxy_ssl_name up.example;',
+    body: 'up.example TLSv1.3 -',
+  },
+  {
+    it: 'takes the name from variables',
+    conf: 'proxy_ssl_server_name on; proxy_ssl_name $arg_name.example;',
+    body: 'up.example TLSv1.3 -',
+  },
+  {
+    it: 'speaks no newer version than it is told',
+    conf: 'proxy_ssl_protocols TLSv1.2;',
+    body: '- TLSv1.2 -',
+  },
+  {
+    it: 'takes the versions of OpenSSL commands',
+    conf: 'proxy_ssl_conf_command MaxProtocol TLSv1.2;',
+    body: '- TLSv1.2 -',
+  },
+  {
+    it: 'shows its own certificate',
+    conf: `proxy_ssl_certificate ${dir}/client.pem; proxy_ssl_certificate_key ${dir}/client.key;`,
+    server: () => ({ requestCert: true, ca: pem('ca.pem') }),
+    body: '- TLSv1.3 client.example',
+  },
+  {
+    it: 'unlocks its key',
+    conf: `proxy_ssl_certificate ${dir}/client.pem; proxy_ssl_certificate_key ${dir}/locked.key; proxy_ssl_password_file password;`,
+    server: () => ({ requestCert: true, ca: pem('ca.pem') }),
+    body: '- TLSv1.3 client.example',
+  },
+  {
+    it: 'accepts a certificate that its authority vouches for',
+    conf: `proxy_ssl_verify on; proxy_ssl_trusted_certificate ${dir}/ca.pem; proxy_ssl_name up.example;`,
+    body: '- TLSv1.3 -',
+  },
+  {
+    it: 'refuses a certificate for another name',
+    conf: `proxy_ssl_verify on; proxy_ssl_trusted_certificate ${dir}/ca.pem; proxy_ssl_name wrong.example;`,
+    log: /upstream SSL certificate does not match "wrong\.example" while SSL handshaking to upstream/,
+  },
+  {
+    it: 'refuses a certificate that nobody vouches for',
+    conf: `proxy_ssl_verify on; proxy_ssl_trusted_certificate ${dir}/ca.pem; proxy_ssl_name up.example;`,
+    server: () => ({ key: pem('other.key'), cert: pem('other.pem') }),
+    log: /upstream SSL certificate verify error: \(18:self-signed certificate\) while SSL handshaking to upstream/,
+  },
+  {
+    it: 'refuses versions that it may not speak',
+    conf: 'proxy_ssl_protocols TLSv1.3;',
+    server: () => ({ maxVersion: 'TLSv1.2' }),
+    log: /SSL_do_handshake\(\) failed \(SSL: .*\) while SSL handshaking to upstream/,
+  },
+];
+
+for (const { it, conf, server, body, log } of cases) {
+  test(`TLS to an upstream ${it}`, async (t) => {
+    const port = await startTls(t, server?.());
+    const gw = await startGateway(
+      t,
+      `server { location / { ${conf} proxy_pass https://127.0.0.1:${port}; } }`,
+      {
+        files: { password: 'secret\n' },
+      },
+    );
+    await gw.expect('GET /?name=up', body === undefined ? { status: 502 } : { status: 200, body });
+    if (log) await gw.waitForLog(log);
+  });
+}
+
+test('plain HTTP behind https is a 502', async (t) => {
+  const upstream = await startScriptedUpstream(t, readScripts(''), 'HTTP/1.1 400 Bad Request\r\n\r\n');
+  const gw = await startGateway(
+    t,
+    `server { location / { proxy_pass https://127.0.0.1:${upstream.port}; } }`,
+  );
+  await gw.expect('GET /', { status: 502 });
+  await gw.waitForLog(/while SSL handshaking to upstream/);
+});
