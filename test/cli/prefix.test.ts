@@ -59,7 +59,7 @@ async function paths(t: Owner, command: readonly string[]): Promise<Record<strin
     closed: (await call(port, '/closed')).status,
     open: (await call(port, '/closed', { headers: { authorization } })).body,
   };
-  await expect.poll(() => read('logs/a.log').split('\n')).toHaveLength(5);
+  await expect.poll(() => read('logs/a.log').split('\n'), { timeout: 15_000 }).toHaveLength(5);
   return { ...answers, pid: /^\d+\n$/.test(read('run/it.pid')), log: read('logs/e.log') !== '' };
 }
 
