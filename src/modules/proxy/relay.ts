@@ -104,7 +104,12 @@ export class Relay {
     if (this.stream?.write(bytes) !== false) return;
     this.isBlocked = true;
     if (this.rules.readAheadBytes === 0) this.hold();
-    void this.stream.drained().then(() => this.goOn());
+    this.stream
+      .drained()
+      .then(() => this.goOn())
+      .catch((error: unknown) =>
+        this.x.rules.warn(`an answer could not be passed on: ${String(error)}`, this.x),
+      );
   }
 
   private queue(bytes: Buffer): void {
