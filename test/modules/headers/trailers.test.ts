@@ -41,10 +41,13 @@ for (const [it, request, answer] of cases) {
   });
 }
 
-test.skipIf(ON_NODE_ENGINE)('uWebSockets.js sends the body with its length instead of trailers', async (t) => {
-  const gw = await startGateway(t, `server { ${CONF} }`);
-  await gw.expect('GET /', { status: 200, body: 'a text', headers: { 'content-length': '6' } });
-});
+test.skipIf(ON_NODE_ENGINE)(
+  'uWebSockets.js sends the body with its length instead of trailers',
+  async (t) => {
+    const gw = await startGateway(t, `server { ${CONF} }`);
+    await gw.expect('GET /', { status: 200, body: 'a text', headers: { 'content-length': '6' } });
+  },
+);
 
 test('$sent_trailer_ reads a trailer', async (t) => {
   const gw = await startGateway(
