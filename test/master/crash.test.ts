@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { WORKERS_SHARE_PORTS } from '../harness/engine.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { Lanes } from './lanes.ts';
 import { isAlive, masterPid } from './processes.ts';
@@ -26,7 +27,7 @@ for (const act of ['throw', 'reject'] as const) {
   });
 }
 
-test('clients of the other worker notice nothing of a crash', async (t) => {
+test.runIf(WORKERS_SHARE_PORTS)('clients of the other worker notice nothing of a crash', async (t) => {
   const gw = await startGateway(t, CONF, OPTIONS);
   const lanes = new Lanes({ port: gw.port, kept: 32 });
   await lanes.answers(1_000);
