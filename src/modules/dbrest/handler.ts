@@ -47,7 +47,7 @@ export function compileDbrest(
     }
   };
   const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
-  return { content, tooLarge, filter: cors.filter };
+  return { content, tooLarge, filter: cors.filter, slashRedirect: true };
 }
 
 function answerFault(
