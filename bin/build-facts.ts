@@ -1,7 +1,15 @@
 import { MODULE_NAMES } from '../src/pipeline.ts';
 
-/** Where nginx has another name for what a module of ours does. */
-const NGINX_NAMES: Readonly<Record<string, string>> = { sub_filter: 'sub' };
+/** Where nginx has other names for what a module of ours does. */
+const NGINX_NAMES: Readonly<Record<string, readonly string[]>> = {
+  sub_filter: ['sub'],
+  static: ['static', 'gzip_static', 'random_index'],
+};
+
+function configureArguments(): string {
+  const names = MODULE_NAMES.flatMap((name) => NGINX_NAMES[name] ?? [name]);
+  return names.map((name) => `--with-http_${name}_module`).join(' ');
+}
 
 /** The lines of `-V` below the version: what gw runs on and what is in it. */
 export function buildFacts(): string {
@@ -9,6 +17,6 @@ export function buildFacts(): string {
   return `built with Node.js ${node} (V8 ${v8})
 built with OpenSSL ${openssl}
 TLS SNI support enabled
-configure arguments: ${MODULE_NAMES.map((name) => `--with-http_${NGINX_NAMES[name] ?? name}_module`).join(' ')}
+configure arguments: ${configureArguments()}
 `;
 }

@@ -14,6 +14,7 @@ import { compilePortTls, compileTlsGate } from './port-tls.ts';
 import type { PortTls } from './port-tls.ts';
 import { serverLabel } from './server-label.ts';
 import { ServerNames } from './server-names.ts';
+import { Turns } from './turns.ts';
 import { makeView } from './view.ts';
 
 /** One listening port, ready to serve: what a transport needs to know. */
@@ -76,6 +77,7 @@ export async function compileGateway(
     matchers: new Matchers(plan.variables),
     needs: { headers: new Set(), allHeaders: false, peer: false },
     provisioned: new Map(),
+    turns: new Turns(),
   };
   const servers: ServerHandler[] = [];
   for (const server of plan.servers)

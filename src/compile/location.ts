@@ -20,6 +20,7 @@ import { compileErrorPages } from './error-pages.ts';
 import { compilePostAction } from './post-action.ts';
 import { rewriteSequence, sequence } from './phases.ts';
 import { serverTokens } from './server-tokens.ts';
+import type { Turns } from './turns.ts';
 import { compileRequestCounter } from './request-counter.ts';
 
 /** A location that is ready to serve. */
@@ -51,6 +52,7 @@ export interface LocationContext extends BuildContext {
   readonly server: string;
   /** What `provision` gave, by config object: locations that share a config share its resources. */
   readonly provisioned: Map<object, unknown>;
+  readonly turns: Turns;
 }
 
 /** Opens what a location needs, and compiles its phases. */

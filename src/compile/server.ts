@@ -186,6 +186,7 @@ export class ServerHandler implements Router {
   async #addAll(level: LocationLevel<Target>, locations: readonly LocationPlan[]): Promise<void> {
     const slashless: [path: string, target: Target][] = [];
     for (const location of locations) {
+      await this.#context.turns.take();
       const target = await this.#target(location);
       const path =
         target.handler.slashRedirect && location.match?.kind === 'prefix' ? location.match.path : '';

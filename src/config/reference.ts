@@ -11,13 +11,27 @@ Every directive that gw understands, by module. Generated from the directive tab
 export function referenceText(registry: Registry): string {
   const facts = directiveFacts(registry);
   const modules = registry.owners.flatMap((owner) => {
-    const own = facts.filter(({ module, accepted }) => module === owner && accepted === undefined);
+    const own = joined(facts.filter(({ module, accepted }) => module === owner && accepted === undefined));
     return own.length === 0 ? [] : [{ owner, own }];
   });
   const contents = modules.map(({ owner, own }) => `- [${owner}](#${owner}): ${own.map(linkTo).join(', ')}`);
   const sections = modules.map(({ owner, own }) => `## ${owner}\n\n${own.map(entryText).join('\n')}`);
   const accepted = acceptedText(facts);
   return `${[HEAD, `${contents.join('\n')}\n`, ...sections, accepted].filter(Boolean).join('\n')}`;
+}
+
+/** A directive that opens one context here and another there has two rows, and one entry. */
+function joined(facts: readonly DirectiveFacts[]): readonly DirectiveFacts[] {
+  const byName = new Map<string, DirectiveFacts>();
+  for (const each of facts) {
+    const { contexts = [], summary = '' } = byName.get(each.name) ?? {};
+    byName.set(each.name, {
+      ...each,
+      contexts: [...contexts, ...each.contexts],
+      summary: `${summary} ${each.summary}`.trim(),
+    });
+  }
+  return [...byName.values()];
 }
 
 /** A name may stand in two contexts with two meanings; the anchor tells them apart. */

@@ -55,6 +55,8 @@ const FILES: Readonly<Record<string, string | Buffer | number>> = {
   [`list/${'n'.repeat(50)}`]: '',
   [`list/${'n'.repeat(51)}`]: '',
   [`list/${'ü'.repeat(30)}`]: '',
+  [`list/${'ü'.repeat(50)}`]: '',
+  [`list/${'ü'.repeat(51)}`]: '',
   'list/sub/x': '',
   [`list/${'d'.repeat(50)}/x`]: '',
   'list/Dir/x': '',

@@ -91,6 +91,12 @@ const GROUPS: readonly Group[] = [
   },
   { contexts: HSL, args: time, names: 'keepalive_min_timeout' },
   {
+    contexts: HSL,
+    args: size,
+    why: 'gw holds what a subrequest answers as it is',
+    names: 'subrequest_output_buffer_size',
+  },
+  {
     contexts: [...HSL, 'location if'],
     args: some('parameter ...', 1, Infinity),
     why: 'gw talks HTTP to its upstreams',

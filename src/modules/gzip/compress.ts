@@ -15,8 +15,9 @@ export interface Compression {
 /** The levels above this take so long that only short bodies are compressed in one go. */
 const QUICK_LEVEL = 6;
 const SHORT_BYTES = 32_768;
-/** Room for the output: one piece in most cases, which saves putting several together. */
-const ROOM_BYTES = 32_768;
+/** Room for the output: enough for one piece in most cases, but every byte of it is taken anew for each answer. */
+const LEAST_ROOM_BYTES = 512;
+const MOST_ROOM_BYTES = 16_384;
 
 /** Compresses one body. */
 export function compressor(compression: Compression): BodyTransform {
@@ -52,7 +53,7 @@ class Packing implements BodyTransform {
 
   #open(): EngineTransform {
     const { level, lengthBytes } = this.compression;
-    const engine = createGzip({ level, chunkSize: ROOM_BYTES });
+    const engine = createGzip({ level, chunkSize: MOST_ROOM_BYTES });
     if (lengthBytes >= 0) return new EngineTransform(engine);
     return new EngineTransform(engine, (done) => engine.flush(constants.Z_SYNC_FLUSH, done));
   }
@@ -69,7 +70,8 @@ class Packing implements BodyTransform {
 class QuickPacking extends Packing {
   whole(body: Uint8Array): Uint8Array {
     const { level, measure } = this.compression;
-    const packed = gzipSync(body, { level, chunkSize: ROOM_BYTES });
+    const chunkSize = Math.max(LEAST_ROOM_BYTES, Math.min(body.byteLength, MOST_ROOM_BYTES));
+    const packed = gzipSync(body, { level, chunkSize });
     measure?.(body.byteLength, packed.byteLength);
     return packed;
   }

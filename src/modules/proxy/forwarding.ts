@@ -78,18 +78,20 @@ export class Forwarding implements Caller {
   }
 
   end(trailers: readonly string[] | undefined): void {
-    try {
+    this.guard(() => {
       if (trailers) this.trailers = trailers;
       if (this.facts) this.facts.trailers = this.trailers;
       this.settle('ok');
       this.connection = undefined;
       this.relay?.end();
-    } catch (error) {
-      answerFault(this.x, error);
-    }
+    });
   }
 
   fault(fault: Error): void {
+    this.guard(() => this.judge(fault));
+  }
+
+  private judge(fault: Error): void {
     const { relay } = this;
     if (!(fault instanceof UpstreamFault)) {
       this.withdraw();
@@ -119,7 +121,7 @@ export class Forwarding implements Caller {
   switched(head: AnswerHead, socket: Socket, rest: Buffer): void {
     this.settle('ok');
     this.connection = undefined;
-    this.rules.answers.tunnel(this.x, head, { socket, rest });
+    this.guard(() => this.rules.answers.tunnel(this.x, head, { socket, rest }));
   }
 
   pause(): void {
@@ -131,12 +133,19 @@ export class Forwarding implements Caller {
   }
 
   private tryNext(): void {
-    try {
+    this.guard(() => {
       const peer = this.selection.next();
       if (!peer) return this.refuse();
       this.tries++;
       this.current = this.facts && beginTry(this.facts, peer.address);
       this.connect(peer);
+    });
+  }
+
+  /** For what callbacks of sockets and timers do: nobody up the stack could answer for a failure. */
+  private guard(act: () => void): void {
+    try {
+      act();
     } catch (error) {
       answerFault(this.x, error);
     }
@@ -164,7 +173,7 @@ export class Forwarding implements Caller {
 
   /** A connection is there. */
   opened(connection: Connection): void {
-    this.use(connection);
+    this.guard(() => this.use(connection));
   }
 
   /** No connection came about. */

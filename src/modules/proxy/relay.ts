@@ -37,7 +37,8 @@ export class Relay {
   private isPaused = false;
   private isOver: 'no' | 'whole' | 'cut' = 'no';
   private paceTimer: NodeJS.Timeout | undefined = undefined;
-  private receivedBytes = 0;
+  private totalBytes = 0;
+  private last: Buffer | undefined = undefined;
   private readonly startedMs = performance.now();
 
   constructor(x: Exchange, source: Source, rules: RelayRules) {
@@ -51,10 +52,12 @@ export class Relay {
   }
 
   piece(bytes: Buffer): void {
-    if (this.rules.rate > 0) this.keepPace(bytes.length);
-    if (this.isCollecting) return this.collect(bytes);
-    if (!this.stream) return;
-    if (this.isBlocked) this.queue(bytes);
+    this.totalBytes += bytes.length;
+    if (this.rules.rate > 0) this.keepPace();
+    // With the last byte the answer is over, and logged: by then the upstream's side has to be.
+    if (this.totalBytes === this.rules.lengthBytes) this.last = bytes;
+    else if (this.isCollecting) this.waiting.push(bytes);
+    else if (this.isBlocked) this.queue(bytes);
     else this.write(bytes);
   }
 
@@ -62,6 +65,9 @@ export class Relay {
   end(): void {
     clearTimeout(this.paceTimer);
     this.isOver = 'whole';
+    if (this.isCollecting) return this.sendWhole();
+    if (this.last && this.isBlocked) this.queue(this.last);
+    else if (this.last) this.write(this.last);
     if (!this.isBlocked) this.stream?.end();
   }
 
@@ -88,22 +94,22 @@ export class Relay {
     this.stream = this.x.stream(status, contentType, lengthBytes);
   }
 
-  private collect(bytes: Buffer): void {
-    this.waiting.push(bytes);
-    this.waitingBytes += bytes.length;
-    const { status, contentType, lengthBytes } = this.rules;
-    if (this.waitingBytes < lengthBytes) return;
-    this.isCollecting = false;
-    const body = this.waiting.length === 1 ? bytes : Buffer.concat(this.waiting, this.waitingBytes);
-    this.waiting = [];
-    this.x.send(status, contentType, body);
+  private sendWhole(): void {
+    const { waiting, last = Buffer.alloc(0) } = this;
+    const { status, contentType } = this.rules;
+    this.x.send(status, contentType, waiting.length === 0 ? last : Buffer.concat([...waiting, last]));
   }
 
   private write(bytes: Buffer): void {
     if (this.stream?.write(bytes) !== false) return;
     this.isBlocked = true;
     if (this.rules.readAheadBytes === 0) this.hold();
-    void this.stream.drained().then(() => this.goOn());
+    this.stream
+      .drained()
+      .then(() => this.goOn())
+      .catch((error: unknown) =>
+        this.x.rules.warn(`an answer could not be passed on: ${String(error)}`, this.x),
+      );
   }
 
   private queue(bytes: Buffer): void {
@@ -142,9 +148,8 @@ export class Relay {
   }
 
   /** `proxy_limit_rate`: rests until the bytes that came are due. */
-  private keepPace(bytes: number): void {
-    this.receivedBytes += bytes;
-    const aheadMs = (this.receivedBytes / this.rules.rate) * 1000 - (performance.now() - this.startedMs);
+  private keepPace(): void {
+    const aheadMs = (this.totalBytes / this.rules.rate) * 1000 - (performance.now() - this.startedMs);
     if (aheadMs <= 1 || this.paceTimer) return;
     this.hold();
     this.paceTimer = setTimeout(() => {

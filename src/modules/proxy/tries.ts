@@ -20,6 +20,8 @@ export interface ProxyFacts {
   readonly rounds: Try[][];
   proxyHost: string;
   proxyPort: string;
+  /** Of the exchange when the last round began: a redirect behind it forgets host and port (nginx). */
+  internalRedirects: number;
   /** Of the last answer: name, value, … */
   answerHeaders: readonly string[];
   trailers: readonly string[];
@@ -38,8 +40,9 @@ export function beginRound(
   { proxyHost, proxyPort }: Pick<ProxyFacts, 'proxyHost' | 'proxyPort'>,
 ): ProxyFacts {
   const known = proxyFacts(x);
-  const facts = known ?? { rounds: [], proxyHost, proxyPort, answerHeaders: [], trailers: [] };
-  Object.assign(facts, { proxyHost, proxyPort, answerHeaders: [], trailers: [] });
+  const { internalRedirects } = x;
+  const now = { proxyHost, proxyPort, internalRedirects, answerHeaders: [], trailers: [] };
+  const facts = known ? Object.assign(known, now) : { rounds: [], ...now };
   facts.rounds.push([]);
   if (!known) x.setState(FACTS, facts);
   return facts;

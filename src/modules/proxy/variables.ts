@@ -27,7 +27,7 @@ const ofFacts = (summary: string, read: (facts: ProxyFacts) => string): Variable
   summary,
   compile: () => (x) => {
     const facts = proxyFacts(x);
-    return facts && read(facts);
+    return facts && facts.internalRedirects === x.internalRedirects ? read(facts) : undefined;
   },
 });
 

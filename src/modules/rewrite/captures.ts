@@ -7,7 +7,10 @@ type Text = (x: Exchange) => string;
 
 /** The path of the request was encoded: what is cut out of `$uri` may hold characters that mean something in a URL. */
 export function isEncoded({ requestUri }: Exchange): boolean {
-  return /^[^?]*[%+]/.test(requestUri);
+  const mark = requestUri.indexOf('?');
+  const end = mark < 0 ? requestUri.length : mark;
+  const isInPath = (at: number): boolean => at >= 0 && at < end;
+  return isInPath(requestUri.indexOf('%')) || isInPath(requestUri.indexOf('+'));
 }
 
 /** A value whose captures are escaped, as an argument needs it, for the requests that `escapes` picks; variables never are. */

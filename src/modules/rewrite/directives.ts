@@ -39,7 +39,8 @@ export const directives = directivesFor<RewriteConfig>()({
     contexts: ['server'],
     args: ifStep,
     opens: 'server if',
-    summary: 'Runs the rewrite directives inside for the requests that a condition holds for.',
+    summary:
+      'Runs the rewrite directives inside for the requests that a condition holds for: a variable that is neither empty nor 0, a comparison, a file test.',
     source: 'nginx ngx_http_rewrite_module#if',
   },
   'if (location)': {
@@ -47,7 +48,7 @@ export const directives = directivesFor<RewriteConfig>()({
     contexts: ['location'],
     args: ifStep,
     opens: 'location if',
-    summary: 'Takes the place of the location for the requests that a condition holds for.',
+    summary: 'In a location, the last one that holds also takes the place of the location.',
     source: 'nginx ngx_http_rewrite_module#if',
   },
   rewrite_log: {

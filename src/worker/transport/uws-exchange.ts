@@ -4,6 +4,7 @@ import type { PortHandler } from '../../compile/index.ts';
 import { statusLine } from '../../http/index.ts';
 import type { RequestFacts, ResponseStream } from '../../http/index.ts';
 import type { LastAnswer } from './last-answer.ts';
+import { writeHeaders } from './uws-headers.ts';
 import { UwsRequest } from './uws-request.ts';
 import type { SocketState, UwsPort } from './uws-request.ts';
 import { UwsSizedStream } from './uws-sized-stream.ts';
@@ -73,9 +74,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     for (const name of ['accept', 'protocol', 'extensions']) this.removeHeader(`sec-websocket-${name}`);
     res.cork(() => {
       res.writeStatus('101 Switching Protocols');
-      for (let index = 0; index < (this.responseHeaders?.length ?? 0); index += 2) {
-        res.writeHeader(this.responseHeaders?.[index] as string, this.responseHeaders?.[index + 1] as string);
-      }
+      if (this.responseHeaders) writeHeaders(res, this.responseHeaders);
       res.upgrade<Relayed>({ relay }, handshake.key, protocol, '', handshake.context);
     });
     return true;
@@ -201,13 +200,12 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   private writeHead(status: number, contentType: string): void {
     const { res, responseHeaders, reason } = this;
     if (status !== 200 || reason !== undefined) res.writeStatus(statusLine(status, reason));
-    const { name, value } = this.socket.headLines.serverAnd(contentType, this.serverToken);
+    // A proxied answer may bring its own `Server` (`proxy_pass_header`).
+    const own = responseHeaders && responseHeaders.length > 0 ? this.responseHeader('server') : undefined;
+    const token = own === undefined ? this.serverToken : '';
+    const { name, value } = this.socket.headLines.serverAnd(contentType, token);
     if (name !== undefined) res.writeHeader(name, value);
-    if (responseHeaders) {
-      for (let index = 0; index < responseHeaders.length; index += 2) {
-        res.writeHeader(responseHeaders[index] as string, responseHeaders[index + 1] as string);
-      }
-    }
+    if (responseHeaders) writeHeaders(res, responseHeaders);
     const { keepaliveHeader } = this.rules.connection;
     if (keepaliveHeader !== undefined && !this.closes())
       res.writeHeader('Connection', 'keep-alive').writeHeader('Keep-Alive', keepaliveHeader);

@@ -74,3 +74,23 @@ test('a 401 that was held back is sent in the end', async (t) => {
   const gw = await startGateway(t, CONF, users('ann:{PLAIN}one'));
   await gw.expect('GET /slow', { status: 401, headers: { 'www-authenticate': 'Basic realm="r"' } });
 });
+
+/** What Debian's fail2ban looks for: filter.d/nginx-http-auth.conf and nginx-limit-req.conf. */
+const FAIL2BAN = [
+  /^[\d/]+ [\d:]+ \[error\] \d+#\d+: \*\d+ user "ann": password mismatch, client: 127\.0\.0\.1, server: \S*, request: "\S+ \S+ HTTP\/\d+\.\d+", host: "\S+"(?:, referrer: "\S+")?\s*$/m,
+  /^[\d/]+ [\d:]+ \[error\] \d+#\d+: \*\d+ limiting requests, excess: [\d.]+ by zone "one", client: 127\.0\.0\.1,/m,
+];
+
+test('fail2ban finds who guesses passwords, and who comes too often', async (t) => {
+  const gw = await startGateway(
+    t,
+    `limit_req_zone $binary_remote_addr zone=one:10m rate=1r/m;
+     server { location / { auth_basic r; auth_basic_user_file users; } location /often { limit_req zone=one; root .; } }`,
+    users('ann:{PLAIN}melon'),
+  );
+  const { headers } = as('ann:lemon');
+  await gw.expect('GET /', { status: 401 }, { headers: { ...headers, referer: 'http://a.example/x' } });
+  await gw.fetch('/often');
+  await gw.expect('GET /often', { status: 503 });
+  for (const line of FAIL2BAN) await gw.waitForLog(line);
+});

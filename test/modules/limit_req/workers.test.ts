@@ -27,3 +27,19 @@ test('a limit counts on after a reload, and anew when size or key of its zone ch
   expect(await gw.reload(limited.replace('one:1m', 'one:2m').replace('$arg_k', 'k-$arg_k'))).toBe('done');
   await gw.expect('GET /?k=a', { status: 200 });
 });
+
+test('a limit stays exact while the configuration is reloaded under load', async (t) => {
+  const limited = conf('limit_req zone=one burst=36 nodelay;');
+  const gw = await startGateway(t, limited, { workers: 4 });
+  let isReloading = true;
+  const statuses: number[] = [];
+  const lane = async () => {
+    while (isReloading) statuses.push((await gw.fetch('/?k=a')).status);
+  };
+  const lanes = Array.from({ length: 8 }, lane);
+  for (let n = 0; n < 5; n++) expect(await gw.reload(limited)).toBe('done');
+  isReloading = false;
+  await Promise.all(lanes);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(37);
+  expect(new Set(statuses)).toEqual(new Set([200, 503]));
+});

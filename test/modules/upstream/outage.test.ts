@@ -110,16 +110,27 @@ test('max_conns holds over two workers, and a request that ends makes room', asy
   expect((await next).status).toBe(200);
 });
 
-test('least_conn sends a request to the peer that is not busy', async (t) => {
-  const waiting: (() => void)[] = [];
-  const busy = await startPeer(t, 'busy', (_, response) => void waiting.push(() => response.end('busy')));
-  const idle = await startPeer(t, 'idle');
+test('least_conn sends requests to the peer that has fewer, whichever worker they come to', async (t) => {
+  const waiting = { busy: [] as (() => void)[], idle: [] as (() => void)[] };
+  let holds = true;
+  const holding = (name: keyof typeof waiting) =>
+    startPeer(t, name, (_, response) => {
+      if (holds) waiting[name].push(() => response.end(name));
+      else response.end(name);
+    });
+  const [busy, idle] = await Promise.all([holding('busy'), holding('idle')]);
   const gw = await startGateway(t, confOf([busy, idle]).replace('{', '{ least_conn;'), { workers: 2 });
-  const held = gw.fetch('/');
-  await vi.waitFor(() => expect(waiting).toHaveLength(1), FAST);
+  const answered: string[] = [];
+  const held = Array.from({ length: 6 }, () => gw.fetch('/').then(({ body }) => answered.push(body)));
+  await vi.waitFor(() => expect([waiting.busy.length, waiting.idle.length]).toEqual([3, 3]), FAST);
+  holds = false;
+  for (const end of waiting.idle.splice(0)) end();
+  await vi.waitFor(() => expect(answered).toEqual(['idle', 'idle', 'idle']), FAST);
+  // Each worker may still count one request whose answer the client has: three on the other peer outweigh that.
   for (let n = 0; n < 6; n++) await gw.expect('GET /', { body: 'idle' });
-  waiting[0]?.();
-  expect((await held).body).toBe('busy');
+  for (const end of waiting.busy.splice(0)) end();
+  await Promise.all(held);
+  expect(answered.slice(3)).toEqual(['busy', 'busy', 'busy']);
 });
 
 test('a worker that dies takes its requests out of max_conns', async (t) => {

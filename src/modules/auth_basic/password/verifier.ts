@@ -13,7 +13,7 @@ const MAX_REMEMBERED = 1_000;
 /** Checks passwords in one worker, and remembers for which forms a password was right, so that it is not computed again. */
 export class Verifier {
   readonly #libraries: PasswordLibraries;
-  /** Nobody who reads this memory can try passwords against it with less than the key. */
+  /** Without it the names say nothing of the passwords. */
   readonly #key = randomBytes(32);
   /** Names of right pairs of password and stored form: a file that changes makes other names. */
   readonly #right = new LRUCache<string, true>({ max: MAX_REMEMBERED });
@@ -25,7 +25,7 @@ export class Verifier {
   }
 
   verify(password: Buffer, stored: string): Outcome | Promise<Outcome> {
-    if (!isSlow(stored)) return outcomeOf(verifyPassword(password, stored, this.#libraries));
+    if (!isSlow(stored)) return this.#check(password, stored);
     const name = this.#nameOf(password, stored);
     if (this.#right.get(name)) return 'right';
     return this.#computing.get(name) ?? this.#compute(name, password, stored);
@@ -33,13 +33,18 @@ export class Verifier {
 
   #compute(name: string, password: Buffer, stored: string): Outcome | Promise<Outcome> {
     if (this.#computing.size >= MAX_WAITING) return 'busy';
-    const verified = verifyPassword(password, stored, this.#libraries);
-    if (!(verified instanceof Promise)) return this.#remember(name, outcomeOf(verified));
-    const computing = verified
-      .then((isRight) => this.#remember(name, outcomeOf(isRight)))
+    const outcome = this.#check(password, stored);
+    if (!(outcome instanceof Promise)) return this.#remember(name, outcome);
+    const computing = outcome
+      .then((settled) => this.#remember(name, settled))
       .finally(() => this.#computing.delete(name));
     this.#computing.set(name, computing);
     return computing;
+  }
+
+  #check(password: Buffer, stored: string): Outcome | Promise<Outcome> {
+    const isRight = verifyPassword(password, stored, this.#libraries);
+    return isRight instanceof Promise ? isRight.then(outcomeOf) : outcomeOf(isRight);
   }
 
   #remember(name: string, outcome: Outcome): Outcome {
@@ -52,10 +57,7 @@ export class Verifier {
   }
 }
 
-function outcomeOf(isRight: boolean | undefined): Outcome;
-function outcomeOf(isRight: boolean | undefined | Promise<boolean>): Outcome | Promise<Outcome>;
-function outcomeOf(isRight: boolean | undefined | Promise<boolean>): Outcome | Promise<Outcome> {
-  if (isRight instanceof Promise) return isRight.then((settled) => outcomeOf(settled));
+function outcomeOf(isRight: boolean | undefined): Outcome {
   if (isRight === undefined) return 'unknown';
   return isRight ? 'right' : 'wrong';
 }

@@ -6,56 +6,61 @@ import { readEntries } from './entries.ts';
 import type { Entry } from './entries.ts';
 import { htmlListing } from './html.ts';
 
-/** A listing, and what type it is. */
+/** A listing that is still to be written; its type tells the client, and the charset of that tells us, how to read names. */
 interface Listing {
   readonly contentType: string;
-  readonly text: string;
+  write(entries: readonly Entry[], responseType: string): string;
 }
-
-type Writer = (x: Exchange, entries: readonly Entry[]) => Listing;
 
 /** Lists the directory that `$uri` names (nginx: ngx_http_autoindex_handler). */
 export function compileAutoindex(config: StaticConfig, { paths, faults }: Site): Handler {
-  const write = writerFor(config);
+  const listingFor = compileFormat(config);
   return (x) => {
     const path = paths.of(x, x.uri);
     if (path === undefined) return faults.unsafe(x);
     const directory = path.length > 1 ? path.replace(/\/$/, '') : path;
-    const callback = config.autoindexFormat === 'jsonp' ? callbackOf(x) : '';
-    if (callback === undefined) return x.end(400);
+    const listing = listingFor(x);
+    if (!listing) return x.end(400);
     let entries: readonly Entry[];
     try {
       entries = readEntries(directory);
     } catch (error) {
       return faults.answer(x, directory, { call: 'opendir()', error: error as NodeJS.ErrnoException });
     }
-    const { contentType, text } = write(x, entries);
-    return x.send(200, contentType, Buffer.from(text, 'latin1'));
+    // A filter may name a charset when the head goes out; it does so before the first byte of the body is asked for.
+    const stream = x.stream(200, listing.contentType);
+    stream?.write(Buffer.from(listing.write(entries, x.responseType), 'latin1'));
+    stream?.end();
   };
 }
 
-function writerFor(config: StaticConfig): Writer {
-  const json: Writer = (_x, entries) => ({ contentType: 'application/json', text: jsonListing(entries) });
+const JSON_LISTING: Listing = { contentType: 'application/json', write: jsonListing };
+const XML_LISTING: Listing = { contentType: 'text/xml; charset=utf-8', write: xmlListing };
+
+/** `undefined`: the client asks for something that cannot be. */
+function compileFormat(config: StaticConfig): (x: Exchange) => Listing | undefined {
   switch (config.autoindexFormat) {
     case 'json':
-      return json;
-    case 'jsonp':
-      return (x, entries) => {
-        const callback = callbackOf(x) ?? '';
-        if (callback === '') return json(x, entries);
-        return { contentType: 'application/javascript', text: jsonpListing(callback, entries) };
-      };
+      return () => JSON_LISTING;
     case 'xml':
-      return (_x, entries) => ({ contentType: 'text/xml; charset=utf-8', text: xmlListing(entries) });
+      return () => XML_LISTING;
+    case 'jsonp':
+      return jsonpFor;
     case 'html': {
       const rules = { exactSize: config.autoindexExactSize, localTime: config.autoindexLocaltime };
-      return (x, entries) => ({ contentType: 'text/html', text: htmlListing(x.uri, entries, rules) });
+      return ({ uri }) => ({
+        contentType: 'text/html',
+        write: (entries, type) =>
+          htmlListing(uri, entries, { ...rules, utf8: /; charset=utf-8$/i.test(type) }),
+      });
     }
   }
 }
 
-/** The name of a function that the client wants to be called; '' for none, `undefined` for what is no name: 400. */
-function callbackOf({ args }: Exchange): string | undefined {
-  const name = /(?:^|&)callback=([^&]*)/i.exec(args)?.[1] ?? '';
-  return /^[\w.]*$/.test(name) ? name : undefined;
+/** The listing as a call of the function that the client names; as JSON where it names none. */
+function jsonpFor({ args }: Exchange): Listing | undefined {
+  const callback = /(?:^|&)callback=([^&]*)/i.exec(args)?.[1] ?? '';
+  if (callback === '') return JSON_LISTING;
+  if (!/^[\w.]+$/.test(callback)) return undefined;
+  return { contentType: 'application/javascript', write: (entries) => jsonpListing(callback, entries) };
 }

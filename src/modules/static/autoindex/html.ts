@@ -5,10 +5,12 @@ import type { Entry } from './entries.ts';
 export interface HtmlRules {
   readonly exactSize: boolean;
   readonly localTime: boolean;
+  /** Names are counted in characters, else in bytes. */
+  readonly utf8: boolean;
 }
 
-/** Bytes of a name that fit into its column; longer ones are cut. */
-const NAME_BYTES = 50;
+/** What fits of a name into its column; longer ones are cut. */
+const NAME_WIDTH = 50;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 const ESCAPES: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' };
@@ -29,15 +31,26 @@ export function escapeHtml(text: string): string {
   return text.replace(/[<>&"]/g, (character) => ESCAPES[character] as string);
 }
 
-function line(entry: Entry, { exactSize, offsetMs }: HtmlRules & { readonly offsetMs: number }): string {
+function line(
+  entry: Entry,
+  { exactSize, utf8, offsetMs }: HtmlRules & { readonly offsetMs: number },
+): string {
   const { name, kind, modifiedSeconds, sizeBytes } = entry;
   const slash = kind === 'directory' ? '/' : '';
-  const free = NAME_BYTES - name.length;
+  const characters = (utf8 && charactersOf(name)) || Array.from(name);
+  const free = NAME_WIDTH - characters.length;
   const fits = free > 0 ? slash : '';
-  const shown = free < 0 ? `${escapeHtml(name.slice(0, NAME_BYTES - 3))}..&gt;` : escapeHtml(name) + fits;
+  const start = characters.slice(0, NAME_WIDTH - 3).join('');
+  const shown = free < 0 ? `${escapeHtml(start)}..&gt;` : escapeHtml(name) + fits;
   const padding = ' '.repeat(Math.max(free - fits.length, 0));
   const size = kind === 'directory' ? '-' : sizeText(sizeBytes, exactSize);
   return `<a href="${escapeName(name)}${slash}">${shown}</a>${padding} ${dateText(modifiedSeconds * 1000 - offsetMs)} ${size.padStart(exactSize ? 19 : 7)}\r\n`;
+}
+
+/** The bytes of each character; `undefined` for a name that is not UTF-8. */
+function charactersOf(name: string): readonly string[] | undefined {
+  const text = Buffer.from(name, 'latin1').toString();
+  return bytesOf(text) === name ? Array.from(text, bytesOf) : undefined;
 }
 
 /** Everything but letters, digits and `-._~`: a colon would make a name a URL (ngx_escape_uri, URI component). */

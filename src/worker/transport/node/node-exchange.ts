@@ -104,9 +104,9 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
     return super.readPieces(...args);
   }
 
-  abort(): void {
+  abort(status = 444): void {
     if (this.aborted) return;
-    if (!this.done) this.status = 444;
+    if (!this.done) this.status = status;
     this.line.cut();
     this.leave();
   }

@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Owner } from '../../harness/gateway.ts';
+import { startScriptedUpstream } from '../../harness/scripted-upstream.ts';
+
+async function listen(t: Owner, listener: RequestListener, path?: string): Promise<Server> {
+  const server = createServer(listener);
+  await once(path === undefined ? server.listen(0, '127.0.0.1') : server.listen(path), 'listening');
+  t.onTestFinished(async () => {
+    server.closeAllConnections();
+    await once(server.close(), 'close');
+  });
+  return server;
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+test('an upstream may be a Unix socket, with and without a URI', async (t) => {
+  const path = join(tmpdir(), `gw-proxy-${process.pid}.sock`);
+  await listen(t, (request, response) => response.end(`${request.headers.host} ${request.url}`), path);
+  const gw = await startGateway(
+    t,
+    `server {
+       location / { proxy_pass http://unix:${path}; }
+       location /uri/ { proxy_pass http://unix:${path}:/to/; }
+       location /variable/ { proxy_pass http://unix:${path}:/fixed$is_args$args; }
+     }`,
+  );
+  await gw.expect('GET /x?y', { status: 200, body: 'localhost /x?y' });
+  await gw.expect('GET /uri/x', { status: 200, body: 'localhost /to/x' });
+});
+
+test('proxy_bind sets the local address of connections, also from variables', async (t) => {
+  const server = await listen(t, (request, response) => response.end(request.socket.remoteAddress));
+  const gw = await startGateway(
+    t,
+    `server {
+       location / { proxy_bind 127.0.0.5; proxy_pass http://127.0.0.1:${portOf(server)}; }
+       location /variable/ { proxy_bind 127.0.0.$arg_last; proxy_pass http://127.0.0.1:${portOf(server)}; }
+       location /off/ { proxy_bind off; proxy_pass http://127.0.0.1:${portOf(server)}; }
+     }`,
+  );
+  await gw.expect('GET /', { body: '127.0.0.5' });
+  await gw.expect('GET /variable/?last=7', { body: '127.0.0.7' });
+  await gw.expect('GET /variable/?last=8', { body: '127.0.0.8' });
+  await gw.expect('GET /off/', { body: '127.0.0.1' });
+});
+
+const keepalives: readonly { it: string; conf: string; connections: number }[] = [
+  { it: 'are used again', conf: 'keepalive 4;', connections: 1 },
+  { it: 'are used again by default', conf: '', connections: 1 },
+  { it: 'carry no more requests than they may', conf: 'keepalive 4; keepalive_requests 2;', connections: 3 },
+];
+
+for (const { it, conf, connections } of keepalives) {
+  test(`connections to an upstream ${it}`, async (t) => {
+    const upstream = await startScriptedUpstream(t, new Map());
+    const gw = await startGateway(
+      t,
+      `upstream one { server 127.0.0.1:${upstream.port}; ${conf} } server { location / { proxy_pass http://one; } }`,
+    );
+    for (let round = 0; round < 5; round++) await gw.expect('GET /x', { status: 200 });
+    expect(upstream.connections()).toBe(connections);
+  });
+}
+
+test('connections to an upstream outlive a reload', async (t) => {
+  const upstream = await startScriptedUpstream(t, new Map());
+  const conf = `upstream one { server 127.0.0.1:${upstream.port}; keepalive 4; } server { location / { proxy_pass http://one; } }`;
+  const gw = await startGateway(t, conf);
+  await gw.expect('GET /before', { status: 200 });
+  await gw.reload(`${conf} # changed`);
+  await gw.expect('GET /after', { status: 200 });
+  expect(upstream.connections()).toBe(1);
+});
+
+test('the access log has what became of the upstreams', async (t) => {
+  const upstream = await startScriptedUpstream(t, new Map());
+  const gw = await startGateway(
+    t,
+    `log_format up "$upstream_addr $upstream_status $upstream_response_length $upstream_bytes_sent $upstream_bytes_received $upstream_connect_time $upstream_header_time $upstream_response_time";
+     access_log access.log up;
+     server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`,
+  );
+  await gw.expect('GET /x', { status: 200, headers: {} });
+  const sent = `GET /x HTTP/1.1\r\nHost: 127.0.0.1:${upstream.port}\r\n\r\n`.length;
+  const [line] = await gw.waitForAccessLog(/.+/);
+  expect(line).toMatch(
+    new RegExp(`^127\\.0\\.0\\.1:${upstream.port} 200 6 ${sent} \\d+ 0\\.0\\d\\d 0\\.0\\d\\d 0\\.0\\d\\d$`),
+  );
+});
+
+const smuggled: readonly { it: string; head: string; absent: RegExp }[] = [
+  { it: 'headers that Connection names', head: 'Connection: close, X-Hop\r\nX-Hop: 1\r\n', absent: /x-hop/ },
+  { it: 'Proxy', head: 'Proxy: http://evil/\r\n', absent: /\| proxy:/ },
+  { it: 'Proxy-Connection', head: 'Proxy-Connection: keep-alive\r\n', absent: /proxy-connection/ },
+  { it: 'TE and Trailer', head: 'TE: trailers\r\nTrailer: X\r\n', absent: /\| te:|trailer/ },
+  { it: 'names with an underscore', head: 'X_Real_IP: 6.6.6.6\r\n', absent: /x_real_ip/ },
+  {
+    it: 'Upgrade that nobody asked to pass on',
+    head: 'Upgrade: h2c\r\nConnection: Upgrade\r\n',
+    absent: /upgrade/,
+  },
+];
+
+for (const { it, head, absent } of smuggled) {
+  test(`an upstream never sees ${it}`, async (t) => {
+    const upstream = await startScriptedUpstream(t, new Map());
+    const gw = await startGateway(
+      t,
+      `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`,
+    );
+    await gw.raw(`GET / HTTP/1.1\r\nHost: a\r\n${head}X-Kept: 1\r\n\r\n`);
+    const [heard = ''] = upstream.heard();
+    expect(heard).toContain('x-kept: 1');
+    expect(heard).not.toMatch(absent);
+  });
+}
+
+test('what Connection names never takes away what a request means', async (t) => {
+  const upstream = await startScriptedUpstream(t, new Map());
+  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
+  await gw.raw(
+    'POST / HTTP/1.1\r\nHost: a\r\nConnection: Host, Authorization, Content-Length, Cookie\r\nAuthorization: Basic eA==\r\nCookie: a=1\r\nContent-Length: 2\r\n\r\nhi',
+  );
+  const [heard = ''] = upstream.heard();
+  expect(heard).toMatch(/content-length: 2.*authorization: Basic eA==.*cookie: a=1.* << hi$/);
+});
+
+test('a length that the configuration sets cannot break the framing', async (t) => {
+  const upstream = await startScriptedUpstream(t, new Map());
+  const gw = await startGateway(
+    t,
+    `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; proxy_set_header Content-Length 99; proxy_set_header Transfer-Encoding gzip;
+       proxy_set_header Host one; proxy_set_header Host two; } }`,
+  );
+  await gw.expect('POST /', { status: 200 }, { body: 'body' });
+  const [heard = ''] = upstream.heard();
+  expect(heard.match(/content-length: \d+/g)).toEqual(['content-length: 4']);
+  expect(heard.match(/transfer-encoding/g)).toBeNull();
+  expect(heard.match(/host: \w+/g)).toEqual(['host: one']);
+});
+
+test('a request cannot aim variables at a Unix socket or hide a login', async (t) => {
+  const gw = await startGateway(t, 'server { location / { proxy_pass http://$arg_to; } }');
+  await gw.expect('GET /?to=unix:/run/secret.sock:', { status: 502 });
+  await gw.expect('GET /?to=user@127.0.0.1:1', { status: 502 });
+});
+
+test('ambiguous requests are refused before any upstream sees them', async (t) => {
+  const upstream = await startScriptedUpstream(t, new Map());
+  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
+  await gw.raw(
+    'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  );
+  await gw.raw('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nhi');
+  await gw.raw('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n');
+  expect(upstream.heard()).toEqual([]);
+});
+
+test('caching is accepted, and every request goes to the upstream', async (t) => {
+  const upstream = await startScriptedUpstream(t, new Map());
+  const gw = await startGateway(
+    t,
+    `proxy_cache_path cache keys_zone=one:1m;
+     server { location / { proxy_cache one; proxy_cache_valid 200 1m; proxy_cache_bypass $http_x; add_header X-Cache "-$upstream_cache_status-"; proxy_pass http://127.0.0.1:${upstream.port}; } }`,
+  );
+  for (let round = 0; round < 2; round++)
+    await gw.expect('GET /', { status: 200, headers: { 'x-cache': '--' } });
+  expect(upstream.heard()).toHaveLength(2);
+});
