@@ -12,6 +12,9 @@ const BUFFER_BYTES = 65_536;
 const BACKLOG = 512;
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
+/** Closes a socket; what is handed over runs when it is closed. */
+type Close = (closed?: () => void) => void;
+
 /** An address that another one's socket serves. */
 interface Guest {
   readonly accept: Accept;
@@ -46,9 +49,10 @@ export class Listeners {
     });
     this.guests.set(place, guests);
     return () => {
-      close();
       this.guests.delete(place);
-      for (const { moveOut } of guests.values()) moveOut();
+      close(() => {
+        for (const { moveOut } of guests.values()) moveOut();
+      });
     };
   }
 
@@ -70,14 +74,23 @@ export class Listeners {
     return () => close();
   }
 
-  private listen(port: PortHandler, accept: Accept): Promise<() => void> {
+  private listen(port: PortHandler, accept: Accept): Promise<Close> {
     const server = createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: BUFFER_BYTES });
     server.on('connection', accept);
     return bind(server, port).then(() => {
       server.on('error', this.failed);
-      return () => void server.close();
+      return (closed) => closeSoon(server, closed);
     });
   }
+}
+
+/** Behind the next poll: connections that the kernel took before are accepted, where closing at once would reset them. */
+function closeSoon(server: Server, closed: () => void = () => undefined): void {
+  const close = (): void => {
+    server.close();
+    closed();
+  };
+  setImmediate(() => setImmediate(close));
 }
 
 function bind(server: Server, { address, key }: PortHandler): Promise<void> {

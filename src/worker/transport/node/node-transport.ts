@@ -45,7 +45,11 @@ export class NodeTransport implements Transport {
       nextSerial: () => ++this.serial,
     };
     const sockets = new Set<Socket>();
-    const stopAccepting = await this.listeners.open(port, (socket) => this.accept(socket, open, sockets));
+    let isClosed = false;
+    const stopAccepting = await this.listeners.open(port, (socket) => {
+      if (isClosed) socket.destroy();
+      else this.accept(socket, open, sockets);
+    });
     return {
       key: port.key,
       drain: () => {
@@ -56,6 +60,7 @@ export class NodeTransport implements Transport {
       },
       stopAccepting,
       close: () => {
+        isClosed = true;
         for (const socket of sockets) socket.destroy();
       },
     };
