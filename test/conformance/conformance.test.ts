@@ -10,8 +10,8 @@ import { makeSite } from './site.ts';
 /*
  * cases/*.case: the content of `http`, a line of dashes, then `request => answer` lines. The answers were recorded from a
  * real nginx (RECORD=1 writes them again); where one is on the PATH it has to give them still, and gw always. A line
- * `# show: vary etag` in the configuration adds headers to the answers, `# file name: content` a file beside it; `SITE` is
- * a directory with the files of site.ts.
+ * `# show: vary etag` in the configuration adds headers to the answers, `# file name: content` a file beside it, `# alerts`
+ * allows alerts in the error log; `SITE` is a directory with the files of site.ts.
  */
 const directory = new URL('cases/', import.meta.url);
 const DASHES = '----------\n';
@@ -25,7 +25,11 @@ const servers: readonly {
 
 async function startGw(t: Owner, http: string, files: Files): Promise<number> {
   const port = await freePort();
-  await startGateway(t, http.replaceAll('PORT', String(port)), { port, files });
+  await startGateway(t, http.replaceAll('PORT', String(port)), {
+    port,
+    files,
+    expectAlerts: http.includes('# alerts'),
+  });
   return port;
 }
 

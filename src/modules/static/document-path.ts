@@ -8,6 +8,8 @@ export interface DocumentPath {
   root(x: Exchange): string;
   /** Where a decoded URI leads; `undefined` when that is outside of the root. */
   of(x: Exchange, uri: string): string | undefined;
+  /** An alias takes the place of its location, which `rewrite … break` has led out of: no URI leads anywhere. */
+  isLost(x: Exchange): boolean;
   /** A name of `try_files` as it follows the root: without the location that an alias takes the place of. */
   rest(name: string): string;
   ofRest(x: Exchange, rest: string): string | undefined;
@@ -27,7 +29,16 @@ export function compileDocumentPath(build: Build): DocumentPath {
   if (!documentRoot) return belowRoot(() => `${build.prefix}/html`);
   const root = compileRoot(documentRoot, build);
   if (documentRoot.kind === 'root') return belowRoot(root);
-  return documentRoot.kind === 'alias' ? inPlaceOf(documentRoot.location, root) : wholePath(root);
+  return alias(documentRoot.kind === 'alias' ? inPlaceOf(documentRoot.location, root) : wholePath(root));
+}
+
+/** nginx: r->valid_location */
+function alias(path: Omit<DocumentPath, 'isLost'>): DocumentPath {
+  return {
+    ...path,
+    of: (x, uri) => (x.leftLocation ? undefined : path.of(x, uri)),
+    isLost: (x) => x.leftLocation,
+  };
 }
 
 type Root = (x: Exchange) => string | undefined;
@@ -54,6 +65,7 @@ function belowRoot(root: Root): DocumentPath {
   return {
     root: (x) => root(x) ?? '',
     of: join,
+    isLost: () => false,
     rest: (name) => name,
     ofRest: join,
     uriOf: (_x, { rest }) => rest,
@@ -61,7 +73,7 @@ function belowRoot(root: Root): DocumentPath {
 }
 
 /** The text of the location is cut off as it stands: a slash that is missing on one side is missing in the path. */
-function inPlaceOf(location: string, root: Root): DocumentPath {
+function inPlaceOf(location: string, root: Root): Omit<DocumentPath, 'isLost'> {
   const rest = (name: string): string => (name.startsWith(location) ? name.slice(location.length) : name);
   return {
     root: (x) => root(x) ?? '',
@@ -72,7 +84,7 @@ function inPlaceOf(location: string, root: Root): DocumentPath {
   };
 }
 
-function wholePath(root: Root): DocumentPath {
+function wholePath(root: Root): Omit<DocumentPath, 'isLost'> {
   return {
     root: (x) => root(x) ?? '',
     of: (x, uri) => joined(root(x), x.state(FOLLOWED_BY_URI) ? uri : ''),

@@ -8,10 +8,14 @@ import type { FileFault } from './system-error.ts';
 export class Faults {
   readonly #log: Build['log'];
   readonly #logNotFound: boolean;
+  /** '' where no alias takes its place. */
+  readonly #aliased: string;
 
   constructor(build: Build, { logNotFound }: { readonly logNotFound: boolean }) {
     this.#log = build.log;
     this.#logNotFound = logNotFound;
+    const { location, core } = build;
+    this.#aliased = (core.documentRoot?.kind ?? 'root') === 'root' ? '' : location.path;
   }
 
   /** A file that cannot be opened: its status, and a line unless nobody wants to hear of missing files. */
@@ -45,13 +49,20 @@ export class Faults {
     x.end(404);
   }
 
-  /** A URI that would lead out of the root; nginx has these words where it looks for such URIs. */
+  /** A URI that would lead out of the root, or has left its alias; nginx has these words where it looks for such URIs. */
   unsafe(x: Exchange): void {
+    if (x.leftLocation && this.#aliased !== '') return this.#rewritten(x);
     this.#write('error', `unsafe URI "${x.uri}" was detected`, x);
     x.end(404);
   }
 
-  #write(level: 'error' | 'crit', message: string, x: Exchange): void {
+  #rewritten(x: Exchange): void {
+    const place = `in location "${this.#aliased}" where URI was rewritten`;
+    this.#write('alert', `"alias" cannot be used ${place}`, x);
+    x.end(500);
+  }
+
+  #write(level: 'error' | 'crit' | 'alert', message: string, x: Exchange): void {
     this.#log.write(level, message, logContext(x));
   }
 }

@@ -13,7 +13,10 @@ import { isAbsent } from './system-error.ts';
 export function compileTryFiles({ files, fallback }: TryFilesConfig, site: Site, build: Build): Handler {
   const tests = files.map((file) => compileTest(file, site, build));
   const finish = compileFallback(fallback, site, build);
-  return (x) => (tests.some((isThere) => isThere(x)) ? undefined : finish(x));
+  return (x) => {
+    if (site.paths.isLost(x)) return site.faults.unsafe(x);
+    return tests.some((isThere) => isThere(x)) ? undefined : finish(x);
+  };
 }
 
 /** Makes a file that is there the URI. */
