@@ -18,3 +18,19 @@ export function isSafeHeaderValue(value: string): boolean {
 export function hasForbiddenBytes(value: string): boolean {
   return CONTROL_BUT_TAB.test(value);
 }
+
+/**
+ * A header's value without the blanks around it (RFC 9110, 5.5): those alone, since what else `trim` takes may be half of a
+ * character, or the reason why another parser reads the value differently. In one pass, whatever it holds.
+ */
+export function withoutBlanks(line: string, from: number): string {
+  let start = from;
+  let end = line.length;
+  while (start < end && isBlank(line.charCodeAt(start))) start++;
+  while (end > start && isBlank(line.charCodeAt(end - 1))) end--;
+  return line.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || code === 9;
+}

@@ -24,7 +24,7 @@ export type { ResponseStream } from './response-stream.ts';
 export type { PortFacts, RequestFacts } from './request-facts.ts';
 export { Handover } from './handover.ts';
 export { HttpFault } from './http-fault.ts';
-export { hasForbiddenBytes, isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';
+export { hasForbiddenBytes, isSafeHeaderName, isSafeHeaderValue, withoutBlanks } from './header-line.ts';
 export { parseHost } from './host.ts';
 export { encodeLocation } from './location-header.ts';
 export { decodeComponent, encodeArgument, encodePath, isValidQuery, normalizePath } from './path.ts';

@@ -8,6 +8,7 @@ const PATTERN = Buffer.from(Array.from({ length: 251 }, (_, i) => i));
 const bodies: readonly [bytes: number, piece: number][] = [
   [0, 1],
   [1, 1],
+  [5_000, 1],
   [MIB - 1, 65_536],
   [MIB, 65_536],
   [MIB + 1, 65_536],
@@ -33,4 +34,16 @@ test.each(bodies)('a body of %i bytes in pieces of %i comes out as it came', (le
     expect(bytes.length).toBe(length);
     expect(bytes.take().equals(body)).toBe(true);
   }
+});
+
+test('a body in chunks of one byte takes no more memory than another', () => {
+  const bytes = new BodyBytes(-1);
+  bytes.limit(MIB);
+  const packet = Buffer.alloc(65_536, PATTERN);
+  const before = process.memoryUsage().heapUsed;
+  for (let at = 0; at < MIB; at++) bytes.add(packet.subarray(at % 65_536, (at % 65_536) + 1));
+  global.gc?.();
+  const grownBytes = process.memoryUsage().heapUsed - before;
+  expect(bytes.length).toBe(MIB);
+  expect(grownBytes).toBeLessThan(60 * MIB);
 });

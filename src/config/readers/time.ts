@@ -32,7 +32,10 @@ export function parseTimeMs(text: string): number | undefined {
   return Number.isSafeInteger(totalMs) ? totalMs : undefined;
 }
 
-/** A time in milliseconds. */
+/** Node takes no longer timer (24.8 days), and makes one of a millisecond of what is longer. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** A time that something waits, in milliseconds: what is longer than a timer can be is that long. */
 export const time: ArgReader<number> = oneWord('time', (word, { directive, report }) => {
   const ms = parseTimeMs(word.value);
   if (ms === undefined) {
@@ -42,5 +45,5 @@ export const time: ArgReader<number> = oneWord('time', (word, { directive, repor
       'expected a time such as 30s, 500ms or 1h30m',
     );
   }
-  return ms;
+  return ms === undefined ? undefined : Math.min(ms, LONGEST_TIMER_MS);
 });

@@ -1,5 +1,5 @@
 import type { Build } from '../../contract/index.ts';
-import { statusLine } from '../../http/index.ts';
+import { isSafeHeaderValue, statusLine } from '../../http/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import type { AnswerHead } from './client/answer-head.ts';
 import type { IgnoredHeader, ProxyConfig } from './config.ts';
@@ -51,7 +51,7 @@ export class AnswerHeaders {
       const value = headers[index + 1] as string;
       const treatment = this.known.get(name) ?? this.learn(name);
       if (treatment === 'pass') x.setHeader(name, value);
-      else if (treatment === 'type') type = value;
+      else if (treatment === 'type') type = safeType(x, name, value);
       else if (treatment === 'connection') hops = value.toLowerCase().split(',');
       else if (treatment !== 'drop') this.rewrite(x, { name, value, treatment });
     }
@@ -132,6 +132,13 @@ const KEPT: ReadonlySet<string> = new Set([
   'content-type',
   'set-cookie',
 ]);
+
+/** What `setHeader` does for other headers: the type goes into the head by another way. */
+function safeType(x: Exchange, name: string, value: string): string {
+  if (isSafeHeaderValue(value)) return value;
+  x.rules.warn(`header "${name}" is dropped: control character in its value`, x);
+  return '';
+}
 
 function setReason(x: Exchange, status: number, reason: string): void {
   if (statusLine(status) !== `${status} ${reason}`) x.setReason(reason);

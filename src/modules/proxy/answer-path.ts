@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Build } from '../../contract/index.ts';
+import { decodeComponent } from '../../http/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { AnswerHeaders } from './answer-headers.ts';
 import type { Accel } from './answer-headers.ts';
@@ -8,6 +9,7 @@ import type { AnswerHead } from './client/answer-head.ts';
 import type { ProxyConfig } from './config.ts';
 import { Relay } from './relay.ts';
 import type { Source } from './relay.ts';
+import { passedTrailers } from './trailers.ts';
 import { openTunnel } from './tunnel.ts';
 
 /** What becomes of an answer: the client gets it, or something of this server in its place. */
@@ -38,7 +40,9 @@ export class AnswerPath {
     }
     const contentType = this.headers.apply(x, head);
     if (accel.limitRate !== undefined) x.limitRate = accel.limitRate;
-    if (this.config.passTrailers && head.bodyBytes === CHUNKED) x.trailers = () => source.trailers;
+    if (this.config.passTrailers && head.bodyBytes === CHUNKED) {
+      x.trailers = () => passedTrailers(source.trailers);
+    }
     if (head.bodyBytes === 0 && x.requestMethod !== 'HEAD') return this.sendBare(x, head, contentType);
     return this.relay(x, { head, contentType, accel, source });
   }
@@ -64,11 +68,16 @@ export class AnswerPath {
       const name = headers[index] as string;
       if (REDIRECTED.has(name.toLowerCase())) x.setHeader(name, headers[index + 1] as string);
     }
-    if (!target.startsWith('@')) {
-      if (x.method !== 'HEAD') x.method = 'GET';
-      x.args = '';
+    if (target.startsWith('@')) return void x.redirectInternally(target);
+    if (x.method !== 'HEAD') x.method = 'GET';
+    const [escaped = '', args = ''] = target.split(/\?(.*)/s);
+    const path = decodeComponent(escaped);
+    if (path === undefined || !SAFE_PATH.test(path)) {
+      x.rules.warn(`unsafe URI "${target}" was detected`, x);
+      return x.end(404);
     }
-    void x.redirectInternally(target);
+    x.args = args;
+    void x.redirectToPath(path);
   }
 
   private sendBare(x: Exchange, { status }: AnswerHead, contentType: string): undefined {
@@ -93,6 +102,10 @@ interface Accepted {
   readonly accel: Accel;
   readonly source: Source;
 }
+
+/** What nginx lets through (ngx_http_parse_unsafe_uri): a path that does not lead upwards. */
+// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+const SAFE_PATH = /^\/(?!(?:[^]*\/)?\.\.(?:\/|$))[^\0]*$/;
 
 /** Headers of the upstream that also stand on what X-Accel-Redirect leads to (nginx ngx_http_upstream_headers_in). */
 const REDIRECTED: ReadonlySet<string> = new Set([

@@ -12,8 +12,14 @@ const textOr = (none: string, syntax: string): ArgReader<string> =>
 const expires: ArgReader<number | 'max'> = readers.oneWord('time | max | off', (word, scope) => {
   if (word.value === 'max') return word.value;
   if (word.value === 'off') return 0;
-  const ms = readers.time.read([word], scope);
-  return ms === undefined ? undefined : Math.floor(ms / 1000);
+  const ms = readers.parseTimeMs(word.value);
+  if (ms !== undefined) return Math.floor(ms / 1000);
+  scope.report.emerg(
+    `"${scope.directive}" directive invalid value`,
+    word.span,
+    'expected a time such as 30d, max or off',
+  );
+  return undefined;
 });
 
 const flags: ArgReader<readonly string[]> = readers.words(

@@ -1,5 +1,7 @@
 /** Up to here a body is a list of what came, put together at the end; beyond, one buffer takes it as it comes. */
 const LISTED_BYTES = 1_048_576;
+/** And so many pieces: chunks of one byte would cost a hundred times their size. */
+const LISTED_PIECES = 1_024;
 /** Most that is set aside for a body whose length is not known. */
 const MOST_ROOM_BYTES = 67_108_864;
 
@@ -26,7 +28,8 @@ export class BodyBytes {
     const length = this.length + chunk.byteLength;
     const isOurs = Buffer.isBuffer(chunk);
     const piece = isOurs ? chunk : new Uint8Array(chunk);
-    if (length > LISTED_BYTES) this.room(length).set(piece, this.length);
+    if (this.whole || length > LISTED_BYTES || this.chunks.length >= LISTED_PIECES)
+      this.room(length).set(piece, this.length);
     else this.chunks.push(isOurs ? chunk : Buffer.from(piece));
     this.length = length;
   }

@@ -70,7 +70,10 @@ export abstract class UwsRequest extends ReceivedRequest {
 
   private readPeer(): string {
     try {
-      return addressText(this.res.getRemoteAddress());
+      const address = this.res.getRemoteAddress();
+      // A client that has just reset its connection would pass for one of a Unix socket where addresses decide.
+      if (address.byteLength === 0 && !this.port.address.startsWith('unix:')) this.abort();
+      return addressText(address);
     } catch {
       // Gone with its connection.
       return '';

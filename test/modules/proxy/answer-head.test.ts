@@ -104,6 +104,11 @@ const refused: readonly { it: string; lines: string; message: string }[] = [
     lines: 'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked',
     message: 'duplicate header line',
   },
+  {
+    it: 'an encoding behind a vertical tab',
+    lines: 'Transfer-Encoding: \x0bchunked',
+    message: 'unknown "Transfer-Encoding"',
+  },
   { it: 'a folded line', lines: 'X-A: 1\r\n folded', message: 'invalid header' },
   { it: 'a blank in a name', lines: 'X A: 1', message: 'invalid header' },
   { it: 'a blank before the colon', lines: 'Content-Length : 2', message: 'invalid header' },
@@ -151,4 +156,9 @@ const ends: readonly [text: string, length: number][] = [
 
 test('a head ends with its first empty line', () => {
   expect(ends.map(([text]) => headLength(text))).toEqual(ends.map(([, length]) => length));
+});
+
+test('only blanks around a value are dropped: what else counts as one may be half of a character', () => {
+  const { headers } = read('HTTP/1.1 200 OK\r\nX-A: \t caf\xc3\xa0 \t\r\n\r\n');
+  expect(headers).toEqual(['X-A', 'caf\u00e0']);
 });

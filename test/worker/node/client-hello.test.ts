@@ -48,6 +48,16 @@ test('a hello in pieces, in several records, or of TLS 1.2 is read as well', asy
   expect(readClientHello(bytes)).toMatchObject({ serverName: '' });
 });
 
+test('a hello may come in records of one byte; a record without any is none', async () => {
+  const bytes = await helloOf({ servername: 'a.example' });
+  const record = (content: Buffer): Buffer =>
+    Buffer.concat([Buffer.from([22, 3, 1, 0, content.length]), content]);
+  const single = Array.from(bytes.subarray(5), (byte) => record(Buffer.from([byte])));
+  expect(readClientHello(Buffer.concat(single))).toEqual(readClientHello(bytes));
+  expect(readClientHello(Buffer.concat(single.slice(0, -1)))).toBe('incomplete');
+  expect(readClientHello(record(Buffer.alloc(0)))).toBe('unreadable');
+});
+
 test('a damaged hello is read, waited for or left to the TLS library, and never throws', async () => {
   const bytes = await helloOf({ servername: 'a.example' });
   fc.assert(

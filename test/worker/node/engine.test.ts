@@ -159,3 +159,34 @@ test('where uWebSockets.js does not load, the node engine serves, and the log sa
     /\[notice\] .*uWebSockets\.js has no binary for node .*: using the node engine/,
   );
 });
+
+test('a client that has reset its connection is not taken for one of a Unix socket', async (t) => {
+  const conf = 'server { location / { allow unix:; deny all; } location /ok { return 200 ok; } }';
+  const gw = await startGateway(t, conf, NODE);
+  for (let n = 0; n < 30; n++) {
+    const socket = connect(gw.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write(GET.replace('/', '/reset'));
+    socket.resetAndDestroy();
+    await once(socket, 'close');
+  }
+  await gw.expect('GET /ok', { status: 200 });
+  await gw.waitForAccessLog(/GET \/ok /);
+  expect(gw.accessLog()).not.toContain('unix:');
+});
+
+test('a time beyond the longest timer does not end at once', async (t) => {
+  const conf = 'server { client_header_timeout 30d; keepalive_timeout 30d; return 200 x; }';
+  const gw = await startGateway(t, conf, NODE);
+  const connection = await gw.connect();
+  for (const [at, byte] of [...GET].entries()) {
+    if (at === 20) await gw.expect('GET /', { status: 200 });
+    connection.write(byte);
+  }
+  await connection.until(/x$/);
+  await gw.expect('GET /', { status: 200 });
+  connection.write(GET);
+  await connection.until(/x[^]*x$/);
+  connection.destroy();
+});

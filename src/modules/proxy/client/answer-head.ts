@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { withoutBlanks } from '../../../http/index.ts';
 import { invalidAnswer } from './fault.ts';
 
 /** Where the body of an answer ends, when it does not say how long it is. */
@@ -101,7 +102,7 @@ class HeaderReading {
   take(line: string): void {
     const colon = line.indexOf(':');
     const name = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? '' : line.slice(colon + 1).trim();
+    const value = colon < 0 ? '' : withoutBlanks(line, colon + 1);
     if (name === '' || BAD_NAME.test(name) || value.includes('\0')) {
       throw invalidAnswer(`upstream sent invalid header: "${printable(line)}\\x0d..."`);
     }

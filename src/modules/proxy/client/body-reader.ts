@@ -1,3 +1,4 @@
+import { withoutBlanks } from '../../../http/index.ts';
 import { invalidAnswer } from './fault.ts';
 
 /** Takes the body of an answer out of what a connection receives. */
@@ -107,7 +108,7 @@ export class ChunkedReader implements BodyReader {
     const colon = line.indexOf(':');
     this.trailerBytes += line.length;
     if (colon < 1 || this.trailerBytes > MAX_TRAILER_BYTES) throw broken();
-    (this.trailers ??= []).push(line.slice(0, colon), line.slice(colon + 1).trim());
+    (this.trailers ??= []).push(line.slice(0, colon), withoutBlanks(line, colon + 1));
   }
 }
 

@@ -11,6 +11,8 @@ export type HelloPrefix = ClientHello | 'incomplete' | 'unreadable';
 
 const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
+/** Type and length in front of a handshake message. */
+const MESSAGE_HEAD = 4;
 const SERVER_NAME = 0;
 const SUPPORTED_GROUPS = 10;
 /** Hellos with post-quantum key shares stay far below. */
@@ -36,17 +38,22 @@ export function readClientHello(bytes: Buffer): HelloPrefix {
 function joinRecords(bytes: Buffer): Buffer | 'incomplete' | 'unreadable' {
   const parts: Buffer[] = [];
   let length = 0;
+  let wanted = MESSAGE_HEAD;
   for (let at = 0; ;) {
     if (at + 5 > bytes.length) return 'incomplete';
     const end = at + 5 + bytes.readUInt16BE(at + 3);
-    if (bytes[at] !== HANDSHAKE || end > LONGEST_HELLO) return 'unreadable';
+    // RFC 8446, 5.1: no handshake record is empty.
+    if (bytes[at] !== HANDSHAKE || end === at + 5 || end > LONGEST_HELLO) return 'unreadable';
     if (end > bytes.length) return 'incomplete';
     parts.push(bytes.subarray(at + 5, end));
     length += end - at - 5;
     at = end;
+    if (parts[0]?.[0] !== CLIENT_HELLO) return 'unreadable';
+    // Joined only when that can show more: a hello in thousands of records would be copied as often.
+    if (length < wanted) continue;
     const message = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, length);
-    if (message.length > 0 && message[0] !== CLIENT_HELLO) return 'unreadable';
-    if (message.length >= 4 && message.length >= 4 + message.readUIntBE(1, 3)) return message.subarray(4);
+    wanted = MESSAGE_HEAD + message.readUIntBE(1, 3);
+    if (length >= wanted) return message.subarray(MESSAGE_HEAD);
   }
 }
 

@@ -6,6 +6,7 @@ import type { ClientHello } from './client-hello.ts';
 import { NodeConnection } from './node-connection.ts';
 import type { NodePort } from './node-port.ts';
 import { readProxyPrefix } from './proxy-protocol.ts';
+import { isNameless } from './socket-line.ts';
 import { SocketTlsFacts } from './tls-facts.ts';
 
 /** An alert record of TLS 1.2: fatal, unrecognized name (RFC 6066, 3). */
@@ -83,6 +84,7 @@ export class Doorway {
     }
     const socket = this.release();
     const done = (secure: TLSSocket): void => {
+      if (isNameless(secure, open)) return void secure.destroy();
       const facts = new SocketTlsFacts(secure, hello, target);
       // eslint-disable-next-line no-new -- it lives as long as its socket
       new NodeConnection({ socket: secure, open, facts: { proxyProtocol, tls: facts } });

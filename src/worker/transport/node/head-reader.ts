@@ -1,5 +1,5 @@
 import type { PortHandler } from '../../../compile/index.ts';
-import { isValidQuery, normalizePath, parseHost } from '../../../http/index.ts';
+import { isValidQuery, normalizePath, parseHost, withoutBlanks } from '../../../http/index.ts';
 import type { RequestFacts } from '../../../http/index.ts';
 import { HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
 import { mayBeRequestLine, readRequestLine } from './request-line.ts';
@@ -23,7 +23,7 @@ export interface Head {
 
 const LF = 10;
 /** RFC 9110, 5.1 is narrower; nginx drops the names that are not plain, and so do we. Blanks and controls are refused. */
-const HEADER_LINE = /^([\x21-\x39\x3b-\x7e\x80-\xff]+):[ \t]*(.*?)[ \t]*$/s;
+const HEADER_NAME = /^[\x21-\x39\x3b-\x7e\x80-\xff]+$/;
 const EIGHT_BIT = /[\x80-\xff]/;
 const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 const KEEP_ALIVE = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i;
@@ -91,8 +91,10 @@ export class HeadReader {
       const line = withoutCr(text.slice(at, newline));
       at = newline + 1;
       if (line === '') return true;
-      const [, name, value] = HEADER_LINE.exec(line) ?? [];
-      if (name === undefined || value === undefined) return false;
+      const colon = line.indexOf(':');
+      const name = line.slice(0, Math.max(colon, 0));
+      if (!HEADER_NAME.test(name)) return false;
+      const value = withoutBlanks(line, colon + 1);
       this.visit(name.toLowerCase(), EIGHT_BIT.test(value) ? Buffer.from(value, 'latin1').toString() : value);
     }
     return true;

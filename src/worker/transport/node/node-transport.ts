@@ -10,6 +10,7 @@ import { HttpDate } from './http-date.ts';
 import { Listeners } from './listeners.ts';
 import { NodeConnection } from './node-connection.ts';
 import type { NodePort } from './node-port.ts';
+import { isNameless } from './socket-line.ts';
 import { TlsServers } from './tls-servers.ts';
 
 /**
@@ -67,6 +68,7 @@ export class NodeTransport implements Transport {
   }
 
   private accept(socket: Socket, open: NodePort, sockets: Set<Socket>): void {
+    if (isNameless(socket, open)) return void socket.destroy();
     const { accepted, handled, active } = this.connections;
     accepted.add();
     handled.add();

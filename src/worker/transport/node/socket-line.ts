@@ -81,6 +81,14 @@ export abstract class SocketLine implements ConnectionFacts {
   }
 }
 
+/**
+ * Whether a client that must have an address has none: it reset its connection. What it sent can be read all the same, and
+ * would pass for that of a Unix socket where addresses decide.
+ */
+export function isNameless({ remoteAddress }: Socket, { current }: NodePort): boolean {
+  return remoteAddress === undefined && current.port.address.kind !== 'unix';
+}
+
 /** `unix:` for a Unix socket; IPv4 through an IPv6 socket as IPv4. */
 export function plainAddress(address: string | undefined): string {
   if (address === undefined) return 'unix:';

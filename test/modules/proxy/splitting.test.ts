@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { passedTrailers } from '../../../src/modules/proxy/trailers.ts';
+import { startGateway } from '../../harness/gateway.ts';
+import { readScripts, startScriptedUpstream } from '../../harness/scripted-upstream.ts';
+
+const OK = 'HTTP/1.1 200 OK\\r\\n';
+const SCRIPTS = readScripts(String.raw`
+type: "${OK}Content-Type: text/html\rX-Evil: 1\r\nContent-Length: 2\r\n\r\nhi"
+value: "${OK}X-A: a\rX-Evil: 1\r\nContent-Length: 2\r\n\r\nhi"
+trailer: "${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-A: a\rX-Evil: 1\r\nContent-Length: 9\r\nX-Good: g\r\n\r\n"
+`);
+
+for (const name of ['type', 'value', 'trailer']) {
+  test(`an upstream cannot put a header into an answer by a carriage return in a ${name}`, async (t) => {
+    const upstream = await startScriptedUpstream(t, SCRIPTS);
+    const gw = await startGateway(
+      t,
+      `server { location / {
+        proxy_http_version 1.1; proxy_pass_trailers on; proxy_pass http://127.0.0.1:${upstream.port};
+      } }`,
+    );
+    const answer = await gw.raw(`GET /~${name} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n(?:2\r\n)?hi/);
+    expect(answer).not.toMatch(/Evil|Content-Length: 9/);
+  });
+}
+
+test('trailers that would frame or split an answer are dropped, the others pass', () => {
+  const framing = ['Content-Length', '5', 'transfer-encoding', 'chunked'];
+  const splitting = ['Bad Name', '1', 'X-Split', 'a\rb', 'X-Nul', '\0'];
+  expect(passedTrailers(['X-Sum', '1', ...framing, ...splitting, 'Server-Timing', 'db;dur=1'])).toEqual([
+    'X-Sum',
+    '1',
+    'Server-Timing',
+    'db;dur=1',
+  ]);
+});
