@@ -28,6 +28,8 @@ export class AnswerPath {
   /** `undefined`: the body of the answer is not wanted. */
   take(x: Exchange, head: AnswerHead, source: Source): Relay | undefined {
     const accel = this.headers.accel(head);
+    if (accel.limitRate !== undefined) x.limitRate = accel.limitRate;
+    if (accel.charset !== '') x.charsetOverride = accel.charset;
     if (accel.redirect !== undefined && !x.inErrorPage) {
       this.redirect(x, head, accel.redirect);
       return undefined;
@@ -37,7 +39,6 @@ export class AnswerPath {
       return undefined;
     }
     const contentType = this.headers.apply(x, head);
-    if (accel.limitRate !== undefined) x.limitRate = accel.limitRate;
     if (this.config.passTrailers && head.bodyBytes === CHUNKED) x.trailers = () => source.trailers;
     if (head.bodyBytes === 0 && x.requestMethod !== 'HEAD') return this.sendBare(x, head, contentType);
     return this.relay(x, { head, contentType, accel, source });
@@ -59,11 +60,8 @@ export class AnswerPath {
     return true;
   }
 
-  private redirect(x: Exchange, { headers }: AnswerHead, target: string): void {
-    for (let index = 0; index < headers.length; index += 2) {
-      const name = headers[index] as string;
-      if (REDIRECTED.has(name.toLowerCase())) x.setHeader(name, headers[index + 1] as string);
-    }
+  private redirect(x: Exchange, head: AnswerHead, target: string): void {
+    this.headers.keep(x, head);
     if (!target.startsWith('@')) {
       if (x.method !== 'HEAD') x.method = 'GET';
       x.args = '';
@@ -93,15 +91,6 @@ interface Accepted {
   readonly accel: Accel;
   readonly source: Source;
 }
-
-/** Headers of the upstream that also stand on what X-Accel-Redirect leads to (nginx ngx_http_upstream_headers_in). */
-const REDIRECTED: ReadonlySet<string> = new Set([
-  'set-cookie',
-  'content-disposition',
-  'cache-control',
-  'expires',
-  'accept-ranges',
-]);
 
 function rateOf(text: string): number {
   const [, digits, unit = ''] = /^(\d{1,12})([km]?)$/i.exec(text) ?? [];
