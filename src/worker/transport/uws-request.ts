@@ -44,6 +44,7 @@ export abstract class UwsRequest extends ReceivedRequest {
   protected readonly body: RequestBody | undefined;
   private readonly headBytes: number;
   private peer: string | undefined = undefined;
+  private peerBytes: ArrayBuffer | undefined = undefined;
 
   protected constructor(
     res: HttpResponse,
@@ -68,9 +69,14 @@ export abstract class UwsRequest extends ReceivedRequest {
     this.peer ??= this.readPeer();
   }
 
+  /** For the error log, should the client leave: its text is made when it is asked for. */
+  protected notePeer(): void {
+    if (this.peer === undefined) this.peerBytes = this.res.getRemoteAddress();
+  }
+
   private readPeer(): string {
     try {
-      return addressText(this.res.getRemoteAddress());
+      return addressText(this.peerBytes ?? this.res.getRemoteAddress());
     } catch {
       // Gone with its connection.
       return '';
