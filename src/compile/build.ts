@@ -24,6 +24,8 @@ export interface RequestNeeds {
   readonly headers: Set<string>;
   allHeaders: boolean;
   peer: boolean;
+  /** Some location forwards requests, whatever their method. */
+  anyMethod: boolean;
 }
 
 /** What all locations of one compile share. */
@@ -194,6 +196,10 @@ export class LocationBuild implements Build {
 
   needAllHeaders(): void {
     this.#context.needs.allHeaders = true;
+  }
+
+  needAnyMethod(): void {
+    this.#context.needs.anyMethod = true;
   }
 
   needPeer(): void {

@@ -75,7 +75,7 @@ export async function compileGateway(
     version: plan.main.version,
     variables: plan.variables,
     matchers: new Matchers(plan.variables),
-    needs: { headers: new Set(), allHeaders: false, peer: false },
+    needs: { headers: new Set(), allHeaders: false, peer: false, anyMethod: false },
     provisioned: new Map(),
     turns: new Turns(),
   };

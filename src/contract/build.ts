@@ -52,4 +52,6 @@ export interface Build {
   needHeader(lowerCaseName: string): void;
   needAllHeaders(): void;
   needPeer(): void;
+  /** Requests of any method are wanted, not only of those that gw's own modules serve. */
+  needAnyMethod(): void;
 }

@@ -10,7 +10,12 @@ const broken = (): never => {
 
 test('a failure before the request is admitted closes the connection and is logged', async (t) => {
   const port = await serve(t, {
-    needs: { headers: Object.assign(new Set(['host']), { has: broken }), allHeaders: false, peer: false },
+    needs: {
+      headers: Object.assign(new Set(['host']), { has: broken }),
+      allHeaders: false,
+      peer: false,
+      anyMethod: false,
+    },
   });
   expect(await answerTo(port, GET)).toBe('');
   expect(await answerTo(port, GET)).toBe('');

@@ -25,6 +25,7 @@ export function compileForwarding(
   config: ProxyConfig,
   { provisioned, build }: { readonly provisioned: Provisioned; readonly build: Build },
 ): Handler {
+  build.needAnyMethod();
   const targetOf = compileTarget(pass, config, { provisioned, build });
   const readUpload = compileUpload(config, build);
   const send = compileSend(config, provisioned, build);

@@ -175,7 +175,7 @@ function handshakeOf(req: HttpRequest, context: us_socket_context_t): Handshake 
 }
 
 function mayCarryBody(method: string): boolean {
-  return method === 'POST' || method === 'PUT' || method === 'PATCH' || method === 'DELETE';
+  return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
 }
 
 function listen(

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Owner } from '../../harness/gateway.ts';
+import { exchangeRaw } from '../../harness/raw.ts';
+
+/** Says back what it was asked. */
+async function startEcho(t: Owner): Promise<number> {
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const piece of request.setEncoding('utf8')) body += String(piece);
+    response.end(`${request.method} ${request.url} ${body}`);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.onTestFinished(async () => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const ask = (line: string, body = ''): string =>
+  `${line} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+const cases = [
+  {
+    it: 'PROPFIND goes to the upstream with its body',
+    bytes: ask('PROPFIND /dav/x', '<a/>'),
+    says: /PROPFIND \/dav\/x <a\/>$/,
+  },
+  { it: 'REPORT goes to the upstream', bytes: ask('REPORT /dav/'), says: /REPORT \/dav\/ $/ },
+  {
+    it: 'a method that nobody knows reaches what answers any',
+    bytes: ask('FROB /any'),
+    says: /200 OK[^]*FROB$/,
+  },
+  { it: 'a file is not there for it', bytes: ask('FROB /file'), says: /^HTTP\/1\.1 405 Not Allowed\r\n/ },
+  { it: 'a key is not there for it', bytes: ask('FROB /key'), says: /^HTTP\/1\.1 405 / },
+  { it: 'TRACE is refused all the same', bytes: ask('TRACE /dav/'), says: /^HTTP\/1\.1 405 Not Allowed\r\n/ },
+  {
+    it: 'what is no method is refused all the same',
+    bytes: ask('pRoP /dav/'),
+    says: /^HTTP\/1\.1 400 Bad Request\r\n/,
+  },
+];
+
+test('where something is forwarded, methods of every kind are served', async (t) => {
+  const upstream = await startEcho(t);
+  const gw = await startGateway(
+    t,
+    `server {
+       location /dav/ { proxy_pass http://127.0.0.1:${upstream}; }
+       location /any { return 200 $request_method; }
+       location /file { root /nowhere; }
+       location /key { kv_pass 127.0.0.1:1; kv_key k; }
+     }`,
+  );
+  for (const { it, bytes, says } of cases) expect(await exchangeRaw(gw.port, bytes), it).toMatch(says);
+});
+
+test('where nothing is forwarded, a method that gw does not serve is refused', async (t) => {
+  const gw = await startGateway(t, 'server { location / { return 200 $request_method; } }');
+  expect(await exchangeRaw(gw.port, ask('PROPFIND /'))).toMatch(/^HTTP\/1\.1 405 Not Allowed\r\n/);
+});
