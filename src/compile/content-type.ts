@@ -1,9 +1,23 @@
 import type { CoreConfig, LocationFacts } from '../contract/index.ts';
+import { charsetOf } from '../http/index.ts';
 import type { Exchange } from '../http/index.ts';
 
 /** `types` and `default_type` of a location: the content type that `$uri` asks for (nginx ngx_http_set_content_type). */
 export function compileContentType(
   { types = {}, defaultType }: Pick<CoreConfig, 'types' | 'defaultType'>,
+  { kind, path }: Pick<LocationFacts, 'kind' | 'path'>,
+): (x: Exchange) => string {
+  const ofUri = compileTypeOf({ types, defaultType }, { kind, path });
+  if (![...Object.values(types), defaultType].some((type) => charsetOf(type) !== ''))
+    return (x) => x.keptType || ofUri(x);
+  return (x) => x.keptType || (x.configuredType = ofUri(x));
+}
+
+function compileTypeOf(
+  {
+    types,
+    defaultType,
+  }: Pick<CoreConfig, 'defaultType'> & { readonly types: Readonly<Record<string, string>> },
   { kind, path }: Pick<LocationFacts, 'kind' | 'path'>,
 ): (x: Exchange) => string {
   const byExtension = new Map(Object.entries(types));

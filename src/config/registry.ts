@@ -21,6 +21,7 @@ export interface Field {
   readonly default: unknown;
   /** The field that says how this one, a list, comes down. */
   readonly inheritBy: string | undefined;
+  readonly completedBy: ((own: never, above: never) => unknown) | undefined;
 }
 
 /** All directives of all modules. One name may have several rows when their contexts differ (`server`). */
@@ -76,6 +77,7 @@ export class Registry {
       inherit: narrower(known?.inherit ?? true, ('inherit' in row ? row.inherit : undefined) ?? true),
       default: known?.default ?? ('default' in row ? row.default : undefined),
       inheritBy: known?.inheritBy ?? ('inheritBy' in row ? row.inheritBy : undefined),
+      completedBy: known?.completedBy ?? ('completedBy' in row ? row.completedBy : undefined),
     });
   }
 }

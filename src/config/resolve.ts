@@ -58,7 +58,9 @@ function resolveOwner(owner: string, { registry, block, parent }: Resolving): Re
     if (field.default === undefined) delete value[name];
     else value[name] = field.default;
   }
-  for (const [name, field] of own ?? []) {
+  const fields = registry.fields(owner);
+  for (const [name, given] of own ?? []) {
+    const field = completed(given, fields.get(name), inherited.value[name]);
     from.set(name, field);
     value[name] = field.value;
   }
@@ -66,6 +68,11 @@ function resolveOwner(owner: string, { registry, block, parent }: Resolving): Re
     if (own?.has(name) && modeOf(field) === 'merge') merge(name, { value, from, above: inherited });
   }
   return { value, from };
+}
+
+function completed(field: BoundField, facts: Field | undefined, above: unknown): BoundField {
+  if (!facts?.completedBy || above === undefined) return field;
+  return { ...field, value: facts.completedBy(field.value as never, above as never) };
 }
 
 interface Merging {

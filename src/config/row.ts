@@ -67,6 +67,8 @@ type Single<K, V> = RowFacts & {
   /** As the reference prints it, where the value itself does not say it well. */
   readonly defaultText?: string;
   readonly inherit?: Inherit;
+  /** What the value makes of that of the level above, where nginx takes it over in part. */
+  readonly completedBy?: (own: NonNullable<V>, above: NonNullable<V>) => NonNullable<V>;
   readonly repeat?: never;
 };
 

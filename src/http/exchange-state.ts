@@ -72,6 +72,14 @@ export abstract class ExchangeState {
   captures: RegExpExecArray | undefined = undefined;
   /** `Content-Type` of the answer while it is decided; '' sends none. Filters may change it. */
   responseType = '';
+  /** The last type that came from `types` or `default_type` and names a charset; '' without one. */
+  configuredType = '';
+  /** Type of an answer in whose place another is served; that has it too, where it would take one by its name. */
+  keptType = '';
+  /** Type of what a `multipart/byteranges` answer is parts of. */
+  partsType = '';
+  /** What an upstream wants the charset of the answer to be; '' when it said nothing. */
+  charsetOverride = '';
   /** Bytes of the answer's body, for filters; -1 when nobody knows yet. */
   responseLength = -1;
   /** Response headers besides the fixed ones: name, value, name, value … */

@@ -107,6 +107,14 @@ export abstract class Exchange extends Outgoing {
     return this.rules.bodyFilters.some((filter) => filter.wants(this));
   }
 
+  /** What filters add to an answer with 200 stays when it turns out to be another one (nginx: its range filter comes last). */
+  passFilters({ type, lengthBytes }: { readonly type: string; readonly lengthBytes: number }): void {
+    this.status = 200;
+    this.responseType = type;
+    this.responseLength = lengthBytes;
+    for (const filter of this.rules.filters) filter(this);
+  }
+
   /** Finishes with a status: its `error_page`, or the built-in page where the status has one. */
   end(status: number): void {
     if (this.done) return;
@@ -192,6 +200,7 @@ export abstract class Exchange extends Outgoing {
   /** Waits for what an internal redirect started; the compile stage never lets its promise fail. */
   private serveErrorPage(status: number, handler: Handler): void {
     this.inErrorPage = true;
+    this.keptType = '';
     if (!this.rules.recursiveErrorPages) this.errorPagesEnded = true;
     this.errorStatus = statusOnWire(status);
     void handler(this);

@@ -15,9 +15,17 @@ export function charsetOf(contentType: string): string {
   return quoted ?? plain ?? '';
 }
 
-/** Whether a `Content-Type` is one of some media types; `*` stands for all of them, and for none at all. */
-export function mediaTypeTest(types: readonly string[]): (contentType: string) => boolean {
+/** An answer as far as its type is concerned. */
+export interface TypedAnswer {
+  readonly responseType: string;
+  /** The type as the configuration has it: nginx takes a charset in there for a part of its name. */
+  readonly configuredType: string;
+}
+
+/** Whether the type of an answer is one of some media types; `*` stands for all of them, and for none at all. */
+export function mediaTypeTest(types: readonly string[]): (answer: TypedAnswer) => boolean {
   if (types.includes('*')) return () => true;
   const names = new Set(types);
-  return (contentType) => names.has(mediaTypeOf(contentType));
+  return ({ responseType, configuredType }) =>
+    names.has(responseType === configuredType ? responseType.toLowerCase() : mediaTypeOf(responseType));
 }

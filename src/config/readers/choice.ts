@@ -15,14 +15,10 @@ export const flag: ArgReader<boolean> = oneWord('on | off', (word, { directive, 
 
 /** One of a few names (nginx: ngx_conf_set_enum_slot). */
 export function oneOf<const T extends string>(...names: readonly T[]): ArgReader<T> {
-  return oneWord(names.join(' | '), (word, { directive, report }) => {
+  return oneWord(names.join(' | '), (word, { report }) => {
     const known = names.find((name) => name === word.value);
     if (known === undefined) {
-      report.emerg(
-        `invalid value "${word.value}" in "${directive}" directive`,
-        word.span,
-        `expected ${names.join(', ')}`,
-      );
+      report.emerg(`invalid value "${word.value}"`, word.span, `expected ${names.join(', ')}`);
     }
     return known;
   });

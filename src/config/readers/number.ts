@@ -5,12 +5,12 @@ import { oneWord } from './words.ts';
 export function integer({ min = 0, max = 2 ** 31 - 1 } = {}): ArgReader<number> {
   return oneWord('number', (word, { directive, report }) => {
     if (!/^\d{1,15}$/.test(word.value)) {
-      report.emerg(`invalid number "${word.value}" in "${directive}" directive`, word.span);
+      report.emerg(`"${directive}" directive invalid number`, word.span);
       return undefined;
     }
     const given = Number(word.value);
     if (given < min || given > max) {
-      report.emerg(`"${directive}" must be between ${min} and ${max}, ${word.value} given`, word.span);
+      report.emerg(`value must be between ${min} and ${max}`, word.span);
       return undefined;
     }
     return given;

@@ -54,7 +54,7 @@ export const addition = moduleFor<AdditionConfig>()({
 function compileFilter({ types, before, after }: AdditionConfig): BodyFilter {
   const hasType = mediaTypeTest(types.flat());
   return {
-    wants: (x: Exchange) => x.status === 200 && x.main === x && hasType(x.responseType),
+    wants: (x: Exchange) => x.status === 200 && x.main === x && hasType(x),
     open(x: Exchange) {
       becomesAnother(x);
       return new AddingTransform(x, { before, after });

@@ -13,8 +13,8 @@ export const charset = moduleFor<CharsetConfig>()({
   name: 'charset',
   directives,
   validate: checkMaps,
-  enabled: ({ charset: target, sourceCharset }) =>
-    constantText(target) !== 'off' || sourceCharset !== undefined,
+  enabled: ({ charset: target, sourceCharset, maps }) =>
+    constantText(target) !== 'off' || sourceCharset !== undefined || maps !== undefined,
   compile(config, _resources, build) {
     const decide = compileDecision(config, build);
     return { filter: nameCharset(decide), ...(config.maps && { bodyFilter: recodeBody(decide) }) };
@@ -69,18 +69,32 @@ function compileDecision(config: CharsetConfig, build: Build): Decide {
     if (recoding) return { name: to, recoding };
     return { name: undefined, fault: `no "charset_map" between the charsets "${from}" and "${to}"` };
   };
-  const isLeftAlone = ({ responseType }: Exchange, given: string): boolean =>
-    responseType === '' || (given === '' ? !hasType(responseType) : !config.overrides);
+  const isLeftAlone = (x: Exchange, given: string): boolean =>
+    given === '' ? !hasType(x) : !config.overrides;
+  const known = namesOf(config);
   return (x) => {
+    if (x.main === x && x.responseType === '') return ALONE;
     const given = charsetOf(x.responseType);
     const isPart = x.main !== x;
-    if (!isPart && isLeftAlone(x, given)) return ALONE;
+    const { charsetOverride } = x;
+    if (charsetOverride !== '' && !known.has(charsetOverride.toLowerCase()))
+      return { name: undefined, fault: `unknown charset "${charsetOverride}" to override` };
+    if (!isPart && charsetOverride === '' && isLeftAlone(x, given)) return ALONE;
     // Part of another answer: it has to have the charset of that.
-    const to = isPart ? charsetOf(x.main.responseType) : target(x);
+    const to = isPart ? charsetOf(x.main.responseType) : charsetOverride || target(x);
     const from = given === '' ? source?.(x) : given;
     if (to === '' || to === 'off') return ALONE;
     return from === undefined ? { name: to } : between(from, to, x);
   };
+}
+
+/** The charsets that an upstream may name, in lower case. */
+function namesOf({ charset: target, sourceCharset, maps = [] }: CharsetConfig): ReadonlySet<string> {
+  const written = [target, ...(sourceCharset ? [sourceCharset] : [])].map(
+    (name) => constantText(name) ?? 'off',
+  );
+  const names = [...written, ...maps.flatMap(({ from, to }) => [from, to])].map((name) => name.toLowerCase());
+  return new Set(names.filter((name) => name !== 'off'));
 }
 
 /** Redirects name none: an old browser would take it for the next page's (nginx). */

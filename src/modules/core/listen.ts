@@ -41,13 +41,18 @@ export const listen: ArgReader<ListenConfig> = readers.words(
 
 function checkParameter({ value, span }: Word, { report }: ReadScope): boolean {
   if (MEANINGS.has(value) || WITHOUT_EFFECT.test(value)) return true;
-  report.emerg(`invalid parameter "${value}"`, span, `syntax: listen ${SYNTAX}`);
+  const [, option] = /^(backlog|rcvbuf|sndbuf|setfib|fastopen)=/.exec(value) ?? [];
+  const message = option === undefined ? `invalid parameter "${value}"` : `invalid ${option} "${value}"`;
+  report.emerg(message, span, `syntax: listen ${SYNTAX}`);
   return false;
 }
 
 /** The address, or what is wrong with it in nginx's words. */
 export function parseListenAddress(text: string): ListenAddress | string {
-  if (text.startsWith('unix:')) return text.length > 5 ? { kind: 'unix', path: text.slice(5) } : 'no path';
+  if (text.startsWith('unix:')) {
+    const path = text.slice('unix:'.length);
+    return path === '' ? 'no path in the unix domain socket' : { kind: 'unix', path };
+  }
   if (/^\d+$/.test(text)) return inet('0.0.0.0', text);
   const bracketed = /^\[([0-9a-f:.]+)\](?::(\d+))?$/i.exec(text);
   if (bracketed) {
@@ -55,15 +60,18 @@ export function parseListenAddress(text: string): ListenAddress | string {
     return isIPv6(host) ? inet(host.toLowerCase(), port) : 'invalid IPv6 address';
   }
   const named = /^([^:[\]]+)(?::(.*))?$/.exec(text);
-  if (!named) return 'invalid address';
-  const host = named[1] as string;
+  if (!named) return 'invalid host';
+  const [, host = '', port = '80'] = named;
+  if (!isPort(port)) return 'invalid port';
   if (host !== '*' && host !== 'localhost' && !isIPv4(host)) return 'host not found';
   const address = host === '*' ? '0.0.0.0' : host === 'localhost' ? '127.0.0.1' : host;
-  return inet(address, named[2] ?? '80');
+  return inet(address, port);
 }
 
 function inet(host: string, portText: string): ListenAddress | string {
-  const port = Number(portText);
-  if (!/^\d{1,5}$/.test(portText) || port < 1 || port > 65_535) return 'invalid port';
-  return { kind: 'inet', host, port };
+  return isPort(portText) ? { kind: 'inet', host, port: Number(portText) } : 'invalid port';
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 }

@@ -40,7 +40,8 @@ function readCode(word: Word, { report }: ReadScope): number | undefined {
     return undefined;
   }
   if (code >= 300 && code <= 599 && code !== 499) return code;
-  report.emerg(`value "${word.value}" must be between 300 and 599`, word.span);
+  if (code === 499) report.emerg(`invalid value "${word.value}"`, word.span);
+  else report.emerg(`value "${word.value}" must be between 300 and 599`, word.span);
   return undefined;
 }
 

@@ -37,7 +37,7 @@ function compileTest({ types, minLengthBytes }: GzipConfig): Test {
   return (x) =>
     STATUSES.has(x.status) &&
     (x.responseLength < 0 || x.responseLength >= minLengthBytes) &&
-    hasType(x.responseType) &&
+    hasType(x) &&
     isPlain(x);
 }
 
@@ -50,8 +50,8 @@ function vary(fits: Test, { types }: GzipConfig): HeaderFilter {
   const hasType = mediaTypeTest(types.flat());
   const isRange: Test = (x) =>
     x.status === 206 &&
-    x.responseHeader('Content-Range') !== undefined &&
-    hasType(x.responseType) &&
+    (x.partsType !== '' || x.responseHeader('Content-Range') !== undefined) &&
+    hasType(x.partsType === '' ? x : { responseType: x.partsType, configuredType: x.configuredType }) &&
     isPlain(x);
   return (x) => {
     // A file in gzip that lies beside the plain one has said so.

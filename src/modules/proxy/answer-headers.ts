@@ -12,6 +12,8 @@ export interface Accel {
   buffering: boolean | undefined;
   /** Bytes per second; `undefined`: not said. */
   limitRate: number | undefined;
+  /** '': not said. */
+  charset: string;
 }
 
 /** What is done with a header of an answer, by its name. */
@@ -44,7 +46,7 @@ export class AnswerHeaders {
 
   /** The headers go into the exchange; gives the content type, '' without one. */
   apply(x: Exchange, { headers, status, reason }: AnswerHead): string {
-    let type = '';
+    let type = x.keptType;
     let hops: readonly string[] | undefined;
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
@@ -58,6 +60,20 @@ export class AnswerHeaders {
     for (const hop of hops ?? []) if (!KEPT.has(hop.trim())) x.removeHeader(hop.trim());
     if (status !== 200 || reason !== 'OK') setReason(x, status, reason);
     return type;
+  }
+
+  /** The headers that also stand on what X-Accel-Redirect leads to go into the exchange, the type with them. */
+  keep(x: Exchange, { headers }: AnswerHead): void {
+    for (let index = 0; index < headers.length; index += 2) {
+      const name = headers[index] as string;
+      const value = headers[index + 1] as string;
+      if (!REDIRECTED.has(name.toLowerCase())) continue;
+      // Also those that are hidden else (nginx).
+      const treatment = this.known.get(name) ?? this.learn(name);
+      if (treatment === 'type') x.keptType = value;
+      else if (treatment === 'cookie') this.rewrite(x, { name, value, treatment });
+      else x.setHeader(name, value);
+    }
   }
 
   /** What the answer tells the gateway, as far as the configuration listens. */
@@ -78,6 +94,7 @@ export class AnswerHeaders {
     else if (name === 'x-accel-buffering')
       accel.buffering = /^no$/i.test(value) ? false : /^yes$/i.test(value) || undefined;
     else if (name === 'x-accel-limit-rate' && /^\d{1,15}$/.test(value)) accel.limitRate = Number(value);
+    else if (name === 'x-accel-charset') accel.charset = value;
   }
 
   private learn(name: string): Treatment {
@@ -123,7 +140,17 @@ const NO_ACCEL: Accel = {
   redirect: undefined,
   buffering: undefined,
   limitRate: undefined,
+  charset: '',
 };
+/** nginx: ngx_http_upstream_headers_in */
+const REDIRECTED: ReadonlySet<string> = new Set([
+  'content-type',
+  'set-cookie',
+  'content-disposition',
+  'cache-control',
+  'expires',
+  'accept-ranges',
+]);
 const KEPT: ReadonlySet<string> = new Set([
   '',
   'close',

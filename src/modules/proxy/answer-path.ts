@@ -30,6 +30,8 @@ export class AnswerPath {
   /** `undefined`: the body of the answer is not wanted. */
   take(x: Exchange, head: AnswerHead, source: Source): Relay | undefined {
     const accel = this.headers.accel(head);
+    if (accel.limitRate !== undefined) x.limitRate = accel.limitRate;
+    if (accel.charset !== '') x.charsetOverride = accel.charset;
     if (accel.redirect !== undefined && !x.inErrorPage) {
       this.redirect(x, head, accel.redirect);
       return undefined;
@@ -39,7 +41,6 @@ export class AnswerPath {
       return undefined;
     }
     const contentType = this.headers.apply(x, head);
-    if (accel.limitRate !== undefined) x.limitRate = accel.limitRate;
     if (this.config.passTrailers && head.bodyBytes === CHUNKED) {
       x.trailers = () => passedTrailers(source.trailers);
     }
@@ -63,11 +64,8 @@ export class AnswerPath {
     return true;
   }
 
-  private redirect(x: Exchange, { headers }: AnswerHead, target: string): void {
-    for (let index = 0; index < headers.length; index += 2) {
-      const name = headers[index] as string;
-      if (REDIRECTED.has(name.toLowerCase())) x.setHeader(name, headers[index + 1] as string);
-    }
+  private redirect(x: Exchange, head: AnswerHead, target: string): void {
+    this.headers.keep(x, head);
     if (target.startsWith('@')) return void x.redirectInternally(target);
     if (x.method !== 'HEAD') x.method = 'GET';
     const [escaped = '', args = ''] = target.split(/\?(.*)/s);
@@ -106,15 +104,6 @@ interface Accepted {
 /** What nginx lets through (ngx_http_parse_unsafe_uri): a path that does not lead upwards. */
 // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
 const SAFE_PATH = /^\/(?!(?:[^]*\/)?\.\.(?:\/|$))[^\0]*$/;
-
-/** Headers of the upstream that also stand on what X-Accel-Redirect leads to (nginx ngx_http_upstream_headers_in). */
-const REDIRECTED: ReadonlySet<string> = new Set([
-  'set-cookie',
-  'content-disposition',
-  'cache-control',
-  'expires',
-  'accept-ranges',
-]);
 
 function rateOf(text: string): number {
   const [, digits, unit = ''] = /^(\d{1,12})([km]?)$/i.exec(text) ?? [];

@@ -67,6 +67,7 @@ export function compileFileAnswer(
       return { status: 200, body: singleBody({ from: 0, to: sizeBytes }, type) };
     x.errorStatus = 0;
     if (ranges !== 'unsatisfiable') return { status: 206, body: partialBody(x, ranges, { sizeBytes, type }) };
+    x.passFilters({ type, lengthBytes: sizeBytes });
     x.removeHeader('Last-Modified');
     x.removeHeader('ETag');
     x.setHeader('Content-Range', `bytes */${sizeBytes}`);
@@ -127,7 +128,10 @@ function partialBody(
   { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>,
 ): FileBody {
   const [only] = ranges;
-  if (!only || ranges.length > 1) return multipartBody(ranges, { contentType: type, sizeBytes });
+  if (!only || ranges.length > 1) {
+    x.partsType = type;
+    return multipartBody(ranges, { contentType: type, sizeBytes });
+  }
   x.setHeader('Content-Range', `bytes ${only.from}-${only.to - 1}/${sizeBytes}`);
   return singleBody(only, type);
 }

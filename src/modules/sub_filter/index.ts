@@ -2,7 +2,7 @@ import { constantText } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { mediaTypeTest, weakenEtag } from '../../http/index.ts';
-import type { BodyFilter, Exchange } from '../../http/index.ts';
+import type { BodyFilter, Exchange, HeaderFilter } from '../../http/index.ts';
 import { directives } from './directives.ts';
 import type { SubFilterConfig, Substitution } from './directives.ts';
 import { ReplacingTransform } from './replacement.ts';
@@ -14,8 +14,25 @@ export const subFilter = moduleFor<SubFilterConfig>()({
   name: 'sub_filter',
   directives,
   enabled: ({ substitutions }) => substitutions !== undefined,
-  compile: (config, _resources, build) => ({ bodyFilter: compileFilter(config, build) }),
+  compile: (config, _resources, build) => ({
+    bodyFilter: compileFilter(config, build),
+    ...(config.types.flat().includes('*') && { filter: validatorsOfNothing(config) }),
+  }),
 });
+
+/** The validators of the answer are those of another text. */
+function changeValidators(x: Exchange, { lastModified }: Pick<SubFilterConfig, 'lastModified'>): void {
+  if (lastModified) return weakenEtag(x);
+  x.removeHeader('Last-Modified');
+  x.removeHeader('ETag');
+}
+
+/** A 304 has no type, which is among all types. */
+function validatorsOfNothing(config: SubFilterConfig): HeaderFilter {
+  return (x) => {
+    if (x.status === 304) changeValidators(x, config);
+  };
+}
 
 function compileFilter({ substitutions = [], ...config }: SubFilterConfig, build: Build): BodyFilter {
   const hasType = mediaTypeTest(config.types.flat());
@@ -23,13 +40,9 @@ function compileFilter({ substitutions = [], ...config }: SubFilterConfig, build
   const substitutes = substitutions.map(({ replacement }) => build.value(replacement));
   const searchFor = keepSearches();
   return {
-    wants: (x) => x.responseLength !== 0 && hasType(x.responseType) && patternsOf(x).length > 0,
+    wants: (x) => x.responseLength !== 0 && hasType(x) && patternsOf(x).length > 0,
     open(x) {
-      if (config.lastModified) weakenEtag(x);
-      else {
-        x.removeHeader('Last-Modified');
-        x.removeHeader('ETag');
-      }
+      changeValidators(x, config);
       const substitute = (index: number): string => bytesText(substitutes[index]?.(x) ?? '');
       return new ReplacingTransform({ patterns: patternsOf(x), once: config.once, substitute, searchFor });
     },

@@ -96,6 +96,19 @@ test('a client that leaves ends the request to the upstream', async (t) => {
   expect(line).toMatch(/\[info\].* client prematurely closed connection/);
 });
 
+test('the error log names a client that left, whoever else asked for its address', async (t) => {
+  const events = new EventEmitter();
+  const port = await startUpstream(t, () => events.emit('asked'));
+  const conf = `access_log off; server { location / { proxy_pass http://127.0.0.1:${port}; } }`;
+  const gw = await startGateway(t, conf);
+  const client = await gw.connect();
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await once(events, 'asked');
+  client.destroy();
+  const [line] = await gw.waitForLog(/.*so upstream connection is closed too.*/);
+  expect(line).toContain(', client: 127.0.0.1, server: ');
+});
+
 test('proxy_ignore_client_abort lets the upstream finish', async (t) => {
   const events = new EventEmitter();
   const port = await startUpstream(t, (_, response) => {

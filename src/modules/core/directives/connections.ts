@@ -48,6 +48,7 @@ export const connections = directivesFor<CoreConfig>()({
     contexts: HSL,
     args: keepaliveTimeout,
     into: 'keepaliveTimeout',
+    completedBy: (own, above) => ({ ...above, ...own }),
     default: { idleMs: 75_000 },
     defaultText: '75s',
     summary:

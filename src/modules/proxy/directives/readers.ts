@@ -39,13 +39,11 @@ export const buffers: ArgReader<Buffers> = readers.words(
 /** Several words of a list (nginx: ngx_conf_set_bitmask_slot). */
 export function someOf<const T extends string>(names: readonly T[]): ArgReader<readonly T[]> {
   const syntax = `${names.join(' | ')} ...`;
-  return readers.words({ syntax, min: 1, max: Infinity }, (words, { directive, report }) => {
+  return readers.words({ syntax, min: 1, max: Infinity }, (words, { report }) => {
     const known = words.map((word) => {
       const name = names.find((one) => one.toLowerCase() === word.value.toLowerCase());
-      if (name === undefined) {
-        const message = `invalid value "${word.value}" in "${directive}" directive`;
-        report.emerg(message, word.span, `expected ${names.join(', ')}`);
-      }
+      if (name === undefined)
+        report.emerg(`invalid value "${word.value}"`, word.span, `expected ${names.join(', ')}`);
       return name;
     });
     return known.includes(undefined) ? undefined : (known as T[]);

@@ -38,10 +38,7 @@ export function parseTarget(url: string): LiteralTarget | string {
   const [, scheme = '', host = '', digits, rest = ''] = URL_PARTS.exec(url) ?? [];
   const written = url.slice(url.indexOf('//') + 2);
   if (host.startsWith('unix:')) return unixTarget(url, scheme);
-  if (host === '')
-    return /^[:/?]|^$/.test(written)
-      ? `no host in upstream "${written}"`
-      : `invalid host in upstream "${written}"`;
+  if (host === '') return `${faultOf(written)} in upstream "${written}"`;
   const port = digits === undefined ? undefined : Number(digits);
   if (port !== undefined && (digits === '' || port < 1 || port > 65_535))
     return `invalid port in upstream "${written}"`;
@@ -54,6 +51,11 @@ export function parseTarget(url: string): LiteralTarget | string {
     uri: rest.startsWith('?') ? `/${rest}` : rest,
     url,
   };
+}
+
+function faultOf(written: string): string {
+  if (/^[:/?]|^$/.test(written)) return 'no host';
+  return /^[^/?:[\]]+:/.test(written) ? 'invalid port' : 'invalid host';
 }
 
 const UNIX_PARTS = /^https?:\/\/(unix:[^:]+)(?::(.*))?$/is;
