@@ -104,9 +104,12 @@ function decimal(thousandths: number): string {
 }
 
 /** Ends early when the client leaves. */
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 function delay(delayMs: number, x: Exchange): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, delayMs);
+    const timer = setTimeout(resolve, Math.min(delayMs, LONGEST_TIMER_MS));
     x.onAbort(() => {
       clearTimeout(timer);
       resolve();

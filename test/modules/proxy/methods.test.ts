@@ -8,10 +8,10 @@ import { exchangeRaw } from '../../harness/raw.ts';
 
 /** Says back what it was asked. */
 async function startEcho(t: Owner): Promise<number> {
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     let body = '';
-    for await (const piece of request.setEncoding('utf8')) body += String(piece);
-    response.end(`${request.method} ${request.url} ${body}`);
+    request.setEncoding('utf8').on('data', (piece: string) => (body += piece));
+    request.on('end', () => response.end(`${request.method} ${request.url} ${body}`));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.onTestFinished(async () => void server.close());
