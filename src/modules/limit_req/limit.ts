@@ -103,10 +103,10 @@ function decimal(thousandths: number): string {
   return (thousandths / 1000).toFixed(3);
 }
 
-/** Ends early when the client leaves. */
 /** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** Ends early when the client leaves. */
 function delay(delayMs: number, x: Exchange): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, Math.min(delayMs, LONGEST_TIMER_MS));
