@@ -70,7 +70,7 @@ export class AnswerHeaders {
       if (!REDIRECTED.has(name.toLowerCase())) continue;
       // Also those that are hidden else (nginx).
       const treatment = this.known.get(name) ?? this.learn(name);
-      if (treatment === 'type') x.keptType = value;
+      if (treatment === 'type') x.keptType = safeType(x, name, value);
       else if (treatment === 'cookie') this.rewrite(x, { name, value, treatment });
       else x.setHeader(name, value);
     }

@@ -7,17 +7,18 @@ const OK = 'HTTP/1.1 200 OK\\r\\n';
 const SCRIPTS = readScripts(String.raw`
 type: "${OK}Content-Type: text/html\rX-Evil: 1\r\nContent-Length: 2\r\n\r\nhi"
 value: "${OK}X-A: a\rX-Evil: 1\r\nContent-Length: 2\r\n\r\nhi"
+kept-type: "${OK}X-Accel-Redirect: /kept\r\nContent-Type: text/html\rX-Evil: 1\r\nContent-Length: 2\r\n\r\nno"
 trailer: "${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-A: a\rX-Evil: 1\r\nContent-Length: 9\r\nX-Good: g\r\n\r\n"
 `);
 
-for (const name of ['type', 'value', 'trailer']) {
+for (const name of ['type', 'kept-type', 'value', 'trailer']) {
   test(`an upstream cannot put a header into an answer by a carriage return in a ${name}`, async (t) => {
     const upstream = await startScriptedUpstream(t, SCRIPTS);
     const gw = await startGateway(
       t,
       `server { location / {
         proxy_http_version 1.1; proxy_pass_trailers on; proxy_pass http://127.0.0.1:${upstream.port};
-      } }`,
+      } location = /kept { return 200 hi; } }`,
     );
     const answer = await gw.raw(`GET /~${name} HTTP/1.1\r\nHost: a\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n(?:2\r\n)?hi/);
