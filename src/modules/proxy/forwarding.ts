@@ -10,7 +10,7 @@ import { UpstreamFault } from './client/fault.ts';
 import type { Progress } from './next.ts';
 import type { ForwardingRules, Outgoing } from './outgoing.ts';
 import type { Relay } from './relay.ts';
-import { beginTry, proxyFacts } from './tries.ts';
+import { beginTry, noteAnswer, proxyFacts } from './tries.ts';
 import type { ProxyFacts, Try } from './tries.ts';
 
 /** One request on its way through the peers of a group, until one of them answers or none is left. */
@@ -58,11 +58,7 @@ export class Forwarding implements Caller {
   }
 
   head(head: AnswerHead): void {
-    if (this.current) {
-      this.current.status = head.status;
-      this.current.headerMs = performance.now() - this.current.startedMs;
-    }
-    if (this.facts) this.facts.answerHeaders = head.headers;
+    if (this.facts) noteAnswer(this.facts, head);
     if (this.rules.next.afterStatus(head.status, this.progress())) {
       // nginx: what a 403 or 404 says of the peer is not that it failed.
       this.moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
@@ -119,6 +115,7 @@ export class Forwarding implements Caller {
   }
 
   switched(head: AnswerHead, socket: Socket, rest: Buffer): void {
+    if (this.facts) noteAnswer(this.facts, head);
     this.settle('ok');
     this.connection = undefined;
     this.guard(() => this.rules.answers.tunnel(this.x, head, { socket, rest }));

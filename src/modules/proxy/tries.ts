@@ -1,4 +1,5 @@
 import type { Exchange } from '../../http/index.ts';
+import type { AnswerHead } from './client/answer-head.ts';
 
 /** What is remembered of one peer that a request was sent to, for `$upstream_*`. Times are milliseconds from its choice; -1: never. */
 export interface Try {
@@ -63,4 +64,13 @@ export function beginTry(facts: ProxyFacts, address: string): Try {
   };
   facts.rounds.at(-1)?.push(started);
   return started;
+}
+
+/** The head of the answer to the last try is here: an ordinary one, or that of an upgrade. */
+export function noteAnswer(facts: ProxyFacts, { status, headers }: AnswerHead): void {
+  facts.answerHeaders = headers;
+  const current = facts.rounds.at(-1)?.at(-1);
+  if (!current) return;
+  current.status = status;
+  current.headerMs = performance.now() - current.startedMs;
 }

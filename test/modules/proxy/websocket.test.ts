@@ -191,3 +191,16 @@ test('silence beyond proxy_read_timeout ends the connection', async (t) => {
   const client = await connect(t, gw);
   expect(await closing(client)).toBe('1006');
 });
+
+test('the access log has what the upstream answered to an upgrade', async (t) => {
+  const echo = await startEcho(t);
+  const gw = await startGateway(
+    t,
+    `log_format up "$status $upstream_status $upstream_http_upgrade $upstream_header_time";
+     access_log access.log up; ${conf(echo.port)}`,
+  );
+  const client = await connect(t, gw);
+  client.close();
+  const [line] = await gw.waitForAccessLog(/.+/);
+  expect(line).toMatch(/^101 101 websocket \d+\.\d{3}$/);
+});
