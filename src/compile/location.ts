@@ -1,5 +1,6 @@
 import type {
   AnyModule,
+  CoreConfig,
   LocationFacts,
   LocationMatch,
   LocationParts,
@@ -37,6 +38,11 @@ export interface LocationHandler {
   readonly answer: Handler;
   /** `limit_except`: what takes the location's place for methods that are not in the list. */
   readonly except: { readonly methods: ReadonlySet<string>; readonly handler: LocationHandler } | undefined;
+}
+
+/** Lines about clients that left are of the level info, and name the client, who is gone by then. */
+function tellsOfLeaving({ errorLogs = [] }: CoreConfig): boolean {
+  return errorLogs.some(({ level }) => level === 'info' || level === 'debug');
 }
 
 /** What the locations of one compile share. */
@@ -78,7 +84,7 @@ export async function compileLocation(
   const rules = compileRules(plan, parts, { context, build });
   return {
     rules,
-    needsPeer: build.needsPeer,
+    needsPeer: build.needsPeer || tellsOfLeaving(plan.core),
     internal: plan.core.internal === true,
     slashRedirect: parts.some(({ slashRedirect }) => slashRedirect),
     except: blocks.except,

@@ -52,7 +52,6 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     if (!this.inHandler) return;
     this.inHandler = false;
     this.usage.inFlight++;
-    if (!this.done) this.notePeer();
     this.res.onAborted(() => this.leave());
   }
 

@@ -44,7 +44,6 @@ export abstract class UwsRequest extends ReceivedRequest {
   protected readonly body: RequestBody | undefined;
   private readonly headBytes: number;
   private peer: string | undefined = undefined;
-  private peerBytes: ArrayBuffer | undefined = undefined;
 
   protected constructor(
     res: HttpResponse,
@@ -69,14 +68,9 @@ export abstract class UwsRequest extends ReceivedRequest {
     this.peer ??= this.readPeer();
   }
 
-  /** For the error log, should the client leave: its text is made when it is asked for. */
-  protected notePeer(): void {
-    if (this.peer === undefined) this.peerBytes = this.res.getRemoteAddress();
-  }
-
   private readPeer(): string {
     try {
-      const address = this.peerBytes ?? this.res.getRemoteAddress();
+      const address = this.res.getRemoteAddress();
       // A client that has just reset its connection would pass for one of a Unix socket where addresses decide.
       if (address.byteLength === 0 && !this.port.address.startsWith('unix:')) this.abort();
       return addressText(address);
