@@ -4,10 +4,11 @@ import type { Registry } from './registry.ts';
 const MASK = '***';
 /** What only names where a secret comes from shows nothing; the default of `${env:NAME:-default}` would. */
 const REFERENCE = /^["']?\$\{(?:env:\w+|file:[^}]*)\}["']?$/;
-/** `scheme://user:password@host`, and `password=…` in a list of keywords: the secret is the last group. */
+/** `scheme://user:password@host`, `password=…` in a list of keywords, `Bearer …`: the secret is the last group. */
 const PASSWORDS = [
   /(:\/\/[^/?#\s]*?:)([^/?#\s]*)(?=@)/g,
   /(\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s"'&;]+)/gi,
+  /(\b(?:basic|bearer)\s+)([^\s"'$]+)/gi,
 ];
 
 /** The configuration as `-T` prints it: each file once under its name, secrets masked as the rows say. */

@@ -26,6 +26,18 @@ const secrets: readonly { written: string; shown: string }[] = [
     shown: 'dbrest_pass postgres://u:***@127.0.0.1/db',
   },
   { written: 'dbrest_pass ${env:GW_T_DSN}', shown: 'dbrest_pass ${env:GW_T_DSN}' },
+  {
+    written: 'proxy_set_header Authorization "Basic dG9wOnNlY3JldA=="',
+    shown: 'proxy_set_header Authorization "Basic ***"',
+  },
+  {
+    written: 'proxy_set_header Authorization "Bearer $http_x_token"',
+    shown: 'proxy_set_header Authorization "Bearer $http_x_token"',
+  },
+  {
+    written: 'secure_link $arg_a; secure_link_md5 "$uri topsecret"',
+    shown: 'secure_link $arg_a; secure_link_md5 "***"',
+  },
   { written: `${EVENTS()} topsecret`, shown: `${EVENTS()} ***` },
   { written: `${EVENTS()} "top secret"`, shown: `${EVENTS()} "***"` },
   { written: `${EVENTS()} \${env:GW_T_PW}`, shown: `${EVENTS()} \${env:GW_T_PW}` },

@@ -22,7 +22,7 @@ export function openTunnel(x: Exchange, { head, socket, rest, readTimeoutMs }: T
   const protocol = upgradeOf(head);
   if (x.tunnel(protocol, socket)) return;
   socket.destroy();
-  x.responseHeaders = undefined;
+  x.responseHeaders = x.reason = undefined;
   x.rules.warn(
     `"${protocol}" cannot be spoken here: only "listen ... engine=node" hands over connections`,
     x,

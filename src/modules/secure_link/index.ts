@@ -26,6 +26,7 @@ const directives = directivesFor<SecureLinkConfig>()({
     contexts: HSL,
     args: { ...readers.value, syntax: 'expression' },
     into: 'md5',
+    secret: 'whole',
     summary: 'What the checksum of a link is the MD5 of.',
     source: 'nginx ngx_http_secure_link_module#secure_link_md5',
   },

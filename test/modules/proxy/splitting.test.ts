@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { passedTrailers } from '../../../src/modules/proxy/trailers.ts';
 import { startGateway } from '../../harness/gateway.ts';
+import { freePort } from '../../harness/ports.ts';
 import { readScripts, startScriptedUpstream } from '../../harness/scripted-upstream.ts';
 
 const OK = 'HTTP/1.1 200 OK\\r\\n';
@@ -9,6 +10,7 @@ type: "${OK}Content-Type: text/html\rX-Evil: 1\r\nContent-Length: 2\r\n\r\nhi"
 value: "${OK}X-A: a\rX-Evil: 1\r\nContent-Length: 2\r\n\r\nhi"
 kept-type: "${OK}X-Accel-Redirect: /kept\r\nContent-Type: text/html\rX-Evil: 1\r\nContent-Length: 2\r\n\r\nno"
 trailer: "${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-A: a\rX-Evil: 1\r\nContent-Length: 9\r\nX-Good: g\r\n\r\n"
+switch: "HTTP/1.1 101 Fine\r\nConnection: upgrade\r\nUpgrade: other\r\nX-A: a\r\n\r\n"
 `);
 
 for (const name of ['type', 'kept-type', 'value', 'trailer']) {
@@ -25,6 +27,18 @@ for (const name of ['type', 'kept-type', 'value', 'trailer']) {
     expect(answer).not.toMatch(/Evil|Content-Length: 9/);
   });
 }
+
+test('an upgrade that cannot be passed on leaves nothing of itself on the 502', async (t) => {
+  const upstream = await startScriptedUpstream(t, SCRIPTS);
+  const port = await freePort();
+  const conf = `server { listen 127.0.0.1:${port} engine=uws; location / {
+    proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_pass http://127.0.0.1:${upstream.port};
+  } }`;
+  const gw = await startGateway(t, conf, { port });
+  const answer = await gw.raw('GET /~switch HTTP/1.1\r\nHost: a\r\nUpgrade: other\r\n\r\n');
+  expect(answer).toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n/);
+  expect(answer).not.toContain('X-A');
+});
 
 test('trailers that would frame or split an answer are dropped, the others pass', () => {
   const framing = ['Content-Length', '5', 'transfer-encoding', 'chunked'];
