@@ -3,19 +3,48 @@ import type { Source, Span } from './source.ts';
 /** nginx's level names, as far as a load uses them. Only `emerg` refuses the configuration. */
 export type Severity = 'emerg' | 'warn' | 'notice';
 
+/** A replacement of stretches of the sources that mends a fault. */
+export interface Fix {
+  /** What it does, for an editor's menu: `add ";"`. */
+  readonly title: string;
+  /** True: requests are answered as before. False: the author must say that this is what was meant. */
+  readonly safe: boolean;
+  readonly edits: readonly TextEdit[];
+}
+
+/** The text that takes the place of a span; an empty span inserts. */
+export interface TextEdit {
+  readonly span: Span;
+  readonly text: string;
+}
+
+/** Another place that a fault is about, and what stands there. */
+export interface RelatedPlace {
+  readonly span: Span;
+  readonly label: string;
+}
+
+/** What more is known of a fault than its words and its place. */
+export interface FaultDetails {
+  readonly hint?: string | undefined;
+  /** Slug of the rule of `gw check` that it breaks: `unknown-directive`. Without one it is a value that is not right. */
+  readonly rule?: string;
+  readonly related?: readonly RelatedPlace[];
+  readonly fix?: Fix | undefined;
+}
+
 /** A fault, what it is about, and at most one hint. */
-export interface Fault {
+export interface Fault extends FaultDetails {
   readonly severity: Severity;
   /** One line, lower case, no full stop, the subject in double quotes. */
   readonly message: string;
   readonly span?: Span;
-  readonly hint?: string;
 }
 
-interface Details {
+type Detailed = Pick<Fault, 'severity' | 'message'> & {
   readonly span: Span | undefined;
-  readonly hint: string | undefined;
-}
+  readonly more: string | FaultDetails | undefined;
+};
 
 /** A range whose faults are consequences of another: the first becomes `fault`, or none of them is kept. */
 interface Explanation {
@@ -44,16 +73,17 @@ export class Report {
     notice: new WeakMap(),
   };
 
-  emerg(message: string, span?: Span, hint?: string): void {
-    this.#add('emerg', message, { span, hint });
+  /** `more` is a hint, or all that is known besides. */
+  emerg(message: string, span?: Span, more?: string | FaultDetails): void {
+    this.#add({ severity: 'emerg', message, span, more });
   }
 
-  warn(message: string, span?: Span, hint?: string): void {
-    this.#add('warn', message, { span, hint });
+  warn(message: string, span?: Span, more?: string | FaultDetails): void {
+    this.#add({ severity: 'warn', message, span, more });
   }
 
-  notice(message: string, span?: Span, hint?: string): void {
-    this.#add('notice', message, { span, hint });
+  notice(message: string, span?: Span, more?: string | FaultDetails): void {
+    this.#add({ severity: 'notice', message, span, more });
   }
 
   /** The excerpts of faults show asterisks there. */
@@ -76,14 +106,15 @@ export class Report {
     explanations.push({ range, fault, used: false });
   }
 
-  #add(severity: Severity, message: string, { span, hint }: Details): void {
+  #add({ severity, message, span, more }: Detailed): void {
     if (span && (this.#seen[severity].get(span.source)?.size ?? 0) > MAX_FAULTS) return;
     const explanation = severity === 'emerg' && span && this.#explanationOf(span);
     if (explanation) {
       if (explanation.fault && !explanation.used) this.#keep(explanation.fault);
       explanation.used = true;
     } else {
-      this.#keep({ severity, message, ...(span && { span }), ...(hint !== undefined && { hint }) });
+      const details = typeof more === 'string' ? { hint: more } : more;
+      this.#keep({ severity, message, ...(span && { span }), ...details });
     }
   }
 

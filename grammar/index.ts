@@ -3,7 +3,7 @@ export type { Source, Span, Place } from './source.ts';
 export { partOfWord, printableWord, spanInWord } from './tree.ts';
 export type { Word, DirectiveNode, ConfigTree, Edit } from './tree.ts';
 export { Report } from './diagnostic.ts';
-export type { Fault, Severity } from './diagnostic.ts';
+export type { Fault, FaultDetails, Fix, RelatedPlace, Severity, TextEdit } from './diagnostic.ts';
 export { formatFault, formatFaults } from './print.ts';
 export type { PrintOptions } from './print.ts';
 export { printable } from './terminal.ts';

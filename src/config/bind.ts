@@ -62,13 +62,18 @@ class Binder {
     const scope = this.#scope(name, placed);
     const value = 'data' in row ? row.data(node, scope) : row.args.read(node.args, scope);
     if (value !== undefined && 'accepted' in row) this.#advise(name, row.accepted, node.name.span);
-    if (value !== undefined) this.#keep(entry, { value, span: node.name.span }, own);
+    if (value !== undefined) this.#keep(entry, { value, node }, own);
     if (!('opens' in row)) return undefined;
     return this.block({ context: row.opens, node, nth, args: value }, node.block ?? []);
   }
 
-  #keep({ name, owner, row }: Entry, { value, span }: { value: unknown; span: Span }, own: OwnFields): void {
+  #keep(
+    { name, owner, row }: Entry,
+    { value, node }: { value: unknown; node: DirectiveNode },
+    own: OwnFields,
+  ): void {
     if (row.into === undefined) return;
+    const { span } = node.name;
     const fields = own.get(owner) ?? new Map<string, BoundField>();
     own.set(owner, fields);
     const before = fields.get(row.into);
@@ -79,6 +84,7 @@ class Binder {
     fields.set(row.into, {
       directive: before?.directive ?? name,
       spans: [...(before?.spans ?? []), span],
+      nodes: [...(before?.nodes ?? []), node],
       value: joined(row, before?.value, value),
     });
   }

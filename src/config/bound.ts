@@ -6,6 +6,8 @@ export interface BoundField {
   readonly directive: string;
   /** One for each directive that contributed, in file order. */
   readonly spans: readonly Span[];
+  /** The same directives, whole. */
+  readonly nodes: readonly DirectiveNode[];
   readonly value: unknown;
 }
 

@@ -86,7 +86,8 @@ function merge(name: string, { value, from, above }: Merging): void {
   const [own, inherited] = [from.get(name), above.from.get(name)] as [BoundField, BoundField];
   const joined = [...(own.value as unknown[]), ...(inherited.value as unknown[])];
   value[name] = joined;
-  from.set(name, { ...own, spans: [...own.spans, ...inherited.spans], value: joined });
+  const both = { spans: [...own.spans, ...inherited.spans], nodes: [...own.nodes, ...inherited.nodes] };
+  from.set(name, { ...own, ...both, value: joined });
 }
 
 function defaultsWith(

@@ -10,7 +10,10 @@ const LAYERS = [
   'bin',
   'master',
   'worker',
+  'lsp',
   'pipeline',
+  'explain',
+  'check',
   'compile',
   'plan',
   'contract',
@@ -31,6 +34,10 @@ const HOMES: Readonly<Record<string, string>> = {
   pg: 'src/modules/dbrest/',
   ioredis: 'src/modules/kv/',
   lmdb: 'src/modules/kv/',
+  'vscode-languageserver': 'src/lsp/',
+  'vscode-languageserver-textdocument': 'src/lsp/',
+  refa: 'src/check/',
+  scslre: 'src/check/',
 };
 
 const MAX_LINES = 250;
