@@ -28,8 +28,8 @@ export interface RelatedPlace {
 export interface FaultDetails {
   readonly hint?: string | undefined;
   /** Slug of the rule of `gw check` that it breaks: `unknown-directive`. Without one it is a value that is not right. */
-  readonly rule?: string;
-  readonly related?: readonly RelatedPlace[];
+  readonly rule?: string | undefined;
+  readonly related?: readonly RelatedPlace[] | undefined;
   readonly fix?: Fix | undefined;
 }
 

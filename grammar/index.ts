@@ -1,4 +1,4 @@
-export { placeOf } from './source.ts';
+export { indentAt, lineOf, placeOf } from './source.ts';
 export type { Source, Span, Place } from './source.ts';
 export { partOfWord, printableWord, spanInWord } from './tree.ts';
 export type { Word, DirectiveNode, ConfigTree, Edit } from './tree.ts';

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { loadTree, placeOf, Report } from '../grammar/index.ts';
 import type { ConfigTree } from '../grammar/index.ts';
+import type { Finding } from './check/index.ts';
 import { compileGateway } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
 import {
@@ -13,7 +14,7 @@ import {
   Registry,
   secretSpans,
 } from './config/index.ts';
-import type { DirectiveFacts } from './config/index.ts';
+import type { BoundConfig, DirectiveFacts } from './config/index.ts';
 import type { ConfigText, MasterScope, WorkerScope } from './contract/index.ts';
 import { endpointPath, eventsFacts, MODULES } from './modules/index.ts';
 import type { EventsFacts } from './modules/index.ts';
@@ -21,6 +22,7 @@ import { allLocations, findLocation, makePlan, printTree } from './plan/index.ts
 import type { GatewayPlan, Reach } from './plan/index.ts';
 import { VERSION } from './version.ts';
 
+export type { Finding } from './check/index.ts';
 export type { GatewayPlan, Reach } from './plan/index.ts';
 export { checkToken, decodeToken, hashPassword, PASSWORD_SCHEMES, signToken } from './modules/index.ts';
 export type { DecodedToken, PasswordScheme, TokenVerdict } from './modules/index.ts';
@@ -55,6 +57,8 @@ export interface Loaded {
   readonly plan: GatewayPlan | undefined;
   readonly report: Report;
   readonly tree: ConfigTree | undefined;
+  /** Absent where there is no tree. */
+  readonly bound?: BoundConfig;
 }
 
 /** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what is of no effect or likely not meant. */
@@ -89,7 +93,20 @@ export function load(
     version: VERSION,
     advise,
   });
-  return { plan: report.failed ? undefined : plan, report, tree };
+  return { plan: report.failed ? undefined : plan, report, tree, bound: config };
+}
+
+/**
+ * Everything that is wrong with what was loaded, in the order of reading: the faults of the load, and what the rules find.
+ * The rules are read when they are first needed: a start does not wait for them.
+ */
+export async function check({ plan, report, tree, bound }: Loaded): Promise<readonly Finding[]> {
+  const { checkedConfig, findingsOfLoad, runRules, sorted } = await import('./check/index.ts');
+  const found = findingsOfLoad(report);
+  if (!tree || !bound) return found;
+  const registry = new Registry(MODULES);
+  const config = checkedConfig({ tree, bound, registry, modules: MODULES, plan });
+  return sorted([...found, ...runRules(config)], report);
 }
 
 /** Opens what the process as a whole needs for a plan, in the master. */

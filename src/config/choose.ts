@@ -1,4 +1,4 @@
-import type { DirectiveNode, Report } from '../../grammar/index.ts';
+import type { DirectiveNode, Fix, Report, Span } from '../../grammar/index.ts';
 import { nearest } from './nearest.ts';
 import { refusalOf } from './refused.ts';
 import type { Entry, Registry } from './registry.ts';
@@ -57,7 +57,15 @@ function reportUnknown(node: DirectiveNode, context: Context, { registry, report
     return;
   }
   const near = nearest(name, registry.legalIn(context));
-  report.emerg(`unknown directive "${name}"`, node.name.span, near && `did you mean "${near}"?`);
+  report.emerg(`unknown directive "${name}"`, node.name.span, {
+    rule: 'unknown-directive',
+    hint: near && `did you mean "${near}"?`,
+    fix: near === undefined ? undefined : rename(node.name.span, near),
+  });
+}
+
+function rename(span: Span, near: string): Fix {
+  return { title: `replace it with "${near}"`, safe: false, edits: [{ span, text: near }] };
 }
 
 function hasRightShape(node: DirectiveNode, { name, row }: Entry, report: Report): boolean {

@@ -1,0 +1,41 @@
+import { indentAt, lineOf } from '../../grammar/index.ts';
+import type { DirectiveNode, TextEdit, Word } from '../../grammar/index.ts';
+
+/** A word with more text at its end, inside its quotes. */
+export function lengthened({ span, quote }: Word, text: string): TextEdit {
+  const at = span.end - quote.length;
+  return { span: { ...span, start: at, end: at }, text };
+}
+
+/** A word as it must be written to mean `value`. */
+export function rewritten({ span, quote }: Word, value: string): TextEdit {
+  const mark = quote === '' && /[\s;{}#"']|^$/.test(value) ? '"' : quote;
+  const escaped = mark === '' ? value : value.replaceAll(mark, `\\${mark}`);
+  return { span, text: `${mark}${escaped}${mark}` };
+}
+
+/** The directive taken out, with its line where nothing else stands on it. */
+export function removed({ span }: DirectiveNode): TextEdit {
+  const { source, start, end } = span;
+  const indent = indentAt(source.text, start);
+  const rest = /^[ \t]*\r?(?:\n|$)/.exec(source.text.slice(end, lineOf({ source, start: end, end }).end + 2));
+  if (indent === undefined || !rest) return { span, text: '' };
+  return { span: { source, start: start - indent, end: end + rest[0].length }, text: '' };
+}
+
+/** A line more behind a directive, as far to the right as it. */
+export function lineBehind({ span }: DirectiveNode, text: string): TextEdit {
+  const { source, end } = span;
+  return { span: { source, start: end, end }, text: `\n${indentOf(span)}${text}` };
+}
+
+/** A line more in front of a directive, as far to the right as it. */
+export function lineBefore({ span }: DirectiveNode, text: string): TextEdit {
+  const { source, start } = span;
+  return { span: { source, start, end: start }, text: `${text}\n${indentOf(span)}` };
+}
+
+function indentOf({ source, start }: DirectiveNode['span']): string {
+  const { start: line } = lineOf({ source, start, end: start });
+  return /^[ \t]*/.exec(source.text.slice(line, start))?.[0] ?? '';
+}

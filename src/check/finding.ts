@@ -1,0 +1,16 @@
+import type { FaultDetails, Span } from '../../grammar/index.ts';
+import type { RuleSeverity } from './rule.ts';
+
+/** What is wrong at one place of a configuration. */
+export interface Finding extends Omit<FaultDetails, 'rule'> {
+  /** `GW301`. */
+  readonly rule: string;
+  /** `alias-traversal`. */
+  readonly slug: string;
+  readonly severity: RuleSeverity;
+  readonly message: string;
+  /** Absent where no text is to blame: a file that cannot be read. */
+  readonly span?: Span;
+  /** What stands beside the caret. */
+  readonly label?: string;
+}

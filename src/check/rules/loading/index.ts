@@ -1,0 +1,6 @@
+import type { Rule } from '../../rule.ts';
+import { unknownDirective } from './unknown-directive.ts';
+import { badValue } from './bad-value.ts';
+
+/** Syntax and loading: GW1xx. */
+export const LOADING_RULES: readonly Rule[] = [unknownDirective, badValue];

@@ -1,0 +1,5 @@
+import type { Rule } from '../../rule.ts';
+import { aliasTraversal } from './alias-traversal.ts';
+
+/** Holes: GW3xx. */
+export const SECURITY_RULES: readonly Rule[] = [aliasTraversal];

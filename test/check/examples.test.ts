@@ -1,0 +1,45 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { check, load } from '../../src/pipeline.ts';
+import type { Example, Rule } from '../../src/check/index.ts';
+import { RULES } from '../../src/check/index.ts';
+
+/** What stands around an example, from the inside out. */
+const AROUND: readonly (readonly [where: Example['in'], wrap: (text: string) => string])[] = [
+  ['location', (text) => `location / {\n${text}\n}`],
+  ['server', (text) => `server {\nlisten 127.0.0.1:8080;\n${text}\n}`],
+  ['http', (text) => `http {\n${text}\n}`],
+];
+
+function whole({ in: where = 'server', text }: Example): string {
+  const from = AROUND.findIndex(([context]) => context === where);
+  const wraps = from < 0 ? [] : AROUND.slice(from);
+  return wraps.reduce((inside, [, wrap]) => wrap(inside), text);
+}
+
+async function rulesFoundIn(example: Example): Promise<readonly string[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'gw-check-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  for (const [name, text] of Object.entries(example.files ?? {})) {
+    await mkdir(dirname(join(directory, name)), { recursive: true });
+    await writeFile(join(directory, name), text);
+  }
+  const text = whole(example);
+  const loaded = load(
+    { confFile: join(directory, 'gateway.conf'), name: 'gateway.conf', prefix: directory, text },
+    { advise: true },
+  );
+  return (await check(loaded)).map(({ slug }) => slug);
+}
+
+describe.for(RULES)('$id $slug', (rule: Rule) => {
+  test('finds its bad example', async () => {
+    expect(new Set(await rulesFoundIn(rule.bad))).toEqual(new Set([rule.slug]));
+  });
+
+  test('has nothing to say of its good example', async () => {
+    expect(await rulesFoundIn(rule.good)).toEqual([]);
+  });
+});
