@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { loadTree, placeOf, Report } from '../grammar/index.ts';
-import type { ConfigTree } from '../grammar/index.ts';
+import type { ConfigTree, ReadFile } from '../grammar/index.ts';
 import type { Finding } from './check/index.ts';
 import { compileGateway } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
@@ -48,6 +48,8 @@ export interface ConfigSource {
   readonly errorLog?: string | undefined;
   /** The text of the main file, when it has been read already. */
   readonly text?: string | undefined;
+  /** Reads the files of the configuration: an editor has texts that are not saved yet. */
+  readonly readFile?: ReadFile | undefined;
 }
 
 /** What came out of a load: the plan only when nothing refuses it. */
@@ -61,7 +63,7 @@ export interface Loaded {
 
 /** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what is of no effect or likely not meant. */
 export function load(
-  { confFile, name, prefix, globals, errorLog, text }: ConfigSource,
+  { confFile, name, prefix, globals, errorLog, text, readFile }: ConfigSource,
   { advise = false } = {},
 ): Loaded {
   const report = new Report();
@@ -76,6 +78,7 @@ export function load(
     knownDirective,
     ...(globals !== undefined && { globals }),
     ...(text !== undefined && { text }),
+    ...(readFile && { readFile }),
   });
   if (!tree) return { plan: undefined, report, tree };
   report.hide(secretSpans(tree, registry));
@@ -163,6 +166,11 @@ export function reachEvents(plan: GatewayPlan): (Reach & EventsFacts) | undefine
     return facts?.path;
   });
   return reach && facts && { ...facts, ...reach };
+}
+
+/** The directives of all modules, as editors ask for them: by context, with their readers and roles. */
+export function directiveTable(): Registry {
+  return new Registry(MODULES);
 }
 
 /** The directive reference. */
