@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { loadTree, placeOf, Report } from '../grammar/index.ts';
-import type { ConfigTree } from '../grammar/index.ts';
+import type { ConfigTree, ReadFile } from '../grammar/index.ts';
 import type { Finding } from './check/index.ts';
 import { compileGateway, serverViews } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
@@ -54,6 +54,8 @@ export interface ConfigSource {
   readonly errorLog?: string | undefined;
   /** The text of the main file, when it has been read already. */
   readonly text?: string | undefined;
+  /** Reads the files of the configuration: an editor has texts that are not saved yet. */
+  readonly readFile?: ReadFile | undefined;
 }
 
 /** What came out of a load: the plan only when nothing refuses it. */
@@ -67,7 +69,7 @@ export interface Loaded {
 
 /** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what is of no effect or likely not meant. */
 export function load(
-  { confFile, name, prefix, globals, errorLog, text }: ConfigSource,
+  { confFile, name, prefix, globals, errorLog, text, readFile }: ConfigSource,
   { advise = false } = {},
 ): Loaded {
   const report = new Report();
@@ -82,6 +84,7 @@ export function load(
     knownDirective,
     ...(globals !== undefined && { globals }),
     ...(text !== undefined && { text }),
+    ...(readFile && { readFile }),
   });
   if (!tree) return { plan: undefined, report, tree };
   report.hide(secretSpans(tree, registry));
@@ -196,6 +199,11 @@ export function restPlaces(plan: GatewayPlan): readonly RestPlace[] {
     const config = modules['dbrest'] as DbrestConfig | undefined;
     return config ? [{ ...place, config }] : [];
   });
+}
+
+/** The directives of all modules, as editors ask for them: by context, with their readers and roles. */
+export function directiveTable(): Registry {
+  return new Registry(MODULES);
 }
 
 /** The directive reference. */

@@ -26,3 +26,5 @@ export { referenceText } from './reference.ts';
 export { addressBytes, addressText, contains, parseNetwork } from './network.ts';
 export type { Network } from './network.ts';
 export { BlockView } from './view.ts';
+export { AT, defines, pathFrom, shares, uses } from './roles.ts';
+export type { NameKind, NameRole, PathRole, WordRole } from './roles.ts';
