@@ -13,4 +13,15 @@ export interface Finding extends Omit<FaultDetails, 'rule'> {
   readonly span?: Span;
   /** What stands beside the caret. */
   readonly label?: string;
+  /** The configuration does not load because of it: nothing but `--ignore` hides it. */
+  readonly refuses?: true;
+}
+
+/** A finding that somebody has decided to live with, and why. */
+export interface SuppressedFinding extends Finding {
+  readonly suppression: {
+    /** A comment beside it; the `check` block; a baseline. */
+    readonly by: 'comment' | 'configuration' | 'baseline';
+    readonly reason: string;
+  };
 }

@@ -3,6 +3,7 @@ import type { ComplexValue } from './complex-value.ts';
 
 export type Context =
   | 'main'
+  | 'check'
   | 'events'
   | 'http'
   | 'server'
