@@ -63,10 +63,18 @@ export interface Loaded {
   readonly bound?: BoundConfig;
 }
 
-/** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what is of no effect or likely not meant. */
+/** How a load looks at a configuration. */
+export interface LoadOptions {
+  /** Also notes what is of no effect or likely not meant. */
+  readonly advise?: boolean;
+  /** Leaves out the directives that gw will not have, instead of refusing the configuration. */
+  readonly skipUnsupported?: boolean;
+}
+
+/** Text to plan. Reads files, opens no connection, starts no thread. */
 export function load(
   { confFile, name, prefix, globals, errorLog, text, readFile, glob }: ConfigSource,
-  { advise = false } = {},
+  { advise = false, skipUnsupported = false }: LoadOptions = {},
 ): Loaded {
   const report = new Report();
   const registry = new Registry(MODULES);
@@ -86,7 +94,14 @@ export function load(
   if (!tree) return { plan: undefined, report, tree };
   report.hide(secretSpans(tree, registry));
 
-  const config = bind(tree, { registry, report, prefix, advise, confDir: dirname(confFile) });
+  const config = bind(tree, {
+    registry,
+    report,
+    prefix,
+    advise,
+    skipUnsupported,
+    confDir: dirname(confFile),
+  });
   const plan = makePlan(config, {
     registry,
     modules: MODULES,
@@ -175,6 +190,11 @@ export function reachEvents(plan: GatewayPlan): (Reach & EventsFacts) | undefine
     return facts?.path;
   });
   return reach && facts && { ...facts, ...reach };
+}
+
+/** The directives of all modules, as editors ask for them: by context, with their readers and roles. */
+export function directiveTable(): Registry {
+  return new Registry(MODULES);
 }
 
 /** The directive reference. */

@@ -18,7 +18,7 @@ export function findingsOfLoad({ faults }: Report): readonly Finding[] {
 }
 
 function findingOf({ severity, rule = UNNAMED, ...fault }: Fault): Finding {
-  const { id, slug } = ruleNamed(rule) as Rule;
+  const { id, slug } = (ruleNamed(rule) ?? ruleNamed(UNNAMED)) as Rule;
   return {
     ...fault,
     rule: id,

@@ -2,9 +2,6 @@ import { createHash } from 'node:crypto';
 import type { ConfigTree, DirectiveNode, Source, Span, Word } from '../../grammar/index.ts';
 import type { Finding } from './finding.ts';
 
-/** What tells a finding from others however its lines move; equal ones are counted. */
-export type Fingerprints = (finding: Finding) => string;
-
 /** A directive, and what stands around it. */
 interface Placed {
   readonly node: DirectiveNode;
@@ -14,7 +11,8 @@ interface Placed {
 const HASH_CHARACTERS = 16;
 
 /**
- * Rule, text of the directive and heads of the blocks around it, without blanks and comments; the second finding with
+ * What tells findings apart however their lines move:
+ * rule, text of the directive and heads of the blocks around it, without blanks and comments; the second finding with
  * the same ones ends with `:2`. Secrets do not count: a digest of a short one could be turned back.
  */
 export function fingerprintsOf(

@@ -1,6 +1,6 @@
 export { checkedConfig } from './checked-config.ts';
 export type { Finding, SuppressedFinding } from './finding.ts';
-export { fingerprintsOf } from './fingerprints.ts';
+export * from './output/index.ts';
 export { review } from './review.ts';
 export type { Review, ReviewOptions } from './review.ts';
 export type { CheckedConfig, Example, Problem, Rule, RuleSeverity, Use } from './rule.ts';
