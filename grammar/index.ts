@@ -2,6 +2,7 @@ export { indentAt, lineOf, placeOf } from './source.ts';
 export type { Source, Span, Place } from './source.ts';
 export { partOfWord, printableWord, spanInWord } from './tree.ts';
 export type { Word, DirectiveNode, ConfigTree, Edit } from './tree.ts';
+export { removed } from './removed.ts';
 export { Report } from './diagnostic.ts';
 export type { Fault, FaultDetails, Fix, RelatedPlace, Severity, TextEdit } from './diagnostic.ts';
 export { paintsFor, takesColor } from './colors.ts';

@@ -5,7 +5,7 @@ export type { BoundBlock, BoundConfig, BoundField, VariableUse } from './bound.t
 export { contextsText, syntaxOf } from './choose.ts';
 export { groupBy } from './group-by.ts';
 export { firstAt } from './first-at.ts';
-export { nearest } from './nearest.ts';
+export { nearest, renaming } from './nearest.ts';
 export { Registry } from './registry.ts';
 export type { DirectiveOwner, Entry, Field } from './registry.ts';
 export { isNginxVariable, refusalOf } from './refused.ts';

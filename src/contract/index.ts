@@ -1,6 +1,7 @@
 export { moduleFor } from './module.ts';
 export type {
   AnyModule,
+  ConfigFault,
   ConfigReport,
   LocationParts,
   ModuleDefinition,

@@ -63,7 +63,9 @@ export class NetworkEntries implements Entries {
     stretches.set(key, stretchOf(network, this.#values.indexOf(text)));
     if (!old) return;
     const values = `value: "${text}", old value: "${this.#values.all[old.value]}"`;
-    this.#report.warn(`duplicate network "${name.value}", ${values}`, name.span);
+    this.#report.warn(`duplicate network "${name.value}", ${values}`, name.span, {
+      rule: 'duplicate-directive',
+    });
   }
 
   #of({ bytes }: Network): Map<string, Stretch> {
