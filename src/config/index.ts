@@ -14,6 +14,8 @@ export type { ResolvedConfig, ResolvedConfigs } from './resolve.ts';
 export { directivesFor } from './row.ts';
 export type { AnyRow, ArgReader, Context, ReadScope, Row, Rows } from './row.ts';
 export * as readers from './readers/index.ts';
+export { translatePcre } from './regex/index.ts';
+export type { TranslatedRegex } from './regex/index.ts';
 export { readRegex } from './regex-reader.ts';
 export type { ReadRegex } from './regex-reader.ts';
 export { combinedText } from './combined.ts';
