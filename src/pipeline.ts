@@ -59,7 +59,7 @@ export interface Loaded {
   readonly bound?: BoundConfig;
 }
 
-/** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what is of no effect or likely not meant. */
+/** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what is of no effect. */
 export function load(
   { confFile, name, prefix, globals, errorLog, text }: ConfigSource,
   { advise = false } = {},
@@ -89,7 +89,6 @@ export function load(
     confFile,
     errorLog,
     version: VERSION,
-    advise,
   });
   return { plan: report.failed ? undefined : plan, report, tree, bound: config };
 }

@@ -4,6 +4,7 @@ export type {
   ConfigReport,
   LocationParts,
   ModuleDefinition,
+  Sensitive,
   UpstreamNeed,
   VariableDefinition,
   VariableFamily,
