@@ -1,10 +1,9 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
 import type { CoreConfig, ListenConfig, LocationMatch, Sensitive, SslConfig } from '../contract/index.ts';
+import { isLocalHost } from './hosts.ts';
 import { refusesStrangers } from './refusals.ts';
 import type { CheckedConfig } from './rule.ts';
-
-const LOOPBACK = /^(127\.|::1$|localhost$)/;
 
 /** A place that strangers get at, and what they find there. */
 export interface Exposed {
@@ -64,7 +63,7 @@ export function isPublic(block: BlockView): boolean {
 }
 
 function isForeign({ address }: ListenConfig): boolean {
-  return address.kind === 'inet' && !LOOPBACK.test(address.host);
+  return address.kind === 'inet' && !isLocalHost(address.host);
 }
 
 function wantsCertificate({ ssl }: ListenConfig, block: BlockView): boolean {

@@ -1,5 +1,5 @@
 export type { Authenticator, Identity } from './authenticator.ts';
-export { LEAST_SECRET_BYTES, readKeySource, shortestSecretBytes } from './key-source.ts';
+export { readKeySource } from './key-source.ts';
 export type { KeySource } from './key-source.ts';
 export { openAuthenticator } from './open-authenticator.ts';
 export { readRolePath } from './role-path.ts';
