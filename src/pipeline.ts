@@ -24,6 +24,8 @@ import { VERSION } from './version.ts';
 
 export type { Finding } from './check/index.ts';
 export type { GatewayPlan, Reach } from './plan/index.ts';
+export { checkToken, decodeToken, hashPassword, PASSWORD_SCHEMES, signToken } from './modules/index.ts';
+export type { DecodedToken, PasswordScheme, TokenVerdict } from './modules/index.ts';
 
 /** A built-in variable, as people look it up. */
 export interface VariableFacts {

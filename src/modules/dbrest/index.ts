@@ -15,6 +15,9 @@ import type { ShareKey } from './schema/index.ts';
 import { openShare } from './schema/index.ts';
 import { connect, Listener, openSession } from './session/index.ts';
 
+export { checkToken, decodeToken, signToken } from './tools/index.ts';
+export type { DecodedToken, TokenVerdict } from './tools/index.ts';
+
 /** Timers hold 24 days at most; nobody waits for a day. */
 const LONGEST_MS = 86_400_000;
 

@@ -26,6 +26,9 @@ const KEY_TYPES: ReadonlyMap<string, readonly string[]> = new Map([
   ['OKP', ['crv', 'x']],
 ]);
 
+/** RFC 7518, 3.2: a key of the size of the hash or larger. */
+export const LEAST_SECRET_BYTES = 32;
+
 /** A secret, a JWK or a JWK set; `fault` completes `invalid value in "…" directive, `. */
 export function readKeySource(text: string): KeySource | { readonly fault: string } {
   const trimmed = text.trim();
@@ -43,6 +46,14 @@ export function readKeySource(text: string): KeySource | { readonly fault: strin
   const { keys: given } = json;
   const keys = Array.isArray(given) ? given.flatMap((key: unknown) => readKey(key) ?? []) : [];
   return keys.length > 0 ? { kind: 'keys', keys } : { fault: 'no key that can verify a signature' };
+}
+
+/** The length of the shortest HMAC secret, if there is one. */
+export function shortestSecretBytes(source: KeySource): number {
+  if (source.kind === 'secret') return Buffer.byteLength(source.secret);
+  return Math.min(
+    ...source.keys.map(({ k }) => (k === undefined ? Infinity : Buffer.from(k, 'base64url').length)),
+  );
 }
 
 function readKey(value: unknown): Jwk | undefined {
