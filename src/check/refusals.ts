@@ -16,18 +16,35 @@ const CLAIM =
 
 /** Whether an `if` of the block, or of its server, refuses those whom the configuration does not know. */
 export function refusesStrangers(config: CheckedConfig, block: BlockView): boolean {
+  return conditionsFor(block).some((condition) => isRefusal(config, condition));
+}
+
+/** Whether requests are turned away that leave a variable empty. */
+export function rejectsEmpty(block: BlockView, variable: string): boolean {
+  return conditionsFor(block).some(
+    (condition) =>
+      conditionOf(condition)?.variable === variable && condition.own('return', 'rewrite').length > 0,
+  );
+}
+
+/** The `if` of a block and of its server. */
+function conditionsFor(block: BlockView): readonly BlockView[] {
   return [...block.outward()]
     .filter((around) => around === block || around.context === 'server')
-    .some(({ inner }) => inner.some((condition) => isRefusal(config, condition)));
+    .flatMap(({ inner }) => inner)
+    .filter(({ context }) => context === 'server if' || context === 'location if');
+}
+
+function conditionOf({ args }: BlockView): Condition | undefined {
+  return (args as { readonly condition: Condition } | undefined)?.condition;
 }
 
 function isRefusal(config: CheckedConfig, block: BlockView): boolean {
-  const { context, args } = block;
-  if ((context !== 'server if' && context !== 'location if') || args === undefined) return false;
+  const condition = conditionOf(block);
   const refuses = block
     .own('return')
     .some(({ args: [code] }) => /^4(?:01|03|04|44)$/.test(code?.value ?? ''));
-  return refuses && tellsApart(config, (args as { readonly condition: Condition }).condition);
+  return condition !== undefined && refuses && tellsApart(config, condition);
 }
 
 /** A condition that strangers fulfil and others do not. */
