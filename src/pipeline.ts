@@ -17,6 +17,7 @@ import {
 import type { BoundConfig, DirectiveFacts } from './config/index.ts';
 import type { ConfigText, MasterScope, WorkerScope } from './contract/index.ts';
 import { endpointPath, eventsFacts, MODULES } from './modules/index.ts';
+import type { Account, Question } from './explain/index.ts';
 import type { EventsFacts } from './modules/index.ts';
 import { allLocations, findLocation, makePlan, printTree } from './plan/index.ts';
 import type { GatewayPlan, Reach } from './plan/index.ts';
@@ -105,6 +106,22 @@ export async function check({ plan, report, tree, bound }: Loaded): Promise<read
   const registry = new Registry(MODULES);
   const config = checkedConfig({ tree, bound, registry, modules: MODULES, plan });
   return sorted([...found, ...runRules(config)], report);
+}
+
+/**
+ * What a gateway with this plan would do with a request, and the account as people read it. Opens nothing but the files that
+ * the request leads to. A text: the request cannot be understood.
+ */
+export async function explain(
+  { plan, tree, bound }: Loaded,
+  question: Question,
+): Promise<{ account: Account; print: (options: { color: boolean }) => string } | string> {
+  if (!plan || !tree || !bound) throw new Error('a configuration that does not load cannot be explained');
+  const explaining = await import('./explain/index.ts');
+  const registry = new Registry(MODULES);
+  const account = await explaining.explain(question, { plan, tree, bound, registry, modules: MODULES });
+  if (typeof account === 'string') return account;
+  return { account, print: (options) => explaining.printAccount(account, options) };
 }
 
 /** Opens what the process as a whole needs for a plan, in the master. */

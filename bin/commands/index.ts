@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../src/version.ts';
 import { addConfigTools } from './config-tools.ts';
+import { addExplaining } from './explaining.ts';
 import { addRunning } from './running.ts';
 
 /** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
@@ -46,6 +47,7 @@ function program(finish: (code: number) => void): Command {
       finish(await (await import('./demo.ts')).demo(options));
     });
   addConfigTools(gw, finish);
+  addExplaining(gw, finish);
   addRunning(gw, finish);
   gw.command('reference')
     .description('print the directive reference as Markdown')
