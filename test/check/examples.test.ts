@@ -35,7 +35,8 @@ async function rulesFoundIn(example: Example): Promise<readonly string[]> {
 }
 
 describe.for(RULES)('$id $slug', (rule: Rule) => {
-  test('finds its bad example', async () => {
+  // What a live rule finds stands in a database.
+  test.skipIf(rule.live)('finds its bad example', async () => {
     expect(new Set(await rulesFoundIn(rule.bad))).toEqual(new Set([rule.slug]));
   });
 

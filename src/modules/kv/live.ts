@@ -33,7 +33,11 @@ function problemOf(answer: Answer, command: KvConfig['command']): Problem | unde
     return { rule: 'store-unreachable', field: 'pass', message };
   }
   if ('refused' in answer) {
-    return { rule: 'store-refused', field: 'pass', message: `the store refuses the login: ${answer.refused}` };
+    return {
+      rule: 'store-refused',
+      field: 'pass',
+      message: `the store refuses the login: ${answer.refused}`,
+    };
   }
   if (!answer.readOnly || COMMANDS[command].methods.includes('GET')) return undefined;
   const message = `the store is a read-only replica, and "kv_command ${command}" writes`;
@@ -88,7 +92,8 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function faultOf({ message, code = '' }: Error & { readonly code?: string }): Answer {
   if (message.startsWith('NOAUTH')) return { refused: 'it wants a password' };
-  if (message.startsWith('WRONGPASS') || /invalid password/i.test(message)) return { refused: 'wrong password' };
+  if (message.startsWith('WRONGPASS') || /invalid password/i.test(message))
+    return { refused: 'wrong password' };
   if (/without any password configured/i.test(message)) return { refused: 'it has no password' };
   if (message.startsWith('NOPERM')) return { refused: 'the user may not use it' };
   if (/timed out|ETIMEDOUT/i.test(message)) return { unreachable: 'no answer in time' };

@@ -24,6 +24,9 @@ export async function askDatabase(
   }
 }
 
+/** JSON has null where the facts have nothing. */
+type Answered = Omit<LiveFacts, 'anon'> & { readonly anon: LiveFacts['anon'] | null };
+
 async function ask({ target, anonRole, schemas }: Question, timeoutMs: number): Promise<LiveFacts> {
   const { default: pg } = await import('pg');
   const limited = { ...target, connectTimeoutMs: Math.min(target.connectTimeoutMs, timeoutMs) };
@@ -37,8 +40,8 @@ async function ask({ target, anonRole, schemas }: Question, timeoutMs: number): 
   );
   try {
     const { rows } = await client.query<{ facts: string }>(query(LIVE_SQL, [anonRole ?? null, schemas]));
-    const { anon, ...facts } = JSON.parse(rows[0]?.facts ?? '{}') as LiveFacts & { readonly anon: null };
-    return { ...facts, ...(anon !== null && { anon }) };
+    const { anon, ...facts } = JSON.parse(rows[0]?.facts ?? '{}') as Answered;
+    return { ...facts, ...(anon && { anon }) };
   } finally {
     await client.end();
   }
