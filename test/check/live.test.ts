@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { RULES } from '../../src/check/index.ts';
 import { check, load } from '../../src/pipeline.ts';
 import { freePort } from '../harness/ports.ts';
@@ -52,91 +52,89 @@ const rest = (dsn: string, more = 'dbrest_schemas closed; dbrest_anon_role anon;
 
 const as = (user: string): string => db.dsn.replace('authenticator', user);
 
-describe('a database', () => {
-  const cases: readonly { it: string; conf: () => string; says: readonly string[] }[] = [
-    { it: 'is as it should be', conf: () => rest(db.dsn), says: [] },
-    { it: 'is the embedded one', conf: () => rest('embedded'), says: [] },
-    {
-      it: 'is logged in to as a superuser',
-      conf: () => rest(as('live_owner')),
-      says: [
-        'GW650 the role that "dbrest_pass" logs in with is a superuser: no privilege and no row security holds for it',
-      ],
-    },
-    {
-      it: 'is logged in to as a role that row security does not hold for',
-      conf: () => rest(as('live_backup')),
-      says: ['GW650 the role that "dbrest_pass" logs in with bypasses row security'],
-    },
-    {
-      it: 'gives strangers a superuser whom it was not granted',
-      conf: () => rest(db.dsn, 'dbrest_schemas closed; dbrest_anon_role live_owner;'),
-      says: [
-        'GW650 the anonymous role is a superuser: no privilege and no row security holds for it',
-        'GW652 the anonymous role may write all rows of closed.books: no row security',
-        'GW651 the role that "dbrest_pass" logs in with was not granted "live_owner"',
-      ],
-    },
-    {
-      it: 'lacks the anonymous role',
-      conf: () => rest(db.dsn, 'dbrest_schemas closed; dbrest_anon_role nobody;'),
-      says: ['GW651 the database has no role "nobody"'],
-    },
-    {
-      it: 'lacks a schema',
-      conf: () => rest(db.dsn, 'dbrest_schemas "closed, apy"; dbrest_anon_role anon;'),
-      says: ['GW653 the database has no schema "apy"'],
-    },
-    {
-      it: 'shows strangers whole tables, and embeds without an index',
-      conf: () => rest(db.dsn, 'dbrest_schemas api; dbrest_anon_role anon;'),
-      says: [
-        'GW652 the anonymous role may write all rows of api.orders: no row security',
-        'GW652 the anonymous role may read all rows of api.clients: no row security',
-        'GW655 embedding along api.orders (client_id) has no index to use',
-      ],
-    },
-    {
-      it: 'does not know who logs in',
-      conf: () => rest(as('stranger')),
-      says: ['GW656 the database cannot be reached: role "stranger" does not exist'],
-    },
-  ];
+const databases: readonly { it: string; conf: () => string; says: readonly string[] }[] = [
+  { it: 'is as it should be', conf: () => rest(db.dsn), says: [] },
+  { it: 'is the embedded one', conf: () => rest('embedded'), says: [] },
+  {
+    it: 'is logged in to as a superuser',
+    conf: () => rest(as('live_owner')),
+    says: [
+      'GW650 the role that "dbrest_pass" logs in with is a superuser: no privilege and no row security holds for it',
+    ],
+  },
+  {
+    it: 'is logged in to as a role that row security does not hold for',
+    conf: () => rest(as('live_backup')),
+    says: ['GW650 the role that "dbrest_pass" logs in with bypasses row security'],
+  },
+  {
+    it: 'gives strangers a superuser whom it was not granted',
+    conf: () => rest(db.dsn, 'dbrest_schemas closed; dbrest_anon_role live_owner;'),
+    says: [
+      'GW650 the anonymous role is a superuser: no privilege and no row security holds for it',
+      'GW652 the anonymous role may write all rows of closed.books: no row security',
+      'GW651 the role that "dbrest_pass" logs in with was not granted "live_owner"',
+    ],
+  },
+  {
+    it: 'lacks the anonymous role',
+    conf: () => rest(db.dsn, 'dbrest_schemas closed; dbrest_anon_role nobody;'),
+    says: ['GW651 the database has no role "nobody"'],
+  },
+  {
+    it: 'lacks a schema',
+    conf: () => rest(db.dsn, 'dbrest_schemas "closed, apy"; dbrest_anon_role anon;'),
+    says: ['GW653 the database has no schema "apy"'],
+  },
+  {
+    it: 'shows strangers whole tables, and embeds without an index',
+    conf: () => rest(db.dsn, 'dbrest_schemas api; dbrest_anon_role anon;'),
+    says: [
+      'GW652 the anonymous role may write all rows of api.orders: no row security',
+      'GW652 the anonymous role may read all rows of api.clients: no row security',
+      'GW655 embedding along api.orders (client_id) has no index to use',
+    ],
+  },
+  {
+    it: 'does not know who logs in',
+    conf: () => rest(as('stranger')),
+    says: ['GW656 the database cannot be reached: role "stranger" does not exist'],
+  },
+];
 
-  for (const { it, conf, says } of cases) {
-    test(`that ${it}`, async () => expect((await found(conf())).toSorted()).toEqual(says.toSorted()));
-  }
+for (const { it, conf, says } of databases) {
+  test(`a database that ${it}`, async () =>
+    expect((await found(conf())).toSorted()).toEqual(says.toSorted()));
+}
 
-  test('that cannot be reached hides no other, and its password does not show', async () => {
-    const port = await freePort();
-    const dead = rest(`postgresql://a:s3cret@127.0.0.1:${port}/x`);
-    const conf =
-      dead + rest(db.dsn, 'dbrest_schemas apy; dbrest_anon_role anon;').replace('/api/', '/other/');
-    const says = await found(conf);
-    expect(says).toEqual([
-      'GW656 the database cannot be reached: connection refused',
-      'GW653 the database has no schema "apy"',
-    ]);
-  });
+test('a database that cannot be reached hides no other, and its password does not show', async () => {
+  const port = await freePort();
+  const dead = rest(`postgresql://a:s3cret@127.0.0.1:${port}/x`);
+  const conf = dead + rest(db.dsn, 'dbrest_schemas apy; dbrest_anon_role anon;').replace('/api/', '/other/');
+  const says = await found(conf);
+  expect(says).toEqual([
+    'GW656 the database cannot be reached: connection refused',
+    'GW653 the database has no schema "apy"',
+  ]);
+});
 
-  test('that takes connections and never answers is given up', async () => {
-    const conf = rest(`postgresql://a@127.0.0.1:${await silent()}/x?connect_timeout=2`);
-    expect(await found(conf)).toEqual(['GW656 the database cannot be reached: no answer in time']);
-  });
+test('a database that takes connections and never answers is given up', async () => {
+  const conf = rest(`postgresql://a@127.0.0.1:${await silent()}/x?connect_timeout=2`);
+  expect(await found(conf)).toEqual(['GW656 the database cannot be reached: no answer in time']);
+});
 
-  test('that is too old is told by its version', async () => {
-    const { port } = await oldPostgres({ onTestFinished }, facts(110_022));
-    expect(await found(rest(`postgresql://a@127.0.0.1:${port}/x`))).toEqual([
-      'GW654 the database is PostgreSQL 11, at least 12 is needed',
-    ]);
-  });
+test('a database that is too old is told by its version', async () => {
+  const { port } = await oldPostgres({ onTestFinished }, facts(110_022));
+  expect(await found(rest(`postgresql://a@127.0.0.1:${port}/x`))).toEqual([
+    'GW654 the database is PostgreSQL 11, at least 12 is needed',
+  ]);
+});
 
-  test('that several locations name is asked once', async () => {
-    const { port, connections } = await oldPostgres({ onTestFinished }, facts(150_000));
-    const conf = rest(`postgresql://a@127.0.0.1:${port}/x?sslmode=disable`);
-    expect(await found(conf + conf.replace('/api/', '/other/'))).toEqual([]);
-    expect(connections()).toBe(1);
-  });
+test('a database that several locations name is asked once', async () => {
+  const { port, connections } = await oldPostgres({ onTestFinished }, facts(150_000));
+  const conf = rest(`postgresql://a@127.0.0.1:${port}/x?sslmode=disable`);
+  expect(await found(conf + conf.replace('/api/', '/other/'))).toEqual([]);
+  expect(connections()).toBe(1);
 });
 
 /** A database where nothing is wrong but perhaps its version. */
@@ -154,47 +152,45 @@ async function silent(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-describe('a store', () => {
-  const at = (address: string, command = 'get'): string =>
-    `location = /k { kv_pass ${address}; kv_key k; kv_command ${command}; kv_connect_timeout 500ms; }`;
+const at = (address: string, command = 'get'): string =>
+  `location = /k { kv_pass ${address}; kv_key k; kv_command ${command}; kv_connect_timeout 500ms; }`;
 
-  test('that answers is as it should be, under the name of an upstream too', async () => {
-    const { port, url } = await redis();
-    expect(await found(at(`127.0.0.1:${port}`, 'incr'))).toEqual([]);
-    expect(await found(at(url))).toEqual([]);
-    expect(await found(at('store'), `upstream store { server 127.0.0.1:${port}; }`)).toEqual([]);
-  });
+test('a store that answers is as it should be, under the name of an upstream too', async () => {
+  const { port, url } = await redis();
+  expect(await found(at(`127.0.0.1:${port}`, 'incr'))).toEqual([]);
+  expect(await found(at(url))).toEqual([]);
+  expect(await found(at('store'), `upstream store { server 127.0.0.1:${port}; }`)).toEqual([]);
+});
 
-  test('that is embedded or named by requests is not asked', async () => {
-    expect(await found(at('embedded') + at('$arg_host').replace('/k', '/v'))).toEqual([]);
-  });
+test('a store that is embedded or named by requests is not asked', async () => {
+  expect(await found(at('embedded') + at('$arg_host').replace('/k', '/v'))).toEqual([]);
+});
 
-  test('that does not listen, or says nothing', async () => {
-    const conf = at(`127.0.0.1:${await freePort()}`) + at(`127.0.0.1:${await silent()}`).replace('/k', '/v');
-    expect(await found(conf)).toEqual([
-      'GW750 the store cannot be reached: connection refused',
-      'GW750 the store cannot be reached: no answer in time',
-    ]);
-  });
+test('a store that does not listen, or says nothing', async () => {
+  const conf = at(`127.0.0.1:${await freePort()}`) + at(`127.0.0.1:${await silent()}`).replace('/k', '/v');
+  expect(await found(conf)).toEqual([
+    'GW750 the store cannot be reached: connection refused',
+    'GW750 the store cannot be reached: no answer in time',
+  ]);
+});
 
-  test('that wants a password, or another one', async () => {
-    const { port } = await redis('--requirepass', 'right');
-    const conf = at(`127.0.0.1:${port}`) + at(`redis://:wr0ng@127.0.0.1:${port}`).replace('/k', '/v');
-    expect(await found(conf)).toEqual([
-      'GW751 the store refuses the login: it wants a password',
-      'GW751 the store refuses the login: wrong password',
-    ]);
-    expect(await found(at(`redis://:right@127.0.0.1:${port}`))).toEqual([]);
-  });
+test('a store that wants a password, or another one', async () => {
+  const { port } = await redis('--requirepass', 'right');
+  const conf = at(`127.0.0.1:${port}`) + at(`redis://:wr0ng@127.0.0.1:${port}`).replace('/k', '/v');
+  expect(await found(conf)).toEqual([
+    'GW751 the store refuses the login: it wants a password',
+    'GW751 the store refuses the login: wrong password',
+  ]);
+  expect(await found(at(`redis://:right@127.0.0.1:${port}`))).toEqual([]);
+});
 
-  test('that is a replica takes reads only', async () => {
-    const { port: master } = await redis();
-    const { port } = await redis('--replicaof', `127.0.0.1 ${master}`);
-    expect(await found(at(`127.0.0.1:${port}`))).toEqual([]);
-    expect(await found(at(`127.0.0.1:${port}`, 'incr'))).toEqual([
-      'GW752 the store is a read-only replica, and "kv_command incr" writes',
-    ]);
-  });
+test('a store that is a replica takes reads only', async () => {
+  const { port: master } = await redis();
+  const { port } = await redis('--replicaof', `127.0.0.1 ${master}`);
+  expect(await found(at(`127.0.0.1:${port}`))).toEqual([]);
+  expect(await found(at(`127.0.0.1:${port}`, 'incr'))).toEqual([
+    'GW752 the store is a read-only replica, and "kv_command incr" writes',
+  ]);
 });
 
 test('without --live nothing is opened', async () => {
