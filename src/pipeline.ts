@@ -29,16 +29,8 @@ import { VERSION } from './version.ts';
 export type { Finding } from './check/index.ts';
 export type { VariableFacts } from './contract/index.ts';
 export type { GatewayPlan, Reach } from './plan/index.ts';
-export {
-  checkToken,
-  decodeToken,
-  describeApi,
-  dumpSchema,
-  hashPassword,
-  PASSWORD_SCHEMES,
-  signToken,
-} from './modules/index.ts';
-export type { DecodedToken, PasswordScheme, TokenVerdict } from './modules/index.ts';
+export { dbrestTools, hashPassword, PASSWORD_SCHEMES } from './modules/index.ts';
+export type { PasswordScheme } from './modules/index.ts';
 
 /** Where a configuration comes from. */
 export interface ConfigSource {
