@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { loadTree, placeOf, Report } from '../grammar/index.ts';
-import type { ConfigTree } from '../grammar/index.ts';
-import type { Finding } from './check/index.ts';
+import type { ConfigTree, Glob, ReadFile } from '../grammar/index.ts';
+import type { Finding, Review, ReviewOptions } from './check/index.ts';
 import { compileGateway, serverViews } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
 import {
@@ -26,7 +26,7 @@ import { allLocations, findLocation, makePlan, placedLocations, printTree } from
 import type { GatewayPlan, PlacedLocation, Reach } from './plan/index.ts';
 import { VERSION } from './version.ts';
 
-export type { Finding } from './check/index.ts';
+export type { Finding, Review, ReviewOptions } from './check/index.ts';
 export type { VariableFacts } from './contract/index.ts';
 export type { GatewayPlan, Reach } from './plan/index.ts';
 export { dbrestTools, hashPassword, PASSWORD_SCHEMES } from './modules/index.ts';
@@ -46,6 +46,10 @@ export interface ConfigSource {
   readonly errorLog?: string | undefined;
   /** The text of the main file, when it has been read already. */
   readonly text?: string | undefined;
+  /** Reads the files of the configuration: an editor has texts that are not saved yet. */
+  readonly readFile?: ReadFile | undefined;
+  /** Which files a pattern of `include` means, where they are not those of the file system. */
+  readonly glob?: Glob | undefined;
 }
 
 /** What came out of a load: the plan only when nothing refuses it. */
@@ -57,10 +61,18 @@ export interface Loaded {
   readonly bound?: BoundConfig;
 }
 
-/** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what is of no effect or likely not meant. */
+/** How a load looks at a configuration. */
+export interface LoadOptions {
+  /** Also notes what is of no effect. */
+  readonly advise?: boolean;
+  /** Leaves out the directives that gw will not have, instead of refusing the configuration. */
+  readonly skipUnsupported?: boolean;
+}
+
+/** Text to plan. Reads files, opens no connection, starts no thread. */
 export function load(
-  { confFile, name, prefix, globals, errorLog, text }: ConfigSource,
-  { advise = false } = {},
+  { confFile, name, prefix, globals, errorLog, text, readFile, glob }: ConfigSource,
+  { advise = false, skipUnsupported = false }: LoadOptions = {},
 ): Loaded {
   const report = new Report();
   const registry = new Registry(MODULES);
@@ -74,11 +86,20 @@ export function load(
     knownDirective,
     ...(globals !== undefined && { globals }),
     ...(text !== undefined && { text }),
+    ...(readFile && { readFile }),
+    ...(glob && { glob }),
   });
   if (!tree) return { plan: undefined, report, tree };
   report.hide(secretSpans(tree, registry));
 
-  const config = bind(tree, { registry, report, prefix, advise, confDir: dirname(confFile) });
+  const config = bind(tree, {
+    registry,
+    report,
+    prefix,
+    advise,
+    skipUnsupported,
+    confDir: dirname(confFile),
+  });
   const plan = makePlan(config, {
     registry,
     modules: MODULES,
@@ -87,22 +108,27 @@ export function load(
     confFile,
     errorLog,
     version: VERSION,
-    advise,
   });
   return { plan: report.failed ? undefined : plan, report, tree, bound: config };
 }
 
 /**
- * Everything that is wrong with what was loaded, in the order of reading: the faults of the load, and what the rules find.
- * The rules are read when they are first needed: a start does not wait for them.
+ * Everything that is wrong with what was loaded, in the order of reading, less what its comments ignore: the faults of the
+ * load, and what the rules find.
  */
-export async function check({ plan, report, tree, bound }: Loaded): Promise<readonly Finding[]> {
-  const { checkedConfig, findingsOfLoad, runRules, sorted } = await import('./check/index.ts');
-  const found = findingsOfLoad(report);
-  if (!tree || !bound) return found;
+export async function check(loaded: Loaded, options?: ReviewOptions): Promise<readonly Finding[]> {
+  return (await review(loaded, options)).findings;
+}
+
+/** As `check`, with what is ignored beside it. The rules are read when they are first needed: no start waits for them. */
+export async function review(
+  { plan, report, tree, bound }: Loaded,
+  options?: ReviewOptions,
+): Promise<Review> {
+  const { checkedConfig, review: reviewed } = await import('./check/index.ts');
   const registry = new Registry(MODULES);
-  const config = checkedConfig({ tree, bound, registry, modules: MODULES, plan });
-  return sorted([...found, ...runRules(config)], report);
+  const config = tree && bound && checkedConfig({ tree, bound, registry, modules: MODULES, plan });
+  return reviewed({ report, config }, options);
 }
 
 /** Opens what the process as a whole needs for a plan, in the master. */
@@ -188,6 +214,11 @@ export function restPlaces(plan: GatewayPlan): readonly RestPlace[] {
     const config = modules['dbrest'] as DbrestConfig | undefined;
     return config ? [{ ...place, config }] : [];
   });
+}
+
+/** The directives of all modules, as editors ask for them: by context, with their readers and roles. */
+export function directiveTable(): Registry {
+  return new Registry(MODULES);
 }
 
 /** The directive reference. */

@@ -1,9 +1,11 @@
 export { moduleFor } from './module.ts';
 export type {
   AnyModule,
+  ConfigFault,
   ConfigReport,
   LocationParts,
   ModuleDefinition,
+  Sensitive,
   UpstreamNeed,
   VariableDefinition,
   VariableFamily,
