@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../src/version.ts';
 import { addCredentials } from './credentials.ts';
 import { addConfigTools } from './config-tools.ts';
+import { addDatabase } from './database.ts';
 import { addDumps } from './dumping.ts';
 import { addInstallation } from './installation.ts';
 import { addExplaining } from './explaining.ts';
@@ -70,6 +71,7 @@ function program(finish: (code: number) => void): Command {
   addRunning(gw, finish);
   addCredentials(gw, finish);
   addDumps(gw, finish);
+  addDatabase(gw, finish);
   addInstallation(gw, finish);
   gw.command('reference')
     .description('print the directive reference as Markdown')
