@@ -1,4 +1,4 @@
-export { DEAD, cutsAround, except, having, not } from './machine.ts';
+export { both, DEAD, cutsAround, except, having, not } from './machine.ts';
 export type { Language, Machine } from './machine.ts';
 export { Pattern, Patterns } from './pattern.ts';
 export type { Sample } from './sample.ts';

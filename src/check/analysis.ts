@@ -1,0 +1,27 @@
+import { Locations } from './locations/index.ts';
+import { Patterns } from './regex/index.ts';
+import type { CheckedConfig } from './rule.ts';
+
+/** What several rules ask of one configuration; each part is worked out on its first question. */
+export class Analysis {
+  readonly patterns = new Patterns();
+  readonly #config: CheckedConfig;
+  #locations: Locations | undefined;
+
+  constructor(config: CheckedConfig) {
+    this.#config = config;
+  }
+
+  get locations(): Locations {
+    return (this.#locations ??= new Locations(this.#config, this.patterns));
+  }
+}
+
+const known = new WeakMap<CheckedConfig, Analysis>();
+
+/** The analysis of a configuration, shared by all rules that run over it. */
+export function analysisOf(config: CheckedConfig): Analysis {
+  const analysis = known.get(config) ?? new Analysis(config);
+  known.set(config, analysis);
+  return analysis;
+}
