@@ -4,3 +4,4 @@ export type { RequestNeeds } from './build.ts';
 export type { PortTls, TlsTarget } from './port-tls.ts';
 export { LocationLevel } from './location-tree.ts';
 export type { Found, Place } from './location-tree.ts';
+export { serverViews } from './view.ts';

@@ -1,6 +1,7 @@
 export { moduleFor } from './module.ts';
 export type {
   AnyModule,
+  ConfigFault,
   ConfigReport,
   LocationParts,
   ModuleDefinition,
@@ -33,3 +34,5 @@ export type {
 } from './core-config.ts';
 export { TICKET_KEY } from './ssl-config.ts';
 export type { FileName, SessionCache, SslConfig, TlsVersion, VerifyClient } from './ssl-config.ts';
+export { variableFacts } from './variable-facts.ts';
+export type { VariableFacts } from './variable-facts.ts';

@@ -1,3 +1,4 @@
+import type { FaultDetails } from '../../grammar/index.ts';
 import type { Rows } from '../config/index.ts';
 import type {
   AccessCheck,
@@ -16,11 +17,18 @@ import type { MasterScope, WorkerScope } from './scope.ts';
 /** Where a module tells that a config is wrong: the core adds the directive's name and place. */
 export interface ConfigReport<C> {
   /** `predicate` completes `"directive" …`, for example `exceeds "kv_pool_max" (8)`. */
-  on(field: keyof C & string, predicate: string, hint?: string): void;
-  warn(field: keyof C & string, predicate: string, hint?: string): void;
+  on(field: keyof C & string, predicate: string, more?: string | ConfigFault): void;
+  warn(field: keyof C & string, predicate: string, more?: string | ConfigFault): void;
   /** A whole message, where nginx has its own; `index` picks one of several directives of a list. */
-  phrase(field: keyof C & string, message: string, options?: { index?: number; hint?: string }): void;
+  phrase(
+    field: keyof C & string,
+    message: string,
+    options?: ConfigFault & { readonly index?: number | undefined },
+  ): void;
 }
+
+/** What more a module knows of a fault: a hint, and the rule of `gw check` that is broken. */
+export type ConfigFault = Pick<FaultDetails, 'hint' | 'rule'>;
 
 /** What one module does for one location, in the order of the phases. Absent members cost nothing at request time. */
 export interface LocationParts {

@@ -1,6 +1,5 @@
 import type { CheckedConfig } from '../rule.ts';
-import { Patterns } from '../regex/index.ts';
-import type { Budget } from '../regex/index.ts';
+import type { Budget, Patterns } from '../regex/index.ts';
 import { reachOf } from './reach.ts';
 import type { Reach } from './reach.ts';
 import { LocationTree } from './tree.ts';

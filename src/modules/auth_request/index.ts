@@ -1,5 +1,5 @@
 import type { Word } from '../../../grammar/index.ts';
-import { directivesFor, readers } from '../../config/index.ts';
+import { AT, defines, directivesFor, readers } from '../../config/index.ts';
 import type { ArgReader, ComplexValue } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { Build } from '../../contract/index.ts';
@@ -50,6 +50,7 @@ const directives = directivesFor<AuthRequestConfig>()({
     into: 'assignments',
     repeat: 'append',
     summary: 'Gives a variable a value out of the answer of `auth_request`.',
+    roles: defines('variable', AT.variable),
     source: 'nginx ngx_http_auth_request_module#auth_request_set',
   },
 });

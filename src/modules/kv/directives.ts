@@ -1,6 +1,6 @@
 import type { Word } from '../../../grammar/index.ts';
 import type { ComplexValue, ReadScope } from '../../config/index.ts';
-import { constantText, directivesFor, nearest, readers } from '../../config/index.ts';
+import { constantText, directivesFor, nearest, readers, uses } from '../../config/index.ts';
 import { AddressProblem, parseAddress } from './address.ts';
 import type { CommandName } from './commands.ts';
 import { COMMAND_NAMES } from './commands.ts';
@@ -17,6 +17,7 @@ export const directives = directivesFor<KvConfig>()({
     inherit: false,
     secret: 'password',
     summary: 'Answers requests with one command of a key-value store.',
+    roles: uses('upstream', { behind: ['redis://', 'rediss://', ''], until: ':/?' }),
     source: 'gw',
   },
   kv_key: {
