@@ -1,15 +1,22 @@
 import { Locations } from './locations/index.ts';
-import { Patterns } from './regex/index.ts';
+import { Patterns, regexUses } from './regex/index.ts';
+import type { RegexUse } from './regex/index.ts';
 import type { CheckedConfig } from './rule.ts';
 
 /** What several rules ask of one configuration; each part is worked out on its first question. */
 export class Analysis {
   readonly patterns = new Patterns();
   readonly #config: CheckedConfig;
+  #regexes: readonly RegexUse[] | undefined;
   #locations: Locations | undefined;
 
   constructor(config: CheckedConfig) {
     this.#config = config;
+  }
+
+  /** Every pattern, and where it stands. */
+  get regexes(): readonly RegexUse[] {
+    return (this.#regexes ??= regexUses(this.#config, this.patterns));
   }
 
   get locations(): Locations {

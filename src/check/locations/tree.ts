@@ -49,9 +49,12 @@ export class LocationTree {
     const level: Level = { around, places, prefixes: new PrefixTrie<Place>() };
     levels.push(level);
     const search = new LocationLevel<Place>();
+    const taken = new Set<string>();
     for (const inner of block.inner) {
       const match = inner.args as LocationMatch | undefined;
       if (inner.context !== 'location' || !match || match.kind === 'named') continue;
+      // The second of a duplicate counts for nothing; that it is there is another rule's concern.
+      if (match.kind !== 'regex' && taken.size === taken.add(`${match.kind} ${match.path}`).size) continue;
       const pattern =
         match.kind === 'regex' ? this.#patterns.of(match.regex.pattern, match.caseless) : undefined;
       const place: Place = { block: inner, match, pattern, level };

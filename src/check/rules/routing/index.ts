@@ -1,11 +1,5 @@
 import type { Rule } from '../../rule.ts';
-<<<<<<< HEAD
-import { regexOrder } from './regex-order.ts';
-import { unreachableLocation } from './unreachable-location.ts';
-
-/** Which server and location answers: GW2xx. */
-export const ROUTING_RULES: readonly Rule[] = [unreachableLocation, regexOrder];
-=======
+import { MATCHING_RULES } from './matching.ts';
 import { duplicateLocation } from './duplicate-location.ts';
 import { regexInPrefix } from './regex-in-prefix.ts';
 import { duplicateServerName } from './duplicate-server-name.ts';
@@ -21,6 +15,7 @@ import { suspiciousServerName } from './suspicious-server-name.ts';
 
 /** Which server and location answers: GW2xx. */
 export const ROUTING_RULES: readonly Rule[] = [
+  ...MATCHING_RULES,
   duplicateLocation,
   regexInPrefix,
   duplicateServerName,
@@ -34,4 +29,3 @@ export const ROUTING_RULES: readonly Rule[] = [
   namedLocationUnused,
   suspiciousServerName,
 ];
->>>>>>> main
