@@ -56,7 +56,12 @@ class Reader {
       const match = block.args as LocationMatch | undefined;
       const word = node.args.at(-1);
       if (match?.kind === 'regex' && word)
-        this.#add(endOf(word, match.regex.pattern.length), match.caseless, { kind: 'location', node, block, subject: 'uri' });
+        this.#add(endOf(word, match.regex.pattern.length), match.caseless, {
+          kind: 'location',
+          node,
+          block,
+          subject: 'uri',
+        });
     } else if (context === 'server if' || context === 'location if') this.#condition(node, block);
   }
 
@@ -67,12 +72,12 @@ class Reader {
 
   map({ node, block }: Use): void {
     const subject = onlyVariable(node.args[0]);
-    for (const line of node.block ?? [])
-      this.#tilde(line.name, { kind: 'map', node, block, line, subject });
+    for (const line of node.block ?? []) this.#tilde(line.name, { kind: 'map', node, block, line, subject });
   }
 
   tildes(kind: RegexUse['kind'], { node, block }: Use, subject: string | undefined): void {
-    const words = kind === 'server_name' || node.name.value === 'valid_referers' ? node.args : node.args.slice(0, 1);
+    const words =
+      kind === 'server_name' || node.name.value === 'valid_referers' ? node.args : node.args.slice(0, 1);
     const isCaseless = kind === 'server_name' || node.name.value === 'valid_referers';
     for (const word of words) this.#tilde(word, { kind, node, block, subject }, isCaseless);
   }
@@ -83,7 +88,8 @@ class Reader {
     if (at < 1 || !operand) return;
     const operator = node.args[at]!.value;
     const isLast = operand === node.args.at(-1);
-    const word = isLast && operand.value.endsWith(')') ? partOfWord(operand, 0, operand.value.length - 1) : operand;
+    const word =
+      isLast && operand.value.endsWith(')') ? partOfWord(operand, 0, operand.value.length - 1) : operand;
     const subject = /^\(?\$\{?(\w+)\}?$/.exec(node.args[at - 1]!.value)?.[1]?.toLowerCase();
     const negated = operator.startsWith('!') && { negated: true as const };
     this.#add(word, operator.endsWith('*'), { kind: 'if', node, block, subject, ...negated });

@@ -1,5 +1,14 @@
 import { analysisOf } from '../../analysis.ts';
-import { answerOf, isSame, named, ownAnswer, ownGuard, refuses, shownUri, wordsOf } from '../../locations/index.ts';
+import {
+  answerOf,
+  isSame,
+  named,
+  ownAnswer,
+  ownGuard,
+  refuses,
+  shownUri,
+  wordsOf,
+} from '../../locations/index.ts';
 import type { LocationTree, Place, Taken } from '../../locations/index.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 
