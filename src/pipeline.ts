@@ -71,7 +71,7 @@ export interface Loaded {
 
 /** How a load looks at a configuration. */
 export interface LoadOptions {
-  /** Also notes what is of no effect or likely not meant. */
+  /** Also notes what is of no effect. */
   readonly advise?: boolean;
   /** Leaves out the directives that gw will not have, instead of refusing the configuration. */
   readonly skipUnsupported?: boolean;
@@ -116,7 +116,6 @@ export function load(
     confFile,
     errorLog,
     version: VERSION,
-    advise,
   });
   return { plan: report.failed ? undefined : plan, report, tree, bound: config };
 }

@@ -5,6 +5,7 @@ export type {
   ConfigReport,
   LocationParts,
   ModuleDefinition,
+  Sensitive,
   UpstreamNeed,
   VariableDefinition,
   VariableFamily,

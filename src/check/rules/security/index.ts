@@ -10,6 +10,7 @@ import { satisfyAnyOpen } from './satisfy-any-open.ts';
 import { versionDisclosure } from './version-disclosure.ts';
 import { validReferersNone } from './valid-referers-none.ts';
 import { corsStarCredentials } from './cors-star-credentials.ts';
+import { statusExposed } from './status-exposed.ts';
 import { internalLeak } from './internal-leak.ts';
 import { secretInClear } from './secret-in-clear.ts';
 import { realipAny } from './realip-any.ts';
@@ -31,6 +32,7 @@ export const SECURITY_RULES: readonly Rule[] = [
   versionDisclosure,
   validReferersNone,
   corsStarCredentials,
+  statusExposed,
   internalLeak,
   secretInClear,
   realipAny,
