@@ -11,6 +11,7 @@ import { versionDisclosure } from './version-disclosure.ts';
 import { validReferersNone } from './valid-referers-none.ts';
 import { corsStarCredentials } from './cors-star-credentials.ts';
 import { statusExposed } from './status-exposed.ts';
+import { autoindexOn } from './autoindex-on.ts';
 import { internalLeak } from './internal-leak.ts';
 import { secretInClear } from './secret-in-clear.ts';
 import { realipAny } from './realip-any.ts';
@@ -33,6 +34,7 @@ export const SECURITY_RULES: readonly Rule[] = [
   validReferersNone,
   corsStarCredentials,
   statusExposed,
+  autoindexOn,
   internalLeak,
   secretInClear,
   realipAny,
