@@ -31,10 +31,10 @@ export const captureMissing: Rule = {
 };
 
 /** Directives that take captures of what has matched before; those of `proxy_redirect` and the like are their own. */
-const TAKES_CAPTURES = [
-  ...['rewrite', 'return', 'set', 'root', 'alias', 'try_files', 'error_page', 'proxy_pass'],
-  ...['add_header', 'proxy_set_header', 'kv_key', 'worker_events_channel', 'access_log'],
-];
+const TAKES_CAPTURES =
+  'rewrite return set root alias try_files error_page proxy_pass add_header proxy_set_header kv_key access_log'.split(
+    ' ',
+  );
 
 function wordsOf({ name, args }: DirectiveNode): DirectiveNode['args'] {
   if (name.value === 'rewrite') return args.slice(1);
