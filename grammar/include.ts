@@ -83,7 +83,7 @@ export class Includer {
       const call = errorCode(error) === 'EISDIR' ? 'pread' : 'open';
       const failure = `${call}() "${path}" failed (${systemError(error)})`;
       const tooLarge = `the configuration is larger than ${MAX_TOTAL_BYTES >> 20} MB`;
-      report.emerg(errorCode(error) === 'EFBIG' ? tooLarge : failure, span);
+      report.emerg(errorCode(error) === 'EFBIG' ? tooLarge : failure, span, { rule: 'include-missing' });
       return undefined;
     }
   }
@@ -96,7 +96,8 @@ export class Includer {
     this.sources.push(source);
     report.sources.push(source);
     if (start !== undefined) {
-      report.warn('invalid UTF-8, the file is read as ISO 8859-1', { source, start, end: start + 1 });
+      const span = { source, start, end: start + 1 };
+      report.warn('invalid UTF-8, the file is read as ISO 8859-1', span, { rule: 'unexpected-token' });
     }
     return source;
   }
@@ -112,15 +113,16 @@ export class Includer {
   #include({ name, args, block }: DirectiveNode, site: Site): DirectiveNode[] {
     const { report, directory, glob } = this.#from;
     const [pattern] = args;
-    if (block) report.emerg('directive "include" is not terminated by ";"', name.span);
+    if (block)
+      report.emerg('directive "include" is not terminated by ";"', name.span, { rule: 'unexpected-token' });
     else if (!pattern || args.length > 1) {
-      report.emerg(
-        'invalid number of arguments in "include" directive',
-        name.span,
-        'expected "include file | mask;"',
-      );
+      report.emerg('invalid number of arguments in "include" directive', name.span, {
+        rule: 'wrong-arity',
+        hint: 'expected "include file | mask;"',
+      });
     } else if (site.chain.length > MAX_INCLUDE_DEPTH) {
-      report.emerg(`files are included deeper than ${MAX_INCLUDE_DEPTH} levels`, name.span);
+      const message = `files are included deeper than ${MAX_INCLUDE_DEPTH} levels`;
+      report.emerg(message, name.span, { rule: 'include-cycle' });
     } else {
       const paths = isGlob(pattern.value) ? glob(pattern.value, directory) : [pattern.value];
       return paths.flatMap((path) => this.#file(path, pattern, site));
@@ -131,7 +133,8 @@ export class Includer {
   #file(path: string, { span }: Word, site: Site): DirectiveNode[] {
     const { report, directory } = this.#from;
     if (++this.#files > MAX_FILES) {
-      if (this.#files === MAX_FILES + 1) report.emerg(`more than ${MAX_FILES} files are included`, span);
+      const message = `more than ${MAX_FILES} files are included`;
+      if (this.#files === MAX_FILES + 1) report.emerg(message, span, { rule: 'include-cycle' });
       return [];
     }
     const absolute = resolve(directory, path);
@@ -140,7 +143,7 @@ export class Includer {
     const start = site.chain.findIndex((other) => other.path === step.path);
     if (start >= 0) {
       const names = [...site.chain.slice(start), step].map((each) => each.name);
-      report.emerg(`include cycle ${names.join(' -> ')}`, span);
+      report.emerg(`include cycle ${names.join(' -> ')}`, span, { rule: 'include-cycle' });
       return [];
     }
     const source = this.#open(absolute, name, span);

@@ -66,7 +66,7 @@ function read(file: string): string {
   try {
     return decodeText(file === STDIN ? readFileSync(0) : readFileBytes(file, MAX_BYTES)).text;
   } catch (error) {
-    throw new UnreadableError(`cannot read "${file}": ${(error as Error).message}`, { cause: error });
+    throw new UnreadableError(`open() "${file}" failed (${systemError(error)})`, { cause: error });
   }
 }
 

@@ -92,8 +92,9 @@ class Binder {
   }
 
   #advise(name: string, why: string, span: Span): void {
-    if (this.#options.advise)
-      this.#options.report.notice(`"${name}" is accepted for compatibility and has no effect`, span, why);
+    if (!this.#options.advise) return;
+    const message = `"${name}" is accepted for compatibility and has no effect`;
+    this.#options.report.notice(message, span, { rule: 'ignored-directive', hint: why });
   }
 
   /** A directive may stand once per block unless its row collects several. */

@@ -1,5 +1,5 @@
 import type { Word } from '../../../grammar/index.ts';
-import { directivesFor, nearest, readers } from '../../config/index.ts';
+import { AT, defines, directivesFor, nearest, readers, uses } from '../../config/index.ts';
 import type { ArgReader, ComplexValue, ReadScope } from '../../config/index.ts';
 import { WHOLE_INVENTORY } from './config.ts';
 import type { ControlConfig, DictionaryConfig, FlagVariable } from './config.ts';
@@ -110,6 +110,7 @@ export const directives = directivesFor<ControlConfig>()({
     into: 'flagsZone',
     default: 'feature_flags',
     summary: 'The dictionary that holds the feature flags.',
+    roles: uses('dictionary'),
     source: 'gw',
   },
   control_cross_site: {
@@ -127,6 +128,7 @@ export const directives = directivesFor<ControlConfig>()({
     repeat: 'append',
     summary:
       'A dictionary in shared memory; full, it refuses writes, or with "evict" drops what was not used longest.',
+    roles: defines('dictionary', AT.zone),
     source: 'gw',
   },
   js_shared_dict_zone: {
@@ -135,6 +137,7 @@ export const directives = directivesFor<ControlConfig>()({
     into: 'dictionaries',
     repeat: 'append',
     summary: 'The same as "shared_dict_zone".',
+    roles: defines('dictionary', AT.zone),
     source: 'nginx ngx_http_js_module#js_shared_dict_zone',
   },
   feature_flag: {
@@ -144,6 +147,7 @@ export const directives = directivesFor<ControlConfig>()({
     repeat: 'append',
     summary:
       'A variable that is 1 where the flag is on for this request, else 0; a rollout decides by the key, by default the address of the client.',
+    roles: defines('variable', AT.variable),
     source: 'gw',
   },
 });
