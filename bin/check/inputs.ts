@@ -1,6 +1,13 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { decodeText, filesOfDump, globPaths, matchesGlob, readFileBytes } from '../../grammar/index.ts';
+import {
+  decodeText,
+  filesOfDump,
+  globPaths,
+  matchesGlob,
+  readFileBytes,
+  systemError,
+} from '../../grammar/index.ts';
 import type { DumpedFiles, Source } from '../../grammar/index.ts';
 import { contextOf, innermost, wholeAround } from '../../src/check/index.ts';
 import type { Context } from '../../src/config/index.ts';
