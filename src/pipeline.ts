@@ -139,6 +139,13 @@ export async function review(
   return reviewed({ report, config }, options);
 }
 
+/** From which severity on the `check` block of a configuration refuses findings; undefined: it does not. */
+export function refusesFrom({ bound }: Loaded): 'error' | 'warning' | undefined {
+  const block = bound?.main.children.find(({ context }) => context === 'check');
+  const value = block?.own.get('core')?.get('checkRefuse')?.value;
+  return value === 'error' || value === 'warning' ? value : undefined;
+}
+
 /** Opens what the process as a whole needs for a plan, in the master. */
 export async function prepare(plan: GatewayPlan, master: MasterScope): Promise<void> {
   const locations = allLocations(plan);
