@@ -1,6 +1,7 @@
 import { formatFault, formatFaults, takesColor } from '../grammar/index.ts';
 import type { PrintOptions } from '../grammar/index.ts';
-import { check, dump, load, refusesFrom, tree } from '../src/pipeline.ts';
+import { dump, refusesFrom, tree } from '../src/lookups.ts';
+import { check, load } from '../src/pipeline.ts';
 import type { Finding, Loaded } from '../src/pipeline.ts';
 import type { Options } from './options.ts';
 import { sourceOf } from './source.ts';

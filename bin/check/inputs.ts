@@ -11,7 +11,7 @@ import {
 import type { DumpedFiles, Source } from '../../grammar/index.ts';
 import { contextOf, innermost, wholeAround } from '../../src/check/index.ts';
 import type { Context } from '../../src/config/index.ts';
-import { directiveTable } from '../../src/pipeline.ts';
+import { directiveTable } from '../../src/lookups.ts';
 import type { ConfigSource } from '../../src/pipeline.ts';
 import { sourceOf } from '../source.ts';
 import type { CheckSettings } from './settings.ts';

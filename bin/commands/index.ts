@@ -5,6 +5,7 @@ import { addCredentials } from './credentials.ts';
 import { addConfigTools } from './config-tools.ts';
 import { addDumps } from './dumping.ts';
 import { addInstallation } from './installation.ts';
+import { addExplaining } from './explaining.ts';
 import { addRunning } from './running.ts';
 
 /** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
@@ -61,6 +62,7 @@ function program(finish: (code: number) => void): Command {
       finish(await (await import('./demo.ts')).demo(options));
     });
   addConfigTools(gw, finish);
+  addExplaining(gw, finish);
   addRunning(gw, finish);
   addCredentials(gw, finish);
   addDumps(gw, finish);
@@ -68,7 +70,7 @@ function program(finish: (code: number) => void): Command {
   gw.command('reference')
     .description('print the directive reference as Markdown')
     .action(async () => {
-      const { reference } = await import('../../src/pipeline.ts');
+      const { reference } = await import('../../src/lookups.ts');
       process.stdout.write(reference());
     });
   gw.command('version')

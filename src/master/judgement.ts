@@ -1,5 +1,6 @@
 import { placeOf } from '../../grammar/index.ts';
-import { check, refusesFrom } from '../pipeline.ts';
+import { refusesFrom } from '../lookups.ts';
+import { check } from '../pipeline.ts';
 import type { Finding, Loaded } from '../pipeline.ts';
 
 /** Reports as faults what `refuse` of the `check` block keeps from being used; true when there is any. */

@@ -47,19 +47,24 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   tellLastEnd(log);
   tellUser(plan.main.core, log);
   const stopped = untilStopped(master, log);
+  if (!(await starts(master, log))) return 1;
+  onReady?.();
+  await stopped;
+  log.close();
+  return 0;
+}
+
+async function starts(master: Master, log: ThreadLog): Promise<boolean> {
   try {
     await master.start();
+    return true;
   } catch (error) {
     const { message } = error as Error;
     log.write('emerg', message);
     if (!log.writesTo('stderr')) process.stderr.write(`gw: [emerg] ${message}\n`);
     await master.stop({ graceful: false });
-    return 1;
+    return false;
   }
-  onReady?.();
-  await stopped;
-  log.close();
-  return 0;
 }
 
 /**
