@@ -34,6 +34,13 @@ type EventsFacts = modules.EventsFacts;
 export const { hashPassword, PASSWORD_SCHEMES } = modules;
 export type PasswordScheme = modules.PasswordScheme;
 
+/** From which severity on the `check` block of a configuration refuses findings; undefined: it does not. */
+export function refusesFrom({ bound }: Loaded): 'error' | 'warning' | undefined {
+  const block = bound?.main.children.find(({ context }) => context === 'check');
+  const value = block?.own.get('core')?.get('checkRefuse')?.value;
+  return value === 'error' || value === 'warning' ? value : undefined;
+}
+
 /** The configuration as `-T` prints it. */
 export function dump(tree: ConfigTree): string {
   return dumpConfig(tree, new Registry(MODULES));
