@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../src/version.ts';
 import { addConfigTools } from './config-tools.ts';
+import { addEditing } from './editing.ts';
 import { addRunning } from './running.ts';
 
 /** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
@@ -47,6 +48,7 @@ function program(finish: (code: number) => void): Command {
     });
   addConfigTools(gw, finish);
   addRunning(gw, finish);
+  addEditing(gw);
   gw.command('reference')
     .description('print the directive reference as Markdown')
     .action(async () => {

@@ -17,7 +17,7 @@ export * as readers from './readers/index.ts';
 export { readRegex } from './regex-reader.ts';
 export type { ReadRegex } from './regex-reader.ts';
 export { dumpConfig, maskedFiles, secretSpans } from './dump.ts';
-export { directiveFacts } from './directive-facts.ts';
+export { directiveFacts, factsOf } from './directive-facts.ts';
 export type { DirectiveFacts } from './directive-facts.ts';
 export { referenceText } from './reference.ts';
 export { addressBytes, addressText, contains, parseNetwork } from './network.ts';

@@ -1,8 +1,7 @@
 import type { ArgReader } from '../row.ts';
 import { oneWord } from './words.ts';
 
-/** `on` or `off`, in any case (nginx: ngx_conf_set_flag_slot). */
-export const flag: ArgReader<boolean> = oneWord('on | off', (word, { directive, report }) => {
+const readFlag = oneWord<boolean>('on | off', (word, { directive, report }) => {
   const given = word.value.toLowerCase();
   if (given === 'on') return true;
   if (given === 'off') return false;
@@ -13,13 +12,17 @@ export const flag: ArgReader<boolean> = oneWord('on | off', (word, { directive, 
   return undefined;
 });
 
+/** `on` or `off`, in any case (nginx: ngx_conf_set_flag_slot). */
+export const flag: ArgReader<boolean> = { ...readFlag, choices: ['on', 'off'] };
+
 /** One of a few names (nginx: ngx_conf_set_enum_slot). */
 export function oneOf<const T extends string>(...names: readonly T[]): ArgReader<T> {
-  return oneWord(names.join(' | '), (word, { report }) => {
+  const reader = oneWord(names.join(' | '), (word, { report }) => {
     const known = names.find((name) => name === word.value);
     if (known === undefined) {
       report.emerg(`invalid value "${word.value}"`, word.span, `expected ${names.join(', ')}`);
     }
     return known;
   });
+  return { ...reader, choices: names };
 }
