@@ -2,37 +2,43 @@ import { dirname } from 'node:path';
 import { loadTree, placeOf, Report } from '../grammar/index.ts';
 import type { ConfigTree, ReadFile } from '../grammar/index.ts';
 import type { Finding } from './check/index.ts';
-import { compileGateway } from './compile/index.ts';
+import { compileGateway, serverViews } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
 import {
   bind,
+  BlockView,
+  combinedText,
   directiveFacts,
   dumpConfig,
+  effectiveBlock,
   maskedFiles,
   referenceText,
   refusalOf,
   Registry,
   secretSpans,
 } from './config/index.ts';
-import type { BoundConfig, DirectiveFacts } from './config/index.ts';
-import type { ConfigText, MasterScope, WorkerScope } from './contract/index.ts';
+import type { BoundConfig, DirectiveFacts, EffectiveBlock } from './config/index.ts';
+import { variableFacts } from './contract/index.ts';
+import type { ConfigText, MasterScope, ServerView, VariableFacts, WorkerScope } from './contract/index.ts';
 import { endpointPath, eventsFacts, MODULES } from './modules/index.ts';
-import type { EventsFacts } from './modules/index.ts';
-import { allLocations, findLocation, makePlan, printTree } from './plan/index.ts';
-import type { GatewayPlan, Reach } from './plan/index.ts';
+import type { DbrestConfig, EventsFacts } from './modules/index.ts';
+import { allLocations, findLocation, makePlan, placedLocations, printTree } from './plan/index.ts';
+import type { GatewayPlan, PlacedLocation, Reach } from './plan/index.ts';
 import { VERSION } from './version.ts';
 
 export type { Finding } from './check/index.ts';
+export type { VariableFacts } from './contract/index.ts';
 export type { GatewayPlan, Reach } from './plan/index.ts';
-
-/** A built-in variable, as people look it up. */
-export interface VariableFacts {
-  readonly name: string;
-  readonly module: string;
-  readonly summary: string;
-  /** `set` may change it. */
-  readonly settable: boolean;
-}
+export {
+  checkToken,
+  decodeToken,
+  describeApi,
+  dumpSchema,
+  hashPassword,
+  PASSWORD_SCHEMES,
+  signToken,
+} from './modules/index.ts';
+export type { DecodedToken, PasswordScheme, TokenVerdict } from './modules/index.ts';
 
 /** Where a configuration comes from. */
 export interface ConfigSource {
@@ -129,6 +135,22 @@ export function dump(tree: ConfigTree): string {
   return dumpConfig(tree, new Registry(MODULES));
 }
 
+/** The same as one text, with what is included in its place. */
+export function combined(tree: ConfigTree): string {
+  return combinedText(tree, new Registry(MODULES));
+}
+
+/** What holds in each block, as data; secrets masked. */
+export function effective({ main }: BoundConfig, tree: ConfigTree): EffectiveBlock {
+  const registry = new Registry(MODULES);
+  return effectiveBlock(new BlockView(main, { registry, directives: tree.directives }), tree, registry);
+}
+
+/** Where requests go, as data. */
+export function routes(plan: GatewayPlan): readonly ServerView[] {
+  return serverViews(plan, MODULES);
+}
+
 /** What was read, secrets masked, and what was found in it. */
 export function configText({ tree: read, report }: Pick<Loaded, 'tree' | 'report'>): ConfigText {
   return {
@@ -168,6 +190,17 @@ export function reachEvents(plan: GatewayPlan): (Reach & EventsFacts) | undefine
   return reach && facts && { ...facts, ...reach };
 }
 
+/** A location that serves a database. */
+export type RestPlace = Omit<PlacedLocation, 'modules'> & { readonly config: DbrestConfig };
+
+/** The locations that serve a database, in the order of the configuration. */
+export function restPlaces(plan: GatewayPlan): readonly RestPlace[] {
+  return placedLocations(plan).flatMap(({ modules, ...place }) => {
+    const config = modules['dbrest'] as DbrestConfig | undefined;
+    return config ? [{ ...place, config }] : [];
+  });
+}
+
 /** The directives of all modules, as editors ask for them: by context, with their readers and roles. */
 export function directiveTable(): Registry {
   return new Registry(MODULES);
@@ -183,22 +216,9 @@ export function directives(): readonly DirectiveFacts[] {
   return directiveFacts(new Registry(MODULES));
 }
 
-/** Every built-in variable by name; of a family, the prefix and what its names continue with: `arg_*`. */
+/** Every built-in variable; of a family, the prefix and what its names continue with: `arg_*`. */
 export function variables(): readonly VariableFacts[] {
-  return MODULES.flatMap(({ name: module, variables: own = {}, families = {} }) => [
-    ...Object.entries(own).map(([name, { summary, assign }]) => ({
-      name,
-      module,
-      summary,
-      settable: assign !== undefined,
-    })),
-    ...Object.entries(families).map(([prefix, { summary }]) => ({
-      name: `${prefix}*`,
-      module,
-      summary,
-      settable: false,
-    })),
-  ]);
+  return variableFacts(MODULES);
 }
 
 /** The built-in modules, for `-V`. */

@@ -1,7 +1,10 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../src/version.ts';
+import { addCredentials } from './credentials.ts';
 import { addConfigTools } from './config-tools.ts';
 import { addEditing } from './editing.ts';
+import { addDumps } from './dumping.ts';
+import { addInstallation } from './installation.ts';
 import { addRunning } from './running.ts';
 
 /** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
@@ -10,6 +13,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   const finish = (code: number): void => {
     exitCode = code;
   };
+  process.stdout.on('error', endWithReader);
   try {
     await program(finish).parseAsync(args, { from: 'user' });
     return exitCode;
@@ -19,12 +23,27 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
+/** Who reads a part only, as `head` does, has what they want: no reason to fall over. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+}
+
 /** Messages of the command line read like those of a configuration. */
 function inOurWords(text: string): string {
   return text
     .replace(/^error: /, 'gw: ')
     .replaceAll("'", '"')
-    .replace(/\(Did you mean (.*)\?\)/, '  did you mean "$1"?');
+    .replace(/\(Did you mean (.*)\?\)/, '  did you mean "$1"?')
+    .replace(
+      / (.*) argument (".*") is invalid\. Allowed choices are (.*)\.$/m,
+      ' invalid value $2 of $1\n  expected $3',
+    )
+    .replace(
+      / command-argument value (".*") is invalid for (.*)\. Allowed choices are (.*)\.$/m,
+      ' invalid value $1 of $2\n  expected $3',
+    )
+    .replace(/\. (Expected .* but got .*)\.$/m, (_, rest: string) => `\n  ${rest.toLowerCase()}`);
 }
 
 function program(finish: (code: number) => void): Command {
@@ -49,6 +68,9 @@ function program(finish: (code: number) => void): Command {
   addConfigTools(gw, finish);
   addRunning(gw, finish);
   addEditing(gw);
+  addCredentials(gw, finish);
+  addDumps(gw, finish);
+  addInstallation(gw, finish);
   gw.command('reference')
     .description('print the directive reference as Markdown')
     .action(async () => {

@@ -21,8 +21,8 @@ import { compileErrorPages } from './error-pages.ts';
 import { compilePostAction } from './post-action.ts';
 import { rewriteSequence, sequence } from './phases.ts';
 import { serverTokens } from './server-tokens.ts';
-import type { Turns } from './turns.ts';
 import { compileRequestCounter } from './request-counter.ts';
+import type { Turns } from './turns.ts';
 
 /** A location that is ready to serve. */
 export interface LocationHandler {
@@ -38,11 +38,6 @@ export interface LocationHandler {
   readonly answer: Handler;
   /** `limit_except`: what takes the location's place for methods that are not in the list. */
   readonly except: { readonly methods: ReadonlySet<string>; readonly handler: LocationHandler } | undefined;
-}
-
-/** Lines about clients that left are of the level info, and name the client, who is gone by then. */
-function tellsOfLeaving({ errorLogs = [] }: CoreConfig): boolean {
-  return errorLogs.some(({ level }) => level === 'info' || level === 'debug');
 }
 
 /** What the locations of one compile share. */
@@ -90,6 +85,11 @@ export async function compileLocation(
     except: blocks.except,
     ...compilePhases(plan, parts, build.log),
   };
+}
+
+/** Lines about clients that left are of the level info, and name the client, who is gone by then. */
+function tellsOfLeaving({ errorLogs = [] }: CoreConfig): boolean {
+  return errorLogs.some(({ level }) => level === 'info' || level === 'debug');
 }
 
 type Phases = Pick<LocationHandler, 'postRead' | 'rewrite' | 'answer'>;

@@ -16,8 +16,11 @@ export type { AnyRow, ArgReader, Context, ReadScope, Row, Rows } from './row.ts'
 export * as readers from './readers/index.ts';
 export { readRegex } from './regex-reader.ts';
 export type { ReadRegex } from './regex-reader.ts';
+export { combinedText } from './combined.ts';
 export { dumpConfig, maskedFiles, secretSpans } from './dump.ts';
 export { directiveFacts, factsOf } from './directive-facts.ts';
+export { effectiveBlock } from './effective.ts';
+export type { EffectiveBlock, EffectiveDirective } from './effective.ts';
 export type { DirectiveFacts } from './directive-facts.ts';
 export { referenceText } from './reference.ts';
 export { addressBytes, addressText, contains, parseNetwork } from './network.ts';

@@ -216,7 +216,8 @@ export abstract class ExchangeState {
 
   /** For the transport, once per request. */
   protected over(): void {
-    for (const listener of this.endListeners ?? []) {
+    if (!this.endListeners) return;
+    for (const listener of this.endListeners) {
       try {
         listener();
       } catch (error) {

@@ -111,6 +111,14 @@ export class Client {
     await this.notify('textDocument/didOpen', { textDocument });
   }
 
+  /** Opens a text with a cursor in a directory of its own, beside other files; gives what a request about the cursor needs. */
+  async openAt(dir: string, marked: string, files: Files = {}) {
+    const { text, position } = withCursor(marked);
+    for (const [path, content] of Object.entries(files)) this.write({ [`${dir}/${path}`]: content });
+    await this.open(`${dir}/gateway.conf`, text);
+    return { text, textDocument: { uri: this.uri(`${dir}/gateway.conf`) }, position };
+  }
+
   /** Replaces what `range` covers in an open text. */
   async change(path: string, ...contentChanges: readonly TextDocumentContentChangeEvent[]): Promise<void> {
     const version = (this.#versions.get(path) ?? 0) + 1;

@@ -12,7 +12,13 @@ const EXAMPLES = resolve(import.meta.dirname, '../../conf/examples');
 /** Line, stretch of the text, severity, rule and first line of the message. */
 function shown(text: string, diagnostics: readonly Diagnostic[]): readonly string[] {
   return diagnostics.map(({ code, message, range, severity }) =>
-    [range.start.line + 1, covered(text, range), severity, code, String(message).split('\n')[0]].join(' | '),
+    [
+      range.start.line + 1,
+      covered(text, range),
+      severity,
+      code,
+      (typeof message === 'string' ? message : message.value).split('\n')[0],
+    ].join(' | '),
   );
 }
 

@@ -1,10 +1,4 @@
-import type {
-  DocumentHighlight,
-  DocumentLink,
-  Hover,
-  Location,
-  WorkspaceEdit,
-} from 'vscode-languageserver/node';
+import type { DocumentHighlight, DocumentLink, Location, WorkspaceEdit } from 'vscode-languageserver/node';
 import { beforeAll, expect, test } from 'vitest';
 import { wholeFile } from '../harness/owner.ts';
 import { covered, startClient, withCursor } from './client.ts';
@@ -16,14 +10,6 @@ let client: Client;
 beforeAll(async () => {
   client = await startClient(owner, {}, { workspace: false });
 });
-
-/** Opens a case's text in a directory of its own; gives what a request at its cursor needs. */
-async function openAt(dir: string, marked: string, files: Readonly<Record<string, string>> = {}) {
-  const { text, position } = withCursor(marked);
-  for (const [path, content] of Object.entries(files)) client.write({ [`${dir}/${path}`]: content });
-  await client.open(`${dir}/gateway.conf`, text);
-  return { text, textDocument: { uri: client.uri(`${dir}/gateway.conf`) }, position };
-}
 
 interface NameCase {
   readonly kind: string;
@@ -101,7 +87,7 @@ function places(text: string): { marked: string; definitions: number; all: numbe
 for (const [index, { kind, text: source }] of names.entries()) {
   test(`the places of ${kind} are found and renamed`, async () => {
     const { marked, definitions, all } = places(source);
-    const at = await openAt(`names-${index}`, marked);
+    const at = await client.openAt(`names-${index}`, marked);
     const found = await client.request<Location[]>('textDocument/definition', at);
     expect(found).toHaveLength(definitions);
     const references = await client.request<Location[]>('textDocument/references', {
@@ -157,7 +143,7 @@ const refusals = [
 
 for (const [index, { it, text, newName, says }] of refusals.entries()) {
   test(`a rename is refused: ${it}`, async () => {
-    const at = await openAt(`refused-${index}`, text);
+    const at = await client.openAt(`refused-${index}`, text);
     await expect(client.request('textDocument/rename', { ...at, newName })).rejects.toThrow(says);
   });
 }
@@ -189,7 +175,7 @@ test('a name is found in and renamed in all files of the configuration', async (
 
 test('an include leads to the files that it names', async () => {
   const files = { 'conf.d/a.conf': '', 'conf.d/b.conf': '' };
-  const at = await openAt('include', 'http { include conf.d/*|.conf; }', files);
+  const at = await client.openAt('include', 'http { include conf.d/*|.conf; }', files);
   const found = await client.request<Location[]>('textDocument/definition', at);
   expect(found.map(({ uri }) => uri)).toEqual(
     Object.keys(files).map((path) => client.uri(`include/${path}`)),
@@ -199,7 +185,7 @@ test('an include leads to the files that it names', async () => {
 test('words that are files or directories are links, as far as these are there', async () => {
   const text = `http { include mime.types; include no.conf; include "c/*"; root www; access_log off;
     server { ssl_certificate 'c/a.pem'; ssl_certificate_key c/$host.key; } }|`;
-  const at = await openAt('links', text, { 'mime.types': '', 'c/a.pem': '', 'www/index.html': '' });
+  const at = await client.openAt('links', text, { 'mime.types': '', 'c/a.pem': '', 'www/index.html': '' });
   const links = await client.request<DocumentLink[]>('textDocument/documentLink', at);
   expect(links.map(({ range, target }) => [covered(at.text, range), target])).toEqual([
     ['mime.types', client.uri('links/mime.types')],
@@ -207,57 +193,4 @@ test('words that are files or directories are links, as far as these are there',
     ['www', client.uri('links/www')],
     ['c/a.pem', client.uri('links/c/a.pem')],
   ]);
-});
-
-const hovers = [
-  {
-    it: 'a directive',
-    text: 'http { server { list|en 80; } }',
-    shows: ['listen address[:port]', 'Context: server', 'nginx.org/en/docs'],
-  },
-  {
-    it: 'the first letter of a directive',
-    text: 'http { |gzip on; }',
-    shows: ['gzip on | off;', 'Default: `off`'],
-  },
-  {
-    it: 'a name that means two things by its block',
-    text: 'http { upstream a { serv|er b; } }',
-    shows: ['server address'],
-  },
-  { it: 'include', text: 'incl|ude x;', shows: ['include file | mask;'] },
-  {
-    it: 'a built-in variable',
-    text: 'http { server { return 200 $request_u|ri; } }',
-    shows: ['$request_uri'],
-  },
-  {
-    it: 'a variable of a family',
-    text: 'http { server { return 200 "${arg_x|y}"; } }',
-    shows: ['$arg_NAME'],
-  },
-  {
-    it: 'a variable of the configuration',
-    text: 'http { map $uri $kind { default 1; }\n server { return 200 $ki|nd; } }',
-    shows: ['map $uri $kind { default 1; }', 'variable, defined in'],
-  },
-  {
-    it: 'an upstream',
-    text: 'http { upstream app { server 10.0.0.1; }\n server { location / { proxy_pass http://a|pp; } } }',
-    shows: ['server 10.0.0.1;'],
-  },
-];
-
-for (const [index, { it, text, shows }] of hovers.entries()) {
-  test(`hovering shows ${it}`, async () => {
-    const at = await openAt(`hover-${index}`, text);
-    const { contents } = await client.request<Hover>('textDocument/hover', at);
-    for (const part of shows)
-      expect(contents).toMatchObject({ kind: 'markdown', value: expect.stringContaining(part) });
-  });
-}
-
-test('hovering shows nothing in a comment', async () => {
-  const at = await openAt('hover-comment', 'http { # list|en\n }');
-  expect(await client.request('textDocument/hover', at)).toBeNull();
 });

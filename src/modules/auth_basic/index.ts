@@ -7,6 +7,9 @@ import type { AuthBasicConfig } from './config.ts';
 import { Verifier } from './password/verifier.ts';
 import { UserFiles } from './user-file.ts';
 
+export { hashPassword, PASSWORD_SCHEMES } from './password/hash.ts';
+export type { HashOrder, PasswordScheme } from './password/hash.ts';
+
 /** The thread pool reads files as well: they must not wait behind all the passwords that somebody tries. */
 const MAX_IN_POOL = 2;
 

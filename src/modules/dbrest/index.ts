@@ -6,7 +6,7 @@ import type { DbrestConfig } from './config.ts';
 import { Database } from './database.ts';
 import { directives } from './directives/index.ts';
 import type { ConnectionTarget, DbrestPass } from './dsn/index.ts';
-import { readDsn } from './dsn/index.ts';
+import { readDsn, targetName } from './dsn/index.ts';
 import { runEmbeddedInit } from './embedded-init.ts';
 import type { DbrestResources } from './handler.ts';
 import { compileDbrest } from './handler.ts';
@@ -14,6 +14,10 @@ import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import type { ShareKey } from './schema/index.ts';
 import { openShare } from './schema/index.ts';
 import { connect, Listener, openSession } from './session/index.ts';
+
+export { checkToken, decodeToken, describeApi, dumpSchema, signToken } from './tools/index.ts';
+export type { DecodedToken, TokenVerdict } from './tools/index.ts';
+export type { DbrestConfig } from './config.ts';
 
 /** Timers hold 24 days at most; nobody waits for a day. */
 const LONGEST_MS = 86_400_000;
@@ -78,17 +82,17 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       `dbrest:${JSON.stringify(target)}`,
       () =>
         new Database({
-          name: `"${nameOf(target)}"`,
+          name: `"${targetName(target)}"`,
           open: (ended) => openSession(pg, target, ended),
           listen: (hearing) => new Listener((makeReady) => connect(pg, target, makeReady), hearing),
           log: worker.log,
           share: worker.provided(shareKey(pass as DbrestPass)) as ShareKey,
           workerId: worker.workerId,
-          metrics: new DatabaseMetrics(worker.metrics, nameOf(target)),
+          metrics: new DatabaseMetrics(worker.metrics, targetName(target)),
         }),
       (opened) => opened.close(),
     );
-    worker.addCheck(`dbrest:${nameOf(target)}`, () => database.fault());
+    worker.addCheck(`dbrest:${targetName(target)}`, () => database.fault());
     worker.own(database.claim(poolSize), (release) => release());
     database.enter(worker.retiring);
     const authenticator = await openAuthenticator(config.jwtKeys, {
@@ -110,8 +114,4 @@ function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarg
   const read = readDsn(String(worker.provided(providedKey(pass.dir))));
   if ('fault' in read) throw new Error(`the embedded database has no usable address: ${read.fault.message}`);
   return read;
-}
-
-function nameOf({ hosts, database }: ConnectionTarget): string {
-  return `${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database ?? ''}`;
 }
