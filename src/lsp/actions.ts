@@ -53,7 +53,9 @@ function replacementOf({ hint = '', message, span }: Finding): Fix | undefined {
   const at = span.source.text.slice(span.start, span.end).indexOf(written);
   if (at < 0) return undefined;
   const start = span.start + at;
-  const edit = { span: { source: span.source, start, end: start + written.length }, text: meant };
+  // Messages name variables without their `$`, hints with it.
+  const text = meant.startsWith('$') && !written.startsWith('$') ? meant.slice(1) : meant;
+  const edit = { span: { source: span.source, start, end: start + written.length }, text };
   return { title: `replace by "${meant}"`, safe: false, edits: [edit] };
 }
 

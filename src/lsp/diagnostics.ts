@@ -6,8 +6,9 @@ import { rangeOf } from './places.ts';
 import type { Root } from './walk.ts';
 import type { Workspace } from './workspace.ts';
 
-/** So long nothing must be typed before a check starts. */
+/** So long nothing must be typed before a check starts; longer where the last one took longer. */
 const PAUSE_MS = 200;
+const MAX_PAUSE_MS = 2_000;
 
 const SEVERITIES = {
   error: DiagnosticSeverity.Error,
@@ -34,6 +35,8 @@ export class Diagnostics {
   #shown = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #running = false;
+  /** How long the last check took. */
+  #lastMs = 0;
 
   constructor(workspace: Workspace, to: Publisher) {
     this.#workspace = workspace;
@@ -43,7 +46,8 @@ export class Diagnostics {
   /** Something has changed: what a check that is under way finds is out of date. */
   changed(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#check(), PAUSE_MS);
+    const pauseMs = Math.min(Math.max(PAUSE_MS, this.#lastMs), MAX_PAUSE_MS);
+    this.#timer = setTimeout(() => void this.#check(), pauseMs);
   }
 
   stop(): void {
@@ -58,12 +62,14 @@ export class Diagnostics {
   async #check(): Promise<void> {
     if (this.#running) return this.changed();
     this.#running = true;
+    const startedMs = performance.now();
     try {
       const found = await this.#findings();
       if (found) this.#show(found);
     } catch (error) {
       this.#to.failed(error);
     } finally {
+      this.#lastMs = performance.now() - startedMs;
       this.#running = false;
     }
   }
