@@ -1,5 +1,6 @@
 import { formatFaults } from '../grammar/index.ts';
-import { dump, load, tree } from '../src/pipeline.ts';
+import { dump, tree } from '../src/lookups.ts';
+import { load } from '../src/pipeline.ts';
 import type { Options } from './options.ts';
 import { sourceOf } from './source.ts';
 

@@ -31,10 +31,10 @@ export function reportMissingEnd(
   { words, next, endsText }: { words: readonly Word[]; next: Word | undefined; endsText: boolean },
   { report, isParameter }: ParseInput,
 ): void {
-  const { message, span, hint } = missingEnd(words[0]!, words.at(-1)!, next);
-  if (!endsText) report.emerg(message, span, hint);
-  else if (isParameter) report.emerg('unexpected end of parameter, expecting ";"', span);
-  else report.emerg('unexpected end of file, expecting ";" or "}"', span, hint);
+  const { message, span, hint, ...details } = missingEnd(words[0]!, words.at(-1)!, next);
+  if (!endsText) report.emerg(message, span, { hint, ...details });
+  else if (isParameter) report.emerg('unexpected end of parameter, expecting ";"', span, details);
+  else report.emerg('unexpected end of file, expecting ";" or "}"', span, { hint, ...details });
 }
 
 /** Leaves an explanation for a directive whose words, up to `end`, look like two directives. */
@@ -60,11 +60,14 @@ export function startOfNext(
 
 function missingEnd(name: Word, last: Word, next: Word | undefined): Fault {
   const { source, end } = last.span;
+  const span = { source, start: end, end };
   return {
     severity: 'emerg',
     message: `directive "${printableWord(name)}" is not terminated by ";"`,
-    span: { source, start: end, end },
+    span,
+    rule: 'missing-semicolon',
     hint: next ? `add ";" here, "${next.value}" starts the next directive` : 'add ";" here',
+    fix: { title: 'add ";"', safe: true, edits: [{ span, text: ';' }] },
   };
 }
 

@@ -1,5 +1,5 @@
-import { describeApi, dumpSchema, restPlaces } from '../../src/pipeline.ts';
-import type { RestPlace } from '../../src/pipeline.ts';
+import { describeApi, dumpSchema, restPlaces } from '../../src/lookups.ts';
+import type { RestPlace } from '../../src/lookups.ts';
 import { loadConfig } from '../load-config.ts';
 import type { ConfigOptions } from '../load-config.ts';
 import { visible } from '../terminal-text.ts';

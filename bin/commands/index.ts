@@ -5,6 +5,7 @@ import { addConfigTools } from './config-tools.ts';
 import { addEditing } from './editing.ts';
 import { addDumps } from './dumping.ts';
 import { addInstallation } from './installation.ts';
+import { addExplaining } from './explaining.ts';
 import { addRunning } from './running.ts';
 
 /** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
@@ -66,6 +67,7 @@ function program(finish: (code: number) => void): Command {
       finish(await (await import('./demo.ts')).demo(options));
     });
   addConfigTools(gw, finish);
+  addExplaining(gw, finish);
   addRunning(gw, finish);
   addEditing(gw);
   addCredentials(gw, finish);
@@ -74,7 +76,7 @@ function program(finish: (code: number) => void): Command {
   gw.command('reference')
     .description('print the directive reference as Markdown')
     .action(async () => {
-      const { reference } = await import('../../src/pipeline.ts');
+      const { reference } = await import('../../src/lookups.ts');
       process.stdout.write(reference());
     });
   gw.command('version')

@@ -1,8 +1,8 @@
 import { text as textOf } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
 import { readers } from '../../src/config/index.ts';
-import { checkToken, decodeToken, signToken } from '../../src/pipeline.ts';
-import type { DecodedToken, TokenVerdict } from '../../src/pipeline.ts';
+import { checkToken, decodeToken, signToken } from '../../src/lookups.ts';
+import type { DecodedToken, TokenVerdict } from '../../src/lookups.ts';
 import { isOnStandardInput, readSecret } from '../secret-input.ts';
 import type { SecretOptions } from '../secret-input.ts';
 import { visible } from '../terminal-text.ts';

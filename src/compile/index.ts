@@ -3,3 +3,5 @@ export type { CompiledGateway, CompileOptions, PortHandler } from './compile-gat
 export type { RequestNeeds } from './build.ts';
 export type { PortTls, TlsTarget } from './port-tls.ts';
 export { serverViews } from './view.ts';
+export { ServerNames } from './server-names.ts';
+export type { CompileWatch, WatchedPart } from './watch.ts';

@@ -5,7 +5,7 @@ export type { BoundBlock, BoundConfig, BoundField, VariableUse } from './bound.t
 export { contextsText, syntaxOf } from './choose.ts';
 export { groupBy } from './group-by.ts';
 export { firstAt } from './first-at.ts';
-export { nearest } from './nearest.ts';
+export { nearest, renaming } from './nearest.ts';
 export { Registry } from './registry.ts';
 export type { DirectiveOwner, Entry, Field } from './registry.ts';
 export { isNginxVariable, refusalOf } from './refused.ts';
@@ -14,6 +14,8 @@ export type { ResolvedConfig, ResolvedConfigs } from './resolve.ts';
 export { directivesFor } from './row.ts';
 export type { AnyRow, ArgReader, Context, ReadScope, Row, Rows } from './row.ts';
 export * as readers from './readers/index.ts';
+export { translatePcre } from './regex/index.ts';
+export type { TranslatedRegex } from './regex/index.ts';
 export { readRegex } from './regex-reader.ts';
 export type { ReadRegex } from './regex-reader.ts';
 export { combinedText } from './combined.ts';

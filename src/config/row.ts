@@ -4,6 +4,7 @@ import type { WordRole } from './roles.ts';
 
 export type Context =
   | 'main'
+  | 'check'
   | 'events'
   | 'http'
   | 'server'

@@ -1,3 +1,4 @@
+import type { FaultDetails } from '../../grammar/index.ts';
 import type { Rows } from '../config/index.ts';
 import type {
   AccessCheck,
@@ -11,16 +12,24 @@ import type {
 import type { UpstreamAddress } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { Build } from './build.ts';
+import type { ModuleExplanation } from './explanation.ts';
 import type { MasterScope, WorkerScope } from './scope.ts';
 
 /** Where a module tells that a config is wrong: the core adds the directive's name and place. */
 export interface ConfigReport<C> {
   /** `predicate` completes `"directive" …`, for example `exceeds "kv_pool_max" (8)`. */
-  on(field: keyof C & string, predicate: string, hint?: string): void;
-  warn(field: keyof C & string, predicate: string, hint?: string): void;
+  on(field: keyof C & string, predicate: string, more?: string | ConfigFault): void;
+  warn(field: keyof C & string, predicate: string, more?: string | ConfigFault): void;
   /** A whole message, where nginx has its own; `index` picks one of several directives of a list. */
-  phrase(field: keyof C & string, message: string, options?: { index?: number; hint?: string }): void;
+  phrase(
+    field: keyof C & string,
+    message: string,
+    options?: ConfigFault & { readonly index?: number | undefined },
+  ): void;
 }
+
+/** What more a module knows of a fault: a hint, and the rule of `gw check` that is broken. */
+export type ConfigFault = Pick<FaultDetails, 'hint' | 'rule'>;
 
 /** What one module does for one location, in the order of the phases. Absent members cost nothing at request time. */
 export interface LocationParts {
@@ -51,6 +60,8 @@ export interface VariableDefinition {
   compile(build: Build): Getter;
   /** A variable that configuration defines is evaluated once per request; this one whenever it is read. */
   readonly volatile?: boolean;
+  /** Its value is known only while a running gateway serves a request: a time, a random text, what an upstream said. */
+  readonly live?: true;
   /** What `set $name` does to a variable that is built in; without it such a `set` is refused. */
   readonly assign?: (x: Exchange, value: string) => void;
 }
@@ -58,6 +69,8 @@ export interface VariableDefinition {
 /** A family such as `$arg_NAME`; `rest` is what follows the prefix. */
 export interface VariableFamily {
   readonly summary: string;
+  /** As that of a variable. */
+  readonly live?: true;
   compile(rest: string, build: Build): Getter;
 }
 
@@ -72,6 +85,16 @@ export interface ZoneNeed<C> {
 export interface UpstreamNeed<C> extends UpstreamAddress {
   readonly field: keyof C & string;
   readonly index?: number;
+}
+
+/** Something that not everybody may do or see. */
+export interface Sensitive<C> {
+  /** Slug of the rule of `gw check` that is broken where strangers get at it. */
+  readonly rule: string;
+  /** The directive to blame. */
+  readonly field: keyof C & string;
+  /** The methods that do it; absent: GET. */
+  readonly methods?: readonly string[];
 }
 
 /**
@@ -94,10 +117,10 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   validate?(config: C, report: ConfigReport<C>): void;
   /** True: this location shows request counts by location; without any such location they are not kept. */
   showsRequestCounts?(config: C): boolean;
-  /** The field that makes this location one that strangers must not call; `gw check` warns when nothing keeps them out. */
-  wantsGuard?(config: C): (keyof C & string) | undefined;
-  /** True: the module keeps some callers out of this location. */
-  guards?(config: C): boolean;
+  /** What strangers must not get at in this location: `gw check` tells when nothing keeps them out. */
+  sensitive?(config: C): Sensitive<C> | undefined;
+  /** What its access check says to somebody whom the configuration knows nothing of; nothing where it has no opinion. */
+  strangers?(config: C): 'allowed' | 'denied' | undefined;
   /** Shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
   /** Hosts that this location sends requests to: each one that is no `upstream` block becomes a group of its own (`worker.upstreams`). */
@@ -113,6 +136,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
    */
   defines?(config: C, resources: R): Readonly<Record<string, VariableDefinition>>;
   compile(config: C, resources: R, build: Build): LocationParts;
+  /** For `gw explain`, which opens nothing. */
+  readonly explanation?: ModuleExplanation<C, R>;
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the registry holds modules of every config type

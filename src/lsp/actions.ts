@@ -61,11 +61,11 @@ function replacementOf({ hint = '', message, span }: Finding): Fix | undefined {
 
 /** A comment in the line above that silences the rule here; the reason is left to be written. */
 function ignoring(
-  { rule, severity, span }: Finding,
+  { refuses, rule, span }: Finding,
   { shown, file }: { shown: Diagnostic[]; file: TextFile },
 ): readonly CodeAction[] {
   // What does not load cannot be ignored.
-  if (!span || (severity === 'error' && rule.startsWith('GW1'))) return [];
+  if (!span || refuses) return [];
   const { start } = lineOf(span);
   const indent = /^[ \t]*/.exec(span.source.text.slice(start))?.[0] ?? '';
   const at = rangeOf({ source: span.source, start, end: start });

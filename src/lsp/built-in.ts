@@ -1,4 +1,4 @@
-import type { VariableFacts } from '../pipeline.ts';
+import type { VariableFacts } from '../lookups.ts';
 
 /** The built-in variable of a name, or the family that it belongs to. */
 export function builtInNamed(

@@ -9,6 +9,7 @@ import type { Root } from './walk.ts';
 /** What is written around a piece of configuration, so that it can be checked alone. */
 const AROUND: Readonly<Record<Context, readonly string[]>> = {
   main: [],
+  check: ['check'],
   events: ['events'],
   http: ['http'],
   upstream: ['http', 'upstream around'],

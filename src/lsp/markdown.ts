@@ -1,6 +1,6 @@
 import { factsOf } from '../config/index.ts';
 import type { Entry, Registry } from '../config/index.ts';
-import type { VariableFacts } from '../pipeline.ts';
+import type { VariableFacts } from '../lookups.ts';
 import type { Occurrence } from './names.ts';
 import type { Place } from './walk.ts';
 

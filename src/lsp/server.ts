@@ -1,7 +1,7 @@
 import { DidChangeWatchedFilesNotification, TextDocuments } from 'vscode-languageserver/node';
 import type { Connection, InitializeParams, InitializeResult } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import { directiveTable, variables } from '../pipeline.ts';
+import { directiveTable, variables } from '../lookups.ts';
 import { VERSION } from '../version.ts';
 import { answer } from './answers.ts';
 import { CAPABILITIES } from './capabilities.ts';

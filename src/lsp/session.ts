@@ -1,4 +1,4 @@
-import type { VariableFacts } from '../pipeline.ts';
+import type { VariableFacts } from '../lookups.ts';
 import type { Diagnostics } from './diagnostics.ts';
 import type { Files, TextFile } from './files.ts';
 import type { NameIndex } from './name-index.ts';

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Report } from '../../grammar/index.ts';
-import { configText, load, prepare } from '../pipeline.ts';
+import { configText } from '../lookups.ts';
+import { load, prepare } from '../pipeline.ts';
 import type { ConfigSource, Loaded } from '../pipeline.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 import { OwnedResources, SharedResources } from '../worker/index.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { syntaxOf } from '../../src/config/index.ts';
 import type { NameRole } from '../../src/config/index.ts';
 import { wordsOf } from '../../src/lsp/completion/syntax-words.ts';
-import { directiveTable } from '../../src/pipeline.ts';
+import { directiveTable } from '../../src/lookups.ts';
 
 const entries = directiveTable().entries.filter(({ row }) => !('accepted' in row));
 

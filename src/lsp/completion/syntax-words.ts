@@ -1,7 +1,7 @@
 /** Words of a syntax that stand for something else. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set(
   `address bytes byte charset1 charset2 CIDR code condition connections cookie dir domain dsn endpoint expression
-  extension field file flag format function host JWK key level level1 level2 level3 letter digit method mime-type name
+  extension field file flag format function host JWK key level level1 level2 level3 letter digit method mime-type name reason rule
   NAME number origin parameter part password path port rate realm redirect regex replacement response role schema secret
   set size string text time timeout header_timeout type uri URL user group value variable word zone`.split(
     /\s+/,

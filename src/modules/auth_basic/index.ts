@@ -48,7 +48,7 @@ export const authBasic = moduleFor<AuthBasicConfig>()<Shared>({
   name: 'auth_basic',
   directives,
   enabled: ({ realm, userFile }) => realm !== undefined && userFile !== undefined && !isOff(realm),
-  guards: () => true,
+  strangers: () => 'denied',
   async provision(_config, worker) {
     const [{ verify }, { encrypt }] = await Promise.all([import('@node-rs/bcrypt'), import('unixcrypt')]);
     return worker.share(

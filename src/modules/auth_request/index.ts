@@ -60,7 +60,7 @@ export const authRequest = moduleFor<AuthRequestConfig>()({
   name: 'auth_request',
   directives,
   enabled: ({ uri = '' }) => uri !== '',
-  guards: () => true,
+  strangers: () => 'denied',
   compile: ({ uri = '', assignments = [] }, _resources, build) => {
     const assign = compileAssignments(assignments, build);
     const judge = compileJudge(build);

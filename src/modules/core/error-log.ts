@@ -27,7 +27,7 @@ function readLevel([first, ...more]: readonly Word[], { report }: ReadScope): Le
   if (!level) report.emerg(`invalid log level "${first.value}"`, first.span, `expected ${LEVELS.join(', ')}`);
   else if (more.length > 0 && (!isDebug || wrong)) {
     const { value, span } = wrong ?? (more[0] as Word);
-    report.emerg(`duplicate log level "${value}"`, span);
+    report.emerg(`duplicate log level "${value}"`, span, { rule: 'duplicate-directive' });
     return undefined;
   }
   return level;

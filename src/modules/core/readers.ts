@@ -24,7 +24,8 @@ export const errorPage: ArgReader<ErrorPageConfig> = readers.words(
       return undefined;
     }
     if (codes.length === 0) {
-      scope.report.emerg('invalid number of arguments in "error_page" directive', last.span);
+      const message = 'invalid number of arguments in "error_page" directive';
+      scope.report.emerg(message, last.span, { rule: 'wrong-arity' });
       return undefined;
     }
     if (!hasResponse) return { codes: codes as number[], target };
@@ -72,6 +73,7 @@ export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes
         report.warn(
           `duplicate extension "${value}", content type: "${name.value}", previous content type: "${before}"`,
           span,
+          { rule: 'duplicate-directive' },
         );
       types[extension] = name.value;
     }

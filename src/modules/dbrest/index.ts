@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { moduleFor } from '../../contract/index.ts';
 import type { WorkerScope } from '../../contract/index.ts';
-import { LEAST_SECRET_BYTES, openAuthenticator, shortestSecretBytes } from './auth/index.ts';
+import { openAuthenticator } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
 import { Database } from './database.ts';
 import { directives } from './directives/index.ts';
@@ -35,15 +35,9 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   content: 'pass',
   enabled: ({ pass }) => pass !== undefined,
 
-  validate({ pass, anonRole, jwtKeys, timeoutMs, poolTimeoutMs }, report) {
+  validate({ timeoutMs, poolTimeoutMs }, report) {
     if (timeoutMs < 1 || timeoutMs > LONGEST_MS) report.on('timeoutMs', 'must be between 1ms and 1d');
     if (poolTimeoutMs > LONGEST_MS) report.on('poolTimeoutMs', 'must be at most 1d');
-    if (pass?.kind === 'server' && anonRole !== undefined && pass.target.user === anonRole) {
-      report.warn('anonRole', 'is the role that "dbrest_pass" logs in with, so requests have all its rights');
-    }
-    if (jwtKeys && shortestSecretBytes(jwtKeys) < LEAST_SECRET_BYTES) {
-      report.warn('jwtKeys', `is shorter than ${LEAST_SECRET_BYTES} bytes, so that it can be guessed`);
-    }
   },
 
   async prepare(configs, master) {

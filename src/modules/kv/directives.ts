@@ -88,10 +88,20 @@ function readCommand(word: Word, { report }: ReadScope): CommandName | undefined
     const near = nearest(word.value, COMMAND_NAMES);
     const hint =
       near === undefined ? `expected one of ${COMMAND_NAMES.join(', ')}` : `did you mean "${near}"?`;
-    report.emerg(`unknown command "${word.value}"`, word.span, hint);
+    if (OF_THE_STORE.has(word.value.toLowerCase()))
+      report.emerg(`"${word.value}" concerns the whole store and is not offered`, word.span, {
+        rule: 'kv-dangerous',
+      });
+    else report.emerg(`unknown command "${word.value}"`, word.span, hint);
   }
   return known;
 }
+
+/** Known to Redis; they empty, stop, block or take over a store. */
+const OF_THE_STORE: ReadonlySet<string> = new Set(
+  `acl bgsave cluster config debug eval evalsha failover fcall flushall flushdb function keys migrate module monitor
+  replicaof restore save scan script shutdown slaveof swapdb`.split(/\s+/),
+);
 
 function readPass(word: Word, scope: ReadScope): KvPass | undefined {
   const value = scope.complexValue(word);

@@ -44,7 +44,8 @@ export const protocols: ArgReader<readonly TlsVersion[]> = readers.words(
         report.emerg(`invalid value "${value}"`, span, `expected ${VERSIONS.join(', ')}`);
         return undefined;
       }
-      if (versions.includes(version)) report.warn(`duplicate value "${value}"`, span);
+      if (versions.includes(version))
+        report.warn(`duplicate value "${value}"`, span, { rule: 'duplicate-directive' });
       versions.push(version);
     }
     return versions;

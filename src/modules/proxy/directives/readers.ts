@@ -64,8 +64,10 @@ export const localAddress: ArgReader<ComplexValue | 'off'> = readers.words(
       );
       return undefined;
     }
-    if (transparent)
-      scope.report.warn('"transparent" has no effect: gw does not change routes', transparent.span);
+    if (transparent) {
+      const message = '"transparent" has no effect: gw does not change routes';
+      scope.report.warn(message, transparent.span, { rule: 'ignored-directive' });
+    }
     return address.value === 'off' ? 'off' : scope.complexValue(address);
   },
 );
