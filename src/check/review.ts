@@ -54,15 +54,16 @@ export function review({ report, config, live = [] }: Reviewed, options: ReviewO
   };
   const wasAsked = (rule: Rule): boolean => isOn(rule) && (options.live === true || !rule.live);
   const ofLoad = rulesOnly ? [] : findingsOfLoad(report).filter(isKept);
-  const ofRules = config ? runRules(config, isOn) : [];
-  const { findings, suppressed, faults } = suppress(
-    sorted([...ofLoad, ...ofRules, ...live.filter(isKept)], report),
-    {
-      sources: report.sources,
-      main: config?.main,
-      wasAsked: report.failed || rulesOnly ? () => false : wasAsked,
-    },
+  // A rule may weigh less in one place than in another.
+  const ofRules = (config ? runRules(config, isOn) : []).filter(
+    (finding) => severity === undefined || finding.severity === severity,
   );
+  const ofWorld = live.filter(isKept);
+  const { findings, suppressed, faults } = suppress(sorted([...ofLoad, ...ofRules, ...ofWorld], report), {
+    sources: report.sources,
+    main: config?.main,
+    wasAsked: report.failed || rulesOnly ? () => false : wasAsked,
+  });
   const { sources } = report;
   const found = {
     findings: sorted([...findings, ...faults.filter(isKept)], report),
