@@ -2,6 +2,7 @@ import type { BlockView } from '../config/index.ts';
 import type { AnyModule, LiveProblem, LiveScope } from '../contract/index.ts';
 import { findingFor } from './engine.ts';
 import type { Finding } from './finding.ts';
+import { upstreamNamed } from './proxying.ts';
 import type { CheckedConfig, Rule } from './rule.ts';
 import { ruleNamed } from './rules/index.ts';
 
@@ -49,9 +50,7 @@ function liveScope(config: CheckedConfig): LiveScope {
       return answer;
     },
     upstream: (name) =>
-      config
-        .blocks('upstream')
-        .find(({ node }) => node?.args[0]?.value === name)
+      upstreamNamed(config, name)
         ?.own('server')
         .flatMap(({ args }) => args[0]?.value ?? []),
   };
