@@ -20,6 +20,6 @@ export { dumpConfig, maskedFiles, secretSpans } from './dump.ts';
 export { directiveFacts } from './directive-facts.ts';
 export type { DirectiveFacts } from './directive-facts.ts';
 export { referenceText } from './reference.ts';
-export { addressBytes, addressText, contains, parseNetwork } from './network.ts';
+export { addressBytes, addressText, contains, networkText, parseNetwork } from './network.ts';
 export type { Network } from './network.ts';
 export { BlockView } from './view.ts';

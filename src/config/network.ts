@@ -32,6 +32,12 @@ export function addressText(address: string): string | undefined {
   return isIPv6(address) && !address.includes('%') ? ipaddr.parse(address).toString() : undefined;
 }
 
+/** A network as it may be written: `10.0.0.0/8`, or one address. */
+export function networkText({ bytes, bits }: Network): string {
+  const address = ipaddr.fromByteArray([...bytes]).toString();
+  return bits === bytes.length * 8 ? address : `${address}/${bits}`;
+}
+
 /** Whether an address lies in a network. IPv4 and IPv6 never meet. */
 export function contains({ bytes, bits }: Network, address: readonly number[]): boolean {
   if (address.length !== bytes.length) return false;

@@ -12,6 +12,8 @@ export interface Candidate {
 /** A location that was asked: nested ones lie deeper. */
 export interface LocationCandidate extends Candidate {
   readonly depth: number;
+  /** It fits, and the search went on inside of it. */
+  readonly through?: true;
 }
 
 /** One thing that happens, in order. */

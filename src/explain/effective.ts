@@ -20,8 +20,10 @@ export function effectiveIn(
 ): Effective {
   const levels = [...block.outward()].filter(({ context }) => !OUTSIDE.has(context));
   const fields = new Map<string, readonly DirectiveNode[]>();
-  for (const owner of registry.owners)
-    for (const [name, { nodes }] of block.from(owner)) fields.set(`${owner} ${name}`, nodes);
+  for (const owner of registry.owners) {
+    for (const [name, { nodes }] of block.from(owner))
+      if (registry.fields(owner).get(name)?.inherit !== false) fields.set(`${owner} ${name}`, nodes);
+  }
   const holding = new Set([...fields.values()].flat());
   const effective: EffectiveDirective[] = [];
   const replaced: ReplacedDirective[] = [];
@@ -31,7 +33,8 @@ export function effectiveIn(
       place: placeText(node.name.span),
       level: levelText(level, wording),
     });
-    for (const node of level.own()) {
+    // Blocks are told of where they are used.
+    for (const node of level.own().filter((each) => !each.block)) {
       const by = holding.has(node) ? undefined : replacing(node, { fields, registry, level, block });
       if (holding.has(node)) effective.push({ ...facts(node), inherited: level !== block });
       else if (by) replaced.push({ ...facts(node), by: placeText(by.name.span) });
@@ -54,7 +57,7 @@ function replacing(
 ): DirectiveNode | undefined {
   if (level === block) return undefined;
   for (const { owner, row } of registry.named(name.value)) {
-    if (row.into === undefined || registry.fields(owner).get(row.into)?.inherit === false) continue;
+    if (row.into === undefined) continue;
     const [by] = fields.get(`${owner} ${row.into}`) ?? [];
     if (by) return by;
   }

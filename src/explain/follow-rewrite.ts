@@ -39,7 +39,6 @@ class Step {
   readonly #node: DirectiveNode;
   readonly #follower: Pick<Follower, 'tracer'>;
   readonly #before: { readonly uri: string; readonly args: string };
-  readonly #captures: Exchange['captures'];
   readonly #steps: number;
   readonly #round: number;
 
@@ -49,7 +48,6 @@ class Step {
     this.#node = node;
     this.#follower = follower;
     this.#before = { uri: x.uri, args: x.args };
-    this.#captures = x.captures;
     this.#round = rounds.length - 1;
     this.#steps = rounds[this.#round]?.steps.length ?? 0;
   }
@@ -74,9 +72,8 @@ class Step {
   }
 
   #note(frame: Frame, isEntered: boolean | undefined): void {
-    const { captures, uri, args, rewriteEnded, relocate } = this.#x;
-    const matched = captures === this.#captures ? undefined : captures !== undefined;
-    const holds = isEntered ?? matched;
+    const { uri, args, rewriteEnded, relocate } = this.#x;
+    const holds = isEntered ?? frame.matches;
     const isIf = isEntered !== undefined;
     this.#splice(frame, {
       ...(holds !== undefined && { holds }),

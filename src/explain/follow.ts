@@ -1,4 +1,4 @@
-import type { Deed, LocationParts, ModuleExplanation, Telling, ToldPhase } from '../contract/index.ts';
+import type { LocationParts, ModuleExplanation, Telling, ToldPhase } from '../contract/index.ts';
 import type { CompileWatch, WatchedPart } from '../compile/index.ts';
 import type { AccessCheck, AnswerRules, Exchange, Getter, Handler, Verdict } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
@@ -39,6 +39,11 @@ export class Follower implements CompileWatch {
 
   getter(getter: Getter, { name, live }: { readonly name: string; readonly live: boolean }): Getter {
     return (x) => this.tracer.read(name, live, () => getter(x));
+  }
+
+  matched(_x: Exchange, { matches }: { readonly matches: boolean }): void {
+    const { frame } = this.tracer;
+    if (frame) frame.matches = matches;
   }
 
   assigned(_x: Exchange, name: string, value: string): void {
@@ -98,22 +103,15 @@ export class Follower implements CompileWatch {
       const { tracer } = this;
       const frame = tracer.open();
       const address = x.remoteAddress;
-      let deed: Deed | undefined;
       try {
-        deed = await telling?.(x);
-        if (deed && !own) {
-          tracer.phase(phase, module, { frame, deed });
-          if (phase === 'content') (x as ExplainedExchange).stop();
-          return;
-        }
-        if (own) tracer.close(frame);
-        await own?.(x);
+        const deed = await telling?.(x);
+        if (deed) tracer.phase(phase, module, { frame, deed });
       } finally {
         tracer.close(frame);
       }
-      const moved = x.remoteAddress === address ? {} : { address: x.remoteAddress };
-      if (deed || x.remoteAddress !== address)
-        tracer.phase(phase, module, { frame, ...(deed && { deed }), ...moved });
+      if (own) await own(x);
+      else if (phase === 'content') (x as ExplainedExchange).stop();
+      if (x.remoteAddress !== address) tracer.phase(phase, module, { frame, address: x.remoteAddress });
     };
   }
 

@@ -63,8 +63,9 @@ class Printer {
     for (const other of others) this.#candidate(other);
   }
 
-  #candidate({ text, place, chosen, why }: Candidate, depth = 0): void {
-    const plain = `${'  '.repeat(depth)}${chosen ? '✓' : '✗'} ${printable(text).padEnd(24 - 2 * depth)} ${printable(why)}`;
+  #candidate({ text, place, chosen, why, through }: Candidate & { through?: true }, depth = 0): void {
+    const mark = chosen ? '✓' : through ? '↓' : '✗';
+    const plain = `${'  '.repeat(depth)}${mark} ${printable(text).padEnd(24 - 2 * depth)} ${printable(why)}`;
     this.#line('', chosen ? this.#c.green(plain) : this.#c.dim(plain), place, plain);
   }
 

@@ -108,9 +108,14 @@ class Level {
       : nested?.found
         ? 'longest prefix: the search goes on inside'
         : `longest prefix${ending}`;
-    this.#add(longest, why, !regex && !nested?.found);
-    const lost = (each: LocationCandidate): LocationCandidate =>
-      regex && each.chosen ? { ...each, chosen: false, why: 'fits, but a regex further out matches' } : each;
+    const through = !regex && nested?.found !== undefined;
+    this.#add(longest, why, { chosen: !regex && !through, through });
+    const lost = ({ through, ...each }: LocationCandidate): LocationCandidate => {
+      if (!regex) return through ? { ...each, through } : each;
+      return each.chosen || through
+        ? { ...each, chosen: false, why: 'fits, but a regex further out matches' }
+        : each;
+    };
     this.#candidates.push(...(nested?.candidates ?? []).map(lost));
     this.#unnamed += nested?.unnamed ?? 0;
   }
@@ -123,7 +128,8 @@ class Level {
       else if (index > at) this.#add(location, 'not asked: an earlier regex matches');
       else {
         const more = inner.found ? ': the search goes on inside' : '';
-        this.#add(location, `the first regex that matches${more}`, !inner.found);
+        const through = inner.found !== undefined;
+        this.#add(location, `the first regex that matches${more}`, { chosen: !through, through });
         this.#candidates.push(...inner.candidates);
         this.#unnamed += inner.unnamed;
       }
@@ -150,13 +156,14 @@ class Level {
     this.#unnamed += Math.max(0, nearest.length - NEAREST);
   }
 
-  #add(location: LocationPlan, why: string, chosen = false): void {
+  #add(location: LocationPlan, why: string, { chosen = false, through = false } = {}): void {
     const { depth } = this.#searching;
-    this.#candidates.push({ text: textOf(location), place: location.place, chosen, why, depth });
+    const facts = { text: textOf(location), place: location.place, chosen, why, depth };
+    this.#candidates.push(through ? { ...facts, through } : facts);
   }
 
   #ends(location: LocationPlan, why: string): LevelSearch {
-    this.#add(location, why, true);
+    this.#add(location, why, { chosen: true });
     return this.#result(location, true);
   }
 

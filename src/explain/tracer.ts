@@ -11,6 +11,8 @@ export interface Frame {
   /** Something that was read is only an example. */
   live: boolean;
   open?: OpenQuestion;
+  /** What came of the last comparison with a regular expression. */
+  matches?: boolean;
 }
 
 /** Writes down what happens to one exchange. `choices` answer the open questions that come up, in their order. */

@@ -1,10 +1,10 @@
 import { directivesFor, readers } from '../../config/index.ts';
 import type { ArgReader } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
-import type { Build } from '../../contract/index.ts';
+import type { Build, Deed } from '../../contract/index.ts';
 import { logContext } from '../../http/index.ts';
 import type { AccessCheck, Denial } from '../../http/index.ts';
-import { ruleFor } from './rule.ts';
+import { ruleFor, ruleText } from './rule.ts';
 import type { AccessRule } from './rule.ts';
 
 interface AccessConfig {
@@ -47,6 +47,10 @@ export const access = moduleFor<AccessConfig>()({
   enabled: ({ rules }) => rules !== undefined,
   guards: ({ rules = [] }) => rules.some(({ allows }) => !allows),
   compile: ({ rules = [] }, _resources, build) => ({ access: compileAccess(rules, build) }),
+  explanation: {
+    runs: true,
+    tell: ({ rules = [] }) => ({ access: ({ remoteAddress }) => tellRules(rules, remoteAddress) }),
+  },
 });
 
 const FORBIDDEN: Denial = { status: 403 };
@@ -61,5 +65,16 @@ function compileAccess(rules: readonly AccessRule[], build: Build): AccessCheck 
     if (rule.allows) return 'allowed';
     if (isLast) build.log.write('error', 'access forbidden by rule', logContext(x));
     return FORBIDDEN;
+  };
+}
+
+/** The rules up to the one that decides. */
+function tellRules(rules: readonly AccessRule[], address: string): Deed {
+  const found = ruleFor(rules, address);
+  const client = address === '' ? 'a client of a Unix socket' : address;
+  const asked = found ? rules.slice(0, rules.indexOf(found)) : rules;
+  return {
+    does: found ? `"${ruleText(found)}" fits ${client}` : `no rule fits ${client}`,
+    facts: asked.map((rule) => ({ label: 'does not fit', value: ruleText(rule) })),
   };
 }

@@ -1,10 +1,15 @@
-import { addressBytes, contains } from '../../config/index.ts';
+import { addressBytes, contains, networkText } from '../../config/index.ts';
 import type { Network } from '../../config/index.ts';
 
 /** One `allow` or `deny`. */
 export interface AccessRule {
   readonly allows: boolean;
   readonly who: 'all' | 'unix' | Network;
+}
+
+/** A rule as it may be written. */
+export function ruleText({ allows, who }: AccessRule): string {
+  return `${allows ? 'allow' : 'deny'} ${typeof who === 'string' ? (who === 'unix' ? 'unix:' : who) : networkText(who)}`;
 }
 
 /** The first rule that fits an address. */

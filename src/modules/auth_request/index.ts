@@ -71,6 +71,14 @@ export const authRequest = moduleFor<AuthRequestConfig>()({
     };
     return { access };
   },
+  explanation: {
+    tell: ({ uri = '' }) => ({
+      access: () => ({
+        does: `asks "${uri}": 2xx lets the request in, 401 and 403 keep it out`,
+        unknown: `what "${uri}" answers`,
+      }),
+    }),
+  },
 });
 
 type Take<T> = (x: Exchange, answer: AnsweredSubrequest) => T;

@@ -2,6 +2,7 @@ import { moduleFor } from '../../contract/index.ts';
 import { sendError } from './answer.ts';
 import type { KvConfig } from './config.ts';
 import { directives } from './directives.ts';
+import { explanation } from './explanation.ts';
 import { compileCommand } from './handler.ts';
 import { compileSource, provisionStore } from './sources.ts';
 import { variables } from './variables.ts';
@@ -18,4 +19,5 @@ export const kv = moduleFor<KvConfig>()({
     content: compileCommand(config, compileSource(provisioned, config, build), build),
     tooLarge: (x) => sendError(x, 'body_too_large'),
   }),
+  explanation,
 });
