@@ -86,6 +86,7 @@ export interface AccountAnswer {
 /** What would be different if something that only a running gateway knows were otherwise. */
 export interface Branch {
   readonly question: string;
+  readonly place: string;
   readonly if: string;
   readonly then: string;
 }

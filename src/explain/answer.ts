@@ -1,4 +1,4 @@
-import type { Fact } from '../contract/index.ts';
+import type { Deed, Fact } from '../contract/index.ts';
 import { statusLine } from '../http/index.ts';
 import { locationText } from '../plan/index.ts';
 import type { AccountAnswer } from './account.ts';
@@ -16,7 +16,7 @@ const SHOWN_TYPE = /^(?:text\/plain|application\/json|)(?:;|$)/;
 export function answerOf(tracer: Tracer, telling: Telling): AccountAnswer {
   const steps = tracer.rounds.flatMap((round) => round.steps);
   const last = steps.findLast(({ kind }) => kind === 'answer' || kind === 'closed' || kind === 'phase');
-  if (last?.kind === 'answer') return sent(last, { steps, tracer, telling });
+  if (last?.kind === 'answer') return sent(last, { steps, tracer, telling, told: contentOf(tracer) });
   if (last?.kind === 'closed')
     return {
       status: last.status,
@@ -36,7 +36,7 @@ export function summaryOf(tracer: Tracer, telling: Telling): string {
     .findLast((step) => step.kind === 'enter' && telling.places.of(step.plan)?.role !== 'block');
   const match = plan?.kind === 'enter' ? plan.plan.match : undefined;
   const where = match ? ` in location ${locationText(match)}` : '';
-  return `${status === undefined ? '' : `${statusLine(status)}: `}${does}${where}`;
+  return `${status === undefined ? '' : `${statusText(status)}: `}${does}${where}`;
 }
 
 function told(
@@ -51,31 +51,52 @@ function told(
   };
 }
 
+/** A status with its words, where it has some. */
+export function statusText(status: number): string {
+  return statusLine(status).trim();
+}
+
 interface Context {
   readonly steps: readonly TraceStep[];
   readonly tracer: Tracer;
   readonly telling: Telling;
+  /** What the handler that answered was about to do. */
+  readonly told: Deed | undefined;
 }
 
-function sent(answer: TracedAnswer, { steps, tracer, telling: { wording } }: Context): AccountAnswer {
+/** What the content handler of the last place was told to be about to do. */
+function contentOf({ rounds }: Tracer): Deed | undefined {
+  const steps = rounds.at(-1)?.steps ?? [];
+  const found = steps.findLast((step) => step.kind === 'phase' && step.phase === 'content');
+  return found?.kind === 'phase' ? found.deed : undefined;
+}
+
+function sent(
+  answer: TracedAnswer,
+  { steps, tracer, told: content, telling: { wording } }: Context,
+): AccountAnswer {
   const { status, contentType, headers } = answer;
-  const facts: Fact[] = [];
+  const facts: Fact[] = [...(content?.facts ?? [])];
   if (contentType !== '') facts.push({ label: 'type', value: contentType });
   if (answer.lengthBytes !== undefined && answer.lengthBytes >= 0)
     facts.push({ label: 'length', value: `${answer.lengthBytes} bytes` });
   for (let index = 0; index < headers.length; index += 2)
     facts.push({ label: 'header', value: wording.masked(`${headers[index]}: ${headers[index + 1]}`) });
-  const body = bodyText(answer);
+  const body = content ? undefined : bodyText(answer);
   if (body !== undefined) facts.push({ label: 'body', value: wording.masked(body) });
-  return { status, does: doesOf(answer, tracer), place: placeOfAnswer(steps), facts };
+  return { status, does: doesOf(answer, tracer, content), place: placeOfAnswer(steps), facts };
 }
 
-function doesOf({ status, headers, body }: TracedAnswer, { refusal }: Tracer): string {
+function doesOf(
+  { status, headers, body }: TracedAnswer,
+  { refusal }: Tracer,
+  content: Deed | undefined,
+): string {
   if (refusal !== undefined) return refusal;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'location');
   if (at >= 0 && status >= 300 && status < 400) return `redirects to ${headers[at + 1] ?? ''}`;
   if (status >= 400) return 'answers an error';
-  return body === undefined ? 'sends a file' : 'answers';
+  return content?.does ?? (body === undefined ? 'sends a body in pieces' : 'answers');
 }
 
 function bodyText({ body, contentType, status }: TracedAnswer): string | undefined {

@@ -7,8 +7,9 @@ import type { ChosenPort } from './port.ts';
 import type { Question, ReadQuestion } from './question.ts';
 import { serverAccount } from './server.ts';
 import { StepWriter } from './steps.ts';
-import type { TraceRound, TraceStep } from './trace.ts';
+import type { OpenQuestion, TraceRound, TraceStep } from './trace.ts';
 import type { Tracer } from './tracer.ts';
+import { placeText } from './words.ts';
 import type { Wording } from './words.ts';
 import { locationText } from '../plan/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
@@ -33,7 +34,11 @@ export function accountOf(main: Tracer, others: readonly Tracer[], telling: Tell
   const facts = last && places.of(last);
   const location = last && locationOf(main, places);
   const { effective, replaced } = facts
-    ? effectiveIn(facts.view, { registry: loaded.registry, wording })
+    ? effectiveIn(facts.view, {
+        registry: loaded.registry,
+        wording,
+        modules: ['core', ...Object.keys(last.modules)],
+      })
     : { effective: [], replaced: [] };
   const client = clientOf(main);
   return {
@@ -53,10 +58,28 @@ export function accountOf(main: Tracer, others: readonly Tracer[], telling: Tell
     replaced,
     answer: answerOf(main, telling),
     branches: others.map((other, index) => {
-      const { question, options, taken } = main.questions[index]!;
-      return { question, if: options[taken === 0 ? 1 : 0], then: summaryOf(other, telling) };
+      const open = main.questions[index] as OpenQuestion;
+      return {
+        ...questionOf(open, main, wording),
+        if: open.options[open.taken === 0 ? 1 : 0],
+        then: summaryOf(other, telling),
+      };
     }),
   };
+}
+
+/** What was not known, and the directive that asks for it. */
+function questionOf(
+  open: OpenQuestion,
+  { rounds }: Tracer,
+  wording: Wording,
+): { readonly question: string; readonly place: string } {
+  const asking = rounds
+    .flatMap(({ steps }) => steps)
+    .find((step) => step.kind === 'directive' && step.open === open);
+  if (asking?.kind !== 'directive') return { question: open.question, place: '' };
+  const directive = wording.directive(asking.node).replace(/ \{ … \}$/, '');
+  return { question: `${open.question} of "${directive}"`, place: placeText(asking.node.name.span) };
 }
 
 /** Nobody is there to get the request. */

@@ -10,17 +10,22 @@ export interface Effective {
   readonly replaced: readonly ReplacedDirective[];
 }
 
+/** What a list of directives is made with. */
+export interface EffectiveOptions {
+  readonly registry: Registry;
+  readonly wording: Wording;
+  /** Those that act there. */
+  readonly modules: readonly string[];
+}
+
 /** Levels whose directives are about the process, and not about a request. */
 const OUTSIDE: ReadonlySet<string> = new Set(['main', 'events', 'upstream']);
 
 /** The directives that hold in a block: its own first, then those that came down, from the inside out. */
-export function effectiveIn(
-  block: BlockView,
-  { registry, wording }: { readonly registry: Registry; readonly wording: Wording },
-): Effective {
+export function effectiveIn(block: BlockView, { registry, wording, modules }: EffectiveOptions): Effective {
   const levels = [...block.outward()].filter(({ context }) => !OUTSIDE.has(context));
   const fields = new Map<string, readonly DirectiveNode[]>();
-  for (const owner of registry.owners) {
+  for (const owner of registry.owners.filter((name) => modules.includes(name))) {
     for (const [name, { nodes }] of block.from(owner))
       if (registry.fields(owner).get(name)?.inherit !== false) fields.set(`${owner} ${name}`, nodes);
   }

@@ -127,7 +127,8 @@ export class Follower implements CompileWatch {
         const deed = await telling?.(x);
         let verdict: Verdict;
         if (deed && !runs)
-          verdict = tracer.decide(frame, ...ACCESS(deed.does)) === 0 ? 'allowed' : { status: 403 };
+          verdict =
+            tracer.decide(frame, deed.unknown ?? deed.does, ADMISSION) === 0 ? 'allowed' : { status: 403 };
         else verdict = await check(x);
         tracer.phase('access', module, { frame, ...(deed && { deed }), ...(verdict && { verdict }) });
         return verdict;
@@ -139,8 +140,8 @@ export class Follower implements CompileWatch {
 }
 
 const SILENCE: ErrorLog = { write: () => undefined };
-const IF = ['whether the condition holds', ['does not hold', 'holds']] as const;
-const ACCESS = (does: string) => [does, ['lets the request in', 'keeps it out with 401 or 403']] as const;
+const IF = ['whether the condition holds', ['it does not', 'it does']] as const;
+const ADMISSION = ['lets the request in', 'keeps it out with 401 or 403'] as const;
 
 function present<T extends object>(members: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;

@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import pc from 'picocolors';
 import { printable } from '../../grammar/index.ts';
 import type { Fact } from '../contract/index.ts';
-import { statusLine } from '../http/index.ts';
-import type { Account, AccountStep, Candidate } from './account.ts';
+import type { Account, AccountRound, AccountStep, Candidate } from './account.ts';
+import { statusText } from './answer.ts';
 
 /** Where titles end and texts begin. */
 const INDENT = 11;
@@ -29,7 +30,7 @@ class Printer {
   print(): string {
     this.#request();
     this.#way();
-    for (const [index, { uri, steps }] of this.#account.rounds.entries()) this.#round(index, uri, steps);
+    this.#rounds(this.#account.rounds);
     this.#effective();
     this.#answer();
     this.#branches();
@@ -69,10 +70,27 @@ class Printer {
     this.#line('', chosen ? this.#c.green(plain) : this.#c.dim(plain), place, plain);
   }
 
-  #round(index: number, uri: string, steps: readonly AccountStep[]): void {
+  /** Rounds that are like the one before them are counted: a request that goes in circles is one of ten. */
+  #rounds(rounds: readonly AccountRound[]): void {
+    let repeated = 0;
+    for (const [index, round] of rounds.entries()) {
+      const isLast = index === rounds.length - 1;
+      if (!isLast && isDeepStrictEqual(round, rounds[index - 1])) {
+        repeated++;
+        continue;
+      }
+      if (repeated > 0) this.#note(`… and so on in ${repeated} more rounds`, this.#c.yellow);
+      repeated = 0;
+      this.#round(index, round, isLast);
+    }
+  }
+
+  #round(index: number, { uri, steps }: AccountRound, isLast: boolean): void {
     this.#lines.push('');
     if (uri !== '') this.#line(`ROUND ${index + 1}`, this.#c.bold(printable(uri)), '', printable(uri));
-    for (const step of steps) this.#step(step);
+    // What the last place does is the answer.
+    for (const step of steps)
+      if (!isLast || step.kind !== 'phase' || step.phase !== 'content') this.#step(step);
   }
 
   #step(step: AccountStep): void {
@@ -85,7 +103,7 @@ class Printer {
         return undefined;
       case 'open':
         return this.#note(
-          `? only a running gateway knows: ${step.text}; here: ${step.assumed}`,
+          `? only a running gateway knows ${step.text}; taken here: ${step.assumed}`,
           this.#c.yellow,
         );
       case 'phase':
@@ -105,8 +123,6 @@ class Printer {
   }
 
   #phase({ phase, module, text, place, facts, unknown }: Extract<AccountStep, { kind: 'phase' }>): void {
-    // The content is told of as the answer.
-    if (phase === 'content') return;
     this.#pair(phase === 'access' ? 'ACCESS' : '', `${module}: ${text}`, { place, paint: (plain) => plain });
     this.#facts(facts);
     if (unknown !== undefined) this.#note(`? ${unknown}`, this.#c.yellow);
@@ -138,7 +154,7 @@ class Printer {
   #answer(): void {
     const { found, answer } = this.#account;
     this.#lines.push('');
-    const status = answer.status === undefined ? '' : `${statusLine(answer.status)}  `;
+    const status = answer.status === undefined ? '' : `${statusText(answer.status)}  `;
     const paint = !found || (answer.status ?? 0) >= 400 ? this.#c.red : this.#c.green;
     this.#pair(found ? 'ANSWER' : 'NOBODY', `${status}${answer.does}`, {
       place: answer.place,
@@ -149,9 +165,9 @@ class Printer {
   }
 
   #branches(): void {
-    for (const { question, if: other, then } of this.#account.branches) {
+    for (const { question, place, if: other, then } of this.#account.branches) {
       this.#lines.push('');
-      this.#pair('OTHERWISE', `${question}: ${other}`, { place: '', paint: this.#c.yellow });
+      this.#pair('OTHERWISE', `${question}: ${other}`, { place, paint: this.#c.yellow });
       this.#note(`→ ${then}`);
     }
   }

@@ -53,7 +53,9 @@ export function readQuestion({ method, url, headers, from }: Question): ReadQues
   const place = placeOf(scheme, authority, socket);
   if (typeof place === 'string') return place;
   const lowered = headers.map(([name, value]) => [name.toLowerCase(), value] as const);
-  const hostHeader = lowered.find(([name]) => name === 'host')?.[1] ?? (socket ? 'localhost' : authority);
+  const hostHeader =
+    lowered.find(([name]) => name === 'host')?.[1] ??
+    (socket === undefined ? (authority ?? 'localhost') : 'localhost');
   const all = lowered.filter(([name]) => name !== 'host');
   const length = Number(all.find(([name]) => name === 'content-length')?.[1] ?? 0);
   const requestUri = target.startsWith('/') ? target : `/${target}`;

@@ -66,23 +66,24 @@ class Level {
     const prefixes = ofKind(locations, 'prefix').toSorted(
       (a, b) => b.match.path.length - a.match.path.length,
     );
-    const fitting = prefixes.filter(({ match }) => uri.startsWith(match.path));
-    this.#unfit(
-      prefixes.filter((location) => !fitting.includes(location)),
-      'is no prefix of the path',
-    );
-    return this.#longest(fitting, ofKind(locations, 'regex'));
+    return this.#longest(prefixes, ofKind(locations, 'regex'));
   }
 
-  #longest([longest, ...shorter]: readonly Of<'prefix'>[], regexes: readonly Of<'regex'>[]): LevelSearch {
+  /** `prefixes`: the longest first. */
+  #longest(prefixes: readonly Of<'prefix'>[], regexes: readonly Of<'regex'>[]): LevelSearch {
+    const { uri } = this.#searching;
+    const fits = ({ match }: Of<'prefix'>): boolean => uri.startsWith(match.path);
+    const [longest, ...shorter] = prefixes.filter(fits);
     const nested = longest && this.#inside(longest);
     const reason = longest && unaskedReason(longest, nested);
     const regex =
       reason === undefined
-        ? regexes.find(({ match }) => new RegExp(match.regex.source).test(this.#searching.uri))
+        ? regexes.find(({ match }) => new RegExp(match.regex.source).test(uri))
         : undefined;
     if (longest) this.#addLongest(longest, { nested, regex, isAlone: regexes.length === 0 });
     for (const location of shorter) this.#add(location, `shorter than "${textOf(longest)}"`);
+    const unfit = prefixes.filter((location) => !fits(location));
+    this.#unfit(unfit, 'is no prefix of the path');
     if (reason !== undefined) {
       for (const location of regexes) this.#add(location, `not asked: ${reason}`);
       return this.#result(nested?.found ?? longest, nested?.final ?? false);

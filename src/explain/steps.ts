@@ -7,6 +7,7 @@ import type { Telling } from './assemble.ts';
 import { levelText } from './effective.ts';
 import { searchOf } from './search.ts';
 import type { DirectiveStep, OpenQuestion, Read, TraceStep } from './trace.ts';
+import type { PlaceFacts } from './places.ts';
 import { placeText } from './words.ts';
 
 type Phase = Extract<TraceStep, { kind: 'phase' }>;
@@ -46,7 +47,7 @@ export class StepWriter {
     const facts = this.#telling.places.of(plan);
     const before = this.#place;
     this.#place = plan;
-    if (facts?.role === 'block') return this.#block(facts.view);
+    if (facts?.role === 'block') return this.#block(facts, plan, uri);
     if (facts?.role === 'server') {
       if (before === undefined) return undefined;
       return this.#found('server', plan, searchOf(plan.locations, uri));
@@ -75,8 +76,16 @@ export class StepWriter {
   }
 
   /** The directive of an `if` has said so itself. */
-  #block({ context, node }: BlockView): void {
-    if (context !== 'limit_except' || !node) return;
+  #block({ view: { context, node, outer }, server }: PlaceFacts, { match }: LocationPlan, uri: string): void {
+    if (context !== 'limit_except' || !node || !match) return;
+    const { candidates, unnamed } = searchOf(server.root.locations, uri);
+    const around = placeText(outer?.node?.name.span);
+    this.steps.push({
+      kind: 'location',
+      text: locationText(match),
+      place: around,
+      ...(match.kind !== 'named' && { search: { uri, candidates, unnamed } }),
+    });
     const text = this.#telling.wording.directive(node);
     this.steps.push({
       kind: 'directive',
@@ -105,12 +114,12 @@ export class StepWriter {
     const place = this.#placeOfModule(module, phase === 'content');
     const text = [
       deed?.does,
-      verdict && (verdict === 'allowed' ? 'lets the request in' : `keeps it out: ${verdict.status}`),
+      verdict && !open && (verdict === 'allowed' ? 'lets the request in' : `keeps it out: ${verdict.status}`),
       address && `the client is ${address}`,
     ].filter(Boolean);
     if (phase === 'access' && text.length === 0) text.push('has no opinion');
     const facts = (deed?.facts ?? []).map(({ label, value }) => ({ label, value: this.#masked(value) }));
-    const unknown = deed?.unknown ?? liveText(reads);
+    const unknown = open ? undefined : (deed?.unknown ?? liveText(reads));
     this.steps.push({
       kind: 'phase',
       phase,

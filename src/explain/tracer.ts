@@ -8,6 +8,9 @@ import type { OpenQuestion, Read, TraceRound, TracedAnswer, TraceStep } from './
 export interface Frame {
   readonly reads: Map<string, Read>;
   readonly assigned: { readonly name: string; readonly value: string; readonly live: boolean }[];
+  /** The round in which it began, and its place there. */
+  readonly steps: TraceStep[] | undefined;
+  readonly start: number;
   /** Something that was read is only an example. */
   live: boolean;
   open?: OpenQuestion;
@@ -58,7 +61,17 @@ export class Tracer implements ErrorLog {
     { frame, ...found }: { frame: Frame; deed?: Deed; verdict?: Verdict; address?: string },
   ): void {
     const reads = [...frame.reads.values()];
-    this.add({ kind: 'phase', phase, module, ...found, reads, ...(frame.open && { open: frame.open }) });
+    const step = {
+      kind: 'phase',
+      phase,
+      module,
+      ...found,
+      reads,
+      ...(frame.open && { open: frame.open }),
+    } as const;
+    // In front of what it has logged.
+    if (phase === 'access') frame.steps?.splice(frame.start, 0, step);
+    else this.add(step);
   }
 
   jumps(target: string): void {
@@ -84,7 +97,8 @@ export class Tracer implements ErrorLog {
 
   /** What happens until `close` belongs to one step. */
   open(): Frame {
-    const frame: Frame = { reads: new Map(), assigned: [], live: false };
+    const steps = this.rounds.at(-1)?.steps;
+    const frame: Frame = { reads: new Map(), assigned: [], live: false, steps, start: steps?.length ?? 0 };
     this.#frames.push(frame);
     return frame;
   }

@@ -29,7 +29,8 @@ export const explanation: ModuleExplanation<ProxyConfig, Provisioned> = {
       : {},
 };
 
-function unconnected(_config: ProxyConfig, { upstreams, upstream }: ExplainScope): Unconnected {
+function unconnected(_config: ProxyConfig, scope: ExplainScope): Unconnected {
+  const { upstreams } = scope;
   return {
     upstreams: {
       groups: upstreams.groups,
@@ -37,7 +38,7 @@ function unconnected(_config: ProxyConfig, { upstreams, upstream }: ExplainScope
       hosts: () => ({ group: (host, port) => unresolved(`${host}:${port}`) }),
     },
     connections: () => NOTHING_OPEN,
-    servers: (group) => upstream(group) ?? [],
+    servers: (group) => scope.upstream(group) ?? [],
   };
 }
 
