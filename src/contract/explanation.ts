@@ -16,6 +16,8 @@ export interface Deed {
   readonly facts?: readonly Fact[];
   /** What only a running gateway knows. */
   readonly unknown?: string;
+  /** Variables that get their values by it. */
+  readonly unknownVariables?: readonly string[];
 }
 
 /** Tells what the handler of a phase would do; nothing where it has answered the exchange as the handler would. */

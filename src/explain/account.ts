@@ -89,6 +89,8 @@ export interface Branch {
   readonly place: string;
   readonly if: string;
   readonly then: string;
+  /** Absent where only a running gateway knows. */
+  readonly status?: number;
 }
 
 /** The whole account, as `--json` prints it. Members are only ever added within a version. */

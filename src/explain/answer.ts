@@ -1,7 +1,7 @@
 import type { Deed, Fact } from '../contract/index.ts';
 import { statusLine } from '../http/index.ts';
 import { locationText } from '../plan/index.ts';
-import type { AccountAnswer } from './account.ts';
+import type { AccountAnswer, Branch } from './account.ts';
 import type { Telling } from './assemble.ts';
 import type { TracedAnswer, TraceStep } from './trace.ts';
 import type { Tracer } from './tracer.ts';
@@ -29,14 +29,15 @@ export function answerOf(tracer: Tracer, telling: Telling): AccountAnswer {
 }
 
 /** The same in a line, with where it happens. */
-export function summaryOf(tracer: Tracer, telling: Telling): string {
+export function summaryOf(tracer: Tracer, telling: Telling): Pick<Branch, 'then' | 'status'> {
   const { status, does } = answerOf(tracer, telling);
   const plan = tracer.rounds
     .flatMap(({ steps }) => steps)
     .findLast((step) => step.kind === 'enter' && telling.places.of(step.plan)?.role !== 'block');
   const match = plan?.kind === 'enter' ? plan.plan.match : undefined;
   const where = match ? ` in location ${locationText(match)}` : '';
-  return `${status === undefined ? '' : `${statusText(status)}: `}${does}${where}`;
+  const then = `${status === undefined ? '' : `${statusText(status)}: `}${does}${where}`;
+  return { then, ...(status !== undefined && { status }) };
 }
 
 function told(
@@ -71,20 +72,26 @@ function contentOf({ rounds }: Tracer): Deed | undefined {
   return found?.kind === 'phase' ? found.deed : undefined;
 }
 
-function sent(
-  answer: TracedAnswer,
-  { steps, tracer, told: content, telling: { wording } }: Context,
-): AccountAnswer {
+function sent(answer: TracedAnswer, { steps, tracer, told: content, telling }: Context): AccountAnswer {
   const { status, contentType, headers } = answer;
+  const { wording } = telling;
   const facts: Fact[] = [...(content?.facts ?? [])];
   if (contentType !== '') facts.push({ label: 'type', value: contentType });
   if (answer.lengthBytes !== undefined && answer.lengthBytes >= 0)
     facts.push({ label: 'length', value: `${answer.lengthBytes} bytes` });
   for (let index = 0; index < headers.length; index += 2)
     facts.push({ label: 'header', value: wording.masked(`${headers[index]}: ${headers[index + 1]}`) });
-  const body = content ? undefined : bodyText(answer);
+  for (const filter of tracer.filters) facts.push({ label: 'filter', value: `${filter} changes the body` });
+  const body = content || telling.question.method === 'HEAD' ? undefined : bodyText(answer);
   if (body !== undefined) facts.push({ label: 'body', value: wording.masked(body) });
-  return { status, does: doesOf(answer, tracer, content), place: placeOfAnswer(steps), facts };
+  const unknown = exampleOf(steps);
+  return {
+    status,
+    does: doesOf(answer, tracer, content),
+    place: placeOfAnswer(steps),
+    facts,
+    ...(unknown !== undefined && { unknown }),
+  };
 }
 
 function doesOf(
@@ -100,15 +107,28 @@ function doesOf(
 }
 
 function bodyText({ body, contentType, status }: TracedAnswer): string | undefined {
+  if (status === 204 || status === 304) return undefined;
   if (body === undefined || !SHOWN_TYPE.test(contentType) || body.length === 0 || status >= 600)
     return undefined;
   const text = typeof body === 'string' ? body : Buffer.from(body).toString();
   return text.length > MOST_BODY ? `${text.slice(0, MOST_BODY)}…` : text;
 }
 
+/** The variables of an answer that only a running gateway knows: what is shown is an example. */
+function exampleOf(steps: readonly TraceStep[]): string | undefined {
+  const answering = answeringStep(steps);
+  if (answering?.kind !== 'directive') return undefined;
+  const names = answering.reads.filter(({ live }) => live).map(({ name }) => `$${name}`);
+  return names.length === 0 ? undefined : `${names.join(', ')}: what is shown is an example`;
+}
+
 /** The directive that answered, where one of the rewrite phase did. */
 function placeOfAnswer(steps: readonly TraceStep[]): string {
+  const step = answeringStep(steps);
+  return step?.kind === 'directive' ? placeText(step.node.name.span) : '';
+}
+
+function answeringStep(steps: readonly TraceStep[]): TraceStep | undefined {
   const at = steps.findLastIndex(({ kind }) => kind === 'answer' || kind === 'closed');
-  const before = steps.slice(0, at).findLast(({ kind }) => kind !== 'log' && kind !== 'end');
-  return before?.kind === 'directive' ? placeText(before.node.name.span) : '';
+  return steps.slice(0, at).findLast(({ kind }) => kind !== 'log' && kind !== 'end');
 }

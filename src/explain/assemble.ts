@@ -62,7 +62,7 @@ export function accountOf(main: Tracer, others: readonly Tracer[], telling: Tell
       return {
         ...questionOf(open, main, wording),
         if: open.options[open.taken === 0 ? 1 : 0],
-        then: summaryOf(other, telling),
+        ...summaryOf(other, telling),
       };
     }),
   };

@@ -1,6 +1,7 @@
 import { Exchange } from '../http/index.ts';
 import type {
   AnswerRules,
+  BodyTransform,
   ConnectionFacts,
   PieceReceiver,
   PortFacts,
@@ -95,6 +96,12 @@ export class ExplainedExchange extends Exchange {
   override redirectToPath(path: string): void | Promise<void> {
     if (!this.done) this.#tracer.jumps(path);
     return super.redirectToPath(path);
+  }
+
+  /** They have changed the head by now; bodies are not for anybody. */
+  protected override openFilters(): readonly BodyTransform[] {
+    for (const filter of super.openFilters()) filter.close?.();
+    return [];
   }
 
   protected override log(): void {

@@ -1,6 +1,6 @@
-import type { LocationParts, ModuleExplanation, Telling, ToldPhase } from '../contract/index.ts';
+import type { Deed, LocationParts, ModuleExplanation, Telling, ToldPhase } from '../contract/index.ts';
 import type { CompileWatch, WatchedPart } from '../compile/index.ts';
-import type { AccessCheck, AnswerRules, Exchange, Getter, Handler, Verdict } from '../http/index.ts';
+import type { AccessCheck, AnswerRules, BodyFilter, Exchange, Getter, Handler } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
 import { ExplainedExchange } from './exchange.ts';
@@ -59,8 +59,8 @@ export class Follower implements CompileWatch {
     };
   }
 
-  /** Bodies and logs are for clients. */
-  parts({ bodyFilter: _body, log: _log, ...parts }: LocationParts, part: WatchedPart): LocationParts {
+  /** Logs are for clients. */
+  parts({ bodyFilter, log: _log, ...parts }: LocationParts, part: WatchedPart): LocationParts {
     const { module, config, resources, build, plan } = part;
     const explanation = module.explanation as ModuleExplanation<object, unknown> | undefined;
     const told = explanation?.tell?.(config, resources, build) ?? {};
@@ -73,7 +73,7 @@ export class Follower implements CompileWatch {
         this.#phase(phase, module.name, { own: telling && !runs ? undefined : own, telling })
       );
     };
-    const access = parts.access && this.#access(module.name, parts.access, { telling: told.access, runs });
+    const access = parts.access && this.#access(module.name, parts.access, told.access);
     return {
       ...parts,
       ...(parts.postRead && { postRead: this.#phase('postRead', module.name, { own: parts.postRead }) }),
@@ -91,6 +91,17 @@ export class Follower implements CompileWatch {
         content: follow('content'),
       }),
       ...(access && { access }),
+      ...(bodyFilter && { bodyFilter: this.#bodyFilter(module.name, bodyFilter) }),
+    };
+  }
+
+  #bodyFilter(module: string, { wants, open }: BodyFilter): BodyFilter {
+    return {
+      wants,
+      open: (x) => {
+        this.tracer.filters.add(module);
+        return open(x);
+      },
     };
   }
 
@@ -110,27 +121,32 @@ export class Follower implements CompileWatch {
         tracer.close(frame);
       }
       if (own) await own(x);
-      else if (phase === 'content') (x as ExplainedExchange).stop();
+      else if (phase === 'content') this.#leave(x);
       if (x.remoteAddress !== address) tracer.phase(phase, module, { frame, address: x.remoteAddress });
     };
   }
 
-  #access(
-    module: string,
-    check: AccessCheck,
-    { telling, runs }: { readonly telling: Telling | undefined; readonly runs: boolean },
-  ): AccessCheck {
+  /** Nobody knows what it would be answered. */
+  #leave(x: Exchange): void {
+    if (x instanceof ExplainedExchange) return x.stop();
+    this.tracer.isUnknown = true;
+    x.abort();
+  }
+
+  /** What it asks of another place of the server is asked; where that leads out of the gateway, the choices answer. */
+  #access(module: string, check: AccessCheck, telling: Telling | undefined): AccessCheck {
     return async (x) => {
       const { tracer } = this;
       const frame = tracer.open();
       try {
         const deed = await telling?.(x);
-        let verdict: Verdict;
-        if (deed && !runs)
-          verdict =
-            tracer.decide(frame, deed.unknown ?? deed.does, ADMISSION) === 0 ? 'allowed' : { status: 403 };
-        else verdict = await check(x);
-        tracer.phase('access', module, { frame, ...(deed && { deed }), ...(verdict && { verdict }) });
+        tracer.isUnknown = false;
+        let verdict = await check(x);
+        const { unknown, ...known } = deed ?? {};
+        const isOpen = tracer.isUnknown && unknown !== undefined;
+        if (isOpen) verdict = tracer.decide(frame, unknown, ADMISSION) === 0 ? 'allowed' : { status: 403 };
+        const told = isOpen ? deed : deed && (known as Deed);
+        tracer.phase('access', module, { frame, deed: told, ...(verdict && { verdict }) });
         return verdict;
       } finally {
         tracer.close(frame);

@@ -52,7 +52,7 @@ export function readQuestion({ method, url, headers, from }: Question): ReadQues
   const scheme = given.toLowerCase() as 'http' | 'https';
   const place = placeOf(scheme, authority, socket);
   if (typeof place === 'string') return place;
-  const lowered = headers.map(([name, value]) => [name.toLowerCase(), value] as const);
+  const lowered = headers.map(([name, value]) => [name.toLowerCase(), value.trim()] as const);
   const hostHeader =
     lowered.find(([name]) => name === 'host')?.[1] ??
     (socket === undefined ? (authority ?? 'localhost') : 'localhost');

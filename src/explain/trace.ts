@@ -48,7 +48,7 @@ export type TraceStep =
       readonly kind: 'phase';
       readonly phase: ToldPhase | 'postRead';
       readonly module: string;
-      readonly deed?: Deed;
+      readonly deed?: Deed | undefined;
       readonly verdict?: Verdict;
       readonly open?: OpenQuestion;
       /** The address that stands for the client's from now on. */

@@ -23,6 +23,10 @@ export class Tracer implements ErrorLog {
   readonly rounds: TraceRound[] = [];
   readonly questions: OpenQuestion[] = [];
   refusal: string | undefined;
+  /** The modules that change the body on its way out. */
+  readonly filters = new Set<string>();
+  /** A subrequest has come to a place that only a running gateway can answer for. */
+  isUnknown = false;
   readonly #places: ReadonlyMap<AnswerRules, LocationPlan>;
   readonly #choices: readonly (0 | 1)[];
   readonly #frames: Frame[] = [];
@@ -58,8 +62,9 @@ export class Tracer implements ErrorLog {
   phase(
     phase: ToldPhase | 'postRead',
     module: string,
-    { frame, ...found }: { frame: Frame; deed?: Deed; verdict?: Verdict; address?: string },
+    { frame, ...found }: { frame: Frame; deed?: Deed | undefined; verdict?: Verdict; address?: string },
   ): void {
+    if (frame.open) for (const name of found.deed?.unknownVariables ?? []) this.#live.add(name);
     const reads = [...frame.reads.values()];
     const step = {
       kind: 'phase',

@@ -72,10 +72,12 @@ export const authRequest = moduleFor<AuthRequestConfig>()({
     return { access };
   },
   explanation: {
-    tell: ({ uri = '' }) => ({
+    runs: true,
+    tell: ({ uri = '', assignments = [] }) => ({
       access: () => ({
         does: `asks "${uri}": 2xx lets the request in, 401 and 403 keep it out`,
         unknown: `what "${uri}" answers`,
+        unknownVariables: assignments.map(({ variable }) => variable),
       }),
     }),
   },

@@ -4,6 +4,7 @@ import type { OpenZone } from './limit.ts';
 
 /** Limits count in zones that only the gateway has: told is who shares a count, and how much it may be. */
 export const explanation: ModuleExplanation<LimitConnConfig, ReadonlyMap<string, OpenZone>> = {
+  runs: true,
   tell({ limits = [], zones = [], status, dryRun }, _open, build) {
     const keyed = limits.flatMap(({ zone: name, maxRequests }) => {
       const zone = zones.find((each) => each.name === name);
