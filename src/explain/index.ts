@@ -1,4 +1,4 @@
-export type { Account } from './account.ts';
+export type { Account, AccountRound } from './account.ts';
 export { explain } from './explain.ts';
 export type { Explainable } from './explain.ts';
 export type { Question } from './question.ts';
