@@ -9,6 +9,7 @@ export interface ExplainOptions {
   readonly prefix?: string;
   readonly header: readonly string[];
   readonly from: string;
+  readonly data?: string;
   readonly live?: boolean;
   readonly json?: boolean;
 }
@@ -32,6 +33,7 @@ export async function explain(method: string, url: string, options: ExplainOptio
     headers: headers.filter((header) => header !== undefined),
     from: options.from,
     live: options.live === true,
+    ...(options.data !== undefined && { body: options.data }),
   });
   if (typeof told === 'string') return refuse(told);
   const text = options.json

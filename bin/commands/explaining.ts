@@ -11,6 +11,7 @@ export function addExplaining(gw: Command, finish: (code: number) => void): void
     .option('-p, --prefix <directory>', 'directory that relative paths start from')
     .option('-H, --header <line>', 'a header of the request; may be repeated', collect, [])
     .option('--from <address>', 'address of the client', address, '127.0.0.1')
+    .option('-d, --data <text>', 'body of the request')
     .option('--live', 'open databases to read their schemas')
     .option('--json', 'as JSON')
     .action(async (method: string, url: string, options: ExplainOptions) => {

@@ -129,6 +129,7 @@ class Run {
         headers: read.headers,
         peerAddress: 'socket' in (read.destination.place ?? {}) ? '' : read.from,
         connection: connectionOf(read, port, handler),
+        body: read.body,
       },
       tracer,
     );

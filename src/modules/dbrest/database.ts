@@ -23,11 +23,14 @@ import { Watch } from './watch.ts';
 
 const MAX_AGE_MS = 30 * 60_000;
 /** Names of types and defaults then come with their schema: they are used under the search paths of requests. */
-const NO_PATH: Step = {
+export const NO_PATH: Step = {
   statement: { text: `select pg_catalog.set_config('search_path', '', true)`, values: [] },
 };
 /** What the server gets on top of `statement_timeout` to say so itself. */
 const GRACE_MS = 500;
+
+/** What requests ask of a database. */
+export type RestDatabase = Pick<Database, 'schema' | 'read' | 'write' | 'facts'>;
 
 export interface DatabaseOptions {
   /** As the log names it; without secrets. */
