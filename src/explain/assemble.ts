@@ -1,3 +1,4 @@
+import type { DirectiveNode } from '../../grammar/index.ts';
 import type { Account, AccountRound } from './account.ts';
 import { answerOf, summaryOf } from './answer.ts';
 import type { Explainable } from './explain.ts';
@@ -22,6 +23,8 @@ export interface Telling {
   readonly places: Places;
   readonly wording: Wording;
   readonly loaded: Explainable;
+  /** Those of all rewrite phases. */
+  readonly directives: ReadonlySet<DirectiveNode>;
 }
 
 /** What happened to a request, and how it would have ended otherwise, as an account. */
@@ -38,6 +41,7 @@ export function accountOf(main: Tracer, others: readonly Tracer[], telling: Tell
         registry: loaded.registry,
         wording,
         modules: ['core', ...Object.keys(last.modules)],
+        told: telling.directives,
       })
     : { effective: [], replaced: [] };
   const client = clientOf(main);
@@ -79,7 +83,7 @@ function questionOf(
     .find((step) => step.kind === 'directive' && step.open === open);
   if (asking?.kind !== 'directive') return { question: open.question, place: '' };
   const directive = wording.directive(asking.node).replace(/ \{ … \}$/, '');
-  return { question: `${open.question} of "${directive}"`, place: placeText(asking.node.name.span) };
+  return { question: directive, place: placeText(asking.node.name.span) };
 }
 
 /** Nobody is there to get the request. */

@@ -48,7 +48,8 @@ export async function explain(question: Question, loaded: Explainable): Promise<
   const run = await Run.open({ question, loaded, places });
   try {
     const main = await run.trace({ read, port: chosen.port });
-    const telling: Telling = { question, read, chosen, places, wording, loaded };
+    const { directives } = run;
+    const telling: Telling = { question, read, chosen, places, wording, loaded, directives };
     const others = await branches(run, { main, read, port: chosen.port });
     return accountOf(main, others, telling);
   } finally {
@@ -115,6 +116,10 @@ class Run {
     }
   }
 
+  get directives(): Follower['directives'] {
+    return this.#follower.directives;
+  }
+
   async trace({ read, port, choices = [] }: Tracing): Promise<Tracer> {
     const tracer = new Tracer(this.#follower.places, choices);
     this.#follower.use(tracer);
@@ -127,7 +132,7 @@ class Run {
         port: facts,
         rules,
         headers: read.headers,
-        peerAddress: 'socket' in (read.destination.place ?? {}) ? '' : read.from,
+        peerAddress: port.address.kind === 'unix' ? 'unix:' : read.from,
         connection: connectionOf(read, port, handler),
         body: read.body,
       },

@@ -8,7 +8,7 @@ import type { DirectiveStep } from './trace.ts';
 
 interface Following {
   readonly build: Build;
-  readonly follower: Pick<Follower, 'tracer'>;
+  readonly follower: Pick<Follower, 'tracer' | 'directives'>;
   /** Which directives gave the fields of the module's config there. */
   readonly fields: ReturnType<BlockView['from']> | undefined;
   /** The block that the directives stand in. */
@@ -22,6 +22,7 @@ export function followRewrite(
 ): readonly Handler[] {
   // They stand for the directives of one list, in file order.
   const list = [...(fields?.values() ?? [])].find(({ nodes }) => nodes.length === handlers.length);
+  for (const node of list?.nodes ?? []) follower.directives.add(node);
   return handlers.map((handler, index) => {
     const node = list?.nodes[index];
     if (!node) return handler;

@@ -1,3 +1,4 @@
+import type { DirectiveNode } from '../../grammar/index.ts';
 import type { Deed, LocationParts, ModuleExplanation, Telling, ToldPhase } from '../contract/index.ts';
 import type { CompileWatch, WatchedPart } from '../compile/index.ts';
 import type { AccessCheck, AnswerRules, BodyFilter, Exchange, Getter, Handler } from '../http/index.ts';
@@ -12,6 +13,8 @@ import type { Tracer } from './tracer.ts';
 export class Follower implements CompileWatch {
   readonly #places: Places;
   readonly places = new Map<AnswerRules, LocationPlan>();
+  /** The directives of all rewrite phases. */
+  readonly directives = new Set<DirectiveNode>();
   #tracer: Tracer | undefined;
 
   constructor(places: Places) {
@@ -116,7 +119,7 @@ export class Follower implements CompileWatch {
       const address = x.remoteAddress;
       try {
         const deed = await telling?.(x);
-        if (deed) tracer.phase(phase, module, { frame, deed });
+        if (deed) tracer.phase(phase, module, { frame, deed: x.main === x ? deed : asSubrequest(deed, x) });
       } finally {
         tracer.close(frame);
       }
@@ -146,6 +149,7 @@ export class Follower implements CompileWatch {
         const isOpen = tracer.isUnknown && unknown !== undefined;
         if (isOpen) verdict = tracer.decide(frame, unknown, ADMISSION) === 0 ? 'allowed' : { status: 403 };
         const told = isOpen ? deed : deed && (known as Deed);
+        tracer.isUnknown = false;
         tracer.phase('access', module, { frame, deed: told, ...(verdict && { verdict }) });
         return verdict;
       } finally {
@@ -155,8 +159,13 @@ export class Follower implements CompileWatch {
   }
 }
 
+/** What another request is asked for is told in a line. */
+function asSubrequest({ does }: Deed, { uri }: Exchange): Deed {
+  return { does: `for "${uri}", ${does}` };
+}
+
 const SILENCE: ErrorLog = { write: () => undefined };
-const IF = ['whether the condition holds', ['it does not', 'it does']] as const;
+const IF = ['whether it holds', ['does not hold', 'holds']] as const;
 const ADMISSION = ['lets the request in', 'keeps it out with 401 or 403'] as const;
 
 function present<T extends object>(members: T): { [K in keyof T]?: NonNullable<T[K]> } {

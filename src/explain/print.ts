@@ -7,8 +7,13 @@ import { statusText } from './answer.ts';
 
 /** Where titles end and texts begin. */
 const INDENT = 11;
-/** Places stand right of texts of up to so many columns; longer texts have theirs two blanks behind. */
-const PLACES_AT = 78;
+/** Places stand in a column that is no further right than this; longer lines have theirs two blanks behind. */
+const MOST_COLUMNS = 100;
+/** Names of candidates stand in a column that is no wider. */
+const MOST_NAME = 40;
+
+/** Phases that have a title of their own. */
+const TITLES: Readonly<Record<string, string>> = { preaccess: 'LIMITS', access: 'ACCESS' };
 
 type Colors = ReturnType<typeof pc.createColors>;
 
@@ -17,10 +22,18 @@ export function printAccount(account: Account, { color }: { readonly color: bool
   return new Printer(account, pc.createColors(color)).print();
 }
 
+/** A line, how wide it is without its colours, and what stands at its right. */
+interface Line {
+  readonly text: string;
+  readonly width: number;
+  readonly place: string;
+}
+
 class Printer {
   readonly #account: Account;
   readonly #c: Colors;
-  readonly #lines: string[] = [];
+  readonly #lines: Line[] = [];
+  #title = '';
 
   constructor(account: Account, colors: Colors) {
     this.#account = account;
@@ -34,13 +47,20 @@ class Printer {
     this.#effective();
     this.#answer();
     this.#branches();
-    return `${this.#lines.join('\n')}\n`;
+    const widths = this.#lines.filter(({ place }) => place !== '').map(({ width }) => width + 2);
+    const column = Math.max(0, ...widths.filter((width) => width <= MOST_COLUMNS));
+    return this.#lines.map((line) => `${this.#joined(line, column)}\n`).join('');
+  }
+
+  #joined({ text, width, place }: Line, column: number): string {
+    const gap = ' '.repeat(Math.max(2, column - width));
+    return `${text}${place === '' ? '' : `${gap}${this.#c.dim(printable(place))}`}`.trimEnd();
   }
 
   #request(): void {
     const { method, url, from, headers } = this.#account.request;
-    this.#lines.push(`${this.#c.bold(`${method} ${printable(url)}`)}  ${this.#c.dim(`from ${from}`)}`);
-    for (const [name, value] of headers) this.#lines.push(this.#c.dim(`  ${printable(`${name}: ${value}`)}`));
+    this.#add(`${this.#c.bold(`${method} ${printable(url)}`)}  ${this.#c.dim(`from ${from}`)}`);
+    for (const [name, value] of headers) this.#add(this.#c.dim(`  ${printable(`${name}: ${value}`)}`));
   }
 
   #way(): void {
@@ -58,15 +78,20 @@ class Printer {
       others,
     }: { readonly place: string; readonly why: string; readonly others: readonly Candidate[] },
   ): void {
-    this.#lines.push('');
+    this.#blank();
     this.#line(title, this.#c.green(printable(name)), place, printable(name));
     this.#line('', this.#c.dim(printable(why)), '', printable(why));
-    for (const other of others) this.#candidate(other);
+    const width = nameWidth(others.map((other) => ({ ...other, depth: 0 })));
+    for (const other of others) this.#candidate(other, { depth: 0, width });
   }
 
-  #candidate({ text, place, chosen, why, through }: Candidate & { through?: true }, depth = 0): void {
+  #candidate(
+    { text, place, chosen, why, through }: Candidate & { readonly through?: true },
+    { depth, width }: { readonly depth: number; readonly width: number },
+  ): void {
     const mark = chosen ? '✓' : through ? '↓' : '✗';
-    const plain = `${'  '.repeat(depth)}${mark} ${printable(text).padEnd(24 - 2 * depth)} ${printable(why)}`;
+    const name = printable(text).padEnd(width - 2 * depth);
+    const plain = `${'  '.repeat(depth)}${mark} ${name}  ${printable(why)}`;
     this.#line('', chosen ? this.#c.green(plain) : this.#c.dim(plain), place, plain);
   }
 
@@ -86,7 +111,7 @@ class Printer {
   }
 
   #round(index: number, { uri, steps }: AccountRound, isLast: boolean): void {
-    this.#lines.push('');
+    this.#blank();
     if (uri !== '') this.#line(`ROUND ${index + 1}`, this.#c.bold(printable(uri)), '', printable(uri));
     // What the last place does is the answer.
     for (const step of steps)
@@ -118,20 +143,25 @@ class Printer {
   #location({ text, place, search }: Extract<AccountStep, { kind: 'location' }>): void {
     this.#pair('LOCATION', text, { place, paint: this.#c.green });
     if (!search) return;
-    for (const candidate of search.candidates) this.#candidate(candidate, candidate.depth);
+    const width = nameWidth(search.candidates);
+    for (const candidate of search.candidates) this.#candidate(candidate, { depth: candidate.depth, width });
     if (search.unnamed > 0) this.#note(`and ${search.unnamed} more that do not fit`, this.#c.dim);
   }
 
   #phase({ phase, module, text, place, facts, unknown }: Extract<AccountStep, { kind: 'phase' }>): void {
-    this.#pair(phase === 'access' ? 'ACCESS' : '', `${module}: ${text}`, { place, paint: (plain) => plain });
+    this.#pair(TITLES[phase] ?? '', `${module}: ${text}`, { place, paint: (plain) => plain });
     this.#facts(facts);
-    if (unknown !== undefined) this.#note(`? ${unknown}`, this.#c.yellow);
+    this.#unknown(unknown);
+  }
+
+  #unknown(unknown: string | undefined): void {
+    if (unknown !== undefined) this.#note(`? known only to a running gateway: ${unknown}`, this.#c.yellow);
   }
 
   #effective(): void {
     const { effective, replaced } = this.#account;
     if (effective.length + replaced.length === 0) return;
-    this.#lines.push('');
+    this.#blank();
     let level = '';
     for (const [index, directive] of effective.entries()) {
       const title = index === 0 ? 'HOLDS' : '';
@@ -153,7 +183,7 @@ class Printer {
 
   #answer(): void {
     const { found, answer } = this.#account;
-    this.#lines.push('');
+    this.#blank();
     const status = answer.status === undefined ? '' : `${statusText(answer.status)}  `;
     const paint = !found || (answer.status ?? 0) >= 400 ? this.#c.red : this.#c.green;
     this.#pair(found ? 'ANSWER' : 'NOBODY', `${status}${answer.does}`, {
@@ -161,12 +191,12 @@ class Printer {
       paint: (text) => this.#c.bold(paint(text)),
     });
     this.#facts(answer.facts);
-    if (answer.unknown !== undefined) this.#note(`? ${answer.unknown}`, this.#c.yellow);
+    this.#unknown(answer.unknown);
   }
 
   #branches(): void {
     for (const { question, place, if: other, then } of this.#account.branches) {
-      this.#lines.push('');
+      this.#blank();
       this.#pair('OTHERWISE', `${question}: ${other}`, { place, paint: this.#c.yellow });
       this.#note(`→ ${then}`);
     }
@@ -182,7 +212,11 @@ class Printer {
   }
 
   #note(text: string, paint: (text: string) => string = (plain) => plain): void {
-    this.#lines.push(`${' '.repeat(INDENT + 2)}${paint(text)}`.trimEnd());
+    this.#add(`${' '.repeat(INDENT + 2)}${paint(text)}`);
+  }
+
+  #blank(): void {
+    this.#add('');
   }
 
   #pair(
@@ -194,12 +228,20 @@ class Printer {
     this.#line(title, paint(plain), place, plain);
   }
 
-  /** `plain`: the text without colours, for its width. */
+  /** `plain`: the text without colours, for its width. A title stands once in front of all that it is of. */
   #line(title: string, text: string, place: string, plain = text): void {
-    const start = this.#c.bold(title.padEnd(INDENT));
-    const gap = ' '.repeat(Math.max(2, PLACES_AT - INDENT - plain.length));
-    this.#lines.push(
-      `${start}${text}${place === '' ? '' : `${gap}${this.#c.dim(printable(place))}`}`.trimEnd(),
-    );
+    const start = this.#c.bold((title === this.#title ? '' : title).padEnd(INDENT));
+    if (title !== '') this.#title = title;
+    this.#lines.push({ text: `${start}${text}`, width: INDENT + plain.length, place });
   }
+
+  #add(text: string): void {
+    this.#lines.push({ text, width: 0, place: '' });
+  }
+}
+
+/** The column that the reasons of a list begin in. */
+function nameWidth(candidates: readonly { readonly text: string; readonly depth: number }[]): number {
+  const widths = candidates.map(({ text, depth }) => printable(text).length + 2 * depth);
+  return Math.max(0, ...widths.filter((width) => width <= MOST_NAME));
 }

@@ -114,7 +114,7 @@ export class StepWriter {
     const place = this.#placeOfModule(module, phase === 'content');
     const text = [
       deed?.does,
-      verdict && !open && (verdict === 'allowed' ? 'lets the request in' : `keeps it out: ${verdict.status}`),
+      verdict && !open && (verdict === 'allowed' ? 'allows it' : `denies it with ${verdict.status}`),
       address && `the client is ${address}`,
     ].filter(Boolean);
     if (phase === 'access' && text.length === 0) text.push('has no opinion');

@@ -97,6 +97,8 @@ export class Tracer implements ErrorLog {
   }
 
   write(level: Level, message: string): void {
+    // What is made of an answer that nobody gave.
+    if (this.isUnknown) return;
     this.add({ kind: 'log', level, message });
   }
 

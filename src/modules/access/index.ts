@@ -71,7 +71,7 @@ function compileAccess(rules: readonly AccessRule[], build: Build): AccessCheck 
 /** The rules up to the one that decides. */
 function tellRules(rules: readonly AccessRule[], address: string): Deed {
   const found = ruleFor(rules, address);
-  const client = address === '' ? 'a client of a Unix socket' : address;
+  const client = address === 'unix:' ? 'a client of a Unix socket' : address;
   const asked = found ? rules.slice(0, rules.indexOf(found)) : rules;
   return {
     does: found ? `"${ruleText(found)}" fits ${client}` : `no rule fits ${client}`,

@@ -123,7 +123,7 @@ function peerFacts(
   ];
   if (peers.length === 0)
     peers.push({ label: 'peer', value: `${group.name}, whose addresses are looked up` });
-  const picked = isDecided(group) ? picking(group, ask) : undefined;
+  const picked = isDecided(group) && unasked.length === 0 ? picking(group, ask) : undefined;
   return picked
     ? [...peers, { label: 'chosen', value: `${picked.address}, by ${whatDecides(group, ask)}` }]
     : peers;

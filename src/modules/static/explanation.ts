@@ -38,8 +38,10 @@ function tellTries(files: readonly TriedFile[], paths: DocumentPath, build: Buil
 function tellFile({ index }: StaticConfig, paths: DocumentPath, build: Build): (x: Exchange) => Deed {
   const names = index.flat().map((name) => build.value(name));
   return (x) => {
-    if (!x.uri.endsWith('/'))
-      return { does: 'sends a file', facts: [{ label: 'file', value: look(paths.of(x, x.uri), x).text }] };
+    if (!x.uri.endsWith('/')) {
+      const { kind, text } = look(paths.of(x, x.uri), x);
+      return { does: DOES[kind ?? ''] ?? 'finds no file', facts: [{ label: 'file', value: text }] };
+    }
     const facts: Fact[] = [];
     for (const render of names) {
       const name = render(x);
@@ -50,6 +52,11 @@ function tellFile({ index }: StaticConfig, paths: DocumentPath, build: Build): (
     return { does: 'looks for an index of the directory', facts };
   };
 }
+
+const DOES: Readonly<Record<string, string>> = {
+  file: 'sends a file',
+  directory: 'redirects to the directory with a slash behind',
+};
 
 interface Looked {
   readonly kind: string | undefined;

@@ -85,7 +85,7 @@ async function deedOf(x: Exchange, { resource, identity, run }: Asking): Promise
         unknown: 'what the database answers',
       };
     if (error instanceof SchemaUnread)
-      return { does, facts: [...facts, ...queryFacts(x)], unknown: `the SQL: ${error.message}` };
+      return { does, facts: [...facts, ...queryFacts(x)], unknown: `the SQL, ${error.message}` };
     throw error;
   }
 }

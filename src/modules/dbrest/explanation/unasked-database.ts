@@ -31,18 +31,22 @@ export function unaskedDatabase(pass: DbrestPass, live: boolean): RestDatabase {
     schema,
     read: ask,
     write: ask,
-    facts: () => Promise.reject(new SchemaUnread('it depends on what the server supports')),
+    facts: () => Promise.reject(new SchemaUnread('which depends on what the server supports')),
   };
 }
 
 async function readSchema(pass: DbrestPass, live: boolean): Promise<Schema> {
-  if (!live) throw new SchemaUnread('it needs the schema, which "--live" reads');
+  if (!live) throw new SchemaUnread('which needs the schema: "--live" reads it');
   if (pass.kind === 'embedded')
-    throw new SchemaUnread('the embedded database is there only while the gateway runs');
+    throw new SchemaUnread(
+      'which needs the schema: the embedded database is there only while the gateway runs',
+    );
   try {
     return await inSlices(schemaOf({ catalogue: await readCatalogue(pass.target), reads: 0 }));
   } catch (error) {
-    throw new SchemaUnread(`the schema cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new SchemaUnread(`which needs the schema, and that cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
