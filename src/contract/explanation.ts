@@ -14,6 +14,8 @@ export interface Deed {
   /** A phrase without a subject: `forwards to "http://backend/v1/a"`. */
   readonly does: string;
   readonly facts?: readonly Fact[];
+  /** Which of the directives of its list decides. */
+  readonly nth?: number;
   /** What only a running gateway knows. */
   readonly unknown?: string;
   /** Variables that get their values by it. */

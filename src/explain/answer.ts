@@ -2,11 +2,13 @@ import type { Deed, Fact } from '../contract/index.ts';
 import { statusLine } from '../http/index.ts';
 import { locationText } from '../plan/index.ts';
 import type { AccountAnswer, Branch } from './account.ts';
-import type { Telling } from './assemble.ts';
+import type { Telling } from './telling.ts';
 import type { TracedAnswer, TraceStep } from './trace.ts';
 import type { Tracer } from './tracer.ts';
+import { modulePlace } from './module-place.ts';
 import { placeText } from './words.ts';
 
+const CLOSES = 'closes the connection without an answer';
 /** Longest piece of a body that is shown. */
 const MOST_BODY = 400;
 /** Pages of gw's own and of people are not text to read here. */
@@ -18,13 +20,9 @@ export function answerOf(tracer: Tracer, telling: Telling): AccountAnswer {
   const last = steps.findLast(({ kind }) => kind === 'answer' || kind === 'closed' || kind === 'phase');
   if (last?.kind === 'answer') return sent(last, { steps, tracer, telling, told: contentOf(tracer) });
   if (last?.kind === 'closed')
-    return {
-      status: last.status,
-      does: 'closes the connection without an answer',
-      place: placeOfAnswer(steps),
-      facts: [],
-    };
-  if (last?.kind === 'phase' && last.deed) return told(last.deed, telling);
+    return { status: last.status, does: CLOSES, place: placeOfAnswer(steps, telling), facts: [] };
+  if (last?.kind === 'phase' && last.deed)
+    return { ...told(last.deed, telling), place: placeOf(last, { steps, telling }) };
   return { does: 'does not come to an end', place: '', facts: [] };
 }
 
@@ -49,10 +47,9 @@ export function summaryOf(tracer: Tracer, telling: Telling): Pick<Branch, 'then'
 function told(
   { does, facts = [], unknown }: NonNullable<Extract<TraceStep, { kind: 'phase' }>['deed']>,
   { wording }: Telling,
-): AccountAnswer {
+): Omit<AccountAnswer, 'place'> {
   return {
     does: wording.masked(does),
-    place: '',
     facts: facts.map(({ label, value }) => ({ label, value: wording.masked(value) })),
     ...(unknown !== undefined && { unknown }),
   };
@@ -94,7 +91,7 @@ function sent(answer: TracedAnswer, { steps, tracer, told: content, telling }: C
   return {
     status,
     does: doesOf(answer, tracer, content),
-    place: placeOfAnswer(steps),
+    place: placeOfAnswer(steps, telling),
     facts,
     ...(unknown !== undefined && { unknown }),
   };
@@ -128,10 +125,20 @@ function exampleOf(steps: readonly TraceStep[]): string | undefined {
   return names.length === 0 ? undefined : `${names.join(', ')}: what is shown is an example`;
 }
 
-/** The directive that answered, where one of the rewrite phase did. */
-function placeOfAnswer(steps: readonly TraceStep[]): string {
+/** The directive that answered, or by which a module did. */
+function placeOfAnswer(steps: readonly TraceStep[], telling: Telling): string {
   const step = answeringStep(steps);
-  return step?.kind === 'directive' ? placeText(step.node.name.span) : '';
+  if (step?.kind === 'directive' && step.answers) return placeText(step.node.name.span);
+  return step?.kind === 'phase' ? placeOf(step, { steps, telling }) : '';
+}
+
+function placeOf(
+  { module, deed }: Extract<TraceStep, { kind: 'phase' }>,
+  { steps, telling: { places, loaded } }: Pick<Context, 'steps' | 'telling'>,
+): string {
+  const entered = steps.findLast(({ kind }) => kind === 'enter');
+  const view = entered?.kind === 'enter' ? places.view(entered.plan) : undefined;
+  return modulePlace(module, { view, loaded, nth: deed?.nth });
 }
 
 function answeringStep(steps: readonly TraceStep[]): TraceStep | undefined {

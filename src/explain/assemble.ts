@@ -1,31 +1,18 @@
-import type { DirectiveNode } from '../../grammar/index.ts';
 import type { Account, AccountRound } from './account.ts';
 import { answerOf, summaryOf } from './answer.ts';
-import type { Explainable } from './explain.ts';
 import { effectiveIn } from './effective.ts';
 import type { Places } from './places.ts';
 import type { ChosenPort } from './port.ts';
 import type { Question, ReadQuestion } from './question.ts';
 import { serverAccount } from './server.ts';
 import { StepWriter } from './steps.ts';
+import type { Telling } from './telling.ts';
 import type { OpenQuestion, TraceRound, TraceStep } from './trace.ts';
 import type { Tracer } from './tracer.ts';
 import { placeText } from './words.ts';
 import type { Wording } from './words.ts';
 import { locationText } from '../plan/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
-
-/** What an account is written with. */
-export interface Telling {
-  readonly question: Question;
-  readonly read: ReadQuestion;
-  readonly chosen: ChosenPort;
-  readonly places: Places;
-  readonly wording: Wording;
-  readonly loaded: Explainable;
-  /** Those of all rewrite phases. */
-  readonly directives: ReadonlySet<DirectiveNode>;
-}
 
 /** What happened to a request, and how it would have ended otherwise, as an account. */
 export function accountOf(main: Tracer, others: readonly Tracer[], telling: Telling): Account {
@@ -53,7 +40,7 @@ export function accountOf(main: Tracer, others: readonly Tracer[], telling: Tell
     ...(server && {
       server: serverAccount(server, { plan: loaded.plan, places, port: chosen.port, host: read.host }),
     }),
-    rounds: main.rounds.map((round, index) => roundOf(round, index, telling)),
+    rounds: main.rounds.map((round) => roundOf(round, telling)),
     ...(location && {
       location: { text: location.match ? locationText(location.match) : 'server', place: location.place },
     }),
@@ -126,9 +113,9 @@ function veiled([name, value]: readonly [string, string]): readonly [string, str
   return [name, scheme === undefined ? '***' : `${scheme} ***`];
 }
 
-function roundOf({ uri, args, steps }: TraceRound, index: number, telling: Telling): AccountRound {
+function roundOf({ uri, args, steps }: TraceRound, telling: Telling): AccountRound {
   const writer = new StepWriter(telling);
-  for (const step of steps) writer.add(step, index);
+  for (const step of steps) writer.add(step);
   return { uri: args === '' ? uri : `${uri}?${args}`, steps: writer.steps };
 }
 

@@ -1,6 +1,5 @@
 import { compileGateway } from '../compile/index.ts';
 import type { CompiledGateway, PortHandler } from '../compile/index.ts';
-import type { AnyModule } from '../contract/index.ts';
 import { secretSpans } from '../config/index.ts';
 import { normalizePath } from '../http/index.ts';
 import type { ConnectionFacts } from '../http/index.ts';
@@ -8,11 +7,10 @@ import { addressText } from '../plan/index.ts';
 import type { PortPlan } from '../plan/index.ts';
 import type { Account } from './account.ts';
 import { accountOf, notFound } from './assemble.ts';
-import type { Telling } from './assemble.ts';
+import type { Explainable, Telling } from './telling.ts';
 import { ExplainedExchange } from './exchange.ts';
 import { Follower } from './follow.ts';
 import { Places } from './places.ts';
-import type { LoadedParts } from './places.ts';
 import { choosePort } from './port.ts';
 import { readQuestion } from './question.ts';
 import type { Question, ReadQuestion } from './question.ts';
@@ -22,11 +20,6 @@ import { Wording } from './words.ts';
 
 /** Open questions are followed up to so many: each doubles what may happen. */
 const MAX_BRANCHES = 4;
-
-/** What of a load an explanation needs. */
-export interface Explainable extends LoadedParts {
-  readonly modules: readonly AnyModule[];
-}
 
 /**
  * What a gateway with this configuration would do with a request. The compiled handlers themselves run, on an exchange that

@@ -2,13 +2,19 @@ import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
 import type { Build } from '../contract/index.ts';
 import type { Exchange, Handler } from '../http/index.ts';
-import type { Follower } from './follow.ts';
-import type { Frame } from './tracer.ts';
+import type { Frame, Tracer } from './tracer.ts';
 import type { DirectiveStep } from './trace.ts';
+
+/** Who follows a compile. */
+interface Follower {
+  readonly tracer: Tracer;
+  /** The directives of all rewrite phases. */
+  readonly directives: Set<DirectiveNode>;
+}
 
 interface Following {
   readonly build: Build;
-  readonly follower: Pick<Follower, 'tracer' | 'directives'>;
+  readonly follower: Follower;
   /** Which directives gave the fields of the module's config there. */
   readonly fields: ReturnType<BlockView['from']> | undefined;
   /** The block that the directives stand in. */
@@ -38,12 +44,12 @@ export function followRewrite(
 class Step {
   readonly #x: Exchange;
   readonly #node: DirectiveNode;
-  readonly #follower: Pick<Follower, 'tracer'>;
+  readonly #follower: Follower;
   readonly #before: { readonly uri: string; readonly args: string };
   readonly #steps: number;
   readonly #round: number;
 
-  constructor(x: Exchange, node: DirectiveNode, follower: Pick<Follower, 'tracer'>) {
+  constructor(x: Exchange, node: DirectiveNode, follower: Follower) {
     const { rounds } = follower.tracer;
     this.#x = x;
     this.#node = node;
@@ -93,6 +99,7 @@ class Step {
       assigned: frame.assigned,
       before: this.#before,
       ...(frame.open && { open: frame.open }),
+      ...(this.#x.done && { answers: true }),
     };
     this.#follower.tracer.rounds[this.#round]?.steps.splice(this.#steps, 0, step);
   }

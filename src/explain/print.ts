@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import pc from 'picocolors';
-import { printable } from '../../grammar/index.ts';
+import { colorsFor, printable } from '../../grammar/index.ts';
+import type { Colors } from '../../grammar/index.ts';
 import type { Fact } from '../contract/index.ts';
 import type { Account, AccountRound, AccountStep, Candidate } from './account.ts';
 import { statusText } from './answer.ts';
@@ -15,11 +15,9 @@ const MOST_NAME = 40;
 /** Phases that have a title of their own. */
 const TITLES: Readonly<Record<string, string>> = { preaccess: 'LIMITS', access: 'ACCESS' };
 
-type Colors = ReturnType<typeof pc.createColors>;
-
 /** An account as people read it, each line with its place in the configuration at the right. */
 export function printAccount(account: Account, { color }: { readonly color: boolean }): string {
-  return new Printer(account, pc.createColors(color)).print();
+  return new Printer(account, colorsFor(color)).print();
 }
 
 /** A line, how wide it is without its colours, and what stands at its right. */

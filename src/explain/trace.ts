@@ -32,6 +32,8 @@ export interface DirectiveStep {
   /** `last`: another search follows; `break`: the rest of the rewrites is skipped. */
   readonly end?: 'last' | 'break';
   readonly open?: OpenQuestion;
+  /** The request was answered by it. */
+  readonly answers?: true;
 }
 
 /** One thing that happened to a request, in the order in which it did. */

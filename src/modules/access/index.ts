@@ -75,6 +75,7 @@ function tellRules(rules: readonly AccessRule[], address: string): Deed {
   const asked = found ? rules.slice(0, rules.indexOf(found)) : rules;
   return {
     does: found ? `"${ruleText(found)}" fits ${client}` : `no rule fits ${client}`,
+    ...(found && { nth: rules.indexOf(found) }),
     facts: asked.map((rule) => ({ label: 'does not fit', value: ruleText(rule) })),
   };
 }

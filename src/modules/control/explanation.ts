@@ -23,10 +23,14 @@ function tellEndpoint(api: string, location: LocationFacts): Telling {
     ENDPOINTS.find(({ name, path }) => (api === WHOLE_INVENTORY ? prefix + path === uri : name === api));
   return (x): Deed | undefined => {
     const endpoint = endpointFor(x.uri);
-    if (!endpoint) return void refuse(x, 404, `unknown endpoint: see ${prefix}describe`);
+    if (!endpoint) {
+      refuse(x, 404, `unknown endpoint: see ${prefix}describe`);
+      return undefined;
+    }
     if (x.method !== 'GET' && x.method !== 'HEAD') {
       x.setHeader('Allow', 'GET, HEAD');
-      return void refuse(x, 405, 'method not allowed');
+      refuse(x, 405, 'method not allowed');
+      return undefined;
     }
     return {
       does: `serves the endpoint "${endpoint.name}"`,

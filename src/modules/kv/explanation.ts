@@ -31,10 +31,14 @@ function tellCommand(config: KvConfig, build: Build): Telling {
   return (x): Deed | undefined => {
     if (!row.methods.includes(x.method)) {
       x.setHeader('Allow', row.methods.join(', '));
-      return void sendError(x, 'method_not_allowed');
+      sendError(x, 'method_not_allowed');
+      return undefined;
     }
     const args = readArgs(x, row, readKey);
-    if (typeof args === 'string') return void sendError(x, args);
+    if (typeof args === 'string') {
+      sendError(x, args);
+      return undefined;
+    }
     const words = [config.command.toUpperCase(), ...args.map((arg) => JSON.stringify(arg.toString()))];
     const facts: Fact[] = [
       { label: 'command', value: [...words, ...(row.body ? ['<body>'] : [])].join(' ') },

@@ -85,6 +85,9 @@ function tellForwarding(
   };
 }
 
+/** No name has to be looked up for it. */
+const ADDRESS = /^(?:[\d.]+|\[[^\]]*\])(?::|$)/;
+
 function requestFacts(head: string): readonly Fact[] {
   const [line = '', ...fields] = head.trimEnd().split('\r\n');
   return [
@@ -122,7 +125,10 @@ function peerFacts(
     ...unasked.map((name) => ({ label: 'peer', value: `${name}, whose addresses are looked up at start` })),
   ];
   if (peers.length === 0)
-    peers.push({ label: 'peer', value: `${group.name}, whose addresses are looked up` });
+    peers.push({
+      label: 'peer',
+      value: ADDRESS.test(group.name) ? group.name : `${group.name}, whose addresses are looked up`,
+    });
   const picked = isDecided(group) && unasked.length === 0 ? picking(group, ask) : undefined;
   return picked
     ? [...peers, { label: 'chosen', value: `${picked.address}, by ${whatDecides(group, ask)}` }]

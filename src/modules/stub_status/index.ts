@@ -45,7 +45,13 @@ export const stubStatus = moduleFor<StubStatusConfig>()({
   },
   compile: (_config, _resources, { metrics }) => ({ content: answer(new Connections(metrics)) }),
   explanation: {
-    tell: () => ({ content: (x) => (isRead(x) ? TOLD : void x.end(405)) }),
+    tell: () => ({
+      content: (x) => {
+        if (isRead(x)) return TOLD;
+        x.end(405);
+        return undefined;
+      },
+    }),
   },
 });
 

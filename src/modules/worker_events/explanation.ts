@@ -23,7 +23,8 @@ function tellEndpoint(config: EndpointConfig, build: Build): Telling {
   return (x): Deed | undefined => {
     if (!METHODS.has(x.method)) {
       x.setHeader('Allow', 'GET, HEAD, POST');
-      return void refuse(x, 405, 'method not allowed');
+      refuse(x, 405, 'method not allowed');
+      return undefined;
     }
     if (x.method !== 'POST') {
       const streams = config.stream && prefersStream(x.header('accept'));
@@ -33,7 +34,10 @@ function tellEndpoint(config: EndpointConfig, build: Build): Telling {
         unknown: 'the events',
       };
     }
-    if (!mayPublish(x)) return void refuse(x, 401, 'unauthorized: the publish key is missing or wrong');
+    if (!mayPublish(x)) {
+      refuse(x, 401, 'unauthorized: the publish key is missing or wrong');
+      return undefined;
+    }
     const key = publishKey ? 'the publish key is right' : 'no publish key is asked for';
     return { does: 'publishes the event in the body', facts: [...facts, { label: 'key', value: key }] };
   };

@@ -59,7 +59,8 @@ function tellRequest(
     } catch (error) {
       const fault = faultOf(error, { authenticated: role !== config.anonRole });
       if (!fault) throw error;
-      return void sendFault(x, fault, config.errorVerbosity);
+      sendFault(x, fault, config.errorVerbosity);
+      return undefined;
     }
   };
 }
