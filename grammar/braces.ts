@@ -40,10 +40,8 @@ export class BraceCheck {
       if (depth <= MAX_BLOCK_DEPTH) kept.push(token);
       if (token.tokenType === BlockStart && ++depth > MAX_BLOCK_DEPTH && !isTooDeep) {
         isTooDeep = true;
-        this.#input.report.emerg(
-          `blocks are nested deeper than ${MAX_BLOCK_DEPTH} levels`,
-          this.#spanOf(token),
-        );
+        const message = `blocks are nested deeper than ${MAX_BLOCK_DEPTH} levels`;
+        this.#input.report.emerg(message, this.#spanOf(token), { rule: 'unexpected-token' });
       }
     }
     return kept;
@@ -69,7 +67,15 @@ export class BraceCheck {
     this.#isBalanced = false;
     const misfit = this.#closedTooLate;
     const hint = misfit && `the "}" in line ${placeOf(misfit.end).line} closes ${describe(misfit.block)}`;
-    this.#input.report.emerg('unexpected "}"', this.#spanOf(end), hint);
+    const related = misfit && [
+      { span: misfit.block, label: 'opened here' },
+      { span: misfit.end, label: 'closed here, farther to the right' },
+    ];
+    this.#input.report.emerg('unexpected "}"', this.#spanOf(end), {
+      rule: 'unexpected-token',
+      hint,
+      related,
+    });
   }
 
   /** Reports what is still open; true when every brace had its counterpart. */
@@ -77,8 +83,12 @@ export class BraceCheck {
     if (this.#open) {
       this.#isBalanced = false;
       const end = { source: this.#input.source, start: this.#end, end: this.#end };
-      const hint = `${describe(this.#closedTooEarly?.block ?? this.#open)} has no "}"`;
-      this.#input.report.emerg('unexpected end of file, expecting "}"', end, hint);
+      const block = this.#closedTooEarly?.block ?? this.#open;
+      this.#input.report.emerg('unexpected end of file, expecting "}"', end, {
+        rule: 'unclosed-block',
+        hint: `${describe(block)} has no "}"`,
+        related: [{ span: block, label: 'opened here, never closed' }],
+      });
     }
     return this.#isBalanced;
   }

@@ -7,6 +7,8 @@ import type { DirectiveNode, Word } from './tree.ts';
 import type { ParseInput } from './parse-input.ts';
 import { readWord } from './words.ts';
 
+const UNEXPECTED = { rule: 'unexpected-token' };
+
 interface BlockTokens {
   readonly start: IToken;
   readonly end: IToken | undefined;
@@ -39,8 +41,8 @@ export class TreeBuilder {
     const at = this.#span(start.startOffset, start.startOffset + 1);
     const words = this.#read(tokens);
     this.#braces.close(words[0]?.span ?? at, end);
-    if (words.length === 0) return report.emerg('unexpected "{"', at);
-    if (isParameter) return report.emerg('block directives are not supported in -g option', at);
+    if (words.length === 0) return report.emerg('unexpected "{"', at, UNEXPECTED);
+    if (isParameter) return report.emerg('block directives are not supported in -g option', at, UNEXPECTED);
     const node = { ...this.#node(words, end ? end.startOffset + 1 : source.text.length), block: nodes };
     explainMissingEnd(node, at.start, this.#input);
     into.push(node);
@@ -59,11 +61,16 @@ export class TreeBuilder {
 
   luaBlock(tokens: readonly IToken[]): void {
     const { value, span } = this.#read(tokens)[0]!;
-    this.#input.report.emerg(`unknown directive "${value}"`, span, 'gw runs no Lua');
+    this.#input.report.emerg(`unknown directive "${value}"`, span, {
+      rule: 'unsupported-module',
+      hint: 'gw runs no Lua',
+    });
   }
 
   straySemicolon({ startOffset: start }: IToken): void {
-    this.#input.report.emerg('unexpected ";"', this.#span(start, start + 1));
+    const span = this.#span(start, start + 1);
+    const fix = { title: 'remove ";"', safe: true, edits: [{ span, text: '' }] };
+    this.#input.report.emerg('unexpected ";"', span, { ...UNEXPECTED, fix });
   }
 
   strayBlockEnd(end: IToken): void {

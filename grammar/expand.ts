@@ -16,6 +16,7 @@ export interface Expansion {
 }
 
 interface Refusal {
+  readonly rule?: string;
   readonly message: string;
   readonly hint?: string;
 }
@@ -70,7 +71,8 @@ function valueOf([text, kind, subject = '', end]: RegExpExecArray, span: Span, f
   const found =
     end === '' ? unclosed(text) : kind === 'env' ? envValue(subject, from) : fileValue(subject, from);
   if (typeof found === 'string') return found;
-  from.report.emerg(found.message, span, found.hint);
+  const { message, ...details } = found;
+  from.report.emerg(message, span, details);
   return '';
 }
 
@@ -85,12 +87,13 @@ function envValue(subject: string, { env }: Expansion): string | Refusal {
   const match = ENV.exec(subject);
   if (!match) {
     const hint = 'expected "${env:NAME}" or "${env:NAME:-default}"';
-    return { message: `invalid environment variable name "${subject}"`, hint };
+    return { rule: 'env-missing', message: `invalid environment variable name "${subject}"`, hint };
   }
   const [, name = '', fallback] = match;
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (fallback !== undefined) return value || fallback;
-  return value ?? { message: `environment variable "${name}" is not set and has no default` };
+  const message = `environment variable "${name}" is not set and has no default`;
+  return value ?? { rule: 'env-missing', message };
 }
 
 function fileValue(path: string, { directory, readFile }: Expansion): string | Refusal {
@@ -99,6 +102,7 @@ function fileValue(path: string, { directory, readFile }: Expansion): string | R
     return decodeText(bytes).text.replace(/\r?\n$/, '');
   } catch (error) {
     return {
+      rule: 'secret-file',
       message: `"\${file:${path}}" cannot be read: ${REASONS[errorCode(error)] ?? systemError(error)}`,
     };
   }

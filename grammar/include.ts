@@ -4,7 +4,8 @@ import type { ParseInput } from './parse-input.ts';
 import { expandWord } from './expand.ts';
 import type { Expansion } from './expand.ts';
 import { decodeText, errorCode, MAX_TOTAL_BYTES, systemError } from './files.ts';
-import { globPaths, isGlob } from './glob.ts';
+import { isGlob } from './glob.ts';
+import type { Glob } from './glob.ts';
 import { parseSource } from './parser.ts';
 import type { Source, Span } from './source.ts';
 import type { DirectiveNode, Word } from './tree.ts';
@@ -14,6 +15,8 @@ export const MAX_INCLUDE_DEPTH = 32;
 
 /** How many files one load reads, each counted as often as it is included. */
 export const MAX_FILES = 10_000;
+
+type IncludeInput = Expansion & Pick<ParseInput, 'knownDirective'> & { readonly glob: Glob };
 
 /** The place whose `include` directives are being resolved. */
 interface Site {
@@ -30,14 +33,14 @@ export class Includer {
   /** False when in one of the sources the braces did not match. */
   isBalanced = true;
 
-  readonly #from: Expansion & Pick<ParseInput, 'knownDirective'>;
+  readonly #from: IncludeInput;
   readonly #mainName: string;
   readonly #byPath = new Map<string, Source>();
   #files = 0;
   #bytes = 0;
 
   /** `mainName` is the main file as messages print it: the names of the others are made from it. */
-  constructor(from: Expansion & Pick<ParseInput, 'knownDirective'>, mainName: string) {
+  constructor(from: IncludeInput, mainName: string) {
     this.#from = from;
     this.#mainName = mainName;
   }
@@ -80,7 +83,7 @@ export class Includer {
       const call = errorCode(error) === 'EISDIR' ? 'pread' : 'open';
       const failure = `${call}() "${path}" failed (${systemError(error)})`;
       const tooLarge = `the configuration is larger than ${MAX_TOTAL_BYTES >> 20} MB`;
-      report.emerg(errorCode(error) === 'EFBIG' ? tooLarge : failure, span);
+      report.emerg(errorCode(error) === 'EFBIG' ? tooLarge : failure, span, { rule: 'include-missing' });
       return undefined;
     }
   }
@@ -88,12 +91,13 @@ export class Includer {
   #add(path: string, name: string, content: Uint8Array | string): Source {
     const { report } = this.#from;
     const { text, invalidAt: start } = decodeText(content);
-    const source = { name, text };
+    const source = { name, text, path };
     this.#byPath.set(path, source);
     this.sources.push(source);
     report.sources.push(source);
     if (start !== undefined) {
-      report.warn('invalid UTF-8, the file is read as ISO 8859-1', { source, start, end: start + 1 });
+      const span = { source, start, end: start + 1 };
+      report.warn('invalid UTF-8, the file is read as ISO 8859-1', span, { rule: 'unexpected-token' });
     }
     return source;
   }
@@ -107,19 +111,20 @@ export class Includer {
   }
 
   #include({ name, args, block }: DirectiveNode, site: Site): DirectiveNode[] {
-    const { report, directory } = this.#from;
+    const { report, directory, glob } = this.#from;
     const [pattern] = args;
-    if (block) report.emerg('directive "include" is not terminated by ";"', name.span);
+    if (block)
+      report.emerg('directive "include" is not terminated by ";"', name.span, { rule: 'unexpected-token' });
     else if (!pattern || args.length > 1) {
-      report.emerg(
-        'invalid number of arguments in "include" directive',
-        name.span,
-        'expected "include file | mask;"',
-      );
+      report.emerg('invalid number of arguments in "include" directive', name.span, {
+        rule: 'wrong-arity',
+        hint: 'expected "include file | mask;"',
+      });
     } else if (site.chain.length > MAX_INCLUDE_DEPTH) {
-      report.emerg(`files are included deeper than ${MAX_INCLUDE_DEPTH} levels`, name.span);
+      const message = `files are included deeper than ${MAX_INCLUDE_DEPTH} levels`;
+      report.emerg(message, name.span, { rule: 'include-cycle' });
     } else {
-      const paths = isGlob(pattern.value) ? globPaths(pattern.value, directory) : [pattern.value];
+      const paths = isGlob(pattern.value) ? glob(pattern.value, directory) : [pattern.value];
       return paths.flatMap((path) => this.#file(path, pattern, site));
     }
     return [];
@@ -128,7 +133,8 @@ export class Includer {
   #file(path: string, { span }: Word, site: Site): DirectiveNode[] {
     const { report, directory } = this.#from;
     if (++this.#files > MAX_FILES) {
-      if (this.#files === MAX_FILES + 1) report.emerg(`more than ${MAX_FILES} files are included`, span);
+      const message = `more than ${MAX_FILES} files are included`;
+      if (this.#files === MAX_FILES + 1) report.emerg(message, span, { rule: 'include-cycle' });
       return [];
     }
     const absolute = resolve(directory, path);
@@ -137,7 +143,7 @@ export class Includer {
     const start = site.chain.findIndex((other) => other.path === step.path);
     if (start >= 0) {
       const names = [...site.chain.slice(start), step].map((each) => each.name);
-      report.emerg(`include cycle ${names.join(' -> ')}`, span);
+      report.emerg(`include cycle ${names.join(' -> ')}`, span, { rule: 'include-cycle' });
       return [];
     }
     const source = this.#open(absolute, name, span);

@@ -31,31 +31,43 @@ export function reportMissingEnd(
   { words, next, endsText }: { words: readonly Word[]; next: Word | undefined; endsText: boolean },
   { report, isParameter }: ParseInput,
 ): void {
-  const { message, span, hint } = missingEnd(words[0]!, words.at(-1)!, next);
-  if (!endsText) report.emerg(message, span, hint);
-  else if (isParameter) report.emerg('unexpected end of parameter, expecting ";"', span);
-  else report.emerg('unexpected end of file, expecting ";" or "}"', span, hint);
+  const { message, span, hint, ...details } = missingEnd(words[0]!, words.at(-1)!, next);
+  if (!endsText) report.emerg(message, span, { hint, ...details });
+  else if (isParameter) report.emerg('unexpected end of parameter, expecting ";"', span, details);
+  else report.emerg('unexpected end of file, expecting ";" or "}"', span, { hint, ...details });
 }
 
 /** Leaves an explanation for a directive whose words, up to `end`, look like two directives. */
 export function explainMissingEnd({ name, args }: DirectiveNode, end: number, input: ParseInput): void {
-  const limit = indentOf(name) ?? Infinity;
-  const at = args.findIndex((word) => {
-    const indent = indentOf(word);
-    return word.quote === '' && indent !== undefined && indent <= limit && input.knownDirective(word.value);
-  });
-  if (at < 0 || !input.knownDirective(name.value)) return;
+  const at = startOfNext({ name, args }, input.knownDirective);
+  if (at < 0) return;
   const range = { source: input.source, start: name.span.start, end };
   input.report.explain(range, missingEnd(name, args[at - 1] ?? name, args[at]));
 }
 
+/** Which argument of a directive most likely is the name of the next one; -1 when none is. */
+export function startOfNext(
+  { name, args }: Pick<DirectiveNode, 'name' | 'args'>,
+  knownDirective: (name: string) => boolean,
+): number {
+  if (!knownDirective(name.value)) return -1;
+  const limit = indentOf(name) ?? Infinity;
+  return args.findIndex((word) => {
+    const indent = indentOf(word);
+    return word.quote === '' && indent !== undefined && indent <= limit && knownDirective(word.value);
+  });
+}
+
 function missingEnd(name: Word, last: Word, next: Word | undefined): Fault {
   const { source, end } = last.span;
+  const span = { source, start: end, end };
   return {
     severity: 'emerg',
     message: `directive "${printableWord(name)}" is not terminated by ";"`,
-    span: { source, start: end, end },
+    span,
+    rule: 'missing-semicolon',
     hint: next ? `add ";" here, "${next.value}" starts the next directive` : 'add ";" here',
+    fix: { title: 'add ";"', safe: true, edits: [{ span, text: ';' }] },
   };
 }
 

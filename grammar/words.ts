@@ -34,25 +34,45 @@ function unescape(word: Word): Word {
 }
 
 function reportWordFault(fault: WordFault, span: Span, report: Report): void {
-  const { source, start } = span;
-  const { text } = source;
-  const first = text[start]!;
+  const { source, start, end } = span;
+  const first = source.text[start]!;
   const opening = { source, start, end: start + 1 };
-  if (fault.kind === 'glued') {
-    const isCut = fault.at > span.end;
-    const line = placeOf(span).line;
-    const hint = isCut
-      ? `the quote that ends here was opened in line ${line}`
-      : 'a space is missing after the quote';
-    const character = String.fromCodePoint(text.codePointAt(fault.at)!);
-    const at = { source, start: fault.at, end: fault.at + character.length };
-    report.emerg(`unexpected "${character}"`, at, hint);
-  } else if (fault.kind === 'unclosed') {
-    const hint = 'the quote that opens here is never closed';
-    report.emerg('unexpected end of file, expecting ";" or "}"', opening, hint);
+  if (fault.kind === 'glued') reportGlued(fault.at, span, report);
+  else if (fault.kind === 'unclosed') {
+    const at = { source, start: end, end };
+    report.emerg('unexpected end of file, expecting ";" or "}"', opening, {
+      rule: 'unclosed-quote',
+      hint: 'the quote that opens here is never closed',
+      fix: { title: 'close the quote', safe: false, edits: [{ span: at, text: first }] },
+    });
   } else if (first === '"' || first === "'") {
-    report.emerg(`too long parameter, probably missing terminating "${first}" character`, opening);
-  } else report.emerg(`too long parameter "${text.slice(start, start + 10)}..." started`, span);
+    const message = `too long parameter, probably missing terminating "${first}" character`;
+    report.emerg(message, opening, { rule: 'unclosed-quote' });
+  } else {
+    report.emerg(`too long parameter "${source.text.slice(start, start + 10)}..." started`, span);
+  }
   // To the character after the word: where its directive would lack the ";".
-  report.explain({ source, start, end: span.end + 1 });
+  report.explain({ source, start, end: end + 1 });
+}
+
+/** Text at a closing quote: a blank is missing, or the quote was meant to open another word. */
+function reportGlued(start: number, word: Span, report: Report): void {
+  const { source } = word;
+  const character = String.fromCodePoint(source.text.codePointAt(start)!);
+  const message = `unexpected "${character}"`;
+  const span = { source, start, end: start + character.length };
+  if (start > word.end) {
+    const opening = { source, start: word.start, end: word.start + 1 };
+    return report.emerg(message, span, {
+      rule: 'unclosed-quote',
+      hint: `the quote that ends here was opened in line ${placeOf(word).line}`,
+      related: [{ span: opening, label: 'opened here' }],
+    });
+  }
+  const edits = [{ span: { source, start, end: start }, text: ' ' }];
+  report.emerg(message, span, {
+    rule: 'unexpected-token',
+    hint: 'a space is missing after the quote',
+    fix: { title: 'add a space', safe: false, edits },
+  });
 }

@@ -1,39 +1,23 @@
 import { dirname } from 'node:path';
-import { loadTree, placeOf, Report } from '../grammar/index.ts';
-import type { ConfigTree } from '../grammar/index.ts';
-import type { Finding } from './check/index.ts';
+import { loadTree, Report } from '../grammar/index.ts';
+import type { ConfigTree, Glob, ReadFile } from '../grammar/index.ts';
+import type { Finding, Review, ReviewOptions } from './check/index.ts';
 import { compileGateway } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
-import {
-  bind,
-  directiveFacts,
-  dumpConfig,
-  maskedFiles,
-  referenceText,
-  refusalOf,
-  Registry,
-  secretSpans,
-} from './config/index.ts';
-import type { BoundConfig, DirectiveFacts } from './config/index.ts';
-import type { ConfigText, MasterScope, WorkerScope } from './contract/index.ts';
-import { endpointPath, eventsFacts, MODULES } from './modules/index.ts';
+import { bind, refusalOf, Registry, secretSpans } from './config/index.ts';
+import type { BoundConfig } from './config/index.ts';
+import type { MasterScope, WorkerScope } from './contract/index.ts';
 import type { Account, Question } from './explain/index.ts';
-import type { EventsFacts } from './modules/index.ts';
-import { allLocations, findLocation, makePlan, printTree } from './plan/index.ts';
-import type { GatewayPlan, Reach } from './plan/index.ts';
+import { MODULES } from './modules/index.ts';
+import { allLocations, makePlan } from './plan/index.ts';
+import type { GatewayPlan } from './plan/index.ts';
 import { VERSION } from './version.ts';
 
-export type { Finding } from './check/index.ts';
+export type { Finding, Review, ReviewOptions } from './check/index.ts';
 export type { GatewayPlan, Reach } from './plan/index.ts';
-
-/** A built-in variable, as people look it up. */
-export interface VariableFacts {
-  readonly name: string;
-  readonly module: string;
-  readonly summary: string;
-  /** `set` may change it. */
-  readonly settable: boolean;
-}
+/** For the lookups; nothing else sees modules. */
+export * as modules from './modules/index.ts';
+export { dbrestTools } from './modules/index.ts';
 
 /** Where a configuration comes from. */
 export interface ConfigSource {
@@ -49,6 +33,10 @@ export interface ConfigSource {
   readonly errorLog?: string | undefined;
   /** The text of the main file, when it has been read already. */
   readonly text?: string | undefined;
+  /** Reads the files of the configuration: an editor has texts that are not saved yet. */
+  readonly readFile?: ReadFile | undefined;
+  /** Which files a pattern of `include` means, where they are not those of the file system. */
+  readonly glob?: Glob | undefined;
 }
 
 /** What came out of a load: the plan only when nothing refuses it. */
@@ -60,28 +48,34 @@ export interface Loaded {
   readonly bound?: BoundConfig;
 }
 
-/** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what is of no effect or likely not meant. */
+/** How a load looks at a configuration. */
+export interface LoadOptions {
+  /** Also notes what is of no effect. */
+  readonly advise?: boolean;
+  /** Leaves out the directives that gw will not have, instead of refusing the configuration. */
+  readonly skipUnsupported?: boolean;
+}
+
+/** Text to plan. Reads files, opens no connection, starts no thread. */
 export function load(
-  { confFile, name, prefix, globals, errorLog, text }: ConfigSource,
-  { advise = false } = {},
+  source: ConfigSource,
+  { advise = false, skipUnsupported = false }: LoadOptions = {},
 ): Loaded {
+  const { confFile, prefix, errorLog } = source;
   const report = new Report();
   const registry = new Registry(MODULES);
-  const knownDirective = (directive: string): boolean =>
-    registry.named(directive).length > 0 || refusalOf(directive) !== undefined;
-  const tree = loadTree({
-    file: confFile,
-    name,
-    env: process.env,
-    report,
-    knownDirective,
-    ...(globals !== undefined && { globals }),
-    ...(text !== undefined && { text }),
-  });
+  const tree = readTree(source, { report, registry });
   if (!tree) return { plan: undefined, report, tree };
   report.hide(secretSpans(tree, registry));
 
-  const config = bind(tree, { registry, report, prefix, advise, confDir: dirname(confFile) });
+  const config = bind(tree, {
+    registry,
+    report,
+    prefix,
+    advise,
+    skipUnsupported,
+    confDir: dirname(confFile),
+  });
   const plan = makePlan(config, {
     registry,
     modules: MODULES,
@@ -90,22 +84,44 @@ export function load(
     confFile,
     errorLog,
     version: VERSION,
-    advise,
   });
   return { plan: report.failed ? undefined : plan, report, tree, bound: config };
 }
 
+function readTree(
+  { confFile, name, globals, text, readFile, glob }: ConfigSource,
+  { report, registry }: { readonly report: Report; readonly registry: Registry },
+): ConfigTree | undefined {
+  return loadTree({
+    file: confFile,
+    name,
+    env: process.env,
+    report,
+    knownDirective: (directive) => registry.named(directive).length > 0 || refusalOf(directive) !== undefined,
+    ...(globals !== undefined && { globals }),
+    ...(text !== undefined && { text }),
+    ...(readFile && { readFile }),
+    ...(glob && { glob }),
+  });
+}
+
 /**
- * Everything that is wrong with what was loaded, in the order of reading: the faults of the load, and what the rules find.
- * The rules are read when they are first needed: a start does not wait for them.
+ * Everything that is wrong with what was loaded, in the order of reading, less what its comments ignore: the faults of the
+ * load, and what the rules find.
  */
-export async function check({ plan, report, tree, bound }: Loaded): Promise<readonly Finding[]> {
-  const { checkedConfig, findingsOfLoad, runRules, sorted } = await import('./check/index.ts');
-  const found = findingsOfLoad(report);
-  if (!tree || !bound) return found;
+export async function check(loaded: Loaded, options?: ReviewOptions): Promise<readonly Finding[]> {
+  return (await review(loaded, options)).findings;
+}
+
+/** As `check`, with what is ignored beside it. The rules are read when they are first needed: no start waits for them. */
+export async function review(
+  { plan, report, tree, bound }: Loaded,
+  options?: ReviewOptions,
+): Promise<Review> {
+  const { checkedConfig, review: reviewed } = await import('./check/index.ts');
   const registry = new Registry(MODULES);
-  const config = checkedConfig({ tree, bound, registry, modules: MODULES, plan });
-  return sorted([...found, ...runRules(config)], report);
+  const config = tree && bound && checkedConfig({ tree, bound, registry, modules: MODULES, plan });
+  return reviewed({ report, config }, options);
 }
 
 /**
@@ -113,7 +129,7 @@ export async function check({ plan, report, tree, bound }: Loaded): Promise<read
  * the request leads to. A text: the request cannot be understood.
  */
 export async function explain(
-  { plan, tree, bound }: Loaded,
+  { plan, tree, bound }: Pick<Loaded, 'plan' | 'tree' | 'bound'>,
   question: Question,
 ): Promise<{ account: Account; print: (options: { color: boolean }) => string } | string> {
   if (!plan || !tree || !bound) throw new Error('a configuration that does not load cannot be explained');
@@ -137,78 +153,3 @@ export async function prepare(plan: GatewayPlan, master: MasterScope): Promise<v
 export function compile(plan: GatewayPlan, worker: WorkerScope): Promise<CompiledGateway> {
   return compileGateway(plan, { modules: MODULES, worker });
 }
-
-/** The configuration as `-T` prints it. */
-export function dump(tree: ConfigTree): string {
-  return dumpConfig(tree, new Registry(MODULES));
-}
-
-/** What was read, secrets masked, and what was found in it. */
-export function configText({ tree: read, report }: Pick<Loaded, 'tree' | 'report'>): ConfigText {
-  return {
-    files: read ? maskedFiles(read, new Registry(MODULES)) : [],
-    findings: report.faults.map(({ severity, message, span, hint }) => ({
-      severity,
-      message,
-      ...(hint !== undefined && { hint }),
-      ...(span && { place: placeOf(span) }),
-    })),
-  };
-}
-
-/** Where requests go, as `-t --tree` prints it. */
-export function tree(plan: GatewayPlan): string {
-  return printTree(plan);
-}
-
-/** Where a gateway with this plan serves an endpoint of its control surface, if anywhere. */
-export function reachEndpoint(plan: GatewayPlan, endpoint: string): Reach | undefined {
-  return findLocation(plan, ({ modules, match }) => endpointPath(endpoint, modules['control'] ?? {}, match));
-}
-
-/** The path of an endpoint where a location has the whole inventory below `directory`. */
-export function inventoryPath(endpoint: string, directory: string): string {
-  const location = { kind: 'prefix', path: directory, stop: false } as const;
-  return endpointPath(endpoint, { api: '' }, location) ?? directory + endpoint;
-}
-
-/** Where a gateway with this plan serves its events, if anywhere; with the key that publishing takes, if it is fixed. */
-export function reachEvents(plan: GatewayPlan): (Reach & EventsFacts) | undefined {
-  let facts: EventsFacts | undefined;
-  const reach = findLocation(plan, ({ modules, match }) => {
-    facts = eventsFacts(modules['worker_events'] ?? {}, match);
-    return facts?.path;
-  });
-  return reach && facts && { ...facts, ...reach };
-}
-
-/** The directive reference. */
-export function reference(): string {
-  return referenceText(new Registry(MODULES));
-}
-
-/** Every directive, as people look it up. */
-export function directives(): readonly DirectiveFacts[] {
-  return directiveFacts(new Registry(MODULES));
-}
-
-/** Every built-in variable by name; of a family, the prefix and what its names continue with: `arg_*`. */
-export function variables(): readonly VariableFacts[] {
-  return MODULES.flatMap(({ name: module, variables: own = {}, families = {} }) => [
-    ...Object.entries(own).map(([name, { summary, assign }]) => ({
-      name,
-      module,
-      summary,
-      settable: assign !== undefined,
-    })),
-    ...Object.entries(families).map(([prefix, { summary }]) => ({
-      name: `${prefix}*`,
-      module,
-      summary,
-      settable: false,
-    })),
-  ]);
-}
-
-/** The built-in modules, for `-V`. */
-export const MODULE_NAMES: readonly string[] = MODULES.map(({ name }) => name);

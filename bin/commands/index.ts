@@ -1,6 +1,12 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../src/version.ts';
+import { addChecking } from './checking.ts';
+import { addCredentials } from './credentials.ts';
 import { addConfigTools } from './config-tools.ts';
+import { addDatabase } from './database.ts';
+import { addEditing } from './editing.ts';
+import { addDumps } from './dumping.ts';
+import { addInstallation } from './installation.ts';
 import { addExplaining } from './explaining.ts';
 import { addRunning } from './running.ts';
 
@@ -10,6 +16,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   const finish = (code: number): void => {
     exitCode = code;
   };
+  process.stdout.on('error', endWithReader);
   try {
     await program(finish).parseAsync(args, { from: 'user' });
     return exitCode;
@@ -19,12 +26,27 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
+/** Who reads a part only, as `head` does, has what they want: no reason to fall over. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+}
+
 /** Messages of the command line read like those of a configuration. */
 function inOurWords(text: string): string {
   return text
     .replace(/^error: /, 'gw: ')
     .replaceAll("'", '"')
-    .replace(/\(Did you mean (.*)\?\)/, '  did you mean "$1"?');
+    .replace(/\(Did you mean (.*)\?\)/, '  did you mean "$1"?')
+    .replace(
+      / (.*) argument (".*") is invalid\. Allowed choices are (.*)\.$/m,
+      ' invalid value $2 of $1\n  expected $3',
+    )
+    .replace(
+      / command-argument value (".*") is invalid for (.*)\. Allowed choices are (.*)\.$/m,
+      ' invalid value $1 of $2\n  expected $3',
+    )
+    .replace(/\. (Expected .* but got .*)\.$/m, (_, rest: string) => `\n  ${rest.toLowerCase()}`);
 }
 
 function program(finish: (code: number) => void): Command {
@@ -33,12 +55,7 @@ function program(finish: (code: number) => void): Command {
     .exitOverride()
     .showSuggestionAfterError()
     .configureOutput({ outputError: (text, write) => write(inOurWords(text)) });
-  gw.command('check [files...]')
-    .description('report everything that is wrong with a configuration')
-    .option('-p, --prefix <directory>', 'directory that relative paths start from')
-    .action(async (files: string[], { prefix }: { prefix?: string }) => {
-      finish((await import('./check.ts')).check(files, prefix));
-    });
+  addChecking(gw, finish);
   gw.command('demo')
     .description('run the demo: gateway, embedded PostgreSQL and embedded key-value store')
     .option('--port <number>', 'port to listen on', '8080')
@@ -49,10 +66,15 @@ function program(finish: (code: number) => void): Command {
   addConfigTools(gw, finish);
   addExplaining(gw, finish);
   addRunning(gw, finish);
+  addEditing(gw);
+  addCredentials(gw, finish);
+  addDumps(gw, finish);
+  addDatabase(gw, finish);
+  addInstallation(gw, finish);
   gw.command('reference')
     .description('print the directive reference as Markdown')
     .action(async () => {
-      const { reference } = await import('../../src/pipeline.ts');
+      const { reference } = await import('../../src/lookups.ts');
       process.stdout.write(reference());
     });
   gw.command('version')

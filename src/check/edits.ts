@@ -1,5 +1,7 @@
-import { indentAt, lineOf } from '../../grammar/index.ts';
+import { lineOf } from '../../grammar/index.ts';
 import type { DirectiveNode, TextEdit, Word } from '../../grammar/index.ts';
+
+export { removed } from '../../grammar/index.ts';
 
 /** A word with more text at its end, inside its quotes. */
 export function lengthened({ span, quote }: Word, text: string): TextEdit {
@@ -12,15 +14,6 @@ export function rewritten({ span, quote }: Word, value: string): TextEdit {
   const mark = quote === '' && /[\s;{}#"']|^$/.test(value) ? '"' : quote;
   const escaped = mark === '' ? value : value.replaceAll(mark, `\\${mark}`);
   return { span, text: `${mark}${escaped}${mark}` };
-}
-
-/** The directive taken out, with its line where nothing else stands on it. */
-export function removed({ span }: DirectiveNode): TextEdit {
-  const { source, start, end } = span;
-  const indent = indentAt(source.text, start);
-  const rest = /^[ \t]*\r?(?:\n|$)/.exec(source.text.slice(end, lineOf({ source, start: end, end }).end + 2));
-  if (indent === undefined || !rest) return { span, text: '' };
-  return { span: { source, start: start - indent, end: end + rest[0].length }, text: '' };
 }
 
 /** A line more behind a directive, as far to the right as it. */

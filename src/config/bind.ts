@@ -15,6 +15,8 @@ export interface BindOptions {
   readonly prefix: string;
   /** Also says what is accepted without effect. */
   readonly advise?: boolean;
+  /** Directives that gw will not have are left out, not refused. */
+  readonly skipUnsupported?: boolean;
 }
 
 /** Gives each directive to its row: checks name, context, arity and duplicates, and reads the words into values. */
@@ -90,8 +92,9 @@ class Binder {
   }
 
   #advise(name: string, why: string, span: Span): void {
-    if (this.#options.advise)
-      this.#options.report.notice(`"${name}" is accepted for compatibility and has no effect`, span, why);
+    if (!this.#options.advise) return;
+    const message = `"${name}" is accepted for compatibility and has no effect`;
+    this.#options.report.notice(message, span, { rule: 'ignored-directive', hint: why });
   }
 
   /** A directive may stand once per block unless its row collects several. */

@@ -1,5 +1,5 @@
-import type { DirectiveNode, Fix, Report, Span } from '../../grammar/index.ts';
-import { nearest } from './nearest.ts';
+import type { DirectiveNode, Fix, Report, Word } from '../../grammar/index.ts';
+import { nearest, renaming } from './nearest.ts';
 import { refusalOf } from './refused.ts';
 import type { Entry, Registry } from './registry.ts';
 import type { AnyRow, Context } from './row.ts';
@@ -7,24 +7,26 @@ import type { AnyRow, Context } from './row.ts';
 interface Choosing {
   readonly registry: Registry;
   readonly report: Report;
+  /** Directives that gw will not have are left out, not refused. */
+  readonly skipUnsupported?: boolean | undefined;
 }
 
 /** The row that a directive means here; reports an unknown name, a wrong context, a wrong shape or arity. */
-export function chooseEntry(
-  node: DirectiveNode,
-  context: Context,
-  { registry, report }: Choosing,
-): Entry | undefined {
+export function chooseEntry(node: DirectiveNode, context: Context, choosing: Choosing): Entry | undefined {
+  const { registry, report } = choosing;
   const name = node.name.value;
   const rows = registry.named(name);
-  if (rows.length === 0) return reportUnknown(node, context, { registry, report });
+  if (rows.length === 0) return reportUnknown(node, context, choosing);
   const entry = rows.find(({ row }) => row.contexts.includes(context));
   if (!entry) {
     const legal = contextsText(
       rows.flatMap(({ row }) => row.contexts),
       registry,
     );
-    report.emerg(`"${name}" directive is not allowed here`, node.name.span, `allowed in: ${legal}`);
+    report.emerg(`"${name}" directive is not allowed here`, node.name.span, {
+      rule: 'wrong-context',
+      hint: `allowed in: ${legal}`,
+    });
     return undefined;
   }
   return hasRightShape(node, entry, report) ? entry : undefined;
@@ -49,40 +51,69 @@ export function syntaxOf(name: string, row: AnyRow): string {
   return 'opens' in row ? `${words} { ... }` : words;
 }
 
-function reportUnknown(node: DirectiveNode, context: Context, { registry, report }: Choosing): undefined {
+function reportUnknown(
+  node: DirectiveNode,
+  context: Context,
+  { registry, report, skipUnsupported = false }: Choosing,
+): undefined {
   const name = node.name.value;
   const refusal = refusalOf(name);
   if (refusal) {
-    report.emerg(`"${name}" directive is ${refusal.is}`, node.name.span, refusal.reason);
+    const level = skipUnsupported ? 'notice' : 'emerg';
+    report[level](`"${name}" directive is ${refusal.is}`, node.name.span, {
+      rule: 'unsupported-module',
+      hint: refusal.reason,
+    });
     return;
   }
   const near = nearest(name, registry.legalIn(context));
   report.emerg(`unknown directive "${name}"`, node.name.span, {
     rule: 'unknown-directive',
     hint: near && `did you mean "${near}"?`,
-    fix: near === undefined ? undefined : rename(node.name.span, near),
+    fix: near === undefined ? undefined : renaming(node.name.span, near),
   });
-}
-
-function rename(span: Span, near: string): Fix {
-  return { title: `replace it with "${near}"`, safe: false, edits: [{ span, text: near }] };
 }
 
 function hasRightShape(node: DirectiveNode, { name, row }: Entry, report: Report): boolean {
   const takesBlock = 'opens' in row || 'data' in row;
   if (takesBlock && !node.block) {
-    const syntax = `syntax: ${syntaxOf(name, row)}`;
-    report.emerg(`directive "${name}" has no opening "{"`, node.name.span, syntax);
+    const hint = `syntax: ${syntaxOf(name, row)}`;
+    report.emerg(`directive "${name}" has no opening "{"`, node.name.span, {
+      rule: 'unexpected-token',
+      hint,
+    });
     return false;
   }
   if (!takesBlock && node.block) {
     const hint = `"${name}" takes no block`;
-    report.emerg(`directive "${name}" is not terminated by ";"`, node.name.span, hint);
+    report.emerg(`directive "${name}" is not terminated by ";"`, node.name.span, {
+      rule: 'unexpected-token',
+      hint,
+    });
     return false;
   }
   const { min, max } = 'data' in row ? (row.words ?? { min: 0, max: 0 }) : row.args;
   if (node.args.length >= min && node.args.length <= max) return true;
   const at = node.args[max]?.span ?? node.name.span;
-  report.emerg(`invalid number of arguments in "${name}" directive`, at, `syntax: ${syntaxOf(name, row)}`);
+  report.emerg(`invalid number of arguments in "${name}" directive`, at, {
+    rule: 'wrong-arity',
+    hint: `syntax: ${syntaxOf(name, row)}`,
+    fix: quoting(node.args.slice(max - 1), row),
+  });
   return false;
+}
+
+/** Readers whose last word is any text, which a blank has most likely cut in two. */
+const FREE_TEXT = /(^|\$variable |name )(path|file|value)$|^realm|\[text\]/;
+
+/** Quotes around words that were meant to be one. */
+function quoting(words: readonly Word[], row: AnyRow): Fix | undefined {
+  const [first, last] = [words[0], words.at(-1)];
+  if (!first || !last || first === last || 'data' in row || !FREE_TEXT.test(row.args.syntax))
+    return undefined;
+  const { source, start } = first.span;
+  const span = { source, start, end: last.span.end };
+  const text = source.text.slice(start, span.end);
+  if (/["'\n]/.test(text)) return undefined;
+  return { title: `quote "${text}"`, safe: true, edits: [{ span, text: `"${text}"` }] };
 }

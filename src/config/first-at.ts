@@ -1,9 +1,13 @@
 import { placeOf } from '../../grammar/index.ts';
-import type { Span } from '../../grammar/index.ts';
+import type { FaultDetails, Span } from '../../grammar/index.ts';
 
-/** The hint of everything that may stand only once: `first set at gw.conf:3`; `undefined` without a place. */
-export function firstAt(span: Span | undefined, verb: 'set' | 'declared'): string | undefined {
-  if (!span) return undefined;
+/** What is said of everything that may stand only once, with the place of the first: `first set at gw.conf:3`. */
+export function firstAt(
+  span: Span | undefined,
+  verb: 'set' | 'declared',
+  rule = 'duplicate-directive',
+): FaultDetails {
+  if (!span) return { rule };
   const { file, line } = placeOf(span);
-  return `first ${verb} at ${file}:${line}`;
+  return { rule, hint: `first ${verb} at ${file}:${line}`, related: [{ span, label: `first ${verb} here` }] };
 }

@@ -1,3 +1,5 @@
+import type { Fix, Span } from '../../grammar/index.ts';
+
 /** The candidate that was probably meant, or `undefined` when none is near. Case never counts as a difference. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const given = word.toLowerCase();
@@ -8,6 +10,11 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
+}
+
+/** The correction that a near name offers: whether it was meant is the author's to say. */
+export function renaming(span: Span, near: string): Fix {
+  return { title: `replace it with "${near}"`, safe: false, edits: [{ span, text: near }] };
 }
 
 /** Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment); stops counting at `limit`. */

@@ -32,10 +32,9 @@ export function addressText(address: string): string | undefined {
   return isIPv6(address) && !address.includes('%') ? ipaddr.parse(address).toString() : undefined;
 }
 
-/** A network as it may be written: `10.0.0.0/8`, or one address. */
+/** A network as it is written: `10.0.0.0/8`. */
 export function networkText({ bytes, bits }: Network): string {
-  const address = ipaddr.fromByteArray([...bytes]).toString();
-  return bits === bytes.length * 8 ? address : `${address}/${bits}`;
+  return `${ipaddr.fromByteArray([...bytes]).toString()}/${bits}`;
 }
 
 /** Whether an address lies in a network. IPv4 and IPv6 never meet. */

@@ -25,7 +25,9 @@ export function readRegex(
     const message = isOurs
       ? `${fault}, in "${pattern}"`
       : `pcre2_compile() failed: ${fault} in "${pattern}"${rest}`;
-    scope.report.emerg(message, spanInWord(word, skip + offset, word.value.length));
+    scope.report.emerg(message, spanInWord(word, skip + offset, word.value.length), {
+      rule: 'bad-regex',
+    });
     return undefined;
   }
   for (const name of translated.names) scope.defineVariable(name, word.span);

@@ -1,9 +1,11 @@
 export { moduleFor } from './module.ts';
 export type {
   AnyModule,
+  ConfigFault,
   ConfigReport,
   LocationParts,
   ModuleDefinition,
+  Sensitive,
   UpstreamNeed,
   VariableDefinition,
   VariableFamily,
@@ -34,3 +36,5 @@ export type {
 } from './core-config.ts';
 export { TICKET_KEY } from './ssl-config.ts';
 export type { FileName, SessionCache, SslConfig, TlsVersion, VerifyClient } from './ssl-config.ts';
+export { variableFacts } from './variable-facts.ts';
+export type { VariableFacts } from './variable-facts.ts';

@@ -88,7 +88,7 @@ export interface Branch {
   readonly question: string;
   readonly place: string;
   readonly if: string;
-  readonly then: string;
+  readonly does: string;
   /** Absent where only a running gateway knows. */
   readonly status?: number;
 }

@@ -27,21 +27,21 @@ export function answerOf(tracer: Tracer, telling: Telling): AccountAnswer {
 }
 
 /** The same in a line, with where it happens. */
-export function summaryOf(tracer: Tracer, telling: Telling): Pick<Branch, 'then' | 'status'> {
-  const { status, does, facts } = answerOf(tracer, telling);
+export function summaryOf(tracer: Tracer, telling: Telling): Pick<Branch, 'does' | 'status'> {
+  const { status, does: said, facts } = answerOf(tracer, telling);
   const body = facts.find(({ label }) => label === 'body')?.value;
   const plan = tracer.rounds
     .flatMap(({ steps }) => steps)
     .findLast((step) => step.kind === 'enter' && telling.places.of(step.plan)?.role !== 'block');
   const match = plan?.kind === 'enter' ? plan.plan.match : undefined;
   const where = match ? ` in location ${locationText(match)}` : '';
-  const then = [
+  const does = [
     status === undefined ? '' : `${statusText(status)}: `,
-    does,
+    said,
     body === undefined ? '' : ` "${body}"`,
     where,
   ].join('');
-  return { then, ...(status !== undefined && { status }) };
+  return { does, ...(status !== undefined && { status }) };
 }
 
 function told(

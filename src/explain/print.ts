@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { colorsFor, printable } from '../../grammar/index.ts';
-import type { Colors } from '../../grammar/index.ts';
+import { paintsFor, printable } from '../../grammar/index.ts';
+import type { Paints } from '../../grammar/index.ts';
 import type { Fact } from '../contract/index.ts';
 import type { Account, AccountRound, AccountStep, Candidate } from './account.ts';
 import { statusText } from './answer.ts';
@@ -17,7 +17,7 @@ const TITLES: Readonly<Record<string, string>> = { preaccess: 'LIMITS', access: 
 
 /** An account as people read it, each line with its place in the configuration at the right. */
 export function printAccount(account: Account, { color }: { readonly color: boolean }): string {
-  return new Printer(account, colorsFor(color)).print();
+  return new Printer(account, paintsFor(color)).print();
 }
 
 /** A line, how wide it is without its colours, and what stands at its right. */
@@ -27,13 +27,22 @@ interface Line {
   readonly place: string;
 }
 
+type Paint = (text: string) => string;
+
+interface LineOptions {
+  readonly place?: string;
+  readonly paint?: Paint;
+}
+
+const asIs: Paint = (text) => text;
+
 class Printer {
   readonly #account: Account;
-  readonly #c: Colors;
+  readonly #c: Paints;
   readonly #lines: Line[] = [];
   #title = '';
 
-  constructor(account: Account, colors: Colors) {
+  constructor(account: Account, colors: Paints) {
     this.#account = account;
     this.#c = colors;
   }
@@ -77,8 +86,8 @@ class Printer {
     }: { readonly place: string; readonly why: string; readonly others: readonly Candidate[] },
   ): void {
     this.#blank();
-    this.#line(title, this.#c.green(printable(name)), place, printable(name));
-    this.#line('', this.#c.dim(printable(why)), '', printable(why));
+    this.#line(title, name, { place, paint: this.#c.green });
+    this.#line('', why, { paint: this.#c.dim });
     const width = nameWidth(others.map((other) => ({ ...other, depth: 0 })));
     for (const other of others) this.#candidate(other, { depth: 0, width });
   }
@@ -88,9 +97,9 @@ class Printer {
     { depth, width }: { readonly depth: number; readonly width: number },
   ): void {
     const mark = chosen ? '✓' : through ? '↓' : '✗';
-    const name = printable(text).padEnd(width - 2 * depth);
-    const plain = `${'  '.repeat(depth)}${mark} ${name}  ${printable(why)}`;
-    this.#line('', chosen ? this.#c.green(plain) : this.#c.dim(plain), place, plain);
+    const name = text.padEnd(width - 2 * depth);
+    const plain = `${'  '.repeat(depth)}${mark} ${name}  ${why}`;
+    this.#line('', plain, { place, paint: chosen ? this.#c.green : this.#c.dim });
   }
 
   /** Rounds that are like the one before them are counted: a request that goes in circles is one of ten. */
@@ -110,7 +119,7 @@ class Printer {
 
   #round(index: number, { uri, steps }: AccountRound, isLast: boolean): void {
     this.#blank();
-    if (uri !== '') this.#line(`ROUND ${index + 1}`, this.#c.bold(printable(uri)), '', printable(uri));
+    if (uri !== '') this.#line(`ROUND ${index + 1}`, uri, { paint: this.#c.bold });
     // What the last place does is the answer.
     for (const step of steps)
       if (!isLast || step.kind !== 'phase' || step.phase !== 'content') this.#step(step);
@@ -121,7 +130,7 @@ class Printer {
       case 'location':
         return this.#location(step);
       case 'directive':
-        this.#pair('', step.text, { place: step.place, paint: (text) => text });
+        this.#line('', step.text, { place: step.place });
         this.#note(`→ ${step.outcome}${step.known.length > 0 ? `  (${step.known.join(', ')})` : ''}`);
         return undefined;
       case 'open':
@@ -132,14 +141,14 @@ class Printer {
       case 'phase':
         return this.#phase(step);
       case 'jump':
-        return this.#pair('', `↪ ${step.text}`, { place: step.place, paint: this.#c.cyan });
+        return this.#line('', `↪ ${step.text}`, { place: step.place, paint: this.#c.cyan });
       case 'log':
         return this.#note(`error log [${step.level}]: ${step.text}`, this.#c.dim);
     }
   }
 
   #location({ text, place, search }: Extract<AccountStep, { kind: 'location' }>): void {
-    this.#pair('LOCATION', text, { place, paint: this.#c.green });
+    this.#line('LOCATION', text, { place, paint: this.#c.green });
     if (!search) return;
     const width = nameWidth(search.candidates);
     for (const candidate of search.candidates) this.#candidate(candidate, { depth: candidate.depth, width });
@@ -147,7 +156,7 @@ class Printer {
   }
 
   #phase({ phase, module, text, place, facts, unknown }: Extract<AccountStep, { kind: 'phase' }>): void {
-    this.#pair(TITLES[phase] ?? '', `${module}: ${text}`, { place, paint: (plain) => plain });
+    this.#line(TITLES[phase] ?? '', `${module}: ${text}`, { place });
     this.#facts(facts);
     this.#unknown(unknown);
   }
@@ -164,17 +173,15 @@ class Printer {
     for (const [index, directive] of effective.entries()) {
       const title = index === 0 ? 'HOLDS' : '';
       if (directive.level !== level)
-        this.#line(
-          title,
-          this.#c.dim(`${directive.inherited ? 'inherited from' : 'in'} ${directive.level}`),
-          '',
-        );
+        this.#line(title, `${directive.inherited ? 'inherited from' : 'in'} ${directive.level}`, {
+          paint: this.#c.dim,
+        });
       level = directive.level;
-      this.#pair('', `  ${directive.text}`, { place: directive.place, paint: (text) => text });
+      this.#line('', `  ${directive.text}`, { place: directive.place });
     }
     for (const [index, { text, place, level: outer, by }] of replaced.entries()) {
-      if (index === 0) this.#line('DROPPED', this.#c.dim('replaced further in'), '');
-      this.#pair('', `  ${text}`, { place, paint: this.#c.dim });
+      if (index === 0) this.#line('DROPPED', 'replaced further in', { paint: this.#c.dim });
+      this.#line('', `  ${text}`, { place, paint: this.#c.dim });
       this.#note(`  of ${outer}, because of ${by}`, this.#c.dim);
     }
   }
@@ -184,7 +191,7 @@ class Printer {
     this.#blank();
     const status = answer.status === undefined ? '' : `${statusText(answer.status)}  `;
     const paint = !found || (answer.status ?? 0) >= 400 ? this.#c.red : this.#c.green;
-    this.#pair(found ? 'ANSWER' : 'NOBODY', `${status}${answer.does}`, {
+    this.#line(found ? 'ANSWER' : 'NOBODY', `${status}${answer.does}`, {
       place: answer.place,
       paint: (text) => this.#c.bold(paint(text)),
     });
@@ -193,10 +200,10 @@ class Printer {
   }
 
   #branches(): void {
-    for (const { question, place, if: other, then } of this.#account.branches) {
+    for (const { question, place, if: other, does } of this.#account.branches) {
       this.#blank();
-      this.#pair('OTHERWISE', `${question}: ${other}`, { place, paint: this.#c.yellow });
-      this.#note(`→ ${then}`);
+      this.#line('OTHERWISE', `${question}: ${other}`, { place, paint: this.#c.yellow });
+      this.#note(`→ ${does}`);
     }
   }
 
@@ -209,7 +216,7 @@ class Printer {
     }
   }
 
-  #note(text: string, paint: (text: string) => string = (plain) => plain): void {
+  #note(text: string, paint: Paint = asIs): void {
     this.#add(`${' '.repeat(INDENT + 2)}${paint(text)}`);
   }
 
@@ -217,20 +224,12 @@ class Printer {
     this.#add('');
   }
 
-  #pair(
-    title: string,
-    text: string,
-    { place, paint }: { place: string; paint: (text: string) => string },
-  ): void {
+  /** A title stands once in front of all that it is of. */
+  #line(title: string, text: string, { place = '', paint = asIs }: LineOptions): void {
     const plain = printable(text);
-    this.#line(title, paint(plain), place, plain);
-  }
-
-  /** `plain`: the text without colours, for its width. A title stands once in front of all that it is of. */
-  #line(title: string, text: string, place: string, plain = text): void {
     const start = this.#c.bold((title === this.#title ? '' : title).padEnd(INDENT));
     if (title !== '') this.#title = title;
-    this.#lines.push({ text: `${start}${text}`, width: INDENT + plain.length, place });
+    this.#lines.push({ text: `${start}${paint(plain)}`, width: INDENT + plain.length, place });
   }
 
   #add(text: string): void {

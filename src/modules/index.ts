@@ -32,7 +32,11 @@ import { upstream } from './upstream/index.ts';
 import { userid } from './userid/index.ts';
 import { workerEvents } from './worker_events/index.ts';
 
+export { hashPassword, PASSWORD_SCHEMES } from './auth_basic/index.ts';
+export type { PasswordScheme } from './auth_basic/index.ts';
 export { endpointPath } from './control/index.ts';
+export { dbrestTools } from './dbrest/index.ts';
+export type { DbrestConfig } from './dbrest/index.ts';
 export { eventsFacts } from './worker_events/index.ts';
 export type { EventsFacts } from './worker_events/index.ts';
 

@@ -1,6 +1,8 @@
 import type { Report, Span } from '../../grammar/index.ts';
 import type { ResolvedConfig } from '../config/index.ts';
-import type { ConfigReport } from '../contract/index.ts';
+import type { ConfigFault, ConfigReport } from '../contract/index.ts';
+
+type Phrase = ConfigFault & { readonly index?: number | undefined };
 
 /** Adds the directive's name and place to what a module finds wrong with its config. */
 export class ConfigReporter implements ConfigReport<Record<string, unknown>> {
@@ -12,16 +14,16 @@ export class ConfigReporter implements ConfigReport<Record<string, unknown>> {
     this.#report = report;
   }
 
-  on(field: string, predicate: string, hint?: string): void {
-    this.#report.emerg(`"${this.#directive(field)}" ${predicate}`, this.#span(field), hint);
+  on(field: string, predicate: string, more?: string | ConfigFault): void {
+    this.#report.emerg(`"${this.#directive(field)}" ${predicate}`, this.#span(field), more);
   }
 
-  warn(field: string, predicate: string, hint?: string): void {
-    this.#report.warn(`"${this.#directive(field)}" ${predicate}`, this.#span(field), hint);
+  warn(field: string, predicate: string, more?: string | ConfigFault): void {
+    this.#report.warn(`"${this.#directive(field)}" ${predicate}`, this.#span(field), more);
   }
 
-  phrase(field: string, message: string, { index = 0, hint }: { index?: number; hint?: string } = {}): void {
-    this.#report.emerg(message, this.#span(field, index), hint);
+  phrase(field: string, message: string, { index = 0, ...details }: Phrase = {}): void {
+    this.#report.emerg(message, this.#span(field, index), details);
   }
 
   #directive(field: string): string {

@@ -3,11 +3,14 @@ import { firstAt } from '../config/index.ts';
 import type { ResolvedConfigs } from '../config/index.ts';
 import type { ListenAddress, ListenConfig, SslConfig } from '../contract/index.ts';
 import { checkServerNames } from './checks/server-names.ts';
+import { checkSslOn } from './checks/ssl-on.ts';
 import { checkTlsPort } from './checks/tls-port.ts';
 import { coreOf } from './core.ts';
 import { addressText } from './address-text.ts';
 import type { PlannedServer } from './planned-server.ts';
 import type { PortPlan } from './plan.ts';
+
+const CONFLICT = 'listen-conflict';
 
 interface OpenPort {
   readonly address: ListenAddress;
@@ -32,6 +35,7 @@ export function planPorts(
 ): readonly PortPlan[] {
   const ports = new Map<string, OpenPort>();
   for (const [index, server] of servers.entries()) {
+    checkSslOn(server, report);
     const spans = server.level.get('core')?.from.get('listens')?.spans ?? [];
     for (const [nth, listen] of listensOf(server.level).entries()) {
       if (listen.quic) continue;
@@ -94,9 +98,13 @@ function addListen({ ports, listen, index, span, report }: Adding): void {
   };
   ports.set(name, port);
   if (port.listens.has(index))
-    return report.emerg(`a duplicate listen ${name}`, span, firstAt(port.listens.get(index), 'set'));
+    return report.emerg(
+      `a duplicate listen ${name}`,
+      span,
+      firstAt(port.listens.get(index), 'set', CONFLICT),
+    );
   if (listen.defaultServer && port.defaultServer !== undefined) {
-    const first = firstAt(port.listens.get(port.defaultServer), 'set');
+    const first = firstAt(port.listens.get(port.defaultServer), 'set', CONFLICT);
     return report.emerg(`a duplicate default server for ${name}`, span, first);
   }
   port.listens.set(index, span);
@@ -106,7 +114,8 @@ function addListen({ ports, listen, index, span, report }: Adding): void {
   port.engine ??= listen.engine;
   if (listen.engine === 'uws' && (port.ssl || port.proxyProtocol)) {
     const what = port.ssl ? 'TLS' : 'the PROXY protocol';
-    report.emerg(`engine "uws" cannot serve ${what}`, span, 'leave the parameter out, or say engine=node');
+    const hint = 'leave the parameter out, or say engine=node';
+    report.emerg(`engine "uws" cannot serve ${what}`, span, { rule: CONFLICT, hint });
   }
 }
 

@@ -54,7 +54,7 @@ export class UpstreamCollector {
     if (block && address.port === undefined) return;
     if (block) {
       const message = `upstream "${address.host}" may not have port ${address.port}`;
-      return this.#planning.report.emerg(message, span, firstAt(block.span, 'declared'));
+      return this.#planning.report.emerg(message, span, firstAt(block.span, 'declared', 'bad-reference'));
     }
     const plan = implicitUpstream(address, placeText(span));
     if (plan && !this.#implicit.has(plan.key)) this.#implicit.set(plan.key, { plan, span });

@@ -23,7 +23,15 @@ export class ZoneCollector {
     const first = this.#byName.get(zone.name);
     if (!first) return void this.#byName.set(zone.name, { zone, span });
     const conflict = zoneConflict(zone, first.zone);
-    if (conflict !== undefined) this.#report.emerg(conflict, span, first.span && declaredAt(first.span));
+    if (conflict === undefined) return;
+    const { span: firstSpan } = first;
+    this.#report.emerg(conflict, span, {
+      rule: 'duplicate-directive',
+      ...(firstSpan && {
+        hint: declaredAt(firstSpan),
+        related: [{ span: firstSpan, label: 'first declared here' }],
+      }),
+    });
   }
 
   get declarations(): readonly ZoneDeclaration[] {

@@ -12,17 +12,22 @@ export interface Said {
   readonly stderr: string;
 }
 
+/** What a program finds besides its arguments. */
+interface Surroundings {
+  readonly env?: NodeJS.ProcessEnv;
+  /** On standard input; nothing where it is absent. */
+  readonly input?: string;
+}
+
 /** Runs a program to its end in a directory. */
 export async function runIn(
   dir: string,
   [command = '', ...args]: readonly string[],
-  env: NodeJS.ProcessEnv = {},
+  { env, input }: Surroundings = {},
 ): Promise<Said> {
-  const child = spawn(command, args, {
-    cwd: dir,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(command, args, { cwd: dir, env: { ...process.env, ...env } });
+  // Not every program reads what it is given.
+  child.stdin.on('error', () => undefined).end(input);
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
@@ -33,7 +38,12 @@ export async function runIn(
 
 /** `gw` with these arguments. */
 export function gw(dir: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Said> {
-  return runIn(dir, [process.execPath, GW, ...args], env);
+  return runIn(dir, [process.execPath, GW, ...args], { env });
+}
+
+/** The same with a text on its standard input. */
+export function gwWith(dir: string, args: readonly string[], input: string): Promise<Said> {
+  return runIn(dir, [process.execPath, GW, ...args], { input });
 }
 
 /** A directory with these files; it goes with the test. */

@@ -8,7 +8,8 @@ export const mediaTypes: ArgReader<readonly string[]> = words(
     const types = ['text/html'];
     for (const word of list) {
       const type = word.value.toLowerCase();
-      if (types.includes(type)) report.warn(`duplicate MIME type "${word.value}"`, word.span);
+      if (types.includes(type))
+        report.warn(`duplicate MIME type "${word.value}"`, word.span, { rule: 'duplicate-directive' });
       else types.push(type);
     }
     return types;

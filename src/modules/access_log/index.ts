@@ -18,14 +18,18 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
   validate({ formats = [], logs = [] }, report) {
     const names = new Set(['combined']);
     for (const [index, { name }] of formats.entries()) {
-      if (names.has(name)) report.phrase('formats', `duplicate "log_format" name "${name}"`, { index });
+      const message = `duplicate "log_format" name "${name}"`;
+      if (names.has(name)) report.phrase('formats', message, { index, rule: 'duplicate-directive' });
       names.add(name);
     }
     for (const [index, log] of logs.entries()) {
       if ('format' in log && !names.has(log.format)) {
         const near = nearest(log.format, names);
-        const hint = near === undefined ? {} : { hint: `did you mean "${near}"?` };
-        report.phrase('logs', `unknown log format "${log.format}"`, { index, ...hint });
+        report.phrase('logs', `unknown log format "${log.format}"`, {
+          index,
+          rule: 'bad-reference',
+          hint: near && `did you mean "${near}"?`,
+        });
       }
     }
   },

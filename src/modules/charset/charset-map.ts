@@ -19,7 +19,8 @@ export function readCharsetMap(
 ): readonly CharsetMap[] | undefined {
   const [from, to] = node.args;
   if (!from || !to || node.args.length > 2) {
-    report.emerg('invalid number of arguments in "charset_map" directive', node.name.span);
+    const message = 'invalid number of arguments in "charset_map" directive';
+    report.emerg(message, node.name.span, { rule: 'wrong-arity' });
     return undefined;
   }
   if (from.value.toLowerCase() === to.value.toLowerCase()) {
@@ -31,7 +32,7 @@ export function readCharsetMap(
   for (const line of node.block ?? []) {
     const [target, ...others] = line.args;
     if (!target || others.length > 0) {
-      report.emerg('invalid parameters number', line.name.span);
+      report.emerg('invalid parameters number', line.name.span, { rule: 'wrong-arity' });
       continue;
     }
     const [source] = hexBytes(line.name, 1) ?? [];

@@ -31,15 +31,16 @@ function checkMaps(
       .map((name) => name.toLowerCase())
       .sort()
       .join(' ');
-    if (pairs.has(pair))
-      report.phrase('maps', `duplicate "charset_map" between "${from}" and "${to}"`, { index });
+    const message = `duplicate "charset_map" between "${from}" and "${to}"`;
+    if (pairs.has(pair)) report.phrase('maps', message, { index, rule: 'duplicate-directive' });
     pairs.add(pair);
   }
   const [from, to] = [sourceCharset && constantText(sourceCharset), constantText(target)];
   if (from === undefined || to === undefined || to === 'off') return;
   const pair = [from, to].map((name) => name.toLowerCase());
   if (pair[0] !== pair[1] && !pairs.has(pair.sort().join(' '))) {
-    report.phrase('sourceCharset', `no "charset_map" between the charsets "${from}" and "${to}"`);
+    const message = `no "charset_map" between the charsets "${from}" and "${to}"`;
+    report.phrase('sourceCharset', message, { rule: 'bad-reference' });
   }
 }
 

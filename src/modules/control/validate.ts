@@ -3,19 +3,25 @@ import { WHOLE_INVENTORY } from './config.ts';
 import type { ControlConfig, FlagVariable } from './config.ts';
 import { ENDPOINTS } from './endpoints.ts';
 
+const DUPLICATE = 'duplicate-directive';
+
 /** What the directives of one place say of each other. */
 export function validate(config: ControlConfig, report: ConfigReport<ControlConfig>): void {
   const { dictionaries = [], flags = [], flagsZone } = config;
   const names = new Set<string>();
   for (const [index, { name }] of dictionaries.entries()) {
-    if (names.has(name)) report.phrase('dictionaries', `duplicate dictionary "${name}"`, { index });
+    if (names.has(name))
+      report.phrase('dictionaries', `duplicate dictionary "${name}"`, { index, rule: DUPLICATE });
     names.add(name);
   }
   if (!names.has(flagsZone)) {
     const predicate = `requires "shared_dict_zone zone=${flagsZone}:1m"`;
-    const hint = 'the http block declares the dictionary that holds the flags';
-    if (needsFlags(config)) report.on('api', predicate, hint);
-    if (flags.length > 0) report.on('flags', predicate, hint);
+    const more = {
+      rule: 'bad-reference',
+      hint: 'the http block declares the dictionary that holds the flags',
+    };
+    if (needsFlags(config)) report.on('api', predicate, more);
+    if (flags.length > 0) report.on('flags', predicate, more);
   }
   checkVariables(flags, report);
 }
@@ -29,7 +35,8 @@ function checkVariables(flags: readonly FlagVariable[], report: ConfigReport<Con
   const byVariable = new Map<string, FlagVariable>();
   for (const [index, flag] of flags.entries()) {
     const { variable } = flag;
-    if (byVariable.has(variable)) report.phrase('flags', `the duplicate "${variable}" variable`, { index });
+    if (byVariable.has(variable))
+      report.phrase('flags', `the duplicate "${variable}" variable`, { index, rule: DUPLICATE });
     byVariable.set(variable, flag);
   }
   for (const [index, { variable }] of flags.entries()) {

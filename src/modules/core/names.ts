@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { Word } from '../../../grammar/index.ts';
+import type { Fix, Word } from '../../../grammar/index.ts';
 import { readers, readRegex } from '../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../config/index.ts';
 import type { LocationMatch, ServerName } from '../../contract/index.ts';
@@ -23,7 +23,12 @@ function readName(word: Word, scope: ReadScope): ServerName[] {
     scope.report.emerg(`server name "${word.value}" is invalid`, word.span);
     return [];
   }
-  if (name.includes('/')) scope.report.warn(`server name "${word.value}" has suspicious symbols`, word.span);
+  if (name.includes('/')) {
+    scope.report.warn(`server name "${word.value}" has suspicious symbols`, word.span, {
+      rule: 'suspicious-server-name',
+      fix: withoutUrl(word),
+    });
+  }
   if (name.startsWith('*.')) return [{ kind: 'leading wildcard', suffix: name.slice(1) }];
   if (name.endsWith('.*')) return [{ kind: 'trailing wildcard', prefix: name.slice(0, -1) }];
   if (name.startsWith('.')) {
@@ -33,6 +38,14 @@ function readName(word: Word, scope: ReadScope): ServerName[] {
     ];
   }
   return [{ kind: 'exact', name }];
+}
+
+/** The host alone, of what was copied from an address bar. */
+function withoutUrl({ value, span }: Word): Fix | undefined {
+  const host = /^(?:https?:\/\/)?([^/:\s]+)(?::\d+)?(?:\/.*)?$/i.exec(value)?.[1];
+  return host === undefined
+    ? undefined
+    : { title: `leave "${host}"`, safe: false, edits: [{ span, text: host }] };
 }
 
 const SEPARATE_MODIFIERS: ReadonlySet<string> = new Set(['=', '^~', '~', '~*']);

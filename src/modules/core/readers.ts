@@ -1,5 +1,5 @@
 import type { DirectiveNode, Word } from '../../../grammar/index.ts';
-import { readers } from '../../config/index.ts';
+import { nearest, readers, renaming } from '../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../config/index.ts';
 import type { CoreConfig, ErrorPageConfig, MimeTypes } from '../../contract/index.ts';
 
@@ -24,7 +24,8 @@ export const errorPage: ArgReader<ErrorPageConfig> = readers.words(
       return undefined;
     }
     if (codes.length === 0) {
-      scope.report.emerg('invalid number of arguments in "error_page" directive', last.span);
+      const message = 'invalid number of arguments in "error_page" directive';
+      scope.report.emerg(message, last.span, { rule: 'wrong-arity' });
       return undefined;
     }
     if (!hasResponse) return { codes: codes as number[], target };
@@ -72,6 +73,7 @@ export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes
         report.warn(
           `duplicate extension "${value}", content type: "${name.value}", previous content type: "${before}"`,
           span,
+          { rule: 'duplicate-directive' },
         );
       types[extension] = name.value;
     }
@@ -90,7 +92,11 @@ export const methods: ArgReader<readonly string[]> = readers.words(
   (words, { report }) => {
     const named = words.map(({ value }) => value.toUpperCase());
     const unknown = words.filter((_word, index) => !METHODS.includes(named[index] as string));
-    for (const { value, span } of unknown) report.emerg(`invalid method "${value}"`, span);
+    for (const { value, span } of unknown) {
+      const near = nearest(value, METHODS);
+      const fix = near === undefined ? undefined : renaming(span, near);
+      report.emerg(`invalid method "${value}"`, span, { fix });
+    }
     if (unknown.length > 0) return undefined;
     return named.includes('GET') ? [...named, 'HEAD'] : named;
   },

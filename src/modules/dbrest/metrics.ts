@@ -78,9 +78,9 @@ export class DatabaseMetrics {
 
 /** What one worker counts of the tokens it has verified. */
 export interface TokenMetrics {
-  readonly requests: Counter;
-  readonly hits: Counter;
-  readonly evictions: Counter;
+  readonly requests: Pick<Counter, 'add'>;
+  readonly hits: Pick<Counter, 'add'>;
+  readonly evictions: Pick<Counter, 'add'>;
 }
 
 export function tokenMetrics(metrics: Counters): TokenMetrics {

@@ -20,7 +20,9 @@ export class RangeEntries implements Entries {
   setDefault({ span }: Word, { value: text }: Word): void {
     if (this.#default !== undefined) {
       const old = this.#values.all[this.#default];
-      this.#report.warn(`duplicate default geo range value: "${text}", old value: "${old}"`, span);
+      this.#report.warn(`duplicate default geo range value: "${text}", old value: "${old}"`, span, {
+        rule: 'duplicate-directive',
+      });
     }
     this.#default = this.#values.indexOf(text);
   }
@@ -34,7 +36,9 @@ export class RangeEntries implements Entries {
         this.#report.emerg(`range "${name.value}" overlaps "${other}"`, name.span);
       } else {
         const values = `value: "${text}", old value: "${this.#values.all[old.value]}"`;
-        this.#report.warn(`duplicate range "${name.value}", ${values}`, name.span);
+        this.#report.warn(`duplicate range "${name.value}", ${values}`, name.span, {
+          rule: 'duplicate-directive',
+        });
       }
     }
   }

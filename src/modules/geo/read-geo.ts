@@ -38,11 +38,11 @@ class GeoReader {
   line({ name, args, block }: DirectiveNode): void {
     const { report } = this.#scope;
     const [value, ...more] = args;
-    if (block) return report.emerg('unexpected "{"', name.span);
+    if (block) return report.emerg('unexpected "{"', name.span, { rule: 'unexpected-token' });
     if (!value && this.#flag(name)) return undefined;
     if (!value || more.length > 0) {
       const hint = 'expected a network and its value';
-      return report.emerg('invalid number of the geo parameters', name.span, hint);
+      return report.emerg('invalid number of the geo parameters', name.span, { rule: 'wrong-arity', hint });
     }
     return this.#entry(name, value);
   }

@@ -1,6 +1,6 @@
 import type { Word } from '../../../grammar/index.ts';
 import type { ComplexValue, ReadScope } from '../../config/index.ts';
-import { constantText, directivesFor, nearest, readers } from '../../config/index.ts';
+import { constantText, directivesFor, nearest, readers, renaming, uses } from '../../config/index.ts';
 import { AddressProblem, parseAddress } from './address.ts';
 import type { CommandName } from './commands.ts';
 import { COMMAND_NAMES } from './commands.ts';
@@ -17,6 +17,7 @@ export const directives = directivesFor<KvConfig>()({
     inherit: false,
     secret: 'password',
     summary: 'Answers requests with one command of a key-value store.',
+    roles: uses('upstream', { behind: ['redis://', 'rediss://', ''], until: ':/?' }),
     source: 'gw',
   },
   kv_key: {
@@ -29,7 +30,7 @@ export const directives = directivesFor<KvConfig>()({
   },
   kv_command: {
     contexts: ['location'],
-    args: readers.oneWord(COMMAND_NAMES.join(' | '), readCommand),
+    args: { ...readers.oneWord(COMMAND_NAMES.join(' | '), readCommand), choices: COMMAND_NAMES },
     into: 'command',
     default: 'get',
     summary: 'The command that this location runs.',
@@ -85,12 +86,24 @@ function readCommand(word: Word, { report }: ReadScope): CommandName | undefined
   const known = COMMAND_NAMES.find((name) => name === word.value);
   if (known === undefined) {
     const near = nearest(word.value, COMMAND_NAMES);
-    const hint =
-      near === undefined ? `expected one of ${COMMAND_NAMES.join(', ')}` : `did you mean "${near}"?`;
-    report.emerg(`unknown command "${word.value}"`, word.span, hint);
+    const more =
+      near === undefined
+        ? `expected one of ${COMMAND_NAMES.join(', ')}`
+        : { hint: `did you mean "${near}"?`, fix: renaming(word.span, near) };
+    if (OF_THE_STORE.has(word.value.toLowerCase()))
+      report.emerg(`"${word.value}" concerns the whole store and is not offered`, word.span, {
+        rule: 'kv-dangerous',
+      });
+    else report.emerg(`unknown command "${word.value}"`, word.span, more);
   }
   return known;
 }
+
+/** Known to Redis; they empty, stop, block or take over a store. */
+const OF_THE_STORE: ReadonlySet<string> = new Set(
+  `acl bgsave cluster config debug eval evalsha failover fcall flushall flushdb function keys migrate module monitor
+  replicaof restore save scan script shutdown slaveof swapdb`.split(/\s+/),
+);
 
 function readPass(word: Word, scope: ReadScope): KvPass | undefined {
   const value = scope.complexValue(word);

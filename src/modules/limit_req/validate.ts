@@ -1,6 +1,8 @@
 import type { ConfigReport } from '../../contract/index.ts';
 import type { LimitReqConfig } from './config.ts';
 
+const DUPLICATE = 'duplicate-directive';
+
 /** Each zone is declared once, each limit has a zone, and no two limits the same one. */
 export function validate(
   { zones = [], limits = [] }: LimitReqConfig,
@@ -10,16 +12,22 @@ export function validate(
   for (const [index, { name, keyText }] of zones.entries()) {
     const before = bound.get(name);
     if (before === undefined) bound.set(name, keyText);
-    else report.phrase('zones', `limit_req_zone "${name}" is already bound to key "${before}"`, { index });
+    else
+      report.phrase('zones', `limit_req_zone "${name}" is already bound to key "${before}"`, {
+        index,
+        rule: DUPLICATE,
+      });
   }
   const used = new Set<string>();
   for (const [index, { zone }] of limits.entries()) {
     if (!bound.has(zone))
       report.phrase('limits', `zero size shared memory zone "${zone}"`, {
         index,
+        rule: 'bad-reference',
         hint: `declare it: limit_req_zone key zone=${zone}:10m rate=10r/s`,
       });
-    if (used.has(zone)) report.phrase('limits', '"limit_req" directive is duplicate', { index });
+    if (used.has(zone))
+      report.phrase('limits', '"limit_req" directive is duplicate', { index, rule: DUPLICATE });
     used.add(zone);
   }
 }

@@ -38,11 +38,14 @@ class MapReader {
   line({ name, args, block }: DirectiveNode): void {
     const { report } = this.#scope;
     const [written, ...more] = args;
-    if (block) return report.emerg('unexpected "{"', name.span);
+    if (block) return report.emerg('unexpected "{"', name.span, { rule: 'unexpected-token' });
     if (!written && name.value === 'hostnames') this.#hostnames = true;
     else if (!written && name.value === 'volatile') this.#isVolatile = true;
     else if (!written || more.length > 0)
-      report.emerg('invalid number of the map parameters', name.span, 'expected a string and its value');
+      report.emerg('invalid number of the map parameters', name.span, {
+        rule: 'wrong-arity',
+        hint: 'expected a string and its value',
+      });
     else this.#entry(name, this.#value(written));
   }
 
@@ -80,7 +83,7 @@ class MapReader {
 
   #default({ span }: Word, value: number): void {
     if (this.#fallback === undefined) this.#fallback = value;
-    else this.#scope.report.emerg('duplicate default map parameter', span);
+    else this.#scope.report.emerg('duplicate default map parameter', span, { rule: 'duplicate-directive' });
   }
 
   #regex(word: Word, value: number): void {
@@ -107,7 +110,10 @@ class MapReader {
 
   #add(word: Word, value: number, places: readonly (readonly [Keys, string])[]): void {
     const isTaken = places.some(([keys, key]) => keys.has(key));
-    if (isTaken) return this.#scope.report.emerg(`conflicting parameter "${keyOf(word)}"`, word.span);
+    if (isTaken) {
+      const message = `conflicting parameter "${keyOf(word)}"`;
+      return this.#scope.report.emerg(message, word.span, { rule: 'duplicate-directive' });
+    }
     for (const [keys, key] of places) keys.set(key, value);
   }
 }

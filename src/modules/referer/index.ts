@@ -31,7 +31,8 @@ export const referer = moduleFor<RefererConfig>()({
   validate({ referers = [] }, report) {
     const all = referers.flat();
     const conflict = conflicting(all);
-    if (conflict !== undefined) report.phrase('referers', `conflicting parameter "${conflict}"`);
+    if (conflict !== undefined)
+      report.phrase('referers', `conflicting parameter "${conflict}"`, { rule: 'duplicate-directive' });
     const wantsNone = all.some(({ kind }) => kind === 'none' || kind === 'blocked');
     if (wantsNone && !all.some(isNamed)) {
       const message =

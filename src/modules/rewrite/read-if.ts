@@ -65,7 +65,10 @@ function readComparison(words: readonly Word[], scope: ReadScope): Condition | u
 function readVariable(word: Word, scope: ReadScope): string | undefined {
   const [part, ...more] = scope.complexValue(word).parts;
   if (typeof part === 'object' && 'variable' in part && more.length === 0) return part.variable;
-  scope.report.emerg(`unknown "${word.value.slice(1)}" variable`, word.span, 'expected one variable');
+  scope.report.emerg(`unknown "${word.value.slice(1)}" variable`, word.span, {
+    rule: 'unknown-variable',
+    hint: 'expected one variable',
+  });
   return undefined;
 }
 

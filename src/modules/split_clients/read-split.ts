@@ -36,7 +36,8 @@ export function readSplit({ args, block = [] }: DirectiveNode, scope: ReadScope)
 function readShare({ name, args, block }: DirectiveNode, { report }: ReadScope): number | 'rest' | undefined {
   if (block || args.length !== 1) {
     const message = block ? 'unexpected "{"' : 'invalid number of arguments in "split_clients" block';
-    report.emerg(message, name.span, 'expected a percentage or "*", and a value');
+    const rule = block ? 'unexpected-token' : 'wrong-arity';
+    report.emerg(message, name.span, { rule, hint: 'expected a percentage or "*", and a value' });
     return undefined;
   }
   if (name.value === '*') return 'rest';

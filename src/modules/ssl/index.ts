@@ -13,10 +13,10 @@ export const ssl = moduleFor<SslConfig>()({
   variables,
   enabled: ({ certificates }) => certificates !== undefined,
 
-  validate({ ocsp, enabled }, report) {
-    if (ocsp !== 'off')
-      report.warn('ocsp', 'is accepted without effect: revoked certificates are known by "ssl_crl" only');
-    if (enabled) report.warn('enabled', 'is deprecated, use the "listen ... ssl" directive instead');
+  validate({ ocsp }, report) {
+    if (ocsp === 'off') return;
+    const predicate = 'is accepted without effect: revoked certificates are known by "ssl_crl" only';
+    report.warn('ocsp', predicate, { rule: 'ignored-directive' });
   },
 
   /** A ticket that one worker gave is good with all of them. */

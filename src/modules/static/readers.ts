@@ -58,7 +58,8 @@ export const symlinks: ArgReader<SymlinksConfig> = readers.words(
     if (unknown) report.emerg(`invalid parameter "${unknown.value}"`, unknown.span);
     else if (!rule)
       report.emerg('"disable_symlinks" must have "off", "on" or "if_not_owner" parameter', span);
-    else if (rules.length > 1) report.emerg(`duplicate parameters "${rules.join(' ')}"`, span);
+    else if (rules.length > 1)
+      report.emerg(`duplicate parameters "${rules.join(' ')}"`, span, { rule: 'duplicate-directive' });
     else if (rule === 'off' && from) report.emerg('"from=" cannot be used with "off" parameter', from.span);
     else return { rule, ...(from && { from: without('from=', complexValue(from)) }) };
     return undefined;

@@ -19,7 +19,11 @@ export function contentCheck(
         const after = config.value[field] === false ? undefined : config.from.get(field);
         if (after && before) {
           const message = `"${after.directive}" cannot be used here: "${before.directive}" already answers this location`;
-          return report.emerg(message, after.spans[0]);
+          const [first] = before.spans;
+          return report.emerg(message, after.spans[0], {
+            rule: 'wrong-context',
+            related: first && [{ span: first, label: 'answers this location' }],
+          });
         }
         before ??= after;
       }

@@ -11,12 +11,15 @@ export function checkNesting(parent: BoundBlock, children: readonly BoundBlock[]
     const match = child.args as LocationMatch;
     const span = child.node?.args.at(-1)?.span ?? child.node?.name.span;
     const fault = outer && nestingFault(match, outer);
-    if (fault !== undefined) report.emerg(fault, span);
+    if (fault !== undefined) report.emerg(fault, span, { rule: 'wrong-context' });
     const key = identity(match);
     if (key === undefined) continue;
-    if (seen.has(key))
-      report.emerg(`duplicate location "${nameOf(match)}"`, span, firstAt(seen.get(key), 'set'));
-    else seen.set(key, span);
+    const isFirst = !seen.has(key);
+    if (isFirst) seen.set(key, span);
+    else {
+      const first = firstAt(seen.get(key), 'set', 'duplicate-location');
+      report.emerg(`duplicate location "${nameOf(match)}"`, span, first);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Report } from '../../../grammar/index.ts';
+import type { Report, Span } from '../../../grammar/index.ts';
 import type { ServerName } from '../../contract/index.ts';
 import { coreOf } from '../core.ts';
 import { addressText } from '../address-text.ts';
@@ -11,21 +11,35 @@ export function checkServerNames(
   all: readonly PlannedServer[],
   report: Report,
 ): void {
-  const owners = new Map<string, number>();
+  const owners = new Map<string, Named>();
   for (const index of servers) {
-    const { plan, level, block } = all[index] as PlannedServer;
-    for (const name of plan.names) {
+    const server = all[index] as PlannedServer;
+    for (const name of server.plan.names) {
       const text = textOf(name);
+      const owner = text === undefined ? undefined : owners.get(text);
       if (text === undefined) continue;
-      const owner = owners.get(text);
-      if (owner === undefined) owners.set(text, index);
+      if (!owner) owners.set(text, { server, name });
       else {
-        const directive = coreOf(level).serverNames?.findIndex((names) => names.includes(name)) ?? -1;
-        const span = level.get('core')?.from.get('serverNames')?.spans[directive] ?? block.node?.name.span;
-        report.warn(`conflicting server name "${text}" on ${addressText(address)}, ignored`, span);
+        const first = spanOf(owner);
+        const message = `conflicting server name "${text}" on ${addressText(address)}, ignored`;
+        report.warn(message, spanOf({ server, name }), {
+          rule: 'duplicate-server-name',
+          related: first && [{ span: first, label: 'this server keeps the name' }],
+        });
       }
     }
   }
+}
+
+interface Named {
+  readonly server: PlannedServer;
+  readonly name: ServerName;
+}
+
+/** The `server_name` that gives the name, or the server that has none. */
+function spanOf({ server: { level, block }, name }: Named): Span | undefined {
+  const directive = coreOf(level).serverNames?.findIndex((names) => names.includes(name)) ?? -1;
+  return level.get('core')?.from.get('serverNames')?.spans[directive] ?? block.node?.name.span;
 }
 
 function textOf(name: ServerName): string | undefined {

@@ -1,8 +1,10 @@
-import type { Report } from '../../../grammar/index.ts';
+import type { FaultDetails, Fix, Report, Span } from '../../../grammar/index.ts';
 import { isNginxVariable, nearest } from '../../config/index.ts';
-import type { BoundConfig } from '../../config/index.ts';
+import type { BoundConfig, VariableUse } from '../../config/index.ts';
 import type { AnyModule } from '../../contract/index.ts';
 import type { VariablePlan } from '../plan.ts';
+
+const DUPLICATE = { rule: 'duplicate-directive' };
 
 interface Checking {
   readonly modules: readonly AnyModule[];
@@ -19,12 +21,17 @@ export function checkVariables(
   const changeable = new Set(definitions.flatMap(([name, { assign }]) => (assign ? name : [])));
   const families = modules.flatMap((module) => Object.keys(module.families ?? {}));
   for (const [name, span] of defined) {
-    if (builtIn.has(name) && !changeable.has(name)) report.emerg(`the duplicate "${name}" variable`, span);
+    if (builtIn.has(name) && !changeable.has(name))
+      report.emerg(`the duplicate "${name}" variable`, span, DUPLICATE);
   }
   for (const { name, span } of uses) {
     if (builtIn.has(name) || defined.has(name) || families.some((prefix) => isOfFamily(name, prefix)))
       continue;
-    report.emerg(`unknown "${name}" variable`, span, hintFor(name, { builtIn, families, defined }));
+    report.emerg(
+      `unknown "${name}" variable`,
+      span,
+      detailsFor({ name, span }, { builtIn, families, defined }),
+    );
   }
   const own = [...defined.keys()].filter((name) => !builtIn.has(name));
   return {
@@ -40,14 +47,23 @@ interface Known {
   readonly defined: ReadonlyMap<string, unknown>;
 }
 
-function hintFor(name: string, { builtIn, families, defined }: Known): string | undefined {
-  if (isNginxVariable(name)) return 'this variable of nginx is not available in this version of gw';
+function detailsFor({ name, span }: VariableUse, { builtIn, families, defined }: Known): FaultDetails {
+  const rule = 'unknown-variable';
+  if (isNginxVariable(name))
+    return { rule, hint: 'this variable of nginx is not available in this version of gw' };
   const near = nearest(name, [
     ...builtIn,
     ...defined.keys(),
     ...families.flatMap((prefix) => likeOf(name, prefix)),
   ]);
-  return near && `did you mean "$${near}"?`;
+  return near === undefined ? { rule } : { rule, hint: `did you mean "$${near}"?`, fix: rename(span, near) };
+}
+
+/** The use of a variable, in brackets where it had them. */
+function rename(span: Span, name: string): Fix {
+  const isBracketed = span.source.text.startsWith('${', span.start);
+  const text = isBracketed ? `\${${name}}` : `$${name}`;
+  return { title: `replace it with "${text}"`, safe: false, edits: [{ span, text }] };
 }
 
 /** What a name would be if its beginning were meant as the family's prefix: `htp_host` is like `http_host`. */

@@ -23,9 +23,10 @@ const proxied: ArgReader<readonly GzipProxied[]> = readers.words(
     for (const word of words) {
       const flag = PROXIED.find((known) => known === word.value);
       if (flag && !flags.includes(flag)) flags.push(flag);
-      else if (flag) report.warn(`duplicate value "${word.value}"`, word.span);
+      else if (flag)
+        report.warn(`duplicate value "${word.value}"`, word.span, { rule: 'duplicate-directive' });
       else {
-        report.emerg(`invalid value "${word.value}"`, word.span, `expected ${PROXIED.join(', ')}`);
+        report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedOf(word, PROXIED));
         return undefined;
       }
     }

@@ -26,7 +26,8 @@ const keepaliveDisable: ArgReader<readonly OldBrowser[]> = readers.words(
         report.emerg(`invalid value "${value}"`, span, `expected none, ${BROWSERS.join(' or ')}`);
         return undefined;
       }
-      if (browser && disabled.has(browser)) report.warn(`duplicate value "${value}"`, span);
+      if (browser && disabled.has(browser))
+        report.warn(`duplicate value "${value}"`, span, { rule: 'duplicate-directive' });
       if (browser) disabled.add(browser);
     }
     return [...disabled];

@@ -1,6 +1,10 @@
 export type { Authenticator, Identity } from './authenticator.ts';
+export { checkClaims } from './claims.ts';
 export { LEAST_SECRET_BYTES, readKeySource, shortestSecretBytes } from './key-source.ts';
 export type { KeySource } from './key-source.ts';
+export { algorithmsOf, openKeys } from './keys.ts';
+export type { Key } from './keys.ts';
 export { openAuthenticator } from './open-authenticator.ts';
 export { readRolePath } from './role-path.ts';
 export type { RolePath } from './role-path.ts';
+export { TokenVerifier } from './token-verifier.ts';

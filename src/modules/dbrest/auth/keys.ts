@@ -44,8 +44,8 @@ function openKey(jwk: Jwk): Key {
   }
 }
 
-/** Fixed by the type of the key: what a token says can only choose among them. */
-function algorithmsOf({ kty, crv = '' }: Jwk): readonly string[] {
+/** What a type of key goes with, the usual one first; fixed by the type: what a token says can only choose among them. */
+export function algorithmsOf({ kty, crv = '' }: Pick<Jwk, 'kty' | 'crv'>): readonly string[] {
   if (kty === 'oct') return HMAC;
   if (kty === 'RSA') return RSA;
   return Object.hasOwn(CURVES, crv) ? (CURVES[crv] as readonly string[]) : [];

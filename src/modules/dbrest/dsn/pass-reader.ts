@@ -4,7 +4,8 @@ import { readers } from '../../../config/index.ts';
 import { readDsn } from './read-dsn.ts';
 import type { DbrestPass } from './target.ts';
 
-const DEFAULT_EMBEDDED_DIR = '.gw/pg';
+/** Where the embedded database is when `dbrest_pass` does not say. */
+export const DEFAULT_EMBEDDED_DIR = '.gw/pg';
 
 /** `dbrest_pass`: `embedded[:dir]`, a URI, or keywords, which may stand as one quoted word or as several. */
 export const passReader = readers.words<DbrestPass>(
@@ -19,7 +20,10 @@ export const passReader = readers.words<DbrestPass>(
     const { word, span } = place(list, fault.start, fault.end);
     // The text of a fault may quote a piece of the string, and the string may be a secret.
     const message = word.secret ? 'malformed connection string' : fault.message;
-    report.emerg(`invalid value in "${directive}" directive, ${message}`, span, fault.hint);
+    report.emerg(`invalid value in "${directive}" directive, ${message}`, span, {
+      hint: fault.hint,
+      rule: 'dbrest-dsn',
+    });
     return undefined;
   },
 );

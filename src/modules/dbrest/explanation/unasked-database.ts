@@ -1,7 +1,7 @@
 import type { RestDatabase } from '../database.ts';
-import { NO_PATH } from '../database.ts';
+import { catalogueSteps } from '../catalogue-steps.ts';
 import type { ConnectionTarget, DbrestPass } from '../dsn/index.ts';
-import { CATALOGUE_SQL, CatalogueWriter, inSlices, SchemaCache, schemaOf } from '../schema/index.ts';
+import { CatalogueWriter, inSlices, SchemaCache, schemaOf } from '../schema/index.ts';
 import type { Schema } from '../schema/index.ts';
 import type { Step } from '../session/index.ts';
 import { openSession } from '../session/index.ts';
@@ -56,10 +56,7 @@ async function readCatalogue(target: ConnectionTarget): Promise<SharedArrayBuffe
   const session = await openSession(pg, target, () => undefined);
   try {
     const sink = new CatalogueWriter();
-    await session.run(
-      [BEGIN, NO_PATH, { statement: { text: CATALOGUE_SQL, values: [] }, sink }],
-      PATIENCE_MS,
-    );
+    await session.run([BEGIN, ...catalogueSteps(sink)], PATIENCE_MS);
     return sink.finish();
   } finally {
     await session.end();

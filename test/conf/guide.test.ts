@@ -1,0 +1,55 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { formatFaults } from '../../grammar/index.ts';
+import { load } from '../../src/pipeline.ts';
+import { ROOT, textOf } from './files.ts';
+
+const PAGES = readdirSync(join(ROOT, 'conf/guide')).map((name) => `conf/guide/${name}`);
+
+/** What the pages take from the environment. */
+const ENVIRONMENT = {
+  DATABASE_URL: 'postgres://authenticator@localhost/app',
+  JWT_SECRET: 'n'.repeat(43),
+  PGRST_DB_URI: 'postgres://authenticator@localhost/app',
+  PGRST_JWT_SECRET: 'n'.repeat(43),
+  PUBLISH_KEY: 'k'.repeat(32),
+  REDIS_PASSWORD: 'secret',
+};
+Object.assign(process.env, ENVIRONMENT);
+
+const blocks = PAGES.flatMap((page) =>
+  [...textOf(page).matchAll(/```nginx\n([^]*?)```/g)].map(([, text = ''], index) => ({ page, index, text })),
+);
+
+test.each(blocks)('configuration $index of $page loads', ({ text }) => {
+  const confFile = join(ROOT, 'conf/guide.conf');
+  const { report } = load({ confFile, name: 'guide.conf', prefix: ROOT, text });
+  expect(formatFaults(report, { program: 'gw', color: false })).toBe('');
+});
+
+describe.each([...PAGES, 'README.md', 'CONTRIBUTING.md'])('%s', (page) => {
+  const text = textOf(page);
+
+  test('links to files and headings that exist', () => {
+    const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+    const broken = links.filter(([, path = '', anchor]) => {
+      const file = path === '' ? page : join(dirname(page), path);
+      if (!existsSync(join(ROOT, file))) return true;
+      return anchor !== undefined && !headingsOf(textOf(file)).has(anchor);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+});
+
+/** The names by which headings are linked to, and anchors of their own. */
+function headingsOf(text: string): ReadonlySet<string> {
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+  const anchors = [...text.matchAll(/<a id="([^"]*)"/g)].map(([, id = '']) => id);
+  return new Set([...headings, ...anchors]);
+}
