@@ -1,16 +1,20 @@
 import type { Pattern, Patterns } from './pattern.ts';
-import { shortestWord } from './search.ts';
+import { PREFERRED, shortestWord } from './search.ts';
 import type { Budget } from './search.ts';
 
 /** What a pattern for trusted sites is matched on: `https://host`, a URL, or a host. */
 export type SiteText = 'origin' | 'referer' | 'host';
 
 const HOST = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*';
-const TEXTS: Readonly<Record<SiteText, (host: string) => string>> = {
+const PLAIN: Readonly<Record<SiteText, (host: string) => string>> = {
   origin: (host) => `^https?://${host}$`,
-  referer: (host) => `^https?://${host}/[a-z0-9/._?=-]*$`,
+  referer: (host) => `^https?://${host}/$`,
   host: (host) => `^${host}$`,
 };
+/** With what the site's owner may write behind the host as well. */
+const ANY: typeof PLAIN = { ...PLAIN, referer: (host) => `^https?://${host}/[a-z0-9/._?=-]*$` };
+/** Where a pattern has a dot that is not escaped, a dot is meant. */
+const DOTS_FIRST = `.${PREFERRED}`;
 
 /** Suffixes under which anybody gets a name, as far as two labels of them are common. */
 const PUBLIC_SUFFIX =
@@ -27,14 +31,14 @@ export function acceptedStranger(
   kind: SiteText,
   { patterns, budget }: Asking,
 ): string | undefined {
-  const accepted = (host: string): string | undefined => {
-    const texts = patterns.of(TEXTS[kind](host), false)?.language;
+  const accepted = (host: string, form = ANY): string | undefined => {
+    const texts = patterns.of(form[kind](host), false)?.language;
     if (!pattern.language || !texts) return undefined;
-    return shortestWord([pattern.language, texts], budget).word;
+    return shortestWord([pattern.language, texts], budget, DOTS_FIRST).word;
   };
   // A pattern that takes every site is meant to.
-  if (accepted('evil\\.com') !== undefined) return undefined;
-  const meant = accepted(HOST);
+  if (accepted('evil\\.com', PLAIN) !== undefined) return undefined;
+  const meant = accepted(HOST, PLAIN);
   const host = meant && hostOf(meant);
   if (!host) return undefined;
   const behind = accepted(`(?:${HOST}\\.)?evil\\.com`);

@@ -2,6 +2,7 @@
 const DECODED_PATH = '^/[^\\x00]*$';
 /** From the request line as it came: what is special in it is escaped. */
 const RAW = '^[^\\x00-\\x20\\x7f]*$';
+const RAW_PATH = '^/[^\\x00-\\x20\\x7f]*$';
 const HEADER = '^[^\\x00-\\x1f\\x7f]*$';
 /** Both nginx and gw refuse other characters in the name of a host. */
 const HOST = '^[^\\x00-\\x20/?#@\\x7f]*$';
@@ -11,7 +12,7 @@ const NAMED: Readonly<Record<string, string>> = {
   uri: DECODED_PATH,
   document_uri: DECODED_PATH,
   request_filename: DECODED_PATH,
-  request_uri: RAW,
+  request_uri: RAW_PATH,
   args: RAW,
   query_string: RAW,
   content_type: HEADER,

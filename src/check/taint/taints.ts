@@ -1,5 +1,5 @@
 import { Report, splitValue } from '../../../grammar/index.ts';
-import type { RelatedPlace, ValuePart, Word } from '../../../grammar/index.ts';
+import type { RelatedPlace, Span, ValuePart, Word } from '../../../grammar/index.ts';
 import { shortestWord } from '../regex/index.ts';
 import type { Budget, Machine, Patterns, RegexUse } from '../regex/index.ts';
 import type { CheckedConfig } from '../rule.ts';
@@ -143,7 +143,14 @@ interface Group {
 /** Accepts no text: what is not known is not claimed. */
 const NOTHING: Machine = { start: -1, cuts: [0], step: () => -1, accepts: () => false };
 
+function isInside(inner: Span, outer: Span): boolean {
+  return inner.source === outer.source && inner.start >= outer.start && inner.end <= outer.end;
+}
+
 function passed(piece: Piece, through: RelatedPlace, name: string): Piece {
   if (typeof piece === 'string' || piece.name === `$${name}`) return piece;
-  return { ...piece, related: [through, ...piece.related.filter(({ span }) => span !== through.span)] };
+  return {
+    ...piece,
+    related: [through, ...piece.related.filter(({ span }) => !isInside(span, through.span))],
+  };
 }

@@ -60,9 +60,10 @@ function* hostSources(
 ): Generator<{ readonly source: Source; readonly bad: string }> {
   let before = '';
   for (const [index, piece] of alternative.entries()) {
+    // What follows a port or a slash is not the host any more.
     if (typeof piece === 'string') before += piece;
     else yield { source: piece, bad: badTexts(before, textBehind(alternative, index)) };
-    if (/:\/\/.*[/?]/.test(before)) return;
+    if (/:\/\/.*[/?:]/.test(before)) return;
   }
 }
 
