@@ -35,6 +35,10 @@ const open: readonly Case[] = [
     'is let through by an unrelated guard',
     'location / { if ($uri ~ ^/x) { return 403; } return 301 https://a.example$uri; }',
   ],
+  [
+    'is let through by a guard on one way to write its escape',
+    'if ($request_uri ~ %0a) { return 403; } location / { return 301 https://a.example$uri; }',
+  ],
   ['is in the body', 'location / { add_header X-Body $request_body; }'],
 ];
 for (const [it, text] of open)
@@ -71,6 +75,10 @@ const closed: readonly Case[] = [
   [
     'is kept out by a guard the other way round',
     'location / { if ($uri !~ "^[a-z/]+$") { return 400; } return 301 https://a.example$uri; }',
+  ],
+  [
+    'is kept out by a guard on its escapes',
+    'if ($request_uri ~* "%0a|%0d") { return 403; } location / { return 301 https://a.example$uri; }',
   ],
   [
     'is kept out by the condition',

@@ -61,13 +61,21 @@ export class Constraints {
       const condition = this.#conditions.of(inner);
       if (!condition || inner.context === 'location' || ways.includes(inner)) return [];
       if (inner.own('return').length === 0) return [];
+      if (isPath(variable) && refusesEscapes(condition))
+        return [this.#patterns.of('^[^\\n\\r]*\\z', false)?.language];
       if (condition.subject === undefined || !isSame(condition.subject, variable)) return [];
       return [machineOf(condition, condition.negated === true)];
     });
   }
 }
 
-/** Guards on the request line as it came hold for the parts of it as well, in a way that is not worked out. */
+/** Line breaks come escaped: who refuses the escapes has none in the path. */
+function refusesEscapes({ subject, negated, pattern }: RegexUse): boolean {
+  const escapes = ['/%0a', '/%0A'];
+  return subject === 'request_uri' && !negated && escapes.every((uri) => pattern.regex.test(uri));
+}
+
+/** Two names of the path are one. */
 function isSame(subject: string, variable: string): boolean {
   return subject === variable || (isPath(subject) && isPath(variable));
 }

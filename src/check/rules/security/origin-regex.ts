@@ -1,5 +1,6 @@
 import { analysisOf } from '../../analysis.ts';
 import type { Analysis } from '../../analysis.ts';
+import { isRefusal } from '../../locations/index.ts';
 import { acceptedStranger } from '../../regex/index.ts';
 import type { RegexUse } from '../../regex/index.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
@@ -35,8 +36,8 @@ function isAllowList({ kind, subject, negated, block, line }: RegexUse): boolean
   const isOrigin = subject === 'http_origin';
   if (kind === 'map') return isOrigin && !/^(?:0|off|no|deny)?$/.test(line?.args[0]?.value ?? '');
   if (kind !== 'if') return false;
-  const isRefusal = block.own('return').some(({ args }) => /^4\d\d$/.test(args[0]?.value ?? ''));
-  return negated === true ? isRefusal : isOrigin && !isRefusal;
+  const refuses = block.own('return').some(isRefusal);
+  return negated === true ? refuses : isOrigin && !refuses;
 }
 
 function strangerOf({ pattern, subject }: RegexUse, { patterns, locations }: Analysis): string | undefined {
