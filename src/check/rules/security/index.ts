@@ -1,4 +1,7 @@
 import type { Rule } from '../../rule.ts';
+import { httpSplitting } from './http-splitting.ts';
+import { headerMultiline } from './header-multiline.ts';
+import { originRegex } from './origin-regex.ts';
 import { aliasTraversal } from './alias-traversal.ts';
 import { rootExposure } from './root-exposure.ts';
 import { headerRedefinition } from './header-redefinition.ts';
@@ -24,6 +27,9 @@ import { nginxCvePattern } from './nginx-cve-pattern.ts';
 
 /** Holes: GW3xx. */
 export const SECURITY_RULES: readonly Rule[] = [
+  httpSplitting,
+  headerMultiline,
+  originRegex,
   aliasTraversal,
   rootExposure,
   headerRedefinition,
