@@ -23,7 +23,7 @@ export const allowWithoutDeny: Rule = {
       if (isAnyEnough(block) && authIn(block).length > 0) continue;
       yield {
         at: first.node,
-        message: `"allow ${first.node.args[0]?.value}" without "deny all" admits everybody`,
+        message: `"allow ${first.node.args[0]?.value}" without "deny all" keeps nobody out`,
         fix: {
           title: 'add "deny all": everybody else gets 403 then',
           safe: false,

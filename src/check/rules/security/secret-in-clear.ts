@@ -3,7 +3,7 @@ import { secretSpans } from '../../../config/index.ts';
 import type { CheckedConfig, Problem, Rule, Use } from '../../rule.ts';
 
 /** Expanded at load; a default in it is for trying things out. */
-const EXPANSION = /\$\{(?:env|file):/;
+const EXPANSIONS = /\$\{(?:env|file):[^}]*\}/g;
 const VARIABLES = /\$(?:\{\w+\}|\w+)/g;
 /** Keys that everybody may know: those that tokens are verified with and cannot be signed with. */
 const PUBLIC_KEY = /-----BEGIN (?:PUBLIC KEY|CERTIFICATE)-----|"kty"\s*:\s*"(?:RSA|EC|OKP)"/;
@@ -45,8 +45,17 @@ function secretUses({ registry, uses }: CheckedConfig): readonly Use[] {
 
 function secretsOf({ node }: Use, { registry }: CheckedConfig): readonly Span[] {
   const { block: _inner, ...alone } = node;
-  return secretSpans({ directives: [alone], sources: [] }, registry).filter(({ source, start, end }) => {
-    const text = source.text.slice(start, end);
-    return !EXPANSION.test(text) && !PUBLIC_KEY.test(text) && /\w/.test(text.replace(VARIABLES, ''));
+  return secretSpans({ directives: [alone], sources: [] }, registry).filter((span) => {
+    const text = span.source.text.slice(span.start, span.end);
+    const written = text.replace(EXPANSIONS, '').replace(VARIABLES, '');
+    return /\w/.test(written) && !PUBLIC_KEY.test(text) && !isExpanded(span, node);
   });
+}
+
+/** Inside a default. */
+function isExpanded({ source, start, end }: Span, { span: whole }: Use['node']): boolean {
+  const text = source.text.slice(whole.start, whole.end);
+  return [...text.matchAll(EXPANSIONS)].some(
+    ({ index, 0: { length } }) => whole.start + index <= start && end <= whole.start + index + length,
+  );
 }
