@@ -51,6 +51,8 @@ export interface Problem extends Omit<FaultDetails, 'rule'> {
   readonly message: string;
   /** What stands under the caret line: `alias has one`. */
   readonly label?: string;
+  /** Where it weighs more or less than the rule says. */
+  readonly severity?: RuleSeverity;
 }
 
 /** A directive and the block that it stands in. */

@@ -21,7 +21,10 @@ function whole({ in: where = 'server', text }: Example): string {
 }
 
 /** What `gw check` finds in an example. */
-export async function findingsIn(example: Example): Promise<readonly Finding[]> {
+export async function findingsIn(
+  example: Example,
+  options: Parameters<typeof check>[1] = {},
+): Promise<readonly Finding[]> {
   const directory = await mkdtemp(join(tmpdir(), 'gw-check-'));
   onTestFinished(() => rm(directory, { recursive: true }));
   await writeFiles(directory, example.files);
@@ -30,7 +33,7 @@ export async function findingsIn(example: Example): Promise<readonly Finding[]> 
     { confFile: join(directory, 'gateway.conf'), name: 'gateway.conf', prefix: directory, text },
     { advise: true },
   );
-  return check(loaded);
+  return check(loaded, options);
 }
 
 /** A piece of configuration, and what one rule says of it: nothing, unless there are messages. */
