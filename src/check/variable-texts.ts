@@ -1,4 +1,5 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
+import { oncePer } from './once-per.ts';
 import type { CheckedConfig } from './rule.ts';
 
 const REFERENCE = /(\$\{?\w+\}?)/;
@@ -29,14 +30,24 @@ export function textsOf(config: CheckedConfig, value: string, depth = 0): readon
 function valuesOf(config: CheckedConfig, name: string, depth: number): readonly string[] | undefined {
   const known = BUILT_IN[name];
   if (known) return known;
-  const written = config
-    .uses('set', 'map', 'geo', 'split_clients', 'auth_request_set')
-    .filter(({ node }) => definedBy(node) === name)
-    .flatMap(({ node }) => valuesIn(node));
-  if (written.length === 0 || depth === MAX_DEPTH) return undefined;
-  const all = written.map((value) => textsOf(config, value, depth + 1));
+  const written = valuesByName(config).get(name);
+  if (!written || depth === MAX_DEPTH) return undefined;
+  const all = [...written].map((value) => textsOf(config, value, depth + 1));
   return all.some((texts) => !texts) ? undefined : [...new Set(all.flatMap((texts) => texts ?? []))];
 }
+
+/** What the configuration gives each variable, as it is written. */
+const valuesByName = oncePer((config: CheckedConfig) => {
+  const found = new Map<string, Set<string>>();
+  for (const { node } of config.uses('set', 'map', 'geo', 'split_clients', 'auth_request_set')) {
+    const name = definedBy(node);
+    if (name === undefined) continue;
+    const values = found.get(name) ?? new Set();
+    found.set(name, values);
+    for (const value of valuesIn(node)) values.add(value);
+  }
+  return found;
+});
 
 function definedBy({ name, args }: DirectiveNode): string | undefined {
   const word = name.value.endsWith('set') ? args[0] : args.at(-1);

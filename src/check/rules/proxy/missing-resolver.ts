@@ -1,5 +1,6 @@
 import { hostOf, isName } from '../../addresses.ts';
-import { literalPasses, passes, upstreamNamed } from '../../proxying.ts';
+import { literalPasses, passes, upstreamNamed, upstreams } from '../../proxying.ts';
+import { oncePer } from '../../once-per.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 import { textsOf } from '../../variable-texts.ts';
 
@@ -39,7 +40,7 @@ function nameToResolve(config: CheckedConfig, url: string): string | undefined {
   if (texts) return texts.map(authorityOf).find((authority) => mustBeResolved(config, authority));
   const [before = ''] = authorityOf(written).split('$');
   const isDecided = upstreamNamed(config, hostOf(before)) ?? !isName(hostOf(before) || 'name');
-  return isDecided || config.blocks('upstream').length > 0 ? undefined : authorityOf(written);
+  return isDecided || upstreams(config).size > 0 ? undefined : authorityOf(written);
 }
 
 function authorityOf(url: string): string {
@@ -50,5 +51,9 @@ function mustBeResolved(config: CheckedConfig, authority: string): boolean {
   const host = hostOf(authority);
   if (!isName(host) || upstreamNamed(config, host)) return false;
   // A group of its own is known by a literal "proxy_pass" elsewhere.
-  return !literalPasses(config).some(({ target }) => target.host.toLowerCase() === host.toLowerCase());
+  return !literalHosts(config).has(host.toLowerCase());
 }
+
+const literalHosts = oncePer(
+  (config: CheckedConfig) => new Set(literalPasses(config).map(({ target }) => target.host.toLowerCase())),
+);
