@@ -61,6 +61,7 @@ testRule('root-exposure', [
   },
   { it: 'lets a prefix lead to a site', text: 'location /srv/www/ { root /; }' },
   { it: 'lets one file be', text: 'location = /version { alias /etc/debian_version; }' },
+  { it: 'lets a root be that holds nothing', text: 'root /dev/null;' },
   { it: 'lets a relative root be', text: 'root html;' },
   { it: 'lets a variable be', text: 'root /home/$arg_user;' },
 ]);
