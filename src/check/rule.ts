@@ -15,6 +15,8 @@ export interface Rule {
   readonly severity: RuleSeverity;
   /** Only where it is selected. */
   readonly off?: true;
+  /** Only with `--live`: a database, a store or a certificate says so. */
+  readonly live?: true;
   /** What it finds, in one line. */
   readonly summary: string;
   /** What goes wrong when it is left alone. */

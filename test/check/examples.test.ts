@@ -9,7 +9,8 @@ async function rulesFoundIn({ slug, off }: Rule, example: Example): Promise<read
 }
 
 describe.for(RULES)('$id $slug', (rule: Rule) => {
-  test('finds its bad example', async () => {
+  // What a live rule finds stands in a database.
+  test.skipIf(rule.live)('finds its bad example', async () => {
     expect(new Set(await rulesFoundIn(rule, rule.bad))).toEqual(new Set([rule.slug]));
   });
 
