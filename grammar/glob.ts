@@ -3,6 +3,9 @@ import { join } from 'node:path';
 
 const PIECE = /\*|\?|\[([!^]?)(\]?[^\]]*)\]|\\(.)|[^]/gu;
 
+/** The paths that match a pattern, which may be relative to a directory, in C order. */
+export type Glob = (pattern: string, directory: string) => string[];
+
 /** Whether nginx takes the path of an `include` for a pattern. */
 export function isGlob(pattern: string): boolean {
   return /[*?[]/.test(pattern);
@@ -19,6 +22,15 @@ export function globPaths(pattern: string, directory: string): string[] {
     paths = paths.flatMap((base) => step(base, segment, directory));
   }
   return paths.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+}
+
+/** Whether an absolute path is one that a pattern means, for files that do not lie in the file system. */
+export function matchesGlob(path: string, pattern: string): boolean {
+  const [segments, patterns] = [path.split('/'), pattern.split('/')];
+  return (
+    segments.length === patterns.length &&
+    patterns.every((each, index) => toRegExp(each).test(segments[index] as string))
+  );
 }
 
 function step(base: string, segment: string, directory: string): string[] {

@@ -4,7 +4,8 @@ import type { ParseInput } from './parse-input.ts';
 import { expandWord } from './expand.ts';
 import type { Expansion } from './expand.ts';
 import { decodeText, errorCode, MAX_TOTAL_BYTES, systemError } from './files.ts';
-import { globPaths, isGlob } from './glob.ts';
+import { isGlob } from './glob.ts';
+import type { Glob } from './glob.ts';
 import { parseSource } from './parser.ts';
 import type { Source, Span } from './source.ts';
 import type { DirectiveNode, Word } from './tree.ts';
@@ -14,6 +15,8 @@ export const MAX_INCLUDE_DEPTH = 32;
 
 /** How many files one load reads, each counted as often as it is included. */
 export const MAX_FILES = 10_000;
+
+type IncludeInput = Expansion & Pick<ParseInput, 'knownDirective'> & { readonly glob: Glob };
 
 /** The place whose `include` directives are being resolved. */
 interface Site {
@@ -30,14 +33,14 @@ export class Includer {
   /** False when in one of the sources the braces did not match. */
   isBalanced = true;
 
-  readonly #from: Expansion & Pick<ParseInput, 'knownDirective'>;
+  readonly #from: IncludeInput;
   readonly #mainName: string;
   readonly #byPath = new Map<string, Source>();
   #files = 0;
   #bytes = 0;
 
   /** `mainName` is the main file as messages print it: the names of the others are made from it. */
-  constructor(from: Expansion & Pick<ParseInput, 'knownDirective'>, mainName: string) {
+  constructor(from: IncludeInput, mainName: string) {
     this.#from = from;
     this.#mainName = mainName;
   }
@@ -88,7 +91,7 @@ export class Includer {
   #add(path: string, name: string, content: Uint8Array | string): Source {
     const { report } = this.#from;
     const { text, invalidAt: start } = decodeText(content);
-    const source = { name, text };
+    const source = { name, text, path };
     this.#byPath.set(path, source);
     this.sources.push(source);
     report.sources.push(source);
@@ -108,7 +111,7 @@ export class Includer {
   }
 
   #include({ name, args, block }: DirectiveNode, site: Site): DirectiveNode[] {
-    const { report, directory } = this.#from;
+    const { report, directory, glob } = this.#from;
     const [pattern] = args;
     if (block)
       report.emerg('directive "include" is not terminated by ";"', name.span, { rule: 'unexpected-token' });
@@ -121,7 +124,7 @@ export class Includer {
       const message = `files are included deeper than ${MAX_INCLUDE_DEPTH} levels`;
       report.emerg(message, name.span, { rule: 'include-cycle' });
     } else {
-      const paths = isGlob(pattern.value) ? globPaths(pattern.value, directory) : [pattern.value];
+      const paths = isGlob(pattern.value) ? glob(pattern.value, directory) : [pattern.value];
       return paths.flatMap((path) => this.#file(path, pattern, site));
     }
     return [];

@@ -2,6 +2,8 @@ import { dirname, resolve } from 'node:path';
 import type { Report } from './diagnostic.ts';
 import { readFileBytes } from './files.ts';
 import type { ReadFile } from './files.ts';
+import { globPaths } from './glob.ts';
+import type { Glob } from './glob.ts';
 import { Includer } from './include.ts';
 import type { ConfigTree } from './tree.ts';
 
@@ -20,6 +22,8 @@ export interface LoadOptions {
   /** Whether any context has a directive of this name; makes the blame for a missing `;` exact. */
   readonly knownDirective?: (name: string) => boolean;
   readonly readFile?: ReadFile;
+  /** Which files a pattern means, for a configuration that does not lie in the file system. */
+  readonly glob?: Glob;
 }
 
 /**
@@ -28,9 +32,11 @@ export interface LoadOptions {
  * a tree would be consequences only. The caller looks at `report.failed` as well.
  */
 export function loadTree(options: LoadOptions): ConfigTree | undefined {
-  const { file, name = file, env, report, readFile = readFileBytes, knownDirective = () => false } = options;
+  const { file, name = file, env, report, knownDirective = () => false } = options;
+  const { readFile = readFileBytes, glob = globPaths } = options;
   const path = resolve(file);
-  const includer = new Includer({ env, report, readFile, knownDirective, directory: dirname(path) }, name);
+  const from = { env, report, readFile, glob, knownDirective, directory: dirname(path) };
+  const includer = new Includer(from, name);
   const globals = options.globals === undefined ? [] : includer.parameter(options.globals);
   const main = includer.main(path, options.text);
   if (!main || !includer.isBalanced) return undefined;

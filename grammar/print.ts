@@ -1,4 +1,4 @@
-import pc from 'picocolors';
+import { paintsFor } from './colors.ts';
 import type { Fault, Report } from './diagnostic.ts';
 import { excerptOf } from './excerpt.ts';
 import { placeOf } from './source.ts';
@@ -16,8 +16,7 @@ export interface PrintOptions {
 /** A fault as the terminal shows it: the message and its place, the source line with a caret, the hint. No line end. */
 export function formatFault(fault: Fault, { program, color, hidden = [] }: PrintOptions): string {
   const { severity, message, span, hint } = fault;
-  // `isTTY` of a pipe is undefined, not false, and then picocolors would decide for itself.
-  const { bold, cyan, dim, red, yellow } = pc.createColors(Boolean(color));
+  const { bold, cyan, dim, red, yellow } = paintsFor(Boolean(color));
   const paint = { emerg: red, warn: yellow, notice: cyan }[severity];
   const head = `${program}: ${paint(`[${severity}]`)} ${bold(printable(message))}`;
   const tail = hint === undefined ? [] : [`  ${cyan(printable(hint))}`];

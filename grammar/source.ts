@@ -3,6 +3,8 @@ export interface Source {
   /** As messages print it. */
   readonly name: string;
   readonly text: string;
+  /** Absolute path; absent for what is no file. */
+  readonly path?: string;
 }
 
 /** A stretch of a source: UTF-16 offsets, the end exclusive. */

@@ -1,40 +1,44 @@
 import { dirname } from 'node:path';
 import { loadTree, placeOf, Report } from '../grammar/index.ts';
-import type { ConfigTree } from '../grammar/index.ts';
-import type { Finding } from './check/index.ts';
-import { compileGateway } from './compile/index.ts';
+import type { ConfigTree, Glob, ReadFile } from '../grammar/index.ts';
+import type { Finding, Review, ReviewOptions } from './check/index.ts';
+import { compileGateway, serverViews } from './compile/index.ts';
 import type { CompiledGateway } from './compile/index.ts';
 import {
   bind,
+  BlockView,
+  combinedText,
   directiveFacts,
   dumpConfig,
+  effectiveBlock,
   maskedFiles,
   referenceText,
   refusalOf,
   Registry,
   secretSpans,
 } from './config/index.ts';
-import type { BoundConfig, DirectiveFacts } from './config/index.ts';
-import type { ConfigText, MasterScope, WorkerScope } from './contract/index.ts';
+import type { BoundConfig, DirectiveFacts, EffectiveBlock } from './config/index.ts';
+import { variableFacts } from './contract/index.ts';
+import type { ConfigText, MasterScope, ServerView, VariableFacts, WorkerScope } from './contract/index.ts';
 import { endpointPath, eventsFacts, MODULES } from './modules/index.ts';
-import type { EventsFacts } from './modules/index.ts';
-import { allLocations, findLocation, makePlan, printTree } from './plan/index.ts';
-import type { GatewayPlan, Reach } from './plan/index.ts';
+import type { DbrestConfig, EventsFacts } from './modules/index.ts';
+import { allLocations, findLocation, makePlan, placedLocations, printTree } from './plan/index.ts';
+import type { GatewayPlan, PlacedLocation, Reach } from './plan/index.ts';
 import { VERSION } from './version.ts';
 
-export type { Finding } from './check/index.ts';
+export type { Finding, Review, ReviewOptions } from './check/index.ts';
+export type { VariableFacts } from './contract/index.ts';
 export type { GatewayPlan, Reach } from './plan/index.ts';
-export { checkToken, decodeToken, hashPassword, PASSWORD_SCHEMES, signToken } from './modules/index.ts';
+export {
+  checkToken,
+  decodeToken,
+  describeApi,
+  dumpSchema,
+  hashPassword,
+  PASSWORD_SCHEMES,
+  signToken,
+} from './modules/index.ts';
 export type { DecodedToken, PasswordScheme, TokenVerdict } from './modules/index.ts';
-
-/** A built-in variable, as people look it up. */
-export interface VariableFacts {
-  readonly name: string;
-  readonly module: string;
-  readonly summary: string;
-  /** `set` may change it. */
-  readonly settable: boolean;
-}
 
 /** Where a configuration comes from. */
 export interface ConfigSource {
@@ -50,6 +54,10 @@ export interface ConfigSource {
   readonly errorLog?: string | undefined;
   /** The text of the main file, when it has been read already. */
   readonly text?: string | undefined;
+  /** Reads the files of the configuration: an editor has texts that are not saved yet. */
+  readonly readFile?: ReadFile | undefined;
+  /** Which files a pattern of `include` means, where they are not those of the file system. */
+  readonly glob?: Glob | undefined;
 }
 
 /** What came out of a load: the plan only when nothing refuses it. */
@@ -61,10 +69,18 @@ export interface Loaded {
   readonly bound?: BoundConfig;
 }
 
-/** Text to plan. Reads files, opens no connection, starts no thread. `advise` also notes what is of no effect or likely not meant. */
+/** How a load looks at a configuration. */
+export interface LoadOptions {
+  /** Also notes what is of no effect. */
+  readonly advise?: boolean;
+  /** Leaves out the directives that gw will not have, instead of refusing the configuration. */
+  readonly skipUnsupported?: boolean;
+}
+
+/** Text to plan. Reads files, opens no connection, starts no thread. */
 export function load(
-  { confFile, name, prefix, globals, errorLog, text }: ConfigSource,
-  { advise = false } = {},
+  { confFile, name, prefix, globals, errorLog, text, readFile, glob }: ConfigSource,
+  { advise = false, skipUnsupported = false }: LoadOptions = {},
 ): Loaded {
   const report = new Report();
   const registry = new Registry(MODULES);
@@ -78,11 +94,20 @@ export function load(
     knownDirective,
     ...(globals !== undefined && { globals }),
     ...(text !== undefined && { text }),
+    ...(readFile && { readFile }),
+    ...(glob && { glob }),
   });
   if (!tree) return { plan: undefined, report, tree };
   report.hide(secretSpans(tree, registry));
 
-  const config = bind(tree, { registry, report, prefix, advise, confDir: dirname(confFile) });
+  const config = bind(tree, {
+    registry,
+    report,
+    prefix,
+    advise,
+    skipUnsupported,
+    confDir: dirname(confFile),
+  });
   const plan = makePlan(config, {
     registry,
     modules: MODULES,
@@ -91,22 +116,27 @@ export function load(
     confFile,
     errorLog,
     version: VERSION,
-    advise,
   });
   return { plan: report.failed ? undefined : plan, report, tree, bound: config };
 }
 
 /**
- * Everything that is wrong with what was loaded, in the order of reading: the faults of the load, and what the rules find.
- * The rules are read when they are first needed: a start does not wait for them.
+ * Everything that is wrong with what was loaded, in the order of reading, less what its comments ignore: the faults of the
+ * load, and what the rules find.
  */
-export async function check({ plan, report, tree, bound }: Loaded): Promise<readonly Finding[]> {
-  const { checkedConfig, findingsOfLoad, runRules, sorted } = await import('./check/index.ts');
-  const found = findingsOfLoad(report);
-  if (!tree || !bound) return found;
+export async function check(loaded: Loaded, options?: ReviewOptions): Promise<readonly Finding[]> {
+  return (await review(loaded, options)).findings;
+}
+
+/** As `check`, with what is ignored beside it. The rules are read when they are first needed: no start waits for them. */
+export async function review(
+  { plan, report, tree, bound }: Loaded,
+  options?: ReviewOptions,
+): Promise<Review> {
+  const { checkedConfig, review: reviewed } = await import('./check/index.ts');
   const registry = new Registry(MODULES);
-  const config = checkedConfig({ tree, bound, registry, modules: MODULES, plan });
-  return sorted([...found, ...runRules(config)], report);
+  const config = tree && bound && checkedConfig({ tree, bound, registry, modules: MODULES, plan });
+  return reviewed({ report, config }, options);
 }
 
 /** Opens what the process as a whole needs for a plan, in the master. */
@@ -126,6 +156,22 @@ export function compile(plan: GatewayPlan, worker: WorkerScope): Promise<Compile
 /** The configuration as `-T` prints it. */
 export function dump(tree: ConfigTree): string {
   return dumpConfig(tree, new Registry(MODULES));
+}
+
+/** The same as one text, with what is included in its place. */
+export function combined(tree: ConfigTree): string {
+  return combinedText(tree, new Registry(MODULES));
+}
+
+/** What holds in each block, as data; secrets masked. */
+export function effective({ main }: BoundConfig, tree: ConfigTree): EffectiveBlock {
+  const registry = new Registry(MODULES);
+  return effectiveBlock(new BlockView(main, { registry, directives: tree.directives }), tree, registry);
+}
+
+/** Where requests go, as data. */
+export function routes(plan: GatewayPlan): readonly ServerView[] {
+  return serverViews(plan, MODULES);
 }
 
 /** What was read, secrets masked, and what was found in it. */
@@ -167,6 +213,22 @@ export function reachEvents(plan: GatewayPlan): (Reach & EventsFacts) | undefine
   return reach && facts && { ...facts, ...reach };
 }
 
+/** A location that serves a database. */
+export type RestPlace = Omit<PlacedLocation, 'modules'> & { readonly config: DbrestConfig };
+
+/** The locations that serve a database, in the order of the configuration. */
+export function restPlaces(plan: GatewayPlan): readonly RestPlace[] {
+  return placedLocations(plan).flatMap(({ modules, ...place }) => {
+    const config = modules['dbrest'] as DbrestConfig | undefined;
+    return config ? [{ ...place, config }] : [];
+  });
+}
+
+/** The directives of all modules, as editors ask for them: by context, with their readers and roles. */
+export function directiveTable(): Registry {
+  return new Registry(MODULES);
+}
+
 /** The directive reference. */
 export function reference(): string {
   return referenceText(new Registry(MODULES));
@@ -177,22 +239,9 @@ export function directives(): readonly DirectiveFacts[] {
   return directiveFacts(new Registry(MODULES));
 }
 
-/** Every built-in variable by name; of a family, the prefix and what its names continue with: `arg_*`. */
+/** Every built-in variable; of a family, the prefix and what its names continue with: `arg_*`. */
 export function variables(): readonly VariableFacts[] {
-  return MODULES.flatMap(({ name: module, variables: own = {}, families = {} }) => [
-    ...Object.entries(own).map(([name, { summary, assign }]) => ({
-      name,
-      module,
-      summary,
-      settable: assign !== undefined,
-    })),
-    ...Object.entries(families).map(([prefix, { summary }]) => ({
-      name: `${prefix}*`,
-      module,
-      summary,
-      settable: false,
-    })),
-  ]);
+  return variableFacts(MODULES);
 }
 
 /** The built-in modules, for `-V`. */

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../src/version.ts';
 import { addCredentials } from './credentials.ts';
 import { addConfigTools } from './config-tools.ts';
+import { addDumps } from './dumping.ts';
 import { addInstallation } from './installation.ts';
 import { addRunning } from './running.ts';
 
@@ -66,6 +67,7 @@ function program(finish: (code: number) => void): Command {
   addConfigTools(gw, finish);
   addRunning(gw, finish);
   addCredentials(gw, finish);
+  addDumps(gw, finish);
   addInstallation(gw, finish);
   gw.command('reference')
     .description('print the directive reference as Markdown')

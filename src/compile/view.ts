@@ -1,4 +1,11 @@
-import type { AnyModule, GatewayView, LocationView, RouteAnswer, RouteQuestion } from '../contract/index.ts';
+import type {
+  AnyModule,
+  GatewayView,
+  LocationView,
+  RouteAnswer,
+  RouteQuestion,
+  ServerView,
+} from '../contract/index.ts';
 import { normalizePath } from '../http/index.ts';
 import { addressText, inOrder, locationText, serverNameText } from '../plan/index.ts';
 import type { GatewayPlan, LocationPlan, PortPlan, ServerPlan } from '../plan/index.ts';
@@ -22,17 +29,7 @@ export function makeView(plan: GatewayPlan, { modules, servers, upstreams }: Vie
   for (const name of plan.servers.flatMap(({ names }) => names))
     if (name.kind !== 'regex') known.add(name, true);
   return {
-    servers: plan.servers.map((server, index) => ({
-      label: serverLabel(server, plan),
-      names: server.names.map(serverNameText),
-      listens: plan.ports
-        .filter((port) => port.servers.includes(index))
-        .map(({ address, defaultServer }) => ({
-          address: addressText(address),
-          isDefault: defaultServer === index,
-        })),
-      root: rootView(server, modules),
-    })),
+    servers: serverViews(plan, modules),
     get upstreams() {
       return upstreams.groups.map((group) => ({ name: group.name, peers: group.view() }));
     },
@@ -40,6 +37,21 @@ export function makeView(plan: GatewayPlan, { modules, servers, upstreams }: Vie
     knowsHost: (host) => host !== '' && known.find(host).server,
     explain: (question) => explain(question, { plan, modules, servers, upstreams }),
   };
+}
+
+/** The servers of a plan with their locations, to look at. */
+export function serverViews(plan: GatewayPlan, modules: readonly AnyModule[]): readonly ServerView[] {
+  return plan.servers.map((server, index) => ({
+    label: serverLabel(server, plan),
+    names: server.names.map(serverNameText),
+    listens: plan.ports
+      .filter((port) => port.servers.includes(index))
+      .map(({ address, defaultServer }) => ({
+        address: addressText(address),
+        isDefault: defaultServer === index,
+      })),
+    root: rootView(server, modules),
+  }));
 }
 
 function rootView({ root, named }: ServerPlan, modules: readonly AnyModule[]): LocationView {

@@ -15,6 +15,8 @@ export interface BindOptions {
   readonly prefix: string;
   /** Also says what is accepted without effect. */
   readonly advise?: boolean;
+  /** Directives that gw will not have are left out, not refused. */
+  readonly skipUnsupported?: boolean;
 }
 
 /** Gives each directive to its row: checks name, context, arity and duplicates, and reads the words into values. */

@@ -7,17 +7,16 @@ import type { AnyRow, Context } from './row.ts';
 interface Choosing {
   readonly registry: Registry;
   readonly report: Report;
+  /** Directives that gw will not have are left out, not refused. */
+  readonly skipUnsupported?: boolean | undefined;
 }
 
 /** The row that a directive means here; reports an unknown name, a wrong context, a wrong shape or arity. */
-export function chooseEntry(
-  node: DirectiveNode,
-  context: Context,
-  { registry, report }: Choosing,
-): Entry | undefined {
+export function chooseEntry(node: DirectiveNode, context: Context, choosing: Choosing): Entry | undefined {
+  const { registry, report } = choosing;
   const name = node.name.value;
   const rows = registry.named(name);
-  if (rows.length === 0) return reportUnknown(node, context, { registry, report });
+  if (rows.length === 0) return reportUnknown(node, context, choosing);
   const entry = rows.find(({ row }) => row.contexts.includes(context));
   if (!entry) {
     const legal = contextsText(
@@ -52,11 +51,16 @@ export function syntaxOf(name: string, row: AnyRow): string {
   return 'opens' in row ? `${words} { ... }` : words;
 }
 
-function reportUnknown(node: DirectiveNode, context: Context, { registry, report }: Choosing): undefined {
+function reportUnknown(
+  node: DirectiveNode,
+  context: Context,
+  { registry, report, skipUnsupported = false }: Choosing,
+): undefined {
   const name = node.name.value;
   const refusal = refusalOf(name);
   if (refusal) {
-    report.emerg(`"${name}" directive is ${refusal.is}`, node.name.span, {
+    const level = skipUnsupported ? 'notice' : 'emerg';
+    report[level](`"${name}" directive is ${refusal.is}`, node.name.span, {
       rule: 'unsupported-module',
       hint: refusal.reason,
     });

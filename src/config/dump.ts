@@ -1,4 +1,4 @@
-import type { ConfigTree, DirectiveNode, Source, Span, Word } from '../../grammar/index.ts';
+import type { ConfigTree, DirectiveNode, Span, Word } from '../../grammar/index.ts';
 import type { Registry } from './registry.ts';
 
 const MASK = '***';
@@ -21,7 +21,10 @@ export function dumpConfig(tree: ConfigTree, registry: Registry): string {
 /** Each file once, secrets masked as the rows say. */
 export function maskedFiles(tree: ConfigTree, registry: Registry): readonly { name: string; text: string }[] {
   const secrets = secretSpans(tree, registry);
-  return tree.sources.map((source) => ({ name: source.name, text: masked(source, secrets) }));
+  return tree.sources.map((source) => ({
+    name: source.name,
+    text: maskedText({ source, start: 0, end: source.text.length }, secrets),
+  }));
 }
 
 /** The stretches of text that hold secrets; the faults of a load must not show them either. */
@@ -51,14 +54,15 @@ function secretsIn({ span, quote }: Word, kind: 'whole' | 'password'): readonly 
   );
 }
 
-function masked(source: Source, secrets: readonly Span[]): string {
+/** A stretch of a source with asterisks where it holds one of these secrets, which are in the order of their sources. */
+export function maskedText({ source, start: from, end: to }: Span, secrets: readonly Span[]): string {
   let shown = '';
-  let position = 0;
-  for (const { start, end } of secrets.filter((secret) => secret.source === source)) {
+  let position = from;
+  for (const { source: of, start, end } of secrets) {
     // One file may be included twice, and then its secrets are found twice.
-    if (start < position) continue;
+    if (of !== source || start < position || end > to) continue;
     shown += source.text.slice(position, start) + MASK;
     position = end;
   }
-  return shown + source.text.slice(position);
+  return shown + source.text.slice(position, to);
 }

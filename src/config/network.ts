@@ -32,6 +32,11 @@ export function addressText(address: string): string | undefined {
   return isIPv6(address) && !address.includes('%') ? ipaddr.parse(address).toString() : undefined;
 }
 
+/** A network as it is written: `10.0.0.0/8`. */
+export function networkText({ bytes, bits }: Network): string {
+  return `${ipaddr.fromByteArray([...bytes]).toString()}/${bits}`;
+}
+
 /** Whether an address lies in a network. IPv4 and IPv6 never meet. */
 export function contains({ bytes, bits }: Network, address: readonly number[]): boolean {
   if (address.length !== bytes.length) return false;

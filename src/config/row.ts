@@ -1,8 +1,10 @@
 import type { DirectiveNode, Report, Span, Word } from '../../grammar/index.ts';
 import type { ComplexValue } from './complex-value.ts';
+import type { WordRole } from './roles.ts';
 
 export type Context =
   | 'main'
+  | 'check'
   | 'events'
   | 'http'
   | 'server'
@@ -52,6 +54,8 @@ interface RowFacts {
   readonly source: string;
   /** The value (or the password inside it) never shows in `-T`, logs or the console. */
   readonly secret?: 'whole' | 'password';
+  /** What its words lead to: names that they define or use, files. */
+  readonly roles?: readonly WordRole[];
 }
 
 /**

@@ -110,6 +110,11 @@ export interface CoreConfig {
   readonly metricsMaxSeries: number;
   readonly errorLogs?: readonly ErrorLogTarget[];
   readonly logSubrequest: boolean;
+  /** Of the `check` block, and only there: rules, and behind them the reason. */
+  readonly checkIgnore?: readonly (readonly string[])[];
+  readonly checkSelect?: readonly string[];
+  /** From which severity on a finding of `gw check` refuses the configuration. */
+  readonly checkRefuse?: 'never' | 'error' | 'warning';
 
   readonly listens?: readonly ListenConfig[];
   readonly serverNames?: readonly (readonly ServerName[])[];

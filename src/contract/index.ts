@@ -5,6 +5,7 @@ export type {
   ConfigReport,
   LocationParts,
   ModuleDefinition,
+  Sensitive,
   UpstreamNeed,
   VariableDefinition,
   VariableFamily,
@@ -34,3 +35,5 @@ export type {
 } from './core-config.ts';
 export { TICKET_KEY } from './ssl-config.ts';
 export type { FileName, SessionCache, SslConfig, TlsVersion, VerifyClient } from './ssl-config.ts';
+export { variableFacts } from './variable-facts.ts';
+export type { VariableFacts } from './variable-facts.ts';

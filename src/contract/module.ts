@@ -82,6 +82,16 @@ export interface UpstreamNeed<C> extends UpstreamAddress {
   readonly index?: number;
 }
 
+/** Something that not everybody may do or see. */
+export interface Sensitive<C> {
+  /** Slug of the rule of `gw check` that is broken where strangers get at it. */
+  readonly rule: string;
+  /** The directive to blame. */
+  readonly field: keyof C & string;
+  /** The methods that do it; absent: GET. */
+  readonly methods?: readonly string[];
+}
+
 /**
  * A module: its directives and what they do. Everything is a pure function of its arguments; nothing happens on import.
  * `C` is its config of one location (plain data), `R` what `provision` opened for it.
@@ -102,10 +112,10 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   validate?(config: C, report: ConfigReport<C>): void;
   /** True: this location shows request counts by location; without any such location they are not kept. */
   showsRequestCounts?(config: C): boolean;
-  /** The field that makes this location one that strangers must not call; `gw check` warns when nothing keeps them out. */
-  wantsGuard?(config: C): (keyof C & string) | undefined;
-  /** True: the module keeps some callers out of this location. */
-  guards?(config: C): boolean;
+  /** What strangers must not get at in this location: `gw check` tells when nothing keeps them out. */
+  sensitive?(config: C): Sensitive<C> | undefined;
+  /** What its access check says to somebody whom the configuration knows nothing of; nothing where it has no opinion. */
+  strangers?(config: C): 'allowed' | 'denied' | undefined;
   /** Shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
   /** Hosts that this location sends requests to: each one that is no `upstream` block becomes a group of its own (`worker.upstreams`). */

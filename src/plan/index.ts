@@ -20,3 +20,5 @@ export { inOrder, printTree } from './print-tree.ts';
 export { serverNameText } from './server-name-text.ts';
 export { canShakeHands, secureContextOptions } from './tls/index.ts';
 export type { TlsPlan } from './tls/index.ts';
+export { placedLocations } from './placed-locations.ts';
+export type { PlacedLocation } from './placed-locations.ts';

@@ -3,7 +3,6 @@ import { resolve } from '../config/index.ts';
 import type { BoundBlock, Registry, ResolvedConfig, ResolvedConfigs } from '../config/index.ts';
 import type { AnyModule, LocationMatch } from '../contract/index.ts';
 import { contentCheck } from './checks/content.ts';
-import { checkGuard, isPublic } from './checks/guard.ts';
 import { checkNesting } from './checks/nesting.ts';
 import { ConfigReporter } from './config-reporter.ts';
 import { coreOf } from './core.ts';
@@ -16,8 +15,6 @@ interface Planning {
   readonly registry: Registry;
   readonly modules: readonly AnyModule[];
   readonly report: Report;
-  /** Also tells what is likely not meant: for `gw check`. */
-  readonly advise?: boolean | undefined;
   readonly upstreams: UpstreamCollector;
 }
 
@@ -29,8 +26,6 @@ export class LocationPlanner {
   readonly #planning: Planning;
   readonly #validated = new Set<object>();
   readonly #checkContent: ReturnType<typeof contentCheck>;
-  /** The server that is being planned can be reached from other machines. */
-  #isPublic = false;
 
   constructor(planning: Planning) {
     this.#planning = planning;
@@ -40,7 +35,6 @@ export class LocationPlanner {
 
   /** The server level with its locations; named ones apart, because no URI ever finds them. */
   server(block: BoundBlock, level: ResolvedConfigs): Pick<ServerPlan, 'root' | 'named'> {
-    this.#isPublic = isPublic(coreOf(level));
     const root = this.#plan(block, level);
     const isNamed = ({ match }: LocationPlan): boolean => match?.kind === 'named';
     return {
@@ -66,36 +60,31 @@ export class LocationPlanner {
   }
 
   #plan(block: BoundBlock, level: ResolvedConfigs, around?: LocationMatch): LocationPlan {
-    const { report, advise } = this.#planning;
     this.validate(level);
     const match = block.context === 'location' ? (block.args as LocationMatch) : around;
     const blocks = this.#nameless(block, level, match);
-    const { used, configs } = this.#used(level);
-    this.#checkContent(level, report);
-    if (advise && this.#isPublic) checkGuard(used, level, report);
+    this.#checkContent(level, this.#planning.report);
     return {
       ...(match && { match }),
       place: placeText(block.node?.name.span),
       core: coreOf(level),
-      modules: configs,
+      modules: this.#used(level),
       locations: this.#children(block, level),
       ...(blocks.length > 0 && { blocks }),
     };
   }
 
-  /** The modules that act at one level, and their configs. */
-  #used(level: ResolvedConfigs): { readonly used: readonly AnyModule[]; readonly configs: ModuleConfigs } {
-    const used: AnyModule[] = [];
+  /** The configs of the modules that act at one level. */
+  #used(level: ResolvedConfigs): ModuleConfigs {
     const configs: Record<string, object> = {};
     for (const module of this.#planning.modules) {
       if (module.name === 'core') continue;
       const { value } = level.get(module.name) as ResolvedConfig;
       if (module.enabled?.(value) === false) continue;
-      used.push(module);
       configs[module.name] = value;
       this.countsRequests ||= module.showsRequestCounts?.(value) === true;
     }
-    return { used, configs };
+    return configs;
   }
 
   #nameless(block: BoundBlock, level: ResolvedConfigs, around: LocationMatch | undefined): NamelessPlan[] {

@@ -25,16 +25,14 @@ export interface PlanOptions {
   /** Of the command line; an `error_log` of the main context takes its place. */
   readonly errorLog?: string | undefined;
   readonly version: string;
-  /** Also tells what is likely not meant. */
-  readonly advise?: boolean;
 }
 
 /** Typed configuration to plan. What is wrong goes to the report; the plan of a failed load must not be used. */
 export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan {
-  const { registry, modules, report, advise } = options;
+  const { registry, modules, report } = options;
   const main = resolve(registry, config.main, undefined);
   const upstreams = new UpstreamCollector({ registry, report });
-  const locations = new LocationPlanner({ registry, modules, report, advise, upstreams });
+  const locations = new LocationPlanner({ registry, modules, report, upstreams });
   const servers: PlannedServer[] = [];
 
   for (const http of blocksIn(config.main, 'http')) {

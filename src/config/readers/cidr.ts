@@ -1,5 +1,5 @@
-import type { Word } from '../../../grammar/index.ts';
-import { parseNetwork } from '../network.ts';
+import type { Report, Word } from '../../../grammar/index.ts';
+import { networkText, parseNetwork } from '../network.ts';
 import type { Network } from '../network.ts';
 import type { ArgReader, ReadScope } from '../row.ts';
 import { oneWord } from './words.ts';
@@ -18,9 +18,20 @@ export function readCidr(word: Word, { report }: ReadScope): Network | undefined
     );
     return undefined;
   }
-  const { network, written } = parsed;
-  if (network.bytes.some((byte, index) => byte !== written[index])) {
-    report.warn(`low address bits of ${word.value} are meaningless`, word.span);
-  }
-  return network;
+  warnOfHostBits(word, parsed, report);
+  return parsed.network;
+}
+
+/** Says so when a network was written with bits behind its mask (nginx). */
+export function warnOfHostBits(
+  { value, quote, span }: Word,
+  { network, written }: { readonly network: Network; readonly written: readonly number[] },
+  report: Report,
+): void {
+  if (network.bytes.every((byte, index) => byte === written[index])) return;
+  const meant = networkText(network);
+  report.warn(`low address bits of ${value} are meaningless`, span, {
+    rule: 'cidr-host-bits',
+    fix: { title: `write ${meant}`, safe: true, edits: [{ span, text: `${quote}${meant}${quote}` }] },
+  });
 }

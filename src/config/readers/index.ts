@@ -1,4 +1,4 @@
-export { cidr, readCidr } from './cidr.ts';
+export { cidr, readCidr, warnOfHostBits } from './cidr.ts';
 export { expectedOf, flag, oneOf } from './choice.ts';
 export { mediaTypes } from './media-types.ts';
 export { integer } from './number.ts';

@@ -4,7 +4,7 @@ import { moduleFor } from '../../contract/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { logContext } from '../../http/index.ts';
 import type { AccessCheck, Denial } from '../../http/index.ts';
-import { ruleFor } from './rule.ts';
+import { ruleFor, verdictOnStrangers } from './rule.ts';
 import type { AccessRule } from './rule.ts';
 
 interface AccessConfig {
@@ -45,7 +45,7 @@ export const access = moduleFor<AccessConfig>()({
   name: 'access',
   directives,
   enabled: ({ rules }) => rules !== undefined,
-  guards: ({ rules = [] }) => rules.some(({ allows }) => !allows),
+  strangers: ({ rules = [] }) => verdictOnStrangers(rules),
   compile: ({ rules = [] }, _resources, build) => ({ access: compileAccess(rules, build) }),
 });
 

@@ -16,3 +16,19 @@ export function ruleFor(rules: readonly AccessRule[], address: string): AccessRu
     return who === 'unix' ? bytes === undefined : bytes !== undefined && contains(who, bytes);
   });
 }
+
+/** What the rules say to an address that only the rules for everybody fit; the better luck of IPv4 and IPv6 counts. */
+export function verdictOnStrangers(rules: readonly AccessRule[]): 'allowed' | 'denied' | undefined {
+  const [ipv4, ipv6] = [IPV4_BYTES, IPV6_BYTES].map((length) => {
+    const rule = rules.find(({ who }) => who === 'all' || isEverybody(who, length));
+    return rule && (rule.allows ? 'allowed' : 'denied');
+  });
+  return ipv4 === 'denied' ? ipv6 : (ipv4 ?? (ipv6 === 'allowed' ? ipv6 : undefined));
+}
+
+const IPV4_BYTES = 4;
+const IPV6_BYTES = 16;
+
+function isEverybody(who: AccessRule['who'], length: number): boolean {
+  return typeof who === 'object' && who.bits === 0 && who.bytes.length === length;
+}

@@ -1,5 +1,5 @@
 import type { Word } from '../../../grammar/index.ts';
-import { directivesFor, readers } from '../../config/index.ts';
+import { defines, directivesFor, pathFrom, readers, uses } from '../../config/index.ts';
 import type { ArgReader } from '../../config/index.ts';
 import type { NamedLogRules } from '../../log/index.ts';
 import type { AccessLogConfig, LogFormat } from './config.ts';
@@ -63,6 +63,7 @@ export const directives = directivesFor<AccessLogConfig>()({
     repeat: 'append',
     defaultText: 'combined "..."',
     summary: 'Names a format for access logs.',
+    roles: defines('log format'),
     source: 'nginx ngx_http_log_module#log_format',
   },
   access_log: {
@@ -73,6 +74,7 @@ export const directives = directivesFor<AccessLogConfig>()({
     defaultText: 'logs/access.log combined where that directory exists, else off',
     summary:
       'Where requests are logged, in which format, and when. Variables in a path never lead out of the directory that is written before them.',
+    roles: [...pathFrom('prefix'), ...uses('log format', { word: 1 })],
     source: 'nginx ngx_http_log_module#access_log',
   },
   open_log_file_cache: {

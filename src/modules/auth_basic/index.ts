@@ -1,4 +1,4 @@
-import { directivesFor, readers } from '../../config/index.ts';
+import { directivesFor, pathFrom, readers } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import { atMost } from './password/at-most.ts';
 import { compileCheck } from './check.ts';
@@ -32,6 +32,7 @@ const directives = directivesFor<AuthBasicConfig>()({
     })),
     into: 'userFile',
     summary: 'Names and passwords, one pair per line, relative to the directory of the configuration file.',
+    roles: pathFrom('confDir'),
     source: 'nginx ngx_http_auth_basic_module#auth_basic_user_file',
   },
 });
@@ -47,7 +48,7 @@ export const authBasic = moduleFor<AuthBasicConfig>()<Shared>({
   name: 'auth_basic',
   directives,
   enabled: ({ realm, userFile }) => realm !== undefined && userFile !== undefined && !isOff(realm),
-  guards: () => true,
+  strangers: () => 'denied',
   async provision(_config, worker) {
     const [{ verify }, { encrypt }] = await Promise.all([import('@node-rs/bcrypt'), import('unixcrypt')]);
     return worker.share(

@@ -1,5 +1,5 @@
 import type { Word } from '../../../grammar/index.ts';
-import { directivesFor, readers } from '../../config/index.ts';
+import { AT, defines, directivesFor, readers } from '../../config/index.ts';
 import type { ArgReader, ComplexValue } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { Build } from '../../contract/index.ts';
@@ -50,6 +50,7 @@ const directives = directivesFor<AuthRequestConfig>()({
     into: 'assignments',
     repeat: 'append',
     summary: 'Gives a variable a value out of the answer of `auth_request`.',
+    roles: defines('variable', AT.variable),
     source: 'nginx ngx_http_auth_request_module#auth_request_set',
   },
 });
@@ -59,7 +60,7 @@ export const authRequest = moduleFor<AuthRequestConfig>()({
   name: 'auth_request',
   directives,
   enabled: ({ uri = '' }) => uri !== '',
-  guards: () => true,
+  strangers: () => 'denied',
   compile: ({ uri = '', assignments = [] }, _resources, build) => {
     const assign = compileAssignments(assignments, build);
     const judge = compileJudge(build);

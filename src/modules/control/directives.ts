@@ -1,5 +1,5 @@
 import type { Word } from '../../../grammar/index.ts';
-import { directivesFor, nearest, renaming, readers } from '../../config/index.ts';
+import { AT, defines, directivesFor, nearest, readers, renaming, uses } from '../../config/index.ts';
 import type { ArgReader, ComplexValue, ReadScope } from '../../config/index.ts';
 import { WHOLE_INVENTORY } from './config.ts';
 import type { ControlConfig, DictionaryConfig, FlagVariable } from './config.ts';
@@ -113,6 +113,7 @@ export const directives = directivesFor<ControlConfig>()({
     into: 'flagsZone',
     default: 'feature_flags',
     summary: 'The dictionary that holds the feature flags.',
+    roles: uses('dictionary'),
     source: 'gw',
   },
   control_cross_site: {
@@ -130,6 +131,7 @@ export const directives = directivesFor<ControlConfig>()({
     repeat: 'append',
     summary:
       'A dictionary in shared memory; full, it refuses writes, or with "evict" drops what was not used longest.',
+    roles: defines('dictionary', AT.zone),
     source: 'gw',
   },
   js_shared_dict_zone: {
@@ -138,6 +140,7 @@ export const directives = directivesFor<ControlConfig>()({
     into: 'dictionaries',
     repeat: 'append',
     summary: 'The same as "shared_dict_zone".',
+    roles: defines('dictionary', AT.zone),
     source: 'nginx ngx_http_js_module#js_shared_dict_zone',
   },
   feature_flag: {
@@ -147,6 +150,7 @@ export const directives = directivesFor<ControlConfig>()({
     repeat: 'append',
     summary:
       'A variable that is 1 where the flag is on for this request, else 0; a rollout decides by the key, by default the address of the client.',
+    roles: defines('variable', AT.variable),
     source: 'gw',
   },
 });

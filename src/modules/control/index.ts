@@ -11,6 +11,7 @@ import type { Surface } from './endpoint.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { flagVariables } from './flag-variable.ts';
 import { guardEndpoint, refuse } from './guard.ts';
+import { metrics } from './metrics.ts';
 import { openResources } from './resources.ts';
 import type { ControlResources } from './resources.ts';
 import { inventoryRoutes, prefixOf, singleRoute } from './routes.ts';
@@ -32,9 +33,10 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
     api === WHOLE_INVENTORY ||
     ENDPOINTS.some((endpoint) => endpoint.name === api && endpoint.showsRequestCounts),
 
-  wantsGuard: ({ api, console }) => {
-    if (console) return 'console';
-    return api !== undefined && !isHarmless(api) ? 'api' : undefined;
+  sensitive: ({ api, console }) => {
+    if (console) return { rule: 'control-public', field: 'console' };
+    if (api === undefined || isHarmless(api)) return undefined;
+    return { rule: api === metrics.name ? 'status-exposed' : 'control-public', field: 'api' };
   },
 
   zones: ({ dictionaries = [], console }) => [

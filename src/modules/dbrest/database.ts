@@ -1,5 +1,6 @@
 import type { ErrorLog } from '../../log/index.ts';
 import { Pool, PoolRefusal } from '../../pool/index.ts';
+import { catalogueSteps, NO_PATH } from './catalogue-steps.ts';
 import type { DatabaseMetrics } from './metrics.ts';
 import type { Facts } from './facts.ts';
 import { FACTS_SQL, readFacts } from './facts.ts';
@@ -7,14 +8,7 @@ import { noSchemaCache } from './fault/index.ts';
 import type { Reader, ReadRules } from './reader.ts';
 import { EVERYONE, PATIENT, PROBE } from './reader.ts';
 import type { Catalogue, Reading, Schema, ShareKey } from './schema/index.ts';
-import {
-  CATALOGUE_SQL,
-  CatalogueShare,
-  CatalogueWriter,
-  inSlices,
-  SchemaCache,
-  schemaOf,
-} from './schema/index.ts';
+import { CatalogueShare, CatalogueWriter, inSlices, SchemaCache, schemaOf } from './schema/index.ts';
 import type { Results, Session, Step, Verdict } from './session/index.ts';
 import { ConnectionLost } from './session/index.ts';
 import { SlowClients } from './slow-clients.ts';
@@ -22,10 +16,6 @@ import type { WatchOptions } from './watch.ts';
 import { Watch } from './watch.ts';
 
 const MAX_AGE_MS = 30 * 60_000;
-/** Names of types and defaults then come with their schema: they are used under the search paths of requests. */
-const NO_PATH: Step = {
-  statement: { text: `select pg_catalog.set_config('search_path', '', true)`, values: [] },
-};
 /** What the server gets on top of `statement_timeout` to say so itself. */
 const GRACE_MS = 500;
 
@@ -208,7 +198,7 @@ export class Database {
 
   async #readCatalogue(): Promise<Catalogue> {
     const sink = new CatalogueWriter();
-    await this.read([NO_PATH, { statement: { text: CATALOGUE_SQL, values: [] }, sink }], EVERYONE, PATIENT);
+    await this.read(catalogueSteps(sink), EVERYONE, PATIENT);
     return sink.finish();
   }
 

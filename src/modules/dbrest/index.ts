@@ -1,12 +1,12 @@
 import { userInfo } from 'node:os';
 import { moduleFor } from '../../contract/index.ts';
 import type { WorkerScope } from '../../contract/index.ts';
-import { LEAST_SECRET_BYTES, openAuthenticator, shortestSecretBytes } from './auth/index.ts';
+import { openAuthenticator } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
 import { Database } from './database.ts';
 import { directives } from './directives/index.ts';
 import type { ConnectionTarget, DbrestPass } from './dsn/index.ts';
-import { readDsn } from './dsn/index.ts';
+import { readDsn, targetName } from './dsn/index.ts';
 import { runEmbeddedInit } from './embedded-init.ts';
 import type { DbrestResources } from './handler.ts';
 import { compileDbrest } from './handler.ts';
@@ -15,8 +15,9 @@ import type { ShareKey } from './schema/index.ts';
 import { openShare } from './schema/index.ts';
 import { connect, Listener, openSession } from './session/index.ts';
 
-export { checkToken, decodeToken, signToken } from './tools/index.ts';
+export { checkToken, decodeToken, describeApi, dumpSchema, signToken } from './tools/index.ts';
 export type { DecodedToken, TokenVerdict } from './tools/index.ts';
+export type { DbrestConfig } from './config.ts';
 
 /** Timers hold 24 days at most; nobody waits for a day. */
 const LONGEST_MS = 86_400_000;
@@ -34,15 +35,9 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   content: 'pass',
   enabled: ({ pass }) => pass !== undefined,
 
-  validate({ pass, anonRole, jwtKeys, timeoutMs, poolTimeoutMs }, report) {
+  validate({ timeoutMs, poolTimeoutMs }, report) {
     if (timeoutMs < 1 || timeoutMs > LONGEST_MS) report.on('timeoutMs', 'must be between 1ms and 1d');
     if (poolTimeoutMs > LONGEST_MS) report.on('poolTimeoutMs', 'must be at most 1d');
-    if (pass?.kind === 'server' && anonRole !== undefined && pass.target.user === anonRole) {
-      report.warn('anonRole', 'is the role that "dbrest_pass" logs in with, so requests have all its rights');
-    }
-    if (jwtKeys && shortestSecretBytes(jwtKeys) < LEAST_SECRET_BYTES) {
-      report.warn('jwtKeys', `is shorter than ${LEAST_SECRET_BYTES} bytes, so that it can be guessed`);
-    }
   },
 
   async prepare(configs, master) {
@@ -81,17 +76,17 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       `dbrest:${JSON.stringify(target)}`,
       () =>
         new Database({
-          name: `"${nameOf(target)}"`,
+          name: `"${targetName(target)}"`,
           open: (ended) => openSession(pg, target, ended),
           listen: (hearing) => new Listener((makeReady) => connect(pg, target, makeReady), hearing),
           log: worker.log,
           share: worker.provided(shareKey(pass as DbrestPass)) as ShareKey,
           workerId: worker.workerId,
-          metrics: new DatabaseMetrics(worker.metrics, nameOf(target)),
+          metrics: new DatabaseMetrics(worker.metrics, targetName(target)),
         }),
       (opened) => opened.close(),
     );
-    worker.addCheck(`dbrest:${nameOf(target)}`, () => database.fault());
+    worker.addCheck(`dbrest:${targetName(target)}`, () => database.fault());
     worker.own(database.claim(poolSize), (release) => release());
     database.enter(worker.retiring);
     const authenticator = await openAuthenticator(config.jwtKeys, {
@@ -113,8 +108,4 @@ function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarg
   const read = readDsn(String(worker.provided(providedKey(pass.dir))));
   if ('fault' in read) throw new Error(`the embedded database has no usable address: ${read.fault.message}`);
   return read;
-}
-
-function nameOf({ hosts, database }: ConnectionTarget): string {
-  return `${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database ?? ''}`;
 }

@@ -1,4 +1,4 @@
-import { directivesFor } from '../../config/index.ts';
+import { AT, defines, directivesFor } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import { compileGeo } from './compile-geo.ts';
 import type { GeosConfig } from './config.ts';
@@ -16,6 +16,7 @@ const directives = directivesFor<GeosConfig>()({
     merge: (before, added) => [...before, ...added],
     syntax: '[$address] $variable { ... }',
     summary: "A variable whose value depends on the client's address.",
+    roles: defines('variable', AT.lastVariable),
     source: 'nginx ngx_http_geo_module#geo',
   },
 });

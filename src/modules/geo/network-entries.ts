@@ -1,5 +1,5 @@
 import type { Report, Word } from '../../../grammar/index.ts';
-import { parseNetwork } from '../../config/index.ts';
+import { parseNetwork, readers } from '../../config/index.ts';
 import type { Network } from '../../config/index.ts';
 import type { Entries } from './entries.ts';
 import { boundariesOf } from './intervals.ts';
@@ -7,16 +7,15 @@ import type { Stretch } from './intervals.ts';
 import type { Values } from './values.ts';
 
 /** A network of a `geo` block; what is none is reported. Warns about address bits behind the mask, as nginx does. */
-export function readNetwork({ value, span }: Word, report: Report): Network | undefined {
+export function readNetwork(word: Word, report: Report): Network | undefined {
+  const { value, span } = word;
   const parsed = parseNetwork(value);
   if (!parsed) {
     report.emerg(`invalid network "${value}"`, span, 'expected an address such as 10.0.0.1 or 10.0.0.0/8');
     return undefined;
   }
-  const { network, written } = parsed;
-  if (network.bytes.some((byte, index) => byte !== written[index]))
-    report.warn(`low address bits of ${value} are meaningless`, span);
-  return network;
+  readers.warnOfHostBits(word, parsed, report);
+  return parsed.network;
 }
 
 const EVERYTHING: readonly Network[] = [4, 16].map((length) => ({

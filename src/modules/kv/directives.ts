@@ -1,6 +1,6 @@
 import type { Word } from '../../../grammar/index.ts';
 import type { ComplexValue, ReadScope } from '../../config/index.ts';
-import { constantText, directivesFor, nearest, renaming, readers } from '../../config/index.ts';
+import { constantText, directivesFor, nearest, readers, renaming, uses } from '../../config/index.ts';
 import { AddressProblem, parseAddress } from './address.ts';
 import type { CommandName } from './commands.ts';
 import { COMMAND_NAMES } from './commands.ts';
@@ -17,6 +17,7 @@ export const directives = directivesFor<KvConfig>()({
     inherit: false,
     secret: 'password',
     summary: 'Answers requests with one command of a key-value store.',
+    roles: uses('upstream', { behind: ['redis://', 'rediss://', ''], until: ':/?' }),
     source: 'gw',
   },
   kv_key: {
@@ -89,10 +90,20 @@ function readCommand(word: Word, { report }: ReadScope): CommandName | undefined
       near === undefined
         ? `expected one of ${COMMAND_NAMES.join(', ')}`
         : { hint: `did you mean "${near}"?`, fix: renaming(word.span, near) };
-    report.emerg(`unknown command "${word.value}"`, word.span, more);
+    if (OF_THE_STORE.has(word.value.toLowerCase()))
+      report.emerg(`"${word.value}" concerns the whole store and is not offered`, word.span, {
+        rule: 'kv-dangerous',
+      });
+    else report.emerg(`unknown command "${word.value}"`, word.span, more);
   }
   return known;
 }
+
+/** Known to Redis; they empty, stop, block or take over a store. */
+const OF_THE_STORE: ReadonlySet<string> = new Set(
+  `acl bgsave cluster config debug eval evalsha failover fcall flushall flushdb function keys migrate module monitor
+  replicaof restore save scan script shutdown slaveof swapdb`.split(/\s+/),
+);
 
 function readPass(word: Word, scope: ReadScope): KvPass | undefined {
   const value = scope.complexValue(word);

@@ -1,5 +1,6 @@
 import { moduleFor } from '../../contract/index.ts';
 import { sendError } from './answer.ts';
+import { COMMANDS } from './commands.ts';
 import type { KvConfig } from './config.ts';
 import { directives } from './directives.ts';
 import { compileCommand } from './handler.ts';
@@ -13,6 +14,10 @@ export const kv = moduleFor<KvConfig>()({
   variables,
   content: 'pass',
   enabled: ({ pass }) => pass !== undefined,
+  sensitive: ({ command }) => {
+    const { methods } = COMMANDS[command];
+    return methods.includes('GET') ? undefined : { rule: 'kv-write-public', field: 'command', methods };
+  },
   provision: provisionStore,
   compile: (config, provisioned, build) => ({
     content: compileCommand(config, compileSource(provisioned, config, build), build),

@@ -1,5 +1,5 @@
 import type { Word } from '../../../grammar/index.ts';
-import { directivesFor, readers } from '../../config/index.ts';
+import { AT, defines, directivesFor, readers, uses } from '../../config/index.ts';
 import type { ArgReader } from '../../config/index.ts';
 import type { ConnLimitConfig, ConnZoneConfig, LimitConnConfig } from './config.ts';
 
@@ -43,6 +43,7 @@ export const directives = directivesFor<LimitConnConfig>()({
     into: 'zones',
     repeat: 'append',
     summary: 'Shared memory that holds how many requests of each key are being served.',
+    roles: defines('connection zone', AT.zone),
     source: 'nginx ngx_http_limit_conn_module#limit_conn_zone',
   },
   limit_conn: {
@@ -51,6 +52,7 @@ export const directives = directivesFor<LimitConnConfig>()({
     into: 'limits',
     repeat: 'append',
     summary: 'How many requests of one key may be served at the same time, over all workers.',
+    roles: uses('connection zone'),
     source: 'nginx ngx_http_limit_conn_module#limit_conn',
   },
   limit_conn_status: {

@@ -1,5 +1,5 @@
 import type { Word } from '../../../grammar/index.ts';
-import { directivesFor, readers } from '../../config/index.ts';
+import { AT, defines, directivesFor, readers, uses } from '../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../config/index.ts';
 import type { LimitReqConfig, RateLimitConfig, RateZoneConfig } from './config.ts';
 
@@ -84,6 +84,7 @@ export const directives = directivesFor<LimitReqConfig>()({
     into: 'zones',
     repeat: 'append',
     summary: 'Shared memory that holds how fast requests of each key come, and how fast they may.',
+    roles: defines('request zone', AT.zone),
     source: 'nginx ngx_http_limit_req_module#limit_req_zone',
   },
   limit_req: {
@@ -93,6 +94,7 @@ export const directives = directivesFor<LimitReqConfig>()({
     repeat: 'append',
     summary:
       'Delays requests that come too fast, and refuses those beyond the burst; exact over all workers.',
+    roles: uses('request zone', AT.zone),
     source: 'nginx ngx_http_limit_req_module#limit_req',
   },
   limit_req_status: {

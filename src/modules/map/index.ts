@@ -1,4 +1,4 @@
-import { directivesFor } from '../../config/index.ts';
+import { AT, defines, directivesFor } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import { compileMap } from './compile-map.ts';
 import type { MapsConfig } from './config.ts';
@@ -17,6 +17,7 @@ const directives = directivesFor<MapsConfig>()({
     merge: (before, added) => [...before, ...added],
     syntax: 'string $variable { ... }',
     summary: 'A variable whose value depends on other variables.',
+    roles: defines('variable', AT.secondVariable),
     source: 'nginx ngx_http_map_module#map',
   },
 });

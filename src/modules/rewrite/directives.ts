@@ -1,4 +1,4 @@
-import { directivesFor, readers } from '../../config/index.ts';
+import { AT, defines, directivesFor, readers } from '../../config/index.ts';
 import type { RewriteConfig } from './config.ts';
 import { ifStep } from './read-if.ts';
 import { breakStep, returnStep, rewriteStep, setStep } from './readers.ts';
@@ -26,6 +26,7 @@ export const directives = directivesFor<RewriteConfig>()({
     ...STEP,
     args: setStep,
     summary: 'Gives a variable a value for this request.',
+    roles: defines('variable', AT.variable),
     source: 'nginx ngx_http_rewrite_module#set',
   },
   break: {

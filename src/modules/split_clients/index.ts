@@ -1,4 +1,4 @@
-import { directivesFor } from '../../config/index.ts';
+import { AT, defines, directivesFor } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { Build } from '../../contract/index.ts';
 import type { Getter } from '../../http/index.ts';
@@ -18,6 +18,7 @@ const directives = directivesFor<SplitsConfig>()({
     merge: (before, added) => [...before, ...added],
     syntax: 'string $variable { ... }',
     summary: 'A variable for A/B tests: its value follows the hash of a string.',
+    roles: defines('variable', AT.secondVariable),
     source: 'nginx ngx_http_split_clients_module#split_clients',
   },
 });

@@ -1,4 +1,4 @@
-import { directivesFor, readers } from '../../config/index.ts';
+import { directivesFor, pathFrom, readers, shares } from '../../config/index.ts';
 import type { Context } from '../../config/index.ts';
 import type { SslConfig } from '../../contract/index.ts';
 import { ACCEPTED } from './accepted.ts';
@@ -24,6 +24,7 @@ export const directives = directivesFor<SslConfig>()({
     into: 'certificates',
     repeat: 'append',
     summary: 'PEM file with the certificate and its chain; several for several kinds of keys (RSA, ECDSA).',
+    roles: pathFrom('confDir'),
     source: source('ssl_certificate'),
   },
   ssl_certificate_key: {
@@ -32,6 +33,7 @@ export const directives = directivesFor<SslConfig>()({
     into: 'keys',
     repeat: 'append',
     summary: 'PEM file with the key of the certificate that stands at the same place.',
+    roles: pathFrom('confDir'),
     source: source('ssl_certificate_key'),
   },
   ssl_password_file: {
@@ -39,6 +41,7 @@ export const directives = directivesFor<SslConfig>()({
     args: file,
     into: 'passwordFile',
     summary: 'File with the passwords of encrypted keys, one per line, tried in turn.',
+    roles: pathFrom('confDir'),
     source: source('ssl_password_file'),
   },
   ssl_protocols: {
@@ -79,6 +82,7 @@ export const directives = directivesFor<SslConfig>()({
     args: file,
     into: 'dhParam',
     summary: 'PEM file with the parameters of DHE ciphers; without it there are none.',
+    roles: pathFrom('confDir'),
     source: source('ssl_dhparam'),
   },
   ssl_conf_command: {
@@ -97,6 +101,7 @@ export const directives = directivesFor<SslConfig>()({
     default: 'none',
     summary:
       'Where sessions are kept for clients of TLS 1.2 without tickets (those of TLS 1.3 resume by tickets only). Each worker has its own; all servers that name a shared cache have one.',
+    roles: shares('session cache', { word: 'any', behind: ['shared:'], until: ':' }),
     source: source('ssl_session_cache'),
   },
   ssl_session_timeout: {
@@ -123,6 +128,7 @@ export const directives = directivesFor<SslConfig>()({
     repeat: 'append',
     summary:
       'File of 48 or 80 random bytes that tickets are encrypted with; of several the first. Without it the workers share a random key until the next reload.',
+    roles: pathFrom('confDir'),
     source: source('ssl_session_ticket_key'),
   },
   ssl_client_certificate: {
@@ -130,6 +136,7 @@ export const directives = directivesFor<SslConfig>()({
     args: file,
     into: 'clientCertificate',
     summary: 'PEM file with the authorities that client certificates are verified with.',
+    roles: pathFrom('confDir'),
     source: source('ssl_client_certificate'),
   },
   ssl_trusted_certificate: {
@@ -137,6 +144,7 @@ export const directives = directivesFor<SslConfig>()({
     args: file,
     into: 'trustedCertificate',
     summary: 'PEM file with more authorities that client certificates are verified with.',
+    roles: pathFrom('confDir'),
     source: source('ssl_trusted_certificate'),
   },
   ssl_verify_client: {
@@ -160,6 +168,7 @@ export const directives = directivesFor<SslConfig>()({
     args: file,
     into: 'crl',
     summary: 'PEM file with the client certificates that were revoked.',
+    roles: pathFrom('confDir'),
     source: source('ssl_crl'),
   },
   ssl_reject_handshake: {

@@ -1,4 +1,4 @@
-import { directivesFor, readers } from '../../config/index.ts';
+import { AT, directivesFor, readers, uses } from '../../config/index.ts';
 import type { StaticConfig } from './config.ts';
 import { indexFiles, openFileCache, symlinks, tryFiles } from './readers.ts';
 
@@ -23,6 +23,7 @@ const lookups = directivesFor<StaticConfig>()({
     inherit: false,
     summary:
       'Serves the first file that is there, else goes on to the URI or answers with the code at the end.',
+    roles: uses('named location', AT.lastLocation),
     source: 'nginx ngx_http_core_module#try_files',
   },
   disable_symlinks: {

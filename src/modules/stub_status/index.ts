@@ -42,6 +42,7 @@ export const stubStatus = moduleFor<StubStatusConfig>()({
     connections_writing: total('Requests that are being answered.', 'writing'),
     connections_waiting: total('Connections that are idle.', 'waiting'),
   },
+  sensitive: () => ({ rule: 'status-exposed', field: 'status' }),
   compile: (_config, _resources, { metrics }) => ({ content: answer(new Connections(metrics)) }),
 });
 

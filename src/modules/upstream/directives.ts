@@ -1,4 +1,4 @@
-import { directivesFor, readers } from '../../config/index.ts';
+import { defines, directivesFor, readers } from '../../config/index.ts';
 import type { UpstreamConfig } from '../../contract/index.ts';
 import { hash, keepalive, method, random, zone } from './readers.ts';
 import { server } from './server.ts';
@@ -14,6 +14,7 @@ export const directives = directivesFor<UpstreamConfig>()({
     opens: 'upstream',
     many: true,
     summary: 'Names a group of servers.',
+    roles: defines('upstream'),
     source: 'nginx ngx_http_upstream_module#upstream',
   },
   'server (upstream)': {

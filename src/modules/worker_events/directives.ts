@@ -1,5 +1,5 @@
 import type { Word } from '../../../grammar/index.ts';
-import { directivesFor, readers } from '../../config/index.ts';
+import { directivesFor, readers, shares } from '../../config/index.ts';
 import type { ReadScope } from '../../config/index.ts';
 import { DEFAULT_RING_SIZE, MAX_RING_SIZE } from './config.ts';
 import type { EventZone, WorkerEventsConfig } from './config.ts';
@@ -19,6 +19,7 @@ export const directives = directivesFor<WorkerEventsConfig>()({
     args: readers.words({ syntax: 'name [size]', min: 1, max: 2 }, readZone),
     into: 'zone',
     summary: 'The shared memory that holds the ring; every location that names it shares the ring.',
+    roles: shares('event ring'),
     source: 'gw',
   },
   worker_events_channel: {

@@ -25,6 +25,9 @@ export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
   enabled: ({ api }) => api === true,
   validate,
 
+  sensitive: ({ publishKey }) =>
+    publishKey === undefined ? { rule: 'events-publish-open', field: 'api', methods: ['POST'] } : undefined,
+
   zones: ({ zone, ringSize }) =>
     zone === undefined
       ? []

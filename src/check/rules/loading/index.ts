@@ -19,6 +19,8 @@ import { ignoredDirective } from './ignored-directive.ts';
 import { unsupportedModule } from './unsupported-module.ts';
 import { envMissing } from './env-missing.ts';
 import { secretFile } from './secret-file.ts';
+import { unusedSuppression } from './unused-suppression.ts';
+import { badSuppression } from './bad-suppression.ts';
 import { unitPitfall } from './unit-pitfall.ts';
 
 /** Syntax and loading: GW1xx. */
@@ -43,5 +45,7 @@ export const LOADING_RULES: readonly Rule[] = [
   unsupportedModule,
   envMissing,
   secretFile,
+  unusedSuppression,
+  badSuppression,
   unitPitfall,
 ];

@@ -1,5 +1,43 @@
 import type { Rule } from '../../rule.ts';
 import { aliasTraversal } from './alias-traversal.ts';
+import { rootExposure } from './root-exposure.ts';
+import { headerRedefinition } from './header-redefinition.ts';
+import { headerContentType } from './header-content-type.ts';
+import { allowWithoutDeny } from './allow-without-deny.ts';
+import { returnBypassesAcl } from './return-bypasses-acl.ts';
+import { aclOrder } from './acl-order.ts';
+import { satisfyAnyOpen } from './satisfy-any-open.ts';
+import { versionDisclosure } from './version-disclosure.ts';
+import { validReferersNone } from './valid-referers-none.ts';
+import { corsStarCredentials } from './cors-star-credentials.ts';
+import { statusExposed } from './status-exposed.ts';
+import { internalLeak } from './internal-leak.ts';
+import { secretInClear } from './secret-in-clear.ts';
+import { realipAny } from './realip-any.ts';
+import { limitKeyForgeable } from './limit-key-forgeable.ts';
+import { bodySizeUnset } from './body-size-unset.ts';
+import { cidrHostBits } from './cidr-host-bits.ts';
+import { nginxCvePattern } from './nginx-cve-pattern.ts';
 
 /** Holes: GW3xx. */
-export const SECURITY_RULES: readonly Rule[] = [aliasTraversal];
+export const SECURITY_RULES: readonly Rule[] = [
+  aliasTraversal,
+  rootExposure,
+  headerRedefinition,
+  headerContentType,
+  allowWithoutDeny,
+  returnBypassesAcl,
+  aclOrder,
+  satisfyAnyOpen,
+  versionDisclosure,
+  validReferersNone,
+  corsStarCredentials,
+  statusExposed,
+  internalLeak,
+  secretInClear,
+  realipAny,
+  limitKeyForgeable,
+  bodySizeUnset,
+  cidrHostBits,
+  nginxCvePattern,
+];

@@ -1,4 +1,4 @@
-import { directivesFor, readers } from '../../../config/index.ts';
+import { AT, directivesFor, readers, uses } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { errorPage, readTypes, serverTokens } from '../readers.ts';
 
@@ -41,6 +41,7 @@ export const answers = directivesFor<CoreConfig>()({
     into: 'errorPages',
     repeat: 'append',
     summary: 'The page to serve for a status: a URI, a named location or a URL.',
+    roles: uses('named location', AT.lastLocation),
     source: 'nginx ngx_http_core_module#error_page',
   },
   log_subrequest: {
@@ -105,6 +106,7 @@ export const answers = directivesFor<CoreConfig>()({
     args: text,
     into: 'postAction',
     summary: 'A URI or named location of the server that is asked once an answer is complete.',
+    roles: uses('named location', AT.location),
     source: 'nginx ngx_http_core_module#post_action',
   },
   msie_padding: {

@@ -1,4 +1,4 @@
-import { directivesFor } from '../../../config/index.ts';
+import { directivesFor, pathFrom } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { alias, root } from '../document-root.ts';
 
@@ -10,6 +10,7 @@ export const files = directivesFor<CoreConfig>()({
     into: 'documentRoot',
     defaultText: 'html',
     summary: 'Directory that URIs are paths below, relative to the prefix.',
+    roles: pathFrom('prefix'),
     source: 'nginx ngx_http_core_module#root',
   },
   alias: {
@@ -17,6 +18,7 @@ export const files = directivesFor<CoreConfig>()({
     args: alias,
     into: 'documentRoot',
     summary: 'Path that takes the place of the location in a URI; the whole path in a regex location.',
+    roles: pathFrom('prefix'),
     source: 'nginx ngx_http_core_module#alias',
   },
 });

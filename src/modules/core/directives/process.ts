@@ -1,4 +1,4 @@
-import { directivesFor, readers } from '../../../config/index.ts';
+import { directivesFor, pathFrom, readers } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { errorLog } from '../error-log.ts';
 import { environmentVariable, user } from '../process-readers.ts';
@@ -93,6 +93,7 @@ export const processes = directivesFor<CoreConfig>()({
     into: 'pidFile',
     default: 'gw.pid',
     summary: 'File with the id of the process that takes signals, relative to the prefix.',
+    roles: pathFrom('prefix'),
     source: 'nginx ngx_core_module#pid',
   },
   error_log: {
@@ -102,6 +103,7 @@ export const processes = directivesFor<CoreConfig>()({
     repeat: 'append',
     defaultText: 'logs/error.log error where that directory exists, else stderr',
     summary: 'Where errors are logged, and from which level on.',
+    roles: pathFrom('prefix'),
     source: 'nginx ngx_core_module#error_log',
   },
 });

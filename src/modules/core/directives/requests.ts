@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Word } from '../../../../grammar/index.ts';
-import { directivesFor, readers } from '../../../config/index.ts';
+import { directivesFor, pathFrom, readers } from '../../../config/index.ts';
 import type { ArgReader } from '../../../config/index.ts';
 import type { CoreConfig, TempPath } from '../../../contract/index.ts';
 
@@ -122,6 +122,7 @@ export const requests = directivesFor<CoreConfig>()({
     defaultText: "the system's directory for temporary files",
     summary:
       'Where the files of request bodies are, relative to the prefix, and how directories divide them.',
+    roles: pathFrom('prefix'),
     source: 'nginx ngx_http_core_module#client_body_temp_path',
   },
   client_body_in_file_only: {

@@ -1,4 +1,4 @@
-import { directivesFor, readers } from '../../../config/index.ts';
+import { AT, defines, directivesFor, readers } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { listen } from '../listen.ts';
 import { locationMatch, serverNames } from '../names.ts';
@@ -37,6 +37,7 @@ export const structure = directivesFor<CoreConfig>()({
     opens: 'location',
     many: true,
     summary: 'Configuration for the request URIs that match.',
+    roles: defines('named location', AT.location),
     source: 'nginx ngx_http_core_module#location',
   },
   limit_except: {

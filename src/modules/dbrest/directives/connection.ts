@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { directivesFor, readers } from '../../../config/index.ts';
+import { directivesFor, pathFrom, readers } from '../../../config/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import { passReader } from '../dsn/index.ts';
 import { EVERYWHERE } from './readers.ts';
@@ -20,6 +20,7 @@ export const connection = directivesFor<DbrestConfig>()({
     args: readers.oneWord('file', (word, { confDir }) => resolve(confDir, word.value)),
     into: 'embeddedInit',
     summary: 'SQL that runs once as superuser, when the embedded database is created.',
+    roles: pathFrom('confDir'),
     source: 'gw',
   },
   dbrest_pool_size: {

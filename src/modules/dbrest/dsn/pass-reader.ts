@@ -19,7 +19,10 @@ export const passReader = readers.words<DbrestPass>(
     const { word, span } = place(list, fault.start, fault.end);
     // The text of a fault may quote a piece of the string, and the string may be a secret.
     const message = word.secret ? 'malformed connection string' : fault.message;
-    report.emerg(`invalid value in "${directive}" directive, ${message}`, span, fault.hint);
+    report.emerg(`invalid value in "${directive}" directive, ${message}`, span, {
+      hint: fault.hint,
+      rule: 'dbrest-dsn',
+    });
     return undefined;
   },
 );

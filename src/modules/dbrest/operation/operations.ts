@@ -47,7 +47,11 @@ export function compileOperations(
   };
 }
 
-function apiFacts({ schemas, rpc, jwtKeys, anonRole }: DbrestConfig, location: LocationFacts): ApiFacts {
+/** What a location serves, for its description. */
+export function apiFacts(
+  { schemas, rpc, jwtKeys, anonRole }: DbrestConfig,
+  location: Pick<LocationFacts, 'path'>,
+): ApiFacts {
   const path = functionPath(location, rpc);
   return {
     schemas,

@@ -1,6 +1,6 @@
-export { CATALOGUE_SQL } from './catalogue.ts';
 export { CatalogueShare, openShare } from './catalogue-share.ts';
 export type { Reading, ShareKey } from './catalogue-share.ts';
+export { CATALOGUE_SQL } from './catalogue.ts';
 export { CatalogueWriter } from './catalogue-text.ts';
 export type { Catalogue } from './catalogue-text.ts';
 export { inSlices } from './in-slices.ts';

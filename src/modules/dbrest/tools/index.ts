@@ -1,4 +1,4 @@
 export { checkToken, decodeToken } from './check-token.ts';
 export type { DecodedToken, TokenVerdict } from './check-token.ts';
+export { describeApi, dumpSchema } from './describe.ts';
 export { signToken } from './sign-token.ts';
-export type { SignedToken, TokenOrder } from './sign-token.ts';

@@ -1,4 +1,4 @@
-import { directivesFor, readers } from '../../../config/index.ts';
+import { directivesFor, readers, uses } from '../../../config/index.ts';
 import type { ProxyConfig } from '../config.ts';
 import { NEXT_CONDITIONS } from '../config.ts';
 import { headerRule, localAddress, someOf } from './readers.ts';
@@ -16,6 +16,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     into: 'pass',
     inherit: 'nameless',
     summary: 'Forwards the request to an upstream; a URI behind the host takes the place of the location.',
+    roles: uses('upstream', { behind: ['http://', 'https://'], until: ':/?' }),
     source: source('proxy_pass'),
   },
   proxy_set_header: {

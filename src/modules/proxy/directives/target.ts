@@ -17,6 +17,7 @@ export const passTarget: ArgReader<PassTarget> = readers.oneWord('URL', (word, s
       '"proxy_pass" cannot have URI part in location given by regular expression, or inside named location, ' +
         'or inside "if" statement, or inside "limit_except" block',
       word.span,
+      { rule: 'proxy-uri-in-regex' },
     );
     return undefined;
   }

@@ -1,5 +1,5 @@
 import type { Word } from '../../../../grammar/index.ts';
-import { directivesFor, readers } from '../../../config/index.ts';
+import { directivesFor, pathFrom, readers } from '../../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../../config/index.ts';
 import type { ProxyConfig, TlsVersion } from '../config.ts';
 import { readableFile } from './files.ts';
@@ -40,6 +40,7 @@ export const tlsDirectives = directivesFor<ProxyConfig>()({
     args: readableFile('certificate'),
     into: 'sslTrustedCertificate',
     summary: "Certificates that vouch for the upstream's (PEM).",
+    roles: pathFrom('confDir'),
     source: source('proxy_ssl_trusted_certificate'),
   },
   proxy_ssl_crl: {
@@ -47,6 +48,7 @@ export const tlsDirectives = directivesFor<ProxyConfig>()({
     args: readableFile('certificate revocation list'),
     into: 'sslCrl',
     summary: 'Revoked certificates (PEM).',
+    roles: pathFrom('confDir'),
     source: source('proxy_ssl_crl'),
   },
   proxy_ssl_name: {
@@ -96,6 +98,7 @@ export const tlsDirectives = directivesFor<ProxyConfig>()({
     args: readableFile('certificate'),
     into: 'sslCertificate',
     summary: "The gateway's own certificate for the upstream (PEM).",
+    roles: pathFrom('confDir'),
     source: source('proxy_ssl_certificate'),
   },
   proxy_ssl_certificate_key: {
@@ -103,6 +106,7 @@ export const tlsDirectives = directivesFor<ProxyConfig>()({
     args: readableFile('certificate key'),
     into: 'sslCertificateKey',
     summary: "The key of the gateway's own certificate (PEM).",
+    roles: pathFrom('confDir'),
     source: source('proxy_ssl_certificate_key'),
   },
   proxy_ssl_password_file: {
@@ -110,6 +114,7 @@ export const tlsDirectives = directivesFor<ProxyConfig>()({
     args: readableFile('password file'),
     into: 'sslPasswordFile',
     summary: 'Passphrases for the key, one on each line.',
+    roles: pathFrom('confDir'),
     source: source('proxy_ssl_password_file'),
   },
   proxy_ssl_conf_command: {

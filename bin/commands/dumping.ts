@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import type { DumpOptions } from './dump.ts';
+import type { ApiOptions, RestOptions } from './dump-rest.ts';
+
+type Finish = (code: number) => void;
+
+/** The commands that print what gw makes of a configuration. */
+export function addDumps(gw: Command, finish: Finish): void {
+  const dump = gw.command('dump').description('print what gw makes of a configuration, secrets masked');
+  ofConfig(dump.command('config'))
+    .description('the configuration as one text, with what is included in its place')
+    .option('--json', 'what holds in each block, inheritance done')
+    .action(async (options: DumpOptions) => {
+      finish((await import('./dump.ts')).dumpConfig(options));
+    });
+  ofConfig(dump.command('routes'))
+    .description('servers and locations, what answers each, and where that is written')
+    .option('--json', 'as JSON, for programs')
+    .action(async (options: DumpOptions) => {
+      finish((await import('./dump.ts')).dumpRoutes(options));
+    });
+  ofRest(dump.command('schema'))
+    .description('what a dbrest location knows of its database, as JSON; connects to it')
+    .option('--json', 'as always')
+    .action(async (options: RestOptions) => {
+      finish(await (await import('./dump-rest.ts')).printSchema(options));
+    });
+  ofRest(dump.command('openapi'))
+    .description('the OpenAPI document of a dbrest location as a role sees it; connects to its database')
+    .option('--role <name>', 'as this role (default: the anonymous one)')
+    .option('--schema <name>', 'of this schema (default: the first that is served)')
+    .option('--json', 'as always')
+    .action(async (options: ApiOptions) => {
+      finish(await (await import('./dump-rest.ts')).printApi(options));
+    });
+}
+
+function ofRest(command: Command): Command {
+  return ofConfig(command).option('--location <path>', 'the location, where several serve a database');
+}
+
+function ofConfig(command: Command): Command {
+  return command
+    .option('-c, --config <file>', 'the configuration (default: as a start finds it)')
+    .option('-p, --prefix <directory>', 'directory that relative paths start from');
+}

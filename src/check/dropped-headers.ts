@@ -1,0 +1,28 @@
+import type { DirectiveNode } from '../../grammar/index.ts';
+import type { BlockView } from '../config/index.ts';
+import { byHeader } from './proxying.ts';
+
+/** A level whose own headers drop those of the level above: that is how nginx inherits lists. */
+export interface Dropping {
+  /** The first header of this level. */
+  readonly at: DirectiveNode;
+  /** Headers of the level above whose names do not come again here. */
+  readonly dropped: readonly DirectiveNode[];
+}
+
+/** What a block drops by setting headers of its own with `directive`. */
+export function droppedIn(block: BlockView, directive: string): Dropping | undefined {
+  const [at] = block.own(directive);
+  if (!at || !block.outer) return undefined;
+  const kept = new Set(block.effective(directive));
+  const names = byHeader([...kept]);
+  const dropped = [...byHeader(block.outer.effective(directive))].flatMap(([name, node]) =>
+    kept.has(node) || names.has(name) ? [] : [node],
+  );
+  return dropped.length > 0 ? { at, dropped } : undefined;
+}
+
+/** The name of a header, as it is written. */
+export function headerOf({ args }: DirectiveNode): string {
+  return args[0]?.value ?? '';
+}

@@ -1,0 +1,118 @@
+import type { DirectiveNode } from '../../grammar/index.ts';
+import type { BlockView } from '../config/index.ts';
+import type { CoreConfig, ListenConfig, LocationMatch, Sensitive, SslConfig } from '../contract/index.ts';
+import { isLocalHost } from './hosts.ts';
+import { refusesStrangers } from './refusals.ts';
+import type { CheckedConfig } from './rule.ts';
+
+/** A place that strangers get at, and what they find there. */
+export interface Exposed {
+  readonly node: DirectiveNode;
+  readonly block: BlockView;
+  readonly sensitive: Sensitive<object>;
+}
+
+/** What modules call sensitive under the name of a rule, wherever strangers get at it. */
+export function* exposed(config: CheckedConfig, rule: string): Generator<Exposed> {
+  for (const block of config.blocks('server', 'location', 'location if')) {
+    for (const module of config.modules) {
+      if (!module.sensitive) continue;
+      const values = block.config(module.name);
+      if (module.enabled?.(values) === false) continue;
+      const sensitive = module.sensitive(values);
+      const node = sensitive && block.from(module.name).get(sensitive.field)?.nodes[0];
+      if (!node || sensitive.rule !== rule) continue;
+      const methods = sensitive.methods ?? ['GET'];
+      if (methods.some((method) => isOpen(config, block, method))) yield { node, block, sensitive };
+    }
+  }
+}
+
+/**
+ * Whether somebody whom the configuration knows nothing of gets through to what answers in a block: a request from
+ * another machine, without password, certificate or token.
+ */
+export function isOpen(config: CheckedConfig, block: BlockView, method = 'GET'): boolean {
+  return isOpenFrom(config, block, { method, seen: new Set() });
+}
+
+interface Asking {
+  readonly method: string;
+  /** Named locations on the way here: they may lead to each other. */
+  readonly seen: ReadonlySet<BlockView>;
+}
+
+function isOpenFrom(config: CheckedConfig, block: BlockView, { method, seen }: Asking): boolean {
+  if (!isPublic(block)) return false;
+  const holding = limitedTo(block, method) ?? block;
+  if (coreOf(holding).internal || !letsIn(config, holding)) return false;
+  if (refusesStrangers(config, block)) return false;
+  const name = nameOf(block);
+  if (name === undefined) return true;
+  if (seen.has(block)) return false;
+  const asking = { method, seen: new Set([...seen, block]) };
+  return waysTo(name, block).some((way) => isOpenFrom(config, way, asking));
+}
+
+/** True when requests from other machines come to the server that a block is in. */
+export function isPublic(block: BlockView): boolean {
+  const server = serverOf(block);
+  const listens = server && coreOf(server).listens;
+  // Without a `listen` a server has all addresses.
+  return listens?.some((listen) => isForeign(listen) && !wantsCertificate(listen, block)) ?? true;
+}
+
+function isForeign({ address }: ListenConfig): boolean {
+  return address.kind === 'inet' && !isLocalHost(address.host);
+}
+
+function wantsCertificate({ ssl }: ListenConfig, block: BlockView): boolean {
+  return ssl === true && (block.config('ssl') as unknown as SslConfig).verifyClient === 'on';
+}
+
+/** The `limit_except` that takes the place of a location for a method. */
+function limitedTo(block: BlockView, method: string): BlockView | undefined {
+  return block.inner.find(({ context, args }) => {
+    if (context !== 'limit_except' || !Array.isArray(args)) return false;
+    return !args.includes(method) && !(method === 'HEAD' && args.includes('GET'));
+  });
+}
+
+/** The access phase, as a stranger meets it. */
+function letsIn({ modules }: CheckedConfig, block: BlockView): boolean {
+  const verdicts = modules.flatMap((module) => {
+    const values = block.config(module.name);
+    return module.enabled?.(values) === false ? [] : (module.strangers?.(values) ?? []);
+  });
+  if (coreOf(block).satisfy === 'any' && verdicts.includes('allowed')) return true;
+  return !verdicts.includes('denied');
+}
+
+function nameOf({ context, args, outer }: BlockView): string | undefined {
+  if (context !== 'location') return outer && context === 'location if' ? nameOf(outer) : undefined;
+  const match = args as LocationMatch | undefined;
+  return match?.kind === 'named' ? match.name : undefined;
+}
+
+/** The blocks of the same server that send requests on to a named location. */
+function waysTo(name: string, from: BlockView): readonly BlockView[] {
+  const around = [...from.outward()];
+  const server = serverOf(from);
+  const sends = ({ name: directive, args }: DirectiveNode): boolean =>
+    directive.value !== 'location' && args.some(({ value }) => value === name);
+  const all = [...around.filter(({ context }) => context === 'http'), ...(server ? within(server) : [])];
+  return all.filter((block) => block.own().some(sends));
+}
+
+/** The server that a block is in. */
+export function serverOf(block: BlockView): BlockView | undefined {
+  return [...block.outward()].find(({ context }) => context === 'server');
+}
+
+function within(block: BlockView): readonly BlockView[] {
+  return [block, ...block.inner.flatMap(within)];
+}
+
+function coreOf(block: BlockView): CoreConfig {
+  return block.config('core') as unknown as CoreConfig;
+}

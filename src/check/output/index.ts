@@ -1,0 +1,36 @@
+import type { CheckReport } from './check-report.ts';
+import { concise } from './concise.ts';
+import { github } from './github.ts';
+import { gitlab } from './gitlab.ts';
+import { human } from './human.ts';
+import { json } from './json.ts';
+import { junit } from './junit.ts';
+import { sarif } from './sarif.ts';
+
+export { reportOf } from './check-report.ts';
+export type { CheckedFile, CheckReport } from './check-report.ts';
+export { findingText } from './human.ts';
+export type { JsonFinding, JsonReport } from './json.ts';
+export { tallyOf, tallyText } from './tally.ts';
+export type { Tally } from './tally.ts';
+
+/** What a format needs to know besides the findings. */
+export interface FormatOptions {
+  readonly color: boolean;
+  /** Absolute directory that relative names of files start from. */
+  readonly root: string;
+  readonly version: string;
+}
+
+/** The formats of `gw check -f`. */
+export const FORMATS = { human, concise, json, sarif, github, gitlab, junit } as const satisfies Readonly<
+  Record<string, (report: CheckReport, options: FormatOptions) => string>
+>;
+
+/** A name of one of the formats. */
+export type Format = keyof typeof FORMATS;
+
+/** Whether there is a format of this name. */
+export function isFormat(name: string): name is Format {
+  return Object.hasOwn(FORMATS, name);
+}

@@ -1,0 +1,50 @@
+import { lineOf } from '../../../grammar/index.ts';
+import type { Fix, Span, TextEdit } from '../../../grammar/index.ts';
+import type { Finding } from '../finding.ts';
+
+/** The fix of a finding, unless its text would show a secret. */
+export function shownFix({ fix }: Finding, hidden: readonly Span[]): Fix | undefined {
+  return fix?.edits.some(({ span }) => hidden.some((secret) => overlap(span, secret))) ? undefined : fix;
+}
+
+function overlap(a: Span, b: Span): boolean {
+  return a.source === b.source && a.start < b.end && a.end > b.start;
+}
+
+const MAX_CHARACTERS = 80;
+
+/** The lines that a fix would write, as one; undefined where it only takes something away, or a secret stands there. */
+export function previewOf({ edits }: Fix, hidden: readonly Span[]): string | undefined {
+  const [first] = edits;
+  if (!first) return undefined;
+  const { source } = first.span;
+  const own = edits
+    .filter(({ span }) => span.source === source)
+    .toSorted((a, b) => a.span.start - b.span.start);
+  const start = lineOf(own[0]!.span).start;
+  const last = own.at(-1)!.span.end;
+  const { end } = lineOf({ source, start: last, end: last });
+  if (hidden.some((secret) => overlap({ source, start, end }, secret))) return undefined;
+  const before = new Set(linesIn(source.text.slice(start, end)));
+  const fresh = linesIn(edited(source.text.slice(start, end), own, start)).filter(
+    (line) => !before.has(line),
+  );
+  const text = fresh.join(' ');
+  if (text === '') return undefined;
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}...` : text;
+}
+
+function linesIn(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+function edited(text: string, edits: readonly TextEdit[], offset: number): string {
+  return edits.reduceRight(
+    (done, { span, text: replacement }) =>
+      done.slice(0, span.start - offset) + replacement + done.slice(span.end - offset),
+    text,
+  );
+}

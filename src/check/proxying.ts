@@ -1,0 +1,68 @@
+import type { DirectiveNode } from '../../grammar/index.ts';
+import type { BlockView, ComplexValue } from '../config/index.ts';
+import type { CheckedConfig, Use } from './rule.ts';
+
+/** What a `proxy_pass` says, as its module reads it. */
+export type PassTarget = LiteralPass | { readonly kind: 'variables'; readonly value: ComplexValue };
+
+/** A `proxy_pass` without variables; `uri` is '' where there is none. */
+export interface LiteralPass {
+  readonly kind: 'literal';
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  readonly port?: number;
+  readonly uri: string;
+}
+
+/** A `proxy_pass` that could be read. */
+export interface Pass<T = PassTarget> extends Use {
+  readonly target: T;
+}
+
+/** Every `proxy_pass`, in file order. */
+export function passes(config: CheckedConfig): readonly Pass[] {
+  return config.uses('proxy_pass').flatMap((use) => {
+    const target = targetOf(use.block);
+    return target ? [{ ...use, target }] : [];
+  });
+}
+
+/** Those without variables. */
+export function literalPasses(config: CheckedConfig): readonly Pass<LiteralPass>[] {
+  return passes(config).flatMap(({ target, ...use }) =>
+    target.kind === 'literal' ? [{ ...use, target }] : [],
+  );
+}
+
+/** Where a block forwards to, if it does. */
+export function targetOf(block: BlockView): PassTarget | undefined {
+  return block.config('proxy')['pass'] as PassTarget | undefined;
+}
+
+/** Whether requests are forwarded in a block or in one inside it. */
+export function forwards(block: BlockView): boolean {
+  return targetOf(block) !== undefined || block.inner.some(forwards);
+}
+
+/** The `upstream` block of a name. */
+export function upstreamNamed(config: CheckedConfig, name: string): BlockView | undefined {
+  const wanted = name.toLowerCase();
+  return config
+    .blocks('upstream')
+    .find(({ args }) => typeof args === 'string' && args.toLowerCase() === wanted);
+}
+
+/** The headers that requests of a block are sent on with, by their names in lower case. */
+export function headersSent(block: BlockView): ReadonlyMap<string, DirectiveNode> {
+  return byHeader(block.effective('proxy_set_header'));
+}
+
+/** Directives `name value` by name in lower case; the first of a name counts. */
+export function byHeader(nodes: readonly DirectiveNode[]): ReadonlyMap<string, DirectiveNode> {
+  const found = new Map<string, DirectiveNode>();
+  for (const node of nodes) {
+    const name = node.args[0]?.value.toLowerCase();
+    if (name !== undefined && !found.has(name)) found.set(name, node);
+  }
+  return found;
+}

@@ -1,0 +1,79 @@
+/** Where no text leads to acceptance any more. */
+export const DEAD = -1;
+
+/** A deterministic automaton over UTF-16 units. */
+export interface Machine {
+  readonly start: number;
+  /** The first unit of each range that it tells from the one before, ascending, from 0. */
+  readonly cuts: readonly number[];
+  step(state: number, unit: number): number;
+  accepts(state: number): boolean;
+}
+
+/** The machine of a regular language, which also knows when nothing can go wrong any more. */
+export interface Language extends Machine {
+  /** Every continuation is accepted. */
+  isUniversal(state: number): boolean;
+}
+
+/** What a language does not have. */
+export function not(language: Language): Machine {
+  const { start, cuts } = language;
+  // The language is dead where its complement has everything, and the other way round.
+  const everything = -2;
+  const from = (state: number): number => {
+    if (state === DEAD) return everything;
+    return language.isUniversal(state) ? DEAD : state;
+  };
+  return {
+    start: from(start),
+    cuts,
+    step: (state, unit) => (state === everything ? everything : from(language.step(state, unit))),
+    accepts: (state) => state === everything || !language.accepts(state),
+  };
+}
+
+/** Texts that have one of these units in them. */
+export function having(units: string): Machine {
+  const codes = new Set(unitsOf(units));
+  return {
+    start: 0,
+    cuts: cutsAround([units]),
+    step: (state, unit) => (state === 1 || codes.has(unit) ? 1 : 0),
+    accepts: (state) => state === 1,
+  };
+}
+
+/** All texts but these. */
+export function except(words: readonly string[]): Machine {
+  const edges: Map<number, number>[] = [new Map()];
+  const ends = new Set<number>();
+  for (const word of words) {
+    let at = 0;
+    for (const unit of unitsOf(word)) {
+      const next = edges[at]?.get(unit) ?? edges.push(new Map()) - 1;
+      edges[at]?.set(unit, next);
+      at = next;
+    }
+    ends.add(at);
+  }
+  const away = edges.length;
+  return {
+    start: 0,
+    cuts: cutsAround(words),
+    step: (state, unit) => edges[state]?.get(unit) ?? away,
+    accepts: (state) => !ends.has(state),
+  };
+}
+
+/** The cuts that set each unit of some texts apart. */
+export function cutsAround(texts: Iterable<string>): readonly number[] {
+  const cuts = new Set([0]);
+  for (const text of texts) for (const unit of unitsOf(text)) cuts.add(unit).add(unit + 1);
+  return [...cuts].toSorted((a, b) => a - b);
+}
+
+/** The UTF-16 units of a text. */
+export function unitsOf(text: string): readonly number[] {
+  return Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+}

@@ -1,0 +1,108 @@
+import type { AST } from '@eslint-community/regexpp';
+import { RegExpParser, visitRegExpAST } from '@eslint-community/regexpp';
+import { JS } from 'refa';
+import { translatePcre } from '../../config/index.ts';
+import type { TranslatedRegex } from '../../config/index.ts';
+import { automatonOf } from './automaton.ts';
+import { AutomatonLanguage } from './language.ts';
+import type { Language } from './machine.ts';
+import { sampleOf } from './sample.ts';
+import type { Sample } from './sample.ts';
+
+/** A pattern of the configuration, with what can be known of it; each thing is worked out when it is asked for. */
+export class Pattern {
+  /** As the configuration has it. */
+  readonly text: string;
+  readonly caseless: boolean;
+  readonly translated: TranslatedRegex;
+  #regex: RegExp | undefined;
+  #ast: AST.Pattern | undefined;
+  #language: { readonly known: Language | undefined } | undefined;
+  #groups: readonly AST.CapturingGroup[] | undefined;
+  readonly #groupLanguages = new Map<number, Language | undefined>();
+
+  constructor(text: string, caseless: boolean, translated: TranslatedRegex) {
+    this.text = text;
+    this.caseless = caseless;
+    this.translated = translated;
+  }
+
+  get regex(): RegExp {
+    return (this.#regex ??= new RegExp(this.translated.source));
+  }
+
+  get ast(): AST.Pattern {
+    return (this.#ast ??= new RegExpParser().parsePattern(this.translated.source));
+  }
+
+  /** The texts in which it matches somewhere. `undefined`: it has look-arounds or back-references, or is too large. */
+  get language(): Language | undefined {
+    return (this.#language ??= { known: this.#findLanguage() }).known;
+  }
+
+  /** A short text that it matches, if one is easily found. */
+  get sample(): Sample | undefined {
+    const sample = sampleOf(this.ast);
+    return sample && this.regex.test(sample.text) ? sample : undefined;
+  }
+
+  /** How many capture groups there are. */
+  get groupCount(): number {
+    return this.translated.groups;
+  }
+
+  /** The number of a named group. */
+  groupNumber(name: string): number | undefined {
+    const index = this.#captures().findIndex((group) => group.name?.toLowerCase() === name.toLowerCase());
+    return index < 0 ? undefined : index + 1;
+  }
+
+  /** What a group can hold, by its number; 0 is the whole match. `undefined` when that is not known. */
+  group(number: number): Language | undefined {
+    if (!this.#groupLanguages.has(number)) this.#groupLanguages.set(number, this.#findGroup(number));
+    return this.#groupLanguages.get(number);
+  }
+
+  #findLanguage(): Language | undefined {
+    const automaton = automatonOf(this.#parser());
+    const language = automaton && new AutomatonLanguage(automaton);
+    // `$^` on an empty text is the one case in which the ends do not come in the order of the text.
+    return language?.accepts(language.start) === this.regex.test('') ? language : undefined;
+  }
+
+  #findGroup(number: number): Language | undefined {
+    const group = this.#captures()[number - 1];
+    // A look-around beside the group would narrow what it holds.
+    const automaton = group && this.language && automatonOf(this.#parser(), group);
+    return automaton && new AutomatonLanguage(automaton);
+  }
+
+  #captures(): readonly AST.CapturingGroup[] {
+    if (this.#groups) return this.#groups;
+    const found: AST.CapturingGroup[] = [];
+    visitRegExpAST(this.ast, { onCapturingGroupEnter: (group) => void found.push(group) });
+    return (this.#groups = found);
+  }
+
+  #parser(): JS.Parser {
+    const flags = new RegExpParser().parseFlags('');
+    return JS.Parser.fromAst({ pattern: this.ast, flags });
+  }
+}
+
+/** Each pattern once: what is known of it is not worked out again. */
+export class Patterns {
+  readonly #known = new Map<string, Pattern | undefined>();
+
+  /** `undefined` when the pattern does not load. */
+  of(text: string, caseless: boolean): Pattern | undefined {
+    const key = `${caseless ? '*' : ' '}${text}`;
+    if (!this.#known.has(key)) this.#known.set(key, read(text, caseless));
+    return this.#known.get(key);
+  }
+}
+
+function read(text: string, caseless: boolean): Pattern | undefined {
+  const translated = translatePcre(text, { caseless });
+  return 'fault' in translated ? undefined : new Pattern(text, caseless, translated);
+}

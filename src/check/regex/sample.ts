@@ -1,0 +1,61 @@
+import type { AST } from '@eslint-community/regexpp';
+import { unitsOf } from './machine.ts';
+
+/** The characters that an example takes where a set leaves the choice. */
+const PREFERRED = unitsOf('abcxyz019AZ/-_.~=&:,;@!$()*+% ');
+
+/** A short text of a pattern, made without an automaton. */
+export interface Sample {
+  readonly text: string;
+  /** The pattern says that the text begins there. */
+  readonly isStart: boolean;
+}
+
+/** An example of what a pattern matches; `undefined` where it is not obvious. It is only likely to match: ask the pattern. */
+export function sampleOf({ alternatives }: AST.Pattern): Sample | undefined {
+  const [first] = alternatives;
+  const text = first && alternative(first);
+  if (text === undefined) return undefined;
+  const [begin] = first?.elements ?? [];
+  return { text, isStart: begin?.type === 'Assertion' && begin.kind === 'start' };
+}
+
+function alternative({ elements }: AST.Alternative): string | undefined {
+  let text = '';
+  for (const element of elements) {
+    const part = elementText(element);
+    if (part === undefined) return undefined;
+    text += part;
+  }
+  return text;
+}
+
+function elementText(element: AST.Element): string | undefined {
+  switch (element.type) {
+    case 'Character':
+      return String.fromCharCode(element.value);
+    case 'CharacterClass':
+    case 'CharacterSet':
+      return oneOf(element.raw);
+    case 'Group':
+    case 'CapturingGroup':
+      return element.alternatives[0] && alternative(element.alternatives[0]);
+    case 'Quantifier':
+      return repeated(element);
+    case 'Assertion':
+      return element.kind === 'start' || element.kind === 'end' ? '' : undefined;
+    case 'Backreference':
+    case 'ExpressionCharacterClass':
+      return undefined;
+  }
+}
+
+function oneOf(raw: string): string | undefined {
+  const set = new RegExp(`^${raw}$`);
+  const unit = PREFERRED.find((code) => set.test(String.fromCharCode(code)));
+  return unit === undefined ? undefined : String.fromCharCode(unit);
+}
+
+function repeated({ element, min }: AST.Quantifier): string | undefined {
+  return min === 0 ? '' : elementText(element)?.repeat(min);
+}

@@ -1,0 +1,84 @@
+import type { ConfigTree, Report, Source } from '../../grammar/index.ts';
+import type { BlockView } from '../config/index.ts';
+import { findingsOfLoad, runRules, sorted } from './engine.ts';
+import type { Finding, SuppressedFinding } from './finding.ts';
+import { fingerprintsOf } from './fingerprints.ts';
+import type { CheckedConfig, Rule, RuleSeverity } from './rule.ts';
+import { ruleNamed } from './rules/index.ts';
+import { isIgnored, isSelected } from './selection.ts';
+import type { Selection } from './selection.ts';
+import { suppress } from './suppress.ts';
+
+/** Which rules to ask. */
+export interface ReviewOptions extends Selection {
+  /** Only those of this severity; absent: all. */
+  readonly severity?: RuleSeverity | undefined;
+  /** Those that are off by default too. */
+  readonly strict?: boolean | undefined;
+  /** Without what the load has found: somebody has said it already. */
+  readonly rulesOnly?: boolean | undefined;
+  /** Gives each finding its fingerprint. */
+  readonly fingerprints?: boolean | undefined;
+}
+
+/** What is wrong with a configuration, and what of it somebody has decided to live with. */
+export interface Review {
+  readonly findings: readonly Finding[];
+  readonly suppressed: readonly SuppressedFinding[];
+  readonly report: Report;
+  /** Every source that was read. */
+  readonly sources: readonly Source[];
+  /** Absent where the text could not be read. */
+  readonly tree: ConfigTree | undefined;
+}
+
+/** The findings of a load and of the rules, each once, in the order of reading, less what is ignored. */
+export function review(
+  { report, config }: { readonly report: Report; readonly config: CheckedConfig | undefined },
+  options: ReviewOptions = {},
+): Review {
+  const { severity, strict = false, rulesOnly = false, select, ignore } = options;
+  const selections = [{ select, ignore }, ...(config ? selectionsOf(config.main) : [])];
+  const isOn = (rule: Rule): boolean =>
+    (severity === undefined || rule.severity === severity) && isSelected(rule, selections, strict);
+  const isKept = (finding: Finding): boolean => {
+    const rule = ruleNamed(finding.rule) as Rule;
+    // What keeps the configuration from loading cannot be deselected: all would seem well.
+    return finding.refuses === true ? !isIgnored(rule, selections) : isOn(rule);
+  };
+  const ofLoad = rulesOnly ? [] : findingsOfLoad(report).filter(isKept);
+  const ofRules = config ? runRules(config, isOn) : [];
+  const { findings, suppressed, faults } = suppress(sorted([...ofLoad, ...ofRules], report), {
+    sources: report.sources,
+    main: config?.main,
+    wasAsked: report.failed || rulesOnly ? () => false : isOn,
+  });
+  const { sources } = report;
+  const found = {
+    findings: sorted([...findings, ...faults.filter(isKept)], report),
+    suppressed,
+    report,
+    sources,
+    tree: config?.tree,
+  };
+  return options.fingerprints === true ? withFingerprints(found) : found;
+}
+
+/** Those that are ignored count among those of the same words, or the others would change with them. */
+function withFingerprints(found: Review): Review {
+  const { findings, suppressed, report, tree } = found;
+  const all = sorted([...findings, ...suppressed], report);
+  const marks = fingerprintsOf(all, { tree, hidden: report.hidden });
+  const marked = <T extends Finding>(finding: T): T => {
+    const fingerprint = marks.get(finding);
+    return fingerprint === undefined ? finding : { ...finding, fingerprint };
+  };
+  return { ...found, findings: findings.map(marked), suppressed: suppressed.map(marked) };
+}
+
+/** `check { select GW3; }`; what the block ignores has a reason, and is looked for among the findings. */
+function selectionsOf(main: BlockView): readonly Selection[] {
+  return main.inner
+    .filter(({ context }) => context === 'check')
+    .flatMap((block) => block.own('select').map(({ args }) => ({ select: args.map(({ value }) => value) })));
+}

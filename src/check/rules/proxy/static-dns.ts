@@ -1,0 +1,36 @@
+import { hostOf, isLocal, isName } from '../../addresses.ts';
+import { literalPasses, upstreamNamed } from '../../proxying.ts';
+import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+
+const HINT = 'name it in an "upstream" block as "server NAME resolve;", with "resolver"';
+
+export const staticDns: Rule = {
+  id: 'GW402',
+  slug: 'static-dns',
+  severity: 'warning',
+  summary: 'the name of an upstream is looked up once',
+  why: 'Its addresses are those of the start. When they change, requests go to the old ones until the next reload.',
+  fix: 'In an "upstream" block with "zone", say "server NAME resolve;" and name a "resolver".',
+  bad: { in: 'location', text: 'proxy_pass http://api.internal:8080;\nproxy_set_header Host $host;' },
+  good: {
+    in: 'http',
+    text: 'resolver 10.0.0.2;\nupstream api {\n    server api.internal:8080 resolve;\n}\nserver {\n    listen 127.0.0.1:8080;\n    location / {\n        proxy_pass http://api;\n        proxy_set_header Host $host;\n    }\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, target } of literalPasses(config)) {
+      if (isFixed(target.host) && !upstreamNamed(config, target.host))
+        yield { at: node, message: `"${target.host}" is looked up once, at the start`, hint: HINT };
+    }
+    for (const { node, block } of config.uses('server')) {
+      const [address, ...parameters] = node.args;
+      if (block.context !== 'upstream' || !address) continue;
+      const host = hostOf(address.value);
+      if (!isFixed(host) || parameters.some(({ value }) => value === 'resolve' || value === 'down')) continue;
+      yield { at: node, message: `"${host}" is looked up once, at the start`, hint: HINT };
+    }
+  },
+};
+
+function isFixed(host: string): boolean {
+  return isName(host) && !isLocal(host);
+}

@@ -1,0 +1,47 @@
+import { posix } from 'node:path';
+import type { LocationMatch } from '../../../contract/index.ts';
+import type { CheckedConfig, Problem, Rule, Use } from '../../rule.ts';
+
+/** Directories of the system itself: no site lives right in one of them. */
+const SYSTEM = new Set(
+  '/ /bin /boot /dev /etc /etc/nginx /etc/ssh /etc/ssl /home /lib /lib64 /proc /root /run /sbin /sys /usr /usr/local /var /var/lib /var/log /var/run'.split(
+    ' ',
+  ),
+);
+/** In these every directory belongs to the system. */
+const BELOW = /^\/(?:boot|dev|etc\/(?:ssh|ssl)|proc|root\/\.ssh|sys)\//;
+
+export const rootExposure: Rule = {
+  id: 'GW302',
+  slug: 'root-exposure',
+  severity: 'error',
+  summary: 'a directory of the system is served',
+  why: 'Everybody can read what the gateway can: configuration, keys, password hashes, logs.',
+  fix: 'Name the directory that holds the site and nothing else.',
+  bad: { text: 'root /;' },
+  good: { text: 'root /srv/www;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const use of config.uses('root', 'alias')) {
+      const path = servedBy(use);
+      if (path === undefined || !(SYSTEM.has(path) || BELOW.test(`${path}/`))) continue;
+      const [word] = use.node.args;
+      const what = path === '/' ? 'the whole file system' : `the directory "${path}" of the system`;
+      yield { at: use.node, message: `"${use.node.name.value} ${word?.value}" serves ${what}` };
+    }
+  },
+};
+
+/** The directory whose files a location gives away; `undefined` where it is not known, or one file is named. */
+function servedBy({ node, block }: Use): string | undefined {
+  const value = node.args[0]?.value;
+  if (!value?.startsWith('/') || value.includes('$')) return undefined;
+  const match = block.context === 'location' ? (block.args as LocationMatch | undefined) : undefined;
+  if (node.name.value === 'alias') return match?.kind === 'prefix' ? withoutSlash(value) : undefined;
+  if (match?.kind === 'exact') return undefined;
+  return withoutSlash(match?.kind === 'prefix' ? value + match.path : value);
+}
+
+function withoutSlash(path: string): string {
+  const normal = posix.normalize(path);
+  return normal === '/' ? normal : normal.replace(/\/$/, '');
+}

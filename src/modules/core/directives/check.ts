@@ -1,0 +1,44 @@
+import { directivesFor, readers } from '../../../config/index.ts';
+import type { CoreConfig } from '../../../contract/index.ts';
+
+const { oneOf, present, texts, words } = readers;
+
+/** What `gw check`, and a start, make of what the rules find. */
+export const checking = directivesFor<CoreConfig>()({
+  check: {
+    contexts: ['main'],
+    args: { ...present, syntax: '' },
+    opens: 'check',
+    summary:
+      'Which rules of `gw check` count for this configuration, and what a start does when they find something.',
+    source: 'gw',
+  },
+  ignore: {
+    contexts: ['check'],
+    args: words({ syntax: 'rule ... "reason"', min: 2, max: Infinity }, (list) =>
+      list.map(({ value }) => value),
+    ),
+    into: 'checkIgnore',
+    repeat: 'append',
+    summary:
+      'Lives with what these rules find; a rule is an id, a slug or the beginning of an id. The last word says why.',
+    source: 'gw',
+  },
+  select: {
+    contexts: ['check'],
+    args: texts,
+    into: 'checkSelect',
+    defaultText: 'all that are on by default',
+    summary: 'Asks only these rules.',
+    source: 'gw',
+  },
+  refuse: {
+    contexts: ['check'],
+    args: oneOf('never', 'error', 'warning'),
+    into: 'checkRefuse',
+    defaultText: 'never',
+    summary:
+      'From which severity on a finding keeps the gateway from starting, reloading and passing `-t`; without it findings go to the error log once the gateway serves.',
+    source: 'gw',
+  },
+});

@@ -1,0 +1,121 @@
+import { catalogueSteps } from '../catalogue-steps.ts';
+import type { DbrestConfig } from '../config.ts';
+import { writeDocument } from '../openapi/index.ts';
+import { apiFacts } from '../operation/index.ts';
+import type { Column, Schema, StoredFunction, Table } from '../schema/index.ts';
+import {
+  CatalogueWriter,
+  EVERY_RIGHT,
+  inSlices,
+  relationshipsOf,
+  rightsOf,
+  schemaOf,
+} from '../schema/index.ts';
+import { withDatabase } from './open-database.ts';
+
+const TIMEOUT_MS = 30_000;
+
+/** A location that serves a database. */
+export interface RestLocation {
+  readonly config: DbrestConfig;
+  readonly path: string;
+}
+
+/** What an API document is to be about; absent members: as for a request without a token to the default schema. */
+export interface ApiQuestion {
+  readonly role?: string | undefined;
+  readonly schema?: string | undefined;
+}
+
+/** The OpenAPI document of a location as a role sees it, or why there is none. Rejects when the database cannot be read. */
+export async function describeApi(
+  { config, path }: RestLocation,
+  { role = config.anonRole, schema = config.schemas[0] ?? '' }: ApiQuestion,
+): Promise<{ readonly document: unknown } | { readonly fault: string }> {
+  if (!config.schemas.includes(schema)) {
+    return { fault: `schema "${schema}" is not served, expected ${config.schemas.join(', ')}` };
+  }
+  const ignoresRights = config.openapi === 'ignore-privileges';
+  if (role === undefined && !ignoresRights)
+    return { fault: 'the location has no anonymous role: name a role' };
+  const known = await readSchema(config);
+  if (!ignoresRights && role !== undefined && !known.roles.has(role)) {
+    return { fault: `role "${role}" does not exist, or the login role may not become it` };
+  }
+  const rights = ignoresRights ? EVERY_RIGHT : rightsOf(role as string, known);
+  const rest = await inSlices(writeDocument({ known, schema, rights, api: apiFacts(config, { path }) }));
+  const url = JSON.stringify(path.replace(/\/$/, '') || '/');
+  return {
+    document: JSON.parse(`{"openapi":"3.1.0","servers":[{"url":${url}}],${rest.toString()}`) as unknown,
+  };
+}
+
+/** What a location knows of its database, for the schemas that it serves. Rejects when it cannot be read. */
+export async function dumpSchema({ config }: Pick<RestLocation, 'config'>): Promise<unknown> {
+  const known = await readSchema(config);
+  const inSchemas = <T>(of: ReadonlyMap<string, T> | undefined): readonly T[] =>
+    config.schemas.flatMap((name) => of?.get(name) ?? []);
+  return {
+    schemas: config.schemas.map((name) => ({ name, comment: known.namespaces?.get(name)?.comment })),
+    tables: inSchemas(known.tables).flatMap((tables) =>
+      Array.from(tables.values(), (table) => tableFacts(table, known)),
+    ),
+    functions: inSchemas(known.functions).flatMap((functions) =>
+      [...functions.values()].flat().map(functionFacts),
+    ),
+    mediaHandlers: known.mediaHandlers ?? [],
+    types: Array.from(known.shapes ?? [], ([name, shape]) => ({ name, ...shape })),
+    roles: [...known.roles.keys()].sort(),
+    textSearchConfigs: [...known.textSearchConfigs].sort(),
+  };
+}
+
+async function readSchema({ pass }: DbrestConfig): Promise<Schema> {
+  if (!pass) throw new Error('the location serves no database');
+  const catalogue = await withDatabase(pass, async (session) => {
+    const sink = new CatalogueWriter();
+    await session.run(catalogueSteps(sink), TIMEOUT_MS);
+    return sink.finish();
+  });
+  return inSlices(schemaOf({ catalogue, reads: 1 }));
+}
+
+const KINDS = { r: 'table', p: 'partitioned table', v: 'view', m: 'materialized view', f: 'foreign table' };
+
+function tableFacts(table: Table, known: Schema) {
+  const { schema, name, kind = 'r', comment, primaryKey, uniques = [], access } = table;
+  return {
+    schema,
+    name,
+    kind: KINDS[kind],
+    ...(comment !== undefined && { comment }),
+    columns: Array.from(table.columns.values(), (column: Column) => column),
+    primaryKey,
+    uniques,
+    insertable: access?.insertable ?? false,
+    updatable: access?.updatable ?? false,
+    deletable: access?.deletable ?? false,
+    relationships: relationshipsOf(table, known).map((way) => ({
+      cardinality: way.cardinality,
+      target: way.target.name,
+      constraint: way.constraint,
+      columns: way.pairs,
+      ...(way.junction && {
+        junction: {
+          table: way.junction.table.name,
+          constraint: way.junction.constraint,
+          columns: way.junction.pairs,
+        },
+      }),
+    })),
+    computed: (table.functions ?? []).map(({ name: called, type, returnsSet }) => ({
+      name: called,
+      type,
+      returnsSet,
+    })),
+  };
+}
+
+function functionFacts(called: StoredFunction) {
+  return { ...called, grantees: undefined };
+}
