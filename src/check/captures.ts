@@ -2,6 +2,7 @@ import { Report, splitValue } from '../../grammar/index.ts';
 import type { DirectiveNode, Span, Word } from '../../grammar/index.ts';
 import type { BlockView, ReadRegex } from '../config/index.ts';
 import type { CoreConfig, LocationMatch } from '../contract/index.ts';
+import { stepsOf } from './rewriting.ts';
 
 /** A `$1` to `$9` in a word. */
 export interface CaptureUse {
@@ -22,22 +23,14 @@ export function capturesIn(word: Word): readonly CaptureUse[] {
   return splitValue(word, new Report()).flatMap((part) => ('capture' in part ? part : []));
 }
 
-/** A step of the rewrite module, as far as its pattern goes. */
-interface Step {
-  readonly regex?: ReadRegex;
-  readonly condition?: { readonly regex?: ReadRegex };
-}
-
 /** The pattern of each `rewrite` and `if` of a block, by its directive. */
 export function stepPatterns(block: BlockView): ReadonlyMap<DirectiveNode, Pattern> {
-  const steps = block.from('rewrite').get('steps');
-  const found = new Map<DirectiveNode, Pattern>();
-  for (const [index, step] of ((steps?.value ?? []) as readonly Step[]).entries()) {
-    const regex = step.regex ?? step.condition?.regex;
-    const node = steps?.nodes[index];
-    if (regex && node) found.set(node, { groups: groupsOf(regex), node });
-  }
-  return found;
+  return new Map(
+    stepsOf(block).flatMap(({ step, node }) => {
+      const regex = step.regex ?? step.condition?.regex;
+      return regex ? [[node, { groups: groupsOf(regex), node }]] : [];
+    }),
+  );
 }
 
 /** The patterns that a block is found by, and those of the steps in it and in the blocks inside it. */

@@ -92,7 +92,7 @@ function withoutPrefix({ parts: [first, ...rest] }: ComplexValue): ComplexValue 
 export const directives = directivesFor<ControlConfig>()({
   control_api: {
     contexts: ['location'],
-    args: api,
+    args: { ...api, choices: NAMES },
     into: 'api',
     inherit: false,
     summary: 'Serves one endpoint of the control surface, or all of them below the path of the location.',

@@ -30,7 +30,7 @@ export const directives = directivesFor<KvConfig>()({
   },
   kv_command: {
     contexts: ['location'],
-    args: readers.oneWord(COMMAND_NAMES.join(' | '), readCommand),
+    args: { ...readers.oneWord(COMMAND_NAMES.join(' | '), readCommand), choices: COMMAND_NAMES },
     into: 'command',
     default: 'get',
     summary: 'The command that this location runs.',

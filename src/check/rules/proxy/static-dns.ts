@@ -10,7 +10,7 @@ export const staticDns: Rule = {
   severity: 'warning',
   summary: 'the name of an upstream is looked up once',
   why: 'Its addresses are those of the start. When they change, requests go to the old ones until the next reload.',
-  fix: 'In an "upstream" block with "zone", say "server NAME resolve;" and name a "resolver".',
+  fix: 'In an "upstream" block say "server NAME resolve;" and name a "resolver"; nginx wants a "zone" in the block as well.',
   bad: { in: 'location', text: 'proxy_pass http://api.internal:8080;\nproxy_set_header Host $host;' },
   good: {
     in: 'http',
