@@ -50,15 +50,15 @@ function* loopsIn(server: BlockView, { tree, patterns, told }: Following): Itera
   }
 }
 
-/** URIs that lead to a location and that one of its rewrites most likely matches. */
+/** URIs that lead to a location and that one of its rewrites, which then leaves it, most likely matches. */
 function startsOf({ block, match, pattern }: Place, patterns: Patterns): readonly string[] {
-  if (block.own('internal').length > 0) return [];
+  const leaving = stepsOf(block).filter(({ step: { kind, flag } }) => kind === 'rewrite' && flag !== 'break');
+  if (leaving.length === 0 || block.own('internal').length > 0) return [];
   const base = match.kind === 'regex' ? (pattern?.sample?.text ?? '/') : match.path;
-  const samples = stepsOf(block).flatMap(({ step: { kind, regex } }) => {
-    const sample = kind === 'rewrite' && regex ? patterns.of(regex.pattern, false)?.sample : undefined;
+  const samples = leaving.flatMap(({ step: { regex } }) => {
+    const sample = regex && patterns.of(regex.pattern, false)?.sample;
     return sample ? [sample.text, ...(sample.isStart ? [] : [base + sample.text])] : [];
   });
-  if (!stepsOf(block).some(({ step }) => step.kind === 'rewrite')) return [];
   const starts = [base, `${base}a`, `${base}/a`, ...samples];
   return [...new Set(starts.map((uri) => (uri.startsWith('/') ? uri : `/${uri}`)))];
 }
