@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { check, load } from '../../src/pipeline.ts';
-import type { Example, Rule } from '../../src/check/index.ts';
-import { RULES } from '../../src/check/index.ts';
+import { mendableAtOnce, mended, RULES } from '../../src/check/index.ts';
+import type { Example, Finding, Mendable, Rule } from '../../src/check/index.ts';
 
 /** What stands around an example, from the inside out. */
 const AROUND: readonly (readonly [where: Example['in'], wrap: (text: string) => string])[] = [
@@ -19,19 +19,40 @@ function whole({ in: where = 'server', text }: Example): string {
   return wraps.reduce((inside, [, wrap]) => wrap(inside), text);
 }
 
-async function rulesFoundIn(example: Example): Promise<readonly string[]> {
+/** A place with the files of an example, where texts can be checked. */
+async function placeFor({ files = {} }: Example): Promise<(text: string) => Promise<readonly Finding[]>> {
   const directory = await mkdtemp(join(tmpdir(), 'gw-check-'));
   onTestFinished(() => rm(directory, { recursive: true }));
-  for (const [name, text] of Object.entries(example.files ?? {})) {
+  for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(directory, name)), { recursive: true });
     await writeFile(join(directory, name), text);
   }
-  const text = whole(example);
-  const loaded = load(
-    { confFile: join(directory, 'gateway.conf'), name: 'gateway.conf', prefix: directory, text },
-    { advise: true },
-  );
-  return (await check(loaded)).map(({ slug }) => slug);
+  const confFile = join(directory, 'gateway.conf');
+  return (text) => check(load({ confFile, name: 'gateway.conf', prefix: directory, text }, { advise: true }));
+}
+
+async function rulesFoundIn(example: Example): Promise<readonly string[]> {
+  const findIn = await placeFor(example);
+  return (await findIn(whole(example))).map(({ slug }) => slug);
+}
+
+/** The same with everything mended that the rule offers a fix for, in as many rounds as that takes. */
+async function afterFixes(
+  rule: Rule,
+): Promise<{ readonly offered: number; readonly left: readonly Finding[] }> {
+  const findIn = await placeFor(rule.bad);
+  let text = whole(rule.bad);
+  let offered = 0;
+  for (let round = 0; round < 10; round++) {
+    const findings = await findIn(text);
+    const mendable = findings.filter(
+      (finding): finding is Mendable => finding.slug === rule.slug && finding.fix !== undefined,
+    );
+    if (mendable.length === 0) return { offered, left: findings };
+    offered += mendable.length;
+    [text] = [...mended(mendableAtOnce(mendable)).values()] as [string];
+  }
+  throw new Error(`the fixes of ${rule.id} never end`);
 }
 
 describe.for(RULES)('$id $slug', (rule: Rule) => {
@@ -41,5 +62,13 @@ describe.for(RULES)('$id $slug', (rule: Rule) => {
 
   test('has nothing to say of its good example', async () => {
     expect(await rulesFoundIn(rule.good)).toEqual([]);
+  });
+
+  test('is content with its own fixes, and no error comes of them', async () => {
+    const { offered, left } = await afterFixes(rule);
+    const isConsequence = ({ slug, severity }: Finding): boolean =>
+      slug !== rule.slug && severity === 'error';
+    expect(left.filter(isConsequence).map(({ message }) => message)).toEqual([]);
+    if (offered > 0) expect(left.filter(({ slug }) => slug === rule.slug)).toEqual([]);
   });
 });
