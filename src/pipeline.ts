@@ -130,7 +130,7 @@ export async function review(
  * the request leads to. A text: the request cannot be understood.
  */
 export async function explain(
-  { plan, tree, bound }: Loaded,
+  { plan, tree, bound }: Pick<Loaded, 'plan' | 'tree' | 'bound'>,
   question: Question,
 ): Promise<{ account: Account; print: (options: { color: boolean }) => string } | string> {
   if (!plan || !tree || !bound) throw new Error('a configuration that does not load cannot be explained');

@@ -8,6 +8,7 @@ import { directives } from './directives/index.ts';
 import type { ConnectionTarget, DbrestPass } from './dsn/index.ts';
 import { readDsn, targetName } from './dsn/index.ts';
 import { runEmbeddedInit } from './embedded-init.ts';
+import { explanation } from './explanation/index.ts';
 import type { DbrestResources } from './handler.ts';
 import { compileDbrest } from './handler.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
@@ -103,6 +104,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   },
 
   compile: compileDbrest,
+  explanation,
 });
 
 function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarget {

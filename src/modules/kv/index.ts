@@ -3,6 +3,7 @@ import { sendError } from './answer.ts';
 import { COMMANDS } from './commands.ts';
 import type { KvConfig } from './config.ts';
 import { directives } from './directives.ts';
+import { explanation } from './explanation.ts';
 import { compileCommand } from './handler.ts';
 import { probeStore } from './live.ts';
 import { compileSource, provisionStore } from './sources.ts';
@@ -25,4 +26,5 @@ export const kv = moduleFor<KvConfig>()({
     content: compileCommand(config, compileSource(provisioned, config, build), build),
     tooLarge: (x) => sendError(x, 'body_too_large'),
   }),
+  explanation,
 });

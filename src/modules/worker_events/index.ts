@@ -7,6 +7,7 @@ import { refuse } from './answer.ts';
 import { DEFAULT_RING_SIZE } from './config.ts';
 import type { EndpointConfig, WorkerEventsConfig } from './config.ts';
 import { directives } from './directives.ts';
+import { explanation } from './explanation.ts';
 import { Feed } from './feed.ts';
 import { compileInspect } from './inspect.ts';
 import { showRing } from './metrics.ts';
@@ -54,6 +55,7 @@ export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
     content: compileEndpoint(config as EndpointConfig, resources, build),
     tooLarge: (x) => refuse(x, 413, 'the body is too large'),
   }),
+  explanation,
 });
 
 const ZONE_MISSING = { rule: 'events-zone-missing' };
