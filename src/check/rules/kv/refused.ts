@@ -13,7 +13,8 @@ export const storeRefused: Rule = {
 location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command get; }`,
   },
   good: {
-    text: `# its redis.conf says nothing of passwords
-location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command get; }`,
+    text: `# its redis.conf says: requirepass
+location = /hits { kv_pass "redis://:\${file:redis.password}@127.0.0.1:6379"; kv_key hits; kv_command get; }`,
+    files: { 'redis.password': '8hYqPz3vTn' },
   },
 };
