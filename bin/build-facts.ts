@@ -1,4 +1,4 @@
-import { MODULE_NAMES } from '../src/pipeline.ts';
+import { MODULE_NAMES } from '../src/lookups.ts';
 
 /** Where nginx has other names for what a module of ours does. */
 const NGINX_NAMES: Readonly<Record<string, readonly string[]>> = {

@@ -2,7 +2,8 @@ import { request } from 'node:http';
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { resolve } from 'node:path';
 import { formatFaults } from '../grammar/index.ts';
-import { inventoryPath, load, reachEndpoint } from '../src/pipeline.ts';
+import { inventoryPath, reachEndpoint } from '../src/lookups.ts';
+import { load } from '../src/pipeline.ts';
 import type { GatewayPlan, Reach } from '../src/pipeline.ts';
 import { sourceOf } from './source.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { reachEvents } from '../src/pipeline.ts';
+import { reachEvents } from '../src/lookups.ts';
 import { loadPlan, openCall, parseAddress, silence, targetAt, targetOf } from './control-client.ts';
 import type { ControlOptions, ControlTarget } from './control-client.ts';
 

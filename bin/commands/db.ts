@@ -1,4 +1,4 @@
-import { dbrestTools } from '../../src/pipeline.ts';
+import { dbrestTools } from '../../src/lookups.ts';
 import { readSecret } from '../secret-input.ts';
 import { columns, visible } from '../terminal-text.ts';
 

@@ -1,5 +1,5 @@
-import { dbrestTools, restPlaces } from '../../src/pipeline.ts';
-import type { RestPlace } from '../../src/pipeline.ts';
+import { dbrestTools, restPlaces } from '../../src/lookups.ts';
+import type { RestPlace } from '../../src/lookups.ts';
 import { loadConfig } from '../load-config.ts';
 import type { ConfigOptions } from '../load-config.ts';
 import { visible } from '../terminal-text.ts';

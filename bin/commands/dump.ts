@@ -1,5 +1,5 @@
 import type { LocationView, ServerView } from '../../src/contract/index.ts';
-import { combined, effective, routes } from '../../src/pipeline.ts';
+import { combined, effective, routes } from '../../src/lookups.ts';
 import { loadConfig } from '../load-config.ts';
 import type { ConfigOptions } from '../load-config.ts';
 import { columns, visible } from '../terminal-text.ts';

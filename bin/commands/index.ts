@@ -1,10 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../src/version.ts';
+import { addChecking } from './checking.ts';
 import { addCredentials } from './credentials.ts';
 import { addConfigTools } from './config-tools.ts';
 import { addDatabase } from './database.ts';
+import { addEditing } from './editing.ts';
 import { addDumps } from './dumping.ts';
 import { addInstallation } from './installation.ts';
+import { addExplaining } from './explaining.ts';
 import { addRunning } from './running.ts';
 
 /** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
@@ -52,12 +55,7 @@ function program(finish: (code: number) => void): Command {
     .exitOverride()
     .showSuggestionAfterError()
     .configureOutput({ outputError: (text, write) => write(inOurWords(text)) });
-  gw.command('check [files...]')
-    .description('report everything that is wrong with a configuration')
-    .option('-p, --prefix <directory>', 'directory that relative paths start from')
-    .action(async (files: string[], { prefix }: { prefix?: string }) => {
-      finish((await import('./check.ts')).check(files, prefix));
-    });
+  addChecking(gw, finish);
   gw.command('demo')
     .description('run the demo: gateway, embedded PostgreSQL and embedded key-value store')
     .option('--port <number>', 'port to listen on', '8080')
@@ -66,7 +64,9 @@ function program(finish: (code: number) => void): Command {
       finish(await (await import('./demo.ts')).demo(options));
     });
   addConfigTools(gw, finish);
+  addExplaining(gw, finish);
   addRunning(gw, finish);
+  addEditing(gw);
   addCredentials(gw, finish);
   addDumps(gw, finish);
   addDatabase(gw, finish);
@@ -74,7 +74,7 @@ function program(finish: (code: number) => void): Command {
   gw.command('reference')
     .description('print the directive reference as Markdown')
     .action(async () => {
-      const { reference } = await import('../../src/pipeline.ts');
+      const { reference } = await import('../../src/lookups.ts');
       process.stdout.write(reference());
     });
   gw.command('version')

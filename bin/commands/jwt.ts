@@ -1,7 +1,7 @@
 import { text as textOf } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
 import { readers } from '../../src/config/index.ts';
-import { dbrestTools } from '../../src/pipeline.ts';
+import { dbrestTools } from '../../src/lookups.ts';
 import { isOnStandardInput, readSecret } from '../secret-input.ts';
 import type { SecretOptions } from '../secret-input.ts';
 import { visible } from '../terminal-text.ts';

@@ -1,5 +1,5 @@
-import { directives, MODULE_NAMES, variables } from '../../src/pipeline.ts';
-import type { VariableFacts } from '../../src/pipeline.ts';
+import { directives, MODULE_NAMES, variables } from '../../src/lookups.ts';
+import type { VariableFacts } from '../../src/lookups.ts';
 
 /** How a listing is printed. */
 export interface ListOptions {

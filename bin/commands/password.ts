@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { hashPassword, PASSWORD_SCHEMES } from '../../src/pipeline.ts';
-import type { PasswordScheme } from '../../src/pipeline.ts';
+import { hashPassword, PASSWORD_SCHEMES } from '../../src/lookups.ts';
+import type { PasswordScheme } from '../../src/lookups.ts';
 import { readPassword } from '../secret-input.ts';
 
 const LEAST_BYTES = 32;

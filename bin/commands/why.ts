@@ -1,4 +1,4 @@
-import { directives, variables } from '../../src/pipeline.ts';
+import { directives, variables } from '../../src/lookups.ts';
 import type { DirectiveFacts } from '../../src/config/index.ts';
 
 /** `gw why NAME`: what a directive or a variable is. 2: nobody knows the name. */

@@ -7,6 +7,7 @@ import type {
   RegexConfig,
   ServerName,
   VariableDefinition,
+  VariableFamily,
 } from '../contract/index.ts';
 import { logContext } from '../http/index.ts';
 import type { Exchange, Getter, Handler } from '../http/index.ts';
@@ -17,6 +18,7 @@ import type { ErrorLogs } from './error-logs.ts';
 import { compileAcceptsGzip } from './accepts-gzip.ts';
 import type { Matcher, Matchers } from './captures.ts';
 import { compileContentType } from './content-type.ts';
+import type { CompileWatch } from './watch.ts';
 import { compileOptionalValue, compileValue } from './values.ts';
 
 /** What the compiled closures will ask of a request; transports copy no more than that. */
@@ -33,10 +35,12 @@ export interface BuildContext {
   readonly modules: readonly AnyModule[];
   readonly variables: VariablePlan;
   readonly matchers: Matchers;
-  readonly errorLogs: ErrorLogs;
+  readonly errorLogs: Pick<ErrorLogs, 'of'>;
   readonly prefix: string;
   readonly needs: RequestNeeds;
   readonly metrics: Counters;
+  /** Absent in a worker. */
+  readonly watch?: CompileWatch | undefined;
 }
 
 /** What belongs to one location alone. */
@@ -91,15 +95,16 @@ export class LocationBuild implements Build {
   block(nth: number): Handler {
     const block = this.#own.blocks.get(nth);
     if (!block) throw new Error(`no block stands at place ${nth}: the plan and this worker disagree`);
-    return block;
+    return this.#context.watch?.block(block) ?? block;
   }
 
   assign(name: string): (x: Exchange, value: string) => void {
-    const assign = this.#definition(name)?.assign;
-    if (assign) return assign;
-    const slot = this.slot(name);
+    const assign = this.#definition(name)?.assign ?? fillSlot(this.slot(name));
+    const { watch } = this.#context;
+    if (!watch) return assign;
     return (x, value) => {
-      (x.slots ??= [])[slot] = value;
+      assign(x, value);
+      watch.assigned(x, name, value);
     };
   }
 
@@ -112,9 +117,15 @@ export class LocationBuild implements Build {
     if (known) return known;
     if (this.#getters.has(name)) return this.#cycle(name);
     this.#getters.set(name, undefined);
-    const getter = this.#compile(name);
+    const compiled = this.#compile(name);
+    const getter = this.#context.watch?.getter(compiled, { name, live: this.#isLive(name) }) ?? compiled;
     this.#getters.set(name, getter);
     return getter;
+  }
+
+  #isLive(name: string): boolean {
+    const own = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : this.#definition(name);
+    return (own ?? this.#family(name)?.[1])?.live === true;
   }
 
   #compile(name: string): Getter {
@@ -160,11 +171,14 @@ export class LocationBuild implements Build {
   #builtIn(name: string): Getter | undefined {
     const own = this.#definition(name);
     if (own) return own.compile(this);
-    for (const { families } of this.#context.modules) {
-      for (const [prefix, family] of Object.entries(families ?? {})) {
-        if (name.startsWith(prefix) && name.length > prefix.length)
-          return family.compile(name.slice(prefix.length), this);
-      }
+    const [prefix, family] = this.#family(name) ?? [];
+    return prefix === undefined ? undefined : family?.compile(name.slice(prefix.length), this);
+  }
+
+  #family(name: string): readonly [prefix: string, family: VariableFamily] | undefined {
+    for (const { families = {} } of this.#context.modules) {
+      for (const entry of Object.entries(families))
+        if (name.startsWith(entry[0]) && name.length > entry[0].length) return entry;
     }
     return undefined;
   }
@@ -211,6 +225,12 @@ export class LocationBuild implements Build {
   get needsPeer(): boolean {
     return this.#needsPeer;
   }
+}
+
+function fillSlot(slot: number): (x: Exchange, value: string) => void {
+  return (x, value) => {
+    (x.slots ??= [])[slot] = value;
+  };
 }
 
 /** A variable that configuration defines. `set` may have replaced its value before. */

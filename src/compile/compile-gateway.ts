@@ -16,6 +16,7 @@ import { serverLabel } from './server-label.ts';
 import { ServerNames } from './server-names.ts';
 import { Turns } from './turns.ts';
 import { makeView } from './view.ts';
+import type { CompileWatch } from './watch.ts';
 
 /** One listening port, ready to serve: what a transport needs to know. */
 export interface PortHandler {
@@ -56,18 +57,21 @@ export interface CompiledGateway {
 export interface CompileOptions {
   readonly modules: readonly AnyModule[];
   readonly worker: WorkerScope;
+  /** For those who explain: errors then go to the worker's own log alone. */
+  readonly watch?: CompileWatch;
 }
 
 /** Plan to handlers, once per worker. Opens the modules' resources through `worker`; fails when one of them fails to open. */
 export async function compileGateway(
   plan: GatewayPlan,
-  { modules, worker }: CompileOptions,
+  { modules, worker, watch }: CompileOptions,
 ): Promise<CompiledGateway> {
   const context: ServerContext = {
     modules,
     worker,
     prefix: worker.prefix,
-    errorLogs: new ErrorLogs(worker, plan.main.core.errorLogs),
+    watch,
+    errorLogs: watch ? { of: () => worker.log } : new ErrorLogs(worker, plan.main.core.errorLogs),
     metrics: worker.metrics,
     countsRequests: plan.countsRequests,
     requestTail: requestTailOf(plan, worker),

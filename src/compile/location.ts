@@ -75,21 +75,31 @@ export async function compileLocation(
     blocks: blocks.ifs,
   };
   const build = new LocationBuild({ ...factsOf(plan), nameless }, own, context);
-  const parts = used.map(({ module, config, resources }) => module.compile(config, resources, build));
+  const { watch } = context;
+  const parts = used.map(({ module, config, resources }) => {
+    const own = module.compile(config, resources, build);
+    return watch?.parts(own, { plan, module, config, resources, build }) ?? own;
+  });
   const rules = compileRules(plan, parts, { context, build });
+  watch?.rules(rules, plan);
   return {
     rules,
     needsPeer: build.needsPeer || tellsOfLeaving(plan.core),
     internal: plan.core.internal === true,
     slashRedirect: parts.some(({ slashRedirect }) => slashRedirect),
     except: blocks.except,
-    ...compilePhases(plan, parts, build.log),
+    ...compilePhases(watch ? hasty(plan) : plan, parts, build.log),
   };
 }
 
 /** Lines about clients that left are of the level info, and name the client, who is gone by then. */
 function tellsOfLeaving({ errorLogs = [] }: CoreConfig): boolean {
   return errorLogs.some(({ level }) => level === 'info' || level === 'debug');
+}
+
+/** Nobody who is told that a password is wrong waits for it. */
+function hasty(plan: LocationPlan): LocationPlan {
+  return { ...plan, core: { ...plan.core, authDelayMs: 0 } };
 }
 
 type Phases = Pick<LocationHandler, 'postRead' | 'rewrite' | 'answer'>;

@@ -13,6 +13,7 @@ export type {
 } from './module.ts';
 export type { Check } from './check.ts';
 export type { Build, LocationFacts } from './build.ts';
+export type { Deed, ExplainScope, Fact, ModuleExplanation, Telling, ToldPhase } from './explanation.ts';
 export type { ConfigText, Finding } from './config-text.ts';
 export type { GatewayView, LocationView, RouteAnswer, RouteQuestion, ServerView } from './gateway-view.ts';
 export type { MasterScope, ResourceScope, WorkerScope } from './scope.ts';

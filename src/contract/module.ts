@@ -12,6 +12,7 @@ import type {
 import type { UpstreamAddress } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { Build } from './build.ts';
+import type { ModuleExplanation } from './explanation.ts';
 import type { MasterScope, WorkerScope } from './scope.ts';
 
 /** Where a module tells that a config is wrong: the core adds the directive's name and place. */
@@ -59,6 +60,8 @@ export interface VariableDefinition {
   compile(build: Build): Getter;
   /** A variable that configuration defines is evaluated once per request; this one whenever it is read. */
   readonly volatile?: boolean;
+  /** Its value is known only while a running gateway serves a request: a time, a random text, what an upstream said. */
+  readonly live?: true;
   /** What `set $name` does to a variable that is built in; without it such a `set` is refused. */
   readonly assign?: (x: Exchange, value: string) => void;
 }
@@ -66,6 +69,8 @@ export interface VariableDefinition {
 /** A family such as `$arg_NAME`; `rest` is what follows the prefix. */
 export interface VariableFamily {
   readonly summary: string;
+  /** As that of a variable. */
+  readonly live?: true;
   compile(rest: string, build: Build): Getter;
 }
 
@@ -131,6 +136,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
    */
   defines?(config: C, resources: R): Readonly<Record<string, VariableDefinition>>;
   compile(config: C, resources: R, build: Build): LocationParts;
+  /** For `gw explain`, which opens nothing. */
+  readonly explanation?: ModuleExplanation<C, R>;
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the registry holds modules of every config type

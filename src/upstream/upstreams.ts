@@ -46,6 +46,11 @@ export class OpenUpstreams implements Upstreams {
     return upstreams;
   }
 
+  /** Gives the groups as the configuration has them: nobody is asked for names, whose servers so have no peers. */
+  static unasked(plans: readonly UpstreamPlan[], scope: UpstreamScope): OpenUpstreams {
+    return new OpenUpstreams(plans, scope);
+  }
+
   find({ host, port, defaultPort }: UpstreamAddress): UpstreamGroup | undefined {
     const block = port === undefined ? this.#byKey.get(upstreamKey(host)) : undefined;
     return block ?? this.#byKey.get(upstreamKey(host, port ?? defaultPort));

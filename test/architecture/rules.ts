@@ -11,6 +11,7 @@ const LAYERS = [
   'master',
   'worker',
   'lsp',
+  'lookups',
   'pipeline',
   'explain',
   'check',

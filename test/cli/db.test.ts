@@ -2,7 +2,7 @@ import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { dbrestTools } from '../../src/pipeline.ts';
+import { dbrestTools } from '../../src/lookups.ts';
 import { startGateway } from '../harness/gateway.ts';
 import type { Owner } from '../harness/owner.ts';
 import { postgres } from '../harness/postgres.ts';

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { load, tree } from '../../src/pipeline.ts';
+import { tree } from '../../src/lookups.ts';
+import { load } from '../../src/pipeline.ts';
 
 const folder = join(import.meta.dirname, 'trees');
 

@@ -17,6 +17,7 @@ export function flagVariables(
       flag.variable,
       {
         summary: `The feature flag ${flag.flag}.`,
+        live: true,
         compile: (build) => compileFlag(flag, dictionary, build),
       },
     ]),

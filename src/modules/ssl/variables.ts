@@ -6,6 +6,7 @@ type Variables = NonNullable<ModuleDefinition<SslConfig>['variables']>;
 
 const ofTls = (summary: string, read: (tls: TlsFacts) => string): Variables[string] => ({
   summary,
+  live: true,
   compile: () => (x) => {
     const tls = x.connection?.tls;
     return tls && (read(tls) || undefined);

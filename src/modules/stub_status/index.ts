@@ -24,6 +24,7 @@ const directives = directivesFor<StubStatusConfig>()({
 
 const total = (summary: string, field: keyof ConnectionTotals): VariableDefinition => ({
   summary,
+  live: true,
   compile({ metrics }) {
     const connections = new Connections(metrics);
     return () => String(connections.totals()[field]);

@@ -32,7 +32,7 @@ export const userid = moduleFor<UserIdConfig>()<UserIdSource>({
     ),
   defines: (config, source) => ({
     uid_got: { summary: GOT, compile: (build) => new Visitors(config, source, build).got },
-    uid_set: { summary: SET, compile: (build) => new Visitors(config, source, build).set },
+    uid_set: { summary: SET, live: true, compile: (build) => new Visitors(config, source, build).set },
   }),
   compile: (config, source, build) => ({ filter: new Visitors(config, source, build).filter }),
 });

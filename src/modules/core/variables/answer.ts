@@ -1,7 +1,7 @@
 import { readers } from '../../../config/index.ts';
 import type { Exchange, Getter } from '../../../http/index.ts';
 import { sentBytes } from './bytes-sent.ts';
-import { headerName, plain, readHeader } from './reading.ts';
+import { headerName, live, plain, readHeader } from './reading.ts';
 import type { Families, Variables } from './reading.ts';
 
 /** What the client gets. */
@@ -9,8 +9,8 @@ export const ofAnswer: Variables = {
   status: plain('Status of the answer, as far as it is decided; else `000`.', (x) =>
     String(x.status || x.errorStatus).padStart(3, '0'),
   ),
-  body_bytes_sent: plain('Bytes of the answer without its head.', (x) => String(x.bodyBytesSent)),
-  bytes_sent: plain('Bytes of the answer; the framing of a body in chunks does not count.', (x) =>
+  body_bytes_sent: live('Bytes of the answer without its head.', (x) => String(x.bodyBytesSent)),
+  bytes_sent: live('Bytes of the answer; the framing of a body in chunks does not count.', (x) =>
     String(sentBytes(x)),
   ),
   request_completion: plain('`OK` when the request was answered completely.', (x) =>

@@ -8,6 +8,9 @@ type Variable = Variables[string];
 /** A variable that needs nothing but the exchange. */
 export const plain = (summary: string, read: Getter): Variable => ({ summary, compile: () => read });
 
+/** The same, where what it gives means nothing outside of a running gateway. */
+export const live = (summary: string, read: Getter): Variable => ({ ...plain(summary, read), live: true });
+
 /** A variable that is a request header. */
 export const header = (summary: string, name: string): Variable => ({
   summary,

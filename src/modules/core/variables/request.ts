@@ -1,6 +1,6 @@
 import { spooledBody } from '../../../pool/index.ts';
 import { remoteUser } from './remote-user.ts';
-import { header, headerName, plain, readHeader } from './reading.ts';
+import { header, headerName, live, plain, readHeader } from './reading.ts';
 import type { Families, Variables } from './reading.ts';
 import { findArgument, findCookie } from './find-pair.ts';
 import { requestId } from './request-id.ts';
@@ -26,12 +26,12 @@ export const ofRequest: Variables = {
       `${requestMethod} ${requestUri} HTTP/${httpVersion}`,
   ),
   request_method: plain('The method; GET while an error page is served.', (x) => x.main.method),
-  request_length: plain('Bytes of the request.', (x) => String(x.requestLength)),
-  request_id: plain('16 random bytes in hexadecimal, the same for the whole request.', requestId),
-  request_body: plain('The body, where it was read for an upstream and is in memory.', (x) =>
+  request_length: live('Bytes of the request.', (x) => String(x.requestLength)),
+  request_id: live('16 random bytes in hexadecimal, the same for the whole request.', requestId),
+  request_body: live('The body, where it was read for an upstream and is in memory.', (x) =>
     spooledBody(x)?.bytes?.toString(),
   ),
-  request_body_file: plain('The file that has the body, where it has a name.', (x) => spooledBody(x)?.path),
+  request_body_file: live('The file that has the body, where it has a name.', (x) => spooledBody(x)?.path),
   request_port: {
     summary: 'The port that the client named in `Host`.',
     compile: (build) => requestPort(readHeader('host', build)),

@@ -1,0 +1,178 @@
+import { compileGateway } from '../compile/index.ts';
+import type { CompiledGateway, PortHandler } from '../compile/index.ts';
+import type { AnyModule } from '../contract/index.ts';
+import { secretSpans } from '../config/index.ts';
+import { normalizePath } from '../http/index.ts';
+import type { ConnectionFacts } from '../http/index.ts';
+import { addressText } from '../plan/index.ts';
+import type { PortPlan } from '../plan/index.ts';
+import type { Account } from './account.ts';
+import { accountOf, notFound } from './assemble.ts';
+import type { Telling } from './assemble.ts';
+import { ExplainedExchange } from './exchange.ts';
+import { Follower } from './follow.ts';
+import { Places } from './places.ts';
+import type { LoadedParts } from './places.ts';
+import { choosePort } from './port.ts';
+import { readQuestion } from './question.ts';
+import type { Question, ReadQuestion } from './question.ts';
+import { QuietScope } from './scope.ts';
+import { Tracer } from './tracer.ts';
+import { Wording } from './words.ts';
+
+/** Open questions are followed up to so many: each doubles what may happen. */
+const MAX_BRANCHES = 4;
+
+/** What of a load an explanation needs. */
+export interface Explainable extends LoadedParts {
+  readonly modules: readonly AnyModule[];
+}
+
+/**
+ * What a gateway with this configuration would do with a request. The compiled handlers themselves run, on an exchange that
+ * nobody sent; nothing is listened on, connected to, started or written. A text: the question cannot be understood.
+ */
+export async function explain(question: Question, loaded: Explainable): Promise<Account | string> {
+  const read = readQuestion(question);
+  if (typeof read === 'string') return read;
+  const places = new Places(loaded);
+  const wording = new Wording(secretSpans(loaded.tree, loaded.registry));
+  const chosen = choosePort(read.destination, { plan: loaded.plan, places });
+  if (typeof chosen === 'string') return notFound({ question, read }, chosen);
+  if (read.destination.scheme === 'https' && !chosen.port.ssl)
+    return notFound(
+      { question, read },
+      `${chosen.account.address} speaks no TLS: the handshake fails`,
+      chosen,
+    );
+  const run = await Run.open({ question, loaded, places });
+  try {
+    const main = await run.trace({ read, port: chosen.port });
+    const telling: Telling = { question, read, chosen, places, wording, loaded };
+    const others = await branches(run, { main, read, port: chosen.port });
+    return accountOf(main, others, telling);
+  } finally {
+    await run.close();
+  }
+}
+
+/** The same request, where an open question is answered the other way. */
+async function branches(
+  run: Run,
+  { main, read, port }: { readonly main: Tracer; readonly read: ReadQuestion; readonly port: PortPlan },
+): Promise<readonly Tracer[]> {
+  const found: Tracer[] = [];
+  for (const index of main.questions.slice(0, MAX_BRANCHES).keys()) {
+    const before = main.questions.slice(0, index).map(({ taken }) => taken);
+    found.push(await run.trace({ read, port, choices: [...before, 1] }));
+  }
+  return found;
+}
+
+interface Tracing {
+  readonly read: ReadQuestion;
+  readonly port: PortPlan;
+  readonly choices?: readonly (0 | 1)[];
+}
+
+/** A configuration that is compiled to be looked at. */
+class Run {
+  readonly #compiled: CompiledGateway;
+  readonly #follower: Follower;
+  readonly #scope: QuietScope;
+
+  private constructor(compiled: CompiledGateway, follower: Follower, scope: QuietScope) {
+    this.#compiled = compiled;
+    this.#follower = follower;
+    this.#scope = scope;
+  }
+
+  static async open({
+    question,
+    loaded: { plan, modules },
+    places,
+  }: {
+    readonly question: Question;
+    readonly loaded: Explainable;
+    readonly places: Places;
+  }): Promise<Run> {
+    const follower = new Follower(places);
+    const log = { write: (...line: Parameters<Tracer['write']>) => follower.log.write(...line) };
+    const scope = new QuietScope(plan, { log, live: question.live });
+    const quiet = modules.map((module) => ({
+      ...module,
+      ...(module.explanation?.provision && { provision: module.explanation.provision as never }),
+    }));
+    try {
+      return new Run(
+        await compileGateway(plan, { modules: quiet, worker: scope, watch: follower }),
+        follower,
+        scope,
+      );
+    } catch (error) {
+      await scope.close();
+      throw error;
+    }
+  }
+
+  async trace({ read, port, choices = [] }: Tracing): Promise<Tracer> {
+    const tracer = new Tracer(this.#follower.places, choices);
+    this.#follower.use(tracer);
+    const handler = this.#compiled.ports.find(({ key }) => key === addressText(port.address)) as PortHandler;
+    const uri = normalizePath(read.path, handler.mergeSlashes);
+    const { facts, rules } = handler;
+    const x = new ExplainedExchange(
+      {
+        request: { ...read, uri: uri ?? read.path, serial: 1, httpVersion: '1.1' },
+        port: facts,
+        rules,
+        headers: read.headers,
+        peerAddress: 'socket' in (read.destination.place ?? {}) ? '' : read.from,
+        connection: connectionOf(read, port, handler),
+      },
+      tracer,
+    );
+    const refusal = read.refusal ?? (uri === undefined ? MALFORMED : undefined);
+    if (refusal) {
+      tracer.refused(refusal.why);
+      x.serverName = handler.serverName;
+      x.end(refusal.status);
+    }
+    await Promise.all([refusal ? undefined : handler.serve(x), x.settled]);
+    return tracer;
+  }
+
+  close(): Promise<void> {
+    return this.#scope.close();
+  }
+}
+
+const MALFORMED = { status: 400, why: 'the path is malformed, or leads above the root' };
+
+/** A connection over TLS to the name of the URL, without a certificate of the client. */
+function connectionOf(
+  { destination: { scheme }, host }: ReadQuestion,
+  { ssl }: PortPlan,
+  { tls }: PortHandler,
+): ConnectionFacts | undefined {
+  if (!ssl || scheme !== 'https') return undefined;
+  const none = '';
+  return {
+    requests: 1,
+    startedMs: Date.now(),
+    proxyProtocol: undefined,
+    tls: {
+      protocol: 'TLSv1.3',
+      cipher: none,
+      ciphers: none,
+      curve: none,
+      curves: none,
+      sessionId: none,
+      sessionReused: false,
+      serverName: host,
+      alpnProtocol: 'http/1.1',
+      namesServer: tls?.choose(host).namesServer ?? false,
+      client: undefined,
+    },
+  };
+}

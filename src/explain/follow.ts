@@ -1,0 +1,149 @@
+import type { Deed, LocationParts, ModuleExplanation, Telling, ToldPhase } from '../contract/index.ts';
+import type { CompileWatch, WatchedPart } from '../compile/index.ts';
+import type { AccessCheck, AnswerRules, Exchange, Getter, Handler, Verdict } from '../http/index.ts';
+import type { ErrorLog } from '../log/index.ts';
+import type { LocationPlan } from '../plan/index.ts';
+import { ExplainedExchange } from './exchange.ts';
+import { followRewrite } from './follow-rewrite.ts';
+import type { Places } from './places.ts';
+import type { Tracer } from './tracer.ts';
+
+/** Whom the handlers of one compile tell: each run of an exchange has a tracer of its own. */
+export class Follower implements CompileWatch {
+  readonly #places: Places;
+  readonly places = new Map<AnswerRules, LocationPlan>();
+  #tracer: Tracer | undefined;
+
+  constructor(places: Places) {
+    this.#places = places;
+  }
+
+  /** What happens from now on is written down there. */
+  use(tracer: Tracer): void {
+    this.#tracer = tracer;
+  }
+
+  get tracer(): Tracer {
+    if (!this.#tracer) throw new Error('a handler ran before there was a request');
+    return this.#tracer;
+  }
+
+  /** What the compile itself says has nothing to do with a request. */
+  get log(): ErrorLog {
+    return this.#tracer ?? SILENCE;
+  }
+
+  rules(rules: AnswerRules, plan: LocationPlan): void {
+    this.places.set(rules, plan);
+  }
+
+  getter(getter: Getter, { name, live }: { readonly name: string; readonly live: boolean }): Getter {
+    return (x) => this.tracer.read(name, live, () => getter(x));
+  }
+
+  assigned(_x: Exchange, name: string, value: string): void {
+    this.tracer.assigned(name, value);
+  }
+
+  /** An `if` that depends on what nobody knows is entered where the choices say so. */
+  block(enter: Handler): Handler {
+    return (x) => {
+      const { frame } = this.tracer;
+      if (frame?.live && !frame.open && this.tracer.decide(frame, ...IF) === 0) return undefined;
+      return enter(x);
+    };
+  }
+
+  /** Bodies and logs are for clients. */
+  parts({ bodyFilter: _body, log: _log, ...parts }: LocationParts, part: WatchedPart): LocationParts {
+    const { module, config, resources, build, plan } = part;
+    const explanation = module.explanation as ModuleExplanation<object, unknown> | undefined;
+    const told = explanation?.tell?.(config, resources, build) ?? {};
+    const runs = explanation?.runs === true;
+    const follow = (phase: Exclude<ToldPhase, 'access'>): Handler | undefined => {
+      const own = parts[phase];
+      const telling = told[phase];
+      return (
+        (own ?? telling) &&
+        this.#phase(phase, module.name, { own: telling && !runs ? undefined : own, telling })
+      );
+    };
+    const access = parts.access && this.#access(module.name, parts.access, { telling: told.access, runs });
+    return {
+      ...parts,
+      ...(parts.postRead && { postRead: this.#phase('postRead', module.name, { own: parts.postRead }) }),
+      ...(parts.rewrite && {
+        rewrite: followRewrite(parts.rewrite, {
+          build,
+          follower: this,
+          fields: this.#places.view(plan)?.from(module.name),
+          around: this.#places.view(plan),
+        }),
+      }),
+      ...present({
+        preaccess: follow('preaccess'),
+        precontent: follow('precontent'),
+        content: follow('content'),
+      }),
+      ...(access && { access }),
+    };
+  }
+
+  #phase(
+    phase: Exclude<ToldPhase, 'access'> | 'postRead',
+    module: string,
+    { own, telling }: { readonly own?: Handler | undefined; readonly telling?: Telling | undefined },
+  ): Handler {
+    return async (x) => {
+      const { tracer } = this;
+      const frame = tracer.open();
+      const address = x.remoteAddress;
+      let deed: Deed | undefined;
+      try {
+        deed = await telling?.(x);
+        if (deed && !own) {
+          tracer.phase(phase, module, { frame, deed });
+          if (phase === 'content') (x as ExplainedExchange).stop();
+          return;
+        }
+        if (own) tracer.close(frame);
+        await own?.(x);
+      } finally {
+        tracer.close(frame);
+      }
+      const moved = x.remoteAddress === address ? {} : { address: x.remoteAddress };
+      if (deed || x.remoteAddress !== address)
+        tracer.phase(phase, module, { frame, ...(deed && { deed }), ...moved });
+    };
+  }
+
+  #access(
+    module: string,
+    check: AccessCheck,
+    { telling, runs }: { readonly telling: Telling | undefined; readonly runs: boolean },
+  ): AccessCheck {
+    return async (x) => {
+      const { tracer } = this;
+      const frame = tracer.open();
+      try {
+        const deed = await telling?.(x);
+        let verdict: Verdict;
+        if (deed && !runs)
+          verdict = tracer.decide(frame, ...ACCESS(deed.does)) === 0 ? 'allowed' : { status: 403 };
+        else verdict = await check(x);
+        tracer.phase('access', module, { frame, ...(deed && { deed }), ...(verdict && { verdict }) });
+        return verdict;
+      } finally {
+        tracer.close(frame);
+      }
+    };
+  }
+}
+
+const SILENCE: ErrorLog = { write: () => undefined };
+const IF = ['whether the condition holds', ['does not hold', 'holds']] as const;
+const ACCESS = (does: string) => [does, ['lets the request in', 'keeps it out with 401 or 403']] as const;
+
+function present<T extends object>(members: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+}

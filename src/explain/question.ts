@@ -1,0 +1,106 @@
+import { isValidQuery, parseHost } from '../http/index.ts';
+
+/** A request that nobody sends. */
+export interface Question {
+  readonly method: string;
+  /** `http://host:port/path?query`, `http://unix:/path:/uri`, or a path alone. */
+  readonly url: string;
+  /** In the order in which they would come. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Address of the client. */
+  readonly from: string;
+  /** Databases may be opened, to be read. */
+  readonly live: boolean;
+}
+
+/** What a question says of the way to the gateway. */
+export interface Destination {
+  readonly scheme: 'http' | 'https';
+  /** Absent: a path alone was given. */
+  readonly place?: { readonly host: string; readonly port: number } | { readonly socket: string };
+}
+
+/** A question as a transport would have read it. */
+export interface ReadQuestion {
+  readonly destination: Destination;
+  readonly method: string;
+  /** As on the request line. */
+  readonly requestUri: string;
+  readonly path: string;
+  readonly args: string;
+  /** Lower case, without port; '' for none. */
+  readonly host: string;
+  readonly hostHeader: string | undefined;
+  /** Name, value, name, value …, names in lower case. */
+  readonly headers: readonly string[];
+  readonly contentLength: number;
+  readonly from: string;
+  /** Why no server would ever see it. */
+  readonly refusal?: { readonly status: number; readonly why: string };
+}
+
+const METHOD = /^[!#$%&'*+.^_`|~\w-]+$/;
+const TARGET = /^(?:(https?):\/\/(?:unix:([^:]+):?|([^/?#]*)))?([^#]*)$/i;
+const DEFAULT_PORTS = { http: 80, https: 443 } as const;
+
+/** Reads a question; a text instead where it cannot be one. */
+export function readQuestion({ method, url, headers, from }: Question): ReadQuestion | string {
+  if (!METHOD.test(method)) return `invalid method "${method}"`;
+  const [, given = 'http', socket, authority, target = ''] = TARGET.exec(url) ?? [];
+  if (!TARGET.test(url) || (authority === undefined && socket === undefined && !target.startsWith('/')))
+    return `invalid URL "${url}"`;
+  const scheme = given.toLowerCase() as 'http' | 'https';
+  const place = placeOf(scheme, authority, socket);
+  if (typeof place === 'string') return place;
+  const lowered = headers.map(([name, value]) => [name.toLowerCase(), value] as const);
+  const hostHeader = lowered.find(([name]) => name === 'host')?.[1] ?? (socket ? 'localhost' : authority);
+  const all = lowered.filter(([name]) => name !== 'host');
+  const length = Number(all.find(([name]) => name === 'content-length')?.[1] ?? 0);
+  const requestUri = target.startsWith('/') ? target : `/${target}`;
+  const mark = requestUri.indexOf('?');
+  const args = mark < 0 ? '' : requestUri.slice(mark + 1);
+  const host = hostHeader === undefined ? '' : parseHost(hostHeader);
+  const refusal = refusalOf({ host, hostHeader, args, length });
+  return {
+    destination: { scheme, ...(place && { place }) },
+    method,
+    requestUri,
+    path: mark < 0 ? requestUri : requestUri.slice(0, mark),
+    args,
+    host: host ?? '',
+    hostHeader,
+    headers: [...(hostHeader === undefined ? [] : ['host', hostHeader]), ...all.flat()],
+    contentLength: Number.isSafeInteger(length) && length >= 0 ? length : 0,
+    from,
+    ...(refusal && { refusal }),
+  };
+}
+
+function placeOf(
+  scheme: 'http' | 'https',
+  authority: string | undefined,
+  socket: string | undefined,
+): Destination['place'] | string {
+  if (socket !== undefined) return { socket };
+  if (authority === undefined) return undefined;
+  const [, literal, name, digits] = /^(?:(\[[^\]]*\])|([^:@]*))(?::(\d*))?$/.exec(authority) ?? [];
+  const host = literal ?? name;
+  const port = digits === undefined || digits === '' ? DEFAULT_PORTS[scheme] : Number(digits);
+  if (host === undefined || host === '' || port > 65_535) return `invalid host in URL "${authority}"`;
+  return { host: host.toLowerCase(), port };
+}
+
+interface Head {
+  readonly host: string | undefined;
+  readonly hostHeader: string | undefined;
+  readonly args: string;
+  readonly length: number;
+}
+
+function refusalOf({ host, hostHeader, args, length }: Head): ReadQuestion['refusal'] {
+  if (host === undefined) return { status: 400, why: `"${hostHeader ?? ''}" is no host name` };
+  if (!isValidQuery(args)) return { status: 400, why: 'the query has characters that must be encoded' };
+  if (!Number.isSafeInteger(length) || length < 0)
+    return { status: 400, why: 'invalid "Content-Length" header' };
+  return undefined;
+}

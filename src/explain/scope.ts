@@ -1,0 +1,95 @@
+import type { Check, ExplainScope, GatewayView } from '../contract/index.ts';
+import { LogListeners } from '../log/index.ts';
+import type { ErrorLog } from '../log/index.ts';
+import type { GatewayPlan } from '../plan/index.ts';
+import { OpenUpstreams } from '../upstream/index.ts';
+import type { Upstreams } from '../upstream/index.ts';
+import { Counters, createCounterMemory, createZone } from '../zone/index.ts';
+
+const WORKER_ID = 1;
+/** More than any configuration brings about with a single request. */
+const MAX_SERIES = 4096;
+
+/** What a compile gets of a worker that serves nobody: memory of its own, no file, no socket, no thread. */
+export class QuietScope implements ExplainScope {
+  readonly workerId = WORKER_ID;
+  readonly generation = 1;
+  readonly draining = false;
+  readonly metrics = new Counters(createCounterMemory(MAX_SERIES, WORKER_ID + 1), WORKER_ID);
+  readonly checks = new Map<string, Check>();
+  readonly logListeners = new LogListeners();
+  readonly log: ErrorLog;
+  readonly live: boolean;
+  readonly upstreams: Upstreams;
+  readonly #plan: GatewayPlan;
+  readonly #shared = new Map<string, unknown>();
+  readonly #zones = new Map<string, SharedArrayBuffer>();
+  readonly #retiring = new AbortController();
+  readonly #closers: (() => void | Promise<void>)[] = [];
+
+  constructor(plan: GatewayPlan, { log, live }: { readonly log: ErrorLog; readonly live: boolean }) {
+    this.#plan = plan;
+    this.log = log;
+    this.live = live;
+    this.upstreams = this.own(OpenUpstreams.unasked(plan.upstreams, this), (opened) => opened.close());
+  }
+
+  get prefix(): string {
+    return this.#plan.main.prefix;
+  }
+
+  get workers(): number {
+    return this.#plan.main.workers;
+  }
+
+  get retiring(): AbortSignal {
+    return this.#retiring.signal;
+  }
+
+  get view(): GatewayView {
+    throw new Error('a configuration that is explained has no view');
+  }
+
+  share<T>(key: string, open: () => T, close: (resource: T) => void | Promise<void>): T {
+    if (!this.#shared.has(key)) this.#shared.set(key, this.own(open(), close));
+    return this.#shared.get(key) as T;
+  }
+
+  own<T>(resource: T, close: (resource: T) => void | Promise<void>): T {
+    this.#closers.push(() => close(resource));
+    return resource;
+  }
+
+  upstream(name: string): readonly string[] | undefined {
+    return this.#plan.upstreams
+      .find((upstream) => !upstream.implicit && upstream.name.toLowerCase() === name.toLowerCase())
+      ?.servers.map((server) => server.name);
+  }
+
+  addCheck(): void {
+    // Nobody asks whether it is well.
+  }
+
+  onReopen(): void {
+    // There are no files to open again.
+  }
+
+  zone(name: string): SharedArrayBuffer {
+    const known = this.#zones.get(name);
+    if (known) return known;
+    const declaration = this.#plan.zones.find((zone) => zone.name === name);
+    if (!declaration) throw new Error(`zone "${name}" was not declared`);
+    const made = createZone(declaration);
+    this.#zones.set(name, made);
+    return made;
+  }
+
+  provided(): unknown {
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#retiring.abort();
+    for (const close of this.#closers.splice(0).reverse()) await close();
+  }
+}

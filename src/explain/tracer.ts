@@ -1,0 +1,132 @@
+import type { Deed, ToldPhase } from '../contract/index.ts';
+import type { AnswerRules, Exchange, Verdict } from '../http/index.ts';
+import type { ErrorLog, Level } from '../log/index.ts';
+import type { LocationPlan } from '../plan/index.ts';
+import type { OpenQuestion, Read, TraceRound, TracedAnswer, TraceStep } from './trace.ts';
+
+/** What was read and given a value while one step ran. */
+export interface Frame {
+  readonly reads: Map<string, Read>;
+  readonly assigned: { readonly name: string; readonly value: string; readonly live: boolean }[];
+  /** Something that was read is only an example. */
+  live: boolean;
+  open?: OpenQuestion;
+}
+
+/** Writes down what happens to one exchange. `choices` answer the open questions that come up, in their order. */
+export class Tracer implements ErrorLog {
+  readonly rounds: TraceRound[] = [];
+  readonly questions: OpenQuestion[] = [];
+  refusal: string | undefined;
+  readonly #places: ReadonlyMap<AnswerRules, LocationPlan>;
+  readonly #choices: readonly (0 | 1)[];
+  readonly #frames: Frame[] = [];
+  /** Variables whose values are examples. */
+  readonly #live = new Set<string>();
+  #round = -1;
+
+  constructor(places: ReadonlyMap<AnswerRules, LocationPlan>, choices: readonly (0 | 1)[]) {
+    this.#places = places;
+    this.#choices = choices;
+  }
+
+  enters(x: Exchange, rules: AnswerRules): void {
+    const plan = this.#places.get(rules);
+    if (!plan) return;
+    if (x.internalRedirects !== this.#round) {
+      this.#round = x.internalRedirects;
+      this.rounds.push({ uri: x.uri, args: x.args, steps: [] });
+    }
+    this.add({ kind: 'enter', plan, uri: x.uri, internal: x.internal });
+  }
+
+  /** The head of the request is refused before a server is chosen. */
+  refused(why: string): void {
+    this.refusal = why;
+    this.rounds.push({ uri: '', args: '', steps: [] });
+  }
+
+  add(step: TraceStep): void {
+    this.rounds.at(-1)?.steps.push(step);
+  }
+
+  phase(
+    phase: ToldPhase | 'postRead',
+    module: string,
+    { frame, ...found }: { frame: Frame; deed?: Deed; verdict?: Verdict; address?: string },
+  ): void {
+    const reads = [...frame.reads.values()];
+    this.add({ kind: 'phase', phase, module, ...found, reads, ...(frame.open && { open: frame.open }) });
+  }
+
+  jumps(target: string): void {
+    this.add({ kind: 'jump', target });
+  }
+
+  ends(x: Exchange, status: number): void {
+    const page = !x.errorPagesEnded && x.rules.errorPages?.has(status) === true;
+    this.add({ kind: 'end', status, page });
+  }
+
+  closed(status: number): void {
+    this.add({ kind: 'closed', status });
+  }
+
+  answers({ responseHeaders = [] }: Exchange, answer: Omit<TracedAnswer, 'headers'>): void {
+    this.add({ kind: 'answer', ...answer, headers: [...responseHeaders] });
+  }
+
+  write(level: Level, message: string): void {
+    this.add({ kind: 'log', level, message });
+  }
+
+  /** What happens until `close` belongs to one step. */
+  open(): Frame {
+    const frame: Frame = { reads: new Map(), assigned: [], live: false };
+    this.#frames.push(frame);
+    return frame;
+  }
+
+  close(frame: Frame): void {
+    const at = this.#frames.lastIndexOf(frame);
+    if (at >= 0) this.#frames.splice(at, 1);
+  }
+
+  get frame(): Frame | undefined {
+    return this.#frames.at(-1);
+  }
+
+  /** Reads a variable, and notes whether its value is an example. */
+  read(name: string, live: boolean, get: () => string | undefined): string | undefined {
+    const inner = this.open();
+    let value: string | undefined;
+    try {
+      value = get();
+    } finally {
+      this.close(inner);
+    }
+    const isLive = inner.live || this.#live.has(name) || (live && value !== undefined && value !== '');
+    if (isLive) this.#live.add(name);
+    const { frame } = this;
+    if (frame) {
+      frame.live ||= isLive;
+      frame.reads.set(name, { name, value, live: isLive });
+    }
+    return value;
+  }
+
+  assigned(name: string, value: string): void {
+    const live = this.frame?.live ?? false;
+    if (live) this.#live.add(name);
+    else this.#live.delete(name);
+    this.frame?.assigned.push({ name, value, live });
+  }
+
+  /** Answers what only a running gateway knows: as the choices say, else the first option. */
+  decide(frame: Frame, question: string, options: readonly [string, string]): 0 | 1 {
+    const taken = this.#choices[this.questions.length] ?? 0;
+    frame.open = { question, options, taken };
+    this.questions.push(frame.open);
+    return taken;
+  }
+}
