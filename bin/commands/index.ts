@@ -8,6 +8,7 @@ import { addEditing } from './editing.ts';
 import { addDumps } from './dumping.ts';
 import { addInstallation } from './installation.ts';
 import { addExplaining } from './explaining.ts';
+import { addShell } from './shell.ts';
 import { addRunning } from './running.ts';
 
 /** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
@@ -24,6 +25,14 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     throw error;
   }
+}
+
+/** Every command with what it is for. */
+export function commandList(): readonly { readonly name: string; readonly summary: string }[] {
+  return program(() => undefined).commands.map((command) => ({
+    name: command.name(),
+    summary: command.description(),
+  }));
 }
 
 /** Who reads a part only, as `head` does, has what they want: no reason to fall over. */
@@ -71,6 +80,7 @@ function program(finish: (code: number) => void): Command {
   addDumps(gw, finish);
   addDatabase(gw, finish);
   addInstallation(gw, finish);
+  addShell(gw, finish);
   gw.command('reference')
     .description('print the directive reference as Markdown')
     .action(async () => {
