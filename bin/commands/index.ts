@@ -62,6 +62,7 @@ function program(finish: (code: number) => void): Command {
   const gw = new Command('gw')
     .description("A config-driven HTTP gateway. nginx's own options work too: see gw -h.")
     .exitOverride()
+    .helpCommand(false)
     .showSuggestionAfterError()
     .configureOutput({ outputError: (text, write) => write(inOurWords(text)) });
   addChecking(gw, finish);
@@ -90,5 +91,17 @@ function program(finish: (code: number) => void): Command {
   gw.command('version')
     .description('print the version')
     .action(() => void process.stdout.write(`gw/${VERSION}\n`));
+  gw.command('help [command...]')
+    .description('show the help of a command')
+    .action((names: string[]) => showHelp(gw, names));
   return gw;
+}
+
+async function showHelp(command: Command, [name, ...rest]: readonly string[]): Promise<void> {
+  if (name === undefined) return command.outputHelp();
+  const inner = command.commands.find((each) => each.name() === name);
+  if (inner) return showHelp(inner, rest);
+  // Commander knows how to say that there is none, and which is meant.
+  if (command.commands.length > 0) await command.parseAsync([name], { from: 'user' });
+  command.error(`error: unknown command '${name}'`);
 }

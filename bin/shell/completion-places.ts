@@ -19,7 +19,7 @@ export function topWords(
   wordsOf: (command: CommandFacts, value: ValueFacts) => Completions,
 ): readonly string[] {
   const names = command.commands.map(({ path }) => path.at(-1) as string);
-  if (names.length > 0) return [...names, 'help'];
+  if (names.length > 0) return [...new Set([...names, 'help'])];
   return command.arguments.flatMap((value) => {
     const words = wordsOf(command, value);
     return typeof words === 'string' ? [] : words;

@@ -5,7 +5,17 @@ import type { CommandFacts, OptionFacts } from './command-facts.ts';
 
 /** All commands, and the options of nginx that gw takes without one. */
 export function wholeFacts(gw: Command): CommandFacts {
-  return { ...commandFacts(gw), options: NGINX_OPTIONS.map(optionOf) };
+  const facts = commandFacts(gw);
+  const choices = facts.commands.flatMap(({ path }) => path);
+  const commands = facts.commands.map((command) =>
+    command.path[0] === 'help' ? withChoices(command, choices) : command,
+  );
+  return { ...facts, options: NGINX_OPTIONS.map(optionOf), commands };
+}
+
+/** `gw help` takes whatever is a command. */
+function withChoices(command: CommandFacts, choices: readonly string[]): CommandFacts {
+  return { ...command, arguments: command.arguments.map((value) => ({ ...value, choices })) };
 }
 
 function optionOf({ names, value, summary }: (typeof NGINX_OPTIONS)[number]): OptionFacts {

@@ -62,8 +62,7 @@ function wordCase(command: CommandFacts): string {
   const place = placeOf(command);
   if (commands.length > 0) {
     const items = commands.map(({ path, summary }) => item(path.at(-1) as string, summary));
-    const all = [...items, item('help', 'show the help of a command')];
-    return `        ('${place}') choices=(${all.join(' ')}); _describe command choices ;;`;
+    return `        ('${place}') choices=(${items.join(' ')}); _describe command choices ;;`;
   }
   const words = topWords(command, wordsOf);
   const isFile = command.arguments.some((value) => wordsOf(command, value) === 'file');

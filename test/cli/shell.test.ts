@@ -28,7 +28,7 @@ async function commandsBelow(path: readonly string[]): Promise<readonly (readonl
   const { stdout } = await gw(HERE, path.length === 0 ? ['help'] : [...path, '--help']);
   const [, listed = ''] = /\nCommands:\n([^]*)$/.exec(stdout) ?? [];
   const names = [...listed.matchAll(/^ {2}(\S+)/gm)].flatMap(([, name = '']) =>
-    name === 'help' ? [] : [name],
+    name === 'help' && path.length > 0 ? [] : [name],
   );
   const below = await Promise.all(names.map((name) => commandsBelow([...path, name])));
   return [path, ...below.flat()];
@@ -46,6 +46,7 @@ const completed: readonly { line: string; words: readonly string[] | RegExp }[] 
   { line: 'gw hash-password -s b', words: ['bcrypt'] },
   { line: 'gw hash-password --user ', words: [] },
   { line: 'gw completion ', words: ['bash', 'zsh', 'fish'] },
+  { line: 'gw help jw', words: ['jwt'] },
   { line: 'gw why dbrest_pass', words: ['dbrest_pass'] },
   { line: 'gw why alias-t', words: ['alias-traversal'] },
   { line: 'gw list-directives -m k', words: ['kv'] },
@@ -168,3 +169,35 @@ test('gw -h lists every command, and gw help tells more of each', async () => {
     expect((await gw(HERE, ['help', name])).stdout).toContain(`Usage: gw ${name} `);
   }
 });
+
+const helped: readonly { args: readonly string[]; code: number; stdout: RegExp; stderr: string }[] = [
+  {
+    args: ['help', 'jwt', 'sign'],
+    code: 0,
+    stdout: /^Usage: gw jwt sign \[options\] \[payload\]\n/,
+    stderr: '',
+  },
+  { args: ['help', 'help'], code: 0, stdout: /^Usage: gw help /, stderr: '' },
+  { args: ['jwt', 'help', 'sign'], code: 0, stdout: /^Usage: gw jwt sign /, stderr: '' },
+  {
+    args: ['help', 'chekc'],
+    code: 2,
+    stdout: /^$/,
+    stderr: 'gw: unknown command "chekc"\n  did you mean "check"?\n',
+  },
+  {
+    args: ['help', 'jwt', 'sgin'],
+    code: 2,
+    stdout: /^$/,
+    stderr: 'gw: unknown command "sgin"\n  did you mean "sign"?\n',
+  },
+  { args: ['help', 'check', 'it'], code: 2, stdout: /^$/, stderr: 'gw: unknown command "it"\n' },
+];
+
+for (const { args, code, stdout, stderr } of helped) {
+  test(`gw ${args.join(' ')} ends with ${code}`, async () => {
+    const said = await gw(HERE, args);
+    expect(said).toMatchObject({ code, stderr });
+    expect(said.stdout).toMatch(stdout);
+  });
+}
