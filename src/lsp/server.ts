@@ -9,6 +9,7 @@ import { Diagnostics } from './diagnostics.ts';
 import { Files } from './files.ts';
 import { NameIndex } from './name-index.ts';
 import { pathOf } from './places.ts';
+import { isIgnored } from './search.ts';
 import type { Session } from './session.ts';
 import { Workspace } from './workspace.ts';
 
@@ -47,7 +48,9 @@ export class LanguageServer {
     const connection = this.#connection;
     connection.onInitialize((params) => this.#initialize(params));
     connection.onInitialized(() => this.#initialized());
-    connection.onDidChangeWatchedFiles(() => this.#refresh());
+    connection.onDidChangeWatchedFiles(({ changes }) => {
+      if (changes.some(({ uri }) => !isIgnored(pathOf(uri)))) this.#refresh();
+    });
     connection.onShutdown(() => this.#session.diagnostics.stop());
     this.#follow();
     answer(connection, this.#session);
