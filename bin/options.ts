@@ -6,6 +6,8 @@ export interface Options {
   readonly test?: 'check' | 'dump';
   /** `--tree`: test, and print where requests go. */
   readonly tree?: true;
+  /** `--strict`: a test fails at warnings, those of the rules of `gw check` too. */
+  readonly strict?: true;
   readonly quiet?: true;
   readonly signal?: Signal;
   readonly confFile?: string;
@@ -35,6 +37,7 @@ const LONG: Readonly<Record<string, Options>> = {
   '--help': { help: true },
   '--version': { version: 'short' },
   '--tree': { test: 'check', tree: true },
+  '--strict': { test: 'check', strict: true },
 };
 
 /** Options with a value: the rest of the word, or the next word. What nginx says when there is none. */
@@ -88,6 +91,7 @@ Options:
   -t            : test configuration and exit
   -T            : test configuration, dump it and exit (secrets are masked)
   --tree        : test configuration, print its servers and locations in the order of matching, and exit
+  --strict      : test configuration with all rules of gw check, fail at warnings, and exit
   -q            : suppress non-error messages during configuration testing
   -s signal     : send signal to the running gateway: stop, quit, reopen, reload
   -p prefix     : set prefix path (default: the current directory)

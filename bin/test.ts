@@ -1,15 +1,19 @@
-import { formatFaults } from '../grammar/index.ts';
-import { dump, tree } from '../src/lookups.ts';
-import { load } from '../src/pipeline.ts';
+import { formatFault, formatFaults, takesColor } from '../grammar/index.ts';
+import type { PrintOptions } from '../grammar/index.ts';
+import { dump, refusesFrom, tree } from '../src/lookups.ts';
+import { check, load } from '../src/pipeline.ts';
+import type { Finding, Loaded } from '../src/pipeline.ts';
 import type { Options } from './options.ts';
 import { sourceOf } from './source.ts';
 
-/** `-t` and `-T`: loads the configuration without opening anything, in nginx's words. */
-export function test(options: Options): number {
+/** `-t` and `-T`: loads the configuration without opening anything, in nginx's words; then asks the rules of `gw check`. */
+export async function test(options: Options): Promise<number> {
   const source = sourceOf(options);
-  const { plan, report, tree: read } = load(source);
-  process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
-  if (!plan || !read) {
+  const loaded = load(source);
+  const { plan, report, tree: read } = loaded;
+  const printing = { program: 'gw', color: takesColor(process.stderr), hidden: report.hidden };
+  process.stderr.write(formatFaults(report, printing));
+  if (!plan || !read || !(await passes(loaded, options.strict === true, printing))) {
     process.stderr.write(`gw: configuration file ${source.confFile} test failed\n`);
     return 1;
   }
@@ -20,4 +24,25 @@ export function test(options: Options): number {
   if (options.tree === true) process.stdout.write(tree(plan));
   if (options.test === 'dump') process.stdout.write(dump(read));
   return 0;
+}
+
+/**
+ * What works in nginx must pass here as well: without `--strict`, findings are warnings, unless the configuration itself
+ * refuses them.
+ */
+async function passes(loaded: Loaded, isStrict: boolean, printing: PrintOptions): Promise<boolean> {
+  const from = refusesFrom(loaded);
+  const asksAll = isStrict || from === 'warning';
+  const found = await check(loaded, { rulesOnly: true, ...(!asksAll && { severity: 'error' }) });
+  const findings = found.filter(({ severity }) => severity !== 'info');
+  const isRefused = ({ severity }: Finding): boolean =>
+    from !== undefined && (severity === 'error' || severity === from);
+  for (const finding of findings) {
+    const { rule, slug, message, span, hint } = finding;
+    const severity = isRefused(finding) ? 'emerg' : 'warn';
+    const fault = { severity, message: `${rule} ${slug}: ${message}`, hint, ...(span && { span }) } as const;
+    process.stderr.write(`${formatFault(fault, printing)}\n`);
+  }
+  const warnings = loaded.report.faults.filter(({ severity }) => severity === 'warn').length;
+  return isStrict ? warnings + findings.length === 0 : !findings.some(isRefused);
 }

@@ -17,7 +17,7 @@ export { splitValue } from './value.ts';
 export type { ValuePart } from './value.ts';
 export { checkSyntax } from './check-syntax.ts';
 export { outlineOf } from './outline.ts';
-export { decodeText } from './files.ts';
+export { decodeText, systemError } from './files.ts';
 export { globPaths, isGlob, matchesGlob } from './glob.ts';
 export type { Glob } from './glob.ts';
 export { buildConfig, parsePayload } from './crossplane/index.ts';

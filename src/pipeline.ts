@@ -17,6 +17,7 @@ export type { Finding, Review, ReviewOptions } from './check/index.ts';
 export type { GatewayPlan, Reach } from './plan/index.ts';
 /** For the lookups; nothing else sees modules. */
 export * as modules from './modules/index.ts';
+export { dbrestTools } from './modules/index.ts';
 
 /** Where a configuration comes from. */
 export interface ConfigSource {
@@ -57,24 +58,13 @@ export interface LoadOptions {
 
 /** Text to plan. Reads files, opens no connection, starts no thread. */
 export function load(
-  { confFile, name, prefix, globals, errorLog, text, readFile, glob }: ConfigSource,
+  source: ConfigSource,
   { advise = false, skipUnsupported = false }: LoadOptions = {},
 ): Loaded {
+  const { confFile, prefix, errorLog } = source;
   const report = new Report();
   const registry = new Registry(MODULES);
-  const knownDirective = (directive: string): boolean =>
-    registry.named(directive).length > 0 || refusalOf(directive) !== undefined;
-  const tree = loadTree({
-    file: confFile,
-    name,
-    env: process.env,
-    report,
-    knownDirective,
-    ...(globals !== undefined && { globals }),
-    ...(text !== undefined && { text }),
-    ...(readFile && { readFile }),
-    ...(glob && { glob }),
-  });
+  const tree = readTree(source, { report, registry });
   if (!tree) return { plan: undefined, report, tree };
   report.hide(secretSpans(tree, registry));
 
@@ -96,6 +86,23 @@ export function load(
     version: VERSION,
   });
   return { plan: report.failed ? undefined : plan, report, tree, bound: config };
+}
+
+function readTree(
+  { confFile, name, globals, text, readFile, glob }: ConfigSource,
+  { report, registry }: { readonly report: Report; readonly registry: Registry },
+): ConfigTree | undefined {
+  return loadTree({
+    file: confFile,
+    name,
+    env: process.env,
+    report,
+    knownDirective: (directive) => registry.named(directive).length > 0 || refusalOf(directive) !== undefined,
+    ...(globals !== undefined && { globals }),
+    ...(text !== undefined && { text }),
+    ...(readFile && { readFile }),
+    ...(glob && { glob }),
+  });
 }
 
 /**

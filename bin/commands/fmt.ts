@@ -1,8 +1,7 @@
-import { renameSync, statSync, writeFileSync } from 'node:fs';
-import { createTwoFilesPatch } from 'diff';
 import { checkSyntax, formatConfig, formatFaults } from '../../grammar/index.ts';
-import type { Source } from '../../grammar/index.ts';
+import { patchOf } from '../patch.ts';
 import { readText } from '../read-text.ts';
+import { replaceFile } from '../replace-file.ts';
 
 /** What `gw fmt` is asked for. */
 export interface FmtOptions {
@@ -42,17 +41,4 @@ function formatFile(file: string, options: FmtOptions, indent: string): number {
     return 0;
   }
   return isSame ? 0 : 1;
-}
-
-function patchOf({ name, text }: Source, formatted: string): string {
-  const patch = createTwoFilesPatch(name, name, text, formatted);
-  return patch.slice(patch.indexOf('--- '));
-}
-
-/** Never leaves half a file: the new one takes the place of the old one at once. */
-function replaceFile(file: string, text: string): void {
-  const { mode } = statSync(file);
-  const beside = `${file}.gw-fmt-${process.pid}`;
-  writeFileSync(beside, text, { mode });
-  renameSync(beside, file);
 }

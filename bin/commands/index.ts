@@ -1,7 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../src/version.ts';
+import { addChecking } from './checking.ts';
 import { addCredentials } from './credentials.ts';
 import { addConfigTools } from './config-tools.ts';
+import { addDatabase } from './database.ts';
 import { addEditing } from './editing.ts';
 import { addDumps } from './dumping.ts';
 import { addInstallation } from './installation.ts';
@@ -53,12 +55,7 @@ function program(finish: (code: number) => void): Command {
     .exitOverride()
     .showSuggestionAfterError()
     .configureOutput({ outputError: (text, write) => write(inOurWords(text)) });
-  gw.command('check [files...]')
-    .description('report everything that is wrong with a configuration')
-    .option('-p, --prefix <directory>', 'directory that relative paths start from')
-    .action(async (files: string[], { prefix }: { prefix?: string }) => {
-      finish((await import('./check.ts')).check(files, prefix));
-    });
+  addChecking(gw, finish);
   gw.command('demo')
     .description('run the demo: gateway, embedded PostgreSQL and embedded key-value store')
     .option('--port <number>', 'port to listen on', '8080')
@@ -72,6 +69,7 @@ function program(finish: (code: number) => void): Command {
   addEditing(gw);
   addCredentials(gw, finish);
   addDumps(gw, finish);
+  addDatabase(gw, finish);
   addInstallation(gw, finish);
   gw.command('reference')
     .description('print the directive reference as Markdown')

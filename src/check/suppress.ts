@@ -83,13 +83,18 @@ class Watched {
     for (const name of unknown) {
       const near = nearestRule(name);
       const hint = near === undefined ? '"gw why --list" shows all rules' : `did you mean "${near}"?`;
-      yield finding('bad-suppression', { span, message: `there is no rule "${name}" to ignore`, hint });
+      yield finding({ rule: 'bad-suppression', span, message: `there is no rule "${name}" to ignore`, hint });
     }
     const named = rules.join(', ');
     if (rules.length === 0)
-      yield finding('bad-suppression', { span, message: 'ignore comment names no rule', hint: FORM });
+      yield finding({ rule: 'bad-suppression', span, message: 'ignore comment names no rule', hint: FORM });
     else if (reason === '')
-      yield finding('bad-suppression', { span, message: `ignoring "${named}" needs a reason`, hint: FORM });
+      yield finding({
+        rule: 'bad-suppression',
+        span,
+        message: `ignoring "${named}" needs a reason`,
+        hint: FORM,
+      });
     if (reason === '') return;
     const vain = rules.filter(
       (name) => !unknown.includes(name) && !this.#used.has(name) && areAsked(name, wasAsked),
@@ -100,7 +105,8 @@ class Watched {
   #inVain(rules: readonly string[]): Finding {
     const { span, without } = this.#ignore;
     const what = this.by === 'comment' ? 'ignore comment' : '"ignore"';
-    return finding('unused-suppression', {
+    return finding({
+      rule: 'unused-suppression',
       span,
       message: `${what} for "${rules.join(', ')}" matches nothing`,
       fix: { title: 'delete it', safe: true, edits: [without(rules)] },
@@ -110,9 +116,9 @@ class Watched {
 
 const FORM = 'write "# gw-ignore GW304: why this is meant"';
 
-function finding(slug: string, rest: Pick<Finding, 'message' | 'hint' | 'fix'> & { span: Span }): Finding {
-  const { id, severity } = ruleNamed(slug) as Rule;
-  return { rule: id, slug, severity, ...rest };
+function finding({ rule, ...rest }: Omit<Finding, 'slug' | 'severity'>): Finding {
+  const { id, slug, severity } = ruleNamed(rule) as Rule;
+  return { ...rest, rule: id, slug, severity };
 }
 
 /** Whether every rule that the name means was asked. */

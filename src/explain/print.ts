@@ -1,5 +1,5 @@
-import pc from 'picocolors';
-import { printable } from '../../grammar/index.ts';
+import { paintsFor, printable } from '../../grammar/index.ts';
+import type { Paints } from '../../grammar/index.ts';
 import type { Fact } from '../contract/index.ts';
 import { statusLine } from '../http/index.ts';
 import type { Account, AccountStep, Candidate } from './account.ts';
@@ -9,19 +9,17 @@ const INDENT = 11;
 /** Places stand right of texts of up to so many columns; longer texts have theirs two blanks behind. */
 const PLACES_AT = 78;
 
-type Colors = ReturnType<typeof pc.createColors>;
-
 /** An account as people read it, each line with its place in the configuration at the right. */
 export function printAccount(account: Account, { color }: { readonly color: boolean }): string {
-  return new Printer(account, pc.createColors(color)).print();
+  return new Printer(account, paintsFor(color)).print();
 }
 
 class Printer {
   readonly #account: Account;
-  readonly #c: Colors;
+  readonly #c: Paints;
   readonly #lines: string[] = [];
 
-  constructor(account: Account, colors: Colors) {
+  constructor(account: Account, colors: Paints) {
     this.#account = account;
     this.#c = colors;
   }

@@ -1,10 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
-import { formatFaults, placeOf } from '../../grammar/index.ts';
+import { formatFaults, placeOf, takesColor } from '../../grammar/index.ts';
 import type { Report } from '../../grammar/index.ts';
 import { load } from '../pipeline.ts';
 import type { ConfigSource } from '../pipeline.ts';
 import { ThreadLog } from '../worker/index.ts';
 import { setEnvironment, tellUser } from './environment.ts';
+import { isRefused } from './judgement.ts';
 import { Master } from './master.ts';
 import { commandName, nameProcess } from './process-name.ts';
 import { untilStopped } from './signals.ts';
@@ -26,8 +27,9 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   process.stderr.on('error', () => undefined);
   const loaded = load(source);
   const { plan, report } = loaded;
+  const refused = await isRefused(loaded);
   print(report);
-  if (!plan) return 1;
+  if (!plan || refused) return 1;
   setEnvironment(plan.main.core);
   const log = new ThreadLog(plan.main.core.errorLogs, { prefix: plan.main.prefix, tid: 0 });
   const show = (found: Report): void => {
@@ -45,19 +47,24 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   tellLastEnd(log);
   tellUser(plan.main.core, log);
   const stopped = untilStopped(master, log);
+  if (!(await starts(master, log))) return 1;
+  onReady?.();
+  await stopped;
+  log.close();
+  return 0;
+}
+
+async function starts(master: Master, log: ThreadLog): Promise<boolean> {
   try {
     await master.start();
+    return true;
   } catch (error) {
     const { message } = error as Error;
     log.write('emerg', message);
     if (!log.writesTo('stderr')) process.stderr.write(`gw: [emerg] ${message}\n`);
     await master.stop({ graceful: false });
-    return 1;
+    return false;
   }
-  onReady?.();
-  await stopped;
-  log.close();
-  return 0;
 }
 
 /**
@@ -70,7 +77,7 @@ function guardRegexes(): void {
 }
 
 function print(report: Report): void {
-  process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
+  process.stderr.write(formatFaults(report, { program: 'gw', color: takesColor(process.stderr) }));
 }
 
 /** A reload has no terminal: what it found is one line each in the log. Warnings of the first load are on the terminal. */

@@ -8,6 +8,7 @@ import type { GatewayPlan } from '../plan/index.ts';
 import { OwnedResources, SharedResources } from '../worker/index.ts';
 import type { Shipment, ThreadLog } from '../worker/index.ts';
 import { keepErrorLine, LOG_TAIL, openRing } from '../zone/index.ts';
+import { findingLines, isRefused } from './judgement.ts';
 import { removePidFile, writePidFile } from './pid-file.ts';
 import { probePort } from './probe-port.ts';
 import { ProcessMetrics } from './process-metrics.ts';
@@ -133,15 +134,17 @@ export class Master {
     this.#serves = true;
     this.#metrics.loaded(true);
     if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
+    void this.#judge(loaded);
   }
 
   async #tryReload(): Promise<string | undefined> {
     const { source, show, log } = this.#options;
     const loaded = load(source);
     const { plan, report } = loaded;
+    const refused = await isRefused(loaded);
     show(report);
     this.#metrics.found(report);
-    if (!plan) return 'the configuration has errors';
+    if (!plan || refused) return 'the configuration has errors';
     const known = new Set(this.#plan.ports.map(({ address }) => JSON.stringify(address)));
     for (const { address } of plan.ports) if (!known.has(JSON.stringify(address))) await probePort(address);
     const { shipment, resources } = await this.#ship({ ...loaded, plan });
@@ -158,7 +161,15 @@ export class Master {
     this.#movePidFile(before);
     await this.#resources?.close();
     this.#resources = resources;
+    void this.#judge({ ...loaded, plan });
     return undefined;
+  }
+
+  /** Tells in the log what the rules of `gw check` find; requests are served meanwhile. */
+  async #judge(loaded: Accepted): Promise<void> {
+    const lines = await findingLines(loaded).catch((error: unknown) => [String(error)]);
+    if (this.#stopping) return;
+    for (const line of lines) this.#options.log.write('warn', line);
   }
 
   /** From here on the zones are those of the workers; what this thread logs shows in the log tail as well. */

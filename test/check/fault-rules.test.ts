@@ -18,10 +18,15 @@ function slugsIn(text: string): readonly string[] {
   );
 }
 
-const named = FOLDERS.flatMap((folder) =>
+const files = FOLDERS.flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
-    .flatMap((file) => slugsIn(readFileSync(join(ROOT, folder, file), 'utf8'))),
+    .map((file) => join(folder, file)),
+);
+
+// What is wrong with an ignore comment shows only once all rules were asked.
+const named = [...files, 'src/check/suppress.ts'].flatMap((file) =>
+  slugsIn(readFileSync(join(ROOT, file), 'utf8')),
 );
 
 test('every rule that a fault names is in the list of rules', () => {

@@ -1,4 +1,4 @@
-import type { Fix, Word } from '../../../grammar/index.ts';
+import type { FaultDetails, Fix, Word } from '../../../grammar/index.ts';
 import { nearest, renaming } from '../nearest.ts';
 import type { ArgReader } from '../row.ts';
 import { oneWord } from './words.ts';
@@ -34,12 +34,14 @@ export function oneOf<const T extends string>(...names: readonly T[]): ArgReader
   const reader = oneWord(names.join(' | '), (word, { report }) => {
     const known = names.find((name) => name === word.value);
     if (known === undefined) {
-      report.emerg(`invalid value "${word.value}"`, word.span, {
-        hint: `expected ${names.join(', ')}`,
-        fix: nearestValue(word, names),
-      });
+      report.emerg(`invalid value "${word.value}"`, word.span, expectedOf(word, names));
     }
     return known;
   });
   return { ...reader, choices: names };
+}
+
+/** What is said of a word that should be one of a few names: all of them, and the correction to the one that is near. */
+export function expectedOf(word: Word, names: readonly string[]): FaultDetails {
+  return { hint: `expected ${names.join(', ')}`, fix: nearestValue(word, names) };
 }

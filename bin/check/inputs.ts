@@ -1,0 +1,162 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import {
+  decodeText,
+  filesOfDump,
+  globPaths,
+  matchesGlob,
+  readFileBytes,
+  systemError,
+} from '../../grammar/index.ts';
+import type { DumpedFiles, Source } from '../../grammar/index.ts';
+import { contextOf, innermost, wholeAround } from '../../src/check/index.ts';
+import type { Context } from '../../src/config/index.ts';
+import { directiveTable } from '../../src/lookups.ts';
+import type { ConfigSource } from '../../src/pipeline.ts';
+import { sourceOf } from '../source.ts';
+import type { CheckSettings } from './settings.ts';
+
+/** A configuration to check. */
+export interface Input {
+  /** Its main file as messages print it. */
+  readonly name: string;
+  readonly source: ConfigSource;
+  /** Where it stands, when it is only a piece; a text of ours is around it then. */
+  readonly fragment?: Context;
+  /** What keeps its files from being written. */
+  readonly readOnly?: 'stdin' | 'dump';
+  /** It was found in a directory: no need to check it by itself if another one includes it. */
+  readonly wasFound?: true;
+}
+
+/** What the command line names, and what of it cannot be checked. */
+export interface Inputs {
+  readonly inputs: readonly Input[];
+  /** One line each. */
+  readonly unreadable: readonly string[];
+  readonly skipped: readonly string[];
+}
+
+/** What cannot be read: its message says why. */
+class UnreadableError extends Error {}
+
+const STDIN = '-';
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** The configurations that the words of the command line name; without one, the configuration of this place. */
+export function inputsOf(files: readonly string[], settings: CheckSettings): Inputs {
+  const { prefix } = settings;
+  const { name } = sourceOf(prefix === undefined ? {} : { prefix });
+  const named = files.length > 0 ? files : [prefix === undefined ? name : join(prefix, name)];
+  const all = named.map((file): Partial<Inputs> => {
+    try {
+      if (file === STDIN) return { inputs: [inputOf(stdinSource(settings), settings, 'stdin')] };
+      if (isDirectory(file)) return inputsIn(file, settings);
+      return { inputs: [inputOf({ name: file, text: read(file) }, settings)] };
+    } catch (error) {
+      if (error instanceof UnreadableError) return { unreadable: [error.message] };
+      throw error;
+    }
+  });
+  return {
+    inputs: all.flatMap(({ inputs = [] }) => inputs),
+    unreadable: all.flatMap(({ unreadable = [] }) => unreadable),
+    skipped: all.flatMap(({ skipped = [] }) => skipped),
+  };
+}
+
+function stdinSource({ stdinFilename = 'standard input' }: CheckSettings): Source {
+  return { name: stdinFilename, text: read(STDIN) };
+}
+
+function read(file: string): string {
+  try {
+    return decodeText(file === STDIN ? readFileSync(0) : readFileBytes(file, MAX_BYTES)).text;
+  } catch (error) {
+    throw new UnreadableError(`open() "${file}" failed (${systemError(error)})`, { cause: error });
+  }
+}
+
+function isDirectory(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function inputOf(source: Source, settings: CheckSettings, readOnly?: 'stdin'): Input {
+  const dump = filesOfDump(source.text);
+  if (dump) return dumpInput(dump, settings);
+  const given = settings.context === undefined ? undefined : innermost(settings.context);
+  const context = given ?? placeFor(source);
+  const facts = {
+    name: source.name,
+    ...(readOnly && { readOnly }),
+  };
+  if (context === undefined || context === 'main')
+    return { ...facts, source: wholeSource(source, settings, readOnly) };
+  return { ...facts, fragment: context, source: fragmentSource(source, context, settings) };
+}
+
+function placeFor(source: Source): Context | undefined {
+  return filesOfDump(source.text) ? 'main' : contextOf(source, directiveTable());
+}
+
+function wholeSource({ name, text }: Source, { prefix }: CheckSettings, readOnly?: 'stdin'): ConfigSource {
+  const source = sourceOf({ confFile: resolve(name), ...(prefix !== undefined && { prefix }) });
+  return { ...source, name, ...(readOnly && { text }) };
+}
+
+const FRAGMENT = 'gw-check-*';
+
+/** Our text includes the piece, by a pattern that means nothing else: a name could hold any character. */
+function fragmentSource({ name, text }: Source, context: Context, settings: CheckSettings): ConfigSource {
+  const path = resolve(name);
+  const around = { name: join(dirname(name), `(${context})`), text: wholeAround(context, FRAGMENT) };
+  return {
+    ...wholeSource(around, settings),
+    confFile: join(dirname(path), '(fragment)'),
+    text: around.text,
+    glob: (pattern, directory) => (pattern === FRAGMENT ? [basename(name)] : globPaths(pattern, directory)),
+    readFile: (file, maxBytes) => (file === path ? text : readFileBytes(file, maxBytes)),
+  };
+}
+
+/** Includes are looked for inside the dump: the files of this machine are others. */
+function dumpInput({ main, texts }: DumpedFiles, settings: CheckSettings): Input {
+  return {
+    name: main,
+    readOnly: 'dump',
+    source: {
+      ...wholeSource({ name: main, text: '' }, settings),
+      text: texts.get(main) ?? '',
+      readFile: (file, maxBytes) => texts.get(file) ?? readFileBytes(file, maxBytes),
+      glob: (pattern, directory) => {
+        const absolute = resolve(directory, pattern);
+        return [...texts.keys()].filter((path) => matchesGlob(path, absolute)).sort();
+      },
+    },
+  };
+}
+
+const CONFIGURATION = /\.conf$/;
+const NOT_OURS = /(^|\/)(node_modules|\.git)\//;
+
+/** Every `.conf` in a directory and below it. */
+function inputsIn(directory: string, settings: CheckSettings): Partial<Inputs> {
+  const sources = readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => CONFIGURATION.test(entry.name) && !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !NOT_OURS.test(file))
+    .sort()
+    .map((name): Source => ({ name, text: read(name) }));
+  if (sources.length === 0) throw new UnreadableError(`there is no *.conf in "${directory}"`);
+  const isKnown = (source: Source): boolean =>
+    settings.context !== undefined || placeFor(source) !== undefined;
+  return {
+    inputs: sources.filter(isKnown).map((source) => ({ ...inputOf(source, settings), wasFound: true })),
+    skipped: sources
+      .filter((source) => !isKnown(source))
+      .map(
+        ({ name }) =>
+          `"${name}" is skipped: a comment "# gw-context: server" in it would say where it belongs`,
+      ),
+  };
+}

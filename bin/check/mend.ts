@@ -1,0 +1,120 @@
+import { placeOf } from '../../grammar/index.ts';
+import type { Source } from '../../grammar/index.ts';
+import { mendableAtOnce, mended } from '../../src/check/index.ts';
+import type { Finding, Mendable, Review } from '../../src/check/index.ts';
+import { examine } from './examine.ts';
+import type { Examination, Texts } from './examine.ts';
+import type { Input } from './inputs.ts';
+
+/** A configuration after its fixes. */
+export interface Mended {
+  readonly review: Review;
+  /** New texts by absolute path, with the names and the texts that were there. */
+  readonly changed: ReadonlyMap<string, { readonly before: Source; readonly text: string }>;
+  readonly count: number;
+  /** One line for each fix that was not made, for it would have kept the configuration from loading. */
+  readonly refused: readonly string[];
+}
+
+/** A fix may bring the next finding to light, so it takes several rounds; this many end even a quarrel of two rules. */
+const MAX_ROUNDS = 100;
+
+/** Mends what can be mended, in memory. */
+export async function mend(input: Input, examination: Examination, texts: Texts): Promise<Mended> {
+  const mending = new Mending(input, examination, texts);
+  for (let round = 0; round < MAX_ROUNDS && (await mending.round()); round++);
+  return mending.result();
+}
+
+class Mending {
+  readonly #input: Input;
+  readonly #examination: Examination;
+  #texts: Map<string, string>;
+  #review: Review | undefined;
+  #count = 0;
+  readonly #before = new Map<string, Source>();
+  readonly #refused = new Map<string, string>();
+
+  constructor(input: Input, examination: Examination, texts: Texts) {
+    this.#input = input;
+    this.#examination = examination;
+    this.#texts = new Map(texts);
+  }
+
+  /** False when nothing is left to do. */
+  async round(): Promise<boolean> {
+    const review = (this.#review ??= await this.#examine(this.#texts));
+    const batch = mendableAtOnce(
+      review.findings.filter((finding): finding is Mendable => this.#isWanted(finding)),
+    );
+    return batch.length > 0 && this.#attempt(batch, review);
+  }
+
+  result(): Mended {
+    const changed = [...this.#before].flatMap(([path, before]) => {
+      const text = this.#texts.get(path) ?? before.text;
+      return text === before.text ? [] : [[path, { before, text }] as const];
+    });
+    return {
+      review: this.#review as Review,
+      changed: new Map(changed),
+      count: this.#count,
+      refused: [...this.#refused.values()],
+    };
+  }
+
+  /** Makes the fixes, or half of them if they do harm together, down to the one that does it. */
+  async #attempt(batch: readonly Mendable[], before: Review): Promise<boolean> {
+    const texts = new Map(this.#texts);
+    for (const [source, text] of mended(batch)) texts.set(source.path as string, text);
+    const after = await this.#examine(texts);
+    if (doesHarm(before, after)) {
+      if (batch.length > 1) return this.#attempt(batch.slice(0, Math.ceil(batch.length / 2)), before);
+      this.#refuse(batch[0] as Mendable, after);
+      return true;
+    }
+    for (const [source] of mended(batch)) {
+      const path = source.path as string;
+      if (!this.#before.has(path)) this.#before.set(path, source);
+    }
+    this.#texts = texts;
+    this.#review = after;
+    this.#count += batch.length;
+    return true;
+  }
+
+  #isWanted(finding: Finding): boolean {
+    const { fix } = finding;
+    if (!fix || (!fix.safe && this.#examination.settings.fixes !== 'all')) return false;
+    if (this.#refused.has(keyOf(finding))) return false;
+    const sources = new Set(this.#review?.sources);
+    return fix.edits.every(({ span }) => span.source.path !== undefined && sources.has(span.source));
+  }
+
+  #refuse(finding: Mendable, after: Review): void {
+    const place = finding.span && placeOf(finding.span);
+    const where = place ? ` in ${place.file}:${place.line}:${place.column}` : '';
+    const why = after.findings.find(({ refuses }) => refuses)?.message ?? 'it would not load';
+    this.#refused.set(
+      keyOf(finding),
+      `the fix for ${finding.rule} is not made, it would lead to: ${why}${where}`,
+    );
+  }
+
+  #examine(texts: Texts): Promise<Review> {
+    return examine(this.#input, this.#examination, texts);
+  }
+}
+
+function keyOf({ rule, message, fix }: Finding): string {
+  return JSON.stringify([rule, message, fix?.edits.map(({ span, text }) => [span.source.name, text])]);
+}
+
+/** It loaded before and does not now, or less of it can be read, or more of it is refused. */
+function doesHarm(before: Review, after: Review): boolean {
+  const refusals = ({ findings }: Review): number => findings.filter(({ refuses }) => refuses).length;
+  if (before.tree && !after.tree) return true;
+  // Of a text that cannot be read as a whole, more comes to light once it can.
+  if (!before.tree && after.tree) return false;
+  return refusals(after) > refusals(before);
+}

@@ -1,0 +1,123 @@
+import { FORMATS, FRAGMENT_CONTEXTS, isFormat, isRuleName, nearestRule } from '../../src/check/index.ts';
+import type { Format, ReviewOptions, RuleSeverity } from '../../src/check/index.ts';
+import { nearest } from '../../src/config/index.ts';
+
+/** The options of `gw check` as commander gives them. */
+export interface CheckCommandOptions {
+  readonly prefix?: string;
+  readonly format?: readonly string[];
+  readonly output?: string;
+  readonly select?: readonly string[];
+  readonly ignore?: readonly string[];
+  readonly severity?: string;
+  readonly failOn?: string;
+  readonly strict?: boolean;
+  readonly compat?: string;
+  readonly context?: string;
+  readonly stdinFilename?: string;
+  readonly fix?: boolean;
+  readonly unsafeFixes?: boolean;
+  readonly diff?: boolean;
+  readonly baseline?: string;
+  /** True: without a name. */
+  readonly writeBaseline?: string | true;
+}
+
+/** A format and where it goes: a file, or standard output. */
+export interface Output {
+  readonly format: Format;
+  readonly file?: string;
+}
+
+/** What `gw check` was asked for, checked. */
+export interface CheckSettings extends Pick<
+  CheckCommandOptions,
+  'prefix' | 'context' | 'stdinFilename' | 'diff' | 'baseline'
+> {
+  readonly outputs: readonly Output[];
+  readonly rules: ReviewOptions;
+  /** The least that is shown. */
+  readonly severity: RuleSeverity;
+  readonly failOn: RuleSeverity | 'never';
+  readonly skipUnsupported: boolean;
+  readonly fixes: 'none' | 'safe' | 'all';
+  readonly writeBaseline?: string;
+}
+
+const SEVERITIES: readonly RuleSeverity[] = ['error', 'warning', 'info'];
+const FAIL_ON: readonly string[] = [...SEVERITIES, 'never'];
+const DEFAULT_BASELINE = 'gw-baseline.json';
+
+/** A command line that is wrong: its message says how. */
+export class UsageError extends Error {}
+
+/** Checks the options; throws a `UsageError`. */
+export function settingsOf(options: CheckCommandOptions): CheckSettings {
+  const { prefix, context, stdinFilename, diff, baseline, strict = false, writeBaseline } = options;
+  const select = listOf(options.select);
+  const ignore = listOf(options.ignore);
+  for (const name of [...(select ?? []), ...(ignore ?? [])]) mustBeRule(name);
+  if (context !== undefined) {
+    for (const name of context.split(',')) mustBe(name.trim(), FRAGMENT_CONTEXTS, 'context');
+  }
+  if (options.compat !== undefined) mustBe(options.compat, ['ignore'], '--compat');
+  const wantsFixes = options.fix === true || diff === true;
+  return {
+    ...(prefix !== undefined && { prefix }),
+    ...(context !== undefined && { context }),
+    ...(stdinFilename !== undefined && { stdinFilename }),
+    ...(diff !== undefined && { diff }),
+    ...(baseline !== undefined && { baseline }),
+    ...(writeBaseline !== undefined && {
+      writeBaseline: writeBaseline === true ? DEFAULT_BASELINE : writeBaseline,
+    }),
+    outputs: outputsOf(options),
+    rules: { select, ignore, strict, fingerprints: true },
+    severity: mustBe(options.severity ?? 'info', SEVERITIES, '--severity') as RuleSeverity,
+    failOn: mustBe(options.failOn ?? (strict ? 'info' : 'warning'), FAIL_ON, '--fail-on') as RuleSeverity,
+    skipUnsupported: options.compat === 'ignore',
+    fixes: options.unsafeFixes === true ? 'all' : wantsFixes ? 'safe' : 'none',
+  };
+}
+
+function listOf(given: readonly string[] | undefined): readonly string[] | undefined {
+  return given
+    ?.flatMap((list) => list.split(','))
+    .map((name) => name.trim())
+    .filter(Boolean);
+}
+
+function mustBeRule(name: string): void {
+  if (isRuleName(name)) return;
+  const near = nearestRule(name);
+  throw new UsageError(
+    `there is no rule "${name}"${near === undefined ? '' : `\n  did you mean "${near}"?`}`,
+  );
+}
+
+function mustBe(given: string, known: readonly string[], what: string): string {
+  if (known.includes(given)) return given;
+  const near = nearest(given, known);
+  const hint = near === undefined ? `expected ${known.join(', ')}` : `did you mean "${near}"?`;
+  throw new UsageError(`invalid ${what} "${given}"\n  ${hint}`);
+}
+
+/** `-f json`, `-f sarif:gw.sarif`; `-o` is where the ones without a file go. */
+function outputsOf({ format, output }: CheckCommandOptions): readonly Output[] {
+  const outputs = (format ?? [defaultFormat(output)]).map((given): Output => {
+    const [, name = '', file] = /^([^:]*)(?::(.+))?$/.exec(given) ?? [];
+    if (!isFormat(name)) mustBe(name, Object.keys(FORMATS), 'format');
+    const to = file ?? output;
+    return { format: name as Format, ...(to !== undefined && { file: to }) };
+  });
+  const shared = outputs.find(
+    ({ file }, index) => outputs.findIndex((other) => other.file === file) !== index,
+  );
+  if (shared) throw new UsageError(`two formats go to ${shared.file ?? 'standard output'}`);
+  return outputs;
+}
+
+function defaultFormat(output: string | undefined): Format {
+  if (process.env['GITHUB_ACTIONS'] === 'true') return 'github';
+  return output === undefined && process.stdout.isTTY ? 'human' : 'concise';
+}

@@ -1,0 +1,29 @@
+import { readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { decodeText } from '../grammar/index.ts';
+
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/**
+ * Writes a file anew, with the mode, the encoding and the byte order mark that it has. It never leaves half a file: the new
+ * one takes the place of the old one at once. A symbolic link stays one.
+ */
+export function replaceFile(name: string, text: string): void {
+  const file = existing(name) ?? name;
+  const old = existing(name) === undefined ? undefined : readFileSync(file);
+  const beside = `${file}.gw-${process.pid}`;
+  writeFileSync(beside, old ? inEncodingOf(old, text) : text, old ? { mode: statSync(file).mode } : {});
+  renameSync(beside, file);
+}
+
+function existing(name: string): string | undefined {
+  try {
+    return realpathSync(name);
+  } catch {
+    return undefined;
+  }
+}
+
+function inEncodingOf(old: Buffer, text: string): string | Buffer {
+  if (decodeText(old).invalidAt !== undefined) return Buffer.from(text, 'latin1');
+  return old.subarray(0, 3).toString('utf8') === BYTE_ORDER_MARK ? BYTE_ORDER_MARK + text : text;
+}
