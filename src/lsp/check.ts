@@ -20,11 +20,13 @@ const AROUND: Readonly<Record<Context, readonly string[]>> = {
   'location if': ['http', 'server', 'location /', 'if ($uri)'],
 };
 
-/** Rules about what other files hold: of a piece alone they would say that everything is missing. */
+/** Rules about what the rest of a configuration has: of a piece alone they would say that everything is missing. */
 const NEEDS_THE_REST: ReadonlySet<string> = new Set([
   'bad-reference',
   'unknown-variable',
   'missing-resolver',
+  'named-location-unused',
+  'flag-unused',
 ]);
 
 /** One configuration to check. */

@@ -124,6 +124,11 @@ const pieces = [
     says: [],
   },
   {
+    it: 'is not blamed for what the rest of the configuration may have',
+    text: '# gw-context: http, server\nlimit_req zone=elsewhere;\nadd_header A $elsewhere;\naccess_log a.log elsewhere;\nlocation @elsewhere { return 204; }\n',
+    says: [],
+  },
+  {
     it: 'is held against what it says it is for',
     text: '# gw-context: http\nlocation / { }\n',
     says: [expect.stringContaining('"location" directive is not allowed here')],
