@@ -1,5 +1,6 @@
 import { DiagnosticSeverity, DiagnosticTag } from 'vscode-languageserver/node';
 import type { Diagnostic, PublishDiagnosticsParams } from 'vscode-languageserver/node';
+import { groupBy } from '../config/index.ts';
 import type { Finding } from '../pipeline.ts';
 import { Checker } from './checker.ts';
 import { rangeOf } from './places.ts';
@@ -132,12 +133,7 @@ export class Diagnostics {
 
 /** What has no place is shown at the start of the main file. */
 function byPath(findings: readonly Finding[], root: Root): ReadonlyMap<string, readonly Finding[]> {
-  const found = new Map<string, Finding[]>();
-  for (const finding of findings) {
-    const path = finding.span?.source.name ?? root.path;
-    found.set(path, [...(found.get(path) ?? []), finding]);
-  }
-  return found;
+  return groupBy(findings, ({ file, span }) => span?.source.name ?? file ?? root.path);
 }
 
 /** A file that several configurations include says the same thing once. */

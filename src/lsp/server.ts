@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { DidChangeWatchedFilesNotification, TextDocuments } from 'vscode-languageserver/node';
 import type { Connection, InitializeParams, InitializeResult } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
@@ -15,9 +16,9 @@ import { Workspace } from './workspace.ts';
 
 /** What a client may say of its configuration when it starts the server. */
 interface Options {
-  /** The main configuration file, where it is not to be found out. */
+  /** The main configuration file, where it is not to be found out; relative to the first folder that is open. */
   readonly main?: string;
-  /** Directory that relative paths of logs, data and roots start from. */
+  /** Directory that relative paths of logs, data and roots start from; relative as well. */
   readonly prefix?: string;
 }
 
@@ -65,7 +66,9 @@ export class LanguageServer {
     this.#tellsOfFolders = workspace?.workspaceFolders === true;
     const { main, prefix } = (initializationOptions ?? {}) as Options;
     const folders = (params.workspaceFolders ?? []).map(({ uri }) => pathOf(uri));
-    this.#session.workspace.settings = { folders, main: main || undefined, prefix: prefix || undefined };
+    const absolute = (path: string | undefined): string | undefined =>
+      path ? resolve(folders[0] ?? '', path) : undefined;
+    this.#session.workspace.settings = { folders, main: absolute(main), prefix: absolute(prefix) };
     return { capabilities: CAPABILITIES, serverInfo: { name: 'gw', version: VERSION } };
   }
 

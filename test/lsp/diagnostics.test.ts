@@ -95,6 +95,16 @@ test('a file is checked as part of the configuration that includes it, unsaved t
   ]);
 });
 
+test('a client may say which file is the main one', async (t) => {
+  const client = await startClient(
+    t,
+    { 'odd/start': 'http { include part; }' },
+    { initializationOptions: { main: 'odd/start' } },
+  );
+  await client.open('odd/part', 'server { listen 8080; oops; }');
+  expect(await client.diagnostics('odd/part')).toMatchObject([{ code: 'GW105' }]);
+});
+
 test('a fault of an included file that is not open is shown too, and goes with the file', async (t) => {
   const client = await startClient(t, { 'a.inc': 'oops;' });
   await client.open('gateway.conf', 'http { include a.inc; }');
