@@ -104,6 +104,7 @@ Commands:
   check [FILE]  : report everything that is wrong with a configuration
   fmt [FILE]    : format configurations
   why NAME      : explain a directive or a variable
+  explain METHOD URL: tell what would become of a request
   parse, build, lex, minify: crossplane's commands, with its JSON
   list-modules, list-directives, list-variables: what gw has
   demo          : run the demo with embedded PostgreSQL and key-value store
