@@ -58,6 +58,12 @@ testRule('missing-resolver', [
     text: 'location ~ ^/a(/.*)$ { proxy_pass http://api.internal:9000$1; }',
     says: [asked('api.internal:9000$1')],
   },
+  {
+    it: 'finds a name that requests end',
+    text: 'location ~ ^/(?<service>[a-z]+)/ { proxy_pass http://$service.internal:81; }',
+    says: [asked('$service.internal:81')],
+  },
+  { it: 'leaves open what may be an address', ...inLocation, text: 'proxy_pass http://$cookie_server:81;' },
   { it: 'lets an address in a variable be', ...inLocation, text: 'proxy_pass http://$server_addr:81;' },
 ]);
 

@@ -52,8 +52,9 @@ function mustBeResolved(config: CheckedConfig, authority: string): boolean {
   // What follows a group, an address or a port is a path.
   if (host !== '' && (!isName(host) || isKnown(config, host))) return false;
   if (rest.length === 0) return host !== '';
-  // A request may well choose a group, or end the beginning of an address.
-  return known.includes(':') || (upstreams(config).size === 0 && !/^[\d.]+$/.test(known));
+  // A request may well choose a group, or an address.
+  const hasLetters = /[a-z]/i.test(rest.join('') + host);
+  return known.includes(':') || (upstreams(config).size === 0 && hasLetters);
 }
 
 function isKnown(config: CheckedConfig, host: string): boolean {
