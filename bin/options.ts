@@ -103,7 +103,7 @@ Options:
 Commands:
   check [FILE]  : report everything that is wrong with a configuration
   fmt [FILE]    : format configurations
-  why NAME      : explain a directive or a variable
+  why NAME      : explain a rule of check, a directive or a variable
   explain METHOD URL: tell what would become of a request
   parse, build, lex, minify: crossplane's commands, with its JSON
   list-modules, list-directives, list-variables: what gw has
