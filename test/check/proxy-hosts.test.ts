@@ -75,6 +75,12 @@ testRule('static-dns', [
     says: ['"a.internal" is looked up once, at the start'],
   },
   {
+    it: 'does not say what the environment says',
+    ...inLocation,
+    text: 'proxy_pass http://${env:NOT_SET:-a.internal}:81;',
+    says: ['"http://${env:NOT_SET:-a.internal}:81" is looked up once, at the start'],
+  },
+  {
     it: 'names a host once',
     text: 'location /a/ { proxy_pass http://a.internal:81; }\nlocation /b/ { proxy_pass http://a.internal:82; }',
     says: ['"a.internal" is looked up once, at the start'],

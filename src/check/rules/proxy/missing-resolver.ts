@@ -3,6 +3,7 @@ import { literalPasses, passes, upstreamNamed, upstreams } from '../../proxying.
 import { oncePer } from '../../once-per.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 import { textsOf, UNKNOWN } from '../../variable-texts.ts';
+import { shown } from '../../shown.ts';
 
 /** They begin with the slash that ends the host. */
 const PATHS = /\$\{?(?:request_uri|uri|document_uri|is_args|args)\b.*$/is;
@@ -26,7 +27,7 @@ export const missingResolver: Rule = {
       if (host === undefined) continue;
       yield {
         at: node,
-        message: `"proxy_pass" has to look up "${host}" for each request: no "resolver" is defined`,
+        message: `"proxy_pass" has to look up "${shown(node.args[0], host)}" for each request: no "resolver" is defined`,
         hint: 'add "resolver" with the address of your name server',
       };
     }
@@ -43,7 +44,7 @@ function nameToResolve(config: CheckedConfig, url: string): string | undefined {
 }
 
 function authorityOf(url: string): string {
-  return url.replace(/^[^/]*:\/\//, '').replace(/^(?!unix:)([^/?]*).*$/s, '$1');
+  return url.replace(/^[^/]*:\/\/(?:[^/@]*@)?/, '').replace(/^(?!unix:)([^/?]*).*$/s, '$1');
 }
 
 function mustBeResolved(config: CheckedConfig, authority: string): boolean {
