@@ -2,7 +2,7 @@ import type { AST } from '@eslint-community/regexpp';
 import { RegExpParser, visitRegExpAST } from '@eslint-community/regexpp';
 import { JS } from 'refa';
 import { translatePcre } from '../../config/index.ts';
-import type { TranslatedRegex } from '../../config/index.ts';
+import type { ReadRegex, TranslatedRegex } from '../../config/index.ts';
 import { automatonOf } from './automaton.ts';
 import { AutomatonLanguage } from './language.ts';
 import type { Language } from './machine.ts';
@@ -14,25 +14,33 @@ export class Pattern {
   /** As the configuration has it. */
   readonly text: string;
   readonly caseless: boolean;
-  readonly translated: TranslatedRegex;
+  /** As JavaScript has it, for `new RegExp` without flags. */
+  readonly source: string;
+  #translated: TranslatedRegex | undefined;
   #regex: RegExp | undefined;
   #ast: AST.Pattern | undefined;
   #language: { readonly known: Language | undefined } | undefined;
   #groups: readonly AST.CapturingGroup[] | undefined;
   readonly #groupLanguages = new Map<number, Language | undefined>();
 
-  constructor(text: string, caseless: boolean, translated: TranslatedRegex) {
+  constructor(text: string, caseless: boolean, source: string) {
     this.text = text;
     this.caseless = caseless;
-    this.translated = translated;
+    this.source = source;
+  }
+
+  /** What the translation has found out on the way. */
+  get translated(): TranslatedRegex {
+    const { text, caseless } = this;
+    return (this.#translated ??= translatePcre(text, { caseless }) as TranslatedRegex);
   }
 
   get regex(): RegExp {
-    return (this.#regex ??= new RegExp(this.translated.source));
+    return (this.#regex ??= new RegExp(this.source));
   }
 
   get ast(): AST.Pattern {
-    return (this.#ast ??= new RegExpParser().parsePattern(this.translated.source));
+    return (this.#ast ??= new RegExpParser().parsePattern(this.source));
   }
 
   /** The texts in which it matches somewhere. `undefined`: it has look-arounds or back-references, or is too large. */
@@ -96,13 +104,27 @@ export class Patterns {
 
   /** `undefined` when the pattern does not load. */
   of(text: string, caseless: boolean): Pattern | undefined {
+    return this.#once(text, caseless, () => {
+      const translated = translatePcre(text, { caseless });
+      return 'fault' in translated ? undefined : translated;
+    });
+  }
+
+  /** A pattern that the load has translated. */
+  read(regex: ReadRegex, caseless: boolean): Pattern {
+    return this.#once(regex.pattern, caseless, () => regex) as Pattern;
+  }
+
+  #once(
+    text: string,
+    caseless: boolean,
+    read: () => { readonly source: string } | undefined,
+  ): Pattern | undefined {
     const key = `${caseless ? '*' : ' '}${text}`;
-    if (!this.#known.has(key)) this.#known.set(key, read(text, caseless));
+    if (!this.#known.has(key)) {
+      const translated = read();
+      this.#known.set(key, translated && new Pattern(text, caseless, translated.source));
+    }
     return this.#known.get(key);
   }
-}
-
-function read(text: string, caseless: boolean): Pattern | undefined {
-  const translated = translatePcre(text, { caseless });
-  return 'fault' in translated ? undefined : new Pattern(text, caseless, translated);
 }

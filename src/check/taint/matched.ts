@@ -1,6 +1,7 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
 import type { RegexUse } from '../regex/index.ts';
+import { ifBlocks } from './if-blocks.ts';
 import type { Site } from './site.ts';
 
 /** The patterns of a configuration by the block that they are the condition of, and by their directive. */
@@ -52,8 +53,7 @@ export class Conditions {
 
   /** Whether another directive of a block with a pattern may have matched before what stands inside it. */
   #mayMatchBetween(block: BlockView, inside: DirectiveNode | undefined): boolean {
-    const conditions = block.inner.filter((inner) => inner.node !== inside && this.#byBlock.has(inner));
-    const others = conditions.filter(({ context }) => context !== 'location');
+    const others = ifBlocks(block).filter((inner) => inner.node !== inside && this.#byBlock.has(inner));
     return others.length > 0 || block.own('rewrite').length > 0;
   }
 
