@@ -19,6 +19,7 @@ import { autoindexOn } from './autoindex-on.ts';
 import { internalLeak } from './internal-leak.ts';
 import { authPlainHttp } from './auth-plain-http.ts';
 import { secretInClear } from './secret-in-clear.ts';
+import { configWorldReadable } from './config-world-readable.ts';
 import { realipAny } from './realip-any.ts';
 import { limitKeyForgeable } from './limit-key-forgeable.ts';
 import { bodySizeUnset } from './body-size-unset.ts';
@@ -47,6 +48,7 @@ export const SECURITY_RULES: readonly Rule[] = [
   internalLeak,
   authPlainHttp,
   secretInClear,
+  configWorldReadable,
   realipAny,
   limitKeyForgeable,
   bodySizeUnset,
