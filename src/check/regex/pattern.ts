@@ -16,6 +16,7 @@ export class Pattern {
   readonly caseless: boolean;
   /** As JavaScript has it, for `new RegExp` without flags. */
   readonly source: string;
+  readonly #mayBuild: () => boolean;
   #translated: TranslatedRegex | undefined;
   #regex: RegExp | undefined;
   #ast: AST.Pattern | undefined;
@@ -23,10 +24,11 @@ export class Pattern {
   #groups: readonly AST.CapturingGroup[] | undefined;
   readonly #groupLanguages = new Map<number, Language | undefined>();
 
-  constructor(text: string, caseless: boolean, source: string) {
+  constructor({ text, caseless, source, mayBuild }: PatternFacts) {
     this.text = text;
     this.caseless = caseless;
     this.source = source;
+    this.#mayBuild = mayBuild;
   }
 
   /** What the translation has found out on the way. */
@@ -72,7 +74,7 @@ export class Pattern {
   }
 
   #findLanguage(): Language | undefined {
-    const automaton = automatonOf(this.#parser());
+    const automaton = this.#mayBuild() ? automatonOf(this.#parser()) : undefined;
     const language = automaton && new AutomatonLanguage(automaton);
     // `$^` on an empty text is the one case in which the ends do not come in the order of the text.
     return language?.accepts(language.start) === this.regex.test('') ? language : undefined;
@@ -81,7 +83,8 @@ export class Pattern {
   #findGroup(number: number): Language | undefined {
     const group = this.#captures()[number - 1];
     // A look-around beside the group would narrow what it holds.
-    const automaton = group && this.language && automatonOf(this.#parser(), group);
+    const automaton =
+      group && this.language && this.#mayBuild() ? automatonOf(this.#parser(), group) : undefined;
     return automaton && new AutomatonLanguage(automaton);
   }
 
@@ -98,9 +101,22 @@ export class Pattern {
   }
 }
 
+/** How many automata one check makes; patterns beyond that are not known. A millisecond each, and few need one. */
+const MAX_AUTOMATA = 400;
+
+interface PatternFacts {
+  readonly text: string;
+  readonly caseless: boolean;
+  readonly source: string;
+  /** Whether one more automaton may be made. */
+  readonly mayBuild: () => boolean;
+}
+
 /** Each pattern once: what is known of it is not worked out again. */
 export class Patterns {
   readonly #known = new Map<string, Pattern | undefined>();
+  #automata = MAX_AUTOMATA;
+  readonly #mayBuild = (): boolean => this.#automata-- > 0;
 
   /** `undefined` when the pattern does not load. */
   of(text: string, caseless: boolean): Pattern | undefined {
@@ -123,7 +139,10 @@ export class Patterns {
     const key = `${caseless ? '*' : ' '}${text}`;
     if (!this.#known.has(key)) {
       const translated = read();
-      this.#known.set(key, translated && new Pattern(text, caseless, translated.source));
+      this.#known.set(
+        key,
+        translated && new Pattern({ text, caseless, source: translated.source, mayBuild: this.#mayBuild }),
+      );
     }
     return this.#known.get(key);
   }

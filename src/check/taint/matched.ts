@@ -44,7 +44,8 @@ export class Conditions {
     for (const around of block.outward()) {
       const condition = this.of(around);
       if (condition && !condition.negated) yield condition;
-      for (const directive of around.own('rewrite', 'server_name')) {
+      // One name at a time: those are indexed, and a server may have thousands of directives.
+      for (const directive of [...around.own('rewrite'), ...around.own('server_name')]) {
         const use = this.#byNode.get(directive);
         if (use) yield use;
       }
