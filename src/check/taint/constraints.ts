@@ -3,6 +3,7 @@ import type { LocationMatch } from '../../contract/index.ts';
 import { not } from '../regex/index.ts';
 import type { Machine, Patterns, RegexUse } from '../regex/index.ts';
 import { isPath } from './built-in.ts';
+import { ifBlocks } from './if-blocks.ts';
 import type { Conditions } from './matched.ts';
 import type { Site } from './site.ts';
 
@@ -57,9 +58,9 @@ export class Constraints {
   /** `if ($x ~ …) { return 403; }` beside or above the place: what comes here is what did not match. */
   #ofGuards(variable: string, around: BlockView, place: BlockView): (Machine | undefined)[] {
     const ways = [...place.outward()];
-    return around.inner.flatMap((inner) => {
+    return ifBlocks(around).flatMap((inner) => {
       const condition = this.#conditions.of(inner);
-      if (!condition || inner.context === 'location' || ways.includes(inner)) return [];
+      if (!condition || ways.includes(inner)) return [];
       if (inner.own('return').length === 0) return [];
       if (isPath(variable) && refusesEscapes(condition))
         return [this.#patterns.of('^[^\\n\\r]*\\z', false)?.language];
