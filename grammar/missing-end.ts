@@ -39,14 +39,23 @@ export function reportMissingEnd(
 
 /** Leaves an explanation for a directive whose words, up to `end`, look like two directives. */
 export function explainMissingEnd({ name, args }: DirectiveNode, end: number, input: ParseInput): void {
-  const limit = indentOf(name) ?? Infinity;
-  const at = args.findIndex((word) => {
-    const indent = indentOf(word);
-    return word.quote === '' && indent !== undefined && indent <= limit && input.knownDirective(word.value);
-  });
-  if (at < 0 || !input.knownDirective(name.value)) return;
+  const at = startOfNext({ name, args }, input.knownDirective);
+  if (at < 0) return;
   const range = { source: input.source, start: name.span.start, end };
   input.report.explain(range, missingEnd(name, args[at - 1] ?? name, args[at]));
+}
+
+/** Which argument of a directive most likely is the name of the next one; -1 when none is. */
+export function startOfNext(
+  { name, args }: Pick<DirectiveNode, 'name' | 'args'>,
+  knownDirective: (name: string) => boolean,
+): number {
+  if (!knownDirective(name.value)) return -1;
+  const limit = indentOf(name) ?? Infinity;
+  return args.findIndex((word) => {
+    const indent = indentOf(word);
+    return word.quote === '' && indent !== undefined && indent <= limit && knownDirective(word.value);
+  });
 }
 
 function missingEnd(name: Word, last: Word, next: Word | undefined): Fault {

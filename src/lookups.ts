@@ -19,6 +19,7 @@ import type { GatewayPlan, PlacedLocation, Reach } from './plan/index.ts';
 import { modules } from './pipeline.ts';
 import type { Loaded } from './pipeline.ts';
 
+export { dbrestTools } from './pipeline.ts';
 export type { VariableFacts } from './contract/index.ts';
 
 /*
@@ -30,11 +31,8 @@ const { endpointPath, eventsFacts, MODULES } = modules;
 type DbrestConfig = modules.DbrestConfig;
 type EventsFacts = modules.EventsFacts;
 
-export const { checkToken, decodeToken, describeApi, dumpSchema, hashPassword, PASSWORD_SCHEMES, signToken } =
-  modules;
-export type DecodedToken = modules.DecodedToken;
+export const { hashPassword, PASSWORD_SCHEMES } = modules;
 export type PasswordScheme = modules.PasswordScheme;
-export type TokenVerdict = modules.TokenVerdict;
 
 /** From which severity on the `check` block of a configuration refuses findings; undefined: it does not. */
 export function refusesFrom({ bound }: Loaded): 'error' | 'warning' | undefined {

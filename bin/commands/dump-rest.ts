@@ -1,4 +1,4 @@
-import { describeApi, dumpSchema, restPlaces } from '../../src/lookups.ts';
+import { dbrestTools, restPlaces } from '../../src/lookups.ts';
 import type { RestPlace } from '../../src/lookups.ts';
 import { loadConfig } from '../load-config.ts';
 import type { ConfigOptions } from '../load-config.ts';
@@ -17,12 +17,12 @@ export interface ApiOptions extends RestOptions {
 
 /** `gw dump schema`: what a location knows of its database. 1: it cannot be read, 2: which location is not clear. */
 export function printSchema(options: RestOptions): Promise<number> {
-  return withPlace(options, async (place) => ({ document: await dumpSchema(place) }));
+  return withPlace(options, async (place) => ({ document: await dbrestTools.dumpSchema(place) }));
 }
 
 /** `gw dump openapi`: what the root of a location answers. Ends as `gw dump schema` does. */
 export function printApi({ role, schema, ...options }: ApiOptions): Promise<number> {
-  return withPlace(options, (place) => describeApi(place, { role, schema }));
+  return withPlace(options, (place) => dbrestTools.describeApi(place, { role, schema }));
 }
 
 async function withPlace(

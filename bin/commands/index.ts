@@ -3,6 +3,8 @@ import { VERSION } from '../../src/version.ts';
 import { addChecking } from './checking.ts';
 import { addCredentials } from './credentials.ts';
 import { addConfigTools } from './config-tools.ts';
+import { addDatabase } from './database.ts';
+import { addEditing } from './editing.ts';
 import { addDumps } from './dumping.ts';
 import { addInstallation } from './installation.ts';
 import { addExplaining } from './explaining.ts';
@@ -64,8 +66,10 @@ function program(finish: (code: number) => void): Command {
   addConfigTools(gw, finish);
   addExplaining(gw, finish);
   addRunning(gw, finish);
+  addEditing(gw);
   addCredentials(gw, finish);
   addDumps(gw, finish);
+  addDatabase(gw, finish);
   addInstallation(gw, finish);
   gw.command('reference')
     .description('print the directive reference as Markdown')

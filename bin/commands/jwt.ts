@@ -1,8 +1,7 @@
 import { text as textOf } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
 import { readers } from '../../src/config/index.ts';
-import { checkToken, decodeToken, signToken } from '../../src/lookups.ts';
-import type { DecodedToken, TokenVerdict } from '../../src/lookups.ts';
+import { dbrestTools } from '../../src/lookups.ts';
 import { isOnStandardInput, readSecret } from '../secret-input.ts';
 import type { SecretOptions } from '../secret-input.ts';
 import { visible } from '../terminal-text.ts';
@@ -27,7 +26,7 @@ export async function sign(payload: string | undefined, options: SignOptions): P
   const read = await readSecret(options, SECRET_VARIABLE);
   if ('fault' in read) return fail(read.fault, 2);
   const order = { claims: claims.claims, secret: read.secret, algorithm: options.alg, keyId: options.kid };
-  const signed = await signToken(order);
+  const signed = await dbrestTools.signToken(order);
   if ('fault' in signed) return fail(signed.fault, 1);
   if (signed.warning !== undefined) process.stderr.write(`gw: [warn] ${signed.warning}\n`);
   process.stdout.write(`${signed.token}\n`);
@@ -87,18 +86,18 @@ export async function verify(given: string | undefined, options: VerifyOptions):
   if ('fault' in read) return fail(read.fault, 2);
   const token = await tokenOf(given);
   const { audience } = options;
-  const verdict = await checkToken(token, { secret: read.secret, audience, nowMs: Date.now() });
+  const verdict = await dbrestTools.checkToken(token, { secret: read.secret, audience, nowMs: Date.now() });
   if ('fault' in verdict) return fail(verdict.fault, 2);
   const { decoded, refusal } = verdict;
   if (options.json === true) {
     const shown = { valid: refusal === undefined, ...refusal, ...decoded };
     process.stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
   } else if (refusal) return fail(refusalText(refusal), 1);
-  else process.stdout.write(`valid\n${decodedText(decoded as DecodedToken)}`);
+  else process.stdout.write(`valid\n${decodedText(decoded as dbrestTools.DecodedToken)}`);
   return refusal ? 1 : 0;
 }
 
-function refusalText({ code, message, reason }: NonNullable<TokenVerdict['refusal']>): string {
+function refusalText({ code, message, reason }: NonNullable<dbrestTools.TokenVerdict['refusal']>): string {
   const detail = reason === '' ? '' : `\n  ${visible(reason)}`;
   return `the token is refused with ${code} "${visible(message)}"${detail}`;
 }
@@ -108,7 +107,7 @@ export async function inspect(
   given: string | undefined,
   { json }: { readonly json?: boolean },
 ): Promise<number> {
-  const decoded = decodeToken(await tokenOf(given));
+  const decoded = dbrestTools.decodeToken(await tokenOf(given));
   if (!decoded) return fail('this is not a signed JSON Web Token', 1);
   process.stderr.write(
     'gw: not verified: anybody can write such a token; "gw jwt verify" checks its signature\n',
@@ -126,7 +125,7 @@ async function tokenOf(given: string | undefined): Promise<string> {
 const TIMES: ReadonlySet<string> = new Set(['exp', 'nbf', 'iat']);
 
 /** One line per member; the times as people read them besides. */
-function decodedText({ header, claims }: DecodedToken): string {
+function decodedText({ header, claims }: dbrestTools.DecodedToken): string {
   const lines = [
     'header',
     ...Object.entries(header).map(([name, value]) => `  ${visible(name)}: ${shown(value)}`),

@@ -106,7 +106,11 @@ function ruleText({ id, slug, severity, off, summary, why: reason, fix, bad, goo
 
 function exampleLines(title: string, { in: where = 'server', text, files = {} }: Example): readonly string[] {
   const inside = where === 'main' ? '' : ` (in ${where})`;
-  const beside = Object.entries(files).flatMap(([name, content]) => [`  ${name}:`, ...indented(content)]);
+  const beside = Object.entries(files).flatMap(([name, content]) =>
+    typeof content === 'string'
+      ? [`  ${name}:`, ...indented(content)]
+      : [`  ${name}: a certificate for ${content.names.join(', ')}, for ${content.days} days`],
+  );
   return [`  ${title}${inside}:`, ...indented(text), ...beside];
 }
 

@@ -42,7 +42,7 @@ function problemsOf(rule: Rule, config: CheckedConfig): readonly Problem[] {
 }
 
 function findingFor({ id, slug, severity }: Rule, { at, ...problem }: Problem): Finding {
-  return { ...problem, rule: id, slug, severity, span: 'source' in at ? at : headOf(at) };
+  return { severity, ...problem, rule: id, slug, span: 'source' in at ? at : headOf(at) };
 }
 
 /** From the name of a directive to its last word: carets below a whole block say nothing. */

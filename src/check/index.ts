@@ -5,7 +5,7 @@ export { mendableAtOnce, mended } from './mend.ts';
 export type { Mendable } from './mend.ts';
 export { review } from './review.ts';
 export type { Review, ReviewOptions } from './review.ts';
-export type { CheckedConfig, Example, Problem, Rule, RuleSeverity, Use } from './rule.ts';
+export type { CheckedConfig, Example, MadeFile, Problem, Rule, RuleSeverity, Use } from './rule.ts';
 export { ruleNamed, RULES } from './rules/index.ts';
 export { contextOf, FRAGMENT_CONTEXTS, innermost, judgesFragments, wholeAround } from './fragment.ts';
 export { isRuleName, nearestRule } from './selection.ts';

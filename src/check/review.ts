@@ -47,7 +47,10 @@ export function review(
     return finding.refuses === true ? !isIgnored(rule, selections) : isOn(rule);
   };
   const ofLoad = rulesOnly ? [] : findingsOfLoad(report).filter(isKept);
-  const ofRules = config ? runRules(config, isOn) : [];
+  // A rule may weigh less in one place than in another.
+  const ofRules = (config ? runRules(config, isOn) : []).filter(
+    (finding) => severity === undefined || finding.severity === severity,
+  );
   const { findings, suppressed, faults } = suppress(sorted([...ofLoad, ...ofRules], report), {
     sources: report.sources,
     main: config?.main,

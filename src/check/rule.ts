@@ -32,8 +32,17 @@ export interface Example {
   readonly in?: 'main' | 'http' | 'server' | 'location';
   readonly text: string;
   /** Files beside it, by name. */
-  readonly files?: Readonly<Record<string, string>>;
+  readonly files?: Readonly<Record<string, string | MadeFile>>;
 }
+
+/** A file that cannot be written down once for all: a certificate is good for so many days, a key belongs to one. */
+export type MadeFile =
+  | { readonly names: readonly string[]; readonly days: number }
+  | {
+      readonly keyOf: string;
+      /** As chmod takes it; absent: only its owner may read it. */
+      readonly mode?: number;
+    };
 
 /** What one rule finds at one place. */
 export interface Problem extends Omit<FaultDetails, 'rule'> {
@@ -42,6 +51,8 @@ export interface Problem extends Omit<FaultDetails, 'rule'> {
   readonly message: string;
   /** What stands under the caret line: `alias has one`. */
   readonly label?: string;
+  /** Where it weighs more or less than the rule says. */
+  readonly severity?: RuleSeverity;
 }
 
 /** A directive and the block that it stands in. */

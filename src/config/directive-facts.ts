@@ -23,7 +23,8 @@ export function directiveFacts(registry: Registry): readonly DirectiveFacts[] {
   return registry.entries.map((entry) => factsOf(entry, registry));
 }
 
-function factsOf({ name, owner, row }: Entry, registry: Registry): DirectiveFacts {
+/** One directive. */
+export function factsOf({ name, owner, row }: Entry, registry: Registry): DirectiveFacts {
   const isBlock = 'opens' in row || 'data' in row;
   const fallback = defaultText(row);
   const nginx = nginxPage(row.source);

@@ -43,6 +43,8 @@ export interface ArgReader<T> {
   readonly syntax: string;
   readonly min: number;
   readonly max: number;
+  /** The only words that it takes, where they can be listed. */
+  readonly choices?: readonly string[];
   read(words: readonly Word[], scope: ReadScope): T | undefined;
 }
 

@@ -35,8 +35,8 @@ import { workerEvents } from './worker_events/index.ts';
 export { hashPassword, PASSWORD_SCHEMES } from './auth_basic/index.ts';
 export type { PasswordScheme } from './auth_basic/index.ts';
 export { endpointPath } from './control/index.ts';
-export { checkToken, decodeToken, describeApi, dumpSchema, signToken } from './dbrest/index.ts';
-export type { DbrestConfig, DecodedToken, TokenVerdict } from './dbrest/index.ts';
+export { dbrestTools } from './dbrest/index.ts';
+export type { DbrestConfig } from './dbrest/index.ts';
 export { eventsFacts } from './worker_events/index.ts';
 export type { EventsFacts } from './worker_events/index.ts';
 

@@ -1,10 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { check, load } from '../../src/pipeline.ts';
 import { mendableAtOnce, mended, RULES } from '../../src/check/index.ts';
 import type { Example, Finding, Mendable, Rule } from '../../src/check/index.ts';
+import { writeFiles } from './example-files.ts';
 
 /** What stands around an example, from the inside out. */
 const AROUND: readonly (readonly [where: Example['in'], wrap: (text: string) => string])[] = [
@@ -20,19 +21,23 @@ function whole({ in: where = 'server', text }: Example): string {
 }
 
 /** A place with the files of an example, where texts can be checked. */
-async function placeFor({ files = {} }: Example): Promise<(text: string) => Promise<readonly Finding[]>> {
+async function placeFor(
+  { slug, off }: Rule,
+  { files }: Example,
+): Promise<(text: string) => Promise<readonly Finding[]>> {
   const directory = await mkdtemp(join(tmpdir(), 'gw-check-'));
   onTestFinished(() => rm(directory, { recursive: true }));
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(dirname(join(directory, name)), { recursive: true });
-    await writeFile(join(directory, name), text);
-  }
+  await writeFiles(directory, files);
   const confFile = join(directory, 'gateway.conf');
-  return (text) => check(load({ confFile, name: 'gateway.conf', prefix: directory, text }, { advise: true }));
+  return (text) =>
+    check(
+      load({ confFile, name: 'gateway.conf', prefix: directory, text }, { advise: true }),
+      off ? { select: [slug] } : {},
+    );
 }
 
-async function rulesFoundIn(example: Example): Promise<readonly string[]> {
-  const findIn = await placeFor(example);
+async function rulesFoundIn(rule: Rule, example: Example): Promise<readonly string[]> {
+  const findIn = await placeFor(rule, example);
   return (await findIn(whole(example))).map(({ slug }) => slug);
 }
 
@@ -40,7 +45,7 @@ async function rulesFoundIn(example: Example): Promise<readonly string[]> {
 async function afterFixes(
   rule: Rule,
 ): Promise<{ readonly offered: number; readonly left: readonly Finding[] }> {
-  const findIn = await placeFor(rule.bad);
+  const findIn = await placeFor(rule, rule.bad);
   let text = whole(rule.bad);
   let offered = 0;
   for (let round = 0; round < 10; round++) {
@@ -57,11 +62,11 @@ async function afterFixes(
 
 describe.for(RULES)('$id $slug', (rule: Rule) => {
   test('finds its bad example', async () => {
-    expect(new Set(await rulesFoundIn(rule.bad))).toEqual(new Set([rule.slug]));
+    expect(new Set(await rulesFoundIn(rule, rule.bad))).toEqual(new Set([rule.slug]));
   });
 
   test('has nothing to say of its good example', async () => {
-    expect(await rulesFoundIn(rule.good)).toEqual([]);
+    expect(await rulesFoundIn(rule, rule.good)).toEqual([]);
   });
 
   test('is content with its own fixes, and no error comes of them', async () => {

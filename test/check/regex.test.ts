@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as fc from 'fast-check';
-import { having, not, Pattern, Patterns, shortestWord } from '../../src/check/regex/index.ts';
-import type { Language, Machine } from '../../src/check/regex/index.ts';
+import { having, not, Patterns, shortestWord } from '../../src/check/regex/index.ts';
+import type { Language, Machine, Pattern } from '../../src/check/regex/index.ts';
 
 function patternOf(text: string, caseless = false): Pattern {
   const pattern = new Patterns().of(text, caseless);

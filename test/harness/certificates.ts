@@ -6,6 +6,8 @@ import { join } from 'node:path';
 /** Whether certificates can be made for a test. */
 export const HAS_OPENSSL = spawnSync('openssl', ['version']).error === undefined;
 
+const NO_NAMES: readonly string[] = [];
+
 /** An authority, and what it signs: PEM files in a directory of their own, `NAME.crt` and `NAME.key`. */
 export class Certificates {
   readonly dir = mkdtempSync(join(tmpdir(), 'gw-certificates-'));
@@ -33,13 +35,12 @@ export class Certificates {
   signed(
     name: string,
     by: string,
-    { subject = `/CN=${name}`, kind = 'ec', days = 30, isAuthority = false } = {},
+    { subject = `/CN=${name}`, kind = 'ec', days = 30, isAuthority = false, names = NO_NAMES } = {},
   ): void {
     const key = kind === 'ec' ? 'ec -pkeyopt ec_paramgen_curve:prime256v1' : 'rsa:2048';
-    this.write(
-      `${name}.ext`,
-      isAuthority ? 'basicConstraints=critical,CA:TRUE' : 'basicConstraints=CA:FALSE',
-    );
+    const constraints = `basicConstraints=${isAuthority ? 'critical,CA:TRUE' : 'CA:FALSE'}\n`;
+    const alternatives = names.map((one) => `DNS:${one}`).join(',');
+    this.write(`${name}.ext`, constraints + (alternatives && `subjectAltName=${alternatives}\n`));
     this.#run(`req -newkey ${key} -nodes -utf8 -keyout ${name}.key -out ${name}.csr -subj`, subject);
     this.#run(
       `x509 -req -in ${name}.csr -CA ${by}.crt -CAkey ${by}.key -CAcreateserial -days ${days} -extfile ${name}.ext -out ${name}.crt`,

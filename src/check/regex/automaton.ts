@@ -1,6 +1,6 @@
 import type { AST } from '@eslint-community/regexpp';
-import { CharSet, DFA, JS, NFA, TooManyNodesError } from 'refa';
-import type { Concatenation, Element, Expression, NoParent } from 'refa';
+import { CharSet, DFA, NFA, TooManyNodesError } from 'refa';
+import type { Concatenation, Element, Expression, JS, NoParent } from 'refa';
 
 /** Stand for the two ends of a text, so that `^` and `$` are units like others; no text has these noncharacters. */
 export const START = 0xfffe;

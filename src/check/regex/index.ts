@@ -1,6 +1,11 @@
-export { DEAD, cutsAround, except, having, not } from './machine.ts';
+export { both, DEAD, cutsAround, except, having, not } from './machine.ts';
 export type { Language, Machine } from './machine.ts';
 export { Pattern, Patterns } from './pattern.ts';
 export type { Sample } from './sample.ts';
+export { regexUses } from './uses.ts';
+export type { RegexUse } from './uses.ts';
+export { backtrackingOf } from './backtracking.ts';
+export type { Backtracking } from './backtracking.ts';
+export { extensionEnd } from './extension.ts';
 export { shortestWord } from './search.ts';
 export type { Budget, Searched } from './search.ts';

@@ -77,3 +77,23 @@ export function cutsAround(texts: Iterable<string>): readonly number[] {
 export function unitsOf(text: string): readonly number[] {
   return Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
 }
+
+/** Texts that all machines accept, as one machine. */
+export function both(machines: readonly Machine[]): Language {
+  const known: (readonly number[])[] = [];
+  const ids = new Map<string, number>();
+  const idOf = (states: readonly number[]): number => {
+    if (states.includes(DEAD)) return DEAD;
+    const key = states.join();
+    const id = ids.get(key) ?? known.push(states) - 1;
+    ids.set(key, id);
+    return id;
+  };
+  return {
+    start: idOf(machines.map(({ start }) => start)),
+    cuts: [...new Set(machines.flatMap(({ cuts }) => cuts))].toSorted((a, b) => a - b),
+    step: (state, unit) => idOf(machines.map((machine, at) => machine.step(known[state]![at]!, unit))),
+    accepts: (state) => machines.every((machine, at) => machine.accepts(known[state]![at]!)),
+    isUniversal: () => false,
+  };
+}

@@ -21,6 +21,11 @@ export function sampleOf({ alternatives }: AST.Pattern): Sample | undefined {
 }
 
 function alternative({ elements }: AST.Alternative): string | undefined {
+  return elementsText(elements);
+}
+
+/** A text that some elements in a row are likely to match. */
+export function elementsText(elements: readonly AST.Element[]): string | undefined {
   let text = '';
   for (const element of elements) {
     const part = elementText(element);

@@ -1,5 +1,5 @@
 export { cidr, readCidr, warnOfHostBits } from './cidr.ts';
-export { flag, oneOf } from './choice.ts';
+export { expectedOf, flag, oneOf } from './choice.ts';
 export { mediaTypes } from './media-types.ts';
 export { integer } from './number.ts';
 export { parseSize, size } from './size.ts';

@@ -1,5 +1,5 @@
 import type { Word } from '../../../grammar/index.ts';
-import { AT, defines, directivesFor, nearest, readers, uses } from '../../config/index.ts';
+import { AT, defines, directivesFor, nearest, readers, renaming, uses } from '../../config/index.ts';
 import type { ArgReader, ComplexValue, ReadScope } from '../../config/index.ts';
 import { WHOLE_INVENTORY } from './config.ts';
 import type { ControlConfig, DictionaryConfig, FlagVariable } from './config.ts';
@@ -12,8 +12,11 @@ const api: ArgReader<string> = readers.words({ syntax: '[endpoint]', min: 0, max
   if (!word) return WHOLE_INVENTORY;
   if (NAMES.includes(word.value)) return word.value;
   const near = nearest(word.value, NAMES);
-  const hint = near === undefined ? `expected ${NAMES.join(', ')}` : `did you mean "${near}"?`;
-  scope.report.emerg(`unknown endpoint "${word.value}" in "${scope.directive}" directive`, word.span, hint);
+  const more =
+    near === undefined
+      ? `expected ${NAMES.join(', ')}`
+      : { hint: `did you mean "${near}"?`, fix: renaming(word.span, near) };
+  scope.report.emerg(`unknown endpoint "${word.value}" in "${scope.directive}" directive`, word.span, more);
   return undefined;
 });
 
@@ -89,7 +92,7 @@ function withoutPrefix({ parts: [first, ...rest] }: ComplexValue): ComplexValue 
 export const directives = directivesFor<ControlConfig>()({
   control_api: {
     contexts: ['location'],
-    args: api,
+    args: { ...api, choices: NAMES },
     into: 'api',
     inherit: false,
     summary: 'Serves one endpoint of the control surface, or all of them below the path of the location.',

@@ -24,7 +24,8 @@ function readLevel([first, ...more]: readonly Word[], { report }: ReadScope): Le
   const isDebug = DEBUG.test(first.value);
   const level = isDebug ? 'debug' : LEVELS.find((name) => name === first.value);
   const wrong = more.find(({ value }) => !DEBUG.test(value));
-  if (!level) report.emerg(`invalid log level "${first.value}"`, first.span, `expected ${LEVELS.join(', ')}`);
+  if (!level)
+    report.emerg(`invalid log level "${first.value}"`, first.span, readers.expectedOf(first, LEVELS));
   else if (more.length > 0 && (!isDebug || wrong)) {
     const { value, span } = wrong ?? (more[0] as Word);
     report.emerg(`duplicate log level "${value}"`, span, { rule: 'duplicate-directive' });

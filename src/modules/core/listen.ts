@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { Word } from '../../../grammar/index.ts';
-import { readers } from '../../config/index.ts';
+import { nearest, readers, renaming } from '../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../config/index.ts';
 import type { ListenAddress, ListenConfig } from '../../contract/index.ts';
 
@@ -39,11 +39,25 @@ export const listen: ArgReader<ListenConfig> = readers.words(
   },
 );
 
+/** What people write most, for corrections. */
+const COMMON_PARAMETERS = [
+  ...MEANINGS.keys(),
+  'reuseport',
+  'deferred',
+  'bind',
+  'ipv6only=on',
+  'ipv6only=off',
+];
+
 function checkParameter({ value, span }: Word, { report }: ReadScope): boolean {
   if (MEANINGS.has(value) || WITHOUT_EFFECT.test(value)) return true;
   const [, option] = /^(backlog|rcvbuf|sndbuf|setfib|fastopen)=/.exec(value) ?? [];
   const message = option === undefined ? `invalid parameter "${value}"` : `invalid ${option} "${value}"`;
-  report.emerg(message, span, `syntax: listen ${SYNTAX}`);
+  const near = option === undefined ? nearest(value, COMMON_PARAMETERS) : undefined;
+  report.emerg(message, span, {
+    hint: `syntax: listen ${SYNTAX}`,
+    fix: near === undefined ? undefined : renaming(span, near),
+  });
   return false;
 }
 

@@ -1,5 +1,5 @@
 import type { DirectiveNode, Word } from '../../../grammar/index.ts';
-import { readers } from '../../config/index.ts';
+import { nearest, readers, renaming } from '../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../config/index.ts';
 import type { CoreConfig, ErrorPageConfig, MimeTypes } from '../../contract/index.ts';
 
@@ -92,7 +92,11 @@ export const methods: ArgReader<readonly string[]> = readers.words(
   (words, { report }) => {
     const named = words.map(({ value }) => value.toUpperCase());
     const unknown = words.filter((_word, index) => !METHODS.includes(named[index] as string));
-    for (const { value, span } of unknown) report.emerg(`invalid method "${value}"`, span);
+    for (const { value, span } of unknown) {
+      const near = nearest(value, METHODS);
+      const fix = near === undefined ? undefined : renaming(span, near);
+      report.emerg(`invalid method "${value}"`, span, { fix });
+    }
     if (unknown.length > 0) return undefined;
     return named.includes('GET') ? [...named, 'HEAD'] : named;
   },

@@ -15,8 +15,7 @@ import type { ShareKey } from './schema/index.ts';
 import { openShare } from './schema/index.ts';
 import { connect, Listener, openSession } from './session/index.ts';
 
-export { checkToken, decodeToken, describeApi, dumpSchema, signToken } from './tools/index.ts';
-export type { DecodedToken, TokenVerdict } from './tools/index.ts';
+export * as dbrestTools from './tools/index.ts';
 export type { DbrestConfig } from './config.ts';
 
 /** Timers hold 24 days at most; nobody waits for a day. */

@@ -33,7 +33,7 @@ export const addedHeader: ArgReader<AddedHeader> = readers.words(
     if (FRAMING.has(name.value.toLowerCase())) {
       // Configurations that people copy from each other say `add_header Content-Length 0` beside `return 204`.
       const message = `"${scope.directive}" does not set "${name.value}", which frames the answer, ignored`;
-      scope.report.warn(message, name.span);
+      scope.report.warn(message, name.span, { rule: 'ignored-directive' });
       return undefined;
     }
     if (always && always.value !== 'always') {

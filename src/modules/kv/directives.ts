@@ -1,6 +1,6 @@
 import type { Word } from '../../../grammar/index.ts';
 import type { ComplexValue, ReadScope } from '../../config/index.ts';
-import { constantText, directivesFor, nearest, readers, uses } from '../../config/index.ts';
+import { constantText, directivesFor, nearest, readers, renaming, uses } from '../../config/index.ts';
 import { AddressProblem, parseAddress } from './address.ts';
 import type { CommandName } from './commands.ts';
 import { COMMAND_NAMES } from './commands.ts';
@@ -30,7 +30,7 @@ export const directives = directivesFor<KvConfig>()({
   },
   kv_command: {
     contexts: ['location'],
-    args: readers.oneWord(COMMAND_NAMES.join(' | '), readCommand),
+    args: { ...readers.oneWord(COMMAND_NAMES.join(' | '), readCommand), choices: COMMAND_NAMES },
     into: 'command',
     default: 'get',
     summary: 'The command that this location runs.',
@@ -86,13 +86,15 @@ function readCommand(word: Word, { report }: ReadScope): CommandName | undefined
   const known = COMMAND_NAMES.find((name) => name === word.value);
   if (known === undefined) {
     const near = nearest(word.value, COMMAND_NAMES);
-    const hint =
-      near === undefined ? `expected one of ${COMMAND_NAMES.join(', ')}` : `did you mean "${near}"?`;
+    const more =
+      near === undefined
+        ? `expected one of ${COMMAND_NAMES.join(', ')}`
+        : { hint: `did you mean "${near}"?`, fix: renaming(word.span, near) };
     if (OF_THE_STORE.has(word.value.toLowerCase()))
       report.emerg(`"${word.value}" concerns the whole store and is not offered`, word.span, {
         rule: 'kv-dangerous',
       });
-    else report.emerg(`unknown command "${word.value}"`, word.span, hint);
+    else report.emerg(`unknown command "${word.value}"`, word.span, more);
   }
   return known;
 }

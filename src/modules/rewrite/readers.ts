@@ -65,7 +65,7 @@ export const rewriteStep: ArgReader<RewriteStep | RedirectStep> = readers.words(
 
 function readFlag(word: Word, { report }: ReadScope): Flag | undefined {
   const flag = FLAGS.find((name) => name === word.value);
-  if (!flag) report.emerg(`invalid parameter "${word.value}"`, word.span, `expected ${FLAGS.join(', ')}`);
+  if (!flag) report.emerg(`invalid parameter "${word.value}"`, word.span, readers.expectedOf(word, FLAGS));
   return flag;
 }
 

@@ -38,10 +38,11 @@ export const protocols: ArgReader<readonly TlsVersion[]> = readers.words(
   { syntax: '[SSLv2] [SSLv3] [TLSv1] [TLSv1.1] [TLSv1.2] [TLSv1.3]', min: 1, max: Infinity },
   (words, { report }) => {
     const versions: TlsVersion[] = [];
-    for (const { value, span } of words) {
+    for (const word of words) {
+      const { value, span } = word;
       const version = VERSIONS.find((name) => name.toLowerCase() === value.toLowerCase());
       if (!version) {
-        report.emerg(`invalid value "${value}"`, span, `expected ${VERSIONS.join(', ')}`);
+        report.emerg(`invalid value "${value}"`, span, readers.expectedOf(word, VERSIONS));
         return undefined;
       }
       if (versions.includes(version))

@@ -26,9 +26,9 @@ const flags: ArgReader<readonly string[]> = readers.words(
   { syntax: 'off | flag ...', min: 1, max: Infinity },
   (words, { report }) => {
     if (words[0]?.value === 'off') return [];
-    for (const { value, span } of words) {
-      if (FLAGS.some((flag) => flag === value)) continue;
-      report.emerg(`invalid value "${value}"`, span, `expected ${FLAGS.join(', ')}`);
+    for (const word of words) {
+      if (FLAGS.some((flag) => flag === word.value)) continue;
+      report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedOf(word, FLAGS));
       return undefined;
     }
     return words.map(({ value }) => value);

@@ -5,7 +5,15 @@ import { openKey } from './tls-plan.ts';
 import type { TlsPlan } from './tls-plan.ts';
 
 /** A fault in nginx's words. */
-export class TlsFault extends Error {}
+export class TlsFault extends Error {
+  /** Slug of the rule of `gw check` that is broken. */
+  readonly rule: string | undefined;
+
+  constructor(message: string, rule?: string) {
+    super(message);
+    this.rule = rule;
+  }
+}
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: '2: No such file or directory',
@@ -49,7 +57,10 @@ export function readKey(
     try {
       const key = openKey(pem, passphrase);
       if (!certificateOf(certificate).checkPrivateKey(key)) {
-        throw new TlsFault(`SSL_CTX_use_PrivateKey("${file.path}") failed (SSL: key values mismatch)`);
+        throw new TlsFault(
+          `SSL_CTX_use_PrivateKey("${file.path}") failed (SSL: key values mismatch)`,
+          'key-mismatch',
+        );
       }
       return passphrase === undefined ? { pem } : { pem, passphrase };
     } catch (error) {

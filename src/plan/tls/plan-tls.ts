@@ -85,7 +85,8 @@ class TlsPlanner {
     { index, passwords }: { index: number; passwords: readonly string[] },
   ): { certificate: string; key: TlsPlan['keys'][number] } | undefined {
     if (!keyFile) {
-      this.#fail(`no "ssl_certificate_key" is defined for certificate "${file.text}"`, 'certificates', index);
+      const message = `no "ssl_certificate_key" is defined for certificate "${file.text}"`;
+      this.#fail(new TlsFault(message), 'certificates', index);
       return undefined;
     }
     const certificate = this.#try('certificates', () => readCertificate(file), index);
@@ -99,7 +100,7 @@ class TlsPlanner {
     const { verifyClient, clientCertificate, trustedCertificate } = this.#config;
     if (verifyClient === 'off') return [];
     if (verifyClient !== 'optional_no_ca' && !clientCertificate && !trustedCertificate) {
-      this.#fail('no ssl_client_certificate for ssl_verify_client', 'verifyClient');
+      this.#fail(new TlsFault('no ssl_client_certificate for ssl_verify_client'), 'verifyClient');
     }
     const load = (path: string): string => `SSL_CTX_load_verify_locations("${path}")`;
     return (['clientCertificate', 'trustedCertificate'] as const).flatMap((field) => {
@@ -138,14 +139,18 @@ class TlsPlanner {
       return read();
     } catch (error) {
       if (!(error instanceof TlsFault)) throw error;
-      this.#fail(error.message, field, index);
+      this.#fail(error, field, index);
       return undefined;
     }
   }
 
-  #fail(message: string, field: keyof SslConfig, index = 0): void {
+  #fail({ message, rule }: TlsFault, field: keyof SslConfig, index = 0): void {
     this.#failed = true;
-    this.#report.emerg(message, this.#spanOf(field, index));
+    const certificate = rule === 'key-mismatch' ? this.#spanOf('certificates', index) : undefined;
+    this.#report.emerg(message, this.#spanOf(field, index), {
+      rule,
+      ...(certificate && { related: [{ span: certificate, label: 'its certificate' }] }),
+    });
   }
 }
 

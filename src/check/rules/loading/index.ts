@@ -13,6 +13,7 @@ import { includeCycle } from './include-cycle.ts';
 import { unknownVariable } from './unknown-variable.ts';
 import { badRegex } from './bad-regex.ts';
 import { badReference } from './bad-reference.ts';
+import { captureMissing } from './capture-missing.ts';
 import { deprecated } from './deprecated.ts';
 import { ignoredDirective } from './ignored-directive.ts';
 import { unsupportedModule } from './unsupported-module.ts';
@@ -38,6 +39,7 @@ export const LOADING_RULES: readonly Rule[] = [
   unknownVariable,
   badRegex,
   badReference,
+  captureMissing,
   deprecated,
   ignoredDirective,
   unsupportedModule,

@@ -10,11 +10,11 @@ export const staticDns: Rule = {
   severity: 'warning',
   summary: 'the name of an upstream is looked up once',
   why: 'Its addresses are those of the start. When they change, requests go to the old ones until the next reload.',
-  fix: 'In an "upstream" block with "zone", say "server NAME resolve;" and name a "resolver".',
+  fix: 'In an "upstream" block say "server NAME resolve;" and name a "resolver"; nginx wants a "zone" in the block as well.',
   bad: { in: 'location', text: 'proxy_pass http://api.internal:8080;\nproxy_set_header Host $host;' },
   good: {
     in: 'http',
-    text: 'resolver 10.0.0.2;\nupstream api {\n    zone api 1m;\n    server api.internal:8080 resolve;\n}\nserver {\n    listen 127.0.0.1:8080;\n    location / {\n        proxy_pass http://api;\n        proxy_set_header Host $host;\n    }\n}',
+    text: 'resolver 10.0.0.2;\nupstream api {\n    server api.internal:8080 resolve;\n}\nserver {\n    listen 127.0.0.1:8080;\n    location / {\n        proxy_pass http://api;\n        proxy_set_header Host $host;\n    }\n}',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, target } of literalPasses(config)) {

@@ -1,4 +1,5 @@
 import type { Rule } from '../../rule.ts';
+import { MATCHING_RULES } from './matching.ts';
 import { duplicateLocation } from './duplicate-location.ts';
 import { regexInPrefix } from './regex-in-prefix.ts';
 import { duplicateServerName } from './duplicate-server-name.ts';
@@ -14,6 +15,7 @@ import { suspiciousServerName } from './suspicious-server-name.ts';
 
 /** Which server and location answers: GW2xx. */
 export const ROUTING_RULES: readonly Rule[] = [
+  ...MATCHING_RULES,
   duplicateLocation,
   regexInPrefix,
   duplicateServerName,

@@ -11,7 +11,9 @@ export const mixedCaseVariable: Rule = {
   bad: { text: 'set $Site_Name blue;\nadd_header X-Site $site_name;' },
   good: { text: 'set $site_name blue;\nadd_header X-Site $site_name;' },
   *check({ bound }: CheckedConfig): Iterable<Problem> {
-    const places = [...[...bound.defined].map(([name, span]) => ({ name, span })), ...bound.uses];
+    // Of those that gw itself has, no spelling can be set.
+    const uses = bound.uses.filter(({ name }) => bound.defined.has(name));
+    const places = [...[...bound.defined].map(([name, span]) => ({ name, span })), ...uses];
     const first = new Map<string, Place>();
     const told = new Set<string>();
     for (const { name, span } of places) {

@@ -11,7 +11,10 @@ import { versionDisclosure } from './version-disclosure.ts';
 import { validReferersNone } from './valid-referers-none.ts';
 import { corsStarCredentials } from './cors-star-credentials.ts';
 import { statusExposed } from './status-exposed.ts';
+import { dotfilesServed } from './dotfiles-served.ts';
+import { autoindexOn } from './autoindex-on.ts';
 import { internalLeak } from './internal-leak.ts';
+import { authPlainHttp } from './auth-plain-http.ts';
 import { secretInClear } from './secret-in-clear.ts';
 import { realipAny } from './realip-any.ts';
 import { limitKeyForgeable } from './limit-key-forgeable.ts';
@@ -33,7 +36,10 @@ export const SECURITY_RULES: readonly Rule[] = [
   validReferersNone,
   corsStarCredentials,
   statusExposed,
+  dotfilesServed,
+  autoindexOn,
   internalLeak,
+  authPlainHttp,
   secretInClear,
   realipAny,
   limitKeyForgeable,

@@ -26,7 +26,7 @@ const proxied: ArgReader<readonly GzipProxied[]> = readers.words(
       else if (flag)
         report.warn(`duplicate value "${word.value}"`, word.span, { rule: 'duplicate-directive' });
       else {
-        report.emerg(`invalid value "${word.value}"`, word.span, `expected ${PROXIED.join(', ')}`);
+        report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedOf(word, PROXIED));
         return undefined;
       }
     }

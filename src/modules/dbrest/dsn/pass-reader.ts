@@ -4,7 +4,8 @@ import { readers } from '../../../config/index.ts';
 import { readDsn } from './read-dsn.ts';
 import type { DbrestPass } from './target.ts';
 
-const DEFAULT_EMBEDDED_DIR = '.gw/pg';
+/** Where the embedded database is when `dbrest_pass` does not say. */
+export const DEFAULT_EMBEDDED_DIR = '.gw/pg';
 
 /** `dbrest_pass`: `embedded[:dir]`, a URI, or keywords, which may stand as one quoted word or as several. */
 export const passReader = readers.words<DbrestPass>(

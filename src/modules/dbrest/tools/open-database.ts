@@ -1,43 +1,71 @@
 import { access } from 'node:fs/promises';
-import { join } from 'node:path';
-import { readDsn, targetName } from '../dsn/index.ts';
+import { join, resolve } from 'node:path';
+import { DEFAULT_EMBEDDED_DIR, readDsn, targetName } from '../dsn/index.ts';
 import type { ConnectionTarget, DbrestPass } from '../dsn/index.ts';
-import { openSession } from '../session/index.ts';
-import type { Session } from '../session/index.ts';
+import { connect, openSession } from '../session/index.ts';
+import type { Session, WireClient } from '../session/index.ts';
 
 const SILENT = { write: () => undefined };
 
+/** As `dbrest_pass` takes it, relative to the current directory. Throws one line when it is wrong; a password is not in it. */
+export function readPass(text: string): DbrestPass {
+  const embedded = /^embedded(?::(.+))?$/.exec(text);
+  if (embedded) return { kind: 'embedded', dir: resolve(embedded[1] ?? DEFAULT_EMBEDDED_DIR) };
+  const target = readDsn(text);
+  if (!('fault' in target)) return { kind: 'server', target };
+  const hint = target.fault.hint === undefined ? '' : `, ${target.fault.hint}`;
+  throw new Error(`malformed connection string${hint}`);
+}
+
 /**
- * Lets somebody use a session with the database of a location; an embedded server runs only meanwhile, unless it runs
- * already. Rejects with one line when it cannot be reached, and as `use` does.
+ * Lets somebody use a session with a database; an embedded server runs only meanwhile, unless it runs already. Rejects with
+ * one line when it cannot be reached, and as `use` does.
  */
-export async function withDatabase<T>(pass: DbrestPass, use: (session: Session) => Promise<T>): Promise<T> {
-  if (pass.kind === 'server') return withSession(pass.target, use);
+export function withDatabase<T>(pass: DbrestPass, use: (session: Session) => Promise<T>): Promise<T> {
+  return withTarget(pass, async (target) => {
+    const { default: pg } = await import('pg');
+    const session = await openSession(pg, target, () => undefined).catch(sayUnreachable(target));
+    try {
+      return await use(session);
+    } finally {
+      await session.end();
+    }
+  });
+}
+
+/** The same with the driver's own client. */
+export function withClient<T>(pass: DbrestPass, use: (client: WireClient) => Promise<T>): Promise<T> {
+  return withTarget(pass, async (target) => {
+    const { default: pg } = await import('pg');
+    const { client } = await connect(pg, target, () => Promise.resolve()).catch(sayUnreachable(target));
+    try {
+      return await use(client);
+    } finally {
+      await client.end();
+    }
+  });
+}
+
+async function withTarget<T>(pass: DbrestPass, use: (target: ConnectionTarget) => Promise<T>): Promise<T> {
+  if (pass.kind === 'server') return use(pass.target);
   const { dir: dataDir } = pass;
   await access(join(dataDir, 'PG_VERSION')).catch((cause: unknown) => {
-    throw new Error(`the embedded database "${dataDir}" is not there yet: a start of the gateway makes it`, {
-      cause,
-    });
+    const instead = 'a start of the gateway makes it';
+    throw new Error(`the embedded database "${dataDir}" is not there yet: ${instead}`, { cause });
   });
   const { startEmbeddedPostgres } = await import('../embedded/index.ts');
   const server = await startEmbeddedPostgres({ dataDir, log: SILENT });
   try {
     const target = readDsn(server.dsn);
     if ('fault' in target) throw new Error(target.fault.message);
-    return await withSession(target, use);
+    return await use(target);
   } finally {
     await server.stop();
   }
 }
 
-async function withSession<T>(target: ConnectionTarget, use: (session: Session) => Promise<T>): Promise<T> {
-  const { default: pg } = await import('pg');
-  const session = await openSession(pg, target, () => undefined).catch((cause: Error) => {
+function sayUnreachable(target: ConnectionTarget): (cause: Error) => never {
+  return (cause) => {
     throw new Error(`cannot connect to "${targetName(target)}": ${cause.message}`, { cause });
-  });
-  try {
-    return await use(session);
-  } finally {
-    await session.end();
-  }
+  };
 }

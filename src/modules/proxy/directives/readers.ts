@@ -39,15 +39,16 @@ export const buffers: ArgReader<Buffers> = readers.words(
 /** Several words of a list (nginx: ngx_conf_set_bitmask_slot). */
 export function someOf<const T extends string>(names: readonly T[]): ArgReader<readonly T[]> {
   const syntax = `${names.join(' | ')} ...`;
-  return readers.words({ syntax, min: 1, max: Infinity }, (words, { report }) => {
+  const reader = readers.words({ syntax, min: 1, max: Infinity }, (words, { report }) => {
     const known = words.map((word) => {
       const name = names.find((one) => one.toLowerCase() === word.value.toLowerCase());
       if (name === undefined)
-        report.emerg(`invalid value "${word.value}"`, word.span, `expected ${names.join(', ')}`);
+        report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedOf(word, names));
       return name;
     });
     return known.includes(undefined) ? undefined : (known as T[]);
   });
+  return { ...reader, choices: names };
 }
 
 /** `off`, or a value with variables (`proxy_bind address`). */

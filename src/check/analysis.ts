@@ -1,0 +1,34 @@
+import { Locations } from './locations/index.ts';
+import { Patterns, regexUses } from './regex/index.ts';
+import type { RegexUse } from './regex/index.ts';
+import type { CheckedConfig } from './rule.ts';
+
+/** What several rules ask of one configuration; each part is worked out on its first question. */
+export class Analysis {
+  readonly patterns = new Patterns();
+  readonly #config: CheckedConfig;
+  #regexes: readonly RegexUse[] | undefined;
+  #locations: Locations | undefined;
+
+  constructor(config: CheckedConfig) {
+    this.#config = config;
+  }
+
+  /** Every pattern, and where it stands. */
+  get regexes(): readonly RegexUse[] {
+    return (this.#regexes ??= regexUses(this.#config, this.patterns));
+  }
+
+  get locations(): Locations {
+    return (this.#locations ??= new Locations(this.#config, this.patterns));
+  }
+}
+
+const known = new WeakMap<CheckedConfig, Analysis>();
+
+/** The analysis of a configuration, shared by all rules that run over it. */
+export function analysisOf(config: CheckedConfig): Analysis {
+  const analysis = known.get(config) ?? new Analysis(config);
+  known.set(config, analysis);
+  return analysis;
+}

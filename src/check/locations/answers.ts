@@ -1,0 +1,49 @@
+import type { DirectiveNode } from '../../../grammar/index.ts';
+import type { BlockView } from '../../config/index.ts';
+import { accessIn } from '../access-rules.ts';
+
+/** Where a request of a block is answered from; directives of modules that only nginx has count as well. */
+const ANSWERS = [
+  'alias',
+  'root',
+  'proxy_pass',
+  'fastcgi_pass',
+  'uwsgi_pass',
+  'scgi_pass',
+  'grpc_pass',
+  'memcached_pass',
+  'dbrest_pass',
+  'kv_pass',
+];
+
+/** Nobody gets anything from this block: it denies, refuses or is internal. */
+export function refuses(block: BlockView): boolean {
+  if (block.own('internal').length > 0) return true;
+  if (block.own('return').some(({ args }) => /^4\d\d$/.test(args[0]?.value ?? ''))) return true;
+  const access = accessIn(block);
+  return access.length > 0 && access.every(({ allows, who }) => !allows && who === 'all');
+}
+
+/** The directive by which a block itself answers differently from what is around it. */
+export function ownAnswer(block: BlockView): DirectiveNode | undefined {
+  return block.own(...ANSWERS)[0];
+}
+
+/** What answers in a block, be it the files of a block around it. */
+export function answerOf(block: BlockView): DirectiveNode | undefined {
+  return ownAnswer(block) ?? block.effective('root', 'alias')[0];
+}
+
+/** The directive by which a block itself lets fewer people in than what is around it. */
+export function ownGuard(block: BlockView): DirectiveNode | undefined {
+  return block.own('deny', 'auth_basic', 'auth_request').find(({ args }) => args[0]?.value !== 'off');
+}
+
+/** Whether two directives say the same. */
+export function isSame(one: DirectiveNode | undefined, other: DirectiveNode | undefined): boolean {
+  return one !== undefined && other !== undefined && textOf(one) === textOf(other);
+}
+
+function textOf({ name, args }: DirectiveNode): string {
+  return [name, ...args].map(({ value }) => value).join(' ');
+}

@@ -1,0 +1,7 @@
+export { Locations } from './locations.ts';
+export { LocationTree, wayTo } from './tree.ts';
+export type { Level, Place } from './tree.ts';
+export { reachOf } from './reach.ts';
+export type { Asking, Reach, Taken } from './reach.ts';
+export { named, shownUri, wordsOf } from './shown.ts';
+export { answerOf, isSame, ownAnswer, ownGuard, refuses } from './answers.ts';

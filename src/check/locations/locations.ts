@@ -1,0 +1,44 @@
+import type { CheckedConfig } from '../rule.ts';
+import type { Budget, Patterns } from '../regex/index.ts';
+import { reachOf } from './reach.ts';
+import type { Reach } from './reach.ts';
+import { LocationTree } from './tree.ts';
+import type { Place } from './tree.ts';
+
+/** What all searches of one check may cost: about a second on a slow machine. */
+const MAX_STATES = 60_000;
+
+/** The location trees of a configuration, and what is known of their locations. */
+export class Locations {
+  readonly trees: readonly LocationTree[];
+  readonly patterns: Patterns;
+  readonly budget: Budget = { states: MAX_STATES };
+  readonly #reaches = new Map<Place, Reach>();
+
+  constructor(config: CheckedConfig, patterns: Patterns) {
+    this.patterns = patterns;
+    this.trees = config.blocks('server').map((server) => new LocationTree(server, patterns));
+  }
+
+  /** Every location of every server with what requests get to it, those nested in one that gets none left out. */
+  *reached(): Generator<{ readonly place: Place; readonly reach: Reach }> {
+    const lost = new Set<Place>();
+    for (const tree of this.trees) {
+      for (const place of tree.levels.flatMap(({ places }) => places)) {
+        const { around } = place.level;
+        const reach = around && lost.has(around) ? NOTHING : this.#reachOf(place, tree);
+        if (reach.kind === 'none') lost.add(place);
+        if (!around || !lost.has(around)) yield { place, reach };
+      }
+    }
+  }
+
+  #reachOf(place: Place, tree: LocationTree): Reach {
+    const { patterns, budget } = this;
+    const known = this.#reaches.get(place) ?? reachOf(place, { tree, patterns, budget });
+    this.#reaches.set(place, known);
+    return known;
+  }
+}
+
+const NOTHING: Reach = { kind: 'none', instead: undefined };

@@ -1,0 +1,93 @@
+import { analysisOf } from '../../analysis.ts';
+import {
+  answerOf,
+  isSame,
+  named,
+  ownAnswer,
+  ownGuard,
+  refuses,
+  shownUri,
+  wordsOf,
+} from '../../locations/index.ts';
+import type { LocationTree, Place, Taken } from '../../locations/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+
+export const regexShadowsPrefix: Rule = {
+  id: 'GW202',
+  slug: 'regex-shadows-prefix',
+  severity: 'warning',
+  summary: 'a prefix location that loses some of its requests to a regex',
+  why: 'A regex location wins over a prefix one, however long the prefix is. The requests that it takes are not served from where the prefix location says, and its "deny" or "auth_basic" does not protect them.',
+  fix: 'Write "^~" in front of the prefix, so that regexes are not asked below it, or nest the regex location in it.',
+  bad: {
+    text: 'location /files/ { alias /srv/upload/; }\nlocation ~ \\.(?:css|js)$ { expires 1h; }',
+  },
+  good: {
+    text: 'location ^~ /files/ { alias /srv/upload/; }\nlocation ~ \\.(?:css|js)$ { expires 1h; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const { locations } = analysisOf(config);
+    for (const tree of locations.trees) {
+      for (const { places } of tree.levels) {
+        const regexes = places.filter(isOfAnyFolder).slice(0, MAX_REGEXES);
+        if (regexes.length === 0) continue;
+        for (const place of places) yield* problemsOf(place, regexes, tree);
+      }
+    }
+  },
+};
+
+/** More than these are not looked at for one prefix: a configuration of thousands is to be checked at once, too. */
+const MAX_REGEXES = 50;
+
+/** Certificate authorities ask for paths without an extension there. */
+const CHALLENGE = '/.well-known/';
+
+/** A regex for files of some kind wherever they are; one that names a folder is meant for that folder. */
+function isOfAnyFolder({ match, pattern, block }: Place): boolean {
+  const isAnchored = pattern?.ast.alternatives.some(({ elements: [first] }) => first?.type === 'Assertion');
+  return match.kind === 'regex' && isAnchored === false && !refuses(block);
+}
+
+function* problemsOf(place: Place, regexes: readonly Place[], tree: LocationTree): Iterable<Problem> {
+  const { match, block } = place;
+  if (match.kind !== 'prefix' || match.stop || match.path === '/' || match.path.startsWith(CHALLENGE)) return;
+  const own = ownGuard(block) ?? ownAnswer(block);
+  const taken = own && !refuses(block) && firstTaken(place, regexes, tree);
+  if (!taken) return;
+  const { uri, winner } = taken;
+  const prefix = block.node!.args.at(-1)!.span;
+  const isAlone = block.node!.args.length === 1;
+  yield {
+    at: wordsOf(place),
+    message: `location ${named(place)} does not get all of its requests: "${shownUri(uri)}" goes to ${named(winner)}`,
+    related: [
+      { span: wordsOf(winner), label: `takes "${shownUri(uri)}"` },
+      { span: own.name.span, label: 'does not hold for it' },
+    ],
+    ...(isAlone && {
+      fix: {
+        title: 'keep regexes away with "^~": requests that go to them now are answered otherwise then',
+        safe: false,
+        edits: [{ span: { ...prefix, end: prefix.start }, text: '^~ ' }],
+      },
+    }),
+  };
+}
+
+function firstTaken(place: Place, regexes: readonly Place[], tree: LocationTree): Taken | undefined {
+  const { path } = place.match as { readonly path: string };
+  const folder = path.endsWith('/') ? path : `${path}/`;
+  for (const regex of regexes) {
+    if (isSame(answerOf(regex.block), ownAnswer(place.block)) || isScriptOnProxy(place, regex)) continue;
+    const sample = regex.pattern?.sample?.text.replace(/^\//, '');
+    const uri = sample === undefined ? undefined : `${folder}${sample.startsWith('.') ? 'a' : ''}${sample}`;
+    if (uri !== undefined && tree.find(uri) === regex) return { uri, winner: regex };
+  }
+  return undefined;
+}
+
+/** Applications behind a proxy have no scripts in their URIs. */
+function isScriptOnProxy({ block }: Place, { pattern }: Place): boolean {
+  return (ownAnswer(block)?.name.value.endsWith('_pass') ?? false) && pattern?.regex.test('/a.php') === true;
+}

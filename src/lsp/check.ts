@@ -1,0 +1,51 @@
+import { dirname, join } from 'node:path';
+import { placeOf } from '../../grammar/index.ts';
+import { check, load } from '../pipeline.ts';
+import type { Finding } from '../pipeline.ts';
+import type { Context } from '../config/index.ts';
+import type { Files } from './files.ts';
+import type { Root } from './walk.ts';
+
+/** What is written around a piece of configuration, so that it can be checked alone. */
+const AROUND: Readonly<Record<Context, readonly string[]>> = {
+  main: [],
+  check: ['check'],
+  events: ['events'],
+  http: ['http'],
+  upstream: ['http', 'upstream around'],
+  server: ['http', 'server'],
+  location: ['http', 'server', 'location /'],
+  limit_except: ['http', 'server', 'location /', 'limit_except GET'],
+  'server if': ['http', 'server', 'if ($uri)'],
+  'location if': ['http', 'server', 'location /', 'if ($uri)'],
+};
+
+/** Rules about what other files hold: of a piece alone they would say that everything is missing. */
+const NEEDS_THE_REST: ReadonlySet<string> = new Set([
+  'bad-reference',
+  'unknown-variable',
+  'missing-resolver',
+]);
+
+/** Everything that is wrong with a configuration as it stands in the editor. */
+export async function checkRoot(root: Root, files: Files, prefix: string): Promise<readonly Finding[]> {
+  const { path, place } = root;
+  const { readFile } = files;
+  if (place === 'main') {
+    const text = files.at(path)?.source.text;
+    return check(load({ confFile: path, name: path, prefix, text, readFile }, { advise: true }));
+  }
+  if (place === 'data' || place === 'unknown') return [];
+  const confFile = join(dirname(path), 'around.conf');
+  const text = wrapped(path, place);
+  const found = await check(load({ confFile, name: confFile, prefix, text, readFile }, { advise: true }));
+  return found.filter(
+    ({ span, slug }) => span !== undefined && placeOf(span).file === path && !NEEDS_THE_REST.has(slug),
+  );
+}
+
+function wrapped(path: string, context: Context): string {
+  const openers = AROUND[context];
+  const include = `include "${path.replace(/["\\]/g, '\\$&')}";`;
+  return `${openers.map((opener) => `${opener} { `).join('')}${include}${' }'.repeat(openers.length)}`;
+}

@@ -1,0 +1,145 @@
+import { DiagnosticSeverity, DiagnosticTag } from 'vscode-languageserver/node';
+import type { Diagnostic, PublishDiagnosticsParams } from 'vscode-languageserver/node';
+import type { Finding } from '../pipeline.ts';
+import { checkRoot } from './check.ts';
+import { rangeOf } from './places.ts';
+import type { Root } from './walk.ts';
+import type { Workspace } from './workspace.ts';
+
+/** So long nothing must be typed before a check starts; longer where the last one took longer. */
+const PAUSE_MS = 200;
+const MAX_PAUSE_MS = 2_000;
+
+const SEVERITIES = {
+  error: DiagnosticSeverity.Error,
+  warning: DiagnosticSeverity.Warning,
+  info: DiagnosticSeverity.Information,
+} as const;
+
+const NOWHERE = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+
+/** Where diagnostics go. */
+export interface Publisher {
+  publish(params: PublishDiagnosticsParams): void;
+  failed(error: unknown): void;
+}
+
+type Found = Map<string, ReadonlyMap<string, readonly Finding[]>>;
+
+/** Checks what is open, again after each change, and tells the client what is wrong in which file. */
+export class Diagnostics {
+  readonly #workspace: Workspace;
+  readonly #to: Publisher;
+  /** What the last check found, by root and then by path. */
+  #found: Found = new Map();
+  #shown = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #running = false;
+  /** How long the last check took. */
+  #lastMs = 0;
+
+  constructor(workspace: Workspace, to: Publisher) {
+    this.#workspace = workspace;
+    this.#to = to;
+  }
+
+  /** Something has changed: what a check that is under way finds is out of date. */
+  changed(): void {
+    clearTimeout(this.#timer);
+    const pauseMs = Math.min(Math.max(PAUSE_MS, this.#lastMs), MAX_PAUSE_MS);
+    this.#timer = setTimeout(() => void this.#check(), pauseMs);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** The last findings in a file. */
+  in(path: string): readonly Finding[] {
+    return merged([...this.#found.values()].flatMap((byPath) => byPath.get(path) ?? []));
+  }
+
+  async #check(): Promise<void> {
+    if (this.#running) return this.changed();
+    this.#running = true;
+    const startedMs = performance.now();
+    try {
+      const found = await this.#findings();
+      if (found) this.#show(found);
+    } catch (error) {
+      this.#to.failed(error);
+    } finally {
+      this.#lastMs = performance.now() - startedMs;
+      this.#running = false;
+    }
+  }
+
+  /** `undefined` when something was typed meanwhile: then all of it is of no use any more. */
+  async #findings(): Promise<Found | undefined> {
+    const { files } = this.#workspace;
+    const { generation } = files;
+    const found: Found = new Map();
+    for (const root of this.#workspace.roots()) {
+      const findings = await checkRoot(root, files, this.#workspace.prefixOf(root));
+      found.set(`${root.place} ${root.path}`, byPath(findings, root));
+      await new Promise((resolve) => setImmediate(resolve));
+      if (files.generation !== generation) return undefined;
+    }
+    return found;
+  }
+
+  #show(found: Found): void {
+    this.#found = found;
+    const { files } = this.#workspace;
+    const paths = new Set([...found.values()].flatMap((findings) => [...findings.keys()]));
+    for (const { path } of files.opened) paths.add(path);
+    for (const path of this.#shown) if (!paths.has(path)) this.#publish(path, []);
+    for (const path of paths) this.#publish(path, this.in(path));
+    this.#shown = paths;
+  }
+
+  #publish(path: string, findings: readonly Finding[]): void {
+    const { files } = this.#workspace;
+    const diagnostics = findings.map((finding) => this.#diagnosticOf(finding));
+    const version = files.versionOf(path);
+    this.#to.publish({ uri: files.uriOf(path), diagnostics, ...(version !== undefined && { version }) });
+  }
+
+  #diagnosticOf(finding: Finding): Diagnostic {
+    const { span, severity, message, hint, label, rule, slug, related = [] } = finding;
+    const said = [
+      label === undefined ? message : `${message} (${label})`,
+      ...(hint === undefined ? [] : [hint]),
+    ];
+    return {
+      range: span ? rangeOf(span) : NOWHERE,
+      severity: SEVERITIES[severity],
+      source: 'gw',
+      code: rule,
+      message: said.join('\n'),
+      data: { slug },
+      ...(slug === 'ignored-directive' && { tags: [DiagnosticTag.Unnecessary] }),
+      ...(slug === 'deprecated' && { tags: [DiagnosticTag.Deprecated] }),
+      relatedInformation: related.map((place) => ({
+        location: { uri: this.#workspace.files.uriOf(place.span.source.name), range: rangeOf(place.span) },
+        message: place.label,
+      })),
+    };
+  }
+}
+
+/** What has no place is shown at the start of the main file. */
+function byPath(findings: readonly Finding[], root: Root): ReadonlyMap<string, readonly Finding[]> {
+  const found = new Map<string, Finding[]>();
+  for (const finding of findings) {
+    const path = finding.span?.source.name ?? root.path;
+    found.set(path, [...(found.get(path) ?? []), finding]);
+  }
+  return found;
+}
+
+/** A file that several configurations include says the same thing once. */
+function merged(findings: readonly Finding[]): readonly Finding[] {
+  const keyOf = ({ rule, message, span }: Finding): string => `${rule} ${span?.start ?? ''} ${message}`;
+  return [...new Map(findings.map((finding) => [keyOf(finding), finding])).values()];
+}

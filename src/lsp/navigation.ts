@@ -1,0 +1,100 @@
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { DocumentHighlightKind } from 'vscode-languageserver/node';
+import type { DocumentHighlight, DocumentLink, Location } from 'vscode-languageserver/node';
+import type { Word } from '../../grammar/index.ts';
+import { definitionsOf } from './name-index.ts';
+import { rolesOf } from './names.ts';
+import type { Occurrence } from './names.ts';
+import { rangeOf } from './places.ts';
+import type { At, Session } from './session.ts';
+import { includedBy } from './walk.ts';
+import type { Placed, Root } from './walk.ts';
+import type { TextFile } from './files.ts';
+
+/** Where the name at a place is defined; of an `include` or another path, the files themselves. */
+export function definition(at: At, session: Session): readonly Location[] {
+  const { names } = session;
+  const found = names.at(at.file, at.offset);
+  if (found.length > 0)
+    return definitionsOf(names.same(at.file, found)).map((one) => locationOf(one, session));
+  return pathsIn(at.file, session)
+    .filter(({ word }) => word.span.start <= at.offset && at.offset <= word.span.end)
+    .flatMap(({ paths }) => paths)
+    .map((path) => ({ uri: session.files.uriOf(path), range: START }));
+}
+
+/** Every place of the name at a place. */
+export function references(at: At, session: Session, withDefinitions: boolean): readonly Location[] {
+  const { names } = session;
+  return names
+    .same(at.file, names.at(at.file, at.offset))
+    .filter((one) => withDefinitions || one.as !== 'definition')
+    .map((one) => locationOf(one, session));
+}
+
+/** The places of the name at a place in the same file. */
+export function highlights(at: At, { names }: Session): readonly DocumentHighlight[] {
+  return names
+    .same(at.file, names.at(at.file, at.offset))
+    .filter((one) => one.file.path === at.file.path)
+    .map(({ as, span }) => ({
+      range: rangeOf(span),
+      kind: as === 'definition' ? DocumentHighlightKind.Write : DocumentHighlightKind.Read,
+    }));
+}
+
+/** The words of a file that lead to files or directories which are there. */
+export function links(file: TextFile, session: Session): readonly DocumentLink[] {
+  return pathsIn(file, session).flatMap(({ paths: [path, ...others], word }) =>
+    path === undefined || others.length > 0
+      ? []
+      : { range: rangeOf(inside(word)), target: session.files.uriOf(path), tooltip: path },
+  );
+}
+
+const START = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+
+function locationOf({ file, span }: Occurrence, { files }: Session): Location {
+  return { uri: files.uriOf(file.path), range: rangeOf(span) };
+}
+
+interface Leading {
+  readonly word: Word;
+  readonly paths: readonly string[];
+}
+
+/** Words of a file that are paths, with the files that they are paths of; of files that several roots include, once. */
+function pathsIn(file: TextFile, { workspace }: Session): readonly Leading[] {
+  const found = new Map<number, Leading>();
+  for (const root of workspace.rootsOf(file)) {
+    const prefix = workspace.prefixOf(root);
+    workspace.walk(root, (placed) => {
+      if (placed.file.path !== file.path) return;
+      for (const leading of pathsOf(placed, root, prefix)) found.set(leading.word.span.start, leading);
+    });
+  }
+  return [...found.values()];
+}
+
+function pathsOf(placed: Placed, root: Root, prefix: string): readonly Leading[] {
+  const { node } = placed;
+  const [word] = node.args;
+  if (node.name.value === 'include' && word) {
+    const paths = includedBy(node, root.confDir).filter(isFile);
+    return paths.length > 0 ? [{ word, paths }] : [];
+  }
+  return rolesOf(placed).flatMap(({ role, word: path }) => {
+    if (role.kind !== 'path' || path.value === '' || path.value.includes('$')) return [];
+    const absolute = resolve(role.from === 'confDir' ? root.confDir : prefix, path.value);
+    return existsSync(absolute) ? [{ word: path, paths: [absolute] }] : [];
+  });
+}
+
+function inside({ quote, span }: Word): Word['span'] {
+  return { ...span, start: span.start + quote.length, end: span.end - quote.length };
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}

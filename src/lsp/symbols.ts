@@ -1,0 +1,100 @@
+import { SymbolKind } from 'vscode-languageserver/node';
+import type { DocumentSymbol, SymbolInformation } from 'vscode-languageserver/node';
+import type { DirectiveNode, Span } from '../../grammar/index.ts';
+import type { NameKind } from '../config/index.ts';
+import type { TextFile } from './files.ts';
+import { rangeOf } from './places.ts';
+import type { Session } from './session.ts';
+import { entryOf, insideOf } from './walk.ts';
+import type { Place } from './walk.ts';
+
+const KINDS: Readonly<Record<NameKind, SymbolKind>> = {
+  upstream: SymbolKind.Class,
+  'named location': SymbolKind.Method,
+  variable: SymbolKind.Variable,
+  'log format': SymbolKind.Struct,
+  'request zone': SymbolKind.Object,
+  'connection zone': SymbolKind.Object,
+  'event ring': SymbolKind.Event,
+  dictionary: SymbolKind.Object,
+  'session cache': SymbolKind.Object,
+};
+
+/** The blocks of a file, and what has a name in it. */
+export function documentSymbols(file: TextFile, { workspace }: Session): readonly DocumentSymbol[] {
+  const [place = 'main'] = workspace.placesOf(file);
+  const symbolsOf = (nodes: readonly DirectiveNode[], outer: Place): readonly DocumentSymbol[] =>
+    nodes.flatMap((node) => {
+      const entry = entryOf(node.name.value, outer, workspace.table);
+      const defines = entry?.row.roles?.find((role) => role.kind !== 'path' && role.as === 'definition');
+      if (!node.block && !defines) return [];
+      const inside = insideOf(entry);
+      const kind =
+        defines && defines.kind !== 'path' && !('opens' in (entry?.row ?? {}))
+          ? KINDS[defines.kind]
+          : kindOf(inside);
+      const children = inside === 'data' ? [] : [...symbolsOf(node.block ?? [], inside)];
+      return {
+        ...labelOf(node),
+        kind,
+        range: rangeOf(node.span),
+        selectionRange: rangeOf(headOf(node)),
+        children,
+      };
+    });
+  return symbolsOf(file.nodes, place);
+}
+
+/** Every defined name of what is open whose letters contain those asked for, in their order. */
+export function workspaceSymbols(query: string, { files, names }: Session): readonly SymbolInformation[] {
+  const letters = query.toLowerCase();
+  return names
+    .all()
+    .filter(({ as, name }) => as !== 'use' && contains(name.toLowerCase(), letters))
+    .map(({ file, kind, span }) => ({
+      name: span.source.text.slice(span.start, span.end),
+      kind: KINDS[kind],
+      containerName: kind,
+      location: { uri: files.uriOf(file.path), range: rangeOf(span) },
+    }));
+}
+
+function contains(name: string, letters: string): boolean {
+  let at = 0;
+  for (const letter of letters) {
+    at = name.indexOf(letter, at) + 1;
+    if (at === 0) return false;
+  }
+  return true;
+}
+
+function kindOf(inside: Place): SymbolKind {
+  if (inside === 'server') return SymbolKind.Module;
+  if (inside === 'upstream') return SymbolKind.Class;
+  if (inside === 'location') return SymbolKind.Method;
+  return SymbolKind.Namespace;
+}
+
+/** `server` is told apart by its names, everything else by its words. */
+function labelOf({ name, args, block = [] }: DirectiveNode): Pick<DocumentSymbol, 'name' | 'detail'> {
+  const isServer = name.value === 'server' && args.length === 0;
+  const inner = isServer ? block.filter((node) => ['server_name', 'listen'].includes(node.name.value)) : [];
+  const words =
+    inner.length > 0
+      ? inner
+          .toSorted(byName)
+          .slice(0, 1)
+          .flatMap((node) => node.args)
+      : args;
+  const detail = words.map(({ span }) => span.source.text.slice(span.start, span.end)).join(' ');
+  return { name: detail === '' ? name.value : `${name.value} ${detail}`, detail: '' };
+}
+
+/** `server_name` says more than `listen`. */
+function byName(one: DirectiveNode, other: DirectiveNode): number {
+  return other.name.value.length - one.name.value.length;
+}
+
+function headOf({ name, args }: DirectiveNode): Span {
+  return { ...name.span, end: args.at(-1)?.span.end ?? name.span.end };
+}

@@ -1,0 +1,117 @@
+import { dirname, resolve } from 'node:path';
+import { globPaths, isGlob } from '../../grammar/index.ts';
+import type { DirectiveNode } from '../../grammar/index.ts';
+import type { Context, Entry, Registry } from '../config/index.ts';
+import type { Files, TextFile } from './files.ts';
+
+/** Where a directive stands: a context, lines of data (`types`, `map`), or a block that gw does not know. */
+export type Place = Context | 'data' | 'unknown';
+
+/** A file that nothing includes, and what is around its text. */
+export interface Root {
+  readonly path: string;
+  readonly place: Place;
+  /** Absolute directory that `include` starts from. */
+  readonly confDir: string;
+}
+
+/** A directive at its place. */
+export interface Placed {
+  readonly node: DirectiveNode;
+  readonly file: TextFile;
+  readonly place: Place;
+  /** What its row is there; any row of that name where it is not allowed. */
+  readonly entry: Entry | undefined;
+  /** Tells apart the servers that a named location may be in. */
+  readonly server: string;
+}
+
+/** A file of a root and what is around it; a file that is included twice is met twice. */
+export interface Met {
+  readonly file: TextFile;
+  readonly place: Place;
+}
+
+interface Surroundings {
+  readonly place: Place;
+  readonly server: string;
+  /** The files from the root to this one. */
+  readonly chain: readonly string[];
+}
+
+/** As many files as one load reads. */
+const MAX_FILES = 10_000;
+
+/** Goes through a configuration in the order of reading, into included files, whatever is wrong with it. */
+export class Walk {
+  readonly met: Met[] = [];
+  readonly #files: Files;
+  readonly #table: Registry;
+  readonly #root: Root;
+  readonly #visit: (placed: Placed) => void;
+
+  constructor(root: Root, parts: { files: Files; table: Registry; visit?: (placed: Placed) => void }) {
+    this.#root = root;
+    this.#files = parts.files;
+    this.#table = parts.table;
+    this.#visit = parts.visit ?? (() => undefined);
+  }
+
+  run(): readonly Met[] {
+    const { path, place } = this.#root;
+    this.#file(path, { place, server: path, chain: [] });
+    return this.met;
+  }
+
+  #file(path: string, around: Surroundings): void {
+    if (around.chain.includes(path) || this.met.length >= MAX_FILES) return;
+    const file = this.#files.at(path);
+    if (!file) return;
+    this.met.push({ file, place: around.place });
+    this.#nodes(file, file.nodes, { ...around, chain: [...around.chain, path] });
+  }
+
+  #nodes(file: TextFile, nodes: readonly DirectiveNode[], around: Surroundings): void {
+    for (const node of nodes) {
+      const { place, server } = around;
+      const entry = entryOf(node.name.value, place, this.#table);
+      this.#visit({ node, file, place, entry, server });
+      for (const path of includedBy(node, this.#root.confDir)) this.#file(path, around);
+      if (!node.block) continue;
+      const inside = insideOf(entry);
+      const id = inside === 'server' ? `${file.path}:${node.span.start}` : server;
+      this.#nodes(file, node.block, { ...around, place: inside, server: id });
+    }
+  }
+}
+
+/** The row of a name at a place; any of that name where there is none. A line of data has no row. */
+export function entryOf(name: string, place: Place, table: Registry): Entry | undefined {
+  if (place === 'data') return undefined;
+  const entries = table.named(name);
+  return entries.find(({ row }) => place !== 'unknown' && row.contexts.includes(place)) ?? entries[0];
+}
+
+/** What is inside the block of a directive. */
+export function insideOf(entry: Entry | undefined): Place {
+  if (!entry) return 'unknown';
+  if ('opens' in entry.row) return entry.row.opens;
+  return 'data' in entry.row ? 'data' : 'unknown';
+}
+
+/** The absolute paths of the files that an `include` names; none for any other directive. */
+export function includedBy({ name, args }: DirectiveNode, confDir: string): readonly string[] {
+  const [word] = args;
+  if (name.value !== 'include' || !word) return [];
+  const paths = isGlob(word.value) ? globPaths(word.value, confDir) : [word.value];
+  return paths.map((path) => resolve(confDir, path));
+}
+
+/** A root whose text is read as it stands. */
+export function rootAt(path: string, place: Place): Root {
+  return {
+    path,
+    place,
+    confDir: path.startsWith('/') || /^[A-Za-z]:\\/.test(path) ? dirname(path) : process.cwd(),
+  };
+}

@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { findingsOfLoad, runRules } from '../../src/check/engine.ts';
+import { checkedConfig } from '../../src/check/index.ts';
+import type { CheckedConfig, Finding, Rule } from '../../src/check/index.ts';
+import { Registry } from '../../src/config/index.ts';
+import { MODULES } from '../../src/modules/index.ts';
+import { load } from '../../src/pipeline.ts';
+
+function configured(text: string): { readonly config: CheckedConfig; readonly faults: readonly Finding[] } {
+  const directory = tmpdir();
+  const loaded = load({
+    confFile: join(directory, 'gateway.conf'),
+    name: 'gateway.conf',
+    prefix: directory,
+    text,
+  });
+  const { tree, bound, plan, report } = loaded;
+  if (!tree || !bound) throw new Error('the configuration has no tree');
+  const config = checkedConfig({ tree, bound, plan, registry: new Registry(MODULES), modules: MODULES });
+  return { config, faults: findingsOfLoad(report) };
+}
+
+/** A configuration as rules see it, from its text. */
+export function configOf(text: string): CheckedConfig {
+  return configured(text).config;
+}
+
+/** What these rules, by slug, find in a configuration: its text around it is `http { server { … } }` unless it has one. */
+export function problemsIn(text: string, ...slugs: readonly string[]): readonly Finding[] {
+  const whole = /\b(?:server|http)\s*\{/.test(text) ? text : `server { listen 127.0.0.1:8080; ${text} }`;
+  const { config, faults } = configured(/\bhttp\s*\{/.test(whole) ? whole : `events {} http { ${whole} }`);
+  const refused = faults.filter(({ severity }) => severity === 'error');
+  if (refused.length > 0) throw new Error(refused.map(({ message }) => message).join('; '));
+  const isAsked = ({ slug }: Rule): boolean => slugs.includes(slug);
+  return runRules(config, isAsked);
+}

@@ -1,0 +1,44 @@
+import { copyFile, mkdir, chmod, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Example, MadeFile } from '../../src/check/index.ts';
+import { Certificates } from '../harness/certificates.ts';
+
+/** What signs the certificates of examples; made when the first of them is asked for. */
+let signing: Certificates | undefined;
+
+function certificates(): Certificates {
+  if (!signing) {
+    signing = new Certificates();
+    signing.authority('authority');
+  }
+  return signing;
+}
+
+/** Puts the files of an example into a directory. */
+export async function writeFiles(directory: string, files: Example['files'] = {}): Promise<void> {
+  for (const [name, file] of Object.entries(files)) {
+    const path = join(directory, name);
+    await mkdir(dirname(path), { recursive: true });
+    if (typeof file === 'string') await writeFile(path, file);
+    else await make(file, path, files);
+  }
+}
+
+async function make(file: MadeFile, path: string, files: NonNullable<Example['files']>): Promise<void> {
+  const certificate = 'keyOf' in file ? files[file.keyOf] : file;
+  if (typeof certificate !== 'object' || !('names' in certificate))
+    throw new Error(`no certificate for ${path}`);
+  const made = madeOf(certificate, 'keyOf' in file ? join(dirname(path), file.keyOf) : path);
+  await copyFile(certificates().path(`${made}.${'keyOf' in file ? 'key' : 'crt'}`), path);
+  if ('keyOf' in file) await chmod(path, file.mode ?? 0o600);
+}
+
+const known = new Map<string, string>();
+
+/** One certificate for each file of an example that asks for it, its key beside it. */
+function madeOf({ names, days }: Extract<MadeFile, { names: unknown }>, path: string): string {
+  const made = known.get(path) ?? `certificate-${known.size}`;
+  if (!known.has(path)) certificates().signed(made, 'authority', { names, days });
+  known.set(path, made);
+  return made;
+}
