@@ -1,5 +1,5 @@
 import { RULES, ruleNamed } from '../../src/check/index.ts';
-import type { Example, Rule } from '../../src/check/index.ts';
+import type { Example, MadeFile, Rule } from '../../src/check/index.ts';
 import { nearest } from '../../src/config/index.ts';
 import type { DirectiveFacts } from '../../src/config/index.ts';
 import { directives, variables } from '../../src/lookups.ts';
@@ -107,11 +107,17 @@ function ruleText({ id, slug, severity, off, summary, why: reason, fix, bad, goo
 function exampleLines(title: string, { in: where = 'server', text, files = {} }: Example): readonly string[] {
   const inside = where === 'main' ? '' : ` (in ${where})`;
   const beside = Object.entries(files).flatMap(([name, content]) =>
-    typeof content === 'string'
-      ? [`  ${name}:`, ...indented(content)]
-      : [`  ${name}: a certificate for ${content.names.join(', ')}, for ${content.days} days`],
+    typeof content === 'string' ? [`  ${name}:`, ...indented(content)] : [`  ${name}: ${madeText(content)}`],
   );
   return [`  ${title}${inside}:`, ...indented(text), ...beside];
+}
+
+function madeText(file: MadeFile): string {
+  if ('keyOf' in file) {
+    const { keyOf, mode } = file;
+    return `the private key of ${keyOf}${mode === undefined ? '' : `, mode ${mode.toString(8).padStart(4, '0')}`}`;
+  }
+  return `a certificate for ${file.names.join(', ')}, for ${file.days} days`;
 }
 
 function indented(text: string): readonly string[] {
