@@ -1,11 +1,30 @@
 import { describe, expect, test } from 'vitest';
-import type { Example, Rule } from '../../src/check/index.ts';
-import { RULES } from '../../src/check/index.ts';
-import { findingsIn } from './findings-in.ts';
+import { mendableAtOnce, mended, RULES } from '../../src/check/index.ts';
+import type { Example, Finding, Mendable, Rule } from '../../src/check/index.ts';
+import { findingsIn, placeFor, whole } from './findings-in.ts';
 
 async function rulesFoundIn({ slug, off }: Rule, example: Example): Promise<readonly string[]> {
   const found = await findingsIn(example, off ? { select: [slug] } : {});
   return found.map((finding) => finding.slug);
+}
+
+/** The same with everything mended that the rule offers a fix for, in as many rounds as that takes. */
+async function afterFixes(
+  rule: Rule,
+): Promise<{ readonly offered: number; readonly left: readonly Finding[] }> {
+  const findIn = await placeFor(rule.bad);
+  let text = whole(rule.bad);
+  let offered = 0;
+  for (let round = 0; round < 10; round++) {
+    const findings = await findIn(text, rule.off ? { select: [rule.slug] } : {});
+    const mendable = findings.filter(
+      (finding): finding is Mendable => finding.slug === rule.slug && finding.fix !== undefined,
+    );
+    if (mendable.length === 0) return { offered, left: findings };
+    offered += mendable.length;
+    [text] = [...mended(mendableAtOnce(mendable)).values()] as [string];
+  }
+  throw new Error(`the fixes of ${rule.id} never end`);
 }
 
 describe.for(RULES)('$id $slug', (rule: Rule) => {
@@ -16,5 +35,13 @@ describe.for(RULES)('$id $slug', (rule: Rule) => {
 
   test('has nothing to say of its good example', async () => {
     expect(await rulesFoundIn(rule, rule.good)).toEqual([]);
+  });
+
+  test('is content with its own fixes, and no error comes of them', async () => {
+    const { offered, left } = await afterFixes(rule);
+    const isConsequence = ({ slug, severity }: Finding): boolean =>
+      slug !== rule.slug && severity === 'error';
+    expect(left.filter(isConsequence).map(({ message }) => message)).toEqual([]);
+    if (offered > 0) expect(left.filter(({ slug }) => slug === rule.slug)).toEqual([]);
   });
 });

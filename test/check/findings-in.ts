@@ -14,26 +14,30 @@ const AROUND: readonly (readonly [where: Example['in'], wrap: (text: string) => 
   ['http', (text) => `http {\n${text}\n}`],
 ];
 
-function whole({ in: where = 'server', text }: Example): string {
+/** The whole configuration of an example. */
+export function whole({ in: where = 'server', text }: Example): string {
   const from = AROUND.findIndex(([context]) => context === where);
   const wraps = from < 0 ? [] : AROUND.slice(from);
   return wraps.reduce((inside, [, wrap]) => wrap(inside), text);
 }
 
-/** What `gw check` finds in an example. */
-export async function findingsIn(
-  example: Example,
-  options: Parameters<typeof check>[1] = {},
-): Promise<readonly Finding[]> {
+type CheckOptions = Parameters<typeof check>[1];
+
+/** A place with the files of an example, where texts can be checked. */
+export async function placeFor({
+  files,
+}: Example): Promise<(text: string, options?: CheckOptions) => Promise<readonly Finding[]>> {
   const directory = await mkdtemp(join(tmpdir(), 'gw-check-'));
   onTestFinished(() => rm(directory, { recursive: true }));
-  await writeFiles(directory, example.files);
-  const text = whole(example);
-  const loaded = load(
-    { confFile: join(directory, 'gateway.conf'), name: 'gateway.conf', prefix: directory, text },
-    { advise: true },
-  );
-  return check(loaded, options);
+  await writeFiles(directory, files);
+  const confFile = join(directory, 'gateway.conf');
+  return (text, options = {}) =>
+    check(load({ confFile, name: 'gateway.conf', prefix: directory, text }, { advise: true }), options);
+}
+
+/** What `gw check` finds in an example. */
+export async function findingsIn(example: Example, options: CheckOptions = {}): Promise<readonly Finding[]> {
+  return (await placeFor(example))(whole(example), options);
 }
 
 /** A piece of configuration, and what one rule says of it: nothing, unless there are messages. */

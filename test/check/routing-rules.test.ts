@@ -165,6 +165,8 @@ test('listen-conflict tells of a server that speaks plain HTTP on a socket for T
   const [found, ...others] = problemsIn(plain, 'listen-conflict');
   expect(found?.message).toBe('"listen" without "ssl" on 0.0.0.0:8443, which speaks TLS');
   expect(others).toEqual([]);
-  expect(problemsIn(`${first}\nserver { listen 8443; server_name b; ${own} }`, 'listen-conflict')).toEqual([]);
+  expect(problemsIn(`${first}\nserver { listen 8443; server_name b; ${own} }`, 'listen-conflict')).toEqual(
+    [],
+  );
   expect(problemsIn(`${first}\nserver { listen 8080; server_name b; }`, 'listen-conflict')).toEqual([]);
 });
