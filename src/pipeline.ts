@@ -118,10 +118,11 @@ export async function review(
   { plan, report, tree, bound }: Loaded,
   options?: ReviewOptions,
 ): Promise<Review> {
-  const { checkedConfig, review: reviewed } = await import('./check/index.ts');
+  const { checkedConfig, liveFindings, review: reviewed } = await import('./check/index.ts');
   const registry = new Registry(MODULES);
   const config = tree && bound && checkedConfig({ tree, bound, registry, modules: MODULES, plan });
-  return reviewed({ report, config }, options);
+  const live = options?.live === true && config?.plan ? await liveFindings(config) : undefined;
+  return reviewed({ report, config, live }, options);
 }
 
 /**

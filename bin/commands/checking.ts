@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CheckCommandOptions } from '../check/settings.ts';
+import type { WhyOptions } from './why.ts';
 
 type Finish = (code: number) => void;
 
@@ -26,11 +27,25 @@ export function addChecking(gw: Command, finish: Finish): void {
     .option('--severity <least>', 'show from there on: error, warning, info')
     .option('--fail-on <least>', 'exit with 1 from there on: error, warning, info, never (default: warning)')
     .option('--strict', 'rules that are off by default too, and everything fails')
+    .option('--live', 'also ask the databases and stores that are configured')
     .option('--compat <how>', 'ignore: leave out the directives of modules that gw does not have');
   addFixing(check);
   check.action(async (files: string[], options: CheckCommandOptions) => {
     finish(await (await import('./check.ts')).check(files, options));
   });
+  addWhy(gw, finish);
+}
+
+/** What rules, directives and variables are. */
+function addWhy(gw: Command, finish: Finish): void {
+  gw.command('why [name]')
+    .description('explain a rule of check, a directive or a variable')
+    .option('--list', 'all rules')
+    .option('-f, --format <format>', 'json')
+    .option('--json', 'as JSON')
+    .action(async (name: string | undefined, options: WhyOptions) => {
+      finish((await import('./why.ts')).why(name, options));
+    });
 }
 
 function addFixing(check: Command): void {

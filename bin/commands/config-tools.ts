@@ -84,10 +84,4 @@ function addLookups(gw: Command, finish: Finish): void {
         finish((await import('./lists.ts')).list(what, options));
       });
   }
-  gw.command('why <name>')
-    .description('explain a directive or a variable')
-    .option('--json', 'as JSON')
-    .action(async (name: string, options: { json?: boolean }) => {
-      finish((await import('./why.ts')).why(name, options));
-    });
 }

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { probePort, supervise } from '../../src/master/index.ts';
-import { load } from '../../src/pipeline.ts';
-import type { ConfigSource } from '../../src/pipeline.ts';
+import { check, load } from '../../src/pipeline.ts';
+import type { ConfigSource, Finding, Loaded } from '../../src/pipeline.ts';
 import { VERSION } from '../../src/version.ts';
 import { packageRoot } from '../package-root.ts';
 
@@ -29,7 +29,7 @@ export async function demo({ port, data }: DemoOptions): Promise<number> {
     name: 'conf/demo.conf',
   };
   return supervise([JSON.stringify(source)], {
-    onReady: () => process.stdout.write(banner({ source, port, data, tookMs: Date.now() - startedMs })),
+    onReady: () => void showBanner({ source, port, data, tookMs: Date.now() - startedMs }),
   });
 }
 
@@ -67,13 +67,21 @@ interface BannerFacts {
   readonly tookMs: number;
 }
 
-function banner({ source, port, data, tookMs }: BannerFacts): string {
-  const { plan, report } = load(source);
+async function showBanner(facts: BannerFacts): Promise<void> {
+  const loaded = load(facts.source);
+  process.stdout.write(banner(facts, loaded, await check(loaded)));
+}
+
+function banner(
+  { source, port, data, tookMs }: BannerFacts,
+  { plan }: Loaded,
+  findings: readonly Finding[],
+): string {
   const count = (severity: string): number =>
-    report.faults.filter((fault) => fault.severity === severity).length;
+    findings.filter((finding) => finding.severity === severity).length;
   const url = `http://127.0.0.1:${port}`;
   const database = process.env['DATABASE_URL'] === undefined ? `embedded, ${data}/pg` : 'DATABASE_URL';
-  return `gw ${VERSION} · node ${process.versions.node} · ${plan?.main.workers} workers · conf ${source.name} (checked: ${count('emerg')} errors, ${count('warn')} warnings)
+  return `gw ${VERSION} · node ${process.versions.node} · ${plan?.main.workers} workers · conf ${source.name} (checked: ${count('error')} errors, ${count('warning')} warnings)
   postgres  ${database}   roles: authenticator, anon, web_user
   kv        embedded lmdb, ${data}/kv
   console   ${url}/_gw/

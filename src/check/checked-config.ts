@@ -9,14 +9,22 @@ export function checkedConfig(parts: Parts): CheckedConfig {
   const { bound, registry, tree } = parts;
   const main = new BlockView(bound.main, { registry, directives: tree.directives });
   let all: readonly BlockView[] | undefined;
+  let byContext: ReadonlyMap<Context, readonly BlockView[]> | undefined;
   let byName: ReadonlyMap<string, readonly Use[]> | undefined;
   const blocks = (): readonly BlockView[] => (all ??= inFileOrder(main));
+  const blocksIn = (context: Context): readonly BlockView[] =>
+    (byContext ??= groupBy(blocks(), (block) => block.context)).get(context) ?? [];
   const uses = (): ReadonlyMap<string, readonly Use[]> => (byName ??= usesOf(blocks()));
   return {
     ...parts,
     main,
-    blocks: (...contexts: readonly Context[]) =>
-      contexts.length === 0 ? blocks() : blocks().filter(({ context }) => contexts.includes(context)),
+    blocks: (...contexts: readonly Context[]) => {
+      const [context] = contexts;
+      if (context === undefined) return blocks();
+      // A rule may ask for each upstream of ten thousand locations.
+      if (contexts.length === 1) return blocksIn(context);
+      return blocks().filter((block) => contexts.includes(block.context));
+    },
     uses: (...names) => names.flatMap((name) => uses().get(name) ?? []),
   };
 }

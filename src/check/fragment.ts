@@ -38,6 +38,8 @@ export function judgesFragments(slug: string): boolean {
  * (`# gw-context: http, server`) or all of its directives name; undefined where nothing tells.
  */
 export function contextOf(source: Source, registry: Registry): Context | undefined {
+  // Most are whole ones, and large ones need not be read twice for that.
+  if (!source.text.includes('gw-context') && /^(?:http|events)\s*\{/m.test(source.text)) return 'main';
   const pieces = piecesOf(source);
   const comment = pieces.find(({ kind, image }) => kind === 'comment' && CONTEXT.test(image));
   if (comment) return innermost(CONTEXT.exec(comment.image)?.[1] ?? '');

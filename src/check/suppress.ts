@@ -69,9 +69,11 @@ class Watched {
     return this.#ignore.reason;
   }
 
-  takes({ rule: id, slug, span }: Finding): boolean {
+  /** What is about several places can be ignored at each of them. */
+  takes({ rule: id, slug, span, related = [] }: Finding): boolean {
     const { covers, rules, reason } = this.#ignore;
-    if (reason === '' || (covers && !(span && isIn(span, covers)))) return false;
+    const places = span ? [span, ...related.map((place) => place.span)] : [];
+    if (reason === '' || (covers && !places.some((place) => isIn(place, covers)))) return false;
     const names = rules.filter((name) => means(name, { id: id as Rule['id'], slug }));
     for (const name of names) this.#used.add(name);
     return names.length > 0;

@@ -11,6 +11,8 @@ const PASSWORDS = [
   /(\b(?:basic|bearer)\s+)([^\s"'$]+)/gi,
 ];
 
+const MAY_HOLD_PASSWORD = /:\/\/|password|basic|bearer/i;
+
 /** The configuration as `-T` prints it: each file once under its name, secrets masked as the rows say. */
 export function dumpConfig(tree: ConfigTree, registry: Registry): string {
   return maskedFiles(tree, registry)
@@ -46,6 +48,7 @@ function secretsIn({ span, quote }: Word, kind: 'whole' | 'password'): readonly 
     const inside = quote.length;
     return [{ source: span.source, start: span.start + inside, end: span.end - inside }];
   }
+  if (!MAY_HOLD_PASSWORD.test(written)) return [];
   return PASSWORDS.flatMap((pattern) =>
     [...written.matchAll(pattern)].flatMap(({ index, 1: before = '', 2: secret = '' }) => {
       const start = span.start + index + before.length;

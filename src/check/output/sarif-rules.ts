@@ -40,9 +40,9 @@ const HOLES = new Set(['security', 'proxying', 'tls', 'dbrest', 'kv', 'events'])
 /** A name, not an address: what there is to read is in `help`, and `gw why` prints it. */
 const HELP = 'urn:gw:rule:';
 
-/** Every rule as SARIF describes it, in the order of the ids. */
-export function ruleDescriptors(): readonly ReportingDescriptor[] {
-  return RULES.map((rule) => {
+/** The rules with one of these ids as SARIF describes them, in the order of the ids. */
+export function ruleDescriptors(ids: ReadonlySet<string>): readonly ReportingDescriptor[] {
+  return RULES.filter(({ id }) => ids.has(id)).map((rule) => {
     const { id, slug, severity, summary, why, fix, off } = rule;
     const subject = SUBJECTS[id.slice(2, 3)] ?? 'operations';
     return {
@@ -56,7 +56,7 @@ export function ruleDescriptors(): readonly ReportingDescriptor[] {
       properties: {
         precision: PRECISION[severity],
         'security-severity': SECURITY_SEVERITY[severity],
-        tags: HOLES.has(subject) ? ['security', subject] : [subject],
+        tags: [...new Set(HOLES.has(subject) ? ['security', subject] : [subject])],
       },
     };
   });

@@ -1,4 +1,13 @@
-import type { ArtifactLocation, Fix, Location, Log, Region, Result, Suppression } from 'sarif';
+import type {
+  ArtifactLocation,
+  Fix,
+  Location,
+  Log,
+  Region,
+  ReportingDescriptor,
+  Result,
+  Suppression,
+} from 'sarif';
 import type { Span } from '../../../grammar/index.ts';
 import type { Finding, SuppressedFinding } from '../finding.ts';
 import type { CheckReport } from './check-report.ts';
@@ -44,7 +53,8 @@ export function sarif(report: CheckReport, { root, version }: SarifOptions): str
 }
 
 class Results {
-  readonly rules = ruleDescriptors();
+  /** Only those that found something: all of them would be most of the text. */
+  readonly rules: readonly ReportingDescriptor[];
   readonly #report: CheckReport;
   readonly #root: string;
   readonly #ruleIndex: ReadonlyMap<string, number>;
@@ -52,6 +62,7 @@ class Results {
   constructor(report: CheckReport, root: string) {
     this.#report = report;
     this.#root = root;
+    this.rules = ruleDescriptors(new Set([...report.findings, ...report.suppressed].map(({ rule }) => rule)));
     this.#ruleIndex = new Map(this.rules.map(({ id }, index) => [id, index]));
   }
 

@@ -58,10 +58,12 @@ export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
   explanation,
 });
 
+const ZONE_MISSING = { rule: 'events-zone-missing' };
+
 function validate(config: WorkerEventsConfig, report: ConfigReport<WorkerEventsConfig>): void {
   const { zone, channel, publishKey } = config;
-  if (zone === undefined) report.on('api', 'requires "worker_events_zone"');
-  if (channel === undefined) report.on('api', 'requires "worker_events_channel"');
+  if (zone === undefined) report.on('api', 'requires "worker_events_zone"', ZONE_MISSING);
+  if (channel === undefined) report.on('api', 'requires "worker_events_channel"', ZONE_MISSING);
   else checkChannel(channel, report);
   if (publishKey && constantText(publishKey) === '') report.on('publishKey', 'must not be empty');
 }
