@@ -42,7 +42,7 @@ const cases = [
     args: ['GET', '/no'],
     env: { FORCE_COLOR: '1' },
     code: 0,
-    out: /\u001b\[1m/,
+    out: new RegExp(`${String.fromCharCode(27)}\\[1m`),
   },
   { it: 'refuses what is no URL', args: ['GET', 'nowhere'], code: 2, err: 'gw: invalid URL "nowhere"\n' },
   {
