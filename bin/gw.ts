@@ -14,7 +14,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const options = parseOptions(args);
   if (typeof options === 'string') return fail(options);
-  if (options.help) say(usage(VERSION));
+  if (options.help) say(usage(VERSION, (await import('./commands/index.ts')).commandList()));
   else if (options.version !== undefined) say(await versionText(options.version));
   // As in nginx, a test that was asked for as well still runs.
   const isDone = (options.help || options.version !== undefined) && options.test === undefined;

@@ -19,7 +19,8 @@ export interface Options {
 /** What `-s` can send. */
 export type Signal = 'stop' | 'quit' | 'reopen' | 'reload';
 
-const SIGNALS: readonly string[] = ['stop', 'quit', 'reopen', 'reload'];
+/** The signals of `-s`. */
+export const SIGNALS: readonly string[] = ['stop', 'quit', 'reopen', 'reload'];
 
 /** Options without a value. */
 const FLAGS: Readonly<Record<string, Options>> = {
@@ -78,40 +79,64 @@ export function parseOptions(args: readonly string[]): Options | string {
   return options;
 }
 
-/** The text of `-h`. */
-export function usage(version: string): string {
+/** An option as `-h`, the manual and the shells know it. */
+interface OptionLine {
+  readonly names: readonly string[];
+  readonly value?: string;
+  readonly summary: string;
+}
+
+/** What gw takes without a command. */
+export const NGINX_OPTIONS: readonly OptionLine[] = [
+  { names: ['-?', '-h'], summary: 'this help' },
+  { names: ['-v'], summary: 'show version and exit' },
+  { names: ['-V'], summary: 'show version and what it runs on, then exit' },
+  { names: ['-t'], summary: 'test configuration and exit' },
+  { names: ['-T'], summary: 'test configuration, dump it and exit (secrets are masked)' },
+  {
+    names: ['--tree'],
+    summary: 'test configuration, print its servers and locations in the order of matching, and exit',
+  },
+  {
+    names: ['--strict'],
+    summary: 'test configuration with all rules of gw check, fail at warnings, and exit',
+  },
+  { names: ['-q'], summary: 'suppress non-error messages during configuration testing' },
+  {
+    names: ['-s'],
+    value: 'signal',
+    summary: 'send signal to the running gateway: stop, quit, reopen, reload',
+  },
+  { names: ['-p'], value: 'prefix', summary: 'set prefix path (default: the current directory)' },
+  { names: ['-e'], value: 'filename', summary: 'set error log file (default: stderr)' },
+  {
+    names: ['-c'],
+    value: 'filename',
+    summary:
+      'set configuration file (default: gateway.conf, conf/gateway.conf, /etc/gw/gateway.conf, /etc/nginx/nginx.conf)',
+  },
+  { names: ['-g'], value: 'directives', summary: 'set global directives out of configuration file' },
+];
+
+/** The text of `-h`, with the commands that there are. */
+export function usage(
+  version: string,
+  commands: readonly { readonly name: string; readonly summary: string }[],
+): string {
+  const options = NGINX_OPTIONS.map(({ names, value, summary }) => {
+    return [names.join(',') + (value === undefined ? '' : ` ${value}`), summary] as const;
+  });
   return `gw version: gw/${version}
 Usage: gw [-?hvVtTq] [-s signal] [-p prefix] [-e filename] [-c filename] [-g directives]
        gw COMMAND [...]
 
 Options:
-  -?,-h         : this help
-  -v            : show version and exit
-  -V            : show version and what it runs on, then exit
-  -t            : test configuration and exit
-  -T            : test configuration, dump it and exit (secrets are masked)
-  --tree        : test configuration, print its servers and locations in the order of matching, and exit
-  --strict      : test configuration with all rules of gw check, fail at warnings, and exit
-  -q            : suppress non-error messages during configuration testing
-  -s signal     : send signal to the running gateway: stop, quit, reopen, reload
-  -p prefix     : set prefix path (default: the current directory)
-  -e filename   : set error log file (default: stderr)
-  -c filename   : set configuration file (default: gateway.conf, conf/gateway.conf,
-                  /etc/gw/gateway.conf, /etc/nginx/nginx.conf)
-  -g directives : set global directives out of configuration file
+${lines(options)}
+Commands (gw help COMMAND tells more):
+${lines(commands.map(({ name, summary }) => [name, summary]))}`;
+}
 
-Commands:
-  check [FILE]  : report everything that is wrong with a configuration
-  fmt [FILE]    : format configurations
-  why NAME      : explain a rule of check, a directive or a variable
-  parse, build, lex, minify: crossplane's commands, with its JSON
-  list-modules, list-directives, list-variables: what gw has
-  demo          : run the demo with embedded PostgreSQL and key-value store
-  live, ready   : ask the running gateway whether it lives, or is ready
-  status        : show what the running gateway does
-  flag          : list, set and unset feature flags of the running gateway
-  events        : watch and publish events of the running gateway
-  reference     : print the directive reference
-  help          : show all commands
-`;
+function lines(pairs: readonly (readonly [name: string, summary: string])[]): string {
+  const width = Math.max(...pairs.map(([name]) => name.length));
+  return pairs.map(([name, summary]) => `  ${name.padEnd(width)} : ${summary}\n`).join('');
 }

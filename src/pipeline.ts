@@ -118,10 +118,11 @@ export async function review(
   { plan, report, tree, bound }: Loaded,
   options?: ReviewOptions,
 ): Promise<Review> {
-  const { checkedConfig, review: reviewed } = await import('./check/index.ts');
+  const { checkedConfig, liveFindings, review: reviewed } = await import('./check/index.ts');
   const registry = new Registry(MODULES);
   const config = tree && bound && checkedConfig({ tree, bound, registry, modules: MODULES, plan });
-  return reviewed({ report, config }, options);
+  const live = options?.live === true && config?.plan ? await liveFindings(config) : undefined;
+  return reviewed({ report, config, live }, options);
 }
 
 /**
@@ -129,7 +130,7 @@ export async function review(
  * the request leads to. A text: the request cannot be understood.
  */
 export async function explain(
-  { plan, tree, bound }: Loaded,
+  { plan, tree, bound }: Pick<Loaded, 'plan' | 'tree' | 'bound'>,
   question: Question,
 ): Promise<{ account: Account; print: (options: { color: boolean }) => string } | string> {
   if (!plan || !tree || !bound) throw new Error('a configuration that does not load cannot be explained');

@@ -12,6 +12,7 @@ export interface CheckCommandOptions {
   readonly severity?: string;
   readonly failOn?: string;
   readonly strict?: boolean;
+  readonly live?: boolean;
   readonly compat?: string;
   readonly context?: string;
   readonly stdinFilename?: string;
@@ -53,7 +54,16 @@ export class UsageError extends Error {}
 
 /** Checks the options; throws a `UsageError`. */
 export function settingsOf(options: CheckCommandOptions): CheckSettings {
-  const { prefix, context, stdinFilename, diff, baseline, strict = false, writeBaseline } = options;
+  const {
+    prefix,
+    context,
+    stdinFilename,
+    diff,
+    baseline,
+    strict = false,
+    live = false,
+    writeBaseline,
+  } = options;
   const select = listOf(options.select);
   const ignore = listOf(options.ignore);
   for (const name of [...(select ?? []), ...(ignore ?? [])]) mustBeRule(name);
@@ -72,7 +82,7 @@ export function settingsOf(options: CheckCommandOptions): CheckSettings {
       writeBaseline: writeBaseline === true ? DEFAULT_BASELINE : writeBaseline,
     }),
     outputs: outputsOf(options),
-    rules: { select, ignore, strict, fingerprints: true },
+    rules: { select, ignore, strict, live, fingerprints: true },
     severity: mustBe(options.severity ?? 'info', SEVERITIES, '--severity') as RuleSeverity,
     failOn: mustBe(options.failOn ?? (strict ? 'info' : 'warning'), FAIL_ON, '--fail-on') as RuleSeverity,
     skipUnsupported: options.compat === 'ignore',

@@ -1,5 +1,7 @@
+import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { DumpOptions } from './dump.ts';
+import type { ImportOptions } from './import.ts';
 import type { ApiOptions, RestOptions } from './dump-rest.ts';
 
 type Finish = (code: number) => void;
@@ -19,6 +21,12 @@ export function addDumps(gw: Command, finish: Finish): void {
     .action(async (options: DumpOptions) => {
       finish((await import('./dump.ts')).dumpRoutes(options));
     });
+  addRestDumps(dump, finish);
+  addImport(gw, finish);
+}
+
+/** Those that ask a database. */
+function addRestDumps(dump: Command, finish: Finish): void {
   ofRest(dump.command('schema'))
     .description('what a dbrest location knows of its database, as JSON; connects to it')
     .option('--json', 'as always')
@@ -32,6 +40,23 @@ export function addDumps(gw: Command, finish: Finish): void {
     .option('--json', 'as always')
     .action(async (options: ApiOptions) => {
       finish(await (await import('./dump-rest.ts')).printApi(options));
+    });
+}
+
+function addImport(gw: Command, finish: Finish): void {
+  gw.command('import <file>')
+    .description(
+      'print a gateway.conf that does what a configuration of PostgREST or Webdis does; "-": standard input',
+    )
+    .addOption(
+      new Option('--from <program>', 'whose it is (default: by its content)').choices([
+        'postgrest',
+        'webdis',
+      ]),
+    )
+    .option('--inline-secrets', 'leave secrets where they are instead of taking them from the environment')
+    .action(async (file: string, options: ImportOptions) => {
+      finish((await import('./import.ts')).importConfig(file, options));
     });
 }
 

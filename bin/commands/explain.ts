@@ -1,14 +1,13 @@
-import { formatFaults } from '../../grammar/index.ts';
-import { explain as account, load } from '../../src/pipeline.ts';
-import { sourceOf } from '../source.ts';
-import { isColorWanted } from '../terminal-color.ts';
+import { takesColor } from '../../grammar/index.ts';
+import { explain as account } from '../../src/pipeline.ts';
+import { loadConfig } from '../load-config.ts';
+import type { ConfigOptions } from '../load-config.ts';
 
 /** What `gw explain` was called with. */
-export interface ExplainOptions {
-  readonly conf?: string;
-  readonly prefix?: string;
+export interface ExplainOptions extends ConfigOptions {
   readonly header: readonly string[];
   readonly from: string;
+  readonly data?: string;
   readonly live?: boolean;
   readonly json?: boolean;
 }
@@ -18,25 +17,20 @@ export async function explain(method: string, url: string, options: ExplainOptio
   const headers = options.header.map(readHeader);
   const wrong = headers.findIndex((header) => header === undefined);
   if (wrong >= 0) return refuse(`invalid header "${options.header[wrong] ?? ''}"`);
-  const { conf, prefix } = options;
-  const source = sourceOf({
-    ...(conf !== undefined && { confFile: conf }),
-    ...(prefix !== undefined && { prefix }),
-  });
-  const loaded = load(source);
-  process.stderr.write(formatFaults(loaded.report, { program: 'gw', color: isColorWanted(process.stderr) }));
-  if (!loaded.plan) return 2;
+  const loaded = loadConfig(options);
+  if (!loaded) return 2;
   const told = await account(loaded, {
     method,
     url,
     headers: headers.filter((header) => header !== undefined),
     from: options.from,
     live: options.live === true,
+    ...(options.data !== undefined && { body: options.data }),
   });
   if (typeof told === 'string') return refuse(told);
   const text = options.json
     ? `${JSON.stringify(told.account, undefined, 2)}\n`
-    : told.print({ color: isColorWanted(process.stdout) });
+    : told.print({ color: takesColor(process.stdout) });
   process.stdout.write(text);
   return told.account.found ? 0 : 1;
 }

@@ -7,10 +7,11 @@ import type { ExplainOptions } from './explain.ts';
 export function addExplaining(gw: Command, finish: (code: number) => void): void {
   gw.command('explain <method> <url>')
     .description('tell what would become of a request: server, location, rewrites, access, answer')
-    .option('-c, --conf <file>', 'configuration file')
+    .option('-c, --config <file>', 'configuration file')
     .option('-p, --prefix <directory>', 'directory that relative paths start from')
     .option('-H, --header <line>', 'a header of the request; may be repeated', collect, [])
     .option('--from <address>', 'address of the client', address, '127.0.0.1')
+    .option('-d, --data <text>', 'body of the request')
     .option('--live', 'open databases to read their schemas')
     .option('--json', 'as JSON')
     .action(async (method: string, url: string, options: ExplainOptions) => {

@@ -8,6 +8,7 @@ import { addEditing } from './editing.ts';
 import { addDumps } from './dumping.ts';
 import { addInstallation } from './installation.ts';
 import { addExplaining } from './explaining.ts';
+import { addShell } from './shell.ts';
 import { addRunning } from './running.ts';
 
 /** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
@@ -24,6 +25,14 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     throw error;
   }
+}
+
+/** Every command with what it is for. */
+export function commandList(): readonly { readonly name: string; readonly summary: string }[] {
+  return program(() => undefined).commands.map((command) => ({
+    name: command.name(),
+    summary: command.description(),
+  }));
 }
 
 /** Who reads a part only, as `head` does, has what they want: no reason to fall over. */
@@ -53,6 +62,7 @@ function program(finish: (code: number) => void): Command {
   const gw = new Command('gw')
     .description("A config-driven HTTP gateway. nginx's own options work too: see gw -h.")
     .exitOverride()
+    .helpCommand(false)
     .showSuggestionAfterError()
     .configureOutput({ outputError: (text, write) => write(inOurWords(text)) });
   addChecking(gw, finish);
@@ -71,6 +81,7 @@ function program(finish: (code: number) => void): Command {
   addDumps(gw, finish);
   addDatabase(gw, finish);
   addInstallation(gw, finish);
+  addShell(gw, finish);
   gw.command('reference')
     .description('print the directive reference as Markdown')
     .action(async () => {
@@ -80,5 +91,17 @@ function program(finish: (code: number) => void): Command {
   gw.command('version')
     .description('print the version')
     .action(() => void process.stdout.write(`gw/${VERSION}\n`));
+  gw.command('help [command...]')
+    .description('show the help of a command')
+    .action((names: string[]) => showHelp(gw, names));
   return gw;
+}
+
+async function showHelp(command: Command, [name, ...rest]: readonly string[]): Promise<void> {
+  if (name === undefined) return command.outputHelp();
+  const inner = command.commands.find((each) => each.name() === name);
+  if (inner) return showHelp(inner, rest);
+  // Commander knows how to say that there is none, and which is meant.
+  if (command.commands.length > 0) await command.parseAsync([name], { from: 'user' });
+  command.error(`error: unknown command '${name}'`);
 }

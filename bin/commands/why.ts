@@ -106,18 +106,16 @@ function ruleText({ id, slug, severity, off, summary, why: reason, fix, bad, goo
 
 function exampleLines(title: string, { in: where = 'server', text, files = {} }: Example): readonly string[] {
   const inside = where === 'main' ? '' : ` (in ${where})`;
-  const beside = Object.entries(files).flatMap(([name, content]) =>
-    typeof content === 'string' ? [`  ${name}:`, ...indented(content)] : [`  ${name}: ${madeText(content)}`],
-  );
+  const beside = Object.entries(files).flatMap(([name, file]) => [`  ${name}:`, ...indented(fileText(file))]);
   return [`  ${title}${inside}:`, ...indented(text), ...beside];
 }
 
-function madeText(file: MadeFile): string {
-  if ('keyOf' in file) {
-    const { keyOf, mode } = file;
-    return `the private key of ${keyOf}${mode === undefined ? '' : `, mode ${mode.toString(8).padStart(4, '0')}`}`;
-  }
-  return `a certificate for ${file.names.join(', ')}, for ${file.days} days`;
+/** A file of an example as it is shown; what is made for a test is told in words. */
+function fileText(file: string | MadeFile): string {
+  if (typeof file === 'string') return file;
+  if ('text' in file) return file.text;
+  if ('keyOf' in file) return `(the private key of ${file.keyOf})`;
+  return `(a certificate for ${file.names.join(', ')}, good for ${file.days} days)`;
 }
 
 function indented(text: string): readonly string[] {

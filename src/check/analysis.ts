@@ -2,11 +2,13 @@ import { Locations } from './locations/index.ts';
 import { Patterns, regexUses } from './regex/index.ts';
 import type { RegexUse } from './regex/index.ts';
 import type { CheckedConfig } from './rule.ts';
+import { Taints } from './taint/index.ts';
 
 /** What several rules ask of one configuration; each part is worked out on its first question. */
 export class Analysis {
   readonly patterns = new Patterns();
   readonly #config: CheckedConfig;
+  #taints: Taints | undefined;
   #regexes: readonly RegexUse[] | undefined;
   #locations: Locations | undefined;
 
@@ -17,6 +19,11 @@ export class Analysis {
   /** Every pattern, and where it stands. */
   get regexes(): readonly RegexUse[] {
     return (this.#regexes ??= regexUses(this.#config, this.patterns));
+  }
+
+  /** What clients can put where. */
+  get taints(): Taints {
+    return (this.#taints ??= new Taints(this.#config, this));
   }
 
   get locations(): Locations {

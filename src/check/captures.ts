@@ -1,7 +1,8 @@
-import { Report, splitValue } from '../../grammar/index.ts';
+import { spanInWord } from '../../grammar/index.ts';
 import type { DirectiveNode, Span, Word } from '../../grammar/index.ts';
-import type { BlockView, ReadRegex } from '../config/index.ts';
+import type { BlockView } from '../config/index.ts';
 import type { CoreConfig, LocationMatch } from '../contract/index.ts';
+import { stepsOf } from './rewriting.ts';
 
 /** A `$1` to `$9` in a word. */
 export interface CaptureUse {
@@ -15,29 +16,23 @@ export interface Pattern {
   readonly node: DirectiveNode | undefined;
 }
 
-/** The captures that a word asks for. */
+/** The captures that a word asks for; what came out of `${env:…}` is text. */
 export function capturesIn(word: Word): readonly CaptureUse[] {
-  if (!/\$[1-9]/.test(word.value)) return [];
-  // What is wrong with the word has been reported by the load.
-  return splitValue(word, new Report()).flatMap((part) => ('capture' in part ? part : []));
-}
-
-/** A step of the rewrite module, as far as its pattern goes. */
-interface Step {
-  readonly regex?: ReadRegex;
-  readonly condition?: { readonly regex?: ReadRegex };
+  return [...word.value.matchAll(/\$([1-9])/g)].flatMap(({ index, 1: digit }) =>
+    word.literals.some(([start, end]) => start <= index && index < end)
+      ? []
+      : { capture: Number(digit), span: spanInWord(word, index, index + 2) },
+  );
 }
 
 /** The pattern of each `rewrite` and `if` of a block, by its directive. */
 export function stepPatterns(block: BlockView): ReadonlyMap<DirectiveNode, Pattern> {
-  const steps = block.from('rewrite').get('steps');
-  const found = new Map<DirectiveNode, Pattern>();
-  for (const [index, step] of ((steps?.value ?? []) as readonly Step[]).entries()) {
-    const regex = step.regex ?? step.condition?.regex;
-    const node = steps?.nodes[index];
-    if (regex && node) found.set(node, { groups: groupsOf(regex), node });
-  }
-  return found;
+  return new Map(
+    stepsOf(block).flatMap(({ step, node }) => {
+      const regex = step.regex ?? step.condition?.regex;
+      return regex ? [[node, { groups: regex.groups, node }]] : [];
+    }),
+  );
 }
 
 /** The patterns that a block is found by, and those of the steps in it and in the blocks inside it. */
@@ -51,13 +46,9 @@ export function ownPatterns(block: BlockView): readonly Pattern[] {
   if (context === 'server') {
     const { serverNames } = block.config('core') as Partial<CoreConfig>;
     return (serverNames?.flat() ?? []).flatMap((name) =>
-      name.kind === 'regex' ? { groups: groupsOf(name.regex), node } : [],
+      name.kind === 'regex' ? { groups: name.regex.groups, node } : [],
     );
   }
   const match = context === 'location' ? (args as LocationMatch | undefined) : undefined;
-  return match?.kind === 'regex' ? [{ groups: groupsOf(match.regex), node }] : [];
-}
-
-function groupsOf({ source }: Pick<ReadRegex, 'source'>): number {
-  return (new RegExp(`${source}|`).exec('')?.length ?? 1) - 1;
+  return match?.kind === 'regex' ? [{ groups: match.regex.groups, node }] : [];
 }

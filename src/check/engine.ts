@@ -41,7 +41,8 @@ function problemsOf(rule: Rule, config: CheckedConfig): readonly Problem[] {
   }
 }
 
-function findingFor({ id, slug, severity }: Rule, { at, ...problem }: Problem): Finding {
+/** A problem of a rule. */
+export function findingFor({ id, slug, severity }: Rule, { at, ...problem }: Problem): Finding {
   return { severity, ...problem, rule: id, slug, span: 'source' in at ? at : headOf(at) };
 }
 

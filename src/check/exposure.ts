@@ -1,7 +1,7 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
 import type { CoreConfig, ListenConfig, LocationMatch, Sensitive, SslConfig } from '../contract/index.ts';
-import { isLocalHost } from './hosts.ts';
+import { isLocal } from './addresses.ts';
 import { refusesStrangers } from './refusals.ts';
 import type { CheckedConfig } from './rule.ts';
 
@@ -63,7 +63,7 @@ export function isPublic(block: BlockView): boolean {
 }
 
 function isForeign({ address }: ListenConfig): boolean {
-  return address.kind === 'inet' && !isLocalHost(address.host);
+  return address.kind === 'inet' && !isLocal(address.host);
 }
 
 function wantsCertificate({ ssl }: ListenConfig, block: BlockView): boolean {

@@ -1,5 +1,6 @@
 export { checkedConfig } from './checked-config.ts';
 export type { Finding, SuppressedFinding } from './finding.ts';
+export { liveFindings } from './live.ts';
 export * from './output/index.ts';
 export { mendableAtOnce, mended } from './mend.ts';
 export type { Mendable } from './mend.ts';

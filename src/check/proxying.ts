@@ -1,5 +1,6 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView, ComplexValue } from '../config/index.ts';
+import { oncePer } from './once-per.ts';
 import type { CheckedConfig, Use } from './rule.ts';
 
 /** What a `proxy_pass` says, as its module reads it. */
@@ -20,19 +21,17 @@ export interface Pass<T = PassTarget> extends Use {
 }
 
 /** Every `proxy_pass`, in file order. */
-export function passes(config: CheckedConfig): readonly Pass[] {
-  return config.uses('proxy_pass').flatMap((use) => {
+export const passes = oncePer((config: CheckedConfig): readonly Pass[] =>
+  config.uses('proxy_pass').flatMap((use) => {
     const target = targetOf(use.block);
     return target ? [{ ...use, target }] : [];
-  });
-}
+  }),
+);
 
 /** Those without variables. */
-export function literalPasses(config: CheckedConfig): readonly Pass<LiteralPass>[] {
-  return passes(config).flatMap(({ target, ...use }) =>
-    target.kind === 'literal' ? [{ ...use, target }] : [],
-  );
-}
+export const literalPasses = oncePer((config: CheckedConfig): readonly Pass<LiteralPass>[] =>
+  passes(config).flatMap(({ target, ...use }) => (target.kind === 'literal' ? [{ ...use, target }] : [])),
+);
 
 /** Where a block forwards to, if it does. */
 export function targetOf(block: BlockView): PassTarget | undefined {
@@ -46,11 +45,18 @@ export function forwards(block: BlockView): boolean {
 
 /** The `upstream` block of a name. */
 export function upstreamNamed(config: CheckedConfig, name: string): BlockView | undefined {
-  const wanted = name.toLowerCase();
-  return config
-    .blocks('upstream')
-    .find(({ args }) => typeof args === 'string' && args.toLowerCase() === wanted);
+  return upstreams(config).get(name.toLowerCase());
 }
+
+/** The `upstream` blocks by their names in lower case. */
+export const upstreams = oncePer(
+  (config: CheckedConfig): ReadonlyMap<string, BlockView> =>
+    new Map(
+      config
+        .blocks('upstream')
+        .flatMap((block) => (typeof block.args === 'string' ? [[block.args.toLowerCase(), block]] : [])),
+    ),
+);
 
 /** The headers that requests of a block are sent on with, by their names in lower case. */
 export function headersSent(block: BlockView): ReadonlyMap<string, DirectiveNode> {

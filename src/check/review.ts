@@ -17,6 +17,8 @@ export interface ReviewOptions extends Selection {
   readonly strict?: boolean | undefined;
   /** Without what the load has found: somebody has said it already. */
   readonly rulesOnly?: boolean | undefined;
+  /** Also asks the databases and stores that are configured. */
+  readonly live?: boolean | undefined;
   /** Gives each finding its fingerprint. */
   readonly fingerprints?: boolean | undefined;
 }
@@ -32,11 +34,15 @@ export interface Review {
   readonly tree: ConfigTree | undefined;
 }
 
+/** What there is to judge; `live` is there where databases and stores were asked. */
+interface Reviewed {
+  readonly report: Report;
+  readonly config: CheckedConfig | undefined;
+  readonly live?: readonly Finding[] | undefined;
+}
+
 /** The findings of a load and of the rules, each once, in the order of reading, less what is ignored. */
-export function review(
-  { report, config }: { readonly report: Report; readonly config: CheckedConfig | undefined },
-  options: ReviewOptions = {},
-): Review {
+export function review({ report, config, live = [] }: Reviewed, options: ReviewOptions = {}): Review {
   const { severity, strict = false, rulesOnly = false, select, ignore } = options;
   const selections = [{ select, ignore }, ...(config ? selectionsOf(config.main) : [])];
   const isOn = (rule: Rule): boolean =>
@@ -46,15 +52,17 @@ export function review(
     // What keeps the configuration from loading cannot be deselected: all would seem well.
     return finding.refuses === true ? !isIgnored(rule, selections) : isOn(rule);
   };
+  const wasAsked = (rule: Rule): boolean => isOn(rule) && (options.live === true || !rule.live);
   const ofLoad = rulesOnly ? [] : findingsOfLoad(report).filter(isKept);
   // A rule may weigh less in one place than in another.
   const ofRules = (config ? runRules(config, isOn) : []).filter(
     (finding) => severity === undefined || finding.severity === severity,
   );
-  const { findings, suppressed, faults } = suppress(sorted([...ofLoad, ...ofRules], report), {
+  const ofWorld = live.filter(isKept);
+  const { findings, suppressed, faults } = suppress(sorted([...ofLoad, ...ofRules, ...ofWorld], report), {
     sources: report.sources,
     main: config?.main,
-    wasAsked: report.failed || rulesOnly ? () => false : isOn,
+    wasAsked: report.failed || rulesOnly ? () => false : wasAsked,
   });
   const { sources } = report;
   const found = {

@@ -15,6 +15,8 @@ export interface Rule {
   readonly severity: RuleSeverity;
   /** Only where it is selected. */
   readonly off?: true;
+  /** Only with `--live`: a database, a store or a certificate says so. */
+  readonly live?: true;
   /** What it finds, in one line. */
   readonly summary: string;
   /** What goes wrong when it is left alone. */
@@ -35,14 +37,15 @@ export interface Example {
   readonly files?: Readonly<Record<string, string | MadeFile>>;
 }
 
-/** A file that cannot be written down once for all: a certificate is good for so many days, a key belongs to one. */
+/** A file that is more than its text: a certificate is good for so many days, a key belongs to one, a mode matters. */
 export type MadeFile =
   | { readonly names: readonly string[]; readonly days: number }
   | {
       readonly keyOf: string;
       /** As chmod takes it; absent: only its owner may read it. */
       readonly mode?: number;
-    };
+    }
+  | { readonly text: string; readonly mode: number };
 
 /** What one rule finds at one place. */
 export interface Problem extends Omit<FaultDetails, 'rule'> {

@@ -1,4 +1,5 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
+import { oncePer } from './once-per.ts';
 import type { CheckedConfig } from './rule.ts';
 
 const REFERENCE = /(\$\{?\w+\}?)/;
@@ -14,29 +15,41 @@ const BUILT_IN: Readonly<Record<string, readonly string[]>> = {
 const MAX_TEXTS = 64;
 const MAX_DEPTH = 5;
 
-/** Every text that a value with variables can have, where the configuration itself names them all; else `undefined`. */
-export function textsOf(config: CheckedConfig, value: string, depth = 0): readonly string[] | undefined {
+/** Stands in a text for what only requests know. */
+export const UNKNOWN = '\0';
+
+/** The texts that a value with variables can have, as far as the configuration itself names them. */
+export function textsOf(config: CheckedConfig, value: string, depth = 0): readonly string[] {
   let texts: readonly string[] = [''];
   for (const piece of value.split(REFERENCE)) {
     const name = /^\$\{?(\w+)\}?$/.exec(piece)?.[1]?.toLowerCase();
     const added = name === undefined ? [piece] : valuesOf(config, name, depth);
-    if (!added || texts.length * added.length > MAX_TEXTS) return undefined;
+    if (texts.length * added.length > MAX_TEXTS) return [UNKNOWN];
     texts = texts.flatMap((text) => added.map((more) => text + more));
   }
   return texts;
 }
 
-function valuesOf(config: CheckedConfig, name: string, depth: number): readonly string[] | undefined {
+function valuesOf(config: CheckedConfig, name: string, depth: number): readonly string[] {
   const known = BUILT_IN[name];
   if (known) return known;
-  const written = config
-    .uses('set', 'map', 'geo', 'split_clients', 'auth_request_set')
-    .filter(({ node }) => definedBy(node) === name)
-    .flatMap(({ node }) => valuesIn(node));
-  if (written.length === 0 || depth === MAX_DEPTH) return undefined;
-  const all = written.map((value) => textsOf(config, value, depth + 1));
-  return all.some((texts) => !texts) ? undefined : [...new Set(all.flatMap((texts) => texts ?? []))];
+  const written = valuesByName(config).get(name);
+  if (!written || depth === MAX_DEPTH) return [UNKNOWN];
+  return [...new Set([...written].flatMap((value) => textsOf(config, value, depth + 1)))];
 }
+
+/** What the configuration gives each variable, as it is written. */
+const valuesByName = oncePer((config: CheckedConfig) => {
+  const found = new Map<string, Set<string>>();
+  for (const { node } of config.uses('set', 'map', 'geo', 'split_clients', 'auth_request_set')) {
+    const name = definedBy(node);
+    if (name === undefined) continue;
+    const values = found.get(name) ?? new Set();
+    found.set(name, values);
+    for (const value of valuesIn(node)) values.add(value);
+  }
+  return found;
+});
 
 function definedBy({ name, args }: DirectiveNode): string | undefined {
   const word = name.value.endsWith('set') ? args[0] : args.at(-1);
@@ -44,6 +57,6 @@ function definedBy({ name, args }: DirectiveNode): string | undefined {
 }
 
 function valuesIn({ name, args, block }: DirectiveNode): readonly string[] {
-  if (!block) return name.value === 'set' ? [args[1]?.value ?? ''] : ['$upstream'];
+  if (!block) return name.value === 'set' ? [args[1]?.value ?? ''] : [UNKNOWN];
   return block.flatMap((line) => (NO_VALUES.has(line.name.value) ? [] : [line.args[0]?.value ?? '']));
 }

@@ -109,7 +109,14 @@ export class LocationBuild implements Build {
   }
 
   matcher(regex: RegexConfig): Matcher {
-    return this.#context.matchers.of(regex);
+    const matcher = this.#context.matchers.of(regex);
+    const { watch } = this.#context;
+    if (!watch) return matcher;
+    return (x, text) => {
+      const matches = matcher(x, text);
+      watch.matched(x, { pattern: regex.pattern, matches });
+      return matches;
+    };
   }
 
   variable(name: string): Getter {

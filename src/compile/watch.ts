@@ -19,6 +19,8 @@ export interface CompileWatch {
   getter(getter: Getter, variable: { readonly name: string; readonly live: boolean }): Getter;
   /** The way into the `if` at this place of a location: by then its condition has been found to hold. */
   block(enter: Handler): Handler;
+  /** A text was compared with a regular expression. */
+  matched(x: Exchange, match: { readonly pattern: string; readonly matches: boolean }): void;
   /** A variable was given a value. */
   assigned(x: Exchange, name: string, value: string): void;
   /** Exchanges that have these rules are in that place; `plan` is that of an `if` or `limit_except` too. */

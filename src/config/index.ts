@@ -25,7 +25,7 @@ export { effectiveBlock } from './effective.ts';
 export type { EffectiveBlock, EffectiveDirective } from './effective.ts';
 export type { DirectiveFacts } from './directive-facts.ts';
 export { referenceText } from './reference.ts';
-export { addressBytes, addressText, contains, parseNetwork } from './network.ts';
+export { addressBytes, addressText, contains, networkText, parseNetwork } from './network.ts';
 export type { Network } from './network.ts';
 export { BlockView } from './view.ts';
 export { AT, defines, pathFrom, shares, uses } from './roles.ts';

@@ -8,6 +8,8 @@ export interface ReadRegex {
   readonly pattern: string;
   readonly source: string;
   readonly names: readonly string[];
+  /** How many groups capture, the named ones among them. */
+  readonly groups: number;
 }
 
 /** Reads the pattern that a word holds from `skip` on; its named captures become variables of the configuration. */
@@ -31,5 +33,5 @@ export function readRegex(
     return undefined;
   }
   for (const name of translated.names) scope.defineVariable(name, word.span);
-  return { pattern, source: translated.source, names: translated.names };
+  return { pattern, source: translated.source, names: translated.names, groups: translated.groups };
 }

@@ -37,6 +37,8 @@ export interface RegexConfig {
   readonly source: string;
   /** Named captures in the order of their groups; they become variables. */
   readonly names: readonly string[];
+  /** How many groups capture, the named ones among them. */
+  readonly groups: number;
 }
 
 /** How a location matches. */

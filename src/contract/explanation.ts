@@ -14,8 +14,12 @@ export interface Deed {
   /** A phrase without a subject: `forwards to "http://backend/v1/a"`. */
   readonly does: string;
   readonly facts?: readonly Fact[];
+  /** Which of the directives of its list decides. */
+  readonly nth?: number;
   /** What only a running gateway knows. */
   readonly unknown?: string;
+  /** Variables that get their values by it. */
+  readonly unknownVariables?: readonly string[];
 }
 
 /** Tells what the handler of a phase would do; nothing where it has answered the exchange as the handler would. */

@@ -1,3 +1,4 @@
+export type { LiveProblem, LiveScope } from './live.ts';
 export { moduleFor } from './module.ts';
 export type {
   AnyModule,

@@ -12,6 +12,7 @@ import type {
 import type { UpstreamAddress } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { Build } from './build.ts';
+import type { LiveProblem, LiveScope } from './live.ts';
 import type { ModuleExplanation } from './explanation.ts';
 import type { MasterScope, WorkerScope } from './scope.ts';
 
@@ -121,6 +122,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   sensitive?(config: C): Sensitive<C> | undefined;
   /** What its access check says to somebody whom the configuration knows nothing of; nothing where it has no opinion. */
   strangers?(config: C): 'allowed' | 'denied' | undefined;
+  /** Opens what the location is configured with, looks at it and closes it again; changes nothing, and never rejects. */
+  probe?(config: C, live: LiveScope): Promise<readonly LiveProblem<C>[]>;
   /** Shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
   /** Hosts that this location sends requests to: each one that is no `upstream` block becomes a group of its own (`worker.upstreams`). */

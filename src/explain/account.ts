@@ -12,6 +12,8 @@ export interface Candidate {
 /** A location that was asked: nested ones lie deeper. */
 export interface LocationCandidate extends Candidate {
   readonly depth: number;
+  /** It fits, and the search went on inside of it. */
+  readonly through?: true;
 }
 
 /** One thing that happens, in order. */
@@ -84,8 +86,11 @@ export interface AccountAnswer {
 /** What would be different if something that only a running gateway knows were otherwise. */
 export interface Branch {
   readonly question: string;
+  readonly place: string;
   readonly if: string;
-  readonly then: string;
+  readonly does: string;
+  /** Absent where only a running gateway knows. */
+  readonly status?: number;
 }
 
 /** The whole account, as `--json` prints it. Members are only ever added within a version. */

@@ -1,12 +1,14 @@
-import type { Fact } from '../contract/index.ts';
+import type { Deed, Fact } from '../contract/index.ts';
 import { statusLine } from '../http/index.ts';
 import { locationText } from '../plan/index.ts';
-import type { AccountAnswer } from './account.ts';
-import type { Telling } from './assemble.ts';
+import type { AccountAnswer, Branch } from './account.ts';
+import type { Telling } from './telling.ts';
 import type { TracedAnswer, TraceStep } from './trace.ts';
 import type { Tracer } from './tracer.ts';
+import { modulePlace } from './module-place.ts';
 import { placeText } from './words.ts';
 
+const CLOSES = 'closes the connection without an answer';
 /** Longest piece of a body that is shown. */
 const MOST_BODY = 400;
 /** Pages of gw's own and of people are not text to read here. */
@@ -16,78 +18,130 @@ const SHOWN_TYPE = /^(?:text\/plain|application\/json|)(?:;|$)/;
 export function answerOf(tracer: Tracer, telling: Telling): AccountAnswer {
   const steps = tracer.rounds.flatMap((round) => round.steps);
   const last = steps.findLast(({ kind }) => kind === 'answer' || kind === 'closed' || kind === 'phase');
-  if (last?.kind === 'answer') return sent(last, { steps, tracer, telling });
+  if (last?.kind === 'answer') return sent(last, { steps, tracer, telling, told: contentOf(tracer) });
   if (last?.kind === 'closed')
-    return {
-      status: last.status,
-      does: 'closes the connection without an answer',
-      place: placeOfAnswer(steps),
-      facts: [],
-    };
-  if (last?.kind === 'phase' && last.deed) return told(last.deed, telling);
+    return { status: last.status, does: CLOSES, place: placeOfAnswer(steps, telling), facts: [] };
+  if (last?.kind === 'phase' && last.deed)
+    return { ...told(last.deed, telling), place: placeOf(last, { steps, telling }) };
   return { does: 'does not come to an end', place: '', facts: [] };
 }
 
 /** The same in a line, with where it happens. */
-export function summaryOf(tracer: Tracer, telling: Telling): string {
-  const { status, does } = answerOf(tracer, telling);
+export function summaryOf(tracer: Tracer, telling: Telling): Pick<Branch, 'does' | 'status'> {
+  const { status, does: said, facts } = answerOf(tracer, telling);
+  const body = facts.find(({ label }) => label === 'body')?.value;
   const plan = tracer.rounds
     .flatMap(({ steps }) => steps)
     .findLast((step) => step.kind === 'enter' && telling.places.of(step.plan)?.role !== 'block');
   const match = plan?.kind === 'enter' ? plan.plan.match : undefined;
   const where = match ? ` in location ${locationText(match)}` : '';
-  return `${status === undefined ? '' : `${statusLine(status)}: `}${does}${where}`;
+  const does = [
+    status === undefined ? '' : `${statusText(status)}: `,
+    said,
+    body === undefined ? '' : ` "${body}"`,
+    where,
+  ].join('');
+  return { does, ...(status !== undefined && { status }) };
 }
 
 function told(
   { does, facts = [], unknown }: NonNullable<Extract<TraceStep, { kind: 'phase' }>['deed']>,
   { wording }: Telling,
-): AccountAnswer {
+): Omit<AccountAnswer, 'place'> {
   return {
     does: wording.masked(does),
-    place: '',
     facts: facts.map(({ label, value }) => ({ label, value: wording.masked(value) })),
     ...(unknown !== undefined && { unknown }),
   };
+}
+
+/** A status with its words, where it has some. */
+export function statusText(status: number): string {
+  return statusLine(status).trim();
 }
 
 interface Context {
   readonly steps: readonly TraceStep[];
   readonly tracer: Tracer;
   readonly telling: Telling;
+  /** What the handler that answered was about to do. */
+  readonly told: Deed | undefined;
 }
 
-function sent(answer: TracedAnswer, { steps, tracer, telling: { wording } }: Context): AccountAnswer {
+/** What the content handler of the last place was told to be about to do. */
+function contentOf({ rounds }: Tracer): Deed | undefined {
+  const steps = rounds.at(-1)?.steps ?? [];
+  const found = steps.findLast((step) => step.kind === 'phase' && step.phase === 'content');
+  return found?.kind === 'phase' ? found.deed : undefined;
+}
+
+function sent(answer: TracedAnswer, { steps, tracer, told: content, telling }: Context): AccountAnswer {
   const { status, contentType, headers } = answer;
-  const facts: Fact[] = [];
+  const { wording } = telling;
+  const facts: Fact[] = [...(content?.facts ?? [])];
   if (contentType !== '') facts.push({ label: 'type', value: contentType });
   if (answer.lengthBytes !== undefined && answer.lengthBytes >= 0)
     facts.push({ label: 'length', value: `${answer.lengthBytes} bytes` });
   for (let index = 0; index < headers.length; index += 2)
     facts.push({ label: 'header', value: wording.masked(`${headers[index]}: ${headers[index + 1]}`) });
-  const body = bodyText(answer);
+  for (const filter of tracer.filters) facts.push({ label: 'filter', value: `${filter} changes the body` });
+  const body = content || telling.question.method === 'HEAD' ? undefined : bodyText(answer);
   if (body !== undefined) facts.push({ label: 'body', value: wording.masked(body) });
-  return { status, does: doesOf(answer, tracer), place: placeOfAnswer(steps), facts };
+  const unknown = exampleOf(steps);
+  return {
+    status,
+    does: doesOf(answer, tracer, content),
+    place: placeOfAnswer(steps, telling),
+    facts,
+    ...(unknown !== undefined && { unknown }),
+  };
 }
 
-function doesOf({ status, headers, body }: TracedAnswer, { refusal }: Tracer): string {
+function doesOf(
+  { status, headers, body }: TracedAnswer,
+  { refusal }: Tracer,
+  content: Deed | undefined,
+): string {
   if (refusal !== undefined) return refusal;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'location');
   if (at >= 0 && status >= 300 && status < 400) return `redirects to ${headers[at + 1] ?? ''}`;
   if (status >= 400) return 'answers an error';
-  return body === undefined ? 'sends a file' : 'answers';
+  return content?.does ?? (body === undefined ? 'sends a body in pieces' : 'answers');
 }
 
 function bodyText({ body, contentType, status }: TracedAnswer): string | undefined {
+  if (status === 204 || status === 304) return undefined;
   if (body === undefined || !SHOWN_TYPE.test(contentType) || body.length === 0 || status >= 600)
     return undefined;
   const text = typeof body === 'string' ? body : Buffer.from(body).toString();
   return text.length > MOST_BODY ? `${text.slice(0, MOST_BODY)}…` : text;
 }
 
-/** The directive that answered, where one of the rewrite phase did. */
-function placeOfAnswer(steps: readonly TraceStep[]): string {
+/** The variables of an answer that only a running gateway knows: what is shown is an example. */
+function exampleOf(steps: readonly TraceStep[]): string | undefined {
+  const answering = answeringStep(steps);
+  if (answering?.kind !== 'directive') return undefined;
+  const names = answering.reads.filter(({ live }) => live).map(({ name }) => `$${name}`);
+  return names.length === 0 ? undefined : `${names.join(', ')}: what is shown is an example`;
+}
+
+/** The directive that answered, or by which a module did. */
+function placeOfAnswer(steps: readonly TraceStep[], telling: Telling): string {
+  const step = answeringStep(steps);
+  if (step?.kind === 'directive' && step.answers) return placeText(step.node.name.span);
+  return step?.kind === 'phase' ? placeOf(step, { steps, telling }) : '';
+}
+
+function placeOf(
+  { module, deed }: Extract<TraceStep, { kind: 'phase' }>,
+  { steps, telling: { places, loaded } }: Pick<Context, 'steps' | 'telling'>,
+): string {
+  const entered = steps.findLast(({ kind }) => kind === 'enter');
+  const view = entered?.kind === 'enter' ? places.view(entered.plan) : undefined;
+  return modulePlace(module, { view, loaded, nth: deed?.nth });
+}
+
+function answeringStep(steps: readonly TraceStep[]): TraceStep | undefined {
   const at = steps.findLastIndex(({ kind }) => kind === 'answer' || kind === 'closed');
-  const before = steps.slice(0, at).findLast(({ kind }) => kind !== 'log' && kind !== 'end');
-  return before?.kind === 'directive' ? placeText(before.node.name.span) : '';
+  return steps.slice(0, at).findLast(({ kind }) => kind !== 'log' && kind !== 'end');
 }

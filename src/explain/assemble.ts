@@ -1,40 +1,24 @@
-import type { Account, AccountRound } from './account.ts';
+import { locationText } from '../plan/index.ts';
+import type { LocationPlan, ServerPlan } from '../plan/index.ts';
+import type { Account, AccountRound, Branch } from './account.ts';
 import { answerOf, summaryOf } from './answer.ts';
-import type { Explainable } from './explain.ts';
 import { effectiveIn } from './effective.ts';
+import type { Effective } from './effective.ts';
 import type { Places } from './places.ts';
 import type { ChosenPort } from './port.ts';
-import type { Question, ReadQuestion } from './question.ts';
 import { serverAccount } from './server.ts';
 import { StepWriter } from './steps.ts';
-import type { TraceRound, TraceStep } from './trace.ts';
+import type { Telling } from './telling.ts';
+import type { OpenQuestion, TraceRound, TraceStep } from './trace.ts';
 import type { Tracer } from './tracer.ts';
+import { placeText } from './words.ts';
 import type { Wording } from './words.ts';
-import { locationText } from '../plan/index.ts';
-import type { LocationPlan } from '../plan/index.ts';
-
-/** What an account is written with. */
-export interface Telling {
-  readonly question: Question;
-  readonly read: ReadQuestion;
-  readonly chosen: ChosenPort;
-  readonly places: Places;
-  readonly wording: Wording;
-  readonly loaded: Explainable;
-}
 
 /** What happened to a request, and how it would have ended otherwise, as an account. */
 export function accountOf(main: Tracer, others: readonly Tracer[], telling: Telling): Account {
-  const { places, wording, loaded, chosen, read } = telling;
-  const [first] = main.rounds;
-  const entered = first?.steps.find(({ kind }) => kind === 'enter');
-  const server = entered?.kind === 'enter' ? places.of(entered.plan)?.server : undefined;
-  const last = lastPlace(main);
-  const facts = last && places.of(last);
-  const location = last && locationOf(main, places);
-  const { effective, replaced } = facts
-    ? effectiveIn(facts.view, { registry: loaded.registry, wording })
-    : { effective: [], replaced: [] };
+  const { places, loaded, chosen, read } = telling;
+  const server = serverOf(main, places);
+  const location = locationOf(main, places);
   const client = clientOf(main);
   return {
     version: 1,
@@ -44,19 +28,58 @@ export function accountOf(main: Tracer, others: readonly Tracer[], telling: Tell
     ...(server && {
       server: serverAccount(server, { plan: loaded.plan, places, port: chosen.port, host: read.host }),
     }),
-    rounds: main.rounds.map((round, index) => roundOf(round, index, telling)),
+    rounds: main.rounds.map((round) => roundOf(round, telling)),
     ...(location && {
       location: { text: location.match ? locationText(location.match) : 'server', place: location.place },
     }),
     ...(client !== undefined && { client }),
-    effective,
-    replaced,
+    ...effectiveAt(lastPlace(main), telling),
     answer: answerOf(main, telling),
-    branches: others.map((other, index) => {
-      const { question, options, taken } = main.questions[index]!;
-      return { question, if: options[taken === 0 ? 1 : 0], then: summaryOf(other, telling) };
-    }),
+    branches: others.map((other, index) =>
+      branchOf(other, main.questions[index] as OpenQuestion, { main, telling }),
+    ),
   };
+}
+
+function serverOf(main: Tracer, places: Places): ServerPlan | undefined {
+  const [first] = enters(main);
+  return first && places.of(first.plan)?.server;
+}
+
+function effectiveAt(
+  plan: LocationPlan | undefined,
+  { places, loaded, wording, directives }: Telling,
+): Effective {
+  const view = plan && places.view(plan);
+  if (!view) return { effective: [], replaced: [] };
+  const modules = ['core', ...Object.keys(plan.modules)];
+  return effectiveIn(view, { registry: loaded.registry, wording, modules, told: directives });
+}
+
+function branchOf(
+  other: Tracer,
+  open: OpenQuestion,
+  { main, telling }: { readonly main: Tracer; readonly telling: Telling },
+): Branch {
+  return {
+    ...questionOf(open, main, telling.wording),
+    if: open.options[open.taken === 0 ? 1 : 0],
+    ...summaryOf(other, telling),
+  };
+}
+
+/** What was not known, and the directive that asks for it. */
+function questionOf(
+  open: OpenQuestion,
+  { rounds }: Tracer,
+  wording: Wording,
+): { readonly question: string; readonly place: string } {
+  const asking = rounds
+    .flatMap(({ steps }) => steps)
+    .find((step) => step.kind === 'directive' && step.open === open);
+  if (asking?.kind !== 'directive') return { question: open.question, place: '' };
+  const directive = wording.directive(asking.node).replace(/ \{ … \}$/, '');
+  return { question: directive, place: placeText(asking.node.name.span) };
 }
 
 /** Nobody is there to get the request. */
@@ -99,9 +122,9 @@ function veiled([name, value]: readonly [string, string]): readonly [string, str
   return [name, scheme === undefined ? '***' : `${scheme} ***`];
 }
 
-function roundOf({ uri, args, steps }: TraceRound, index: number, telling: Telling): AccountRound {
+function roundOf({ uri, args, steps }: TraceRound, telling: Telling): AccountRound {
   const writer = new StepWriter(telling);
-  for (const step of steps) writer.add(step, index);
+  for (const step of steps) writer.add(step);
   return { uri: args === '' ? uri : `${uri}?${args}`, steps: writer.steps };
 }
 

@@ -10,18 +10,33 @@ export interface Effective {
   readonly replaced: readonly ReplacedDirective[];
 }
 
+/** What a list of directives is made with. */
+export interface EffectiveOptions {
+  readonly registry: Registry;
+  readonly wording: Wording;
+  /** Those that act there. */
+  readonly modules: readonly string[];
+  /** Directives that have been told of in their order. */
+  readonly told: ReadonlySet<DirectiveNode>;
+}
+
 /** Levels whose directives are about the process, and not about a request. */
 const OUTSIDE: ReadonlySet<string> = new Set(['main', 'events', 'upstream']);
 
 /** The directives that hold in a block: its own first, then those that came down, from the inside out. */
 export function effectiveIn(
   block: BlockView,
-  { registry, wording }: { readonly registry: Registry; readonly wording: Wording },
+  { registry, wording, modules, told }: EffectiveOptions,
 ): Effective {
   const levels = [...block.outward()].filter(({ context }) => !OUTSIDE.has(context));
   const fields = new Map<string, readonly DirectiveNode[]>();
-  for (const owner of registry.owners)
-    for (const [name, { nodes }] of block.from(owner)) fields.set(`${owner} ${name}`, nodes);
+  for (const owner of registry.owners.filter((name) => modules.includes(name))) {
+    for (const [name, { nodes }] of block.from(owner)) {
+      // Names and ports of a server have been told of.
+      const isPlaces = block.context === 'server' && registry.fields(owner).get(name)?.inherit === false;
+      if (!isPlaces) fields.set(`${owner} ${name}`, nodes);
+    }
+  }
   const holding = new Set([...fields.values()].flat());
   const effective: EffectiveDirective[] = [];
   const replaced: ReplacedDirective[] = [];
@@ -31,7 +46,8 @@ export function effectiveIn(
       place: placeText(node.name.span),
       level: levelText(level, wording),
     });
-    for (const node of level.own()) {
+    // Blocks are told of where they are used.
+    for (const node of level.own().filter((each) => !each.block && !told.has(each))) {
       const by = holding.has(node) ? undefined : replacing(node, { fields, registry, level, block });
       if (holding.has(node)) effective.push({ ...facts(node), inherited: level !== block });
       else if (by) replaced.push({ ...facts(node), by: placeText(by.name.span) });

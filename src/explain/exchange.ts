@@ -1,6 +1,7 @@
 import { Exchange } from '../http/index.ts';
 import type {
   AnswerRules,
+  BodyTransform,
   ConnectionFacts,
   PieceReceiver,
   PortFacts,
@@ -17,6 +18,7 @@ export interface ExplainedRequest {
   readonly headers: readonly string[];
   readonly peerAddress: string;
   readonly connection: ConnectionFacts | undefined;
+  readonly body: Buffer;
 }
 
 /** A request that nobody sent: the real handlers run on it, and what they do to it goes to a tracer instead of a client. */
@@ -29,13 +31,18 @@ export class ExplainedExchange extends Exchange {
   readonly settled: Promise<void>;
   readonly #connection: ConnectionFacts | undefined;
   readonly #tracer: Tracer;
+  readonly #body: Buffer;
   #settle: () => void = () => undefined;
 
-  constructor({ request, port, rules, headers, peerAddress, connection }: ExplainedRequest, tracer: Tracer) {
+  constructor(
+    { request, port, rules, headers, peerAddress, connection, body }: ExplainedRequest,
+    tracer: Tracer,
+  ) {
     super(request, port, rules);
     this.headers = headers;
     this.peerAddress = peerAddress;
     this.#connection = connection;
+    this.#body = body;
     this.#tracer = tracer;
     this.settled = new Promise((resolve) => {
       this.#settle = resolve;
@@ -53,11 +60,12 @@ export class ExplainedExchange extends Exchange {
   }
 
   readBody(): Promise<Buffer | undefined> {
-    return Promise.resolve(Buffer.alloc(0));
+    return Promise.resolve(this.#body);
   }
 
-  readPieces(_receive: PieceReceiver): Promise<boolean> {
-    return Promise.resolve(true);
+  async readPieces(receive: PieceReceiver): Promise<boolean> {
+    if (this.#body.length > 0) await receive(this.#body);
+    return true;
   }
 
   /** It has been told what would happen: the phases stop. */
@@ -95,6 +103,12 @@ export class ExplainedExchange extends Exchange {
   override redirectToPath(path: string): void | Promise<void> {
     if (!this.done) this.#tracer.jumps(path);
     return super.redirectToPath(path);
+  }
+
+  /** They have changed the head by now; bodies are not for anybody. */
+  protected override openFilters(): readonly BodyTransform[] {
+    for (const filter of super.openFilters()) filter.close?.();
+    return [];
   }
 
   protected override log(): void {

@@ -1,6 +1,5 @@
 import { compileGateway } from '../compile/index.ts';
 import type { CompiledGateway, PortHandler } from '../compile/index.ts';
-import type { AnyModule } from '../contract/index.ts';
 import { secretSpans } from '../config/index.ts';
 import { normalizePath } from '../http/index.ts';
 import type { ConnectionFacts } from '../http/index.ts';
@@ -8,11 +7,10 @@ import { addressText } from '../plan/index.ts';
 import type { PortPlan } from '../plan/index.ts';
 import type { Account } from './account.ts';
 import { accountOf, notFound } from './assemble.ts';
-import type { Telling } from './assemble.ts';
+import type { Explainable, Telling } from './telling.ts';
 import { ExplainedExchange } from './exchange.ts';
 import { Follower } from './follow.ts';
 import { Places } from './places.ts';
-import type { LoadedParts } from './places.ts';
 import { choosePort } from './port.ts';
 import { readQuestion } from './question.ts';
 import type { Question, ReadQuestion } from './question.ts';
@@ -22,11 +20,6 @@ import { Wording } from './words.ts';
 
 /** Open questions are followed up to so many: each doubles what may happen. */
 const MAX_BRANCHES = 4;
-
-/** What of a load an explanation needs. */
-export interface Explainable extends LoadedParts {
-  readonly modules: readonly AnyModule[];
-}
 
 /**
  * What a gateway with this configuration would do with a request. The compiled handlers themselves run, on an exchange that
@@ -48,7 +41,8 @@ export async function explain(question: Question, loaded: Explainable): Promise<
   const run = await Run.open({ question, loaded, places });
   try {
     const main = await run.trace({ read, port: chosen.port });
-    const telling: Telling = { question, read, chosen, places, wording, loaded };
+    const { directives } = run;
+    const telling: Telling = { question, read, chosen, places, wording, loaded, directives };
     const others = await branches(run, { main, read, port: chosen.port });
     return accountOf(main, others, telling);
   } finally {
@@ -115,6 +109,10 @@ class Run {
     }
   }
 
+  get directives(): Follower['directives'] {
+    return this.#follower.directives;
+  }
+
   async trace({ read, port, choices = [] }: Tracing): Promise<Tracer> {
     const tracer = new Tracer(this.#follower.places, choices);
     this.#follower.use(tracer);
@@ -127,8 +125,9 @@ class Run {
         port: facts,
         rules,
         headers: read.headers,
-        peerAddress: 'socket' in (read.destination.place ?? {}) ? '' : read.from,
+        peerAddress: port.address.kind === 'unix' ? 'unix:' : read.from,
         connection: connectionOf(read, port, handler),
+        body: read.body,
       },
       tracer,
     );

@@ -2,13 +2,19 @@ import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
 import type { Build } from '../contract/index.ts';
 import type { Exchange, Handler } from '../http/index.ts';
-import type { Follower } from './follow.ts';
-import type { Frame } from './tracer.ts';
+import type { Frame, Tracer } from './tracer.ts';
 import type { DirectiveStep } from './trace.ts';
+
+/** Who follows a compile. */
+interface Follower {
+  readonly tracer: Tracer;
+  /** The directives of all rewrite phases. */
+  readonly directives: Set<DirectiveNode>;
+}
 
 interface Following {
   readonly build: Build;
-  readonly follower: Pick<Follower, 'tracer'>;
+  readonly follower: Follower;
   /** Which directives gave the fields of the module's config there. */
   readonly fields: ReturnType<BlockView['from']> | undefined;
   /** The block that the directives stand in. */
@@ -22,6 +28,7 @@ export function followRewrite(
 ): readonly Handler[] {
   // They stand for the directives of one list, in file order.
   const list = [...(fields?.values() ?? [])].find(({ nodes }) => nodes.length === handlers.length);
+  for (const node of list?.nodes ?? []) follower.directives.add(node);
   return handlers.map((handler, index) => {
     const node = list?.nodes[index];
     if (!node) return handler;
@@ -37,19 +44,17 @@ export function followRewrite(
 class Step {
   readonly #x: Exchange;
   readonly #node: DirectiveNode;
-  readonly #follower: Pick<Follower, 'tracer'>;
+  readonly #follower: Follower;
   readonly #before: { readonly uri: string; readonly args: string };
-  readonly #captures: Exchange['captures'];
   readonly #steps: number;
   readonly #round: number;
 
-  constructor(x: Exchange, node: DirectiveNode, follower: Pick<Follower, 'tracer'>) {
+  constructor(x: Exchange, node: DirectiveNode, follower: Follower) {
     const { rounds } = follower.tracer;
     this.#x = x;
     this.#node = node;
     this.#follower = follower;
     this.#before = { uri: x.uri, args: x.args };
-    this.#captures = x.captures;
     this.#round = rounds.length - 1;
     this.#steps = rounds[this.#round]?.steps.length ?? 0;
   }
@@ -74,9 +79,8 @@ class Step {
   }
 
   #note(frame: Frame, isEntered: boolean | undefined): void {
-    const { captures, uri, args, rewriteEnded, relocate } = this.#x;
-    const matched = captures === this.#captures ? undefined : captures !== undefined;
-    const holds = isEntered ?? matched;
+    const { uri, args, rewriteEnded, relocate } = this.#x;
+    const holds = isEntered ?? frame.matches;
     const isIf = isEntered !== undefined;
     this.#splice(frame, {
       ...(holds !== undefined && { holds }),
@@ -95,6 +99,7 @@ class Step {
       assigned: frame.assigned,
       before: this.#before,
       ...(frame.open && { open: frame.open }),
+      ...(this.#x.done && { answers: true }),
     };
     this.#follower.tracer.rounds[this.#round]?.steps.splice(this.#steps, 0, step);
   }

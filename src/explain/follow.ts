@@ -1,6 +1,7 @@
+import type { DirectiveNode } from '../../grammar/index.ts';
 import type { Deed, LocationParts, ModuleExplanation, Telling, ToldPhase } from '../contract/index.ts';
 import type { CompileWatch, WatchedPart } from '../compile/index.ts';
-import type { AccessCheck, AnswerRules, Exchange, Getter, Handler, Verdict } from '../http/index.ts';
+import type { AccessCheck, AnswerRules, BodyFilter, Exchange, Getter, Handler } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
 import { ExplainedExchange } from './exchange.ts';
@@ -12,6 +13,8 @@ import type { Tracer } from './tracer.ts';
 export class Follower implements CompileWatch {
   readonly #places: Places;
   readonly places = new Map<AnswerRules, LocationPlan>();
+  /** The directives of all rewrite phases. */
+  readonly directives = new Set<DirectiveNode>();
   #tracer: Tracer | undefined;
 
   constructor(places: Places) {
@@ -41,6 +44,11 @@ export class Follower implements CompileWatch {
     return (x) => this.tracer.read(name, live, () => getter(x));
   }
 
+  matched(_x: Exchange, { matches }: { readonly matches: boolean }): void {
+    const { frame } = this.tracer;
+    if (frame) frame.matches = matches;
+  }
+
   assigned(_x: Exchange, name: string, value: string): void {
     this.tracer.assigned(name, value);
   }
@@ -54,8 +62,8 @@ export class Follower implements CompileWatch {
     };
   }
 
-  /** Bodies and logs are for clients. */
-  parts({ bodyFilter: _body, log: _log, ...parts }: LocationParts, part: WatchedPart): LocationParts {
+  /** Logs are for clients. */
+  parts({ bodyFilter, log: _log, ...parts }: LocationParts, part: WatchedPart): LocationParts {
     const { module, config, resources, build, plan } = part;
     const explanation = module.explanation as ModuleExplanation<object, unknown> | undefined;
     const told = explanation?.tell?.(config, resources, build) ?? {};
@@ -68,7 +76,7 @@ export class Follower implements CompileWatch {
         this.#phase(phase, module.name, { own: telling && !runs ? undefined : own, telling })
       );
     };
-    const access = parts.access && this.#access(module.name, parts.access, { telling: told.access, runs });
+    const access = parts.access && this.#access(module.name, parts.access, told.access);
     return {
       ...parts,
       ...(parts.postRead && { postRead: this.#phase('postRead', module.name, { own: parts.postRead }) }),
@@ -86,6 +94,17 @@ export class Follower implements CompileWatch {
         content: follow('content'),
       }),
       ...(access && { access }),
+      ...(bodyFilter && { bodyFilter: this.#bodyFilter(module.name, bodyFilter) }),
+    };
+  }
+
+  #bodyFilter(module: string, { wants, open }: BodyFilter): BodyFilter {
+    return {
+      wants,
+      open: (x) => {
+        this.tracer.filters.add(module);
+        return open(x);
+      },
     };
   }
 
@@ -98,40 +117,40 @@ export class Follower implements CompileWatch {
       const { tracer } = this;
       const frame = tracer.open();
       const address = x.remoteAddress;
-      let deed: Deed | undefined;
       try {
-        deed = await telling?.(x);
-        if (deed && !own) {
-          tracer.phase(phase, module, { frame, deed });
-          if (phase === 'content') (x as ExplainedExchange).stop();
-          return;
-        }
-        if (own) tracer.close(frame);
-        await own?.(x);
+        const deed = await telling?.(x);
+        if (deed) tracer.phase(phase, module, { frame, deed: x.main === x ? deed : asSubrequest(deed, x) });
       } finally {
         tracer.close(frame);
       }
-      const moved = x.remoteAddress === address ? {} : { address: x.remoteAddress };
-      if (deed || x.remoteAddress !== address)
-        tracer.phase(phase, module, { frame, ...(deed && { deed }), ...moved });
+      if (own) await own(x);
+      else if (phase === 'content') this.#leave(x);
+      if (x.remoteAddress !== address) tracer.phase(phase, module, { frame, address: x.remoteAddress });
     };
   }
 
-  #access(
-    module: string,
-    check: AccessCheck,
-    { telling, runs }: { readonly telling: Telling | undefined; readonly runs: boolean },
-  ): AccessCheck {
+  /** Nobody knows what it would be answered. */
+  #leave(x: Exchange): void {
+    if (x instanceof ExplainedExchange) return x.stop();
+    this.tracer.isUnknown = true;
+    x.abort();
+  }
+
+  /** What it asks of another place of the server is asked; where that leads out of the gateway, the choices answer. */
+  #access(module: string, check: AccessCheck, telling: Telling | undefined): AccessCheck {
     return async (x) => {
       const { tracer } = this;
       const frame = tracer.open();
       try {
         const deed = await telling?.(x);
-        let verdict: Verdict;
-        if (deed && !runs)
-          verdict = tracer.decide(frame, ...ACCESS(deed.does)) === 0 ? 'allowed' : { status: 403 };
-        else verdict = await check(x);
-        tracer.phase('access', module, { frame, ...(deed && { deed }), ...(verdict && { verdict }) });
+        tracer.isUnknown = false;
+        let verdict = await check(x);
+        const { unknown, ...known } = deed ?? {};
+        const isOpen = tracer.isUnknown && unknown !== undefined;
+        if (isOpen) verdict = tracer.decide(frame, unknown, ADMISSION) === 0 ? 'allowed' : { status: 403 };
+        const told = isOpen ? deed : deed && (known as Deed);
+        tracer.isUnknown = false;
+        tracer.phase('access', module, { frame, deed: told, ...(verdict && { verdict }) });
         return verdict;
       } finally {
         tracer.close(frame);
@@ -140,9 +159,14 @@ export class Follower implements CompileWatch {
   }
 }
 
+/** What another request is asked for is told in a line. */
+function asSubrequest({ does }: Deed, { uri }: Exchange): Deed {
+  return { does: `for "${uri}", ${does}` };
+}
+
 const SILENCE: ErrorLog = { write: () => undefined };
-const IF = ['whether the condition holds', ['does not hold', 'holds']] as const;
-const ACCESS = (does: string) => [does, ['lets the request in', 'keeps it out with 401 or 403']] as const;
+const IF = ['whether it holds', ['does not hold', 'holds']] as const;
+const ADMISSION = ['lets the request in', 'keeps it out with 401 or 403'] as const;
 
 function present<T extends object>(members: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;

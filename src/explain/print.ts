@@ -1,23 +1,46 @@
+import { isDeepStrictEqual } from 'node:util';
 import { paintsFor, printable } from '../../grammar/index.ts';
 import type { Paints } from '../../grammar/index.ts';
 import type { Fact } from '../contract/index.ts';
-import { statusLine } from '../http/index.ts';
-import type { Account, AccountStep, Candidate } from './account.ts';
+import type { Account, AccountRound, AccountStep, Candidate } from './account.ts';
+import { statusText } from './answer.ts';
 
 /** Where titles end and texts begin. */
 const INDENT = 11;
-/** Places stand right of texts of up to so many columns; longer texts have theirs two blanks behind. */
-const PLACES_AT = 78;
+/** Places stand in a column that is no further right than this; longer lines have theirs two blanks behind. */
+const MOST_COLUMNS = 100;
+/** Names of candidates stand in a column that is no wider. */
+const MOST_NAME = 40;
+
+/** Phases that have a title of their own. */
+const TITLES: Readonly<Record<string, string>> = { preaccess: 'LIMITS', access: 'ACCESS' };
 
 /** An account as people read it, each line with its place in the configuration at the right. */
 export function printAccount(account: Account, { color }: { readonly color: boolean }): string {
   return new Printer(account, paintsFor(color)).print();
 }
 
+/** A line, how wide it is without its colours, and what stands at its right. */
+interface Line {
+  readonly text: string;
+  readonly width: number;
+  readonly place: string;
+}
+
+type Paint = (text: string) => string;
+
+interface LineOptions {
+  readonly place?: string;
+  readonly paint?: Paint;
+}
+
+const asIs: Paint = (text) => text;
+
 class Printer {
   readonly #account: Account;
   readonly #c: Paints;
-  readonly #lines: string[] = [];
+  readonly #lines: Line[] = [];
+  #title = '';
 
   constructor(account: Account, colors: Paints) {
     this.#account = account;
@@ -27,17 +50,24 @@ class Printer {
   print(): string {
     this.#request();
     this.#way();
-    for (const [index, { uri, steps }] of this.#account.rounds.entries()) this.#round(index, uri, steps);
+    this.#rounds(this.#account.rounds);
     this.#effective();
     this.#answer();
     this.#branches();
-    return `${this.#lines.join('\n')}\n`;
+    const widths = this.#lines.filter(({ place }) => place !== '').map(({ width }) => width + 2);
+    const column = Math.max(0, ...widths.filter((width) => width <= MOST_COLUMNS));
+    return this.#lines.map((line) => `${this.#joined(line, column)}\n`).join('');
+  }
+
+  #joined({ text, width, place }: Line, column: number): string {
+    const gap = ' '.repeat(Math.max(2, column - width));
+    return `${text}${place === '' ? '' : `${gap}${this.#c.dim(printable(place))}`}`.trimEnd();
   }
 
   #request(): void {
     const { method, url, from, headers } = this.#account.request;
-    this.#lines.push(`${this.#c.bold(`${method} ${printable(url)}`)}  ${this.#c.dim(`from ${from}`)}`);
-    for (const [name, value] of headers) this.#lines.push(this.#c.dim(`  ${printable(`${name}: ${value}`)}`));
+    this.#add(`${this.#c.bold(`${method} ${printable(url)}`)}  ${this.#c.dim(`from ${from}`)}`);
+    for (const [name, value] of headers) this.#add(this.#c.dim(`  ${printable(`${name}: ${value}`)}`));
   }
 
   #way(): void {
@@ -55,21 +85,44 @@ class Printer {
       others,
     }: { readonly place: string; readonly why: string; readonly others: readonly Candidate[] },
   ): void {
-    this.#lines.push('');
-    this.#line(title, this.#c.green(printable(name)), place, printable(name));
-    this.#line('', this.#c.dim(printable(why)), '', printable(why));
-    for (const other of others) this.#candidate(other);
+    this.#blank();
+    this.#line(title, name, { place, paint: this.#c.green });
+    this.#line('', why, { paint: this.#c.dim });
+    const width = nameWidth(others.map((other) => ({ ...other, depth: 0 })));
+    for (const other of others) this.#candidate(other, { depth: 0, width });
   }
 
-  #candidate({ text, place, chosen, why }: Candidate, depth = 0): void {
-    const plain = `${'  '.repeat(depth)}${chosen ? '✓' : '✗'} ${printable(text).padEnd(24 - 2 * depth)} ${printable(why)}`;
-    this.#line('', chosen ? this.#c.green(plain) : this.#c.dim(plain), place, plain);
+  #candidate(
+    { text, place, chosen, why, through }: Candidate & { readonly through?: true },
+    { depth, width }: { readonly depth: number; readonly width: number },
+  ): void {
+    const mark = chosen ? '✓' : through ? '↓' : '✗';
+    const name = text.padEnd(width - 2 * depth);
+    const plain = `${'  '.repeat(depth)}${mark} ${name}  ${why}`;
+    this.#line('', plain, { place, paint: chosen ? this.#c.green : this.#c.dim });
   }
 
-  #round(index: number, uri: string, steps: readonly AccountStep[]): void {
-    this.#lines.push('');
-    if (uri !== '') this.#line(`ROUND ${index + 1}`, this.#c.bold(printable(uri)), '', printable(uri));
-    for (const step of steps) this.#step(step);
+  /** Rounds that are like the one before them are counted: a request that goes in circles is one of ten. */
+  #rounds(rounds: readonly AccountRound[]): void {
+    let repeated = 0;
+    for (const [index, round] of rounds.entries()) {
+      const isLast = index === rounds.length - 1;
+      if (!isLast && isDeepStrictEqual(round, rounds[index - 1])) {
+        repeated++;
+        continue;
+      }
+      if (repeated > 0) this.#note(`… and so on in ${repeated} more rounds`, this.#c.yellow);
+      repeated = 0;
+      this.#round(index, round, isLast);
+    }
+  }
+
+  #round(index: number, { uri, steps }: AccountRound, isLast: boolean): void {
+    this.#blank();
+    if (uri !== '') this.#line(`ROUND ${index + 1}`, uri, { paint: this.#c.bold });
+    // What the last place does is the answer.
+    for (const step of steps)
+      if (!isLast || step.kind !== 'phase' || step.phase !== 'content') this.#step(step);
   }
 
   #step(step: AccountStep): void {
@@ -77,79 +130,80 @@ class Printer {
       case 'location':
         return this.#location(step);
       case 'directive':
-        this.#pair('', step.text, { place: step.place, paint: (text) => text });
+        this.#line('', step.text, { place: step.place });
         this.#note(`→ ${step.outcome}${step.known.length > 0 ? `  (${step.known.join(', ')})` : ''}`);
         return undefined;
       case 'open':
         return this.#note(
-          `? only a running gateway knows: ${step.text}; here: ${step.assumed}`,
+          `? only a running gateway knows ${step.text}; taken here: ${step.assumed}`,
           this.#c.yellow,
         );
       case 'phase':
         return this.#phase(step);
       case 'jump':
-        return this.#pair('', `↪ ${step.text}`, { place: step.place, paint: this.#c.cyan });
+        return this.#line('', `↪ ${step.text}`, { place: step.place, paint: this.#c.cyan });
       case 'log':
         return this.#note(`error log [${step.level}]: ${step.text}`, this.#c.dim);
     }
   }
 
   #location({ text, place, search }: Extract<AccountStep, { kind: 'location' }>): void {
-    this.#pair('LOCATION', text, { place, paint: this.#c.green });
+    this.#line('LOCATION', text, { place, paint: this.#c.green });
     if (!search) return;
-    for (const candidate of search.candidates) this.#candidate(candidate, candidate.depth);
+    const width = nameWidth(search.candidates);
+    for (const candidate of search.candidates) this.#candidate(candidate, { depth: candidate.depth, width });
     if (search.unnamed > 0) this.#note(`and ${search.unnamed} more that do not fit`, this.#c.dim);
   }
 
   #phase({ phase, module, text, place, facts, unknown }: Extract<AccountStep, { kind: 'phase' }>): void {
-    // The content is told of as the answer.
-    if (phase === 'content') return;
-    this.#pair(phase === 'access' ? 'ACCESS' : '', `${module}: ${text}`, { place, paint: (plain) => plain });
+    this.#line(TITLES[phase] ?? '', `${module}: ${text}`, { place });
     this.#facts(facts);
-    if (unknown !== undefined) this.#note(`? ${unknown}`, this.#c.yellow);
+    this.#unknown(unknown);
+  }
+
+  #unknown(unknown: string | undefined): void {
+    if (unknown !== undefined) this.#note(`? known only to a running gateway: ${unknown}`, this.#c.yellow);
   }
 
   #effective(): void {
     const { effective, replaced } = this.#account;
     if (effective.length + replaced.length === 0) return;
-    this.#lines.push('');
+    this.#blank();
     let level = '';
     for (const [index, directive] of effective.entries()) {
       const title = index === 0 ? 'HOLDS' : '';
       if (directive.level !== level)
-        this.#line(
-          title,
-          this.#c.dim(`${directive.inherited ? 'inherited from' : 'in'} ${directive.level}`),
-          '',
-        );
+        this.#line(title, `${directive.inherited ? 'inherited from' : 'in'} ${directive.level}`, {
+          paint: this.#c.dim,
+        });
       level = directive.level;
-      this.#pair('', `  ${directive.text}`, { place: directive.place, paint: (text) => text });
+      this.#line('', `  ${directive.text}`, { place: directive.place });
     }
     for (const [index, { text, place, level: outer, by }] of replaced.entries()) {
-      if (index === 0) this.#line('DROPPED', this.#c.dim('replaced further in'), '');
-      this.#pair('', `  ${text}`, { place, paint: this.#c.dim });
+      if (index === 0) this.#line('DROPPED', 'replaced further in', { paint: this.#c.dim });
+      this.#line('', `  ${text}`, { place, paint: this.#c.dim });
       this.#note(`  of ${outer}, because of ${by}`, this.#c.dim);
     }
   }
 
   #answer(): void {
     const { found, answer } = this.#account;
-    this.#lines.push('');
-    const status = answer.status === undefined ? '' : `${statusLine(answer.status)}  `;
+    this.#blank();
+    const status = answer.status === undefined ? '' : `${statusText(answer.status)}  `;
     const paint = !found || (answer.status ?? 0) >= 400 ? this.#c.red : this.#c.green;
-    this.#pair(found ? 'ANSWER' : 'NOBODY', `${status}${answer.does}`, {
+    this.#line(found ? 'ANSWER' : 'NOBODY', `${status}${answer.does}`, {
       place: answer.place,
       paint: (text) => this.#c.bold(paint(text)),
     });
     this.#facts(answer.facts);
-    if (answer.unknown !== undefined) this.#note(`? ${answer.unknown}`, this.#c.yellow);
+    this.#unknown(answer.unknown);
   }
 
   #branches(): void {
-    for (const { question, if: other, then } of this.#account.branches) {
-      this.#lines.push('');
-      this.#pair('OTHERWISE', `${question}: ${other}`, { place: '', paint: this.#c.yellow });
-      this.#note(`→ ${then}`);
+    for (const { question, place, if: other, does } of this.#account.branches) {
+      this.#blank();
+      this.#line('OTHERWISE', `${question}: ${other}`, { place, paint: this.#c.yellow });
+      this.#note(`→ ${does}`);
     }
   }
 
@@ -162,25 +216,29 @@ class Printer {
     }
   }
 
-  #note(text: string, paint: (text: string) => string = (plain) => plain): void {
-    this.#lines.push(`${' '.repeat(INDENT + 2)}${paint(text)}`.trimEnd());
+  #note(text: string, paint: Paint = asIs): void {
+    this.#add(`${' '.repeat(INDENT + 2)}${paint(text)}`);
   }
 
-  #pair(
-    title: string,
-    text: string,
-    { place, paint }: { place: string; paint: (text: string) => string },
-  ): void {
+  #blank(): void {
+    this.#add('');
+  }
+
+  /** A title stands once in front of all that it is of. */
+  #line(title: string, text: string, { place = '', paint = asIs }: LineOptions): void {
     const plain = printable(text);
-    this.#line(title, paint(plain), place, plain);
+    const start = this.#c.bold((title === this.#title ? '' : title).padEnd(INDENT));
+    if (title !== '') this.#title = title;
+    this.#lines.push({ text: `${start}${paint(plain)}`, width: INDENT + plain.length, place });
   }
 
-  /** `plain`: the text without colours, for its width. */
-  #line(title: string, text: string, place: string, plain = text): void {
-    const start = this.#c.bold(title.padEnd(INDENT));
-    const gap = ' '.repeat(Math.max(2, PLACES_AT - INDENT - plain.length));
-    this.#lines.push(
-      `${start}${text}${place === '' ? '' : `${gap}${this.#c.dim(printable(place))}`}`.trimEnd(),
-    );
+  #add(text: string): void {
+    this.#lines.push({ text, width: 0, place: '' });
   }
+}
+
+/** The column that the reasons of a list begin in. */
+function nameWidth(candidates: readonly { readonly text: string; readonly depth: number }[]): number {
+  const widths = candidates.map(({ text, depth }) => printable(text).length + 2 * depth);
+  return Math.max(0, ...widths.filter((width) => width <= MOST_NAME));
 }

@@ -11,6 +11,7 @@ export interface Question {
   readonly from: string;
   /** Databases may be opened, to be read. */
   readonly live: boolean;
+  readonly body?: string;
 }
 
 /** What a question says of the way to the gateway. */
@@ -34,6 +35,7 @@ export interface ReadQuestion {
   /** Name, value, name, value …, names in lower case. */
   readonly headers: readonly string[];
   readonly contentLength: number;
+  readonly body: Buffer;
   readonly from: string;
   /** Why no server would ever see it. */
   readonly refusal?: { readonly status: number; readonly why: string };
@@ -44,7 +46,7 @@ const TARGET = /^(?:(https?):\/\/(?:unix:([^:]+):?|([^/?#]*)))?([^#]*)$/i;
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
 /** Reads a question; a text instead where it cannot be one. */
-export function readQuestion({ method, url, headers, from }: Question): ReadQuestion | string {
+export function readQuestion({ method, url, headers, from, body = '' }: Question): ReadQuestion | string {
   if (!METHOD.test(method)) return `invalid method "${method}"`;
   const [, given = 'http', socket, authority, target = ''] = TARGET.exec(url) ?? [];
   if (!TARGET.test(url) || (authority === undefined && socket === undefined && !target.startsWith('/')))
@@ -52,10 +54,12 @@ export function readQuestion({ method, url, headers, from }: Question): ReadQues
   const scheme = given.toLowerCase() as 'http' | 'https';
   const place = placeOf(scheme, authority, socket);
   if (typeof place === 'string') return place;
-  const lowered = headers.map(([name, value]) => [name.toLowerCase(), value] as const);
-  const hostHeader = lowered.find(([name]) => name === 'host')?.[1] ?? (socket ? 'localhost' : authority);
+  const lowered = headers.map(([name, value]) => [name.toLowerCase(), value.trim()] as const);
+  const hostHeader =
+    lowered.find(([name]) => name === 'host')?.[1] ??
+    (socket === undefined ? (authority ?? 'localhost') : 'localhost');
   const all = lowered.filter(([name]) => name !== 'host');
-  const length = Number(all.find(([name]) => name === 'content-length')?.[1] ?? 0);
+  const length = Number(all.find(([name]) => name === 'content-length')?.[1] ?? Buffer.byteLength(body));
   const requestUri = target.startsWith('/') ? target : `/${target}`;
   const mark = requestUri.indexOf('?');
   const args = mark < 0 ? '' : requestUri.slice(mark + 1);
@@ -71,6 +75,7 @@ export function readQuestion({ method, url, headers, from }: Question): ReadQues
     hostHeader,
     headers: [...(hostHeader === undefined ? [] : ['host', hostHeader]), ...all.flat()],
     contentLength: Number.isSafeInteger(length) && length >= 0 ? length : 0,
+    body: Buffer.from(body),
     from,
     ...(refusal && { refusal }),
   };

@@ -66,23 +66,24 @@ class Level {
     const prefixes = ofKind(locations, 'prefix').toSorted(
       (a, b) => b.match.path.length - a.match.path.length,
     );
-    const fitting = prefixes.filter(({ match }) => uri.startsWith(match.path));
-    this.#unfit(
-      prefixes.filter((location) => !fitting.includes(location)),
-      'is no prefix of the path',
-    );
-    return this.#longest(fitting, ofKind(locations, 'regex'));
+    return this.#longest(prefixes, ofKind(locations, 'regex'));
   }
 
-  #longest([longest, ...shorter]: readonly Of<'prefix'>[], regexes: readonly Of<'regex'>[]): LevelSearch {
+  /** `prefixes`: the longest first. */
+  #longest(prefixes: readonly Of<'prefix'>[], regexes: readonly Of<'regex'>[]): LevelSearch {
+    const { uri } = this.#searching;
+    const fits = ({ match }: Of<'prefix'>): boolean => uri.startsWith(match.path);
+    const [longest, ...shorter] = prefixes.filter(fits);
     const nested = longest && this.#inside(longest);
     const reason = longest && unaskedReason(longest, nested);
     const regex =
       reason === undefined
-        ? regexes.find(({ match }) => new RegExp(match.regex.source).test(this.#searching.uri))
+        ? regexes.find(({ match }) => new RegExp(match.regex.source).test(uri))
         : undefined;
     if (longest) this.#addLongest(longest, { nested, regex, isAlone: regexes.length === 0 });
     for (const location of shorter) this.#add(location, `shorter than "${textOf(longest)}"`);
+    const unfit = prefixes.filter((location) => !fits(location));
+    this.#unfit(unfit, 'is no prefix of the path');
     if (reason !== undefined) {
       for (const location of regexes) this.#add(location, `not asked: ${reason}`);
       return this.#result(nested?.found ?? longest, nested?.final ?? false);
@@ -108,9 +109,14 @@ class Level {
       : nested?.found
         ? 'longest prefix: the search goes on inside'
         : `longest prefix${ending}`;
-    this.#add(longest, why, !regex && !nested?.found);
-    const lost = (each: LocationCandidate): LocationCandidate =>
-      regex && each.chosen ? { ...each, chosen: false, why: 'fits, but a regex further out matches' } : each;
+    const through = !regex && nested?.found !== undefined;
+    this.#add(longest, why, { chosen: !regex && !through, through });
+    const lost = ({ through, ...each }: LocationCandidate): LocationCandidate => {
+      if (!regex) return through ? { ...each, through } : each;
+      return each.chosen || through
+        ? { ...each, chosen: false, why: 'fits, but a regex further out matches' }
+        : each;
+    };
     this.#candidates.push(...(nested?.candidates ?? []).map(lost));
     this.#unnamed += nested?.unnamed ?? 0;
   }
@@ -123,7 +129,8 @@ class Level {
       else if (index > at) this.#add(location, 'not asked: an earlier regex matches');
       else {
         const more = inner.found ? ': the search goes on inside' : '';
-        this.#add(location, `the first regex that matches${more}`, !inner.found);
+        const through = inner.found !== undefined;
+        this.#add(location, `the first regex that matches${more}`, { chosen: !through, through });
         this.#candidates.push(...inner.candidates);
         this.#unnamed += inner.unnamed;
       }
@@ -150,13 +157,14 @@ class Level {
     this.#unnamed += Math.max(0, nearest.length - NEAREST);
   }
 
-  #add(location: LocationPlan, why: string, chosen = false): void {
+  #add(location: LocationPlan, why: string, { chosen = false, through = false } = {}): void {
     const { depth } = this.#searching;
-    this.#candidates.push({ text: textOf(location), place: location.place, chosen, why, depth });
+    const facts = { text: textOf(location), place: location.place, chosen, why, depth };
+    this.#candidates.push(through ? { ...facts, through } : facts);
   }
 
   #ends(location: LocationPlan, why: string): LevelSearch {
-    this.#add(location, why, true);
+    this.#add(location, why, { chosen: true });
     return this.#result(location, true);
   }
 

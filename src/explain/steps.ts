@@ -3,10 +3,13 @@ import type { BlockView } from '../config/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
 import { locationText } from '../plan/index.ts';
 import type { AccountStep } from './account.ts';
-import type { Telling } from './assemble.ts';
+import type { Telling } from './telling.ts';
 import { levelText } from './effective.ts';
+import { modulePlace } from './module-place.ts';
 import { searchOf } from './search.ts';
+import type { Search } from './search.ts';
 import type { DirectiveStep, OpenQuestion, Read, TraceStep } from './trace.ts';
+import type { PlaceFacts } from './places.ts';
 import { placeText } from './words.ts';
 
 type Phase = Extract<TraceStep, { kind: 'phase' }>;
@@ -21,10 +24,10 @@ export class StepWriter {
     this.#telling = telling;
   }
 
-  add(step: TraceStep, round: number): void {
+  add(step: TraceStep): void {
     switch (step.kind) {
       case 'enter':
-        return this.#enter(step, round);
+        return this.#enter(step);
       case 'directive':
         return this.#directive(step);
       case 'phase':
@@ -37,26 +40,29 @@ export class StepWriter {
         return undefined;
       case 'log':
         return void this.steps.push({ kind: 'log', level: step.level, text: this.#masked(step.message) });
-      default:
+      case 'closed':
+      case 'answer':
         return undefined;
     }
   }
 
-  #enter({ plan, uri, internal }: Extract<TraceStep, { kind: 'enter' }>, round: number): void {
+  #enter({ plan, uri, internal }: Extract<TraceStep, { kind: 'enter' }>): void {
     const facts = this.#telling.places.of(plan);
     const before = this.#place;
     this.#place = plan;
-    if (facts?.role === 'block') return this.#block(facts.view);
+    if (facts?.role === 'block') return this.#block(facts, plan, uri);
     if (facts?.role === 'server') {
       if (before === undefined) return undefined;
-      return this.#found('server', plan, searchOf(plan.locations, uri));
+      return this.#found('server', plan, { uri, ...searchOf(plan.locations, uri) });
     }
     const { match } = plan;
     if (!match) return undefined;
     if (match.kind === 'named')
       return void this.steps.push({ kind: 'location', text: match.name, place: plan.place });
-    this.#found(locationText(match), plan, searchOf(facts?.server.root.locations ?? [], uri, plan), uri);
-    void round;
+    this.#found(locationText(match), plan, {
+      uri,
+      ...searchOf(facts?.server.root.locations ?? [], uri, plan),
+    });
     if (plan.core.internal === true && !internal)
       this.#say(
         'jump',
@@ -65,18 +71,21 @@ export class StepWriter {
       );
   }
 
-  #found(
-    text: string,
-    plan: LocationPlan,
-    { candidates, unnamed }: ReturnType<typeof searchOf>,
-    uri = '',
-  ): void {
+  #found(text: string, plan: LocationPlan, { uri, candidates, unnamed }: Search & { uri: string }): void {
     this.steps.push({ kind: 'location', text, place: plan.place, search: { uri, candidates, unnamed } });
   }
 
   /** The directive of an `if` has said so itself. */
-  #block({ context, node }: BlockView): void {
-    if (context !== 'limit_except' || !node) return;
+  #block({ view: { context, node, outer }, server }: PlaceFacts, { match }: LocationPlan, uri: string): void {
+    if (context !== 'limit_except' || !node || !match) return;
+    const { candidates, unnamed } = searchOf(server.root.locations, uri);
+    const around = placeText(outer?.node?.name.span);
+    this.steps.push({
+      kind: 'location',
+      text: locationText(match),
+      place: around,
+      ...(match.kind !== 'named' && { search: { uri, candidates, unnamed } }),
+    });
     const text = this.#telling.wording.directive(node);
     this.steps.push({
       kind: 'directive',
@@ -102,15 +111,15 @@ export class StepWriter {
   }
 
   #phase({ phase, module, deed, verdict, address, open, reads }: Phase): void {
-    const place = this.#placeOfModule(module, phase === 'content');
+    const place = modulePlace(module, { view: this.#view, loaded: this.#telling.loaded, nth: deed?.nth });
     const text = [
       deed?.does,
-      verdict && (verdict === 'allowed' ? 'lets the request in' : `keeps it out: ${verdict.status}`),
+      verdict && !open && (verdict === 'allowed' ? 'allows it' : `denies it with ${verdict.status}`),
       address && `the client is ${address}`,
     ].filter(Boolean);
     if (phase === 'access' && text.length === 0) text.push('has no opinion');
     const facts = (deed?.facts ?? []).map(({ label, value }) => ({ label, value: this.#masked(value) }));
-    const unknown = deed?.unknown ?? liveText(reads);
+    const unknown = open ? undefined : (deed?.unknown ?? liveText(reads));
     this.steps.push({
       kind: 'phase',
       phase,
@@ -150,18 +159,6 @@ export class StepWriter {
     return this.#view ? levelText(this.#view, this.#telling.wording) : '';
   }
 
-  #placeOfModule(module: string, isContent: boolean): string {
-    const view = this.#view;
-    const { loaded } = this.#telling;
-    const content = [loaded.modules.find(({ name }) => name === module)?.content ?? []].flat();
-    const fields = view ? [...view.from(module)] : [];
-    const [, field] =
-      (isContent && fields.find(([name]) => content.includes(name))) ||
-      fields.find(([, { nodes }]) => nodes.length > 0) ||
-      [];
-    return placeText(field?.nodes[0]?.name.span);
-  }
-
   #errorPage(status: number): string {
     const field = this.#view?.from('core').get('errorPages');
     const pages = (field?.value ?? []) as readonly { readonly codes: readonly number[] }[];
@@ -179,7 +176,7 @@ function liveText(reads: readonly Read[]): string | undefined {
   return live.length === 0 ? undefined : `depends on ${live.join(', ')}`;
 }
 
-function outcomeOf({ node, holds, assigned, before, after, end }: DirectiveStep): string {
+function outcomeOf({ node, holds, assigned, before, after, end, answers }: DirectiveStep): string {
   const said: string[] = [];
   if (node.block) return holds === true ? 'holds' : 'does not hold';
   if (holds !== undefined) said.push(holds ? 'matches' : 'does not match');
@@ -191,5 +188,6 @@ function outcomeOf({ node, holds, assigned, before, after, end }: DirectiveStep)
   }
   if (end === 'last') said.push('no more rewrites here');
   if (end === 'break') said.push('ends the rewrites');
-  return said.join('; ') || 'answers';
+  if (answers) said.push('answers');
+  return said.join('; ') || 'changes nothing';
 }

@@ -32,6 +32,8 @@ export interface DirectiveStep {
   /** `last`: another search follows; `break`: the rest of the rewrites is skipped. */
   readonly end?: 'last' | 'break';
   readonly open?: OpenQuestion;
+  /** The request was answered by it. */
+  readonly answers?: true;
 }
 
 /** One thing that happened to a request, in the order in which it did. */
@@ -48,7 +50,7 @@ export type TraceStep =
       readonly kind: 'phase';
       readonly phase: ToldPhase | 'postRead';
       readonly module: string;
-      readonly deed?: Deed;
+      readonly deed?: Deed | undefined;
       readonly verdict?: Verdict;
       readonly open?: OpenQuestion;
       /** The address that stands for the client's from now on. */

@@ -8,9 +8,14 @@ import type { OpenQuestion, Read, TraceRound, TracedAnswer, TraceStep } from './
 export interface Frame {
   readonly reads: Map<string, Read>;
   readonly assigned: { readonly name: string; readonly value: string; readonly live: boolean }[];
+  /** The round in which it began, and its place there. */
+  readonly steps: TraceStep[] | undefined;
+  readonly start: number;
   /** Something that was read is only an example. */
   live: boolean;
   open?: OpenQuestion;
+  /** What came of the last comparison with a regular expression. */
+  matches?: boolean;
 }
 
 /** Writes down what happens to one exchange. `choices` answer the open questions that come up, in their order. */
@@ -18,6 +23,10 @@ export class Tracer implements ErrorLog {
   readonly rounds: TraceRound[] = [];
   readonly questions: OpenQuestion[] = [];
   refusal: string | undefined;
+  /** The modules that change the body on its way out. */
+  readonly filters = new Set<string>();
+  /** A subrequest has come to a place that only a running gateway can answer for. */
+  isUnknown = false;
   readonly #places: ReadonlyMap<AnswerRules, LocationPlan>;
   readonly #choices: readonly (0 | 1)[];
   readonly #frames: Frame[] = [];
@@ -53,10 +62,21 @@ export class Tracer implements ErrorLog {
   phase(
     phase: ToldPhase | 'postRead',
     module: string,
-    { frame, ...found }: { frame: Frame; deed?: Deed; verdict?: Verdict; address?: string },
+    { frame, ...found }: { frame: Frame; deed?: Deed | undefined; verdict?: Verdict; address?: string },
   ): void {
+    if (frame.open) for (const name of found.deed?.unknownVariables ?? []) this.#live.add(name);
     const reads = [...frame.reads.values()];
-    this.add({ kind: 'phase', phase, module, ...found, reads, ...(frame.open && { open: frame.open }) });
+    const step = {
+      kind: 'phase',
+      phase,
+      module,
+      ...found,
+      reads,
+      ...(frame.open && { open: frame.open }),
+    } as const;
+    // In front of what it has logged.
+    if (phase === 'access') frame.steps?.splice(frame.start, 0, step);
+    else this.add(step);
   }
 
   jumps(target: string): void {
@@ -77,12 +97,15 @@ export class Tracer implements ErrorLog {
   }
 
   write(level: Level, message: string): void {
+    // What is made of an answer that nobody gave.
+    if (this.isUnknown) return;
     this.add({ kind: 'log', level, message });
   }
 
   /** What happens until `close` belongs to one step. */
   open(): Frame {
-    const frame: Frame = { reads: new Map(), assigned: [], live: false };
+    const steps = this.rounds.at(-1)?.steps;
+    const frame: Frame = { reads: new Map(), assigned: [], live: false, steps, start: steps?.length ?? 0 };
     this.#frames.push(frame);
     return frame;
   }

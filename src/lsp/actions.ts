@@ -40,7 +40,9 @@ function quickFixes(
   const fixes = [finding.fix ?? replacementOf(finding)].flatMap((fix) => {
     const edit = fix && editOf(fix, session);
     if (!edit) return [];
-    return { title: fix.title, kind: CodeActionKind.QuickFix, diagnostics: shown, isPreferred: true, edit };
+    // What an editor may take without asking: it changes no answer, or there is none to change.
+    const isPreferred = fix.safe || finding.refuses === true;
+    return { title: fix.title, kind: CodeActionKind.QuickFix, diagnostics: shown, isPreferred, edit };
   });
   return [...fixes, ...ignoring(finding, { shown, file })];
 }

@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path';
-import { placeOf } from '../../grammar/index.ts';
+import { placeOf, readFileBytes } from '../../grammar/index.ts';
+import type { ReadFile } from '../../grammar/index.ts';
 import { check, load } from '../pipeline.ts';
 import type { Finding } from '../pipeline.ts';
 import type { Context } from '../config/index.ts';
-import type { Files } from './files.ts';
 import type { Root } from './walk.ts';
 
 /** What is written around a piece of configuration, so that it can be checked alone. */
@@ -20,19 +20,29 @@ const AROUND: Readonly<Record<Context, readonly string[]>> = {
   'location if': ['http', 'server', 'location /', 'if ($uri)'],
 };
 
-/** Rules about what other files hold: of a piece alone they would say that everything is missing. */
+/** Rules about what the rest of a configuration has: of a piece alone they would say that everything is missing. */
 const NEEDS_THE_REST: ReadonlySet<string> = new Set([
   'bad-reference',
   'unknown-variable',
   'missing-resolver',
+  'named-location-unused',
+  'flag-unused',
 ]);
 
+/** One configuration to check. */
+export interface CheckJob {
+  readonly root: Root;
+  readonly prefix: string;
+  /** The texts that the editor has open, by path. */
+  readonly opened: ReadonlyMap<string, string>;
+}
+
 /** Everything that is wrong with a configuration as it stands in the editor. */
-export async function checkRoot(root: Root, files: Files, prefix: string): Promise<readonly Finding[]> {
+export async function checkRoot({ root, prefix, opened }: CheckJob): Promise<readonly Finding[]> {
   const { path, place } = root;
-  const { readFile } = files;
+  const readFile: ReadFile = (file, maxBytes) => opened.get(file) ?? readFileBytes(file, maxBytes);
   if (place === 'main') {
-    const text = files.at(path)?.source.text;
+    const text = opened.get(path);
     return check(load({ confFile: path, name: path, prefix, text, readFile }, { advise: true }));
   }
   if (place === 'data' || place === 'unknown') return [];

@@ -1,7 +1,8 @@
 import { DiagnosticSeverity, DiagnosticTag } from 'vscode-languageserver/node';
 import type { Diagnostic, PublishDiagnosticsParams } from 'vscode-languageserver/node';
+import { groupBy } from '../config/index.ts';
 import type { Finding } from '../pipeline.ts';
-import { checkRoot } from './check.ts';
+import { Checker } from './checker.ts';
 import { rangeOf } from './places.ts';
 import type { Root } from './walk.ts';
 import type { Workspace } from './workspace.ts';
@@ -30,6 +31,7 @@ type Found = Map<string, ReadonlyMap<string, readonly Finding[]>>;
 export class Diagnostics {
   readonly #workspace: Workspace;
   readonly #to: Publisher;
+  readonly #checker = new Checker();
   /** What the last check found, by root and then by path. */
   #found: Found = new Map();
   #shown = new Set<string>();
@@ -52,6 +54,7 @@ export class Diagnostics {
 
   stop(): void {
     clearTimeout(this.#timer);
+    this.#checker.stop();
   }
 
   /** The last findings in a file. */
@@ -78,12 +81,12 @@ export class Diagnostics {
   async #findings(): Promise<Found | undefined> {
     const { files } = this.#workspace;
     const { generation } = files;
+    const opened = new Map(files.opened.map(({ path, source }) => [path, source.text]));
     const found: Found = new Map();
     for (const root of this.#workspace.roots()) {
-      const findings = await checkRoot(root, files, this.#workspace.prefixOf(root));
-      found.set(`${root.place} ${root.path}`, byPath(findings, root));
-      await new Promise((resolve) => setImmediate(resolve));
+      const findings = await this.#checker.check({ root, prefix: this.#workspace.prefixOf(root), opened });
       if (files.generation !== generation) return undefined;
+      found.set(`${root.place} ${root.path}`, byPath(findings, root));
     }
     return found;
   }
@@ -130,12 +133,7 @@ export class Diagnostics {
 
 /** What has no place is shown at the start of the main file. */
 function byPath(findings: readonly Finding[], root: Root): ReadonlyMap<string, readonly Finding[]> {
-  const found = new Map<string, Finding[]>();
-  for (const finding of findings) {
-    const path = finding.span?.source.name ?? root.path;
-    found.set(path, [...(found.get(path) ?? []), finding]);
-  }
-  return found;
+  return groupBy(findings, ({ file, span }) => span?.source.name ?? file ?? root.path);
 }
 
 /** A file that several configurations include says the same thing once. */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { decodeText, outlineOf, piecesOf, readFileBytes } from '../../grammar/index.ts';
-import type { DirectiveNode, Piece, ReadFile, Source } from '../../grammar/index.ts';
+import type { DirectiveNode, Piece, Source } from '../../grammar/index.ts';
 import { uriOf } from './places.ts';
 
 /** A larger file is not looked into; the check says what it has against it. */
@@ -73,12 +73,6 @@ export class Files {
   versionOf(path: string): number | undefined {
     return this.#open.get(path)?.version;
   }
-
-  /** For a load: texts that are not saved count. */
-  readonly readFile: ReadFile = (path, maxBytes) => {
-    const open = this.#open.get(path);
-    return open ? open.source.text : readFileBytes(path, maxBytes);
-  };
 
   #savedAt(path: string): TextFile | undefined {
     try {

@@ -40,5 +40,5 @@ export function guessedContext({ nodes }: TextFile, table: Registry): Context {
 
 /** Whether a text looks like a whole configuration: it has what only the main context may have. */
 export function looksWhole(text: string): boolean {
-  return /^[ \t]*(?:http|events|worker_processes)\b/m.test(text);
+  return /^[ \t]*(?:(?:http|events)\s*\{|worker_processes\s)/m.test(text);
 }

@@ -1,6 +1,7 @@
 import { MarkupKind } from 'vscode-languageserver/node';
 import type { Hover } from 'vscode-languageserver/node';
 import type { Span } from '../../grammar/index.ts';
+import { placesAt } from './around.ts';
 import { builtInNamed } from './built-in.ts';
 import { cursorAt } from './cursor.ts';
 import { definitionMarkdown, directiveMarkdown, includeMarkdown, variableMarkdown } from './markdown.ts';
@@ -53,8 +54,7 @@ function directiveAt(at: At, { workspace }: Session): Shown | undefined {
   const name = file.source.text.slice(cursor.start, cursor.end);
   const span = { source: file.source, start: cursor.start, end: cursor.end };
   if (name === 'include') return { text: includeMarkdown(), span };
-  const openers = cursor.blocks.map(([opener]) => opener?.value ?? '');
-  const places = workspace.placesInside(file, openers);
+  const places = placesAt(cursor, workspace);
   const entries = new Set(places.flatMap((place) => entryOf(name, place, table) ?? []));
   if (entries.size === 0) return undefined;
   return { text: [...entries].map((entry) => directiveMarkdown(entry, table)).join('\n\n---\n\n'), span };

@@ -2,7 +2,6 @@ import { factsOf } from '../config/index.ts';
 import type { Entry, Registry } from '../config/index.ts';
 import type { VariableFacts } from '../lookups.ts';
 import type { Occurrence } from './names.ts';
-import type { Place } from './walk.ts';
 
 /** What is shown of the text that defines a name. */
 const MAX_LINES = 12;
@@ -53,11 +52,6 @@ export function definitionMarkdown({ file, kind, node }: Occurrence): string {
     .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line));
   if (lines.length > MAX_LINES) shown.push('…');
   return paragraphs([code(shown.join('\n')), `${kind}, defined in ${file.path}`]);
-}
-
-/** A place as people call it. */
-export function placeName(place: Place): string {
-  return place.endsWith(' if') ? `if in ${place.slice(0, -3)}` : place;
 }
 
 function code(text: string): string {

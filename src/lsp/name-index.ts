@@ -45,9 +45,11 @@ export class NameIndex {
     return [...new Map(found.map((one) => [`${one.file.path} ${one.span.start}`, one])).values()];
   }
 
-  /** The names of a kind that something defines, each once. */
-  defined(file: TextFile, kind: NameKind): readonly Occurrence[] {
-    const found = this.around(file).filter((one) => one.kind === kind && one.as !== 'use');
+  /** The names of a kind that something defines, each once; `scope` leaves out those of other servers. */
+  defined(file: TextFile, kind: NameKind, scope?: string): readonly Occurrence[] {
+    const found = this.around(file).filter(
+      (one) => one.kind === kind && one.as !== 'use' && (scope === undefined || one.scope === scope),
+    );
     return [...new Map(found.map((one) => [one.name, one])).values()];
   }
 

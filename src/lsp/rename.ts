@@ -19,9 +19,7 @@ export function rename(at: At, newName: string, session: Session): WorkspaceEdit
   if (!isName.test(name)) throw refusal(`"${newName}" is not a name`);
   if (kind === 'variable' && builtInNamed(name, session.variables))
     throw refusal(`"$${name}" is a variable of gw`);
-  const isTaken = session.names
-    .defined(at.file, kind)
-    .some((one) => one.name === name && one.scope === found[0].scope);
+  const isTaken = session.names.defined(at.file, kind, found[0].scope).some((one) => one.name === name);
   if (isTaken && name !== found[0].name) throw refusal(`another ${kind} is named "${name}"`);
   const changes: Record<string, TextEdit[]> = {};
   for (const { file, span } of session.names.same(at.file, found)) {

@@ -13,6 +13,11 @@ const MAX_ABOVE = 3;
 
 const IGNORED = /^(?:\..*|node_modules|dist|vendor|proc|sys)$/;
 
+/** Whether a file lies where nobody keeps configurations: what changes there changes nothing. */
+export function isIgnored(path: string): boolean {
+  return /[\\/](?:node_modules|\.git)[\\/]/.test(path);
+}
+
 /** The files below a folder that look like main configurations. */
 export function configsBelow(folder: string): readonly string[] {
   const found: string[] = [];

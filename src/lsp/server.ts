@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { DidChangeWatchedFilesNotification, TextDocuments } from 'vscode-languageserver/node';
 import type { Connection, InitializeParams, InitializeResult } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
@@ -9,14 +10,15 @@ import { Diagnostics } from './diagnostics.ts';
 import { Files } from './files.ts';
 import { NameIndex } from './name-index.ts';
 import { pathOf } from './places.ts';
+import { isIgnored } from './search.ts';
 import type { Session } from './session.ts';
 import { Workspace } from './workspace.ts';
 
 /** What a client may say of its configuration when it starts the server. */
 interface Options {
-  /** The main configuration file, where it is not to be found out. */
+  /** The main configuration file, where it is not to be found out; relative to the first folder that is open. */
   readonly main?: string;
-  /** Directory that relative paths of logs, data and roots start from. */
+  /** Directory that relative paths of logs, data and roots start from; relative as well. */
   readonly prefix?: string;
 }
 
@@ -47,7 +49,9 @@ export class LanguageServer {
     const connection = this.#connection;
     connection.onInitialize((params) => this.#initialize(params));
     connection.onInitialized(() => this.#initialized());
-    connection.onDidChangeWatchedFiles(() => this.#refresh());
+    connection.onDidChangeWatchedFiles(({ changes }) => {
+      if (changes.some(({ uri }) => !isIgnored(pathOf(uri)))) this.#refresh();
+    });
     connection.onShutdown(() => this.#session.diagnostics.stop());
     this.#follow();
     answer(connection, this.#session);
@@ -62,7 +66,9 @@ export class LanguageServer {
     this.#tellsOfFolders = workspace?.workspaceFolders === true;
     const { main, prefix } = (initializationOptions ?? {}) as Options;
     const folders = (params.workspaceFolders ?? []).map(({ uri }) => pathOf(uri));
-    this.#session.workspace.settings = { folders, main: main || undefined, prefix: prefix || undefined };
+    const absolute = (path: string | undefined): string | undefined =>
+      path ? resolve(folders[0] ?? '', path) : undefined;
+    this.#session.workspace.settings = { folders, main: absolute(main), prefix: absolute(prefix) };
     return { capabilities: CAPABILITIES, serverInfo: { name: 'gw', version: VERSION } };
   }
 

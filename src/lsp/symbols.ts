@@ -1,7 +1,7 @@
 import { SymbolKind } from 'vscode-languageserver/node';
 import type { DocumentSymbol, SymbolInformation } from 'vscode-languageserver/node';
 import type { DirectiveNode, Span } from '../../grammar/index.ts';
-import type { NameKind } from '../config/index.ts';
+import type { Entry, NameKind } from '../config/index.ts';
 import type { TextFile } from './files.ts';
 import { rangeOf } from './places.ts';
 import type { Session } from './session.ts';
@@ -26,13 +26,9 @@ export function documentSymbols(file: TextFile, { workspace }: Session): readonl
   const symbolsOf = (nodes: readonly DirectiveNode[], outer: Place): readonly DocumentSymbol[] =>
     nodes.flatMap((node) => {
       const entry = entryOf(node.name.value, outer, workspace.table);
-      const defines = entry?.row.roles?.find((role) => role.kind !== 'path' && role.as === 'definition');
-      if (!node.block && !defines) return [];
+      if (!node.block && !definedKind(entry)) return [];
       const inside = insideOf(entry);
-      const kind =
-        defines && defines.kind !== 'path' && !('opens' in (entry?.row ?? {}))
-          ? KINDS[defines.kind]
-          : kindOf(inside);
+      const kind = kindOf(entry, inside);
       const children = inside === 'data' ? [] : [...symbolsOf(node.block ?? [], inside)];
       return {
         ...labelOf(node),
@@ -68,11 +64,19 @@ function contains(name: string, letters: string): boolean {
   return true;
 }
 
-function kindOf(inside: Place): SymbolKind {
+/** A block is what is inside of it; lines of data and simple directives are what they define. */
+function kindOf(entry: Entry | undefined, inside: Place): SymbolKind {
   if (inside === 'server') return SymbolKind.Module;
   if (inside === 'upstream') return SymbolKind.Class;
   if (inside === 'location') return SymbolKind.Method;
-  return SymbolKind.Namespace;
+  const defined = definedKind(entry);
+  return defined ? KINDS[defined] : SymbolKind.Namespace;
+}
+
+function definedKind(entry: Entry | undefined): NameKind | undefined {
+  for (const role of entry?.row.roles ?? [])
+    if (role.kind !== 'path' && role.as === 'definition') return role.kind;
+  return undefined;
 }
 
 /** `server` is told apart by its names, everything else by its words. */

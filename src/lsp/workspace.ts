@@ -96,13 +96,9 @@ export class Workspace {
     const { folders, main } = this.settings;
     if (main !== undefined) return new Set([main]);
     this.#mains ??= new Set(folders.flatMap(configsBelow));
-    if (![...this.#mains].some((path) => path === file.path) && !folders.some((folder) => isIn(file, folder)))
-      for (const path of configsAbove(file.path)) this.#mains.add(path);
+    const isSearched = folders.some((folder) => file.path.startsWith(`${folder}/`));
+    if (!isSearched) for (const path of configsAbove(file.path)) this.#mains.add(path);
     for (const { path, source } of this.files.opened) if (looksWhole(source.text)) this.#mains.add(path);
     return this.#mains;
   }
-}
-
-function isIn({ path }: TextFile, folder: string): boolean {
-  return path.startsWith(`${folder}/`);
 }

@@ -37,7 +37,7 @@ export function planPorts(
   for (const [index, server] of servers.entries()) {
     checkSslOn(server, report);
     const spans = server.level.get('core')?.from.get('listens')?.spans ?? [];
-    for (const [nth, listen] of listensOf(server.level).entries()) {
+    for (const [nth, listen] of listensOf(server).entries()) {
       if (listen.quic) continue;
       const ssl = listen.ssl ?? isSslOn(server.level);
       addListen({
@@ -71,11 +71,12 @@ function isSslOn(level: ResolvedConfigs): boolean {
   return (level.get('ssl')?.value as Partial<SslConfig> | undefined)?.enabled === true;
 }
 
-function listensOf(level: ResolvedConfigs): readonly ListenConfig[] {
+function listensOf({ level, block }: PlannedServer): readonly ListenConfig[] {
+  const { listens } = coreOf(level);
+  // What could not be read has been reported; on the default port it would only quarrel with others.
+  if (listens || block.node?.block?.some(({ name }) => name.value === 'listen')) return listens ?? [];
   const port = process.getuid?.() === 0 ? 80 : 8000;
-  return (
-    coreOf(level).listens ?? [{ address: { kind: 'inet', host: '0.0.0.0', port }, defaultServer: false }]
-  );
+  return [{ address: { kind: 'inet', host: '0.0.0.0', port }, defaultServer: false }];
 }
 
 interface Adding {

@@ -31,24 +31,25 @@ export class OpenUpstreams implements Upstreams {
   readonly #hosts = new Map<string, RequestHosts>();
   readonly #watches: readonly AddressWatch[];
 
-  private constructor(plans: readonly UpstreamPlan[], scope: UpstreamScope) {
+  /** `asks`: names are followed. */
+  private constructor(plans: readonly UpstreamPlan[], scope: UpstreamScope, asks: boolean) {
     this.#scope = scope;
     const opened = plans.map((plan) => ({ plan, group: this.#open(plan) }));
     this.#byKey = new Map(opened.map(({ plan, group }) => [plan.key, group]));
     this.groups = opened.flatMap(({ plan, group }) => (plan.implicit ? [] : group));
-    this.#watches = opened.flatMap(({ plan, group }) => this.#watch(plan, group));
+    this.#watches = asks ? opened.flatMap(({ plan, group }) => this.#watch(plan, group)) : [];
   }
 
   /** Gives the groups once their names are looked up, or after a while without those that nobody answers. Never fails. */
   static async open(plans: readonly UpstreamPlan[], scope: UpstreamScope): Promise<OpenUpstreams> {
-    const upstreams = new OpenUpstreams(plans, scope);
+    const upstreams = new OpenUpstreams(plans, scope, true);
     await upstreams.#start();
     return upstreams;
   }
 
   /** Gives the groups as the configuration has them: nobody is asked for names, whose servers so have no peers. */
   static unasked(plans: readonly UpstreamPlan[], scope: UpstreamScope): OpenUpstreams {
-    return new OpenUpstreams(plans, scope);
+    return new OpenUpstreams(plans, scope, false);
   }
 
   find({ host, port, defaultPort }: UpstreamAddress): UpstreamGroup | undefined {

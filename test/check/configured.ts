@@ -35,3 +35,8 @@ export function problemsIn(text: string, ...slugs: readonly string[]): readonly 
   const isAsked = ({ slug }: Rule): boolean => slugs.includes(slug);
   return runRules(config, isAsked);
 }
+
+/** What one rule says of a configuration. */
+export function said(text: string, rule: string): readonly string[] {
+  return problemsIn(text, rule).map(({ message }) => message);
+}

@@ -20,11 +20,24 @@ export async function writeFiles(directory: string, files: Example['files'] = {}
     const path = join(directory, name);
     await mkdir(dirname(path), { recursive: true });
     if (typeof file === 'string') await writeFile(path, file);
+    else if ('text' in file) await writeWithMode(path, file);
     else await make(file, path, files);
   }
 }
 
-async function make(file: MadeFile, path: string, files: NonNullable<Example['files']>): Promise<void> {
+type Written = Extract<MadeFile, { text: unknown }>;
+
+async function writeWithMode(path: string, { text, mode }: Written): Promise<void> {
+  await writeFile(path, text);
+  // Whatever mask the tests run with.
+  await chmod(path, mode);
+}
+
+async function make(
+  file: Exclude<MadeFile, Written>,
+  path: string,
+  files: NonNullable<Example['files']>,
+): Promise<void> {
   const certificate = 'keyOf' in file ? files[file.keyOf] : file;
   if (typeof certificate !== 'object' || !('names' in certificate))
     throw new Error(`no certificate for ${path}`);

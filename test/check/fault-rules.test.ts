@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const FOLDERS = ['grammar', 'src/config', 'src/contract', 'src/modules', 'src/plan'];
 
 /** A fault names its rule directly, by a constant, or as the last argument of `firstAt`. */
-const NAMES_RULE = /\brule\b|firstAt\(|\b(?:DUPLICATE|CONFLICT|UNEXPECTED)\b/;
+const NAMES_RULE = /\brule\b|firstAt\(|\bfinding\(|\b(?:DUPLICATE|CONFLICT|UNEXPECTED)\b/;
 
 function slugsIn(text: string): readonly string[] {
   const lines = text.split('\n').filter((line) => NAMES_RULE.test(line) && !/^\s*(\/\/|\*)/.test(line));

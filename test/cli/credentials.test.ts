@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
+import { PASSWORD_SCHEMES } from '../../src/lookups.ts';
 import { GW, startGateway } from '../harness/gateway.ts';
 import { directoryWith, gw, gwWith } from './command.ts';
 
@@ -200,6 +201,10 @@ test('gw secret prints other bytes each time, as many as asked for', async () =>
 });
 
 const SCHEMES = ['bcrypt', 'sha512', 'sha256', 'apr1', 'md5', 'ssha', 'sha', 'crypt', 'plain'];
+
+test('gw hash-password offers every scheme that there is', () => {
+  expect(Object.keys(PASSWORD_SCHEMES)).toEqual(SCHEMES);
+});
 
 test('auth_basic takes what gw hash-password makes, in every scheme', async (t) => {
   const password = 'pä$$ 1'; // 7 bytes: crypt takes 8.

@@ -72,6 +72,16 @@ for (const [index, { it, text, title, gives }] of cases.entries()) {
   });
 }
 
+test('all safe fixes are applied at once, and no others', async () => {
+  const text =
+    'http {\n  server {\n    listen 8080\n    location /i {\n      alias /srv/img/;\n      gzip on\n    }\n  }\n}\n';
+  const actions = await actionsIn('all', text, ['source.fixAll']);
+  expect(actions.map(({ kind }) => kind)).toEqual(['source.fixAll']);
+  expect(after(text, 'all', actions[0] as CodeAction)).toBe(
+    text.replace('listen 8080', 'listen 8080;').replace('gzip on', 'gzip on;'),
+  );
+});
+
 test('what does not load cannot be silenced', async () => {
   const actions = await actionsIn('loud', 'http { oops; }');
   expect(actions.filter(({ title }) => title.startsWith('ignore'))).toEqual([]);

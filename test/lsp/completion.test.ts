@@ -132,6 +132,12 @@ const cases: readonly Case[] = [
   { it: 'dictionaries', text: inLocation('control_flags_zone |;'), only: ['flags'] },
   { it: 'named locations', text: inLocation('try_files $uri |;'), only: ['@else'] },
   { it: 'named locations behind @', text: inLocation('error_page 404 @|;'), offers: ['@else'] },
+  {
+    it: 'named locations of this server only',
+    text: 'http { server { location @a { } } server { location @b { } error_page 404 @|; } }',
+    offers: ['@b'],
+    not: ['@a'],
+  },
   { it: 'formats of logs', text: inLocation('access_log off.log |;'), offers: ['brief', 'buffer='] },
   {
     it: 'files of the directory of the configuration',

@@ -95,6 +95,16 @@ test('a file is checked as part of the configuration that includes it, unsaved t
   ]);
 });
 
+test('a client may say which file is the main one', async (t) => {
+  const client = await startClient(
+    t,
+    { 'odd/start': 'http { include part; }' },
+    { initializationOptions: { main: 'odd/start' } },
+  );
+  await client.open('odd/part', 'server { listen 8080; oops; }');
+  expect(await client.diagnostics('odd/part')).toMatchObject([{ code: 'GW105' }]);
+});
+
 test('a fault of an included file that is not open is shown too, and goes with the file', async (t) => {
   const client = await startClient(t, { 'a.inc': 'oops;' });
   await client.open('gateway.conf', 'http { include a.inc; }');
@@ -121,6 +131,11 @@ const pieces = [
   {
     it: 'may say what it is for',
     text: '# gw-context: http, location\nallow all;\n',
+    says: [],
+  },
+  {
+    it: 'is not blamed for what the rest of the configuration may have',
+    text: '# gw-context: http, server\nlimit_req zone=elsewhere;\nadd_header A $elsewhere;\naccess_log a.log elsewhere;\nlocation @elsewhere { return 204; }\n',
     says: [],
   },
   {

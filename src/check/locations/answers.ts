@@ -19,7 +19,7 @@ const ANSWERS = [
 /** Nobody gets anything from this block: it denies, refuses or is internal. */
 export function refuses(block: BlockView): boolean {
   if (block.own('internal').length > 0) return true;
-  if (block.own('return').some(({ args }) => /^4\d\d$/.test(args[0]?.value ?? ''))) return true;
+  if (block.own('return').some(isRefusal)) return true;
   const access = accessIn(block);
   return access.length > 0 && access.every(({ allows, who }) => !allows && who === 'all');
 }
@@ -36,7 +36,15 @@ export function answerOf(block: BlockView): DirectiveNode | undefined {
 
 /** The directive by which a block itself lets fewer people in than what is around it. */
 export function ownGuard(block: BlockView): DirectiveNode | undefined {
-  return block.own('deny', 'auth_basic', 'auth_request').find(({ args }) => args[0]?.value !== 'off');
+  const guards = block.own('deny', 'auth_basic', 'auth_request', 'internal', 'return');
+  return guards.find((node) =>
+    node.name.value === 'return' ? isRefusal(node) : node.args[0]?.value !== 'off',
+  );
+}
+
+/** `return` with a status that says no. */
+export function isRefusal({ args }: DirectiveNode): boolean {
+  return /^4\d\d$/.test(args[0]?.value ?? '');
 }
 
 /** Whether two directives say the same. */

@@ -4,4 +4,4 @@ export type { Level, Place } from './tree.ts';
 export { reachOf } from './reach.ts';
 export type { Asking, Reach, Taken } from './reach.ts';
 export { named, shownUri, wordsOf } from './shown.ts';
-export { answerOf, isSame, ownAnswer, ownGuard, refuses } from './answers.ts';
+export { answerOf, isRefusal, isSame, ownAnswer, ownGuard, refuses } from './answers.ts';

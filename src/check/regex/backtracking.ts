@@ -31,5 +31,6 @@ function textBefore(node: AST.Node | null): string {
   const { parent } = node;
   const outer = textBefore(parent);
   if (parent.type !== 'Alternative') return outer;
-  return outer + (elementsText(parent.elements.slice(0, parent.elements.indexOf(node as AST.Element))) ?? '');
+  const before = parent.elements.slice(0, parent.elements.indexOf(node as AST.Element));
+  return outer + (elementsText(before.filter(({ type }) => type !== 'Assertion')) ?? '');
 }

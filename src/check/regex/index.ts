@@ -7,5 +7,6 @@ export type { RegexUse } from './uses.ts';
 export { backtrackingOf } from './backtracking.ts';
 export type { Backtracking } from './backtracking.ts';
 export { extensionEnd } from './extension.ts';
+export { acceptedStranger } from './stranger.ts';
 export { shortestWord } from './search.ts';
 export type { Budget, Searched } from './search.ts';

@@ -1,8 +1,9 @@
 import type { AST } from '@eslint-community/regexpp';
 import { unitsOf } from './machine.ts';
+import { PREFERRED } from './search.ts';
 
 /** The characters that an example takes where a set leaves the choice. */
-const PREFERRED = unitsOf('abcxyz019AZ/-_.~=&:,;@!$()*+% ');
+const UNITS = unitsOf(`${PREFERRED}% `);
 
 /** A short text of a pattern, made without an automaton. */
 export interface Sample {
@@ -57,7 +58,7 @@ function elementText(element: AST.Element): string | undefined {
 
 function oneOf(raw: string): string | undefined {
   const set = new RegExp(`^${raw}$`);
-  const unit = PREFERRED.find((code) => set.test(String.fromCharCode(code)));
+  const unit = UNITS.find((code) => set.test(String.fromCharCode(code)));
   return unit === undefined ? undefined : String.fromCharCode(unit);
 }
 

@@ -13,7 +13,7 @@ export interface Budget {
 }
 
 /** The units that examples are made of, the best first. */
-const PREFERRED = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ/.-_~=&:,;@!$()*+';
+export const PREFERRED = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ/.-_~=&:,;@!$()*+';
 
 /** One search does not take more than this. */
 const MAX_STATES = 5_000;
@@ -26,9 +26,9 @@ interface Visit {
 
 const GAVE_UP: Searched = { none: false };
 
-/** A shortest word that every machine accepts, breadth first over their product. */
-export function shortestWord(machines: readonly Machine[], budget: Budget): Searched {
-  const units = representatives(machines);
+/** A shortest word that every machine accepts, breadth first over their product; of several, one of preferred characters. */
+export function shortestWord(machines: readonly Machine[], budget: Budget, preferred = PREFERRED): Searched {
+  const units = representatives(machines, preferred);
   const start: Visit = { states: machines.map((machine) => machine.start), from: undefined, unit: 0 };
   if (start.states.includes(DEAD)) return { none: true };
   const seen = new Set([start.states.join()]);
@@ -70,10 +70,10 @@ function wordOf(last: Visit): string {
 }
 
 /** One unit for each range that the machines tell apart, those that read best first. */
-function representatives(machines: readonly Machine[]): readonly number[] {
+function representatives(machines: readonly Machine[], preferred: string): readonly number[] {
   const cuts = [...new Set([0, ...machines.flatMap(({ cuts: own }) => own)])].toSorted((a, b) => a - b);
   const chosen = new Map<number, number>();
-  for (const unit of unitsOf(PREFERRED)) {
+  for (const unit of unitsOf(preferred)) {
     const range = rangeOf(unit, cuts);
     if (!chosen.has(range)) chosen.set(range, unit);
   }

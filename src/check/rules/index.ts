@@ -7,6 +7,7 @@ import { TLS_RULES } from './tls/index.ts';
 import { DBREST_RULES } from './dbrest/index.ts';
 import { KV_RULES } from './kv/index.ts';
 import { EVENTS_RULES } from './events/index.ts';
+import { OPERATIONS_RULES } from './operations/index.ts';
 
 /** Every rule, in the order of the ids. */
 export const RULES: readonly Rule[] = [
@@ -18,6 +19,7 @@ export const RULES: readonly Rule[] = [
   ...DBREST_RULES,
   ...KV_RULES,
   ...EVENTS_RULES,
+  ...OPERATIONS_RULES,
 ].toSorted((a, b) => a.id.localeCompare(b.id));
 
 const byName = new Map(RULES.flatMap((rule) => [rule.id, rule.slug].map((name) => [name, rule])));

@@ -2,6 +2,7 @@ import { CompletionItemKind } from 'vscode-languageserver/node';
 import type { CompletionItem } from 'vscode-languageserver/node';
 import { syntaxOf } from '../../config/index.ts';
 import type { AnyRow, Entry, Registry } from '../../config/index.ts';
+import { placesAt } from '../around.ts';
 import type { Cursor } from '../cursor.ts';
 import { directiveMarkdown, INCLUDE, includeMarkdown } from '../markdown.ts';
 import type { Session } from '../session.ts';
@@ -12,13 +13,11 @@ import type { Proposal } from './item.ts';
 
 /** The directives that are allowed at the cursor, with what belongs to them. */
 export function directiveItems(cursor: Cursor, { workspace, snippets }: Session): readonly CompletionItem[] {
-  const { blocks, end, file, offset, start } = cursor;
+  const { end, file, offset, start } = cursor;
   const { table } = workspace;
-  const openers = blocks.map(([opener]) => opener?.value ?? '');
-  const places = workspace.placesInside(file, openers);
   const restOfLine = /^[^\n]*/.exec(file.source.text.slice(Math.max(end, offset)))?.[0] ?? '';
   const isWhole = snippets && /^[}\s]*$/.test(restOfLine);
-  const proposals = places.flatMap((place) =>
+  const proposals = placesAt(cursor, workspace).flatMap((place) =>
     legalAt(place, table).map((entry) => proposalFor(entry, { place, isWhole })),
   );
   const unique = new Map([includeProposal(isWhole), ...proposals].map((each) => [each.label, each]));

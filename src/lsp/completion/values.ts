@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { CompletionItemKind } from 'vscode-languageserver/node';
 import type { CompletionItem } from 'vscode-languageserver/node';
 import type { Entry, NameRole, PathRole } from '../../config/index.ts';
+import { placesAt, serverAt } from '../around.ts';
 import type { Cursor } from '../cursor.ts';
 import { definitionMarkdown, INCLUDE } from '../markdown.ts';
 import type { Session } from '../session.ts';
@@ -13,13 +14,12 @@ import { wordsOf } from './syntax-words.ts';
 
 /** What may stand as a word of the directive at the cursor: names, paths, and words of its syntax. */
 export function valueItems(cursor: Cursor, session: Session): readonly CompletionItem[] {
-  const { blocks, file, words } = cursor;
+  const { words } = cursor;
   const { workspace } = session;
   const name = words[0]?.value ?? '';
   const index = words.length - 1;
   if (name === INCLUDE.name) return index === 0 ? pathItems(cursor, session, 'confDir') : [];
-  const openers = blocks.map(([opener]) => opener?.value ?? '');
-  const places = workspace.placesInside(file, openers);
+  const places = placesAt(cursor, workspace);
   const entries = new Set(places.flatMap((place) => entryOf(name, place, workspace.table) ?? []));
   const items = [...entries].flatMap((entry) => [
     ...roleItems(entry, index, { cursor, session }),
@@ -55,7 +55,8 @@ function nameItems({ kind, behind = [''] }: NameRole, { cursor, session }: Asked
   const rest = written.slice(before.length);
   // Behind the name something else has begun: a port, a path.
   if (before !== '' && /[/:?]/.test(rest)) return [];
-  return session.names.defined(file, kind).map((one) => {
+  const scope = kind === 'named location' ? serverAt(cursor, session.workspace) : undefined;
+  return session.names.defined(file, kind, scope).map((one) => {
     const { start: at, end: to } = one.span;
     const label = (before === '' ? first : before) + one.file.source.text.slice(at, to);
     return itemOf(

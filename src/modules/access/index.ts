@@ -1,10 +1,10 @@
 import { directivesFor, readers } from '../../config/index.ts';
 import type { ArgReader } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
-import type { Build } from '../../contract/index.ts';
+import type { Build, Deed } from '../../contract/index.ts';
 import { logContext } from '../../http/index.ts';
 import type { AccessCheck, Denial } from '../../http/index.ts';
-import { ruleFor, verdictOnStrangers } from './rule.ts';
+import { ruleFor, ruleText, verdictOnStrangers } from './rule.ts';
 import type { AccessRule } from './rule.ts';
 
 interface AccessConfig {
@@ -47,6 +47,10 @@ export const access = moduleFor<AccessConfig>()({
   enabled: ({ rules }) => rules !== undefined,
   strangers: ({ rules = [] }) => verdictOnStrangers(rules),
   compile: ({ rules = [] }, _resources, build) => ({ access: compileAccess(rules, build) }),
+  explanation: {
+    runs: true,
+    tell: ({ rules = [] }) => ({ access: ({ remoteAddress }) => tellRules(rules, remoteAddress) }),
+  },
 });
 
 const FORBIDDEN: Denial = { status: 403 };
@@ -61,5 +65,17 @@ function compileAccess(rules: readonly AccessRule[], build: Build): AccessCheck 
     if (rule.allows) return 'allowed';
     if (isLast) build.log.write('error', 'access forbidden by rule', logContext(x));
     return FORBIDDEN;
+  };
+}
+
+/** The rules up to the one that decides. */
+function tellRules(rules: readonly AccessRule[], address: string): Deed {
+  const found = ruleFor(rules, address);
+  const client = address === 'unix:' ? 'a client of a Unix socket' : address;
+  const asked = found ? rules.slice(0, rules.indexOf(found)) : rules;
+  return {
+    does: found ? `"${ruleText(found)}" fits ${client}` : `no rule fits ${client}`,
+    ...(found && { nth: rules.indexOf(found) }),
+    facts: asked.map((rule) => ({ label: 'does not fit', value: ruleText(rule) })),
   };
 }

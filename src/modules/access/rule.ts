@@ -1,10 +1,22 @@
-import { addressBytes, contains } from '../../config/index.ts';
+import { addressBytes, contains, networkText } from '../../config/index.ts';
 import type { Network } from '../../config/index.ts';
 
 /** One `allow` or `deny`. */
 export interface AccessRule {
   readonly allows: boolean;
   readonly who: 'all' | 'unix' | Network;
+}
+
+/** A rule as it may be written. */
+export function ruleText({ allows, who }: AccessRule): string {
+  return `${allows ? 'allow' : 'deny'} ${whoText(who)}`;
+}
+
+function whoText(who: AccessRule['who']): string {
+  if (who === 'all') return who;
+  if (who === 'unix') return 'unix:';
+  const isOne = who.bits === 8 * who.bytes.length;
+  return isOne ? networkText(who).replace(/\/\d+$/, '') : networkText(who);
 }
 
 /** The first rule that fits an address. */

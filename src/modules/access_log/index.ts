@@ -46,6 +46,7 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
       },
     };
   },
+  explanation: { provision: () => [] },
 });
 
 /** `off` among the logs of a level cancels all of them, wherever it stands (nginx). */

@@ -72,6 +72,16 @@ export const authRequest = moduleFor<AuthRequestConfig>()({
     };
     return { access };
   },
+  explanation: {
+    runs: true,
+    tell: ({ uri = '', assignments = [] }) => ({
+      access: () => ({
+        does: `asks "${uri}": 2xx lets the request in, 401 and 403 keep it out`,
+        unknown: `what "${uri}" answers`,
+        unknownVariables: assignments.map(({ variable }) => variable),
+      }),
+    }),
+  },
 });
 
 type Take<T> = (x: Exchange, answer: AnsweredSubrequest) => T;

@@ -9,6 +9,7 @@ import { prepareConsole } from './console/resources.ts';
 import { directives } from './directives.ts';
 import type { Surface } from './endpoint.ts';
 import { ENDPOINTS } from './endpoints.ts';
+import { explanation } from './explanation.ts';
 import { flagVariables } from './flag-variable.ts';
 import { guardEndpoint, refuse } from './guard.ts';
 import { metrics } from './metrics.ts';
@@ -55,6 +56,8 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
   defines: flagVariables,
 
   compile: (config, resources, build) => partsOf({ config, resources, build }),
+
+  explanation,
 });
 
 /** What tells no more than whether the gateway is well may be asked by anybody. */

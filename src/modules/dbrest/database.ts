@@ -19,6 +19,9 @@ const MAX_AGE_MS = 30 * 60_000;
 /** What the server gets on top of `statement_timeout` to say so itself. */
 const GRACE_MS = 500;
 
+/** What requests ask of a database. */
+export type RestDatabase = Pick<Database, 'schema' | 'read' | 'write' | 'facts'>;
+
 export interface DatabaseOptions {
   /** As the log names it; without secrets. */
   readonly name: string;

@@ -3,7 +3,7 @@ import type { Exchange } from '../../http/index.ts';
 import type { Authenticator } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
 import { compileCors } from './cors.ts';
-import type { Database } from './database.ts';
+import type { RestDatabase } from './database.ts';
 import type { DbrestFault } from './fault/index.ts';
 import { bodyTooLarge } from './fault/index.ts';
 import { compileOperations, compileOptions, headerValues, Stopwatch, upToDate } from './operation/index.ts';
@@ -12,7 +12,7 @@ import { resourceResolver } from './resource.ts';
 
 /** What a location works with. */
 export interface DbrestResources {
-  readonly database: Database;
+  readonly database: RestDatabase;
   readonly authenticator: Authenticator;
 }
 

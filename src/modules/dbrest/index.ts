@@ -8,9 +8,11 @@ import { directives } from './directives/index.ts';
 import type { ConnectionTarget, DbrestPass } from './dsn/index.ts';
 import { readDsn, targetName } from './dsn/index.ts';
 import { runEmbeddedInit } from './embedded-init.ts';
+import { explanation } from './explanation/index.ts';
 import type { DbrestResources } from './handler.ts';
 import { compileDbrest } from './handler.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
+import { probeDatabase } from './live/index.ts';
 import type { ShareKey } from './schema/index.ts';
 import { openShare } from './schema/index.ts';
 import { connect, Listener, openSession } from './session/index.ts';
@@ -38,6 +40,8 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     if (timeoutMs < 1 || timeoutMs > LONGEST_MS) report.on('timeoutMs', 'must be between 1ms and 1d');
     if (poolTimeoutMs > LONGEST_MS) report.on('poolTimeoutMs', 'must be at most 1d');
   },
+
+  probe: probeDatabase,
 
   async prepare(configs, master) {
     for (const { pass } of configs) {
@@ -100,6 +104,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   },
 
   compile: compileDbrest,
+  explanation,
 });
 
 function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarget {

@@ -37,7 +37,11 @@ export function compileCommand(config: KvConfig, source: StoreSource, build: Bui
 type Execute = (x: Exchange, args: readonly Bytes[]) => void;
 
 /** Key, field or keys as the command takes them, or what the request lacks. */
-function readArgs(x: Exchange, row: CommandRow, readKey: (x: Exchange) => string): Bytes[] | ErrorCode {
+export function readArgs(
+  x: Exchange,
+  row: CommandRow,
+  readKey: (x: Exchange) => string,
+): Bytes[] | ErrorCode {
   const args: Bytes[] = [];
   if (row.takesKey) {
     const key = readKey(x);

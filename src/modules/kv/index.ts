@@ -3,7 +3,9 @@ import { sendError } from './answer.ts';
 import { COMMANDS } from './commands.ts';
 import type { KvConfig } from './config.ts';
 import { directives } from './directives.ts';
+import { explanation } from './explanation.ts';
 import { compileCommand } from './handler.ts';
+import { probeStore } from './live.ts';
 import { compileSource, provisionStore } from './sources.ts';
 import { variables } from './variables.ts';
 
@@ -18,9 +20,11 @@ export const kv = moduleFor<KvConfig>()({
     const { methods } = COMMANDS[command];
     return methods.includes('GET') ? undefined : { rule: 'kv-write-public', field: 'command', methods };
   },
+  probe: probeStore,
   provision: provisionStore,
   compile: (config, provisioned, build) => ({
     content: compileCommand(config, compileSource(provisioned, config, build), build),
     tooLarge: (x) => sendError(x, 'body_too_large'),
   }),
+  explanation,
 });

@@ -214,7 +214,10 @@ function reasonOf(error: Error & { readonly code?: string }): string {
 }
 
 /** ioredis with everything off that resends, queues or speaks by itself (reliability.md, 4d). */
-function clientOptions(endpoint: Endpoint, connectTimeoutMs: number): Omit<RedisOptions, 'replyMapping'> {
+export function clientOptions(
+  endpoint: Endpoint,
+  connectTimeoutMs: number,
+): Omit<RedisOptions, 'replyMapping'> {
   const { username, password, db, tls } = endpoint;
   return {
     ...(endpoint.kind === 'unix' ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port }),

@@ -3,6 +3,7 @@ import type { WorkerScope } from '../../contract/index.ts';
 import { openOpenRequests, zoneIdentity } from '../../zone/index.ts';
 import type { LimitConnConfig } from './config.ts';
 import { directives } from './directives.ts';
+import { explanation } from './explanation.ts';
 import { compileLimits, readStatus } from './limit.ts';
 import type { OpenZone } from './limit.ts';
 import { validate } from './validate.ts';
@@ -34,6 +35,7 @@ export const limitConn = moduleFor<LimitConnConfig>()<ReadonlyMap<string, OpenZo
     );
   },
   compile: (config, zones, build) => ({ preaccess: compileLimits(config, zones, build) }),
+  explanation,
 });
 
 /** The locations of a worker share what is open. */

@@ -3,6 +3,7 @@ import type { WorkerScope } from '../../contract/index.ts';
 import { openRequestRates, zoneIdentity } from '../../zone/index.ts';
 import type { LimitReqConfig } from './config.ts';
 import { directives } from './directives.ts';
+import { explanation } from './explanation.ts';
 import { compileLimits, readStatus } from './limit.ts';
 import type { OpenZone } from './limit.ts';
 import { validate } from './validate.ts';
@@ -34,6 +35,7 @@ export const limitReq = moduleFor<LimitReqConfig>()<ReadonlyMap<string, OpenZone
     );
   },
   compile: (config, zones, build) => ({ preaccess: compileLimits(config, zones, build) }),
+  explanation,
 });
 
 /** The locations of a worker share what is open. */

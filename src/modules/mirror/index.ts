@@ -1,7 +1,7 @@
 import { directivesFor, readers } from '../../config/index.ts';
 import type { ArgReader } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
-import type { CoreConfig } from '../../contract/index.ts';
+import type { CoreConfig, Telling } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
 import { spoolBody } from '../../pool/index.ts';
 import type { SpooledBody } from '../../pool/index.ts';
@@ -45,6 +45,12 @@ export const mirror = moduleFor<MirrorConfig>()({
       ? () => undefined
       : compileMirror(targets, body ? build.core : undefined),
   }),
+  explanation: {
+    tell: ({ targets = [] }): { precontent?: Telling } =>
+      targets.includes('off')
+        ? {}
+        : { precontent: () => ({ does: `sends a copy to ${targets.map((uri) => `"${uri}"`).join(', ')}` }) },
+  },
 });
 
 /** `core`: where the body is kept for the copies; absent when they have none. */

@@ -67,7 +67,10 @@ function compileSend(config: ProxyConfig, provisioned: Provisioned, build: Build
 }
 
 /** What balancing wants to know; asked of the request only where some group does. */
-function compileAsk({ upstreams }: Provisioned, build: Build): (x: Exchange, group: UpstreamGroup) => Ask {
+export function compileAsk(
+  { upstreams }: Pick<Provisioned, 'upstreams'>,
+  build: Build,
+): (x: Exchange, group: UpstreamGroup) => Ask {
   const { groups } = upstreams;
   if (groups.some(({ wantsClientAddress }) => wantsClientAddress)) build.needPeer();
   const keys = new Map(

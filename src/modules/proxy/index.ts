@@ -1,6 +1,7 @@
 import { moduleFor } from '../../contract/index.ts';
 import type { ProxyConfig } from './config.ts';
 import { directives } from './directives/index.ts';
+import { explanation } from './explanation.ts';
 import { compileForwarding } from './handler.ts';
 import { provision } from './provision.ts';
 import type { Provisioned } from './provision.ts';
@@ -23,4 +24,5 @@ export const proxy = moduleFor<ProxyConfig>()<Provisioned>({
     if (!config.pass) return {};
     return { content: compileForwarding(config.pass, config, { provisioned, build }), slashRedirect: true };
   },
+  explanation,
 });

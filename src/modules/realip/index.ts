@@ -36,11 +36,19 @@ export const realip = moduleFor<RealIpConfig>()<Trusted>({
     const handler = compileRealIp(config, trusted, build);
     return { postRead: handler, preaccess: handler };
   },
+  // Names are not looked up: hosts that only name servers know are believed nothing.
+  explanation: {
+    provision: ({ proxies = [] }) => proxies.flatMap((proxy) => (isNamed(proxy) ? [] : [proxy])),
+  },
 });
+
+function isNamed(proxy: Proxy): proxy is { readonly host: string } {
+  return proxy !== 'unix' && 'host' in proxy;
+}
 
 /** A name that does not resolve trusts nobody. */
 async function resolve(proxy: Proxy, { log }: WorkerScope): Promise<Trusted> {
-  if (proxy === 'unix' || !('host' in proxy)) return [proxy];
+  if (!isNamed(proxy)) return [proxy];
   try {
     const found = await lookup(proxy.host, { all: true });
     return found.map(({ address }) => parseNetwork(address)?.network as Network);

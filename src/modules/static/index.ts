@@ -9,6 +9,7 @@ import { compileContent } from './content.ts';
 import { directives } from './directives.ts';
 import { compileDocumentPath } from './document-path.ts';
 import { compileEmptyGif } from './empty-gif.ts';
+import { explanation } from './explanation.ts';
 import { Faults } from './faults.ts';
 import { compileGzipStatic } from './gzip-static.ts';
 import { compileIndex } from './index-file.ts';
@@ -35,6 +36,7 @@ export const staticFiles = moduleFor<StaticConfig>()<StaticResources>({
   },
   provision: openResources,
   compile: compileStatic,
+  explanation,
 });
 
 function compileStatic(config: StaticConfig, resources: StaticResources, build: Build): LocationParts {

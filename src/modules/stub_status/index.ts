@@ -1,7 +1,7 @@
 import { directivesFor, readers } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
-import type { VariableDefinition } from '../../contract/index.ts';
-import type { Handler } from '../../http/index.ts';
+import type { Deed, VariableDefinition } from '../../contract/index.ts';
+import type { Exchange, Handler } from '../../http/index.ts';
 import { Connections } from '../../zone/index.ts';
 import type { ConnectionTotals } from '../../zone/index.ts';
 
@@ -45,11 +45,26 @@ export const stubStatus = moduleFor<StubStatusConfig>()({
   },
   sensitive: () => ({ rule: 'status-exposed', field: 'status' }),
   compile: (_config, _resources, { metrics }) => ({ content: answer(new Connections(metrics)) }),
+  explanation: {
+    tell: () => ({
+      content: (x) => {
+        if (isRead(x)) return TOLD;
+        x.end(405);
+        return undefined;
+      },
+    }),
+  },
 });
+
+const TOLD: Deed = { does: 'shows the numbers of connections and requests', unknown: 'the numbers' };
+
+function isRead({ method }: Exchange): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
 
 function answer(connections: Connections): Handler {
   return (x) => {
-    if (x.method !== 'GET' && x.method !== 'HEAD') return x.end(405);
+    if (!isRead(x)) return x.end(405);
     const { active, accepted, handled, requests, reading, writing, waiting } = connections.totals();
     x.send(
       200,

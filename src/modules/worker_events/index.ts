@@ -7,6 +7,7 @@ import { refuse } from './answer.ts';
 import { DEFAULT_RING_SIZE } from './config.ts';
 import type { EndpointConfig, WorkerEventsConfig } from './config.ts';
 import { directives } from './directives.ts';
+import { explanation } from './explanation.ts';
 import { Feed } from './feed.ts';
 import { compileInspect } from './inspect.ts';
 import { showRing } from './metrics.ts';
@@ -54,12 +55,15 @@ export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
     content: compileEndpoint(config as EndpointConfig, resources, build),
     tooLarge: (x) => refuse(x, 413, 'the body is too large'),
   }),
+  explanation,
 });
+
+const ZONE_MISSING = { rule: 'events-zone-missing' };
 
 function validate(config: WorkerEventsConfig, report: ConfigReport<WorkerEventsConfig>): void {
   const { zone, channel, publishKey } = config;
-  if (zone === undefined) report.on('api', 'requires "worker_events_zone"');
-  if (channel === undefined) report.on('api', 'requires "worker_events_channel"');
+  if (zone === undefined) report.on('api', 'requires "worker_events_zone"', ZONE_MISSING);
+  if (channel === undefined) report.on('api', 'requires "worker_events_channel"', ZONE_MISSING);
   else checkChannel(channel, report);
   if (publishKey && constantText(publishKey) === '') report.on('publishKey', 'must not be empty');
 }

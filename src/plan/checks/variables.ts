@@ -48,6 +48,7 @@ interface Known {
 }
 
 function detailsFor({ name, span }: VariableUse, { builtIn, families, defined }: Known): FaultDetails {
+  if (name.startsWith('flag_')) return flagUndefined(name);
   const rule = 'unknown-variable';
   if (isNginxVariable(name))
     return { rule, hint: 'this variable of nginx is not available in this version of gw' };
@@ -57,6 +58,12 @@ function detailsFor({ name, span }: VariableUse, { builtIn, families, defined }:
     ...families.flatMap((prefix) => likeOf(name, prefix)),
   ]);
   return near === undefined ? { rule } : { rule, hint: `did you mean "$${near}"?`, fix: rename(span, near) };
+}
+
+/** By its name it is a feature flag's. */
+function flagUndefined(name: string): FaultDetails {
+  const flag = name.slice('flag_'.length);
+  return { rule: 'flag-undefined', hint: `declare it: feature_flag $${name} ${flag}` };
 }
 
 /** The use of a variable, in brackets where it had them. */

@@ -16,6 +16,13 @@ import { dbrestPrefixSlash } from './prefix-slash.ts';
 import { dbrestDsn } from './dsn.ts';
 import { dbrestOpenapiPublic } from './openapi-public.ts';
 import { dbrestAnonLogin } from './anon-login.ts';
+import { dbrestRoleSuperuser } from './role-superuser.ts';
+import { dbrestAnonMissing } from './anon-missing.ts';
+import { dbrestTableOpen } from './table-open.ts';
+import { dbrestSchemaMissing } from './schema-missing.ts';
+import { dbrestServerOld } from './server-old.ts';
+import { dbrestEmbedUnindexed } from './embed-unindexed.ts';
+import { databaseUnreachable } from './unreachable.ts';
 
 /** REST over PostgreSQL: GW6xx. */
 export const DBREST_RULES: readonly Rule[] = [
@@ -36,4 +43,11 @@ export const DBREST_RULES: readonly Rule[] = [
   dbrestDsn,
   dbrestOpenapiPublic,
   dbrestAnonLogin,
+  dbrestRoleSuperuser,
+  dbrestAnonMissing,
+  dbrestTableOpen,
+  dbrestSchemaMissing,
+  dbrestServerOld,
+  dbrestEmbedUnindexed,
+  databaseUnreachable,
 ];

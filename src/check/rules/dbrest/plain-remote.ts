@@ -1,4 +1,4 @@
-import { isLocalHost } from '../../hosts.ts';
+import { isLocal } from '../../addresses.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 import { servedDatabases } from './settings.ts';
 
@@ -19,8 +19,8 @@ export const dbrestPlainRemote: Rule = {
     for (const { node, settings } of servedDatabases(config)) {
       if (settings.pass?.kind !== 'server') continue;
       const { hosts, sslMode } = settings.pass.target;
-      const isLocal = hosts.every(({ host }) => host.startsWith('/') || isLocalHost(host));
-      if (isLocal || sslMode === 'verify-full') continue;
+      const isHere = hosts.every(({ host }) => host.startsWith('/') || isLocal(host));
+      if (isHere || sslMode === 'verify-full') continue;
       yield {
         at: node,
         message: `"dbrest_pass" reaches another machine with "sslmode=${sslMode}": nobody knows who answers`,

@@ -14,9 +14,9 @@ export const dbrestPrefixSlash: Rule = {
   good: { text: 'location /rest/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { block } of servedDatabases(config)) {
-      const match = block.args as LocationMatch;
+      const match = block.args as LocationMatch | undefined;
       const prefix = block.node?.args.at(-1);
-      if (match.kind !== 'prefix' || match.path.endsWith('/') || !prefix) continue;
+      if (match?.kind !== 'prefix' || match.path.endsWith('/') || !prefix) continue;
       yield {
         at: prefix.span,
         message: `location "${match.path}" also takes "${match.path}ore" to the database`,

@@ -50,6 +50,6 @@ export const dbrestWritesOpen: Rule = {
 
 /** Functions are called by POST: whoever serves them alone means them to be called. */
 function servesFunctions({ block, settings: { rpc } }: ServedDatabase): boolean {
-  const match = block.args as LocationMatch;
-  return rpc === 'on' || (rpc === 'auto' && match.kind === 'prefix' && match.path.endsWith('/rpc/'));
+  const match = block.args as LocationMatch | undefined;
+  return rpc === 'on' || (rpc === 'auto' && match?.kind === 'prefix' && match.path.endsWith('/rpc/'));
 }

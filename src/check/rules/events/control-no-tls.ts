@@ -1,7 +1,7 @@
 import type { BlockView } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { isPublic, serverOf } from '../../exposure.ts';
-import { isLocalHost } from '../../hosts.ts';
+import { isLocal } from '../../addresses.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 
 export const controlNoTls: Rule = {
@@ -40,8 +40,7 @@ server { listen 80; location /runtime/ { allow 127.0.0.1; deny all; control_api;
 function isGuardedTo(block: BlockView): 'others' | 'here' | undefined {
   const asked = block.effective('auth_basic', 'auth_request').filter(({ args }) => args[0]?.value !== 'off');
   const allowed = block.effective('allow').map(({ args }) => args[0]?.value ?? '');
-  if (allowed.length > 0)
-    return allowed.every((who) => who === 'unix:' || isLocalHost(who)) ? 'here' : 'others';
+  if (allowed.length > 0) return allowed.every((who) => who === 'unix:' || isLocal(who)) ? 'here' : 'others';
   return asked.length > 0 ? 'others' : undefined;
 }
 
@@ -51,6 +50,6 @@ function plainListen(block: BlockView): boolean {
   const { listens = [] } = server.config('core') as unknown as CoreConfig;
   return (
     listens.length === 0 ||
-    listens.some(({ address, ssl }) => !ssl && address.kind === 'inet' && !isLocalHost(address.host))
+    listens.some(({ address, ssl }) => !ssl && address.kind === 'inet' && !isLocal(address.host))
   );
 }

@@ -5,6 +5,8 @@ import { eventsKeyWeak } from './key-weak.ts';
 import { eventsRingSize } from './ring-size.ts';
 import { controlPublic } from './control-public.ts';
 import { controlNoTls } from './control-no-tls.ts';
+import { eventsZoneMissing } from './zone-missing.ts';
+import { flagUndefined } from './flag-undefined.ts';
 import { flagUnused } from './flag-unused.ts';
 import { probeTargetMissing } from './probe-target-missing.ts';
 import { healthInAccessLog } from './health-in-access-log.ts';
@@ -14,9 +16,11 @@ export const EVENTS_RULES: readonly Rule[] = [
   eventsPublishOpen,
   eventsKeyQuery,
   eventsKeyWeak,
+  eventsZoneMissing,
   eventsRingSize,
   controlPublic,
   controlNoTls,
+  flagUndefined,
   flagUnused,
   probeTargetMissing,
   healthInAccessLog,

@@ -5,6 +5,9 @@ import { kvNoPrefix } from './no-prefix.ts';
 import { kvPlainRemote } from './plain-remote.ts';
 import { kvKeyVariableEmpty } from './variable-empty.ts';
 import { kvEmbeddedMulti } from './embedded-multi.ts';
+import { storeUnreachable } from './unreachable.ts';
+import { storeRefused } from './refused.ts';
+import { storeReadOnly } from './read-only.ts';
 
 /** The key-value store: GW7xx. */
 export const KV_RULES: readonly Rule[] = [
@@ -14,4 +17,7 @@ export const KV_RULES: readonly Rule[] = [
   kvPlainRemote,
   kvKeyVariableEmpty,
   kvEmbeddedMulti,
+  storeUnreachable,
+  storeRefused,
+  storeReadOnly,
 ];

@@ -1,4 +1,5 @@
-import { isLocalHost } from '../../hosts.ts';
+import { hostOf, isLocal } from '../../addresses.ts';
+import { upstreamNamed } from '../../proxying.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 import type { KvPass } from './settings.ts';
 import { servedStores } from './settings.ts';
@@ -32,12 +33,8 @@ export const kvPlainRemote: Rule = {
 
 /** A name is an upstream's, or a host. */
 function isHere(pass: Extract<KvPass, { kind: 'inet' | 'name' }>, config: CheckedConfig): boolean {
-  if (pass.kind === 'inet') return isLocalHost(pass.host);
-  const group = config.blocks('upstream').find(({ node }) => node?.args[0]?.value === pass.name);
+  if (pass.kind === 'inet') return isLocal(pass.host);
+  const group = upstreamNamed(config, pass.name);
   const servers = group?.own('server').map(({ args }) => args[0]?.value ?? '') ?? [pass.name];
-  return servers.every((server) => server.startsWith('unix:') || isLocalHost(withoutPort(server)));
-}
-
-function withoutPort(server: string): string {
-  return server.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  return servers.every((server) => isLocal(hostOf(server)));
 }

@@ -15,20 +15,30 @@ export const captureMissing: Rule = {
   good: { text: 'rewrite ^/user/([0-9]+)/([a-z]+)$ /users/$1/$2 last;' },
   *check(config: CheckedConfig): Iterable<Problem> {
     const elsewhere = groupsElsewhere(config);
-    const known = new Map<BlockView, readonly Pattern[]>();
+    const known = new Map<BlockView, Reaching>();
     for (const { node, block } of config.uses(...TAKES_CAPTURES)) {
-      const captures = wordsOf(node).flatMap(capturesIn);
+      const isRewrite = node.name.value === 'rewrite';
+      const captures = (isRewrite ? node.args.slice(1) : node.args).flatMap(capturesIn);
       if (captures.length === 0) continue;
-      const patterns = node.name.value === 'rewrite' ? ownOf(node, block) : reaching(block, known);
+      const reaching = isRewrite ? ownOf(node, block) : reachingTo(block, known);
       // The pattern of a "rewrite" could not be read, which has been reported.
-      if (!patterns) continue;
-      const least = node.name.value === 'rewrite' ? 0 : elsewhere;
-      const most = Math.max(least, ...patterns.map(({ groups }) => groups));
-      for (const use of captures.filter(({ capture }) => capture > most))
-        yield problemOf(use, most, patterns);
+      if (!reaching) continue;
+      const most = Math.max(reaching.most, isRewrite ? 0 : elsewhere);
+      for (const use of captures) if (use.capture > most) yield problemOf(use, most, reaching.only);
     }
   },
 };
+
+/** The patterns whose groups may be there: the most groups that one of them has, and the pattern if it is the only one. */
+interface Reaching {
+  readonly most: number;
+  readonly only: Pattern | undefined;
+}
+
+function reachingOf(patterns: readonly Pattern[]): Reaching {
+  const most = patterns.reduce((so, { groups }) => Math.max(so, groups), 0);
+  return { most, only: patterns.length === 1 ? patterns[0] : undefined };
+}
 
 /** Directives that take captures of what has matched before; those of `proxy_redirect` and the like are their own. */
 const TAKES_CAPTURES =
@@ -36,29 +46,24 @@ const TAKES_CAPTURES =
     ' ',
   );
 
-function wordsOf({ name, args }: DirectiveNode): DirectiveNode['args'] {
-  if (name.value === 'rewrite') return args.slice(1);
-  return args;
-}
-
-function ownOf(node: DirectiveNode, block: BlockView): readonly Pattern[] | undefined {
+function ownOf(node: DirectiveNode, block: BlockView): Reaching | undefined {
   const pattern = stepPatterns(block).get(node);
-  return pattern && [pattern];
+  return pattern && reachingOf([pattern]);
 }
 
 /**
- * The patterns whose groups may be there when a directive of the block is looked at. A location that is found by a pattern
- * has its own; any other, be it by an internal redirect, may have those of the whole server.
+ * A location that is found by a pattern has its groups, and those of the steps in it; any other, be it by an internal redirect,
+ * may have those of the whole server.
  */
-function reaching(block: BlockView, known: Map<BlockView, readonly Pattern[]>): readonly Pattern[] {
+function reachingTo(block: BlockView, known: Map<BlockView, Reaching>): Reaching {
   const around = [...block.outward()];
   const from =
     around.find((each) => each.context === 'location' && ownPatterns(each).length > 0) ??
     around.find(({ context }) => context === 'server') ??
     block;
-  const patterns = known.get(from) ?? patternsOf(from);
-  known.set(from, patterns);
-  return patterns;
+  const reaching = known.get(from) ?? reachingOf(patternsOf(from));
+  known.set(from, reaching);
+  return reaching;
 }
 
 /** The patterns of maps and of `valid_referers` leave their groups, too; where there are some, the most that it can be. */
@@ -69,15 +74,14 @@ function groupsElsewhere(config: CheckedConfig): number {
   return brackets.reduce((most, count) => Math.max(most, count), 0);
 }
 
-function problemOf({ capture, span }: CaptureUse, most: number, patterns: readonly Pattern[]): Problem {
-  const [only, ...others] = patterns;
-  const groups = most === 1 ? '1 group' : `${most || 'no'} groups`;
-  const what =
-    only && others.length === 0 ? `the pattern has ${groups}` : `no pattern here has more than ${groups}`;
-  const at = only && others.length === 0 ? only.node?.args[0]?.span : undefined;
+function problemOf({ capture, span }: CaptureUse, most: number, only: Pattern | undefined): Problem {
+  const groups = most === 1 ? '1 group' : `${most} groups`;
+  const several = most === 0 ? 'no pattern here has a group' : `no pattern here has more than ${groups}`;
+  const pattern = only && only.groups === most && most > 0 ? only : undefined;
+  const at = pattern?.node?.args.at(pattern.node.name.value === 'location' ? -1 : 0)?.span;
   return {
     at: span,
-    message: `"$${capture}" is used, but ${most === 0 ? 'no pattern here has a group' : what}`,
+    message: `"$${capture}" is used, but ${pattern ? `the pattern has ${groups}` : several}`,
     related: at && [{ span: at, label: `${groups} here` }],
   };
 }

@@ -1,4 +1,5 @@
 import type { Rule } from '../../rule.ts';
+import { ssrf } from './ssrf.ts';
 import { missingResolver } from './missing-resolver.ts';
 import { staticDns } from './static-dns.ts';
 import { resolverExternal } from './resolver-external.ts';
@@ -18,6 +19,7 @@ import { proxySslUnverified } from './proxy-ssl-unverified.ts';
 
 /** Requests to upstreams: GW4xx. */
 export const PROXY_RULES: readonly Rule[] = [
+  ssrf,
   missingResolver,
   staticDns,
   resolverExternal,

@@ -49,7 +49,7 @@ function* endings(
   const connection = headersSent(block).get('connection');
   const value = connection?.args[1];
   if (!connection || !value) return;
-  const closes = textsOf(config, value.value)?.some((text) => text.toLowerCase() === 'close');
+  const closes = textsOf(config, value.value).some((text) => text.toLowerCase() === 'close');
   if (!closes) return;
   const isConstant = !value.value.includes('$');
   const fix = { title: 'say ""', safe: false, edits: [{ span: value.span, text: '""' }] };

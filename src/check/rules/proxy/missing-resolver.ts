@@ -1,7 +1,8 @@
 import { hostOf, isName } from '../../addresses.ts';
-import { literalPasses, passes, upstreamNamed } from '../../proxying.ts';
+import { literalPasses, passes, upstreamNamed, upstreams } from '../../proxying.ts';
+import { oncePer } from '../../once-per.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
-import { textsOf } from '../../variable-texts.ts';
+import { textsOf, UNKNOWN } from '../../variable-texts.ts';
 
 /** They begin with the slash that ends the host. */
 const PATHS = /\$\{?(?:request_uri|uri|document_uri|is_args|args)\b.*$/is;
@@ -32,14 +33,13 @@ export const missingResolver: Rule = {
   },
 };
 
-/** A host that no group of servers has; one that only requests know counts where there is no group it could mean. */
+/** The first host that no group of servers has. */
 function nameToResolve(config: CheckedConfig, url: string): string | undefined {
   const written = url.replace(PATHS, '');
-  const texts = textsOf(config, written) ?? textsOf(config, authorityOf(written));
-  if (texts) return texts.map(authorityOf).find((authority) => mustBeResolved(config, authority));
-  const [before = ''] = authorityOf(written).split('$');
-  const isDecided = upstreamNamed(config, hostOf(before)) ?? !isName(hostOf(before) || 'name');
-  return isDecided || config.blocks('upstream').length > 0 ? undefined : authorityOf(written);
+  const found = textsOf(config, written)
+    .map(authorityOf)
+    .find((authority) => mustBeResolved(config, authority));
+  return found?.includes(UNKNOWN) ? authorityOf(written) : found;
 }
 
 function authorityOf(url: string): string {
@@ -47,8 +47,20 @@ function authorityOf(url: string): string {
 }
 
 function mustBeResolved(config: CheckedConfig, authority: string): boolean {
-  const host = hostOf(authority);
-  if (!isName(host) || upstreamNamed(config, host)) return false;
-  // A group of its own is known by a literal "proxy_pass" elsewhere.
-  return !literalPasses(config).some(({ target }) => target.host.toLowerCase() === host.toLowerCase());
+  const [known = '', ...rest] = authority.split(UNKNOWN);
+  const host = hostOf(known);
+  // What follows a group, an address or a port is a path.
+  if (host !== '' && (!isName(host) || isKnown(config, host))) return false;
+  if (rest.length === 0) return host !== '';
+  // A request may well choose a group, or end the beginning of an address.
+  return known.includes(':') || (upstreams(config).size === 0 && !/^[\d.]+$/.test(known));
 }
+
+function isKnown(config: CheckedConfig, host: string): boolean {
+  // A group of its own is known by a literal "proxy_pass" elsewhere.
+  return upstreamNamed(config, host) !== undefined || literalHosts(config).has(host.toLowerCase());
+}
+
+const literalHosts = oncePer(
+  (config: CheckedConfig) => new Set(literalPasses(config).map(({ target }) => target.host.toLowerCase())),
+);

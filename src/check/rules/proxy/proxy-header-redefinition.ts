@@ -3,6 +3,7 @@ import { droppedIn, headerOf } from '../../dropped-headers.ts';
 import { lineBefore } from '../../edits.ts';
 import { namesText } from '../../names.ts';
 import { forwards } from '../../proxying.ts';
+import { blocksWith } from '../../blocks-with.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 
 export const proxyHeaderRedefinition: Rule = {
@@ -19,7 +20,7 @@ export const proxyHeaderRedefinition: Rule = {
     text: 'proxy_set_header Host $host;\nlocation / {\n    proxy_set_header Host $host;\n    proxy_set_header X-Request-ID $request_id;\n    proxy_pass http://127.0.0.1:9000;\n}',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of config.blocks('server', 'location')) {
+    for (const block of blocksWith(config, 'proxy_set_header')) {
       const dropping = forwards(block) ? droppedIn(block, 'proxy_set_header') : undefined;
       const dropped = dropping?.dropped.filter((node) => !isDefault(node)) ?? [];
       if (!dropping || dropped.length === 0) continue;

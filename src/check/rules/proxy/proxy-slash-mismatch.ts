@@ -22,10 +22,10 @@ export const proxySlashMismatch: Rule = {
   },
 };
 
-/** A URI that ends in `-` or `=` is meant to go on in the same word. */
+/** A URI that ends in `-` or `=` is meant to go on in the same word, and a file such as `/hook.php` is asked for itself. */
 function isMismatch(path: string, uri: string): boolean {
   if (uri === '' || uri.includes('?')) return false;
-  return path.endsWith('/') ? /[a-z0-9]$/i.test(uri) : uri.endsWith('/');
+  return path.endsWith('/') ? /(?:^|\/)[^/.]*[a-z0-9]$/i.test(uri) : uri.endsWith('/');
 }
 
 function problemOf({ node, block, target }: Pass<LiteralPass>, path: string): Problem {

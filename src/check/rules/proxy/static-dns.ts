@@ -1,3 +1,4 @@
+import type { DirectiveNode } from '../../../../grammar/index.ts';
 import { hostOf, isLocal, isName } from '../../addresses.ts';
 import { literalPasses, upstreamNamed } from '../../proxying.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
@@ -17,20 +18,31 @@ export const staticDns: Rule = {
     text: 'resolver 10.0.0.2;\nupstream api {\n    server api.internal:8080 resolve;\n}\nserver {\n    listen 127.0.0.1:8080;\n    location / {\n        proxy_pass http://api;\n        proxy_set_header Host $host;\n    }\n}',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { node, target } of literalPasses(config)) {
-      if (isFixed(target.host) && !upstreamNamed(config, target.host))
-        yield { at: node, message: `"${target.host}" is looked up once, at the start`, hint: HINT };
-    }
-    for (const { node, block } of config.uses('server')) {
-      const [address, ...parameters] = node.args;
-      if (block.context !== 'upstream' || !address) continue;
-      const host = hostOf(address.value);
-      if (!isFixed(host) || parameters.some(({ value }) => value === 'resolve' || value === 'down')) continue;
+    const told = new Set<string>();
+    for (const { node, host } of [...hostsPassedTo(config), ...hostsOfGroups(config)]) {
+      if (!isName(host) || isLocal(host) || told.has(host)) continue;
+      told.add(host);
       yield { at: node, message: `"${host}" is looked up once, at the start`, hint: HINT };
     }
   },
 };
 
-function isFixed(host: string): boolean {
-  return isName(host) && !isLocal(host);
+interface Named {
+  readonly node: DirectiveNode;
+  readonly host: string;
+}
+
+function hostsPassedTo(config: CheckedConfig): readonly Named[] {
+  return literalPasses(config).flatMap(({ node, target: { host } }) =>
+    upstreamNamed(config, host) ? [] : [{ node, host }],
+  );
+}
+
+function hostsOfGroups(config: CheckedConfig): readonly Named[] {
+  return config.uses('server').flatMap(({ node, block }) => {
+    const [address, ...parameters] = node.args;
+    if (block.context !== 'upstream' || !address) return [];
+    const isSpared = parameters.some(({ value }) => value === 'resolve' || value === 'down');
+    return isSpared ? [] : [{ node, host: hostOf(address.value) }];
+  });
 }

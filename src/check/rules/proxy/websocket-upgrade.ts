@@ -2,7 +2,7 @@ import type { DirectiveNode } from '../../../../grammar/index.ts';
 import { lineBehind } from '../../edits.ts';
 import { headersSent, passes } from '../../proxying.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
-import { textsOf } from '../../variable-texts.ts';
+import { textsOf, UNKNOWN } from '../../variable-texts.ts';
 
 export const websocketUpgrade: Rule = {
   id: 'GW412',
@@ -24,7 +24,7 @@ export const websocketUpgrade: Rule = {
     for (const { block } of passes(config)) {
       const headers = headersSent(block);
       const [upgrade, connection] = ['upgrade', 'connection'].map((name) => headers.get(name));
-      const problem = faultOf({ upgrade: sent(upgrade), connection: sent(connection) }, config);
+      const problem = faultOf({ upgrade: sent(upgrade), connection }, config);
       if (!problem || told.has(problem.at)) continue;
       told.add(problem.at);
       yield problem;
@@ -48,16 +48,17 @@ function faultOf(
   const value = connection?.args[1]?.value ?? '';
   const texts = textsOf(config, value);
   // What only the request knows may well be "upgrade".
-  const asks = texts?.some((text) => /\bupgrade\b/i.test(text)) ?? true;
+  const asks = texts.some((text) => text.includes(UNKNOWN) || /\bupgrade\b/i.test(text));
   if (upgrade && !asks) {
-    const message = connection
-      ? `"Upgrade" goes to the upstream with "Connection: ${value}"`
-      : '"Upgrade" goes to the upstream without "Connection: upgrade"';
-    if (connection) return { at: upgrade, message, related: [{ span: connection.span, label: 'set here' }] };
+    if (connection) {
+      const message = `"Upgrade" goes to the upstream with "Connection: ${value}"`;
+      return { at: upgrade, message, related: [{ span: connection.span, label: 'set here' }] };
+    }
+    const message = '"Upgrade" goes to the upstream without "Connection: upgrade"';
     const edits = [lineBehind(upgrade, 'proxy_set_header Connection upgrade;')];
     return { at: upgrade, message, fix: { title: 'send "Connection: upgrade"', safe: false, edits } };
   }
-  if (upgrade || !connection || !texts?.every((text) => /^upgrade$/i.test(text))) return undefined;
+  if (upgrade || !connection || !texts.every((text) => /^upgrade$/i.test(text))) return undefined;
   const edits = [lineBehind(connection, 'proxy_set_header Upgrade $http_upgrade;')];
   const fix = { title: 'send "Upgrade" too', safe: false, edits };
   return { at: connection, message: '"Connection: upgrade" goes to the upstream without "Upgrade"', fix };

@@ -6,6 +6,7 @@ import { duplicateServerName } from './duplicate-server-name.ts';
 import { noDefaultServer } from './no-default-server.ts';
 import { ifIsEvil } from './if-is-evil.ts';
 import { tryFilesProxy } from './try-files-proxy.ts';
+import { rewriteLoop } from './rewrite-loop.ts';
 import { serverIfHost } from './server-if-host.ts';
 import { mapNoDefault } from './map-no-default.ts';
 import { listenConflict } from './listen-conflict.ts';
@@ -22,6 +23,7 @@ export const ROUTING_RULES: readonly Rule[] = [
   noDefaultServer,
   ifIsEvil,
   tryFilesProxy,
+  rewriteLoop,
   serverIfHost,
   mapNoDefault,
   listenConflict,

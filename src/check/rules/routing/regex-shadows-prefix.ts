@@ -43,6 +43,9 @@ const MAX_REGEXES = 50;
 /** Certificate authorities ask for paths without an extension there. */
 const CHALLENGE = '/.well-known/';
 
+/** Programs talk to such paths, and there are no files below them. */
+const INTERFACE = /\/(?:api|graphql|rpc|wss?|websockets?|sockets?|auth|oauth2?|v\d+)(?:\/|$)/;
+
 /** A regex for files of some kind wherever they are; one that names a folder is meant for that folder. */
 function isOfAnyFolder({ match, pattern, block }: Place): boolean {
   const isAnchored = pattern?.ast.alternatives.some(({ elements: [first] }) => first?.type === 'Assertion');
@@ -53,7 +56,7 @@ function* problemsOf(place: Place, regexes: readonly Place[], tree: LocationTree
   const { match, block } = place;
   if (match.kind !== 'prefix' || match.stop || match.path === '/' || match.path.startsWith(CHALLENGE)) return;
   const own = ownGuard(block) ?? ownAnswer(block);
-  const taken = own && !refuses(block) && firstTaken(place, regexes, tree);
+  const taken = own && firstTaken(place, regexes, tree);
   if (!taken) return;
   const { uri, winner } = taken;
   const prefix = block.node!.args.at(-1)!.span;
@@ -77,17 +80,23 @@ function* problemsOf(place: Place, regexes: readonly Place[], tree: LocationTree
 
 function firstTaken(place: Place, regexes: readonly Place[], tree: LocationTree): Taken | undefined {
   const { path } = place.match as { readonly path: string };
-  const folder = path.endsWith('/') ? path : `${path}/`;
   for (const regex of regexes) {
-    if (isSame(answerOf(regex.block), ownAnswer(place.block)) || isScriptOnProxy(place, regex)) continue;
-    const sample = regex.pattern?.sample?.text.replace(/^\//, '');
-    const uri = sample === undefined ? undefined : `${folder}${sample.startsWith('.') ? 'a' : ''}${sample}`;
+    if (isSame(answerOf(regex.block), ownAnswer(place.block)) || isNoFile(place, regex, path)) continue;
+    const uri = path.endsWith('/') || !/\.[^/]*$/.test(path) ? below(path, regex) : path;
     if (uri !== undefined && tree.find(uri) === regex) return { uri, winner: regex };
   }
   return undefined;
 }
 
-/** Applications behind a proxy have no scripts in their URIs. */
-function isScriptOnProxy({ block }: Place, { pattern }: Place): boolean {
-  return (ownAnswer(block)?.name.value.endsWith('_pass') ?? false) && pattern?.regex.test('/a.php') === true;
+/** A URI below a folder that a pattern may match. */
+function below(path: string, { pattern }: Place): string | undefined {
+  const sample = pattern?.sample?.text.replace(/^\//, '');
+  if (sample === undefined) return undefined;
+  return `${path.endsWith('/') ? path : `${path}/`}${sample.startsWith('.') ? 'a' : ''}${sample}`;
+}
+
+/** Applications behind a proxy have no scripts in their URIs, and interfaces no files at all. */
+function isNoFile({ block }: Place, { pattern }: Place, path: string): boolean {
+  if (ownGuard(block) || ownAnswer(block)?.name.value.endsWith('_pass') !== true) return false;
+  return INTERFACE.test(path) || pattern?.regex.test('/a.php') === true;
 }

@@ -1,6 +1,7 @@
-import { accessIn, covers, ownAccess } from '../../access-rules.ts';
+import { accessIn, covers } from '../../access-rules.ts';
 import type { AccessEntry } from '../../access-rules.ts';
 import { lineBefore, removed } from '../../edits.ts';
+import { blocksWith } from '../../blocks-with.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 
 export const aclOrder: Rule = {
@@ -13,8 +14,7 @@ export const aclOrder: Rule = {
   bad: { in: 'location', text: 'allow all;\ndeny 192.0.2.7;' },
   good: { in: 'location', text: 'deny 192.0.2.7;\nallow all;' },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of config.blocks('http', 'server', 'location', 'limit_except')) {
-      if (ownAccess(block).length === 0) continue;
+    for (const block of blocksWith(config, 'allow', 'deny')) {
       const rules = accessIn(block);
       for (const [index, rule] of rules.entries()) {
         const first = rules.slice(0, index).find((other) => covers(other.who, rule.who));

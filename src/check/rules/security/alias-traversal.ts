@@ -17,7 +17,7 @@ export const aliasTraversal: Rule = {
       const problem =
         match?.kind === 'prefix'
           ? problemOfPrefix(use, match.path)
-          : match?.kind === 'regex' && problemOfRegex(use, match.regex.source);
+          : match?.kind === 'regex' && problemOfRegex(use, match.regex.pattern);
       if (problem) yield problem;
     }
   },

@@ -1,5 +1,6 @@
 import { authIn, isAnyEnough, ownAccess } from '../../access-rules.ts';
 import { lineBehind } from '../../edits.ts';
+import { blocksWith } from '../../blocks-with.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 
 export const allowWithoutDeny: Rule = {
@@ -12,7 +13,7 @@ export const allowWithoutDeny: Rule = {
   bad: { in: 'location', text: 'allow 10.0.0.0/8;' },
   good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;' },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of config.blocks('http', 'server', 'location', 'limit_except')) {
+    for (const block of blocksWith(config, 'allow')) {
       const rules = ownAccess(block);
       const [first] = rules;
       const last = rules.at(-1);
@@ -23,7 +24,7 @@ export const allowWithoutDeny: Rule = {
       if (isAnyEnough(block) && authIn(block).length > 0) continue;
       yield {
         at: first.node,
-        message: `"allow ${first.node.args[0]?.value}" without "deny all" admits everybody`,
+        message: `"allow ${first.node.args[0]?.value}" without "deny all" keeps nobody out`,
         fix: {
           title: 'add "deny all": everybody else gets 403 then',
           safe: false,

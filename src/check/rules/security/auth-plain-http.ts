@@ -51,10 +51,10 @@ function isBehindProxy(block: BlockView): boolean {
 }
 
 function looksAtScheme(block: BlockView): boolean {
-  return [...block.outward()].some((around) =>
-    around
-      .own('return', 'if')
-      .some(({ name, args }) => name.value === 'return' || args.some(({ value }) => SCHEME.test(value))),
+  return [...block.outward()].some(
+    (around) =>
+      around.own('return').length > 0 ||
+      around.own('if').some(({ args }) => args.some(({ value }) => SCHEME.test(value))),
   );
 }
 

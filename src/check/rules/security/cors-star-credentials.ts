@@ -1,5 +1,6 @@
 import type { BlockView } from '../../../config/index.ts';
 import { byHeader } from '../../proxying.ts';
+import { blocksWith } from '../../blocks-with.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 
 export const corsStarCredentials: Rule = {
@@ -18,8 +19,7 @@ export const corsStarCredentials: Rule = {
     text: 'map $http_origin $allowed_origin {\n    default "";\n    https://shop.example $http_origin;\n}\nserver {\n    listen 127.0.0.1:8080;\n    add_header Access-Control-Allow-Origin $allowed_origin;\n    add_header Access-Control-Allow-Credentials true;\n}',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of config.blocks('http', 'server', 'location', 'location if')) {
-      if (block.own('add_header').length === 0) continue;
+    for (const block of blocksWith(config, 'add_header')) {
       const headers = byHeader(block.effective('add_header'));
       const origin = headers.get('access-control-allow-origin');
       const credentials = headers.get('access-control-allow-credentials');

@@ -82,7 +82,7 @@ function isRefused(block: BlockView, path: string): boolean {
 /** Also what lies below it: tools ask for "/.git/config". */
 function matches(match: LocationMatch | undefined, path: string): boolean {
   if (match?.kind === 'regex') {
-    const regex = new RegExp(match.regex.pattern);
+    const regex = new RegExp(match.regex.source);
     return regex.test(path) || regex.test(`${path}/`) || regex.test(`${path}/config`);
   }
   return match?.kind === 'prefix' && match.path !== '/' && path.startsWith(match.path.replace(/\/$/, ''));

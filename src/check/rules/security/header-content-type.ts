@@ -19,6 +19,8 @@ export const headerContentType: Rule = {
       // The upstream's own is taken away first: then there is one.
       const hidden = block.effective('proxy_hide_header');
       if (hidden.some(({ args }) => args[0]?.value.toLowerCase() === 'content-type')) continue;
+      // An answer without a body has no type of its own.
+      if (block.own('return').some(({ args }) => args[0]?.value === '204')) continue;
       yield {
         at: node,
         message: `"add_header Content-Type" adds a second Content-Type beside that of the answer`,

@@ -1,6 +1,7 @@
 import { droppedIn, headerOf } from '../../dropped-headers.ts';
 import { lineBefore } from '../../edits.ts';
 import { namesText } from '../../names.ts';
+import { blocksWith } from '../../blocks-with.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 
 export const headerRedefinition: Rule = {
@@ -17,7 +18,7 @@ export const headerRedefinition: Rule = {
     text: 'add_header X-Frame-Options DENY;\nlocation /files/ {\n    add_header_inherit merge;\n    add_header Cache-Control no-cache;\n}',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of config.blocks('server', 'location', 'location if')) {
+    for (const block of blocksWith(config, 'add_header')) {
       const dropping = droppedIn(block, 'add_header');
       // Who says how headers come down means it.
       if (!dropping || block.own('add_header_inherit').length > 0) continue;

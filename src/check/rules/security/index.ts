@@ -1,4 +1,7 @@
 import type { Rule } from '../../rule.ts';
+import { httpSplitting } from './http-splitting.ts';
+import { headerMultiline } from './header-multiline.ts';
+import { originRegex } from './origin-regex.ts';
 import { aliasTraversal } from './alias-traversal.ts';
 import { rootExposure } from './root-exposure.ts';
 import { headerRedefinition } from './header-redefinition.ts';
@@ -16,6 +19,7 @@ import { autoindexOn } from './autoindex-on.ts';
 import { internalLeak } from './internal-leak.ts';
 import { authPlainHttp } from './auth-plain-http.ts';
 import { secretInClear } from './secret-in-clear.ts';
+import { configWorldReadable } from './config-world-readable.ts';
 import { realipAny } from './realip-any.ts';
 import { limitKeyForgeable } from './limit-key-forgeable.ts';
 import { bodySizeUnset } from './body-size-unset.ts';
@@ -24,6 +28,9 @@ import { nginxCvePattern } from './nginx-cve-pattern.ts';
 
 /** Holes: GW3xx. */
 export const SECURITY_RULES: readonly Rule[] = [
+  httpSplitting,
+  headerMultiline,
+  originRegex,
   aliasTraversal,
   rootExposure,
   headerRedefinition,
@@ -41,6 +48,7 @@ export const SECURITY_RULES: readonly Rule[] = [
   internalLeak,
   authPlainHttp,
   secretInClear,
+  configWorldReadable,
   realipAny,
   limitKeyForgeable,
   bodySizeUnset,

@@ -1,6 +1,7 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import type { BlockView } from '../../../config/index.ts';
 import type { LocationMatch } from '../../../contract/index.ts';
+import { lineBefore } from '../../edits.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 
 /** Their targets are asked by the gateway itself; nobody else has business there. */
@@ -27,7 +28,9 @@ export const internalLeak: Rule = {
         const match = block.args as LocationMatch | undefined;
         const path = block.context === 'location' && match && 'path' in match ? match.path : '/';
         const asking = targets.get(path);
-        if (path === '/' || !asking || !block.node || block.config('core')['internal'] === true) continue;
+        // Who gets a fixed answer learns nothing.
+        const isFixed = block.own('return').length > 0 || block.config('core')['internal'] === true;
+        if (path === '/' || !asking || !block.node || isFixed) continue;
         yield problemOf(block.node, asking);
       }
     }
@@ -45,7 +48,7 @@ function problemOf(location: DirectiveNode, asking: DirectiveNode): Problem {
       fix: {
         title: 'add "internal": requests from outside get 404 then',
         safe: false,
-        edits: [{ span: { ...first.span, end: first.span.start }, text: 'internal;\n' }],
+        edits: [lineBefore(first, 'internal;')],
       },
     }),
   };

@@ -9,7 +9,7 @@ const SYSTEM = new Set(
   ),
 );
 /** In these every directory belongs to the system. */
-const BELOW = /^\/(?:boot|dev|etc\/(?:ssh|ssl)|proc|root\/\.ssh|sys)\//;
+const BELOW = /^\/(?:boot|etc\/(?:ssh|ssl)|proc|root\/\.ssh|sys)\//;
 
 export const rootExposure: Rule = {
   id: 'GW302',

@@ -1,5 +1,9 @@
 import { accessIn, authIn, isAnyEnough } from '../../access-rules.ts';
+import { blocksWith } from '../../blocks-with.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+
+/** Where one of them stands it comes together. */
+const PARTS = ['satisfy', 'allow', 'deny', 'auth_basic', 'auth_request'] as const;
 
 export const satisfyAnyOpen: Rule = {
   id: 'GW310',
@@ -17,9 +21,7 @@ export const satisfyAnyOpen: Rule = {
     text: 'satisfy any;\nallow 10.0.0.0/8;\ndeny all;\nauth_basic "staff";\nauth_basic_user_file staff;',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of config.blocks('server', 'location')) {
-      // Once, where it comes together.
-      if (block.own('satisfy', 'allow', 'deny', 'auth_basic', 'auth_request').length === 0) continue;
+    for (const block of blocksWith(config, ...PARTS)) {
       const everybody = accessIn(block).find(({ who }) => who === 'all');
       const [auth] = authIn(block);
       if (!isAnyEnough(block) || !everybody?.allows || !auth) continue;

@@ -1,12 +1,8 @@
-import { statSync } from 'node:fs';
 import type { DirectiveNode } from '../../../../grammar/index.ts';
+import { worldReadableMode } from '../../file-modes.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 import { sslOf } from '../../tls-servers.ts';
 import { SHOP } from './shop.ts';
-
-const WORLD_READABLE = 0o004;
-/** Containers get their secrets there, readable by all that runs in them. */
-const SECRETS = /^(?:\/var)?\/run\/secrets\//;
 
 export const keyWorldReadable: Rule = {
   id: 'GW510',
@@ -26,14 +22,13 @@ export const keyWorldReadable: Rule = {
       const nodes = block.from('ssl').get('keys')?.nodes ?? [];
       for (const [index, { path, text }] of (sslOf(block).keys ?? []).entries()) {
         const node = nodes[index];
-        if (!node || told.has(node) || SECRETS.test(path)) continue;
+        if (!node || told.has(node)) continue;
         told.add(node);
-        const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
-        if ((mode & WORLD_READABLE) === 0) continue;
-        const octal = (mode & 0o777).toString(8).padStart(4, '0');
+        const mode = worldReadableMode(path);
+        if (mode === undefined) continue;
         yield {
           at: node,
-          message: `key "${text}" is readable by everybody (mode ${octal})`,
+          message: `key "${text}" is readable by everybody (mode ${mode})`,
           hint: 'chmod 600',
         };
       }

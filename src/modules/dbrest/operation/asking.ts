@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import type { Database } from '../database.ts';
+import type { RestDatabase } from '../database.ts';
 import type { Facts } from '../facts.ts';
 import type { Accepted, Media, Preferences } from '../headers/index.ts';
 import { acceptedMedia, chooseSchema, honoured, parsePreferences } from '../headers/index.ts';
@@ -23,7 +23,7 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
  */
 export function compileAsking(
   config: DbrestConfig,
-  database: Database,
+  database: RestDatabase,
 ): (x: Exchange) => Asked | Promise<Asked> {
   const mayChooseEnd = config.txEnd.endsWith('-allow-override');
   return (x) => {

@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import type { Database } from '../database.ts';
+import type { RestDatabase } from '../database.ts';
 import { contentRange, rangeStatus } from '../headers/index.ts';
 import type { AnswerCounts, AnswerStart } from '../reply/index.ts';
 import { responseSettings } from '../reply/index.ts';
@@ -18,7 +18,7 @@ const LONGEST_MS = 86_400_000;
 /** GET, HEAD and POST of a function: headers, query and body → plan → one batch → answer. */
 export function compileCall(
   config: DbrestConfig,
-  database: Database,
+  database: RestDatabase,
 ): (x: Exchange, name: string, asker: Asker) => Promise<void> {
   const decide = compileCallDecision(config, database);
   const transaction = compileTransaction(config, database);

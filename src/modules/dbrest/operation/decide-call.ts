@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import type { Database } from '../database.ts';
+import type { RestDatabase } from '../database.ts';
 import { noSet } from '../fault/index.ts';
 import type { Media, Preferences, RowRange } from '../headers/index.ts';
 import { only, rowRange } from '../headers/index.ts';
@@ -29,7 +29,7 @@ export interface DecidedCall {
 }
 
 /** Headers, query and body of a call; nothing when there is nobody left to be answered. Throws a `DbrestFault`. */
-export function compileCallDecision(config: DbrestConfig, database: Database) {
+export function compileCallDecision(config: DbrestConfig, database: RestDatabase) {
   const { extraSearchPath, maxRows, aggregates } = config;
   const ask = compileAsking(config, database);
   return async (x: Exchange, name: string, { identity, watch }: Asker): Promise<DecidedCall | undefined> => {

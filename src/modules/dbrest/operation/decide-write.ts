@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import type { Database } from '../database.ts';
+import type { RestDatabase } from '../database.ts';
 import type { Media, Preference, Preferences } from '../headers/index.ts';
 import { only } from '../headers/index.ts';
 import type { Context, PlannedWrite } from '../plan/index.ts';
@@ -40,7 +40,7 @@ const HONOURED: Readonly<Record<WriteMethod, readonly Preference[]>> = {
 /** Headers, query and body of a write to a plan; `undefined` when the request needs no answer any more. */
 export function compileWriteDecision(
   config: DbrestConfig,
-  database: Database,
+  database: RestDatabase,
 ): (x: Exchange, table: string, asker: Asker) => Promise<DecidedWrite | undefined> {
   const { extraSearchPath, aggregates } = config;
   const ask = compileAsking(config, database);

@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import type { Database } from '../database.ts';
+import type { RestDatabase } from '../database.ts';
 import { methodNotAllowed, noRoot, notAcceptable } from '../fault/index.ts';
 import { acceptedMedia, only } from '../headers/index.ts';
 import type { ApiFacts } from '../openapi/index.ts';
@@ -23,7 +23,7 @@ const MOST_DOCUMENTS = 16;
  */
 export function compileDiscovery(
   config: DbrestConfig,
-  { database, api }: { readonly database: Database; readonly api: ApiFacts },
+  { database, api }: { readonly database: RestDatabase; readonly api: ApiFacts },
 ): (x: Exchange, asker: Asker) => Promise<void> {
   const ask = compileAsking(config, database);
   const transaction = compileTransaction(config, database);

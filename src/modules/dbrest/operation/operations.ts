@@ -1,7 +1,7 @@
 import type { LocationFacts } from '../../../contract/index.ts';
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import type { Database } from '../database.ts';
+import type { RestDatabase } from '../database.ts';
 import { methodNotAllowed, notCallable } from '../fault/index.ts';
 import type { ApiFacts } from '../openapi/index.ts';
 import type { Resource } from '../resource.ts';
@@ -17,7 +17,7 @@ const CALLS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 /** What a request to a resource does, by its method. Throws and rejects with what becomes the error answer. */
 export function compileOperations(
   config: DbrestConfig,
-  { database, location }: { readonly database: Database; readonly location: LocationFacts },
+  { database, location }: { readonly database: RestDatabase; readonly location: LocationFacts },
 ): (x: Exchange, resource: Resource, asker: Asker) => Promise<void> {
   const read = compileRead(config, database);
   const write = compileWrite(config, database);

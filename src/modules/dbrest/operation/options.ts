@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import type { Database } from '../database.ts';
+import type { RestDatabase } from '../database.ts';
 import { noFunction, noTable } from '../fault/index.ts';
 import { chooseSchema } from '../headers/index.ts';
 import type { Resource } from '../resource.ts';
@@ -12,7 +12,7 @@ import { withSchema } from './with-schema.ts';
  */
 export function compileOptions(
   config: DbrestConfig,
-  database: Database,
+  database: RestDatabase,
 ): (x: Exchange, resource: Resource) => Promise<void> {
   return async (x, resource) => {
     const profile = x.header('content-profile') ?? x.header('accept-profile');
@@ -31,7 +31,7 @@ const READABLE = ['OPTIONS', 'GET', 'HEAD'];
 async function allowedMethods(
   resource: Resource,
   schema: string,
-  database: Database,
+  database: RestDatabase,
 ): Promise<readonly string[]> {
   switch (resource.kind) {
     case 'root':

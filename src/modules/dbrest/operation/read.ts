@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import type { Database } from '../database.ts';
+import type { RestDatabase } from '../database.ts';
 import type { Media, RowRange } from '../headers/index.ts';
 import { contentRange, only, rangeStatus, rowRange } from '../headers/index.ts';
 import type { ReadPlan } from '../plan/index.ts';
@@ -29,7 +29,7 @@ interface Decided {
 /** GET and HEAD of a table: headers and query → plan → one batch → answer. */
 export function compileRead(
   config: DbrestConfig,
-  database: Database,
+  database: RestDatabase,
 ): (x: Exchange, table: string, asker: Asker) => Promise<void> {
   const decide = compileDecision(config, database);
   const transaction = compileTransaction(config, database);
@@ -63,7 +63,7 @@ export function compileRead(
   };
 }
 
-function compileDecision(config: DbrestConfig, database: Database) {
+function compileDecision(config: DbrestConfig, database: RestDatabase) {
   const { extraSearchPath, maxRows, aggregates } = config;
   const ask = compileAsking(config, database);
   return async (x: Exchange, table: string, { identity, watch }: Asker): Promise<Decided> => {

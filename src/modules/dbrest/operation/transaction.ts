@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import type { Database } from '../database.ts';
+import type { RestDatabase } from '../database.ts';
 import type { ResponseSettings } from '../reply/index.ts';
 import { responseSettings } from '../reply/index.ts';
 import type { Results, Step } from '../session/index.ts';
@@ -50,7 +50,7 @@ const READ_RESPONSE: Step = { statement: responseSettingsSql() };
 /** How a location frames the work of a request: settings, `dbrest_pre_request`, the work, the end of the transaction. */
 export function compileTransaction(
   config: DbrestConfig,
-  { schema: cache }: Pick<Database, 'schema'>,
+  { schema: cache }: Pick<RestDatabase, 'schema'>,
 ): (x: Exchange, asker: Asker & { readonly asked: Asked }, work: Work) => Transaction {
   const settings = compileSettings(config);
   const preRequest: readonly Step[] = config.preRequest ? [{ statement: callSql(config.preRequest) }] : [];

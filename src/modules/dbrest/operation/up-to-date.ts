@@ -1,5 +1,5 @@
 import type { Exchange } from '../../../http/index.ts';
-import type { Database } from '../database.ts';
+import type { RestDatabase } from '../database.ts';
 import type { Schema } from '../schema/index.ts';
 import type { WireError } from '../session/index.ts';
 
@@ -14,7 +14,7 @@ const PERHAPS_GONE: ReadonlySet<string> = new Set(['42883', '42804', '42P10', '4
  * Runs a request; once more when the server refused its statement because the schema has changed since it was read. Nothing
  * of the request was done then: a batch is one transaction, and it failed before its main statement ran.
  */
-export function upToDate(database: Database, x: Exchange, operate: () => Promise<void>): Promise<void> {
+export function upToDate(database: RestDatabase, x: Exchange, operate: () => Promise<void>): Promise<void> {
   const attempt = (repeats: number): Promise<void> => {
     const seen = database.schema.known;
     return operate().catch(async (error: unknown) => {
@@ -28,7 +28,7 @@ export function upToDate(database: Database, x: Exchange, operate: () => Promise
 
 /** What comes from within a function or a trigger says nothing of the statement that called it. */
 async function isOutdated(
-  { schema }: Database,
+  { schema }: RestDatabase,
   seen: Schema | undefined,
   { code = '', where }: WireError,
 ): Promise<boolean> {

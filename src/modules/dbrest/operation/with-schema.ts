@@ -1,11 +1,11 @@
-import type { Database } from '../database.ts';
+import type { RestDatabase } from '../database.ts';
 import type { Schema } from '../schema/index.ts';
 
 /**
  * Plans against the schema as known, and once more against a fresh one when a name is unknown; a promise only where one of
  * them has to be waited for.
  */
-export function withSchema<T>({ schema }: Database, plan: (known: Schema) => T): T | Promise<T> {
+export function withSchema<T>({ schema }: RestDatabase, plan: (known: Schema) => T): T | Promise<T> {
   const attempt = (known: Schema): T | Promise<T> => {
     try {
       return plan(known);

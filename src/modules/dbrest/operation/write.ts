@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import type { Database } from '../database.ts';
+import type { RestDatabase } from '../database.ts';
 import { otherKey, tooManyAffected } from '../fault/index.ts';
 import type { AnswerCounts, AnswerStart } from '../reply/index.ts';
 import type { Results } from '../session/index.ts';
@@ -20,7 +20,7 @@ const COUNT_UPDATES = { statement: { text: UPDATED_SQL, values: [] } };
 /** POST, PUT, PATCH and DELETE of a table: headers, query and body → plan → one batch → answer once it is committed. */
 export function compileWrite(
   config: DbrestConfig,
-  database: Database,
+  database: RestDatabase,
 ): (x: Exchange, table: string, asker: Asker) => Promise<void> {
   const decide = compileWriteDecision(config, database);
   const transaction = compileTransaction(config, database);

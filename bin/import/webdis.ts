@@ -1,0 +1,220 @@
+import { Draft } from './draft.ts';
+import type { Imported } from './draft.ts';
+import type { SecretKeeper } from './secret-words.ts';
+import { accessTo } from './webdis-acl.ts';
+import type { Access, Rule } from './webdis-acl.ts';
+import { COMMANDS, FIELD_MAP, KINDS } from './webdis-commands.ts';
+
+/** Of `webdis.json`, as far as it counts here. A text such as `$REDIS_HOST` is read from the environment. */
+interface Settings {
+  readonly [key: string]: unknown;
+}
+
+const USERS = 'webdis.users';
+
+/** Whether a text looks like a configuration of Webdis. */
+export function isWebdis(text: string): boolean {
+  return parse(text) !== undefined && /"(?:redis_host|redis_socket|http_port)"\s*:/.test(text);
+}
+
+/** A gateway that answers the commands that Webdis let through and gw has; or what is wrong with the text. */
+export function importWebdis(text: string, keeper: SecretKeeper): Imported | string {
+  const settings = parse(text);
+  return settings ? new Importer(settings, keeper).write() : 'is not a JSON object';
+}
+
+function parse(text: string): Settings | undefined {
+  try {
+    const value = JSON.parse(text) as unknown;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Settings)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+class Importer {
+  readonly #settings: Settings;
+  readonly #keeper: SecretKeeper;
+  readonly #usersFiles = new Map<string, readonly string[]>();
+  readonly #left: { key: string; why: string }[] = [];
+
+  constructor(settings: Settings, keeper: SecretKeeper) {
+    this.#settings = settings;
+    this.#keeper = keeper;
+  }
+
+  write(): Imported {
+    const draft = new Draft();
+    this.#process(draft);
+    draft.block('http', [], (http) => {
+      const largest = this.#word('http_max_request_size');
+      if (largest !== undefined) {
+        http.add('client_max_body_size', largest);
+        http.add('kv_max_value_size', largest);
+      }
+      http.block('map', FIELD_MAP.args, (map) => map.add(...FIELD_MAP.entry));
+      http.block('server', [], (server) => this.#server(server));
+    });
+    for (const [key, value] of Object.entries(this.#settings)) {
+      const why = value === null || value === false ? undefined : LEFT[key];
+      if (why !== undefined) this.#left.push({ key, why });
+      else if (!CARRIED.has(key) && !(key in LEFT))
+        this.#left.push({ key, why: 'gw does not know this setting' });
+    }
+    this.#addNotes(draft);
+    return { draft, notCarried: this.#left.map(({ key }) => key), secrets: this.#keeper.kept };
+  }
+
+  #process(draft: Draft): void {
+    const threads = this.#word('threads');
+    if (threads !== undefined) draft.add('worker_processes', threads);
+    if (this.#settings['daemonize'] === true) draft.add('daemon', 'on');
+    const pidFile = this.#word('pidfile');
+    if (pidFile !== undefined) draft.add('pid', pidFile);
+    const level = LEVELS[Number(this.#settings['verbosity'] ?? 0)] ?? 'debug';
+    const log = this.#word('logfile');
+    if (log !== undefined) draft.add('error_log', log, level);
+  }
+
+  #server(server: Draft): void {
+    server.add(
+      'listen',
+      `${bracketed(this.#word('http_host') ?? '0.0.0.0')}:${this.#word('http_port') ?? '7379'}`,
+    );
+    server.comment('Pages of any site may read the answers, as with Webdis.');
+    server.add('add_header', 'Access-Control-Allow-Origin', '*', 'always');
+    const store = this.#store();
+    const rules = Array.isArray(this.#settings['acl']) ? (this.#settings['acl'] as readonly Rule[]) : [];
+    const callable = Object.entries(COMMANDS)
+      .map(([command, kind]) => ({ command, kind, access: accessTo(command, rules) }))
+      .filter(({ access }) => access.kind !== 'nobody');
+    // One file for all would let the users of one command call the others.
+    const groups = new Set(
+      callable.flatMap(({ access }) => (access.users.length > 0 ? access.users.join(':') : [])),
+    );
+    for (const { command, kind, access } of callable) {
+      server.block('location', ['~*', KINDS[kind].pattern(command)], (location) => {
+        this.#access(location, access, groups.size > 1 ? `${USERS}.${command}` : USERS);
+        for (const [directive, ...args] of KINDS[kind].directives) location.add(directive as string, ...args);
+        location.add('kv_pass', store);
+        location.add('kv_command', command);
+      });
+    }
+    this.#noteOtherCommands(rules);
+  }
+
+  #access(location: Draft, { kind, except, networks, users, either }: Access, usersFile: string): void {
+    if (either) location.add('satisfy', 'any');
+    for (const network of except) location.add('deny', network);
+    for (const network of networks) location.add('allow', network);
+    if (kind === 'some' && networks.length > 0) location.add('deny', 'all');
+    if (users.length === 0) return;
+    location.add('auth_basic', 'webdis');
+    location.add('auth_basic_user_file', usersFile);
+    this.#usersFiles.set(usersFile, users);
+  }
+
+  #noteOtherCommands(rules: readonly Rule[]): void {
+    const named = new Set(rules.flatMap(({ enabled = [] }) => enabled.map((name) => name.toLowerCase())));
+    const missing = [...named].filter((name) => name !== '*' && !(name in COMMANDS));
+    if (missing.length > 0) this.#left.push({ key: 'acl', why: `gw has no command ${missing.join(', ')}` });
+  }
+
+  /** `kv_pass`. */
+  #store(): string {
+    const socket = this.#word('redis_socket');
+    const auth = this.#settings['redis_auth'] ?? undefined;
+    if (socket !== undefined) {
+      if (auth !== undefined)
+        this.#left.push({ key: 'redis_auth', why: 'a login over a Unix socket cannot be written' });
+      return `unix:${socket}`;
+    }
+    const host = bracketed(this.#word('redis_host') ?? '127.0.0.1');
+    const address = `${host}:${this.#word('redis_port') ?? '6379'}`;
+    const { enabled } = (this.#settings['ssl'] ?? {}) as { enabled?: boolean };
+    const database = this.#word('database') ?? '0';
+    if (auth === undefined && enabled !== true && database === '0') return address;
+    const [user, password] = (Array.isArray(auth) ? auth : ['', auth]) as readonly unknown[];
+    const login = password === undefined ? '' : `${wordOf(user)}:${this.#password(password)}@`;
+    return `redis${enabled === true ? 's' : ''}://${login}${address}${database === '0' ? '' : `/${database}`}`;
+  }
+
+  #password(password: unknown): string {
+    const text = wordOf(password);
+    const of = 'the password of redis_auth, percent-encoded as in an URL';
+    const [, variable] = /^\$\{env:(\w+)\}$/.exec(text) ?? [];
+    return variable === undefined
+      ? this.#keeper.hide('REDIS_PASSWORD', of, encodeURIComponent(text))
+      : this.#keeper.keep(variable, of);
+  }
+
+  #word(key: string): string | undefined {
+    const value = this.#settings[key];
+    return value === undefined || value === null ? undefined : wordOf(value);
+  }
+
+  #addNotes(draft: Draft): void {
+    const notes = new Draft();
+    notes.comment('From a configuration of Webdis, by gw import.');
+    for (const line of DIFFERENCES) notes.comment(line);
+    for (const { variable, of } of this.#keeper.kept)
+      notes.comment(`Needs the environment variable ${variable}: ${of}.`);
+    for (const [file, users] of this.#usersFiles) {
+      notes.comment(
+        `Needs in ${file} the users ${users.join(', ')}: gw hash-password --user NAME >> ${file}`,
+      );
+    }
+    if (this.#left.length > 0) notes.comment('Not carried over:');
+    for (const { key, why } of this.#left) notes.comment(`  ${key}: ${why}`);
+    draft.statements.unshift(...notes.statements);
+  }
+}
+
+/** A value of the file; of the environment, where it says so. */
+function wordOf(value: unknown): string {
+  const text = String(value);
+  return /^\$[A-Z][A-Z0-9_]*$/.test(text) ? `\${env:${text.slice(1)}}` : text;
+}
+
+/** An IPv6 address in front of a port. */
+function bracketed(host: string): string {
+  return host.includes(':') && !host.startsWith('$') ? `[${host}]` : host;
+}
+
+const LEVELS = ['error', 'warn', 'notice', 'info'];
+
+const DIFFERENCES = [
+  'Commands that write take POST, with the value as the body (POST /SET/key), and answers are those of kv_*:',
+  '{"value": ...} instead of {"GET": ...}; MGET takes /MGET?keys=a,b; a suffix such as .json is part of the key.',
+];
+
+const CARRIED: ReadonlySet<string> = new Set([
+  'redis_host',
+  'redis_port',
+  'redis_socket',
+  'redis_auth',
+  'database',
+  'http_host',
+  'http_port',
+  'http_max_request_size',
+  'threads',
+  'daemonize',
+  'pidfile',
+  'verbosity',
+  'logfile',
+  'acl',
+]);
+
+const LEFT: Readonly<Record<string, string>> = {
+  pool_size: 'connections are shared by all requests of a worker; kv_connections makes them more',
+  websockets: 'commands over WebSockets have no counterpart',
+  hiredis: 'connections are kept alive by themselves',
+  ssl: 'the store is reached by TLS where it was enabled; its certificate is verified by those of the system',
+  default_root: 'a location "= /" can answer in its place',
+  user: 'start gw as this user',
+  group: 'start gw as this group',
+  log_fsync: 'the system writes logs out',
+  http_max_keepalive: 'keepalive_requests bounds it',
+};

@@ -1,0 +1,86 @@
+import type { Argument, Command, Option } from 'commander';
+
+/** A command as people call it, with all below it. */
+export interface CommandFacts {
+  /** Behind `gw`; empty for that itself. */
+  readonly path: readonly string[];
+  readonly summary: string;
+  readonly arguments: readonly ValueFacts[];
+  readonly options: readonly OptionFacts[];
+  readonly commands: readonly CommandFacts[];
+}
+
+/** A word that somebody gives. */
+export interface ValueFacts {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly isVariadic: boolean;
+  /** Absent: any. */
+  readonly choices?: readonly string[];
+}
+
+export interface OptionFacts {
+  /** `-c`, `--config`. */
+  readonly names: readonly string[];
+  readonly summary: string;
+  /** Absent: a flag. */
+  readonly value?: ValueFacts;
+  readonly default?: string;
+}
+
+const HELP: OptionFacts = { names: ['-h', '--help'], summary: 'show this help' };
+
+/** Everything that a command line can say below a command. */
+export function commandFacts(command: Command, path: readonly string[] = []): CommandFacts {
+  return {
+    path,
+    summary: command.description(),
+    arguments: command.registeredArguments.map(argumentFacts),
+    options: [...command.options.filter(({ hidden }) => !hidden).map(optionFacts), HELP],
+    commands: command.commands.map((inner) => commandFacts(inner, [...path, inner.name()])),
+  };
+}
+
+/** A command and all below it. */
+export function* everyCommand(command: CommandFacts): Generator<CommandFacts> {
+  yield command;
+  for (const inner of command.commands) yield* everyCommand(inner);
+}
+
+function argumentFacts(argument: Argument): ValueFacts {
+  return {
+    name: argument.name(),
+    isRequired: argument.required,
+    isVariadic: argument.variadic,
+    ...(argument.argChoices && { choices: argument.argChoices }),
+  };
+}
+
+function optionFacts(option: Option): OptionFacts {
+  const { short, long, flags, description, required, optional, variadic, argChoices, defaultValue } = option;
+  const [, name] = /[<[]([^\]>.]+)/.exec(flags) ?? [];
+  const value = name !== undefined && { name, isRequired: required && !optional, isVariadic: variadic };
+  const isShown = typeof defaultValue === 'string' && defaultValue !== '' && value;
+  return {
+    names: [short, long].filter((each) => each !== undefined),
+    summary: description,
+    ...(value && { value: { ...value, ...(argChoices && { choices: argChoices }) } }),
+    ...(isShown && { default: defaultValue }),
+  };
+}
+
+/** As the first line of a manual has it: `gw jwt sign [options] [payload]`. */
+export function synopsis({ path, arguments: values, options, commands }: CommandFacts): string {
+  const words = values.map(({ name, isRequired, isVariadic }) => {
+    const word = isVariadic ? `${name}...` : name;
+    return isRequired ? `<${word}>` : `[${word}]`;
+  });
+  const isGroup = commands.length > 0;
+  return [
+    'gw',
+    ...path,
+    ...(options.length > 1 ? ['[options]'] : []),
+    ...(isGroup ? ['<command>'] : []),
+    ...words,
+  ].join(' ');
+}

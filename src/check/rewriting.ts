@@ -1,0 +1,71 @@
+import type { DirectiveNode } from '../../grammar/index.ts';
+import type { BlockView, ComplexValue, ReadRegex } from '../config/index.ts';
+
+/** A directive of the rewrite module, as far as it is followed here. */
+interface Step {
+  readonly kind: 'return' | 'set' | 'rewrite' | 'redirect' | 'if' | 'break';
+  readonly regex?: ReadRegex;
+  readonly condition?: { readonly regex?: ReadRegex };
+  /** What `rewrite` makes of the URI. */
+  readonly path?: ComplexValue;
+  readonly flag?: 'none' | 'last' | 'break';
+}
+
+/** The rewrite steps of a block in the order in which they run, each with its directive. */
+export function stepsOf(block: BlockView): readonly { readonly step: Step; readonly node: DirectiveNode }[] {
+  const steps = block.from('rewrite').get('steps');
+  return ((steps?.value ?? []) as readonly Step[]).flatMap((step, index) => {
+    const node = steps?.nodes[index];
+    return node ? { step, node } : [];
+  });
+}
+
+/**
+ * What the steps of a block do to a URI. `moves`: a location is looked for anew, because of the directive `by`. `stays`: no
+ * more is changed here. `over`: the request is answered. `unknown`: it depends on more than the URI.
+ */
+export type Rewritten =
+  | { readonly kind: 'moves'; readonly uri: string; readonly by: DirectiveNode }
+  | { readonly kind: 'stays'; readonly uri: string }
+  | { readonly kind: 'over' | 'unknown' };
+
+const UNKNOWN: Rewritten = { kind: 'unknown' };
+const OVER: Rewritten = { kind: 'over' };
+
+/** Runs the rewrite steps of a block on a URI. */
+export function rewritten(block: BlockView, given: string): Rewritten {
+  let uri = given;
+  let by: DirectiveNode | undefined;
+  for (const { step, node } of stepsOf(block)) {
+    if (step.kind === 'return') return OVER;
+    if (step.kind === 'break') return { kind: 'stays', uri };
+    if (step.kind === 'if' && mayLeave(block, node)) return UNKNOWN;
+    const match = step.regex && new RegExp(step.regex.source).exec(uri);
+    if (!match) continue;
+    if (step.kind === 'redirect') return OVER;
+    const changed = textOf(step.path, match);
+    if (changed === undefined) return UNKNOWN;
+    if (changed === '') return OVER;
+    uri = changed;
+    if (step.flag === 'break') return { kind: 'stays', uri };
+    by ??= node;
+    if (step.flag === 'last') return { kind: 'moves', uri, by };
+  }
+  return by ? { kind: 'moves', uri, by } : { kind: 'stays', uri };
+}
+
+/** A condition is not followed: what matters is whether anything depends on it. */
+function mayLeave(block: BlockView, condition: DirectiveNode): boolean {
+  const inside = block.inner.find(({ node }) => node === condition);
+  return !inside || stepsOf(inside).some(({ step }) => step.kind !== 'set');
+}
+
+function textOf(value: ComplexValue | undefined, match: RegExpExecArray): string | undefined {
+  let text = '';
+  for (const part of value?.parts ?? []) {
+    if (typeof part === 'string') text += part;
+    else if ('capture' in part) text += match[part.capture] ?? '';
+    else return undefined;
+  }
+  return text;
+}

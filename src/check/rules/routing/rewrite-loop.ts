@@ -1,0 +1,99 @@
+import type { DirectiveNode, TextEdit } from '../../../../grammar/index.ts';
+import type { BlockView } from '../../../config/index.ts';
+import { analysisOf } from '../../analysis.ts';
+import { rewritten as reworded } from '../../edits.ts';
+import type { LocationTree, Place } from '../../locations/index.ts';
+import type { Patterns } from '../../regex/index.ts';
+import { rewritten, stepsOf } from '../../rewriting.ts';
+import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+
+/** The gateway gives up after ten rounds; a chain of rewrites that is only long ends before this. */
+const MANY_ROUNDS = 50;
+
+export const rewriteLoop: Rule = {
+  id: 'GW213',
+  slug: 'rewrite-loop',
+  severity: 'error',
+  summary: 'rewrite rules that lead back to where they started',
+  why: 'With "last", or without a flag, a location is looked for again. Where that is the same one, the rule runs again, and after ten rounds the answer is 500.',
+  fix: 'Say "break" where the request should stay in its location, or narrow the pattern so that its own result does not match.',
+  bad: { text: 'location /files/ { rewrite ^/files/(.*)$ /files/public/$1 last; }' },
+  good: { text: 'location /files/ { rewrite ^/files/(.*)$ /files/public/$1 break; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    if (config.uses('rewrite').length === 0) return;
+    const { locations, patterns } = analysisOf(config);
+    const told = new Set<DirectiveNode>();
+    for (const [index, server] of config.blocks('server').entries()) {
+      const tree = locations.trees[index];
+      if (tree) yield* loopsIn(server, { tree, patterns, told });
+    }
+  },
+};
+
+interface Following {
+  readonly tree: LocationTree;
+  readonly patterns: Patterns;
+  /** Directives of loops that have been found. */
+  readonly told: Set<DirectiveNode>;
+}
+
+function* loopsIn(server: BlockView, { tree, patterns, told }: Following): Iterable<Problem> {
+  for (const place of tree.levels.flatMap(({ places }) => places)) {
+    for (const uri of startsOf(place, patterns)) {
+      if (tree.find(uri) !== place) continue;
+      const loop = followed(uri, server, tree);
+      const [first, ...others] = new Set(loop ?? []);
+      if (!first || told.has(first)) continue;
+      for (const node of [first, ...others]) told.add(node);
+      yield problemOf(uri, first, others);
+    }
+  }
+}
+
+/** URIs that lead to a location and that one of its rewrites, which then leaves it, most likely matches. */
+function startsOf({ block, match, pattern }: Place, patterns: Patterns): readonly string[] {
+  const leaving = stepsOf(block).filter(({ step: { kind, flag } }) => kind === 'rewrite' && flag !== 'break');
+  if (leaving.length === 0 || block.own('internal').length > 0) return [];
+  const base = match.kind === 'regex' ? (pattern?.sample?.text ?? '/') : match.path;
+  const samples = leaving.flatMap(({ step: { regex } }) => {
+    const sample = regex && patterns.of(regex.pattern, false)?.sample;
+    return sample ? [sample.text, ...(sample.isStart ? [] : [base + sample.text])] : [];
+  });
+  const starts = [base, `${base}a`, `${base}/a`, ...samples];
+  return [...new Set(starts.map((uri) => (uri.startsWith('/') ? uri : `/${uri}`)))];
+}
+
+/** The rewrites that a request runs through without end; `undefined` where it ends, or where that is not known. */
+function followed(
+  start: string,
+  server: BlockView,
+  tree: LocationTree,
+): readonly DirectiveNode[] | undefined {
+  const before = rewritten(server, start);
+  if (before.kind !== 'stays' && before.kind !== 'moves') return undefined;
+  let { uri } = before;
+  const moves: DirectiveNode[] = [];
+  while (moves.length < MANY_ROUNDS) {
+    const place = tree.find(uri);
+    const after = place && rewritten(place.block, uri);
+    if (after?.kind !== 'moves') return undefined;
+    uri = after.uri;
+    moves.push(after.by);
+  }
+  return moves.slice(MANY_ROUNDS / 2);
+}
+
+function problemOf(uri: string, node: DirectiveNode, others: readonly DirectiveNode[]): Problem {
+  return {
+    at: node,
+    message: `"rewrite" runs in a circle for "${uri}": after 10 rounds the answer is 500`,
+    related: others.map(({ span }) => ({ span, label: 'and back by this one' })),
+    fix: { title: 'stay in the location: "break"', safe: false, edits: staying(node) },
+  };
+}
+
+function staying({ args }: DirectiveNode): readonly TextEdit[] {
+  const [, target, flag] = args;
+  if (flag) return [reworded(flag, 'break')];
+  return target ? [{ span: { ...target.span, start: target.span.end }, text: ' break' }] : [];
+}

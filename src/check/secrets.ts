@@ -1,0 +1,45 @@
+import type { DirectiveNode, Span } from '../../grammar/index.ts';
+import { secretSpans } from '../config/index.ts';
+import type { CheckedConfig } from './rule.ts';
+
+/** A secret that stands in the configuration, and the directive that takes it. */
+export interface WrittenSecret {
+  readonly node: DirectiveNode;
+  readonly span: Span;
+}
+
+/** Expanded at load; a default in it is for trying things out. */
+const EXPANSIONS = /\$\{(?:env|file):[^}]*\}/g;
+const VARIABLES = /\$(?:\{\w+\}|\w+)/g;
+const PUBLIC_KEY = /-----BEGIN (?:PUBLIC KEY|CERTIFICATE)-----|"kty"\s*:\s*"(?:RSA|EC|OKP)"/;
+
+/** Each directive with a secret of its own, in file order of their names; of several secrets the first. */
+export function writtenSecrets({ registry, uses }: CheckedConfig): readonly WrittenSecret[] {
+  const names = registry.entries.flatMap(({ name, row }) => (row.secret ? name : []));
+  return uses(...new Set(names)).flatMap(({ node }) => {
+    const { block: _inner, ...alone } = node;
+    const span = secretSpans({ directives: [alone], sources: [] }, registry).find((one) =>
+      isWritten(one, node),
+    );
+    return span ? [{ node, span }] : [];
+  });
+}
+
+function isWritten(span: Span, node: DirectiveNode): boolean {
+  const text = span.source.text.slice(span.start, span.end);
+  const written = text.replace(EXPANSIONS, '').replace(VARIABLES, '');
+  return /\w/.test(written) && !isPublicKey(text) && !isDefault(span, node);
+}
+
+/** Everybody may know it: tokens are verified with it, and cannot be signed. */
+function isPublicKey(text: string): boolean {
+  return PUBLIC_KEY.test(text) && !/"d"\s*:/.test(text);
+}
+
+/** Inside an expansion. */
+function isDefault({ source, start, end }: Span, { span: whole }: DirectiveNode): boolean {
+  const text = source.text.slice(whole.start, whole.end);
+  return [...text.matchAll(EXPANSIONS)].some(
+    ({ index, 0: { length } }) => whole.start + index <= start && end <= whole.start + index + length,
+  );
+}

@@ -1,0 +1,1 @@
+export { probeDatabase } from './probe.ts';

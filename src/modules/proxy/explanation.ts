@@ -1,0 +1,167 @@
+import type { Build, Deed, ExplainScope, Fact, ModuleExplanation, Telling } from '../../contract/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import type { Peer, UpstreamGroup } from '../../upstream/index.ts';
+import type { Connections } from './client/connections.ts';
+import type { PassTarget, ProxyConfig } from './config.ts';
+import { compileAsk } from './handler.ts';
+import type { Provisioned } from './provision.ts';
+import { compileRequestHead } from './request-head.ts';
+import { compileRequestTarget } from './request-target.ts';
+import { compileTarget } from './target.ts';
+import type { Target } from './target.ts';
+import { beginRound } from './tries.ts';
+
+/** Statuses of the gateway's own when no upstream has answered. */
+const OWN_FAULTS: readonly number[] = [502, 504];
+
+/** What an explanation works with: groups whose names nobody looks up. */
+interface Unconnected extends Provisioned {
+  /** The servers of a block as they are written. */
+  servers(group: string): readonly string[];
+}
+
+/** What the upstream would get, and which it would be. */
+export const explanation: ModuleExplanation<ProxyConfig, Provisioned> = {
+  provision: unconnected,
+  tell: (config, provisioned, build) =>
+    config.pass
+      ? { content: tellForwarding(config.pass, config, { provisioned: provisioned as Unconnected, build }) }
+      : {},
+};
+
+function unconnected(_config: ProxyConfig, scope: ExplainScope): Unconnected {
+  const { upstreams } = scope;
+  return {
+    upstreams: {
+      groups: upstreams.groups,
+      find: (address) => upstreams.find(address),
+      hosts: () => ({ group: (host, port) => unresolved(`${host}:${port}`) }),
+    },
+    connections: () => NOTHING_OPEN,
+    servers: (group) => scope.upstream(group) ?? [],
+  };
+}
+
+/** Nothing is ever sent. */
+const NOTHING_OPEN = {} as Connections;
+
+/** A host that a request named. */
+function unresolved(name: string): UpstreamGroup {
+  return {
+    name,
+    key: undefined,
+    wantsClientAddress: false,
+    keepalive: { requests: 0, timeMs: 0, timeoutMs: 0 },
+    connectionSet: '',
+    begin: () => ({ tries: 0, peer: undefined, next: () => undefined, done: () => undefined }),
+    view: () => [],
+  };
+}
+
+function tellForwarding(
+  pass: PassTarget,
+  config: ProxyConfig,
+  { provisioned, build }: { readonly provisioned: Unconnected; readonly build: Build },
+): Telling {
+  const targetOf = compileTarget(pass, config, { provisioned, build });
+  const requestTargetOf = compileRequestTarget(build.location);
+  const headOf = compileRequestHead(config, build);
+  const askOf = compileAsk(provisioned, build);
+  return async (x) => {
+    const target = await targetOf(x);
+    beginRound(x, target);
+    const path = requestTargetOf(x, target.pass);
+    const bodyBytes = config.passRequestBody ? x.contentLength : 0;
+    const head = headOf(x, { target: path, proxyHost: target.proxyHost, bodyBytes });
+    return {
+      does: `forwards to ${target.scheme}://${target.proxyHost}`,
+      facts: [
+        ...requestFacts(head.text),
+        ...peerFacts(target, provisioned, askOf(x, target.group)),
+        ...faultFacts(x, config),
+      ],
+      unknown: 'what the upstream answers',
+    } satisfies Deed;
+  };
+}
+
+/** No name has to be looked up for it. */
+const ADDRESS = /^(?:[\d.]+|\[[^\]]*\])(?::|$)/;
+
+function requestFacts(head: string): readonly Fact[] {
+  const [line = '', ...fields] = head.trimEnd().split('\r\n');
+  return [
+    { label: 'request', value: line },
+    ...fields.map((field) => ({ label: 'header', value: withoutLogin(field) })),
+  ];
+}
+
+/** What lets the client in is its own affair. */
+function withoutLogin(field: string): string {
+  return field.replace(/^((?:proxy-)?authorization|cookie):(?: (\w+) (?=\S))?.*$/i, (_all, name, scheme) =>
+    scheme === undefined ? `${name}: ***` : `${name}: ${scheme} ***`,
+  );
+}
+
+function peerFacts(
+  { group }: Target,
+  { servers }: Unconnected,
+  ask: Parameters<UpstreamGroup['begin']>[0],
+): readonly Fact[] {
+  const known = group.view();
+  const unasked = servers(group.name).filter((name) => !known.some((peer) => peer.name === name));
+  const peers = [
+    ...known.map(({ address, weight, backup, state }) => ({
+      label: 'peer',
+      value: [
+        address,
+        weight === 1 ? '' : `weight ${weight}`,
+        backup ? 'backup' : '',
+        state === 'up' ? '' : state,
+      ]
+        .filter(Boolean)
+        .join(', '),
+    })),
+    ...unasked.map((name) => ({ label: 'peer', value: `${name}, whose addresses are looked up at start` })),
+  ];
+  if (peers.length === 0)
+    peers.push({
+      label: 'peer',
+      value: ADDRESS.test(group.name) ? group.name : `${group.name}, whose addresses are looked up`,
+    });
+  const picked = isDecided(group) && unasked.length === 0 ? picking(group, ask) : undefined;
+  return picked
+    ? [...peers, { label: 'chosen', value: `${picked.address}, by ${whatDecides(group, ask)}` }]
+    : peers;
+}
+
+/** Others go by what other requests have done. */
+function isDecided({ key, wantsClientAddress }: UpstreamGroup): boolean {
+  return key !== undefined || wantsClientAddress;
+}
+
+function picking(group: UpstreamGroup, ask: Parameters<UpstreamGroup['begin']>[0]): Peer | undefined {
+  const selection = group.begin(ask);
+  const peer = selection.next();
+  selection.done('unused');
+  return peer;
+}
+
+function whatDecides({ wantsClientAddress }: UpstreamGroup, { key = '' }: { readonly key?: string }): string {
+  return wantsClientAddress ? "the client's address" : `the hash of "${key}"`;
+}
+
+/** Answers in whose place an error page is served. */
+function faultFacts(x: Exchange, { interceptErrors }: ProxyConfig): readonly Fact[] {
+  const codes = [...(x.rules.errorPages?.keys() ?? [])].filter(
+    (code) => interceptErrors || OWN_FAULTS.includes(code),
+  );
+  return codes.length === 0
+    ? []
+    : [
+        {
+          label: 'if',
+          value: `${interceptErrors ? 'the upstream answers, or none does:' : 'no upstream answers:'} ${codes.join(', ')} → its error_page`,
+        },
+      ];
+}

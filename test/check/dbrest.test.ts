@@ -1,0 +1,201 @@
+import { testGroup } from './group-cases.ts';
+import type { GroupCase } from './group-cases.ts';
+
+const here = (inside: string): string =>
+  `server { listen 127.0.0.1:8080; location /api/ { dbrest_schemas api; ${inside} } }`;
+const open = (inside: string): string =>
+  `server { listen 8080; location /api/ { dbrest_schemas api; dbrest_anon_role anon; ${inside} } }`;
+const keyed = here('dbrest_pass embedded; dbrest_jwt_secret ${file:secret};');
+
+const SHORT = '"dbrest_jwt_secret" has';
+const EXAMPLE = 'GW605 the secret of "dbrest_jwt_secret" is a known example';
+const PLAIN = (mode: string): string =>
+  `GW609 "dbrest_pass" reaches another machine with "sslmode=${mode}": nobody knows who answers`;
+
+const jwk = (members: object): string => JSON.stringify(members);
+const base64 = (text: string): string => Buffer.from(text).toString('base64url');
+
+const secrets: readonly GroupCase[] = [
+  {
+    it: 'a secret of 32 bytes is long enough',
+    conf: keyed,
+    secret: 'kD9vQ2mXz7LwB4nRt8YpJ5sHc3FgUa6E',
+    says: [],
+  },
+  {
+    it: 'a secret of 31 bytes is too short',
+    conf: keyed,
+    secret: 'kD9vQ2mXz7LwB4nRt8YpJ5sHc3FgUa6',
+    says: [`GW604 ${SHORT} 31 bytes, HS256 needs at least 32`],
+  },
+  { it: 'bytes count, not characters', conf: keyed, secret: 'kD9vQ2mXz7LwäöüßéñçåøæÅÆ', says: [] },
+  {
+    it: 'the key of a set counts as it is decoded',
+    conf: keyed,
+    secret: jwk({ keys: [{ kty: 'oct', k: base64('kD9vQ2mXz7') }] }),
+    says: [`GW604 ${SHORT} 10 bytes, HS256 needs at least 32`],
+  },
+  ...[
+    'your-256-bit-secret',
+    'super-secret-jwt-token-with-at-least-32-characters-long',
+    'reallyreallyreallyreallyverysafe',
+    'CHANGE_ME_CHANGE_ME_CHANGE_ME_32',
+    'replace-this-by-a-secret-of-yours',
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
+    '0123456789abcdef0123456789abcdef',
+  ].map((secret) => ({ it: `"${secret}" is known`, conf: keyed, secret, says: [EXAMPLE] })),
+  {
+    it: 'a known one is known as a key too',
+    conf: keyed,
+    secret: jwk({ kty: 'oct', k: base64('reallyreallyreallyreallyverysafe') }),
+    says: [EXAMPLE],
+  },
+  {
+    it: 'a key with no signature at all',
+    conf: keyed,
+    secret: jwk({ kty: 'oct', alg: 'none', k: base64('kD9vQ2mXz7LwB4nRt8YpJ5sHc3FgUa6E') }),
+    says: ['GW606 a key of type "oct" cannot be used with the algorithm "none"'],
+  },
+  {
+    it: 'an elliptic curve with HMAC',
+    conf: keyed,
+    secret: jwk({ kty: 'EC', alg: 'HS256', crv: 'P-256', x: 'a', y: 'b' }),
+    says: ['GW606 a key of type "EC" cannot be used with the algorithm "HS256"'],
+  },
+  {
+    it: 'a public key in base64 as a secret',
+    conf: keyed,
+    secret: Buffer.from(
+      '-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQ==\n-----END PUBLIC KEY-----',
+    ).toString('base64'),
+    says: ['GW606 "dbrest_jwt_secret" uses a public key as the secret of HMAC'],
+  },
+  {
+    it: 'public keys without an algorithm go with that of their type',
+    conf: keyed,
+    secret: jwk({ keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'a' }] }),
+    says: [],
+  },
+];
+
+const anon = 'dbrest_anon_role anon;';
+
+const connections: readonly GroupCase[] = [
+  ...['disable', 'allow', 'prefer', 'require', 'verify-ca'].map((mode) => ({
+    it: `another machine with sslmode ${mode}`,
+    conf: here(`${anon} dbrest_pass "host=db.example user=web sslmode=${mode}";`),
+    says: [PLAIN(mode)],
+  })),
+  ...['localhost', '127.0.0.1', '::1', '/run/postgresql'].map((host) => ({
+    it: `"${host}" is this machine`,
+    conf: here(`${anon} dbrest_pass "host=${host} user=web";`),
+    says: [],
+  })),
+  {
+    it: 'one of several hosts is another machine',
+    conf: here(`${anon} dbrest_pass "host=localhost,db.example user=web";`),
+    says: [PLAIN('prefer')],
+  },
+  {
+    it: 'a superuser in either form of the connection string',
+    conf:
+      here(`${anon} dbrest_pass "host=localhost user='postgres'";`) +
+      here(`${anon} dbrest_pass postgresql://supabase%5Fadmin@localhost/x;`),
+    says: [
+      'GW601 "dbrest_pass" connects as "postgres" (superuser): row security is not applied to it',
+      'GW601 "dbrest_pass" connects as "supabase_admin" (superuser): row security is not applied to it',
+    ],
+  },
+  {
+    it: 'everybody is the role that logs in',
+    conf: here(`${anon} dbrest_pass postgresql://anon@localhost/x;`),
+    says: [
+      'GW618 "dbrest_anon_role" is the role that "dbrest_pass" logs in with, so requests have all its rights',
+    ],
+  },
+  {
+    it: 'everybody is a superuser',
+    conf: here('dbrest_anon_role postgres; dbrest_pass postgresql://web@localhost/x;'),
+    says: ['GW602 unauthenticated requests run as "postgres", a superuser'],
+  },
+  {
+    it: 'a connection string that cannot be read, at its column',
+    conf: here(`${anon} dbrest_pass "host=localhost port=0";`),
+    says: ['GW616 invalid value in "dbrest_pass" directive, invalid port'],
+  },
+  {
+    it: 'a pool of one database counts once, the largest',
+    conf: `dbrest_pool_size 2; ${here(`${anon} dbrest_pass "host=localhost";`)}`,
+    says: [],
+  },
+];
+
+const reach: readonly GroupCase[] = [
+  {
+    it: 'strangers write, and read without end',
+    conf: open('dbrest_pass embedded;'),
+    says: [
+      'GW610 POST of everybody reaches the database as the anonymous role',
+      'GW611 everybody may read whole tables: "dbrest_max_rows" is not set',
+    ],
+  },
+  {
+    it: 'strangers may not POST, but PATCH',
+    conf: open('dbrest_pass embedded; dbrest_max_rows 9; limit_except GET PATCH { deny all; }'),
+    says: ['GW610 PATCH of everybody reaches the database as the anonymous role'],
+  },
+  {
+    it: 'functions are there to be called',
+    conf: 'dbrest_anon_role a; dbrest_schemas b; dbrest_max_rows 9; server { location /rpc/ { dbrest_pass embedded; } location /f/ { dbrest_pass embedded; dbrest_rpc on; } }',
+    says: [],
+  },
+  {
+    it: 'with tokens only, strangers get nowhere',
+    conf: 'dbrest_schemas b; dbrest_jwt_secret ${file:secret}; server { location /api/ { dbrest_pass embedded; } }',
+    secret: 'kD9vQ2mXz7LwB4nRt8YpJ5sHc3FgUa6E',
+    says: [],
+  },
+  {
+    it: 'who has a password is no stranger',
+    conf: open('dbrest_pass embedded; auth_basic x; auth_basic_user_file u;'),
+    says: [],
+  },
+  {
+    it: 'everything is described to strangers',
+    conf: open(
+      'dbrest_pass embedded; dbrest_max_rows 9; limit_except GET { deny all; } dbrest_openapi ignore-privileges;',
+    ),
+    says: ['GW617 "dbrest_openapi ignore-privileges" shows strangers what they may not use'],
+  },
+];
+
+const places: readonly GroupCase[] = [
+  {
+    it: 'schemas of the system, one by one',
+    conf: `dbrest_schemas "api, pg_catalog" information_schema; dbrest_anon_role a; server { listen 127.0.0.1:80; location /a/ { dbrest_pass embedded; } }`,
+    says: [
+      'GW608 "dbrest_schemas" serves "pg_catalog", a schema of the system',
+      'GW608 "dbrest_schemas" serves "information_schema", a schema of the system',
+    ],
+  },
+  {
+    it: 'no schema, no role and no secret',
+    conf: 'server { listen 127.0.0.1:80; location /a/ { dbrest_pass embedded; } }',
+    says: [
+      'GW603 neither "dbrest_jwt_secret" nor "dbrest_anon_role" is set: every request is refused',
+      'GW607 "dbrest_schemas" is not set: "public" is served with every table of every extension',
+    ],
+  },
+  {
+    it: 'an exact location and one that ends in a slash take no neighbours',
+    conf: 'dbrest_schemas a; dbrest_anon_role b; server { listen 127.0.0.1:80; location = /a { dbrest_pass embedded; } location / { dbrest_pass embedded; } }',
+    says: [],
+  },
+  {
+    it: 'a timeout of an hour, and one of five minutes',
+    conf: 'dbrest_timeout 1h; server { dbrest_timeout 5m; }',
+    says: ['GW613 "dbrest_timeout 1h" lets one request hold a connection for as long'],
+  },
+];
+
+testGroup('GW6', [...secrets, ...connections, ...reach, ...places]);

@@ -1,0 +1,212 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { RULES } from '../../src/check/index.ts';
+import { check, load } from '../../src/pipeline.ts';
+import { freePort } from '../harness/ports.ts';
+import { postgres } from '../harness/postgres.ts';
+import type { TestDatabase } from '../harness/postgres.ts';
+import { redis } from '../harness/redis.ts';
+import { oldPostgres } from './live/old-postgres.ts';
+
+const SCHEMA = `
+  create schema api;
+  create schema closed;
+  grant usage on schema api to anon;
+  create table api.clients (id int primary key, name text);
+  create table api.orders (
+    id int primary key, client_id int references api.clients, parent_id int references api.orders
+  );
+  create index on api.orders (parent_id);
+  create table api.notes (id int primary key);
+  alter table api.notes enable row level security;
+  create table closed.books (id int primary key);
+  grant select on api.clients, api.notes to anon;
+  grant insert on api.orders to anon;
+  grant select on closed.books to anon;
+  create role live_owner login superuser;
+  create role live_backup login bypassrls;
+  grant anon to live_backup;`;
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await postgres(SCHEMA);
+});
+
+const LIVE: ReadonlySet<string> = new Set(RULES.flatMap(({ live, id }) => (live ? id : [])));
+const met = new Set<string>();
+
+/** What `--live` adds, as `GW650 message`. */
+async function found(server: string, http = ''): Promise<readonly string[]> {
+  const text = `http { ${http} server { listen 127.0.0.1:8080; ${server} } }`;
+  const loaded = load({ confFile: '/gw.conf', name: 'gw.conf', prefix: '/', text });
+  expect(loaded.report.faults).toEqual([]);
+  const findings = await check(loaded, { live: true });
+  for (const { rule } of findings) if (LIVE.has(rule)) met.add(rule);
+  return findings.flatMap(({ rule, message }) => (LIVE.has(rule) ? `${rule} ${message}` : []));
+}
+
+const rest = (dsn: string, more = 'dbrest_schemas closed; dbrest_anon_role anon;'): string =>
+  `location /api/ { dbrest_pass ${dsn}; ${more} }`;
+
+const as = (user: string): string => db.dsn.replace('authenticator', user);
+
+const databases: readonly { it: string; conf: () => string; says: readonly string[] }[] = [
+  { it: 'is as it should be', conf: () => rest(db.dsn), says: [] },
+  { it: 'is the embedded one', conf: () => rest('embedded'), says: [] },
+  {
+    it: 'is logged in to as a superuser',
+    conf: () => rest(as('live_owner')),
+    says: [
+      'GW650 the role that "dbrest_pass" logs in with is a superuser: no privilege and no row security holds for it',
+    ],
+  },
+  {
+    it: 'is logged in to as a role that row security does not hold for',
+    conf: () => rest(as('live_backup')),
+    says: ['GW650 the role that "dbrest_pass" logs in with bypasses row security'],
+  },
+  {
+    it: 'gives strangers a superuser whom it was not granted',
+    conf: () => rest(db.dsn, 'dbrest_schemas closed; dbrest_anon_role live_owner;'),
+    says: [
+      'GW650 the anonymous role is a superuser: no privilege and no row security holds for it',
+      'GW652 the anonymous role may write all rows of closed.books: no row security',
+      'GW651 the role that "dbrest_pass" logs in with was not granted "live_owner"',
+    ],
+  },
+  {
+    it: 'lacks the anonymous role',
+    conf: () => rest(db.dsn, 'dbrest_schemas closed; dbrest_anon_role nobody;'),
+    says: ['GW651 the database has no role "nobody"'],
+  },
+  {
+    it: 'lacks a schema',
+    conf: () => rest(db.dsn, 'dbrest_schemas "closed, apy"; dbrest_anon_role anon;'),
+    says: ['GW653 the database has no schema "apy"'],
+  },
+  {
+    it: 'shows strangers whole tables, and embeds without an index',
+    conf: () => rest(db.dsn, 'dbrest_schemas api; dbrest_anon_role anon;'),
+    says: [
+      'GW652 the anonymous role may write all rows of api.orders: no row security',
+      'GW652 the anonymous role may read all rows of api.clients: no row security',
+      'GW655 embedding along api.orders (client_id) has no index to use',
+    ],
+  },
+  {
+    it: 'does not know who logs in',
+    conf: () => rest(as('stranger')),
+    says: ['GW656 the database cannot be reached: role "stranger" does not exist'],
+  },
+];
+
+for (const { it, conf, says } of databases) {
+  test(`a database that ${it}`, async () =>
+    expect((await found(conf())).toSorted()).toEqual(says.toSorted()));
+}
+
+test('a database that cannot be reached hides no other, and its password does not show', async () => {
+  const port = await freePort();
+  const dead = rest(`postgresql://a:s3cret@127.0.0.1:${port}/x`);
+  const conf = dead + rest(db.dsn, 'dbrest_schemas apy; dbrest_anon_role anon;').replace('/api/', '/other/');
+  const says = await found(conf);
+  expect(says).toEqual([
+    'GW656 the database cannot be reached: connection refused',
+    'GW653 the database has no schema "apy"',
+  ]);
+});
+
+test('a database that takes connections and never answers is given up', async () => {
+  const conf = rest(`postgresql://a@127.0.0.1:${await silent()}/x?connect_timeout=2`);
+  expect(await found(conf)).toEqual(['GW656 the database cannot be reached: no answer in time']);
+});
+
+test('a database that is too old is told by its version', async () => {
+  const { port } = await oldPostgres({ onTestFinished }, facts(110_022));
+  expect(await found(rest(`postgresql://a@127.0.0.1:${port}/x`))).toEqual([
+    'GW654 the database is PostgreSQL 11, at least 12 is needed',
+  ]);
+});
+
+test('a database that several locations name is asked once', async () => {
+  const { port, connections } = await oldPostgres({ onTestFinished }, facts(150_000));
+  const conf = rest(`postgresql://a@127.0.0.1:${port}/x?sslmode=disable`);
+  expect(await found(conf + conf.replace('/api/', '/other/'))).toEqual([]);
+  expect(connections()).toBe(1);
+});
+
+/** A database where nothing is wrong but perhaps its version. */
+function facts(version: number): object {
+  const role = { superuser: false, bypassesRowSecurity: false };
+  const anon = { ...role, granted: true };
+  return { version, login: role, anon, schemas: ['closed'], open: [], unindexed: [] };
+}
+
+/** The port of a server that accepts connections and says nothing. */
+async function silent(): Promise<number> {
+  const server = createServer((socket) => socket.on('error', () => undefined));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const at = (address: string, command = 'get'): string =>
+  `location = /k { kv_pass ${address}; kv_key k; kv_command ${command}; kv_connect_timeout 500ms; }`;
+
+test('a store that answers is as it should be, under the name of an upstream too', async () => {
+  const { port, url } = await redis();
+  expect(await found(at(`127.0.0.1:${port}`, 'incr'))).toEqual([]);
+  expect(await found(at(url))).toEqual([]);
+  expect(await found(at('store'), `upstream store { server 127.0.0.1:${port}; }`)).toEqual([]);
+});
+
+test('a store that is embedded or named by requests is not asked', async () => {
+  expect(await found(at('embedded') + at('$arg_host').replace('/k', '/v'))).toEqual([]);
+});
+
+test('a store that does not listen, or says nothing', async () => {
+  const conf = at(`127.0.0.1:${await freePort()}`) + at(`127.0.0.1:${await silent()}`).replace('/k', '/v');
+  expect(await found(conf)).toEqual([
+    'GW750 the store cannot be reached: connection refused',
+    'GW750 the store cannot be reached: no answer in time',
+  ]);
+});
+
+test('a store that wants a password, or another one', async () => {
+  const { port } = await redis('--requirepass', 'right');
+  const conf = at(`127.0.0.1:${port}`) + at(`redis://:wr0ng@127.0.0.1:${port}`).replace('/k', '/v');
+  expect(await found(conf)).toEqual([
+    'GW751 the store refuses the login: it wants a password',
+    'GW751 the store refuses the login: wrong password',
+  ]);
+  expect(await found(at(`redis://:right@127.0.0.1:${port}`))).toEqual([]);
+});
+
+test('a store that is a replica takes reads only', async () => {
+  const { port: master } = await redis();
+  const { port } = await redis('--replicaof', `127.0.0.1 ${master}`);
+  expect(await found(at(`127.0.0.1:${port}`))).toEqual([]);
+  expect(await found(at(`127.0.0.1:${port}`, 'incr'))).toEqual([
+    'GW752 the store is a read-only replica, and "kv_command incr" writes',
+  ]);
+});
+
+test('without --live nothing is opened', async () => {
+  const text = `http { server { listen 127.0.0.1:8080; ${rest(as('stranger'))} } }`;
+  const findings = await check(load({ confFile: '/gw.conf', name: 'gw.conf', prefix: '/', text }));
+  expect(findings).toEqual([]);
+});
+
+test('a live finding is ignored by a comment, which without --live does not count as unused', async () => {
+  const conf = `\n# gw-ignore GW653: it comes with the next migration\n`;
+  const server = rest(db.dsn, `${conf}dbrest_schemas apy; dbrest_anon_role anon;`);
+  expect(await found(server)).toEqual([]);
+  const text = `http { server { listen 127.0.0.1:8080; ${server} } }`;
+  expect(await check(load({ confFile: '/gw.conf', name: 'gw.conf', prefix: '/', text }))).toEqual([]);
+});
+
+test('every live rule has been met here', () => {
+  expect(met).toEqual(LIVE);
+});

@@ -1,0 +1,44 @@
+import { testGroup } from './group-cases.ts';
+import type { GroupCase } from './group-cases.ts';
+
+const json = (what: string): string => `log_format f ${what};`;
+const UNSAFE = 'GW906 "log_format f" writes JSON without "escape=json"';
+const LOGGED = (name: string): string => `GW907 "$${name}" may hold a secret, and is logged`;
+
+const cases: readonly GroupCase[] = [
+  { it: 'JSON in several words', conf: json(`'{' '"uri":"$uri"' '}'`), says: [UNSAFE] },
+  { it: 'JSON with the escape of text', conf: json(`escape=default '{"uri": "$uri"}'`), says: [UNSAFE] },
+  { it: 'JSON that nothing is escaped in', conf: json(`escape=none '{"uri": "$uri"}'`), says: [UNSAFE] },
+  { it: 'JSON of numbers alone', conf: json(`'{"status":$status}'`), says: [] },
+  { it: 'text with brackets', conf: json(`'[$time_local] {$status} "$request"'`), says: [] },
+  {
+    it: 'a cookie that names a session',
+    conf: json('$cookie_PHPSESSID'),
+    says: [LOGGED('cookie_phpsessid')],
+  },
+  { it: 'a header with a key', conf: json("'$status ${http_x_api_key}'"), says: [LOGGED('http_x_api_key')] },
+  {
+    it: 'a cookie that is given out, and the body',
+    conf: json("'$sent_http_set_cookie' '$request_body'"),
+    says: [LOGGED('sent_http_set_cookie'), LOGGED('request_body')],
+  },
+  {
+    it: 'what gw masks, or what opens nothing',
+    conf: json("'$http_authorization $http_cookie $arg_token $request $cookie_theme'"),
+    says: [],
+  },
+  { it: 'no kept connections at all', conf: 'keepalive_requests 0;', says: [] },
+  {
+    it: 'one request for each connection',
+    conf: 'keepalive_requests 1;',
+    says: ['GW903 connections end after 1 request'],
+  },
+  {
+    it: 'the shared directory with a slash',
+    conf: 'proxy_temp_path /var/tmp/;',
+    says: ['GW910 "proxy_temp_path /var/tmp" is a directory that all users share'],
+  },
+  { it: 'a directory in the shared one', conf: 'client_body_temp_path /tmp/gw 1 2;', says: [] },
+];
+
+testGroup('GW9', cases);

@@ -1,0 +1,91 @@
+import { testRule } from './findings-in.ts';
+
+const inHttp = { in: 'http' } as const;
+const inLocation = { in: 'location' } as const;
+const asked = (host: string): string =>
+  `"proxy_pass" has to look up "${host}" for each request: no "resolver" is defined`;
+const GROUP = 'upstream app { server 127.0.0.1:1; keepalive 4; }';
+
+testRule('missing-resolver', [
+  {
+    it: 'finds a name before a variable path',
+    ...inLocation,
+    text: 'proxy_pass http://api.internal$request_uri;',
+    says: [asked('api.internal')],
+  },
+  {
+    it: 'finds a whole URL in a variable',
+    ...inLocation,
+    text: 'set $to https://api.internal:8443/v1;\nproxy_pass $to;',
+    says: [asked('api.internal:8443')],
+  },
+  {
+    it: 'finds a host that only requests know',
+    ...inLocation,
+    text: 'proxy_pass http://$host;',
+    says: [asked('$host')],
+  },
+  {
+    it: 'finds the value of a map that is no group',
+    ...inHttp,
+    text: `map $arg_a $to { default app; b api.internal; }\n${GROUP}\nserver { location / { proxy_pass http://$to; } }`,
+    says: [asked('api.internal')],
+  },
+  {
+    it: 'knows groups of a map',
+    ...inHttp,
+    text: `map $arg_a $to { default app; b 127.0.0.1:2; }\n${GROUP}\nserver { location / { proxy_pass http://$to$request_uri; } }`,
+  },
+  {
+    it: 'knows groups of split_clients and of a variable in a variable',
+    ...inHttp,
+    text: `split_clients $remote_addr $part { 5% app; * 127.0.0.1:2; }\nmap $arg_a $to { default $part; }\n${GROUP}\nserver { location / { proxy_pass http://$to; } }`,
+  },
+  {
+    it: 'leaves open what a request may choose among groups',
+    ...inHttp,
+    text: `${GROUP}\nserver { location ~ ^/(?<name>[a-z]+)/ { proxy_pass http://$name; } }`,
+  },
+  { it: 'lets an address be', ...inLocation, text: 'proxy_pass http://127.0.0.1:9000$request_uri;' },
+  { it: 'lets an address of IPv6 be', ...inLocation, text: 'proxy_pass http://[::1]:9000$request_uri;' },
+  { it: 'lets a socket be', ...inLocation, text: 'proxy_pass http://unix:/run/app.sock:$request_uri;' },
+  {
+    it: 'lets an address be that a capture follows',
+    text: 'location ~ ^/a(/.*)$ { set $to 127.0.0.1:9000; proxy_pass http://$to$1; }',
+  },
+  {
+    it: 'finds a name with a port that a capture follows',
+    text: 'location ~ ^/a(/.*)$ { proxy_pass http://api.internal:9000$1; }',
+    says: [asked('api.internal:9000$1')],
+  },
+  { it: 'lets an address in a variable be', ...inLocation, text: 'proxy_pass http://$server_addr:81;' },
+]);
+
+testRule('static-dns', [
+  {
+    it: 'finds servers of a group',
+    ...inHttp,
+    text: 'upstream app { server a.internal:81; server 10.0.0.1; server unix:/a; server b.internal down; }',
+    says: ['"a.internal" is looked up once, at the start'],
+  },
+  {
+    it: 'names a host once',
+    text: 'location /a/ { proxy_pass http://a.internal:81; }\nlocation /b/ { proxy_pass http://a.internal:82; }',
+    says: ['"a.internal" is looked up once, at the start'],
+  },
+  { it: 'lets this machine be', ...inLocation, text: 'proxy_pass http://localhost:81;' },
+  {
+    it: 'lets a variable be',
+    ...inLocation,
+    text: 'resolver 10.0.0.1;\nproxy_pass http://a.internal$request_uri;',
+  },
+]);
+
+testRule('resolver-external', [
+  {
+    it: 'knows ports and IPv6',
+    text: 'resolver 1.1.1.1:53 [2001:4860:4860::8888] 10.0.0.1 valid=10s;',
+    says: ['"1.1.1.1" is a public name server', '"2001:4860:4860::8888" is a public name server'],
+  },
+  { it: 'lets other networks be', text: 'resolver 127.0.0.11 169.254.169.253 8.8.9.9 ipv6=off;' },
+]);

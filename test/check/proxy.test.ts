@@ -1,0 +1,173 @@
+import { testRule } from './findings-in.ts';
+
+const inHttp = { in: 'http' } as const;
+const inLocation = { in: 'location' } as const;
+const GROUP = 'upstream app { server 127.0.0.1:1; keepalive 4; }';
+const server = (text: string): string =>
+  `${GROUP}\nserver { listen 127.0.0.1:80; location / { proxy_pass http://app; proxy_set_header Host $host; ${text} } }`;
+
+testRule('proxy-header-redefinition', [
+  {
+    it: 'repeats what is lost, in order',
+    text: 'proxy_set_header A 1;\nproxy_set_header B 2;\nlocation / {\n    proxy_set_header C 3;\n    proxy_pass http://127.0.0.1:1;\n}',
+    says: ['"proxy_set_header" here drops "A" and "B" of the level above'],
+    fixed:
+      'proxy_set_header A 1;\nproxy_set_header B 2;\nlocation / {\n    proxy_set_header A 1;\n    proxy_set_header B 2;\n    proxy_set_header C 3;\n    proxy_pass http://127.0.0.1:1;\n}',
+  },
+  {
+    it: 'lets headers be that go out anyway',
+    text: 'proxy_set_header Connection "";\nproxy_set_header Host $proxy_host;\nlocation / { proxy_set_header C 3; proxy_pass http://127.0.0.1:1; }',
+  },
+  {
+    it: 'lets a location be that forwards nothing',
+    text: 'proxy_set_header A 1;\nlocation / { proxy_set_header B 2; }',
+  },
+]);
+
+testRule('host-spoofing', [
+  {
+    it: 'sends the checked host instead',
+    ...inLocation,
+    text: 'proxy_set_header host "${http_host}";',
+    says: ['"Host ${http_host}" passes on what the client wrote'],
+    fixed: 'proxy_set_header host "$host";',
+  },
+  { it: 'lets another header be', ...inLocation, text: 'proxy_set_header X-Forwarded-Host $http_host;' },
+]);
+
+testRule('missing-host-header', [
+  {
+    it: 'adds the header where none is inherited',
+    ...inHttp,
+    text: `${GROUP}\nserver {\n    location / {\n        proxy_pass http://app;\n    }\n}`,
+    says: ['the upstream gets "Host: app"'],
+    fixed: `${GROUP}\nserver {\n    location / {\n        proxy_pass http://app;\n        proxy_set_header Host $host;\n    }\n}`,
+  },
+  {
+    it: 'lets a group be that is called like a host',
+    ...inHttp,
+    text: 'upstream api.example { server 127.0.0.1:1; }\nserver { location / { proxy_pass http://api.example; } }',
+  },
+  { it: 'lets a real host be', ...inLocation, text: 'proxy_pass http://127.0.0.1:1;' },
+]);
+
+testRule('proxy-uri-normalized', [
+  {
+    it: 'takes the URI out',
+    text: 'location / { proxy_pass http://127.0.0.1:1/; }',
+    says: ['"/" in "proxy_pass" changes no path, but decodes it: "%2F" arrives as "/"'],
+    fixed: 'location / { proxy_pass http://127.0.0.1:1; }',
+  },
+  {
+    it: 'keeps quotes',
+    text: 'location /a { proxy_pass "http://127.0.0.1:1/a"; }',
+    says: ['"/a" in "proxy_pass" changes no path, but decodes it: "%2F" arrives as "/"'],
+    fixed: 'location /a { proxy_pass "http://127.0.0.1:1"; }',
+  },
+  { it: 'lets a URI be that changes the path', text: 'location /a/ { proxy_pass http://127.0.0.1:1/; }' },
+]);
+
+testRule('proxy-slash-mismatch', [
+  {
+    it: 'ends the location with a slash',
+    text: 'location ^~ /api { proxy_pass http://127.0.0.1:1/; }',
+    says: ['location "/api" + URI "/" maps "/api/x" to "//x"'],
+    fixed: 'location ^~ /api/ { proxy_pass http://127.0.0.1:1/; }',
+  },
+  {
+    it: 'ends the URI with a slash',
+    text: 'location /api/ { proxy_pass http://127.0.0.1:1/v1; }',
+    says: ['location "/api/" + URI "/v1" maps "/api/x" to "/v1x"'],
+    fixed: 'location /api/ { proxy_pass http://127.0.0.1:1/v1/; }',
+  },
+  { it: 'lets a query be', text: 'location /s/ { proxy_pass http://127.0.0.1:1/find?q=; }' },
+  { it: 'lets a file be', text: 'location /hook/ { proxy_pass http://127.0.0.1:1/v1/hook.php; }' },
+  { it: 'lets a begun word be', text: 'location /s/ { proxy_pass http://127.0.0.1:1/s-; }' },
+  { it: 'lets an exact location be', text: 'location = /s { proxy_pass http://127.0.0.1:1/t/; }' },
+]);
+
+testRule('keepalive-headers', [
+  {
+    it: 'finds a header that closes',
+    ...inHttp,
+    text: server('proxy_set_header Connection close;'),
+    says: ['"Connection close" ends each connection to the upstream'],
+    fixed: server('proxy_set_header Connection "";'),
+  },
+  {
+    it: 'finds a map that closes',
+    ...inHttp,
+    text: `map $http_upgrade $up { default upgrade; "" close; }\n${server('proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $up;')}`,
+    says: ['"Connection $up" ends connections to the upstream'],
+  },
+  { it: 'lets what gw does by itself be', ...inHttp, text: server('') },
+  {
+    it: 'lets a group be that keeps nothing',
+    ...inHttp,
+    text: server('proxy_http_version 1.0;').replace('keepalive 4; ', ''),
+  },
+]);
+
+testRule('websocket-upgrade', [
+  {
+    it: 'adds the other header',
+    ...inLocation,
+    text: 'proxy_pass http://127.0.0.1:1;\nproxy_set_header Connection upgrade;',
+    says: ['"Connection: upgrade" goes to the upstream without "Upgrade"'],
+    fixed:
+      'proxy_pass http://127.0.0.1:1;\nproxy_set_header Connection upgrade;\nproxy_set_header Upgrade $http_upgrade;',
+  },
+  {
+    it: 'has no second "Connection" to offer',
+    ...inLocation,
+    text: 'proxy_pass http://127.0.0.1:1;\nproxy_set_header Upgrade $http_upgrade;\nproxy_set_header Connection "";',
+    says: ['"Upgrade" goes to the upstream with "Connection: "'],
+  },
+  {
+    it: 'finds a connection that is kept instead',
+    ...inLocation,
+    text: 'proxy_pass http://127.0.0.1:1;\nproxy_set_header Upgrade $http_upgrade;\nproxy_set_header Connection keep-alive;',
+    says: ['"Upgrade" goes to the upstream with "Connection: keep-alive"'],
+  },
+  {
+    it: 'lets the client decide',
+    ...inLocation,
+    text: 'proxy_pass http://127.0.0.1:1;\nproxy_set_header Upgrade $http_upgrade;\nproxy_set_header Connection $http_connection;',
+  },
+  {
+    it: 'lets a header be that is taken out',
+    ...inLocation,
+    text: 'proxy_pass http://127.0.0.1:1;\nproxy_set_header Upgrade "";',
+  },
+]);
+
+testRule('single-server-retry', [
+  {
+    it: 'lets a name be, which may have several addresses',
+    ...inLocation,
+    text: 'proxy_pass http://a.b;\nproxy_next_upstream error;',
+  },
+  {
+    it: 'lets what is off be',
+    ...inLocation,
+    text: 'proxy_pass http://127.0.0.1:1;\nproxy_next_upstream off;',
+  },
+]);
+
+testRule('proxy-ssl-unverified', [
+  { it: 'lets this machine be', ...inLocation, text: 'proxy_pass https://127.0.0.1:8443;' },
+  {
+    it: 'lets a group of this machine be',
+    ...inHttp,
+    text: `${GROUP}\nserver { location / { proxy_pass https://app; } }`,
+  },
+  {
+    it: 'finds a group of another machine, and a URL with variables',
+    ...inHttp,
+    text: 'upstream far { server 192.0.2.1; }\nserver { location / { proxy_pass https://far; } location /a { proxy_pass https://192.0.2.1$request_uri; } }',
+    says: [
+      '"proxy_pass" over https does not verify whom it talks to',
+      '"proxy_pass" over https does not verify whom it talks to',
+    ],
+  },
+]);

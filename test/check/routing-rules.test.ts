@@ -1,0 +1,172 @@
+import { expect, test } from 'vitest';
+import { Certificates } from '../harness/certificates.ts';
+import { problemsIn } from './configured.ts';
+
+/** What a rule says of a configuration; nothing where it is as it should be. */
+const CASES: readonly {
+  readonly rule: string;
+  readonly it: string;
+  readonly conf: string;
+  readonly says?: readonly string[];
+}[] = [
+  {
+    rule: 'capture-missing',
+    it: 'counts the groups of the location',
+    conf: 'location ~ ^/(a)/(b)$ { return 200 "$2$3"; }',
+    says: ['"$3" is used, but the pattern has 2 groups'],
+  },
+  {
+    rule: 'capture-missing',
+    it: 'counts named groups',
+    conf: 'location ~ ^/(?<x>a)/(b)$ { return 200 "$2"; }',
+  },
+  {
+    rule: 'capture-missing',
+    it: 'looks at each pattern that may have matched',
+    conf: 'location ~ ^/(a)$ { if ($arg_x ~ "(b)(c)") { return 200 "$2"; } return 200 "$3"; }',
+    says: ['"$3" is used, but no pattern here has more than 2 groups'],
+  },
+  {
+    rule: 'capture-missing',
+    it: 'takes the groups of the server names',
+    conf: 'server { listen 8080; server_name "~^(a)\\.(b)$"; location / { root /srv/$2; } }',
+  },
+  {
+    rule: 'capture-missing',
+    it: 'lets a location keep what another has left',
+    conf: 'location ~ ^/(a)/(b)$ { try_files $uri @x; }\nlocation @x { return 200 "$2"; }',
+  },
+  {
+    rule: 'capture-missing',
+    it: 'asks only the pattern of a rewrite for its target',
+    conf: 'location ~ ^/(a)/(b)$ { rewrite ^/(.*)$ /$2 break; }',
+    says: ['"$2" is used, but the pattern has 1 group'],
+  },
+  {
+    rule: 'capture-missing',
+    it: 'knows where no pattern is',
+    conf: 'location / { return 200 "$1"; }',
+    says: ['"$1" is used, but no pattern here has a group'],
+  },
+  {
+    rule: 'capture-missing',
+    it: 'leaves dollars of other directives alone',
+    conf: 'location / { proxy_pass http://127.0.0.1; proxy_redirect ~^/(.*)$ /$1; }',
+  },
+  {
+    rule: 'no-default-server',
+    it: 'is content with a first server for everybody',
+    conf: 'server { listen 80; server_name _; }\nserver { listen 80; server_name b; }',
+  },
+  {
+    rule: 'no-default-server',
+    it: 'tells a server once, whatever it listens on',
+    conf: 'server { listen 80; listen [::]:80; server_name a; }\nserver { listen 80; listen [::]:80; server_name b; }',
+    says: ['2 servers share 0.0.0.0:80 and none is "default_server"'],
+  },
+  {
+    rule: 'no-default-server',
+    it: 'does not mind servers on sockets of their own',
+    conf: 'server { listen 80; server_name a; }\nserver { listen 81; server_name b; }',
+  },
+  {
+    rule: 'if-is-evil',
+    it: 'lets an answer have its headers',
+    conf: 'location / { if ($request_method = OPTIONS) { add_header Allow GET; return 204; } }',
+  },
+  {
+    rule: 'if-is-evil',
+    it: 'names the first directive that is in doubt',
+    conf: 'location / { if ($arg_x) { set $a 1; proxy_pass http://127.0.0.1; add_header X y; } }',
+    says: ['"proxy_pass" in "if" in a location is not reliable'],
+  },
+  {
+    rule: 'if-is-evil',
+    it: 'does not count a rewrite that stays',
+    conf: 'location / { if ($arg_x) { rewrite ^ /a break; add_header X y; } }',
+    says: ['"add_header" in "if" in a location is not reliable'],
+  },
+  {
+    rule: 'map-no-default',
+    it: 'takes a pattern for everything as a default',
+    conf: 'http { map $host $site { a /a; ~. /b; } server { root $site; } }',
+  },
+  {
+    rule: 'map-no-default',
+    it: 'is content where an "if" asks for the variable first',
+    conf: 'http { map $uri $new { /a /b; } server { if ($new) { return 301 $new; } } }',
+  },
+  {
+    rule: 'map-no-default',
+    it: 'is content where an empty value does nothing',
+    conf: 'http { map $uri $cache { /a public; } server { add_header Cache-Control $cache; } }',
+  },
+  {
+    rule: 'map-no-default',
+    it: 'finds a use in a nested location',
+    conf: 'http { map $host $to { a b; } server { location / { location /a { proxy_pass http://$to; } } } }',
+    says: ['map "$to" has no default: it is empty for all else'],
+  },
+  {
+    rule: 'try-files-proxy',
+    it: 'lets a status at the end be a gate',
+    conf: 'location / { try_files $uri =404; proxy_pass http://127.0.0.1; }',
+  },
+  {
+    rule: 'named-location-unused',
+    it: 'sees what the http block refers to',
+    conf: 'http { error_page 502 @down; server { location @down { return 503; } } }',
+  },
+  {
+    rule: 'named-location-unused',
+    it: 'does not take the name of another server for its own',
+    conf: 'http { server { error_page 404 @a; location @a { return 410; } } server { location @a { return 410; } } }',
+    says: ['named location "@a" is never referred to'],
+  },
+  {
+    rule: 'named-location-unused',
+    it: 'knows that a variable may be any name',
+    conf: 'server { listen 80; set $to @a; error_page 404 $to; location @a { return 410; } }',
+  },
+  {
+    rule: 'server-if-host',
+    it: 'leaves other conditions alone',
+    conf: 'if ($hostname = a) { return 404; }\nif ($request_method = TRACE) { return 405; }',
+  },
+  {
+    rule: 'regex-in-prefix',
+    it: 'takes dots, brackets and stars of paths as they are',
+    conf: 'location /v1.0/a.b { }\nlocation /items(1) { }\nlocation /*/x { }\nlocation /.well-known/ { }',
+  },
+  {
+    rule: 'mixed-case-variable',
+    it: 'leaves variables of gw alone',
+    conf: 'return 200 "$Host$host$HTTP_x$http_X";',
+  },
+  {
+    rule: 'unit-pitfall',
+    it: 'takes hours, minutes and small numbers as seconds',
+    conf: 'send_timeout 3600;\nclient_header_timeout 90;\nclient_body_timeout 900;\nkeepalive_timeout 1d;',
+  },
+];
+
+for (const { rule, it, conf, says = [] } of CASES) {
+  test(`${rule} ${it}`, () => {
+    expect(problemsIn(conf, rule).map(({ message }) => message)).toEqual(says);
+  });
+}
+
+test('listen-conflict tells of a server that speaks plain HTTP on a socket for TLS', () => {
+  const certificates = new Certificates();
+  certificates.authority('a');
+  const own = `ssl_certificate ${certificates.path('a.crt')}; ssl_certificate_key ${certificates.path('a.key')};`;
+  const first = `server { listen 8443 ssl; server_name a; ${own} }`;
+  const plain = `${first}\nserver { listen 8443; server_name b; }`;
+  const [found, ...others] = problemsIn(plain, 'listen-conflict');
+  expect(found?.message).toBe('"listen" without "ssl" on 0.0.0.0:8443, which speaks TLS');
+  expect(others).toEqual([]);
+  expect(problemsIn(`${first}\nserver { listen 8443; server_name b; ${own} }`, 'listen-conflict')).toEqual(
+    [],
+  );
+  expect(problemsIn(`${first}\nserver { listen 8080; server_name b; }`, 'listen-conflict')).toEqual([]);
+});

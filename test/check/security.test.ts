@@ -1,0 +1,214 @@
+import { testRule } from './findings-in.ts';
+
+const inHttp = { in: 'http' } as const;
+const inLocation = { in: 'location' } as const;
+
+testRule('alias-traversal', [
+  {
+    it: 'looks at ^~ as well',
+    text: 'location ^~ /img { alias /srv/img/; }',
+    says: ['location "/img" + alias "/srv/img/" also serves "/img../"'],
+    fixed: 'location ^~ /img/ { alias /srv/img/; }',
+  },
+  {
+    it: 'mends a quoted prefix inside its quotes',
+    text: 'location "/a b" { alias /srv/; }',
+    says: ['location "/a b" + alias "/srv/" also serves "/a b../"'],
+    fixed: 'location "/a b/" { alias /srv/; }',
+  },
+  {
+    it: 'looks at a nested location',
+    text: 'location /a { location /a/b { alias /srv/; } }',
+    says: ['location "/a/b" + alias "/srv/" also serves "/a/b../"'],
+  },
+  {
+    it: 'finds a regex whose rest begins anywhere',
+    text: 'location ~ ^/img(.*)$ { alias /srv/img/$1; }',
+    says: ['alias "/srv/img/$1" also serves the folder above: $1 can begin with "../"'],
+  },
+  {
+    it: 'finds a regex with a named rest',
+    text: 'location ~ ^/img(?<rest>.+)$ { alias /srv/img/$rest; }',
+    says: ['alias "/srv/img/$rest" also serves the folder above: $rest can begin with "../"'],
+  },
+  { it: 'lets a rest behind a slash be', text: 'location ~ ^/img/(.*)$ { alias /srv/img/$1; }' },
+  { it: 'lets a narrow rest be', text: 'location ~ ^/img([a-z]+)$ { alias /srv/img/$1; }' },
+  { it: 'lets neither slash be', text: 'location /img { alias /srv/img; }' },
+  { it: 'lets an exact location be', text: 'location = /img { alias /srv/img/; }' },
+]);
+
+testRule('root-exposure', [
+  { it: 'finds the root of all', text: 'root /;', says: ['"root /" serves the whole file system'] },
+  {
+    it: 'finds a directory of the system, slash or not',
+    text: 'root /etc/;',
+    says: ['"root /etc/" serves the directory "/etc" of the system'],
+  },
+  {
+    it: 'finds what a prefix leads to',
+    text: 'location /etc/ { root /; }',
+    says: ['"root /" serves the directory "/etc" of the system'],
+  },
+  {
+    it: 'finds an alias',
+    text: 'location /keys/ { alias /etc/ssl/private/; }',
+    says: [
+      '"root /etc/ssl/private/" serves the directory "/etc/ssl/private" of the system'.replace(
+        'root',
+        'alias',
+      ),
+    ],
+  },
+  { it: 'lets a prefix lead to a site', text: 'location /srv/www/ { root /; }' },
+  { it: 'lets one file be', text: 'location = /version { alias /etc/debian_version; }' },
+  { it: 'lets a root be that holds nothing', text: 'root /dev/null;' },
+  { it: 'lets a relative root be', text: 'root html;' },
+  { it: 'lets a variable be', text: 'root /home/$arg_user;' },
+]);
+
+testRule('header-redefinition', [
+  {
+    it: 'names what is lost, at each level that loses it',
+    ...inHttp,
+    text: 'add_header A 1;\nadd_header B 2;\nserver {\n    listen 127.0.0.1:80;\n    add_header C 3;\n    location / {\n        add_header C 4;\n    }\n    location /d {\n        add_header D 5;\n    }\n}',
+    says: [
+      '"add_header" here drops "A" and "B" of the level above',
+      '"add_header" here drops "C" of the level above',
+    ],
+  },
+  {
+    it: 'mends with one line',
+    text: 'add_header A 1;\nlocation / {\n    add_header B 2;\n}',
+    says: ['"add_header" here drops "A" of the level above'],
+    fixed: 'add_header A 1;\nlocation / {\n    add_header_inherit merge;\n    add_header B 2;\n}',
+  },
+  {
+    it: 'looks into an if',
+    text: 'location / {\n    add_header Vary Origin;\n    if ($arg_a) {\n        add_header A 1;\n    }\n}',
+    says: ['"add_header" here drops "Vary" of the level above'],
+  },
+  { it: 'does not tell cases apart', text: 'add_header X-A 1;\nlocation / { add_header x-a 2; }' },
+  {
+    it: 'lets what is dropped on purpose be',
+    text: 'add_header A 1;\nlocation / { add_header_inherit off; add_header B 1; }',
+  },
+  {
+    it: 'knows that merging is inherited',
+    text: 'add_header_inherit merge;\nadd_header A 1;\nlocation / { add_header B 1; }',
+  },
+]);
+
+testRule('header-content-type', [
+  {
+    it: 'offers default_type',
+    ...inLocation,
+    text: 'add_header Content-Type "text/plain; charset=utf-8";\nreturn 200 ok;',
+    says: ['"add_header Content-Type" adds a second Content-Type beside that of the answer'],
+    fixed: 'default_type "text/plain; charset=utf-8";\nreturn 200 ok;',
+  },
+  {
+    it: 'lets an answer without a body be',
+    ...inLocation,
+    text: 'add_header Content-Type text/plain;\nreturn 204;',
+  },
+  {
+    it: 'lets a type be whose first was hidden',
+    ...inLocation,
+    text: 'proxy_pass http://127.0.0.1:1;\nproxy_hide_header content-type;\nadd_header Content-Type text/plain;',
+  },
+]);
+
+testRule('allow-without-deny', [
+  {
+    it: 'ends the list with deny all',
+    ...inLocation,
+    text: 'allow 10.0.0.0/8;\nallow 192.168.0.0/16;',
+    says: ['"allow 10.0.0.0/8" without "deny all" keeps nobody out'],
+    fixed: 'allow 10.0.0.0/8;\nallow 192.168.0.0/16;\ndeny all;',
+  },
+  {
+    it: 'looks into limit_except',
+    ...inLocation,
+    text: 'limit_except GET { allow 10.0.0.0/8; }',
+    says: ['"allow 10.0.0.0/8" without "deny all" keeps nobody out'],
+  },
+  { it: 'lets "allow all" lift an outer list', text: 'deny all;\nlocation /open { allow all; }' },
+  {
+    it: 'lets "satisfy any" ask for a password instead',
+    ...inLocation,
+    text: 'satisfy any;\nallow 10.0.0.0/8;\nauth_basic x;\nauth_basic_user_file f;',
+  },
+]);
+
+testRule('return-bypasses-acl', [
+  {
+    it: 'finds a redirect beside a password',
+    ...inLocation,
+    text: 'auth_basic staff;\nauth_basic_user_file f;\nreturn 301 /staff;',
+    says: ['"return" runs before "auth_basic": everybody gets the answer'],
+  },
+  { it: 'lets a refusal be', ...inLocation, text: 'deny all;\nreturn 403;' },
+  { it: 'lets the list of another level be', text: 'deny all;\nlocation /health { return 200 ok; }' },
+  { it: 'lets a lifted password be', ...inLocation, text: 'auth_basic off;\nreturn 200 ok;' },
+  { it: 'lets a condition be', ...inLocation, text: 'deny 10.0.0.1;\nif ($arg_a) { return 200 ok; }' },
+]);
+
+testRule('acl-order', [
+  {
+    it: 'moves the narrower rule up',
+    ...inLocation,
+    text: 'deny all;\nallow 10.0.0.0/8;\n',
+    says: ['"allow 10.0.0.0/8" after "deny all" never applies'],
+    fixed: 'allow 10.0.0.0/8;\ndeny all;\n',
+  },
+  {
+    it: 'compares networks',
+    ...inLocation,
+    text: 'allow 10.0.0.0/8;\ndeny 10.1.0.0/16;\ndeny all;',
+    says: ['"deny 10.1.0.0/16" after "allow 10.0.0.0/8" never applies'],
+  },
+  {
+    it: 'lets a rule say the same twice',
+    ...inLocation,
+    text: 'allow 10.0.0.0/8;\nallow 10.1.0.0/16;\ndeny all;',
+  },
+  { it: 'keeps families apart', ...inLocation, text: 'deny 0.0.0.0/0;\nallow ::1;\nallow unix:;\ndeny all;' },
+]);
+
+testRule('satisfy-any-open', [
+  {
+    it: 'sees what is inherited',
+    text: 'satisfy any;\nauth_request /auth;\nlocation /a { allow all; }',
+    says: ['"allow all" with "satisfy any" disables "auth_request"'],
+  },
+  { it: 'lets "deny all" before it be', text: 'satisfy any;\ndeny all;\nallow all;\nauth_request /auth;' },
+]);
+
+testRule('valid-referers-none', [
+  {
+    it: 'names both words',
+    ...inLocation,
+    text: 'valid_referers none blocked server_names;',
+    says: ['"none" and "blocked" in "valid_referers" accept requests without a usable Referer'],
+  },
+]);
+
+testRule('cors-star-credentials', [
+  {
+    it: 'finds a star',
+    ...inLocation,
+    text: 'add_header Access-Control-Allow-Origin *;\nadd_header Access-Control-Allow-Credentials true;',
+    says: ['"Access-Control-Allow-Origin *" with credentials is refused by browsers'],
+  },
+  { it: 'lets a star alone be', ...inLocation, text: 'add_header Access-Control-Allow-Origin *;' },
+  {
+    it: 'lets one origin be',
+    ...inLocation,
+    text: 'add_header Access-Control-Allow-Origin https://a.example;\nadd_header Access-Control-Allow-Credentials true;',
+  },
+  {
+    it: 'lets a checked origin be',
+    ...inLocation,
+    text: 'if ($http_origin = https://a.example) {\nadd_header Access-Control-Allow-Origin $http_origin;\nadd_header Access-Control-Allow-Credentials true;\n}',
+  },
+]);

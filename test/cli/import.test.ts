@@ -1,0 +1,149 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { expect, test } from 'vitest';
+import { freePort } from '../harness/ports.ts';
+import { startGateway } from '../harness/gateway.ts';
+import { postgres } from '../harness/postgres.ts';
+import { redis } from '../harness/redis.ts';
+import { directoryWith, gw, gwWith } from './command.ts';
+
+const GOLDENS = join(import.meta.dirname, 'imports');
+const MARK = '---\n';
+/** Nothing of these may show in what is printed. */
+const SECRETS = /top ?secret|top%20secret|a;secret|me@shop|:pw\b/;
+
+/** What the variables are that an imported configuration asks for. */
+function environmentOf(stderr: string): Record<string, string> {
+  const named = [...stderr.matchAll(/^gw: (\w+) must be set: /gm)].map(([, name = '']) => name);
+  const values: Record<string, string> = { REDIS_HOST: '127.0.0.1', REDIS_PORT: '6379' };
+  for (const name of named) values[name] = 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0';
+  for (const name of ['DATABASE_URL', 'PGRST_DB_URI'])
+    if (name in values) values[name] = 'postgres://db/shop';
+  return values;
+}
+
+for (const file of readdirSync(GOLDENS)) {
+  test(`gw import of ${file} is what it was, is formatted and loads`, async (t) => {
+    const golden = readFileSync(join(GOLDENS, file), 'utf8');
+    const [source, expected] = [
+      golden.slice(0, golden.indexOf(MARK)),
+      golden.slice(golden.indexOf(MARK) + 4),
+    ];
+    const dir = directoryWith(t, { source });
+    const said = await gw(dir, ['import', 'source']);
+    if (process.env['RECORD'] !== undefined) writeFileSync(join(GOLDENS, file), source + MARK + said.stdout);
+    else expect(said.stdout).toBe(expected);
+    expect(said.code).toBe(0);
+    expect(said.stdout + said.stderr).not.toMatch(SECRETS);
+    writeFileSync(join(dir, 'gateway.conf'), said.stdout.replace('/run/secrets/', ''));
+    writeFileSync(join(dir, 'db-uri'), 'postgres://db/shop\n');
+    expect(await gw(dir, ['fmt', '--check', 'gateway.conf'])).toMatchObject({ code: 0 });
+    expect(await gw(dir, ['-tq'], environmentOf(said.stderr))).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  test(`gw import --inline-secrets of ${file} loads without its environment`, async (t) => {
+    const golden = readFileSync(join(GOLDENS, file), 'utf8');
+    const dir = directoryWith(t, {
+      source: golden.slice(0, golden.indexOf(MARK)),
+      'db-uri': 'postgres://db/shop\n',
+    });
+    const said = await gw(dir, ['import', '--inline-secrets', 'source']);
+    writeFileSync(join(dir, 'gateway.conf'), said.stdout.replace('/run/secrets/', ''));
+    expect(await gw(dir, ['-tq'], environmentOf(said.stderr))).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+}
+
+const refused: readonly { it: string; args: readonly string[]; code: number; stderr: RegExp }[] = [
+  {
+    it: 'of somebody else',
+    args: ['other'],
+    code: 2,
+    stderr: /^gw: "other" is no configuration of PostgREST or Webdis\n/,
+  },
+  { it: 'that is not there', args: ['missing'], code: 1, stderr: /^gw: cannot read "missing": / },
+  {
+    it: 'that is no JSON',
+    args: ['--from', 'webdis', 'other'],
+    code: 1,
+    stderr: /^gw: "other" is not a JSON object\n$/,
+  },
+  {
+    it: 'of an unknown program',
+    args: ['--from', 'kong', 'other'],
+    code: 2,
+    stderr: /expected postgrest, webdis\n$/,
+  },
+];
+
+for (const { it, args, code, stderr } of refused) {
+  test(`gw import of a file ${it} ends with ${code}`, async (t) => {
+    const dir = directoryWith(t, { other: 'listen 80;\n' });
+    const said = await gw(dir, ['import', ...args]);
+    expect(said).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(stderr) as string });
+  });
+}
+
+/** What stands inside of `http`, for a gateway on another port. */
+function insideHttp(conf: string, port: number, own: number): string {
+  const [, inside = ''] = /^http \{\n([^]*)^\}\n/m.exec(conf) ?? [];
+  return inside.replace(new RegExp(`listen .*:?${own};`), `listen 127.0.0.1:${port};`);
+}
+
+test('a gateway with an imported PostgREST configuration serves the same API', async (t) => {
+  const database = await postgres(`
+    create schema api; create table api.todos (id int primary key, task text);
+    insert into api.todos values (1, 'try'); grant usage on schema api to anon, web_user; grant select on api.todos to anon;
+    grant select, insert on api.todos to web_user;`);
+  const secret = 'a-secret-of-more-than-thirty-two-bytes';
+  const base64 = Buffer.from(secret).toString('base64');
+  const source = `db-uri = "${database.dsn}"\ndb-schemas = "api"\ndb-anon-role = "anon"
+jwt-secret = "${base64}"\njwt-secret-is-base64 = true\nserver-port = 3999\n`;
+  const { stdout } = await gwWith('/tmp', ['import', '-'], source);
+  const port = await freePort();
+  const gateway = await startGateway(t, insideHttp(stdout, port, 3999), {
+    port,
+    env: { JWT_SECRET: base64 },
+  });
+  await gateway.expect('GET /todos', { status: 200, body: '[{"id":1,"task":"try"}]' });
+  const headers = { 'content-type': 'application/json' };
+  await gateway.expect('POST /todos', { status: 401 }, { headers, body: '{"id":2}' });
+  const { stdout: token } = await gw('/tmp', ['jwt', 'sign', '--role', 'web_user'], {
+    GW_JWT_SECRET: secret,
+  });
+  const authorization = `Bearer ${token.trim()}`;
+  await gateway.expect(
+    'POST /todos',
+    { status: 201 },
+    { headers: { ...headers, authorization }, body: '{"id":2}' },
+  );
+  await gateway.expect('GET /todos', { status: 401 }, { headers: { authorization: `${authorization}x` } });
+  await gateway.expect('GET /todos?select=count()', { status: 400 });
+});
+
+test('a gateway with an imported Webdis configuration runs its commands', async (t) => {
+  const store = await redis('--requirepass', 'p@ss/word');
+  const source = JSON.stringify({
+    redis_host: store.host,
+    redis_port: store.port,
+    redis_auth: 'p@ss/word',
+    database: 3,
+    http_port: 7399,
+    acl: [{ disabled: ['DEL'] }],
+  });
+  const { stdout } = await gwWith('/tmp', ['import', '-'], source);
+  const port = await freePort();
+  const env = { REDIS_PASSWORD: encodeURIComponent('p@ss/word') };
+  const gateway = await startGateway(t, insideHttp(stdout, port, 7399), { port, env });
+  await gateway.expect('GET /PING', { json: { ok: true } });
+  await gateway.expect('POST /SET/a%2Fb', { json: { ok: true } }, { body: 'x y' });
+  await gateway.expect('GET /get/a%2Fb', { json: { value: 'x y' } });
+  await gateway.expect('POST /INCR/n', { json: { value: 1 } });
+  await gateway.expect('POST /HSET/h/a%26b%20c', { json: { value: 1 } }, { body: 'v' });
+  await gateway.expect('GET /HGET/h/a%26b%20c', { json: { value: 'v' } });
+  await gateway.expect('GET /MGET?keys=n,none', { json: { values: ['1', null] } });
+  await gateway.expect('POST /DEL/n', { status: 404 });
+  const client = new Redis({ host: store.host, port: store.port, password: 'p@ss/word', db: 3 });
+  t.onTestFinished(() => client.disconnect());
+  expect(await client.hgetall('h')).toEqual({ 'a&b c': 'v' });
+});

@@ -1,0 +1,121 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { makeSite } from '../conformance/site.ts';
+import { wholeConf } from '../harness/conf.ts';
+import type { Account } from '../../src/explain/index.ts';
+import { accountOf, configured } from './explained.ts';
+
+/*
+ * The answers of the conformance cases are what a real nginx and gw give. What `gw explain` says of the same requests has to
+ * be the same: status, `Location`, and the body of plain texts.
+ */
+const directory = new URL('../conformance/cases/', import.meta.url);
+const PORT = 8099;
+
+interface Recorded {
+  readonly request: string;
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly text: string | undefined;
+}
+
+/** Other ways to say it are those of the transport, which an explanation has none of. */
+function read(line: string): Recorded | undefined {
+  const [request = '', answer = ''] = line.split(' => ');
+  const [, status, facts = '', text] = /^(\d{3})([^:]*(?::\S[^:]*)*): ?(.*)$/.exec(answer) ?? [];
+  if (status === undefined) return undefined;
+  const [, location] = /-> (\S*?):? /.exec(answer) ?? [];
+  const isPlain = facts.startsWith(' text/plain') && !facts.includes('=');
+  return {
+    request,
+    status: Number(status),
+    location,
+    text: isPlain && location === undefined ? text : undefined,
+  };
+}
+
+function questionOf(request: string): { method: string; url: string; headers: [string, string][] } {
+  const [head = '', body] = request.split(' << ');
+  const [line = '', ...headerLines] = head.split(' | ');
+  const [method = 'GET', target = '/'] = line.split(' ');
+  const given = headerLines.map((text): [string, string] => {
+    const [, name = '', value = ''] = /^([^:]*): ?(.*)$/s.exec(text) ?? [];
+    return [name, value];
+  });
+  const hasHost = given.some(([name]) => name.toLowerCase() === 'host');
+  const length: [string, string][] =
+    body === undefined ? [] : [['content-length', String(Buffer.byteLength(body))]];
+  return {
+    method,
+    url: `http://127.0.0.1:${PORT}${target}`,
+    headers: [...(hasHost ? [] : [['host', 'a.example'] satisfies [string, string]]), ...given, ...length],
+  };
+}
+
+let compared = 0;
+
+for (const file of readdirSync(directory)) {
+  const name = file.replace('.case', '');
+  test(`explain answers the requests of ${name} as the gateway does`, async (t) => {
+    const [http = '', lines = ''] = readFileSync(new URL(file, directory), 'utf8').split('----------\n');
+    const site = http.includes('SITE') ? makeSite(t) : '';
+    const found = [...http.matchAll(/^# file (\S+): (.*)$/gm)];
+    const files = Object.fromEntries(
+      found.map(([, path = '', content = '']) => [path, content.replaceAll('\\n', '\n')]),
+    );
+    const text = http.replaceAll('SITE', site).replaceAll('PORT', String(PORT));
+    const conf = wholeConf({ http: text, dir: '.', port: PORT, workers: 1, main: '' });
+    const explained = configured(t, conf, files);
+    const plain = (shown: string): string =>
+      shown
+        .replaceAll(site || '\0', 'SITE')
+        .replaceAll(String(PORT), 'PORT')
+        .trimEnd();
+    const differing: string[] = [];
+    for (const line of lines.trimEnd().split('\n')) {
+      const recorded = read(line);
+      const given = recorded && answerOf(await accountOf(explained, questionOf(recorded.request)));
+      if (!recorded || !given) continue;
+      compared++;
+      const { status, location, text: body } = given;
+      const same =
+        status === recorded.status &&
+        (recorded.location === undefined || plain(location) === recorded.location) &&
+        (recorded.text === undefined ||
+          body === undefined ||
+          plain(quoted(body)) === recorded.text.trimEnd());
+      if (!same) differing.push(`${line}\n   explained: ${status} ${location} ${body ?? ''}`);
+    }
+    expect(differing).toEqual([]);
+  });
+}
+
+test('most answers can be told without anybody else', () => {
+  expect(compared).toBeGreaterThan(1000);
+});
+
+interface Told {
+  readonly status: number;
+  readonly location: string;
+  /** Absent where it is not shown, or only an example. */
+  readonly text: string | undefined;
+}
+
+/** Nothing where an upstream would answer, or the requests of before count. */
+function answerOf({ answer, rounds, branches }: Account): Told | undefined {
+  const { status, facts, unknown } = answer;
+  const isCounted = rounds.some(({ steps }) => steps.some((step) => step.kind === 'phase' && step.unknown));
+  if (status === undefined || isCounted || branches.length > 0) return undefined;
+  const valueOf = (pattern: RegExp): string =>
+    facts.flatMap(({ value }) => pattern.exec(value)?.[1] ?? [])[0] ?? '';
+  const isExample = unknown !== undefined || facts.some(({ label }) => label === 'filter');
+  return {
+    status,
+    location: valueOf(/^location: (.*)$/i),
+    text: isExample ? undefined : facts.find(({ label }) => label === 'body')?.value,
+  };
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
