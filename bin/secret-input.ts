@@ -16,7 +16,7 @@ export function isOnStandardInput({ secret, secretFile }: SecretOptions, variabl
   );
 }
 
-/** A secret, or why there is none; it never shows in either. */
+/** A secret, or why there is none; it never shows in either. `variable`: of the environment, '' for none. */
 export async function readSecret(
   options: SecretOptions,
   variable: string,
@@ -26,12 +26,12 @@ export async function readSecret(
   if (secretFile === undefined && process.env[variable] !== undefined)
     return { secret: process.env[variable] };
   const onInput = isOnStandardInput(options, variable);
-  const ways = `set ${variable}, or use --secret-file`;
-  if (onInput && isatty(0)) return { fault: `no secret is given; ${ways}` };
+  const ways = variable === '' ? '' : `; set ${variable}, or use --secret-file`;
+  if (onInput && isatty(0)) return { fault: `no secret is given${ways}` };
   const name = onInput ? 'standard input' : `"${secretFile}"`;
   try {
     const read = withoutLineEnd(await (onInput ? buffer(process.stdin) : readFile(secretFile as string)));
-    return read.length === 0 ? { fault: `${name} has no secret; ${ways}` } : { secret: read.toString() };
+    return read.length === 0 ? { fault: `${name} has no secret${ways}` } : { secret: read.toString() };
   } catch (error) {
     return { fault: `cannot read the secret from ${name}: ${(error as Error).message}` };
   }

@@ -13,16 +13,17 @@ const APP = 'APP_SETTINGS_';
 
 /**
  * The settings of a PostgREST configuration file, or of a list of its environment variables as a shell, systemd or Compose
- * has it; a later one of the same name wins. Lines that are no settings come out as `strange`.
+ * has it; a later one of the same name wins. The numbers of lines that are none are
+ * `strange`: what stands there may be a secret.
  */
-export function readSettings(text: string): { settings: readonly Setting[]; strange: readonly string[] } {
+export function readSettings(text: string): { settings: readonly Setting[]; strange: readonly number[] } {
   const settings = new Map<string, Setting>();
-  const strange: string[] = [];
-  for (const line of text.split(/\r?\n/)) {
+  const strange: number[] = [];
+  for (const [at, line] of text.split(/\r?\n/).entries()) {
     if (/^\s*(?:#.*)?$/.test(line)) continue;
     const setting = readVariable(line) ?? readKeyed(line);
     if (setting) settings.set(setting.key, setting);
-    else if (!/^\s*[\w-]+:\s*$/.test(line)) strange.push(line.trim());
+    else if (!/^\s*[\w-]+:\s*$/.test(line)) strange.push(at + 1);
   }
   return { settings: [...settings.values()], strange };
 }

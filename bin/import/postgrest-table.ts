@@ -1,5 +1,5 @@
 /** Older names. */
-export const ALIASES: Readonly<Record<string, string>> = {
+export const ALIASES: ReadonlyMap<string, string> = table({
   'db-schema': 'db-schemas',
   'max-rows': 'db-max-rows',
   'pre-request': 'db-pre-request',
@@ -7,7 +7,7 @@ export const ALIASES: Readonly<Record<string, string>> = {
   'root-spec': 'db-root-spec',
   'secret-is-base64': 'jwt-secret-is-base64',
   'db-pool-timeout': 'db-pool-acquisition-timeout',
-};
+});
 
 interface Carried {
   readonly directive: string;
@@ -63,7 +63,7 @@ function poolSize(value: string): readonly string[] | string {
 const OWN_POOL = 'the pool looks after its connections itself';
 
 /** Why a setting is left out. */
-export const NOT_CARRIED: Readonly<Record<string, string>> = {
+export const NOT_CARRIED: ReadonlyMap<string, string> = table({
   'db-channel': 'gw listens on the channels "pgrst" and "gw"',
   'db-channel-enabled': 'gw always listens for changes of the schema',
   'db-config': 'settings that roles have in the database as "pgrst.*" are not read',
@@ -83,10 +83,10 @@ export const NOT_CARRIED: Readonly<Record<string, string>> = {
   'openapi-server-proxy-uri': 'the description names its server relative to where it was read',
   'raw-media-types': 'functions with domains for media types take its place',
   'server-unix-socket-mode': 'the socket is made with the umask of the process',
-};
+});
 
 /** Values with which a setting that has no counterpart changes nothing. */
-export const AS_EVER: Readonly<Record<string, RegExp>> = {
+export const AS_EVER: ReadonlyMap<string, RegExp> = table({
   'db-channel': /^(?:pgrst|gw)$/,
   'db-channel-enabled': /^(?:true|1)$/i,
   'db-config': /^(?:false|0)$/i,
@@ -94,4 +94,9 @@ export const AS_EVER: Readonly<Record<string, RegExp>> = {
   'db-use-legacy-gucs': /^(?:false|0)$/i,
   'db-pool-automatic-recovery': /^(?:true|1)$/i,
   'log-query': /^(?:disabled|false|0)$/i,
-};
+});
+
+/** The file may name anything: no name is inherited. */
+function table<T>(rows: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
+  return new Map(Object.entries(rows));
+}

@@ -12,13 +12,13 @@ export function importPostgrest(text: string, keeper: SecretKeeper): Imported {
   const { settings: read, strange } = readSettings(text);
   const settings = new Map(
     read.flatMap((setting) => {
-      const key = ALIASES[setting.key] ?? setting.key;
+      const key = ALIASES.get(setting.key) ?? setting.key;
       return setting.value === '' ? [] : [[key, setting] as const];
     }),
   );
   const importer = new Importer(settings, keeper);
   const draft = importer.write();
-  for (const line of strange) importer.leave(line.slice(0, 40), 'this line is no setting');
+  for (const line of strange) importer.leave(`line ${line}`, 'it is no setting');
   importer.addNotes(draft);
   return { draft, notCarried: importer.left.map(({ key }) => key), secrets: keeper.kept };
 }
@@ -50,8 +50,8 @@ class Importer {
       addAdmin(http, this.#get);
     });
     for (const [key, { value }] of this.#settings) {
-      if (this.#used.has(key) || AS_EVER[key]?.test(value)) continue;
-      this.leave(key, NOT_CARRIED[key] ?? 'gw does not know this setting');
+      if (this.#used.has(key) || AS_EVER.get(key)?.test(value)) continue;
+      this.leave(key, NOT_CARRIED.get(key) ?? 'gw does not know this setting');
     }
     return draft;
   }

@@ -8,6 +8,31 @@ export interface Rule {
   readonly disabled?: readonly string[];
 }
 
+/** The rules of a file; what is none of them is left out. */
+export function readRules(acl: unknown): readonly Rule[] {
+  const given = (Array.isArray(acl) ? acl : []) as readonly unknown[];
+  return given
+    .filter((rule) => typeof rule === 'object' && rule !== null)
+    .map((rule) => {
+      const { ip, http_basic_auth: login, enabled, disabled } = rule as Record<string, unknown>;
+      return {
+        ...(ip !== undefined && { ip: textOf(ip) }),
+        ...(login !== undefined && { http_basic_auth: textOf(login) }),
+        enabled: textsOf(enabled),
+        disabled: textsOf(disabled),
+      };
+    });
+}
+
+function textsOf(list: unknown): readonly string[] {
+  return ((Array.isArray(list) ? list : []) as readonly unknown[]).map(textOf);
+}
+
+/** What is no text stays in the rule as what matches nobody. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 /** Who may call a command. */
 export interface Access {
   readonly kind: 'everybody' | 'some' | 'nobody';

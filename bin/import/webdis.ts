@@ -1,7 +1,7 @@
 import { Draft } from './draft.ts';
 import type { Imported } from './draft.ts';
 import type { SecretKeeper } from './secret-words.ts';
-import { accessTo } from './webdis-acl.ts';
+import { accessTo, readRules } from './webdis-acl.ts';
 import type { Access, Rule } from './webdis-acl.ts';
 import { COMMANDS, FIELD_MAP, KINDS } from './webdis-commands.ts';
 
@@ -58,10 +58,9 @@ class Importer {
       http.block('server', [], (server) => this.#server(server));
     });
     for (const [key, value] of Object.entries(this.#settings)) {
-      const why = value === null || value === false ? undefined : LEFT[key];
-      if (why !== undefined) this.#left.push({ key, why });
-      else if (!CARRIED.has(key) && !(key in LEFT))
-        this.#left.push({ key, why: 'gw does not know this setting' });
+      const isUnset = value === null || value === false;
+      if (CARRIED.has(key) || (isUnset && LEFT.has(key))) continue;
+      this.#left.push({ key, why: LEFT.get(key) ?? 'gw does not know this setting' });
     }
     this.#addNotes(draft);
     return { draft, notCarried: this.#left.map(({ key }) => key), secrets: this.#keeper.kept };
@@ -86,7 +85,7 @@ class Importer {
     server.comment('Pages of any site may read the answers, as with Webdis.');
     server.add('add_header', 'Access-Control-Allow-Origin', '*', 'always');
     const store = this.#store();
-    const rules = Array.isArray(this.#settings['acl']) ? (this.#settings['acl'] as readonly Rule[]) : [];
+    const rules = readRules(this.#settings['acl']);
     const callable = Object.entries(COMMANDS)
       .map(([command, kind]) => ({ command, kind, access: accessTo(command, rules) }))
       .filter(({ access }) => access.kind !== 'nobody');
@@ -118,7 +117,7 @@ class Importer {
 
   #noteOtherCommands(rules: readonly Rule[]): void {
     const named = new Set(rules.flatMap(({ enabled = [] }) => enabled.map((name) => name.toLowerCase())));
-    const missing = [...named].filter((name) => name !== '*' && !(name in COMMANDS));
+    const missing = [...named].filter((name) => name !== '*' && !Object.hasOwn(COMMANDS, name));
     if (missing.length > 0) this.#left.push({ key: 'acl', why: `gw has no command ${missing.join(', ')}` });
   }
 
@@ -207,14 +206,16 @@ const CARRIED: ReadonlySet<string> = new Set([
   'acl',
 ]);
 
-const LEFT: Readonly<Record<string, string>> = {
-  pool_size: 'connections are shared by all requests of a worker; kv_connections makes them more',
-  websockets: 'commands over WebSockets have no counterpart',
-  hiredis: 'connections are kept alive by themselves',
-  ssl: 'the store is reached by TLS where it was enabled; its certificate is verified by those of the system',
-  default_root: 'a location "= /" can answer in its place',
-  user: 'start gw as this user',
-  group: 'start gw as this group',
-  log_fsync: 'the system writes logs out',
-  http_max_keepalive: 'keepalive_requests bounds it',
-};
+const LEFT: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    pool_size: 'connections are shared by all requests of a worker; kv_connections makes them more',
+    websockets: 'commands over WebSockets have no counterpart',
+    hiredis: 'connections are kept alive by themselves',
+    ssl: 'the store is reached by TLS where it was enabled; its certificate is verified by those of the system',
+    default_root: 'a location "= /" can answer in its place',
+    user: 'start gw as this user',
+    group: 'start gw as this group',
+    log_fsync: 'the system writes logs out',
+    http_max_keepalive: 'keepalive_requests bounds it',
+  }),
+);

@@ -1,6 +1,13 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
-import type { CoreConfig, ListenConfig, LocationMatch, Sensitive, SslConfig } from '../contract/index.ts';
+import type {
+  AnyModule,
+  CoreConfig,
+  ListenConfig,
+  LocationMatch,
+  Sensitive,
+  SslConfig,
+} from '../contract/index.ts';
 import { isLocal } from './addresses.ts';
 import { refusesStrangers } from './refusals.ts';
 import type { CheckedConfig } from './rule.ts';
@@ -14,18 +21,24 @@ export interface Exposed {
 
 /** What modules call sensitive under the name of a rule, wherever strangers get at it. */
 export function* exposed(config: CheckedConfig, rule: string): Generator<Exposed> {
+  const modules = config.modules.filter((module) => module.sensitive && isUsed(config, module));
+  if (modules.length === 0) return;
   for (const block of config.blocks('server', 'location', 'location if')) {
-    for (const module of config.modules) {
-      if (!module.sensitive) continue;
+    for (const module of modules) {
       const values = block.config(module.name);
       if (module.enabled?.(values) === false) continue;
-      const sensitive = module.sensitive(values);
+      const sensitive = module.sensitive?.(values);
       const node = sensitive && block.from(module.name).get(sensitive.field)?.nodes[0];
       if (!node || sensitive.rule !== rule) continue;
       const methods = sensitive.methods ?? ['GET'];
       if (methods.some((method) => isOpen(config, block, method))) yield { node, block, sensitive };
     }
   }
+}
+
+/** Most configurations of ten thousand locations know nothing of most modules. */
+function isUsed(config: CheckedConfig, { directives }: AnyModule): boolean {
+  return config.uses(...Object.keys(directives)).length > 0;
 }
 
 /**

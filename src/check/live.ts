@@ -16,9 +16,10 @@ export async function liveFindings(config: CheckedConfig): Promise<readonly Find
   const asked: Promise<readonly Finding[]>[] = [];
   for (const block of config.blocks('server', 'location', 'location if')) {
     for (const module of config.modules) {
+      if (!module.probe) continue;
       const values = block.config(module.name);
       // Blocks that say nothing of a module share what it has above them.
-      if (!module.probe || seen.has(values) || module.enabled?.(values) === false) continue;
+      if (seen.has(values) || module.enabled?.(values) === false) continue;
       seen.add(values);
       asked.push(findingsAt(block, module, module.probe(values, scope)));
     }
@@ -28,14 +29,14 @@ export async function liveFindings(config: CheckedConfig): Promise<readonly Find
 
 async function findingsAt(
   block: BlockView,
-  { name }: AnyModule,
+  { name, content }: AnyModule,
   probing: Promise<readonly LiveProblem<object>[]>,
 ): Promise<readonly Finding[]> {
   const from = block.from(name);
   const problems = await probing;
   return problems.flatMap(({ rule, field, ...problem }) => {
-    // A default is at fault only together with something that was set.
-    const [at] = (from.get(field) ?? from.values().next().value)?.nodes ?? [];
+    // A default has no place: then it is the directive that makes the location what it is.
+    const [at] = [field, content].flat().flatMap((one = '') => from.get(one)?.nodes ?? []);
     return at ? findingFor(ruleNamed(rule) as Rule, { ...problem, at }) : [];
   });
 }

@@ -27,10 +27,11 @@ export function rejectsEmpty(block: BlockView, variable: string): boolean {
   );
 }
 
-/** The `if` of a block and of its server. */
+/** The `if` of a location and of its server; those of locations around it are not asked. */
 function conditionsFor(block: BlockView): readonly BlockView[] {
+  const location = block.context === 'location if' ? block.outer : block;
   return [...block.outward()]
-    .filter((around) => around === block || around.context === 'server')
+    .filter((around) => around === location || around.context === 'server')
     .flatMap(({ inner }) => inner)
     .filter(({ context }) => context === 'server if' || context === 'location if');
 }

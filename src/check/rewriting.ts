@@ -5,7 +5,7 @@ import type { BlockView, ComplexValue, ReadRegex } from '../config/index.ts';
 interface Step {
   readonly kind: 'return' | 'set' | 'rewrite' | 'redirect' | 'if' | 'break';
   readonly regex?: ReadRegex;
-  readonly condition?: { readonly regex?: ReadRegex };
+  readonly condition?: { readonly regex?: ReadRegex; readonly variable?: string };
   /** What `rewrite` makes of the URI. */
   readonly path?: ComplexValue;
   readonly flag?: 'none' | 'last' | 'break';
@@ -22,7 +22,7 @@ export function stepsOf(block: BlockView): readonly { readonly step: Step; reado
 
 /**
  * What the steps of a block do to a URI. `moves`: a location is looked for anew, because of the directive `by`. `stays`: no
- * more is changed here. `over`: the request is answered. `unknown`: it depends on more than the URI.
+ * more is changed here. `over`: the request is answered. `unknown`: it depends on more than the URI and the client.
  */
 export type Rewritten =
   | { readonly kind: 'moves'; readonly uri: string; readonly by: DirectiveNode }
@@ -39,7 +39,7 @@ export function rewritten(block: BlockView, given: string): Rewritten {
   for (const { step, node } of stepsOf(block)) {
     if (step.kind === 'return') return OVER;
     if (step.kind === 'break') return { kind: 'stays', uri };
-    if (step.kind === 'if' && mayLeave(block, node)) return UNKNOWN;
+    if (step.kind === 'if' && !isClients(step) && mayLeave(block, node)) return UNKNOWN;
     const match = step.regex && new RegExp(step.regex.source).exec(uri);
     if (!match) continue;
     if (step.kind === 'redirect') return OVER;
@@ -54,7 +54,14 @@ export function rewritten(block: BlockView, given: string): Rewritten {
   return by ? { kind: 'moves', uri, by } : { kind: 'stays', uri };
 }
 
-/** A condition is not followed: what matters is whether anything depends on it. */
+/** What a client says beside the path: there are requests for which a condition on it does not hold. */
+const CLIENTS = /^(host|args|query_string|request_method|remote_addr|content_type|(http|arg|cookie)_\w+)$/;
+
+function isClients({ condition }: Step): boolean {
+  return condition?.variable !== undefined && CLIENTS.test(condition.variable);
+}
+
+/** Other conditions are not followed: what matters is whether anything depends on them. */
 function mayLeave(block: BlockView, condition: DirectiveNode): boolean {
   const inside = block.inner.find(({ node }) => node === condition);
   return !inside || stepsOf(inside).some(({ step }) => step.kind !== 'set');

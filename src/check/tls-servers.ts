@@ -2,13 +2,13 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
-import type { CoreConfig, ListenConfig, SslConfig } from '../contract/index.ts';
+import type { CoreConfig, FileName, ListenConfig, SslConfig } from '../contract/index.ts';
 import type { CheckedConfig } from './rule.ts';
 
 /** A certificate that a server shows, and the directive that names it. */
 export interface ShownCertificate {
   readonly node: DirectiveNode;
-  readonly file: SslConfig['keys'] extends readonly (infer F)[] | undefined ? F : never;
+  readonly file: FileName;
   /** The first of the file: the server's own. */
   readonly certificate: X509Certificate;
 }

@@ -5,18 +5,26 @@ import type { CheckedConfig } from './rule.ts';
 const REFERENCE = /(\$\{?\w+\}?)/;
 /** `default` is a line like the others; these say something else. */
 const NO_VALUES = new Set('hostnames volatile ranges include delete proxy proxy_recursive'.split(' '));
-/** What built-in variables are as far as an address goes. */
-const BUILT_IN: Readonly<Record<string, readonly string[]>> = {
-  scheme: ['http', 'https'],
-  server_addr: ['127.0.0.1'],
-  remote_addr: ['127.0.0.1'],
-  server_port: ['80'],
-};
-const MAX_TEXTS = 64;
-const MAX_DEPTH = 5;
-
 /** Stands in a text for what only requests know. */
 export const UNKNOWN = '\0';
+
+/** Nobody knows which name it is, but a name it is. */
+const SOME_NAME = `${UNKNOWN}name`;
+/** What built-in variables are as far as an address goes. */
+const BUILT_IN: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    scheme: ['http', 'https'],
+    server_addr: ['127.0.0.1'],
+    remote_addr: ['127.0.0.1'],
+    server_port: ['80'],
+    host: [SOME_NAME],
+    http_host: [SOME_NAME],
+    server_name: [SOME_NAME],
+    ssl_server_name: [SOME_NAME],
+  }),
+);
+const MAX_TEXTS = 64;
+const MAX_DEPTH = 5;
 
 /** The texts that a value with variables can have, as far as the configuration itself names them. */
 export function textsOf(config: CheckedConfig, value: string, depth = 0): readonly string[] {
@@ -31,7 +39,7 @@ export function textsOf(config: CheckedConfig, value: string, depth = 0): readon
 }
 
 function valuesOf(config: CheckedConfig, name: string, depth: number): readonly string[] {
-  const known = BUILT_IN[name];
+  const known = BUILT_IN.get(name);
   if (known) return known;
   const written = valuesByName(config).get(name);
   if (!written || depth === MAX_DEPTH) return [UNKNOWN];

@@ -21,6 +21,7 @@ export class BlockView {
   #inner: readonly BlockView[] | undefined;
   #level: ResolvedConfigs | undefined;
   #own: ReadonlyMap<string, readonly DirectiveNode[]> | undefined;
+  readonly #several = new Map<string, readonly DirectiveNode[]>();
   readonly #directives: readonly DirectiveNode[];
 
   constructor(block: BoundBlock, { registry, directives, outer }: ViewOptions) {
@@ -44,9 +45,15 @@ export class BlockView {
   /** The directives that stand in the block itself, in file order; without names, all. Those that were refused too. */
   own(...names: readonly string[]): readonly DirectiveNode[] {
     if (names.length === 0) return this.#directives;
-    this.#own ??= groupBy(this.#directives, ({ name }) => name.value);
-    if (names.length === 1) return this.#own.get(names[0]!) ?? NONE;
-    return this.#directives.filter(({ name }) => names.includes(name.value));
+    const own = (this.#own ??= groupBy(this.#directives, ({ name }) => name.value));
+    const lists = names.flatMap((name) => (own.has(name) ? [own.get(name) ?? NONE] : []));
+    if (lists.length < 2) return lists[0] ?? NONE;
+    // Each of ten thousand locations asks the server around it.
+    const key = names.join(' ');
+    const several =
+      this.#several.get(key) ?? this.#directives.filter(({ name }) => names.includes(name.value));
+    this.#several.set(key, several);
+    return several;
   }
 
   /** The directives of these names that hold here, from this block or from one around it, inheritance done. */

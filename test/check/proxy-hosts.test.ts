@@ -58,6 +58,12 @@ testRule('missing-resolver', [
     text: 'location ~ ^/a(/.*)$ { proxy_pass http://api.internal:9000$1; }',
     says: [asked('api.internal:9000$1')],
   },
+  {
+    it: 'finds a name that requests end',
+    text: 'location ~ ^/(?<service>[a-z]+)/ { proxy_pass http://$service.internal:81; }',
+    says: [asked('$service.internal:81')],
+  },
+  { it: 'leaves open what may be an address', ...inLocation, text: 'proxy_pass http://$cookie_server:81;' },
   { it: 'lets an address in a variable be', ...inLocation, text: 'proxy_pass http://$server_addr:81;' },
 ]);
 
@@ -67,6 +73,12 @@ testRule('static-dns', [
     ...inHttp,
     text: 'upstream app { server a.internal:81; server 10.0.0.1; server unix:/a; server b.internal down; }',
     says: ['"a.internal" is looked up once, at the start'],
+  },
+  {
+    it: 'does not say what the environment says',
+    ...inLocation,
+    text: 'proxy_pass http://${env:NOT_SET:-a.internal}:81;',
+    says: ['"http://${env:NOT_SET:-a.internal}:81" is looked up once, at the start'],
   },
   {
     it: 'names a host once',

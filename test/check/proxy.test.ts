@@ -15,6 +15,13 @@ testRule('proxy-header-redefinition', [
       'proxy_set_header A 1;\nproxy_set_header B 2;\nlocation / {\n    proxy_set_header A 1;\n    proxy_set_header B 2;\n    proxy_set_header C 3;\n    proxy_pass http://127.0.0.1:1;\n}',
   },
   {
+    it: 'writes no secret down a second time',
+    text: 'proxy_set_header Authorization "Bearer s3cret";\nlocation / { proxy_set_header C 3; proxy_pass http://127.0.0.1:1; }',
+    says: ['"proxy_set_header" here drops "Authorization" of the level above'],
+    fixed:
+      'proxy_set_header Authorization "Bearer s3cret";\nlocation / { proxy_set_header C 3; proxy_pass http://127.0.0.1:1; }',
+  },
+  {
     it: 'lets headers be that go out anyway',
     text: 'proxy_set_header Connection "";\nproxy_set_header Host $proxy_host;\nlocation / { proxy_set_header C 3; proxy_pass http://127.0.0.1:1; }',
   },

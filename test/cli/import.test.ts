@@ -17,7 +17,7 @@ const SECRETS = /top ?secret|top%20secret|a;secret|me@shop|:pw\b/;
 function environmentOf(stderr: string): Record<string, string> {
   const named = [...stderr.matchAll(/^gw: (\w+) must be set: /gm)].map(([, name = '']) => name);
   const values: Record<string, string> = { REDIS_HOST: '127.0.0.1', REDIS_PORT: '6379' };
-  for (const name of named) values[name] = 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0';
+  for (const name of named) values[name] = 'gDkHXfeAP7l1xoFasmOnIE1cTgVMjmsFoO63cDjYblo';
   for (const name of ['DATABASE_URL', 'PGRST_DB_URI'])
     if (name in values) values[name] = 'postgres://db/shop';
   return values;
@@ -39,7 +39,7 @@ for (const file of readdirSync(GOLDENS)) {
     writeFileSync(join(dir, 'gateway.conf'), said.stdout.replace('/run/secrets/', ''));
     writeFileSync(join(dir, 'db-uri'), 'postgres://db/shop\n');
     expect(await gw(dir, ['fmt', '--check', 'gateway.conf'])).toMatchObject({ code: 0 });
-    expect(await gw(dir, ['-tq'], environmentOf(said.stderr))).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await gw(dir, ['-tq'], environmentOf(said.stderr))).toMatchObject({ code: 0 });
   });
 
   test(`gw import --inline-secrets of ${file} loads without its environment`, async (t) => {
@@ -50,7 +50,7 @@ for (const file of readdirSync(GOLDENS)) {
     });
     const said = await gw(dir, ['import', '--inline-secrets', 'source']);
     writeFileSync(join(dir, 'gateway.conf'), said.stdout.replace('/run/secrets/', ''));
-    expect(await gw(dir, ['-tq'], environmentOf(said.stderr))).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await gw(dir, ['-tq'], environmentOf(said.stderr))).toMatchObject({ code: 0 });
   });
 }
 
@@ -81,6 +81,42 @@ for (const { it, args, code, stderr } of refused) {
     const dir = directoryWith(t, { other: 'listen 80;\n' });
     const said = await gw(dir, ['import', ...args]);
     expect(said).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(stderr) as string });
+  });
+}
+
+const strange: readonly { it: string; source: string; says: RegExp }[] = [
+  {
+    it: 'names of the language it is written in',
+    source: 'db-uri = "postgres://h/d"\nconstructor = 1\ntoString = 2\n',
+    says: /^gw: not carried over, as the comments say: constructor, toString\n$/,
+  },
+  {
+    it: 'a line that is broken in the middle of a secret',
+    source: 'db-uri = "postgres://h/d"\njwt-secret "top secret\n',
+    says: /^gw: not carried over, as the comments say: line 2\n$/,
+  },
+  {
+    it: 'access rules that are none',
+    source:
+      '{"http_port": 1, "acl": [null, 5, {"enabled": "GET", "disabled": [null]}], "ssl": null, "toString": {}}',
+    says: /^gw: not carried over, as the comments say: toString\n$/,
+  },
+  {
+    it: 'values that gw does not take',
+    source:
+      'db-uri = "host=h port=x"\ndb-pool = "many"\nserver-port = 99999\nlog-level = "loud"\ndb-tx-end = "never"\n',
+    says: /^gw: not carried over, as the comments say: db-pool, error_log, listen, dbrest_pass, dbrest_tx_end\n$/,
+  },
+];
+
+for (const { it, source, says } of strange) {
+  test(`gw import goes on with ${it}`, async (t) => {
+    const dir = directoryWith(t, { source });
+    const said = await gw(dir, ['import', 'source']);
+    expect(said).toMatchObject({ code: 0, stderr: expect.stringMatching(says) as string });
+    expect(said.stdout).not.toMatch(SECRETS);
+    writeFileSync(join(dir, 'gateway.conf'), said.stdout);
+    expect(await gw(dir, ['-tq'])).toMatchObject({ code: 0 });
   });
 }
 

@@ -7,12 +7,15 @@ import type { Place } from './tree.ts';
 
 /** What all searches of one check may cost: about a second on a slow machine. */
 const MAX_STATES = 60_000;
+/** How many regexes may be tried for all URIs that are asked for: thousands of them make thousands of questions. */
+const MAX_TRIALS = 2_000_000;
 
 /** The location trees of a configuration, and what is known of their locations. */
 export class Locations {
   readonly trees: readonly LocationTree[];
   readonly patterns: Patterns;
   readonly budget: Budget = { states: MAX_STATES };
+  #trials = MAX_TRIALS;
   readonly #reaches = new Map<Place, Reach>();
 
   constructor(config: CheckedConfig, patterns: Patterns) {
@@ -35,10 +38,22 @@ export class Locations {
 
   #reachOf(place: Place, tree: LocationTree): Reach {
     const { patterns, budget } = this;
-    const known = this.#reaches.get(place) ?? reachOf(place, { tree, patterns, budget });
-    this.#reaches.set(place, known);
-    return known;
+    const known = this.#reaches.get(place);
+    const reach = known ?? (this.#mayAsk(tree) ? reachOf(place, { tree, patterns, budget }) : UNKNOWN);
+    this.#reaches.set(place, reach);
+    return reach;
+  }
+
+  /** Where a URI leads, as long as looking it up costs too little to matter. */
+  find(uri: string, tree: LocationTree): Place | undefined {
+    return this.#mayAsk(tree) ? tree.find(uri) : undefined;
+  }
+
+  #mayAsk(tree: LocationTree): boolean {
+    this.#trials -= tree.regexes;
+    return this.#trials >= 0;
   }
 }
 
+const UNKNOWN: Reach = { kind: 'unknown' };
 const NOTHING: Reach = { kind: 'none', instead: undefined };

@@ -26,6 +26,7 @@ export interface Level {
 export class LocationTree {
   readonly levels: readonly Level[];
   readonly #patterns: Patterns;
+  #regexes = 0;
   readonly #root: LocationLevel<Place>;
 
   constructor(server: BlockView, patterns: Patterns) {
@@ -33,6 +34,11 @@ export class LocationTree {
     const levels: Level[] = [];
     this.#root = this.#add(server, undefined, levels);
     this.levels = levels;
+  }
+
+  /** How many regexes there are: what a question may cost. */
+  get regexes(): number {
+    return this.#regexes;
   }
 
   find(uri: string): Place | undefined {
@@ -55,10 +61,10 @@ export class LocationTree {
       if (inner.context !== 'location' || !match || match.kind === 'named') continue;
       // The second of a duplicate counts for nothing; that it is there is another rule's concern.
       if (match.kind !== 'regex' && taken.size === taken.add(`${match.kind} ${match.path}`).size) continue;
-      const pattern =
-        match.kind === 'regex' ? this.#patterns.of(match.regex.pattern, match.caseless) : undefined;
+      const pattern = match.kind === 'regex' ? this.#patterns.read(match.regex, match.caseless) : undefined;
       const place: Place = { block: inner, match, pattern, level };
       places.push(place);
+      if (pattern) this.#regexes += 1;
       const nested = inner.inner.some(({ context }) => context === 'location')
         ? this.#add(inner, place, levels)
         : undefined;
@@ -72,7 +78,8 @@ function addTo(search: LocationLevel<Place>, place: Place, inner: LocationLevel<
   const { match, level } = place;
   const here = { target: place, inner };
   if (match.kind === 'exact') search.addExact(match.path, here);
-  else if (match.kind === 'regex') search.addRegex({ ...here, regex: new RegExp(match.regex.source) });
+  else if (match.kind === 'regex')
+    search.addRegex({ ...here, regex: place.pattern?.regex ?? new RegExp(match.regex.source) });
   else {
     search.addPrefix(match.path, { ...here, stop: match.stop });
     level.prefixes.set(match.path, place);

@@ -2,7 +2,7 @@ import type { AST } from '@eslint-community/regexpp';
 import { RegExpParser, visitRegExpAST } from '@eslint-community/regexpp';
 import { JS } from 'refa';
 import { translatePcre } from '../../config/index.ts';
-import type { TranslatedRegex } from '../../config/index.ts';
+import type { ReadRegex, TranslatedRegex } from '../../config/index.ts';
 import { automatonOf } from './automaton.ts';
 import { AutomatonLanguage } from './language.ts';
 import type { Language } from './machine.ts';
@@ -14,25 +14,35 @@ export class Pattern {
   /** As the configuration has it. */
   readonly text: string;
   readonly caseless: boolean;
-  readonly translated: TranslatedRegex;
+  /** As JavaScript has it, for `new RegExp` without flags. */
+  readonly source: string;
+  readonly #mayBuild: () => boolean;
+  #translated: TranslatedRegex | undefined;
   #regex: RegExp | undefined;
   #ast: AST.Pattern | undefined;
   #language: { readonly known: Language | undefined } | undefined;
   #groups: readonly AST.CapturingGroup[] | undefined;
   readonly #groupLanguages = new Map<number, Language | undefined>();
 
-  constructor(text: string, caseless: boolean, translated: TranslatedRegex) {
+  constructor({ text, caseless, source, mayBuild }: PatternFacts) {
     this.text = text;
     this.caseless = caseless;
-    this.translated = translated;
+    this.source = source;
+    this.#mayBuild = mayBuild;
+  }
+
+  /** What the translation has found out on the way. */
+  get translated(): TranslatedRegex {
+    const { text, caseless } = this;
+    return (this.#translated ??= translatePcre(text, { caseless }) as TranslatedRegex);
   }
 
   get regex(): RegExp {
-    return (this.#regex ??= new RegExp(this.translated.source));
+    return (this.#regex ??= new RegExp(this.source));
   }
 
   get ast(): AST.Pattern {
-    return (this.#ast ??= new RegExpParser().parsePattern(this.translated.source));
+    return (this.#ast ??= new RegExpParser().parsePattern(this.source));
   }
 
   /** The texts in which it matches somewhere. `undefined`: it has look-arounds or back-references, or is too large. */
@@ -64,7 +74,7 @@ export class Pattern {
   }
 
   #findLanguage(): Language | undefined {
-    const automaton = automatonOf(this.#parser());
+    const automaton = this.#mayBuild() ? automatonOf(this.#parser()) : undefined;
     const language = automaton && new AutomatonLanguage(automaton);
     // `$^` on an empty text is the one case in which the ends do not come in the order of the text.
     return language?.accepts(language.start) === this.regex.test('') ? language : undefined;
@@ -73,7 +83,8 @@ export class Pattern {
   #findGroup(number: number): Language | undefined {
     const group = this.#captures()[number - 1];
     // A look-around beside the group would narrow what it holds.
-    const automaton = group && this.language && automatonOf(this.#parser(), group);
+    const automaton =
+      group && this.language && this.#mayBuild() ? automatonOf(this.#parser(), group) : undefined;
     return automaton && new AutomatonLanguage(automaton);
   }
 
@@ -90,19 +101,49 @@ export class Pattern {
   }
 }
 
+/** How many automata one check makes; patterns beyond that are not known. A millisecond each, and few need one. */
+const MAX_AUTOMATA = 400;
+
+interface PatternFacts {
+  readonly text: string;
+  readonly caseless: boolean;
+  readonly source: string;
+  /** Whether one more automaton may be made. */
+  readonly mayBuild: () => boolean;
+}
+
 /** Each pattern once: what is known of it is not worked out again. */
 export class Patterns {
   readonly #known = new Map<string, Pattern | undefined>();
+  #automata = MAX_AUTOMATA;
+  readonly #mayBuild = (): boolean => this.#automata-- > 0;
 
   /** `undefined` when the pattern does not load. */
   of(text: string, caseless: boolean): Pattern | undefined {
+    return this.#once(text, caseless, () => {
+      const translated = translatePcre(text, { caseless });
+      return 'fault' in translated ? undefined : translated;
+    });
+  }
+
+  /** A pattern that the load has translated. */
+  read(regex: ReadRegex, caseless: boolean): Pattern {
+    return this.#once(regex.pattern, caseless, () => regex) as Pattern;
+  }
+
+  #once(
+    text: string,
+    caseless: boolean,
+    read: () => { readonly source: string } | undefined,
+  ): Pattern | undefined {
     const key = `${caseless ? '*' : ' '}${text}`;
-    if (!this.#known.has(key)) this.#known.set(key, read(text, caseless));
+    if (!this.#known.has(key)) {
+      const translated = read();
+      this.#known.set(
+        key,
+        translated && new Pattern({ text, caseless, source: translated.source, mayBuild: this.#mayBuild }),
+      );
+    }
     return this.#known.get(key);
   }
-}
-
-function read(text: string, caseless: boolean): Pattern | undefined {
-  const translated = translatePcre(text, { caseless });
-  return 'fault' in translated ? undefined : new Pattern(text, caseless, translated);
 }

@@ -56,12 +56,16 @@ class Reader {
       const match = block.args as LocationMatch | undefined;
       const word = node.args.at(-1);
       if (match?.kind === 'regex' && word)
-        this.#add(endOf(word, match.regex.pattern.length), match.caseless, {
-          kind: 'location',
-          node,
-          block,
-          subject: 'uri',
-        });
+        this.#keep(
+          this.#patterns.read(match.regex, match.caseless),
+          endOf(word, match.regex.pattern.length),
+          {
+            kind: 'location',
+            node,
+            block,
+            subject: 'uri',
+          },
+        );
     } else if (context === 'server if' || context === 'location if') this.#condition(node, block);
   }
 
@@ -102,8 +106,11 @@ class Reader {
   }
 
   #add(word: Word, caseless: boolean, facts: Facts): void {
-    const pattern = this.#patterns.of(word.value, caseless);
-    if (pattern) this.found.push({ ...facts, pattern, at: word.span });
+    this.#keep(this.#patterns.of(word.value, caseless), word, facts);
+  }
+
+  #keep(pattern: Pattern | undefined, { span }: Word, facts: Facts): void {
+    if (pattern) this.found.push({ ...facts, pattern, at: span });
   }
 }
 

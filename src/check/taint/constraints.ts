@@ -3,13 +3,13 @@ import type { LocationMatch } from '../../contract/index.ts';
 import { not } from '../regex/index.ts';
 import type { Machine, Patterns, RegexUse } from '../regex/index.ts';
 import { isPath } from './built-in.ts';
+import { ifBlocks } from './if-blocks.ts';
 import type { Conditions } from './matched.ts';
 import type { Site } from './site.ts';
 
 /** What the blocks around a place let a variable be. */
 export class Constraints {
   readonly #patterns: Patterns;
-  readonly #guards = new Map<BlockView, readonly BlockView[]>();
   readonly #conditions: Conditions;
 
   constructor(patterns: Patterns, conditions: Conditions) {
@@ -55,23 +55,13 @@ export class Constraints {
     return match?.kind === 'regex' ? [condition?.pattern.language] : [];
   }
 
-  /** A server asks for them once for each variable in each of its locations. */
-  #guardsIn(around: BlockView): readonly BlockView[] {
-    const known = this.#guards.get(around);
-    if (known) return known;
-    const guards = around.inner.filter(
-      (inner) => inner.context.endsWith(' if') && inner.own('return').length > 0,
-    );
-    this.#guards.set(around, guards);
-    return guards;
-  }
-
   /** `if ($x ~ …) { return 403; }` beside or above the place: what comes here is what did not match. */
   #ofGuards(variable: string, around: BlockView, place: BlockView): (Machine | undefined)[] {
     const ways = [...place.outward()];
-    return this.#guardsIn(around).flatMap((inner) => {
+    return ifBlocks(around).flatMap((inner) => {
       const condition = this.#conditions.of(inner);
       if (!condition || ways.includes(inner)) return [];
+      if (inner.own('return').length === 0) return [];
       if (isPath(variable) && refusesEscapes(condition))
         return [this.#patterns.of('^[^\\n\\r]*\\z', false)?.language];
       if (condition.subject === undefined || !isSame(condition.subject, variable)) return [];

@@ -2,6 +2,7 @@ import type { DirectiveNode, Word } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
 import type { CheckedConfig, Use } from '../rule.ts';
 import type { RegexUse } from '../regex/index.ts';
+import { ifBlocks } from './if-blocks.ts';
 import type { Site } from './site.ts';
 
 /** A value that a variable may have at a place, and the directive that gives it. */
@@ -60,9 +61,7 @@ function linesOf(by: Use): readonly Definition[] {
 function* setsOf(variable: string, { block, node }: Site): Generator<Definition> {
   let before: DirectiveNode | undefined = STEPS.has(node.name.value) ? node : undefined;
   for (const around of block.outward()) {
-    for (const inner of around.inner) {
-      if (inner.context.endsWith(' if') && inner !== block) yield* allIn(inner, variable);
-    }
+    for (const inner of ifBlocks(around)) if (inner !== block) yield* allIn(inner, variable);
     const own = allIn(around, variable);
     const earlier = own.filter(({ by }) => !before || isBefore(by.node, before, around));
     const last = earlier.at(-1);

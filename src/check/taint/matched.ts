@@ -1,6 +1,7 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
 import type { RegexUse } from '../regex/index.ts';
+import { ifBlocks } from './if-blocks.ts';
 import type { Site } from './site.ts';
 
 /** The patterns of a configuration by the block that they are the condition of, and by their directive. */
@@ -43,7 +44,8 @@ export class Conditions {
     for (const around of block.outward()) {
       const condition = this.of(around);
       if (condition && !condition.negated) yield condition;
-      for (const directive of around.own('rewrite', 'server_name')) {
+      // One name at a time: those are indexed, and a server may have thousands of directives.
+      for (const directive of [...around.own('rewrite'), ...around.own('server_name')]) {
         const use = this.#byNode.get(directive);
         if (use) yield use;
       }
@@ -52,8 +54,7 @@ export class Conditions {
 
   /** Whether another directive of a block with a pattern may have matched before what stands inside it. */
   #mayMatchBetween(block: BlockView, inside: DirectiveNode | undefined): boolean {
-    const conditions = block.inner.filter((inner) => inner.node !== inside && this.#byBlock.has(inner));
-    const others = conditions.filter(({ context }) => context !== 'location');
+    const others = ifBlocks(block).filter((inner) => inner.node !== inside && this.#byBlock.has(inner));
     return others.length > 0 || block.own('rewrite').length > 0;
   }
 

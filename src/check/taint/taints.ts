@@ -21,6 +21,7 @@ export class Taints {
   readonly #definitions: Definitions;
   readonly #conditions: Conditions;
   readonly #constraints: Constraints;
+  readonly #common = new Map<Machine, Map<Machine, string | undefined>>();
   readonly #budget: Budget = { states: MAX_STATES };
 
   constructor(
@@ -40,11 +41,21 @@ export class Taints {
 
   /** A text of `bad` that a client can make of a source; `undefined`: none that is proven. */
   badTextOf({ texts, within }: Source, bad: Machine): string | undefined {
-    const { word } = shortestWord([...texts, bad], this.#budget);
+    const word = this.#commonText(texts, bad);
     if (word === undefined || !within) return word;
     const containing = this.#patterns.of(`\\Q${word.replaceAll('\\E', '')}\\E`, false)?.language;
     const isThere = containing && within.some((source) => this.badTextOf(source, containing) !== undefined);
     return isThere ? word : undefined;
+  }
+
+  /** What clients can do with a variable alone is the same in ten thousand places. */
+  #commonText(texts: readonly Machine[], bad: Machine): string | undefined {
+    const [only, ...more] = texts;
+    if (!only || more.length > 0) return shortestWord([...texts, bad], this.#budget).word;
+    const known = this.#common.get(bad) ?? new Map<Machine, string | undefined>();
+    this.#common.set(bad, known);
+    if (!known.has(only)) known.set(only, shortestWord([only, bad], this.#budget).word);
+    return known.get(only);
   }
 
   #expand(word: Word, site: Site): readonly Alternative[] {

@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A server that says of itself that it is an old PostgreSQL, and answers every question with `facts`. */
+/** A server that says of itself that it is an old PostgreSQL, and answers every question with `facts`, or never. */
 export async function oldPostgres(
   t: { onTestFinished(stop: () => void): void },
-  facts: object,
+  facts?: object,
 ): Promise<{ readonly port: number; readonly connections: () => number }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    socket.on('data', (chunk) => answer(socket, chunk, JSON.stringify(facts)));
+    socket.on('data', (chunk) => answer(socket, chunk, facts && JSON.stringify(facts)));
     socket.on('error', () => undefined);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -25,12 +25,12 @@ const SSL_REQUEST = 80_877_103;
 const READY = message('Z', Buffer.from('I'));
 
 /** PostgreSQL's protocol, version 3 (documentation, 55.7), as far as a client needs it here. */
-function answer(socket: Socket, chunk: Buffer, text: string): void {
+function answer(socket: Socket, chunk: Buffer, text: string | undefined): void {
   if (chunk.length === 8 && chunk.readInt32BE(4) === SSL_REQUEST) return void socket.write('N');
   if (chunk[0] === 0) return void socket.write(Buffer.concat([message('R', int32(0)), READY]));
   if (chunk.toString('latin1', 0, 1) === 'Q')
     return void socket.write(Buffer.concat([message('C', Buffer.from('SET\0')), READY]));
-  if (chunk.includes(Buffer.from('S\0\0\0\u0004'))) {
+  if (text !== undefined && chunk.includes(Buffer.from('S\0\0\0\u0004'))) {
     const column = Buffer.concat([
       Buffer.from('facts\0'),
       int32(0),

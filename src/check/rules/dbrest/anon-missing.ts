@@ -9,9 +9,11 @@ export const dbrestAnonMissing: Rule = {
   why: 'Every request without a token fails.',
   fix: 'Create the role, and grant it to the one that dbrest_pass logs in with.',
   bad: {
-    text: 'location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role nobody; }',
+    text: `# there is no role "nobody"
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role nobody; }`,
   },
   good: {
-    text: 'location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }',
+    text: `# grant anon to authenticator
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
   },
 };

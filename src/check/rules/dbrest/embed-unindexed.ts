@@ -9,9 +9,11 @@ export const dbrestEmbedUnindexed: Rule = {
   why: 'A request that embeds along it reads the whole table, once for each row.',
   fix: 'Create an index on the columns of the foreign key.',
   bad: {
-    text: 'location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }',
+    text: `# orders.client_id references clients, without an index
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
   },
   good: {
-    text: 'location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }',
+    text: `# create index on api.orders (client_id)
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
   },
 };

@@ -9,9 +9,11 @@ export const dbrestRoleSuperuser: Rule = {
   why: 'Every request that comes to act as it reads and writes everything.',
   fix: 'Take superuser and bypassrls from the role, or log in as another: create role authenticator login noinherit.',
   bad: {
-    text: 'location /api/ { dbrest_pass postgresql://admin@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }',
+    text: `# create role admin login superuser
+location /api/ { dbrest_pass postgresql://admin@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
   },
   good: {
-    text: 'location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }',
+    text: `# create role authenticator login noinherit
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
   },
 };

@@ -9,9 +9,11 @@ export const dbrestSchemaMissing: Rule = {
   why: 'Every request for it fails.',
   fix: 'Correct the name, or create the schema.',
   bad: {
-    text: 'location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas apy; dbrest_anon_role anon; }',
+    text: `# there is no schema "apy"
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas apy; dbrest_anon_role anon; }`,
   },
   good: {
-    text: 'location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }',
+    text: `# create schema api
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
   },
 };

@@ -9,9 +9,11 @@ export const dbrestServerOld: Rule = {
   why: 'Statements that gw writes are not understood.',
   fix: 'Use PostgreSQL 12 or later.',
   bad: {
-    text: 'location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }',
+    text: `# select version(): PostgreSQL 11
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
   },
   good: {
-    text: 'location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }',
+    text: `# select version(): PostgreSQL 16
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
   },
 };

@@ -9,9 +9,11 @@ export const databaseUnreachable: Rule = {
   why: 'The gateway starts, and its location answers 503 until the database is there.',
   fix: 'See that it runs, that the address and the login are right, and that pg_hba.conf lets the gateway in.',
   bad: {
-    text: 'location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }',
+    text: `# nothing listens there
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
   },
   good: {
-    text: 'location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }',
+    text: `# PostgreSQL listens there
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
   },
 };

@@ -8,6 +8,12 @@ export const storeReadOnly: Rule = {
   summary: 'a writing command on a replica',
   why: 'Every request fails: a replica takes writes from its master only.',
   fix: 'Name the master.',
-  bad: { text: 'location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command incr; }' },
-  good: { text: 'location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command get; }' },
+  bad: {
+    text: `# its redis.conf says: replicaof
+location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command incr; }`,
+  },
+  good: {
+    text: `# it is a master
+location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command get; }`,
+  },
 };

@@ -1,6 +1,7 @@
 import { lineBehind } from '../../edits.ts';
 import { headersSent, literalPasses, upstreamNamed } from '../../proxying.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import { shown } from '../../shown.ts';
 
 export const missingHostHeader: Rule = {
   id: 'GW406',
@@ -26,7 +27,7 @@ export const missingHostHeader: Rule = {
       const isDropping = headers.size > 0 && block.own('proxy_set_header').length === 0;
       yield {
         at: node,
-        message: `the upstream gets "Host: ${target.host}"`,
+        message: `the upstream gets "Host: ${shown(node.args[0], target.host)}"`,
         ...(!isDropping &&
           block.context === 'location' && {
             fix: {

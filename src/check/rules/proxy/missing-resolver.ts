@@ -3,6 +3,7 @@ import { literalPasses, passes, upstreamNamed, upstreams } from '../../proxying.
 import { oncePer } from '../../once-per.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 import { textsOf, UNKNOWN } from '../../variable-texts.ts';
+import { shown } from '../../shown.ts';
 
 /** They begin with the slash that ends the host. */
 const PATHS = /\$\{?(?:request_uri|uri|document_uri|is_args|args)\b.*$/is;
@@ -26,7 +27,7 @@ export const missingResolver: Rule = {
       if (host === undefined) continue;
       yield {
         at: node,
-        message: `"proxy_pass" has to look up "${host}" for each request: no "resolver" is defined`,
+        message: `"proxy_pass" has to look up "${shown(node.args[0], host)}" for each request: no "resolver" is defined`,
         hint: 'add "resolver" with the address of your name server',
       };
     }
@@ -43,7 +44,7 @@ function nameToResolve(config: CheckedConfig, url: string): string | undefined {
 }
 
 function authorityOf(url: string): string {
-  return url.replace(/^[^/]*:\/\//, '').replace(/^(?!unix:)([^/?]*).*$/s, '$1');
+  return url.replace(/^[^/]*:\/\/(?:[^/@]*@)?/, '').replace(/^(?!unix:)([^/?]*).*$/s, '$1');
 }
 
 function mustBeResolved(config: CheckedConfig, authority: string): boolean {
@@ -52,8 +53,9 @@ function mustBeResolved(config: CheckedConfig, authority: string): boolean {
   // What follows a group, an address or a port is a path.
   if (host !== '' && (!isName(host) || isKnown(config, host))) return false;
   if (rest.length === 0) return host !== '';
-  // A request may well choose a group, or end the beginning of an address.
-  return known.includes(':') || (upstreams(config).size === 0 && !/^[\d.]+$/.test(known));
+  // A request may well choose a group, or an address.
+  const hasLetters = /[a-z]/i.test(rest.join('') + host);
+  return known.includes(':') || (upstreams(config).size === 0 && hasLetters);
 }
 
 function isKnown(config: CheckedConfig, host: string): boolean {

@@ -1,4 +1,5 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
+import { secretSpans } from '../../../config/index.ts';
 import { droppedIn, headerOf } from '../../dropped-headers.ts';
 import { lineBefore } from '../../edits.ts';
 import { namesText } from '../../names.ts';
@@ -30,11 +31,14 @@ export const proxyHeaderRedefinition: Rule = {
         message: `"proxy_set_header" here drops ${namesText(dropped.map(headerOf))} of the level above`,
         label: 'from here on only the headers of this level count',
         related: dropped.map(({ span }) => ({ span, label: 'dropped' })),
-        fix: {
-          title: 'repeat the headers of the level above',
-          safe: false,
-          edits: dropped.map((node) => lineBefore(at, textOf(node))),
-        },
+        // A secret is not written down a second time, nor shown in a patch.
+        ...(secretSpans({ directives: dropped, sources: [] }, config.registry).length === 0 && {
+          fix: {
+            title: 'repeat the headers of the level above',
+            safe: false,
+            edits: dropped.map((node) => lineBefore(at, textOf(node))),
+          },
+        }),
       };
     }
   },

@@ -16,7 +16,8 @@ export const proxySlashMismatch: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const pass of literalPasses(config)) {
       const match = pass.block.args as LocationMatch | undefined;
-      if (match?.kind !== 'prefix' || !isMismatch(match.path, pass.target.uri)) continue;
+      if (match?.kind !== 'prefix' || pass.node.args[0]?.secret || !isMismatch(match.path, pass.target.uri))
+        continue;
       yield problemOf(pass, match.path);
     }
   },

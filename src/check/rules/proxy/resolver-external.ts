@@ -1,5 +1,6 @@
 import { hostOf } from '../../addresses.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import { shown } from '../../shown.ts';
 
 /** Name servers that serve the whole internet. */
 const PUBLIC: readonly RegExp[] = [
@@ -23,10 +24,10 @@ export const resolverExternal: Rule = {
   good: { text: 'resolver 127.0.0.53;' },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node } of config.uses('resolver')) {
-      for (const { value, span } of node.args) {
-        const host = hostOf(value);
+      for (const word of node.args) {
+        const host = hostOf(word.value);
         if (PUBLIC.some((servers) => servers.test(host)))
-          yield { at: span, message: `"${host}" is a public name server` };
+          yield { at: word.span, message: `"${shown(word, host)}" is a public name server` };
       }
     }
   },

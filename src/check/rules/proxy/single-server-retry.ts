@@ -26,7 +26,7 @@ export const singleServerRetry: Rule = {
       const [only] = hosts;
       // A name may have several addresses.
       if (hosts.length === 1 && only !== undefined && !isName(only))
-        yield { at: node, message: `"proxy_next_upstream" has no effect: "${target.host}" is one server` };
+        yield { at: node, message: '"proxy_next_upstream" has no effect: the upstream is one server' };
     }
   },
 };

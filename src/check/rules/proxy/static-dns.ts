@@ -2,6 +2,7 @@ import type { DirectiveNode } from '../../../../grammar/index.ts';
 import { hostOf, isLocal, isName } from '../../addresses.ts';
 import { literalPasses, upstreamNamed } from '../../proxying.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import { shown } from '../../shown.ts';
 
 const HINT = 'name it in an "upstream" block as "server NAME resolve;", with "resolver"';
 
@@ -22,7 +23,11 @@ export const staticDns: Rule = {
     for (const { node, host } of [...hostsPassedTo(config), ...hostsOfGroups(config)]) {
       if (!isName(host) || isLocal(host) || told.has(host)) continue;
       told.add(host);
-      yield { at: node, message: `"${host}" is looked up once, at the start`, hint: HINT };
+      yield {
+        at: node,
+        message: `"${shown(node.args[0], host)}" is looked up once, at the start`,
+        hint: HINT,
+      };
     }
   },
 };

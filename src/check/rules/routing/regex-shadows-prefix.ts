@@ -9,7 +9,7 @@ import {
   shownUri,
   wordsOf,
 } from '../../locations/index.ts';
-import type { LocationTree, Place, Taken } from '../../locations/index.ts';
+import type { Place, Taken } from '../../locations/index.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 
 export const regexShadowsPrefix: Rule = {
@@ -31,11 +31,14 @@ export const regexShadowsPrefix: Rule = {
       for (const { places } of tree.levels) {
         const regexes = places.filter(isOfAnyFolder).slice(0, MAX_REGEXES);
         if (regexes.length === 0) continue;
-        for (const place of places) yield* problemsOf(place, regexes, tree);
+        for (const place of places) yield* problemsOf(place, regexes, (uri) => locations.find(uri, tree));
       }
     }
   },
 };
+
+/** Where a URI leads. */
+type Find = (uri: string) => Place | undefined;
 
 /** More than these are not looked at for one prefix: a configuration of thousands is to be checked at once, too. */
 const MAX_REGEXES = 50;
@@ -52,11 +55,11 @@ function isOfAnyFolder({ match, pattern, block }: Place): boolean {
   return match.kind === 'regex' && isAnchored === false && !refuses(block);
 }
 
-function* problemsOf(place: Place, regexes: readonly Place[], tree: LocationTree): Iterable<Problem> {
+function* problemsOf(place: Place, regexes: readonly Place[], find: Find): Iterable<Problem> {
   const { match, block } = place;
   if (match.kind !== 'prefix' || match.stop || match.path === '/' || match.path.startsWith(CHALLENGE)) return;
   const own = ownGuard(block) ?? ownAnswer(block);
-  const taken = own && firstTaken(place, regexes, tree);
+  const taken = own && firstTaken(place, regexes, find);
   if (!taken) return;
   const { uri, winner } = taken;
   const prefix = block.node!.args.at(-1)!.span;
@@ -78,12 +81,12 @@ function* problemsOf(place: Place, regexes: readonly Place[], tree: LocationTree
   };
 }
 
-function firstTaken(place: Place, regexes: readonly Place[], tree: LocationTree): Taken | undefined {
+function firstTaken(place: Place, regexes: readonly Place[], find: Find): Taken | undefined {
   const { path } = place.match as { readonly path: string };
   for (const regex of regexes) {
     if (isSame(answerOf(regex.block), ownAnswer(place.block)) || isNoFile(place, regex, path)) continue;
     const uri = path.endsWith('/') || !/\.[^/]*$/.test(path) ? below(path, regex) : path;
-    if (uri !== undefined && tree.find(uri) === regex) return { uri, winner: regex };
+    if (uri !== undefined && find(uri) === regex) return { uri, winner: regex };
   }
   return undefined;
 }

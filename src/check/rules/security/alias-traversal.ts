@@ -1,6 +1,7 @@
 import type { LocationMatch } from '../../../contract/index.ts';
 import { lengthened } from '../../edits.ts';
 import type { CheckedConfig, Problem, Rule, Use } from '../../rule.ts';
+import { shown } from '../../shown.ts';
 
 export const aliasTraversal: Rule = {
   id: 'GW301',
@@ -29,7 +30,7 @@ function problemOfPrefix({ node, block }: Use, prefix: string): Problem | undefi
   if (prefix.endsWith('/') || !path?.value.endsWith('/') || !word) return undefined;
   return {
     at: node,
-    message: `location "${prefix}" + alias "${path.value}" also serves "${prefix}../"`,
+    message: `location "${prefix}" + alias "${shown(path, path.value)}" also serves "${prefix}../"`,
     label: 'alias has one',
     related: [{ span: word.span, label: 'prefix has no trailing slash' }],
     fix: {
@@ -52,7 +53,7 @@ function problemOfRegex({ node, block }: Use, pattern: string): Problem | undefi
   if (!group || !path || !word || (used !== group[1] && used !== last)) return undefined;
   return {
     at: node,
-    message: `alias "${path.value}" also serves the folder above: $${used} can begin with "../"`,
+    message: `alias "${shown(path, path.value)}" also serves the folder above: $${used} can begin with "../"`,
     hint: 'let a slash stand before the group: "^/img/(.*)$"',
     related: [{ span: word.span, label: 'matches any text behind the prefix' }],
   };

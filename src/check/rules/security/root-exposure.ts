@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { LocationMatch } from '../../../contract/index.ts';
 import type { CheckedConfig, Problem, Rule, Use } from '../../rule.ts';
+import { shown } from '../../shown.ts';
 
 /** Directories of the system itself: no site lives right in one of them. */
 const SYSTEM = new Set(
@@ -26,7 +27,10 @@ export const rootExposure: Rule = {
       if (path === undefined || !(SYSTEM.has(path) || BELOW.test(`${path}/`))) continue;
       const [word] = use.node.args;
       const what = path === '/' ? 'the whole file system' : `the directory "${path}" of the system`;
-      yield { at: use.node, message: `"${use.node.name.value} ${word?.value}" serves ${what}` };
+      yield {
+        at: use.node,
+        message: `"${use.node.name.value} ${shown(word, word?.value ?? '')}" serves ${what}`,
+      };
     }
   },
 };

@@ -36,7 +36,7 @@ async function ask({ target, anonRole, schemas }: Question, timeoutMs: number): 
     query_timeout: timeoutMs,
   });
   const { client } = await connect(pg, limited, (connected) =>
-    connected.query(query('set default_transaction_read_only = on')),
+    connected.query(query(`set default_transaction_read_only = on; set statement_timeout = ${timeoutMs}`)),
   );
   try {
     const { rows } = await client.query<{ facts: string }>(query(LIVE_SQL, [anonRole ?? null, schemas]));
