@@ -15,6 +15,7 @@ import { Follower } from './follow.ts';
 import { Places } from './places.ts';
 import { choosePort } from './port.ts';
 import { readQuestion } from './question.ts';
+import { refusalBy } from './refusal.ts';
 import type { Question, ReadQuestion } from './question.ts';
 import { QuietScope } from './scope.ts';
 import { Tracer } from './tracer.ts';
@@ -136,7 +137,7 @@ class Run {
       },
       tracer,
     );
-    const refusal = read.refusal ?? (uri === undefined ? MALFORMED : undefined);
+    const refusal = refusalBy(handler, read) ?? (uri === undefined ? MALFORMED : undefined);
     if (refusal) {
       tracer.refused(refusal.why);
       x.serverName = handler.serverName;

@@ -30,6 +30,7 @@ export { encodeLocation } from './location-header.ts';
 export { decodeComponent, encodeArgument, encodePath, isValidQuery, normalizePath } from './path.ts';
 export { builtInPage, statusLine } from './status.ts';
 export { charsetOf, mediaTypeOf, mediaTypeTest } from './media-type.ts';
+export { methodRefusal } from './method.ts';
 export { isMsie6 } from './user-agent.ts';
 export { becomesAnother, weakenEtag } from './weak-etag.ts';
 export { logContext } from './log-context.ts';

@@ -1,14 +1,8 @@
-import { hasForbiddenBytes, parseHost } from '../../http/index.ts';
+import { hasForbiddenBytes, methodRefusal, parseHost } from '../../http/index.ts';
 import type { PortHandler, RequestNeeds } from '../../compile/index.ts';
 
 /** uWebSockets.js stops at 100 headers; a request that comes near is refused before it is cut. */
 const MAX_HEADERS = 98;
-
-/** Methods that are served; others that are tokens get 405, the rest 400. */
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-const TOKEN = /^[A-Z][A-Z0-9_-]*$/;
-/** Never served, whatever the configuration asks for (nginx). */
-const REFUSED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
 /** A header name that every program reads alike; names come in lower case. */
 const PLAIN_NAME = /^[a-z0-9-]+$/;
@@ -116,10 +110,9 @@ export class HeadScan {
   /** 0 when the request may go on, else the status that refuses it. */
   refusal(method: string): number {
     const { lineBytes, bytes, maxHeaders } = this.limits;
-    if (method !== 'GET' && !METHODS.has(method) && !this.isForwarded(method)) {
-      if (TOKEN.test(method)) return this.refuse(405, `client sent ${method} method ${IN_HEADERS}`);
-      return this.refuse(400, `client sent invalid method ${IN_LINE}`);
-    }
+    const refused = methodRefusal(method, this.needs.anyMethod);
+    if (refused === 405) return this.refuse(405, `client sent ${method} method ${IN_HEADERS}`);
+    if (refused === 400) return this.refuse(400, `client sent invalid method ${IN_LINE}`);
     if (this.forbidden) return this.refuse(400, `client sent invalid header line ${IN_HEADERS}`);
     if (this.hosts > 1) {
       const hosts = `"Host: ${this.otherHost}", previous value: "Host: ${this.host}"`;
@@ -130,11 +123,6 @@ export class HeadScan {
     if (this.longest > lineBytes || this.headBytes > bytes)
       return this.refuse(494, `client sent too long header line ${IN_HEADERS}`);
     return this.framingRefusal();
-  }
-
-  /** A method that upstreams may know: WebDAV has two dozen of them. */
-  private isForwarded(method: string): boolean {
-    return this.needs.anyMethod && TOKEN.test(method) && !REFUSED.has(method);
   }
 
   /** Notes why, for the log. */
