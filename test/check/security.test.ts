@@ -60,6 +60,16 @@ testRule('root-exposure', [
     ],
   },
   { it: 'lets a prefix lead to a site', text: 'location /srv/www/ { root /; }' },
+  {
+    it: 'finds what a regex leads to',
+    text: 'location ~ ^/etc/ { root /; }\nlocation ~ \\.js$ { root /; }',
+    says: ['"root /" serves the directory "/etc" of the system', '"root /" serves the whole file system'],
+  },
+  { it: 'lets a regex lead to a site', text: 'location ~* ^/image/.*\\.png$ { root /; }' },
+  {
+    it: 'lets a regex inside of a prefix that leads to a site be',
+    text: 'location /image/ { root /srv; location ~ \\.png$ { root /; } }',
+  },
   { it: 'lets one file be', text: 'location = /version { alias /etc/debian_version; }' },
   { it: 'lets a root be that holds nothing', text: 'root /dev/null;' },
   { it: 'lets a relative root be', text: 'root html;' },
