@@ -8,6 +8,15 @@ import type { Tracer } from './tracer.ts';
 import { modulePlace } from './module-place.ts';
 import { placeText } from './words.ts';
 
+/** Faults whose status on the wire says less than their own. */
+const REASONS: Readonly<Record<number, string>> = {
+  413: 'refuses a body that is too large',
+  421: 'refuses a request for another name than that of the handshake',
+  495: 'refuses the certificate of the client',
+  496: 'refuses a client without a certificate',
+  497: 'refuses a plain request on a port with TLS',
+};
+
 const CLOSES = 'closes the connection without an answer';
 /** Longest piece of a body that is shown. */
 const MOST_BODY = 400;
@@ -99,13 +108,15 @@ function sent(answer: TracedAnswer, { steps, tracer, told: content, telling }: C
 
 function doesOf(
   { status, headers, body }: TracedAnswer,
-  { refusal }: Tracer,
+  { refusal, rounds }: Tracer,
   content: Deed | undefined,
 ): string {
   if (refusal !== undefined) return refusal;
+  const end = rounds.flatMap(({ steps }) => steps).findLast(({ kind }) => kind === 'end');
+  const ended = end?.kind === 'end' ? end.status : undefined;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'location');
   if (at >= 0 && status >= 300 && status < 400) return `redirects to ${headers[at + 1] ?? ''}`;
-  if (status >= 400) return 'answers an error';
+  if (status >= 400) return (ended !== undefined && REASONS[ended]) || 'answers an error';
   return content?.does ?? (body === undefined ? 'sends a body in pieces' : 'answers');
 }
 

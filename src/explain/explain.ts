@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { compileGateway } from '../compile/index.ts';
 import type { CompiledGateway, PortHandler } from '../compile/index.ts';
 import { secretSpans } from '../config/index.ts';
@@ -20,10 +22,12 @@ import { Wording } from './words.ts';
 
 /** Open questions are followed up to so many: each doubles what may happen. */
 const MAX_BRANCHES = 4;
+/** What a handler may wait for, such as a password that is slow to check on purpose. */
+const PATIENCE_MS = 5_000;
 
 /**
  * What a gateway with this configuration would do with a request. The compiled handlers themselves run, on an exchange that
- * nobody sent; nothing is listened on, connected to, started or written. A text: the question cannot be understood.
+ * nobody sent; nothing is listened on, connected to, started or written. A text: why that cannot be told.
  */
 export async function explain(question: Question, loaded: Explainable): Promise<Account | string> {
   const read = readQuestion(question);
@@ -39,6 +43,7 @@ export async function explain(question: Question, loaded: Explainable): Promise<
       chosen,
     );
   const run = await Run.open({ question, loaded, places });
+  if (typeof run === 'string') return run;
   try {
     const main = await run.trace({ read, port: chosen.port });
     const { directives } = run;
@@ -89,7 +94,7 @@ class Run {
     readonly question: Question;
     readonly loaded: Explainable;
     readonly places: Places;
-  }): Promise<Run> {
+  }): Promise<Run | string> {
     const follower = new Follower(places);
     const log = { write: (...line: Parameters<Tracer['write']>) => follower.log.write(...line) };
     const scope = new QuietScope(plan, { log, live: question.live });
@@ -105,7 +110,7 @@ class Run {
       );
     } catch (error) {
       await scope.close();
-      throw error;
+      return `the configuration cannot be compiled: ${(error as Error).message}`;
     }
   }
 
@@ -137,7 +142,8 @@ class Run {
       x.serverName = handler.serverName;
       x.end(refusal.status);
     }
-    await Promise.all([refusal ? undefined : handler.serve(x), x.settled]);
+    if (!refusal) await handler.serve(x);
+    await patiently(x.settled);
     return tracer;
   }
 
@@ -146,16 +152,25 @@ class Run {
   }
 }
 
+async function patiently(settled: Promise<void>): Promise<void> {
+  const overdue = new AbortController();
+  const late = sleep(PATIENCE_MS, undefined, { signal: overdue.signal }).catch(() => undefined);
+  await Promise.race([settled, late]);
+  overdue.abort();
+}
+
 const MALFORMED = { status: 400, why: 'the path is malformed, or leads above the root' };
 
-/** A connection over TLS to the name of the URL, without a certificate of the client. */
+/** A connection over TLS to the name of the URL, without a certificate of the client; addresses are no names (RFC 6066, 3). */
 function connectionOf(
-  { destination: { scheme }, host }: ReadQuestion,
+  { destination: { scheme, place } }: ReadQuestion,
   { ssl }: PortPlan,
   { tls }: PortHandler,
 ): ConnectionFacts | undefined {
   if (!ssl || scheme !== 'https') return undefined;
   const none = '';
+  const host = place && 'host' in place ? place.host : none;
+  const serverName = isIP(host.replace(/^\[|\]$/g, '')) === 0 ? host : none;
   return {
     requests: 1,
     startedMs: Date.now(),
@@ -168,9 +183,9 @@ function connectionOf(
       curves: none,
       sessionId: none,
       sessionReused: false,
-      serverName: host,
+      serverName,
       alpnProtocol: 'http/1.1',
-      namesServer: tls?.choose(host).namesServer ?? false,
+      namesServer: tls?.choose(serverName).namesServer ?? false,
       client: undefined,
     },
   };

@@ -100,6 +100,7 @@ class Step {
       before: this.#before,
       ...(frame.open && { open: frame.open }),
       ...(this.#x.done && { answers: true }),
+      ...(this.#x.main !== this.#x && { of: this.#before.uri }),
     };
     this.#follower.tracer.rounds[this.#round]?.steps.splice(this.#steps, 0, step);
   }

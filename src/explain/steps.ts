@@ -101,7 +101,7 @@ export class StepWriter {
     const place = placeText(step.node.name.span);
     this.steps.push({
       kind: 'directive',
-      text: this.#telling.wording.directive(step.node),
+      text: `${step.of === undefined ? '' : `for "${step.of}", `}${this.#telling.wording.directive(step.node)}`,
       place,
       in: this.#blockOf(step.node),
       outcome: this.#masked(outcomeOf(step)),
@@ -142,6 +142,7 @@ export class StepWriter {
 
   #known({ name, value, live }: Read): string {
     if (live) return `$${name} is known only to a running gateway`;
+    if (LOGINS.has(name)) return `$${name} is not shown`;
     return value === undefined ? `$${name} has no value` : `$${name} = "${this.#masked(value)}"`;
   }
 
@@ -166,6 +167,9 @@ export class StepWriter {
     return placeText(field?.nodes[nth]?.name.span);
   }
 }
+
+/** What lets the asker in is not for others to read. */
+const LOGINS: ReadonlySet<string> = new Set(['http_authorization', 'http_proxy_authorization']);
 
 function placeOfField(view: BlockView | undefined, module: string, field: string): string {
   return placeText(view?.from(module).get(field)?.nodes[0]?.name.span);

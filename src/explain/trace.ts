@@ -32,6 +32,8 @@ export interface DirectiveStep {
   /** `last`: another search follows; `break`: the rest of the rewrites is skipped. */
   readonly end?: 'last' | 'break';
   readonly open?: OpenQuestion;
+  /** The path of another request, that this one is for. */
+  readonly of?: string;
   /** The request was answered by it. */
   readonly answers?: true;
 }

@@ -55,7 +55,10 @@ export class NameIndex {
 
   #of(roots: readonly Root[]): readonly Occurrence[] {
     const lists = roots.map((root) => this.#in(root));
-    return lists.length === 1 ? (lists[0] as readonly Occurrence[]) : lists.flat();
+    if (lists.length === 1) return lists[0] as readonly Occurrence[];
+    // A file that several configurations include has its names once.
+    const keyOf = ({ file, scope, span }: Occurrence): string => `${file.path} ${span.start} ${scope}`;
+    return [...new Map(lists.flat().map((one) => [keyOf(one), one])).values()];
   }
 
   #in(root: Root): readonly Occurrence[] {

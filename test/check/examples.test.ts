@@ -27,12 +27,14 @@ async function afterFixes(
   throw new Error(`the fixes of ${rule.id} never end`);
 }
 
-describe.for(RULES)('$id $slug', (rule: Rule) => {
-  // What a live rule finds stands in a database.
-  test.skipIf(rule.live)('finds its bad example', async () => {
+// What a live rule finds stands in a database: those have tests of their own.
+describe.for(RULES.filter(({ live }) => !live))('$id $slug', (rule: Rule) => {
+  test('finds its bad example', async () => {
     expect(new Set(await rulesFoundIn(rule, rule.bad))).toEqual(new Set([rule.slug]));
   });
+});
 
+describe.for(RULES)('$id $slug', (rule: Rule) => {
   test('has nothing to say of its good example', async () => {
     expect(await rulesFoundIn(rule, rule.good)).toEqual([]);
   });

@@ -84,8 +84,7 @@ const refused = [
   {
     args: ['set', 'x', 'maybe'],
     code: 2,
-    stderr:
-      'gw: command-argument value "maybe" is invalid for argument "state". Allowed choices are on, off.\n',
+    stderr: 'gw: invalid value "maybe" of argument "state"\n  expected on, off\n',
   },
   { args: ['set'], code: 2, stderr: 'gw: missing required argument "name"\n' },
 ];

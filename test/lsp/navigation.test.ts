@@ -173,6 +173,23 @@ test('a name is found in and renamed in all files of the configuration', async (
   expect(symbols.map(({ name }) => name)).toEqual(['app']);
 });
 
+test('a name of a file that two configurations include is found once', async (t) => {
+  const editor = await startClient(t, {
+    'a.conf': 'http { include shared; server { return 200 $kind; } }',
+    'b.conf': 'http { include shared; server { return 200 $kind; } }',
+    shared: '',
+  });
+  const { text, position } = withCursor('map $uri $ki|nd { default 1; }');
+  await editor.open('shared', text);
+  const at = { textDocument: { uri: editor.uri('shared') }, position, context: { includeDeclaration: true } };
+  const found = await editor.request<Location[]>('textDocument/references', at);
+  expect(found.map(({ uri }) => uri).sort()).toEqual(
+    ['a.conf', 'b.conf', 'shared'].map((path) => editor.uri(path)),
+  );
+  const symbols = await editor.request<{ name: string }[]>('workspace/symbol', { query: 'kind' });
+  expect(symbols).toHaveLength(1);
+});
+
 test('an include leads to the files that it names', async () => {
   const files = { 'conf.d/a.conf': '', 'conf.d/b.conf': '' };
   const at = await client.openAt('include', 'http { include conf.d/*|.conf; }', files);

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
+import { compileFunction } from 'node:vm';
 import { beforeAll, expect, test } from 'vitest';
 import { createOnigScanner, createOnigString, loadWASM } from 'vscode-oniguruma';
 import { INITIAL, parseRawGrammar, Registry } from 'vscode-textmate';
@@ -152,4 +153,27 @@ test('the files that the extension names are there', () => {
     ...contributes.languages.map((one) => one.configuration),
   ];
   for (const path of paths) expect(readFileSync(join(EXTENSION, path), 'utf8')).not.toBe('');
+});
+
+test('the extension starts the language server that its settings name', async () => {
+  const started: unknown[] = [];
+  class LanguageClient {
+    constructor(...words: readonly unknown[]) {
+      started.push(...words);
+    }
+    start(): string {
+      return 'started';
+    }
+  }
+  const settings: Readonly<Record<string, string>> = { command: '/opt/gw', main: 'nginx.conf', prefix: '' };
+  const modules: Readonly<Record<string, object>> = {
+    vscode: { workspace: { getConfiguration: () => ({ get: (name: string) => settings[name] }) } },
+    'vscode-languageclient/node': { LanguageClient },
+  };
+  const extension: { activate?: () => unknown } = {};
+  const text = readFileSync(join(EXTENSION, 'extension.cjs'), 'utf8');
+  compileFunction(text, ['require', 'exports'])((name: string) => modules[name], extension);
+  expect(extension.activate?.()).toBe('started');
+  expect(started[2]).toEqual({ command: '/opt/gw', args: ['lsp'] });
+  expect(started[3]).toMatchObject({ initializationOptions: { main: 'nginx.conf', prefix: '' } });
 });

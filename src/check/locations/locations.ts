@@ -8,7 +8,7 @@ import type { Place } from './tree.ts';
 /** What all searches of one check may cost: about a second on a slow machine. */
 const MAX_STATES = 60_000;
 /** How many regexes may be tried for all URIs that are asked for: thousands of them make thousands of questions. */
-const MAX_TRIALS = 2_000_000;
+const MAX_TRIALS = 1_000_000;
 
 /** The location trees of a configuration, and what is known of their locations. */
 export class Locations {

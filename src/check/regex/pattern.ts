@@ -107,7 +107,7 @@ export class Pattern {
 }
 
 /** How many automata one check makes; patterns beyond that are not known. A millisecond each, and few need one. */
-const MAX_AUTOMATA = 400;
+const MAX_AUTOMATA = 250;
 
 interface PatternFacts {
   readonly text: string;

@@ -25,10 +25,13 @@ export class Definitions {
   readonly #regexOfLine = new Map<DirectiveNode, RegexUse>();
   /** Whose values are the operator's own words. */
   readonly #fixed = new Set<string>();
+  /** What some `set` or `auth_request_set` names: for all others nobody has to look through the blocks. */
+  readonly #assigned: ReadonlySet<string>;
 
   constructor(config: CheckedConfig, regexes: readonly RegexUse[]) {
     for (const use of config.uses('map')) this.#maps.set(nameIn(use.node.args[1]), use);
     for (const { node } of config.uses('geo', 'split_clients')) this.#fixed.add(nameIn(node.args.at(-1)));
+    this.#assigned = new Set(config.uses('set', 'auth_request_set').map(({ node }) => nameIn(node.args[0])));
     for (const use of regexes) if (use.line) this.#regexOfLine.set(use.line, use);
   }
 
@@ -41,6 +44,7 @@ export class Definitions {
     if (this.#fixed.has(variable)) return [];
     const map = this.#maps.get(variable);
     if (map) return linesOf(map);
+    if (!this.#assigned.has(variable)) return undefined;
     const found = [...setsOf(variable, site), ...answersOf(variable, site)];
     return found.length > 0 ? found : undefined;
   }

@@ -23,7 +23,7 @@ export const regexRedos: Rule = {
 };
 
 /** More are not looked at: a configuration of thousands is to be checked at once, too. */
-const MAX_PATTERNS = 300;
+const MAX_PATTERNS = 150;
 
 /** A pattern that repeats no group and one character at most takes linear time. */
 function mayBacktrack({ pattern: { source } }: RegexUse): boolean {

@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process';
+import { GW } from '../harness/gateway.ts';
+import { gw } from './command.ts';
+import type { Said } from './command.ts';
+
+/** A location that has a fault, with a fix that is not safe. */
+export const ALIAS = 'location /img { alias /srv/img/; }';
+/** A whole configuration around what stands in a server. */
+export const whole = (server: string): string =>
+  `events {}\nhttp {\n    server {\n        listen 127.0.0.1:8080;\n        ${server}\n    }\n}\n`;
+
+/** `gw check` there, in an environment that no continuous integration has a say in. */
+export function check(dir: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Said> {
+  return gw(dir, ['check', ...args], { GITHUB_ACTIONS: '', ...env });
+}
+
+/** `gw check` with a text at standard input. */
+export function checkText(
+  dir: string,
+  text: string,
+  args: readonly string[],
+): { code: number | null; stdout: string } {
+  const { status, stdout } = spawnSync(process.execPath, [GW, 'check', ...args], {
+    cwd: dir,
+    input: text,
+    encoding: 'utf8',
+    env: { ...process.env, GITHUB_ACTIONS: '' },
+  });
+  return { code: status, stdout };
+}

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { postgres } from '../harness/postgres.ts';
+import { accountOf, configured } from './explained.ts';
+
+const TODOS = `
+  create schema api;
+  create table api.todos (id int primary key, task text, done bool default false);
+  create function api.add(a int, b int) returns int language sql as 'select a + b';
+  insert into api.todos values (1, 'first', false), (2, 'second', true);
+  grant usage on schema api to anon; grant select, insert on api.todos to anon;
+`;
+
+const conf = (dsn: string): string => `events {} http { server { listen 80; location /rest/ {
+  dbrest_pass "${dsn}"; dbrest_schemas api; dbrest_anon_role anon; dbrest_jwt_secret "a-secret-of-thirty-two-bytes-....";
+} } }`;
+
+const cases = [
+  {
+    it: 'reads rows',
+    request: { url: '/rest/todos?select=id,task&done=is.false&order=id.desc&limit=5' },
+    sql: /from "api"\."todos".*"done" is false.*order by .*"id" desc/is,
+    parameters: [],
+  },
+  {
+    it: 'filters by a value, which is a parameter',
+    request: { url: '/rest/todos?task=eq.first' },
+    sql: /"task" = \$1/i,
+    parameters: ["$1 = 'first'"],
+  },
+  {
+    it: 'inserts what the body says',
+    request: { method: 'POST', url: '/rest/todos', body: '{"id":3,"task":"third"}' },
+    sql: /insert into "api"\."todos"/i,
+    parameters: [`$1 = '{"id":3,"task":"third"}'`],
+  },
+  {
+    it: 'calls a function',
+    request: { url: '/rest/rpc/add?a=1&b=2' },
+    sql: /"api"\."add"/i,
+    parameters: [],
+  },
+];
+
+for (const { it, request, sql, parameters } of cases) {
+  test(`explain shows the SQL that ${it}, and runs nothing of it`, async (t) => {
+    const { dsn, query } = await postgres(TODOS);
+    const account = await accountOf(configured(t, conf(dsn)), { live: true, ...request });
+    const valuesOf = (label: string): readonly string[] =>
+      account.answer.facts.filter((fact) => fact.label === label).map(({ value }) => value);
+    expect(account.answer.status).toBeUndefined();
+    expect(valuesOf('role')).toEqual(['anon (no token)']);
+    expect(valuesOf('sql').join(';\n')).toMatch(sql);
+    expect(valuesOf('parameter')).toEqual(expect.arrayContaining(parameters));
+    const rows = await query<{ count: string }>('select count(*) from api.todos');
+    expect(rows).toEqual([{ count: '2' }]);
+  });
+}
+
+test('explain answers a request for what the database does not have as the gateway does', async (t) => {
+  const { dsn } = await postgres(TODOS);
+  const { answer } = await accountOf(configured(t, conf(dsn)), { live: true, url: '/rest/nothing' });
+  expect(answer.status).toBe(404);
+  expect(answer.facts.find(({ label }) => label === 'body')?.value).toContain('PGRST205');
+});
+
+test('explain shows no token and no password', async (t) => {
+  const { dsn } = await postgres(TODOS);
+  const token = 'eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoid2ViX3VzZXIifQ.c2lnbmF0dXJlLXRoYXQtaXMtbm90LXJpZ2h0';
+  const account = await accountOf(configured(t, conf(dsn)), {
+    live: true,
+    url: '/rest/todos',
+    headers: [['Authorization', `Bearer ${token}`]],
+  });
+  expect(JSON.stringify(account)).not.toContain(token);
+  expect(JSON.stringify(account)).not.toContain('a-secret-of-thirty-two-bytes');
+});
