@@ -93,6 +93,20 @@ testRule('header-redefinition', [
     fixed: 'add_header A 1;\nlocation / {\n    add_header_inherit merge;\n    add_header B 2;\n}',
   },
   {
+    it: 'repeats what is lost where merging would send a header twice',
+    text: 'add_header A 1 always;\nadd_header C 1;\nlocation / {\n    add_header B 2;\n    add_header C 3;\n}',
+    says: ['"add_header" here drops "A" of the level above'],
+    fixed:
+      'add_header A 1 always;\nadd_header C 1;\nlocation / {\n    add_header A 1 always;\n    add_header B 2;\n    add_header C 3;\n}',
+  },
+  {
+    it: 'mends within one line',
+    text: 'add_header A 1;\nlocation / { expires 1h; add_header B 2; return 200; }',
+    says: ['"add_header" here drops "A" of the level above'],
+    fixed:
+      'add_header A 1;\nlocation / { expires 1h; add_header_inherit merge; add_header B 2; return 200; }',
+  },
+  {
     it: 'looks into an if',
     text: 'location / {\n    add_header Vary Origin;\n    if ($arg_a) {\n        add_header A 1;\n    }\n}',
     says: ['"add_header" here drops "Vary" of the level above'],
