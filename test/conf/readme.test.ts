@@ -44,7 +44,7 @@ const SHOP = `http {
 test('the findings that the README shows are those of gw check', async () => {
   const loaded = load({ confFile: join(ROOT, 'shop.conf'), name: 'shop.conf', prefix: ROOT, text: SHOP });
   const report = reportOf([{ name: 'shop.conf', review: await review(loaded) }]);
-  const said = FORMATS.concise(report, { color: false, root: ROOT, version: VERSION });
+  const said = FORMATS.concise(report);
   expect(/```\n\$ gw check shop\.conf \| cat\n([^]*?)```/.exec(textOf('README.md'))?.[1]).toBe(said);
 });
 
