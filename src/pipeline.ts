@@ -84,6 +84,7 @@ export function load(
     confFile,
     errorLog,
     version: VERSION,
+    skipUnsupported,
   });
   return { plan: report.failed ? undefined : plan, report, tree, bound: config };
 }

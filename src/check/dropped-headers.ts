@@ -8,6 +8,8 @@ export interface Dropping {
   readonly at: DirectiveNode;
   /** Headers of the level above whose names do not come again here. */
   readonly dropped: readonly DirectiveNode[];
+  /** Other headers of the level above have another value here: merging would send both. */
+  readonly replaces: boolean;
 }
 
 /** What a block drops by setting headers of its own with `directive`. */
@@ -16,10 +18,14 @@ export function droppedIn(block: BlockView, directive: string): Dropping | undef
   if (!at || !block.outer) return undefined;
   const kept = new Set(block.effective(directive));
   const names = byHeader([...kept]);
-  const dropped = [...byHeader(block.outer.effective(directive))].flatMap(([name, node]) =>
-    kept.has(node) || names.has(name) ? [] : [node],
-  );
-  return dropped.length > 0 ? { at, dropped } : undefined;
+  const above = [...byHeader(block.outer.effective(directive))].filter(([, node]) => !kept.has(node));
+  const dropped = above.flatMap(([name, node]) => (names.has(name) ? [] : [node]));
+  return dropped.length > 0 ? { at, dropped, replaces: dropped.length < above.length } : undefined;
+}
+
+/** A directive as it is written. */
+export function writtenText({ span }: DirectiveNode): string {
+  return span.source.text.slice(span.start, span.end);
 }
 
 /** The name of a header, as it is written. */

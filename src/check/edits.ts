@@ -16,19 +16,21 @@ export function rewritten({ span, quote }: Word, value: string): TextEdit {
   return { span, text: `${mark}${escaped}${mark}` };
 }
 
-/** A line more behind a directive, as far to the right as it. */
+/** A line more behind a directive, as far to the right as it; on its line where other directives stand there, too. */
 export function lineBehind({ span }: DirectiveNode, text: string): TextEdit {
   const { source, end } = span;
-  return { span: { source, start: end, end }, text: `\n${indentOf(span)}${text}` };
+  return { span: { source, start: end, end }, text: `${breakAt(span)}${text}` };
 }
 
-/** A line more in front of a directive, as far to the right as it. */
+/** A line more in front of a directive, as far to the right as it; on its line where something stands before it. */
 export function lineBefore({ span }: DirectiveNode, text: string): TextEdit {
   const { source, start } = span;
-  return { span: { source, start, end: start }, text: `${text}\n${indentOf(span)}` };
+  return { span: { source, start, end: start }, text: `${text}${breakAt(span)}` };
 }
 
-function indentOf({ source, start }: DirectiveNode['span']): string {
+/** What stands between a directive and one that is added beside it. */
+function breakAt({ source, start }: DirectiveNode['span']): string {
   const { start: line } = lineOf({ source, start, end: start });
-  return /^[ \t]*/.exec(source.text.slice(line, start))?.[0] ?? '';
+  const before = source.text.slice(line, start);
+  return /^[ \t]*$/.test(before) ? `\n${before}` : ' ';
 }

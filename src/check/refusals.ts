@@ -32,8 +32,18 @@ function conditionsFor(block: BlockView): readonly BlockView[] {
   const location = block.context === 'location if' ? block.outer : block;
   return [...block.outward()]
     .filter((around) => around === location || around.context === 'server')
-    .flatMap(({ inner }) => inner)
-    .filter(({ context }) => context === 'server if' || context === 'location if');
+    .flatMap(conditionsIn);
+}
+
+/** Each of ten thousand locations asks for those of the one server around it. */
+const known = new WeakMap<BlockView, readonly BlockView[]>();
+
+function conditionsIn(block: BlockView): readonly BlockView[] {
+  const found =
+    known.get(block) ??
+    block.inner.filter(({ context }) => context === 'server if' || context === 'location if');
+  known.set(block, found);
+  return found;
 }
 
 function conditionOf({ args }: BlockView): Condition | undefined {

@@ -25,11 +25,13 @@ export interface PlanOptions {
   /** Of the command line; an `error_log` of the main context takes its place. */
   readonly errorLog?: string | undefined;
   readonly version: string;
+  /** Leaves out what only nginx has, instead of refusing the configuration. */
+  readonly skipUnsupported?: boolean;
 }
 
 /** Typed configuration to plan. What is wrong goes to the report; the plan of a failed load must not be used. */
 export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan {
-  const { registry, modules, report } = options;
+  const { registry, modules, report, skipUnsupported } = options;
   const main = resolve(registry, config.main, undefined);
   const upstreams = new UpstreamCollector({ registry, report });
   const locations = new LocationPlanner({ registry, modules, report, upstreams });
@@ -51,7 +53,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
     servers: servers.map(({ plan }) => plan),
     upstreams: upstreams.declared.map(({ plan }) => plan),
     zones: locations.zones.declarations,
-    variables: checkVariables(config, { modules, report }),
+    variables: checkVariables(config, { modules, report, skipUnsupported }),
     countsRequests: locations.countsRequests,
   });
 }

@@ -60,6 +60,16 @@ testRule('root-exposure', [
     ],
   },
   { it: 'lets a prefix lead to a site', text: 'location /srv/www/ { root /; }' },
+  {
+    it: 'finds what a regex leads to',
+    text: 'location ~ ^/etc/ { root /; }\nlocation ~ \\.js$ { root /; }',
+    says: ['"root /" serves the directory "/etc" of the system', '"root /" serves the whole file system'],
+  },
+  { it: 'lets a regex lead to a site', text: 'location ~* ^/image/.*\\.png$ { root /; }' },
+  {
+    it: 'lets a regex inside of a prefix that leads to a site be',
+    text: 'location /image/ { root /srv; location ~ \\.png$ { root /; } }',
+  },
   { it: 'lets one file be', text: 'location = /version { alias /etc/debian_version; }' },
   { it: 'lets a root be that holds nothing', text: 'root /dev/null;' },
   { it: 'lets a relative root be', text: 'root html;' },
@@ -81,6 +91,20 @@ testRule('header-redefinition', [
     text: 'add_header A 1;\nlocation / {\n    add_header B 2;\n}',
     says: ['"add_header" here drops "A" of the level above'],
     fixed: 'add_header A 1;\nlocation / {\n    add_header_inherit merge;\n    add_header B 2;\n}',
+  },
+  {
+    it: 'repeats what is lost where merging would send a header twice',
+    text: 'add_header A 1 always;\nadd_header C 1;\nlocation / {\n    add_header B 2;\n    add_header C 3;\n}',
+    says: ['"add_header" here drops "A" of the level above'],
+    fixed:
+      'add_header A 1 always;\nadd_header C 1;\nlocation / {\n    add_header A 1 always;\n    add_header B 2;\n    add_header C 3;\n}',
+  },
+  {
+    it: 'mends within one line',
+    text: 'add_header A 1;\nlocation / { expires 1h; add_header B 2; return 200; }',
+    says: ['"add_header" here drops "A" of the level above'],
+    fixed:
+      'add_header A 1;\nlocation / { expires 1h; add_header_inherit merge; add_header B 2; return 200; }',
   },
   {
     it: 'looks into an if',

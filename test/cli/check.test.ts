@@ -11,6 +11,7 @@ const files = {
   'error.conf': whole(ALIAS),
   'broken.conf': 'http {\n  listn 80;\n  server { return abc; }\n}\n',
   'perl.conf': `perl_modules lib;\n${whole('return 200;')}`,
+  'php.conf': whole('set $info $fastcgi_path_info; return 200;'),
 };
 
 const NONE = /^$/;
@@ -37,6 +38,12 @@ const runs: readonly { args: readonly string[]; code: number; says: RegExp; talk
   { args: ['broken.conf', '--select', 'GW3'], code: 1, says: /GW105/ },
   { args: ['perl.conf'], code: 1, says: /error GW118/ },
   { args: ['perl.conf', '--compat=ignore'], code: 0, says: /info GW118/ },
+  { args: ['php.conf'], code: 1, says: /error GW112/ },
+  {
+    args: ['php.conf', '--compat=ignore'],
+    code: 0,
+    says: /^php\.conf:\d+:\d+: info GW118 .*"fastcgi_path_info"/,
+  },
   { args: ['good.conf', 'error.conf'], code: 1, says: /^error\.conf:/, talks: /in 2 files/ },
   { args: ['missing.conf'], code: 2, says: NONE, talks: /^gw: open\(\) "missing\.conf" failed \(2: No such/ },
   { args: ['missing.conf', 'error.conf'], code: 2, says: /GW301/, talks: /missing\.conf/ },

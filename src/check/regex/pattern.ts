@@ -6,7 +6,7 @@ import type { ReadRegex, TranslatedRegex } from '../../config/index.ts';
 import { automatonOf } from './automaton.ts';
 import { AutomatonLanguage } from './language.ts';
 import type { Language } from './machine.ts';
-import { sampleOf } from './sample.ts';
+import { fixedStart, sampleOf } from './sample.ts';
 import type { Sample } from './sample.ts';
 
 /** A pattern of the configuration, with what can be known of it; each thing is worked out when it is asked for. */
@@ -54,6 +54,11 @@ export class Pattern {
   get sample(): Sample | undefined {
     const sample = sampleOf(this.ast);
     return sample && this.regex.test(sample.text) ? sample : undefined;
+  }
+
+  /** What every text that it matches begins with. */
+  get start(): string {
+    return fixedStart(this.ast);
   }
 
   /** How many capture groups there are. */

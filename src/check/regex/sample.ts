@@ -56,6 +56,30 @@ function elementText(element: AST.Element): string | undefined {
   }
 }
 
+/** The text that every match begins with, small letters for both cases; empty where the pattern leaves it open. */
+export function fixedStart({ alternatives }: AST.Pattern): string {
+  const [only, ...others] = alternatives;
+  const [begin, ...rest] = only?.elements ?? [];
+  if (others.length > 0 || begin?.type !== 'Assertion' || begin.kind !== 'start') return '';
+  let text = '';
+  for (const element of rest) {
+    const letter = letterOf(element);
+    if (letter === undefined) break;
+    text += letter;
+  }
+  return text;
+}
+
+/** A character, or a class of both cases of one: what `~*` makes of a letter. */
+function letterOf(element: AST.Element): string | undefined {
+  if (element.type === 'Character') return String.fromCharCode(element.value);
+  if (element.type !== 'CharacterClass' || element.negate) return undefined;
+  const letters = element.elements.map((each) =>
+    each.type === 'Character' ? String.fromCharCode(each.value).toLowerCase() : undefined,
+  );
+  return new Set(letters).size === 1 ? letters[0] : undefined;
+}
+
 function oneOf(raw: string): string | undefined {
   const set = new RegExp(`^${raw}$`);
   const unit = UNITS.find((code) => set.test(String.fromCharCode(code)));

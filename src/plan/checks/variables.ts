@@ -5,16 +5,19 @@ import type { AnyModule } from '../../contract/index.ts';
 import type { VariablePlan } from '../plan.ts';
 
 const DUPLICATE = { rule: 'duplicate-directive' };
+const NOT_AVAILABLE = 'this variable of nginx is not available in this version of gw';
 
 interface Checking {
   readonly modules: readonly AnyModule[];
   readonly report: Report;
+  /** Leaves the variables that only nginx has be: the directives that they belong to are left out, too. */
+  readonly skipUnsupported?: boolean | undefined;
 }
 
 /** Every variable that some text uses must exist: a module's, of a family such as `$arg_*`, or the configuration's own. */
 export function checkVariables(
   { uses, defined, fixed }: BoundConfig,
-  { modules, report }: Checking,
+  { modules, report, skipUnsupported = false }: Checking,
 ): VariablePlan {
   const definitions = modules.flatMap(({ variables = {} }) => Object.entries(variables));
   const builtIn = new Set(definitions.map(([name]) => name));
@@ -27,11 +30,10 @@ export function checkVariables(
   for (const { name, span } of uses) {
     if (builtIn.has(name) || defined.has(name) || families.some((prefix) => isOfFamily(name, prefix)))
       continue;
-    report.emerg(
-      `unknown "${name}" variable`,
-      span,
-      detailsFor({ name, span }, { builtIn, families, defined }),
-    );
+    const message = `unknown "${name}" variable`;
+    if (skipUnsupported && isNginxVariable(name))
+      report.notice(message, span, { rule: 'unsupported-module', hint: NOT_AVAILABLE });
+    else report.emerg(message, span, detailsFor({ name, span }, { builtIn, families, defined }));
   }
   const own = [...defined.keys()].filter((name) => !builtIn.has(name));
   return {
@@ -50,8 +52,7 @@ interface Known {
 function detailsFor({ name, span }: VariableUse, { builtIn, families, defined }: Known): FaultDetails {
   if (name.startsWith('flag_')) return flagUndefined(name);
   const rule = 'unknown-variable';
-  if (isNginxVariable(name))
-    return { rule, hint: 'this variable of nginx is not available in this version of gw' };
+  if (isNginxVariable(name)) return { rule, hint: NOT_AVAILABLE };
   const near = nearest(name, [
     ...builtIn,
     ...defined.keys(),

@@ -3,7 +3,7 @@ import { isSuperuser, settingsOf } from './settings.ts';
 
 export const dbrestSuperuserAnon: Rule = {
   id: 'GW602',
-  slug: 'dbrest-superuser-anon',
+  slug: 'dbrest-superuser-no-anon',
   severity: 'error',
   summary: 'unauthenticated requests run as a superuser',
   why: 'Everybody reads and writes everything: neither privileges nor row security hold for a superuser.',

@@ -1,6 +1,6 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import { secretSpans } from '../../../config/index.ts';
-import { droppedIn, headerOf } from '../../dropped-headers.ts';
+import { droppedIn, headerOf, writtenText } from '../../dropped-headers.ts';
 import { lineBefore } from '../../edits.ts';
 import { namesText } from '../../names.ts';
 import { forwards } from '../../proxying.ts';
@@ -36,7 +36,7 @@ export const proxyHeaderRedefinition: Rule = {
           fix: {
             title: 'repeat the headers of the level above',
             safe: false,
-            edits: dropped.map((node) => lineBefore(at, textOf(node))),
+            edits: dropped.map((node) => lineBefore(at, writtenText(node))),
           },
         }),
       };
@@ -48,8 +48,4 @@ export const proxyHeaderRedefinition: Rule = {
 function isDefault({ args }: DirectiveNode): boolean {
   const [name, value] = args.map((word) => word.value.toLowerCase());
   return (name === 'connection' && value === '') || (name === 'host' && value === '$proxy_host');
-}
-
-function textOf({ span }: DirectiveNode): string {
-  return span.source.text.slice(span.start, span.end);
 }

@@ -1,4 +1,6 @@
-import { droppedIn, headerOf } from '../../dropped-headers.ts';
+import type { Fix } from '../../../../grammar/index.ts';
+import type { Dropping } from '../../dropped-headers.ts';
+import { droppedIn, headerOf, writtenText } from '../../dropped-headers.ts';
 import { lineBefore } from '../../edits.ts';
 import { namesText } from '../../names.ts';
 import { blocksWith } from '../../blocks-with.ts';
@@ -28,12 +30,24 @@ export const headerRedefinition: Rule = {
         message: `"add_header" here drops ${namesText(dropped.map(headerOf))} of the level above`,
         label: 'from here on only the headers of this level count',
         related: dropped.map(({ span }) => ({ span, label: 'dropped' })),
-        fix: {
-          title: 'add "add_header_inherit merge": the answers get the dropped headers too',
-          safe: false,
-          edits: [lineBefore(at, 'add_header_inherit merge;')],
-        },
+        fix: fixOf(dropping),
       };
     }
   },
 };
+
+/** Merging keeps what both levels say: a header that is replaced here would come twice. */
+function fixOf({ at, dropped, replaces }: Dropping): Fix {
+  if (!replaces) {
+    return {
+      title: 'add "add_header_inherit merge": the answers get the dropped headers too',
+      safe: false,
+      edits: [lineBefore(at, 'add_header_inherit merge;')],
+    };
+  }
+  return {
+    title: 'repeat the dropped headers',
+    safe: false,
+    edits: dropped.map((node) => lineBefore(at, writtenText(node))),
+  };
+}

@@ -1,5 +1,8 @@
 import { posix } from 'node:path';
 import type { LocationMatch } from '../../../contract/index.ts';
+import { analysisOf } from '../../analysis.ts';
+import type { BlockView } from '../../../config/index.ts';
+import type { Patterns } from '../../regex/index.ts';
 import type { CheckedConfig, Problem, Rule, Use } from '../../rule.ts';
 import { shown } from '../../shown.ts';
 
@@ -22,8 +25,9 @@ export const rootExposure: Rule = {
   bad: { text: 'root /;' },
   good: { text: 'root /srv/www;' },
   *check(config: CheckedConfig): Iterable<Problem> {
+    const { patterns } = analysisOf(config);
     for (const use of config.uses('root', 'alias')) {
-      const path = servedBy(use);
+      const path = servedBy(use, patterns);
       if (path === undefined || !(SYSTEM.has(path) || BELOW.test(`${path}/`))) continue;
       const [word] = use.node.args;
       const what = path === '/' ? 'the whole file system' : `the directory "${path}" of the system`;
@@ -36,13 +40,25 @@ export const rootExposure: Rule = {
 };
 
 /** The directory whose files a location gives away; `undefined` where it is not known, or one file is named. */
-function servedBy({ node, block }: Use): string | undefined {
+function servedBy({ node, block }: Use, patterns: Patterns): string | undefined {
   const value = node.args[0]?.value;
   if (!value?.startsWith('/') || value.includes('$')) return undefined;
-  const match = block.context === 'location' ? (block.args as LocationMatch | undefined) : undefined;
+  const match = matchOf(block);
   if (node.name.value === 'alias') return match?.kind === 'prefix' ? withoutSlash(value) : undefined;
   if (match?.kind === 'exact') return undefined;
-  return withoutSlash(match?.kind === 'prefix' ? value + match.path : value);
+  return withoutSlash(value + pathTo(block, patterns));
+}
+
+/** What the paths of all requests begin with that get to a block. */
+function pathTo(block: BlockView, patterns: Patterns): string {
+  const match = matchOf(block);
+  if (match?.kind === 'prefix') return match.path;
+  const start = match?.kind === 'regex' ? patterns.read(match.regex, match.caseless).start : '';
+  return start !== '' || !block.outer ? start : pathTo(block.outer, patterns);
+}
+
+function matchOf({ context, args }: BlockView): LocationMatch | undefined {
+  return context === 'location' ? (args as LocationMatch | undefined) : undefined;
 }
 
 function withoutSlash(path: string): string {

@@ -1,3 +1,4 @@
+import type { BlockView } from '../../../config/index.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 import { socketsOf } from '../../sockets.ts';
 import { sslOf } from '../../tls-servers.ts';
@@ -21,17 +22,19 @@ export const rejectHandshakeDefault: Rule = {
     files: FILES,
   },
   *check(config: CheckedConfig): Iterable<Problem> {
+    const told = new Set<BlockView>();
     for (const { listeners } of socketsOf(config)) {
       const chosen = listeners.find(({ listen }) => listen.defaultServer);
       const named = chosen?.server
         .own('server_name')
         .some(({ args }) => args.some(({ value }) => value.includes('.')));
       if (!chosen?.listen.ssl || listeners.length < 2 || named !== true) continue;
-      if (!sslOf(chosen.server).rejectHandshake)
-        yield {
-          at: chosen.node,
-          message: 'clients that ask for an unknown name get the certificate of this server',
-        };
+      if (sslOf(chosen.server).rejectHandshake === true || told.has(chosen.server)) continue;
+      told.add(chosen.server);
+      yield {
+        at: chosen.node,
+        message: 'clients that ask for an unknown name get the certificate of this server',
+      };
     }
   },
 };
