@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { decodeText, filesOfDump, globPaths, matchesGlob, readFileBytes } from '../../grammar/index.ts';
 import type { DumpedFiles, Source } from '../../grammar/index.ts';
 import { contextOf, innermost, wholeAround } from '../../src/check/index.ts';
@@ -41,7 +41,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 export function inputsOf(files: readonly string[], settings: CheckSettings): Inputs {
   const { prefix } = settings;
   const { name } = sourceOf(prefix === undefined ? {} : { prefix });
-  const named = files.length > 0 ? files : [prefix === undefined ? name : join(prefix, name)];
+  const named = files.length > 0 ? files : [prefix === undefined || isAbsolute(name) ? name : join(prefix, name)];
   return together(named.map((file) => attempt(() => inputsFor(file, settings))));
 }
 
