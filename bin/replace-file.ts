@@ -31,7 +31,8 @@ function existing(name: string): string | undefined {
   }
 }
 
-function inEncodingOf(old: Buffer, text: string): string | Buffer {
+/** A text in the encoding of what was there, with its byte order mark. */
+export function inEncodingOf(old: Uint8Array, text: string): string | Buffer {
   if (decodeText(old).invalidAt !== undefined) return Buffer.from(text, 'latin1');
-  return old.subarray(0, 3).toString('utf8') === BYTE_ORDER_MARK ? BYTE_ORDER_MARK + text : text;
+  return Buffer.from(old.subarray(0, 3)).toString('utf8') === BYTE_ORDER_MARK ? BYTE_ORDER_MARK + text : text;
 }

@@ -3,6 +3,7 @@ import { judgesFragments } from '../../src/check/index.ts';
 import type { Finding, Review, RuleSeverity } from '../../src/check/index.ts';
 import { load, review } from '../../src/pipeline.ts';
 import type { ConfigSource } from '../../src/pipeline.ts';
+import { inEncodingOf } from '../replace-file.ts';
 import { withoutKnown } from './baseline.ts';
 import type { Baseline } from './baseline.ts';
 import type { Input } from './inputs.ts';
@@ -43,11 +44,15 @@ export async function examine(
 function withTexts(source: ConfigSource, texts: Texts): ConfigSource {
   if (texts.size === 0) return source;
   const { confFile, readFile = readFileBytes, text } = source;
-  const main = texts.get(confFile) ?? text;
   return {
     ...source,
-    ...(main !== undefined && { text: main }),
-    readFile: (file, maxBytes) => texts.get(file) ?? readFile(file, maxBytes),
+    ...(text !== undefined && { text: texts.get(confFile) ?? text }),
+    readFile: (file, maxBytes) => {
+      const old = readFile(file, maxBytes);
+      const changed = texts.get(file);
+      if (changed === undefined) return old;
+      return typeof old === 'string' ? changed : inEncodingOf(old, changed);
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, symlinkSync } from 'node:fs';
+import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { directoryWith, gw, runIn } from './command.ts';
@@ -126,6 +126,15 @@ test('gw check lets a piece include from the directory of the configuration abov
     '',
   ]);
   expect(code).toBe(0);
+});
+
+test('a file in ISO 8859-1 stays one when it is mended, and gw check says so before and after', async (t) => {
+  const dir = directoryWith(t, {});
+  const text = SITE.replace('204;', '200 "caf\u00e9"');
+  writeFileSync(join(dir, 'a.conf'), text, 'latin1');
+  const { stdout } = await gw(dir, ['check', '--fix', '-f', 'concise', 'a.conf']);
+  expect(stdout).toMatch(/^a\.conf:4:24: warning GW101 [^\n]*ISO 8859-1\n$/);
+  expect(readFileSync(join(dir, 'a.conf'), 'latin1')).toBe(text.replace('"\n', '";\n'));
 });
 
 test('a file that is mended keeps its mode', async (t) => {
