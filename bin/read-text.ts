@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { decodeText } from '../grammar/index.ts';
 import type { Source } from '../grammar/index.ts';
+import { failureText } from './failure.ts';
 
 /** The text of a file, `-` for standard input. When it cannot be read it says why and gives `undefined`. */
 export function readText(file: string): Source | undefined {
@@ -8,7 +9,7 @@ export function readText(file: string): Source | undefined {
   try {
     return { name, text: decodeText(readFileSync(file === '-' ? 0 : file)).text };
   } catch (error) {
-    process.stderr.write(`gw: cannot read "${name}": ${(error as Error).message}\n`);
+    process.stderr.write(`gw: ${failureText(error, name)}\n`);
     return undefined;
   }
 }

@@ -8,8 +8,16 @@ const BYTE_ORDER_MARK = '\uFEFF';
  * one takes the place of the old one at once. A symbolic link stays one.
  */
 export function replaceFile(name: string, text: string): void {
-  const file = existing(name) ?? name;
-  const old = existing(name) === undefined ? undefined : readFileSync(file);
+  try {
+    replace(existing(name) ?? name, text);
+  } catch (error) {
+    // Nobody knows the name of the new one.
+    throw Object.assign(error as Error, { path: name });
+  }
+}
+
+function replace(file: string, text: string): void {
+  const old = existing(file) === undefined ? undefined : readFileSync(file);
   const beside = `${file}.gw-${process.pid}`;
   writeFileSync(beside, old ? inEncodingOf(old, text) : text, old ? { mode: statSync(file).mode } : {});
   renameSync(beside, file);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
+import { failureText } from './failure.ts';
 
 /** Where a secret may come from, the first that is there. */
 export interface SecretOptions {
@@ -33,7 +34,7 @@ export async function readSecret(
     const read = withoutLineEnd(await (onInput ? buffer(process.stdin) : readFile(secretFile as string)));
     return read.length === 0 ? { fault: `${name} has no secret${ways}` } : { secret: read.toString() };
   } catch (error) {
-    return { fault: `cannot read the secret from ${name}: ${(error as Error).message}` };
+    return { fault: failureText(error, secretFile) };
   }
 }
 

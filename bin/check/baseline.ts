@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { CheckReport, Finding, Review, SuppressedFinding } from '../../src/check/index.ts';
+import { failureText } from '../failure.ts';
 import { replaceFile } from '../replace-file.ts';
 import { UsageError } from './settings.ts';
 
@@ -17,17 +18,38 @@ interface BaselineFile {
 
 /** Reads a baseline; throws a `UsageError` for what is none. */
 export function readBaseline(file: string): Baseline {
+  return new Set(baselineIn(file).findings.map(({ fingerprint }) => fingerprint));
+}
+
+function baselineIn(file: string): BaselineFile {
+  const text = textOf(file);
+  const { version, findings } = parsed(text) ?? {};
+  if (version !== 1 || !Array.isArray(findings)) throw new UsageError(`"${file}" is no baseline of gw check`);
+  return { version, findings };
+}
+
+function textOf(file: string): string {
   try {
-    const { version, findings } = JSON.parse(readFileSync(file, 'utf8')) as Partial<BaselineFile>;
-    if (version !== 1 || !Array.isArray(findings)) throw new Error('it is no baseline of version 1');
-    return new Set(findings.map(({ fingerprint }) => fingerprint));
+    return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`cannot read baseline "${file}": ${(error as Error).message}`, { cause: error });
+    throw new UsageError(failureText(error, file), { cause: error });
   }
 }
 
-/** Keeps what is found now, ignored findings left out: they say themselves why. */
+function parsed(text: string): Partial<BaselineFile> | null {
+  try {
+    return JSON.parse(text) as Partial<BaselineFile> | null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Keeps what is found now, ignored findings left out: they say themselves why. Throws a `UsageError` rather than replace a file
+ * that is no baseline: after `--write-baseline` it was probably meant to be checked.
+ */
 export function writeBaseline(file: string, { findings }: CheckReport): number {
+  if (existsSync(file)) baselineIn(file);
   const kept = findings.filter(({ refuses }) => refuses !== true);
   const value: BaselineFile = {
     version: 1,

@@ -1,18 +1,12 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
-import {
-  decodeText,
-  filesOfDump,
-  globPaths,
-  matchesGlob,
-  readFileBytes,
-  systemError,
-} from '../../grammar/index.ts';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { decodeText, filesOfDump, globPaths, matchesGlob, readFileBytes } from '../../grammar/index.ts';
 import type { DumpedFiles, Source } from '../../grammar/index.ts';
 import { contextOf, innermost, wholeAround } from '../../src/check/index.ts';
 import type { Context } from '../../src/config/index.ts';
 import { directiveTable } from '../../src/lookups.ts';
 import type { ConfigSource } from '../../src/pipeline.ts';
+import { failureText } from '../failure.ts';
 import { sourceOf } from '../source.ts';
 import type { CheckSettings } from './settings.ts';
 
@@ -48,16 +42,26 @@ export function inputsOf(files: readonly string[], settings: CheckSettings): Inp
   const { prefix } = settings;
   const { name } = sourceOf(prefix === undefined ? {} : { prefix });
   const named = files.length > 0 ? files : [prefix === undefined ? name : join(prefix, name)];
-  const all = named.map((file): Partial<Inputs> => {
-    try {
-      if (file === STDIN) return { inputs: [inputOf(stdinSource(settings), settings, 'stdin')] };
-      if (isDirectory(file)) return inputsIn(file, settings);
-      return { inputs: [inputOf({ name: file, text: read(file) }, settings)] };
-    } catch (error) {
-      if (error instanceof UnreadableError) return { unreadable: [error.message] };
-      throw error;
-    }
-  });
+  return together(named.map((file) => attempt(() => inputsFor(file, settings))));
+}
+
+function inputsFor(file: string, settings: CheckSettings): Partial<Inputs> {
+  if (file === STDIN) return { inputs: [inputOf(stdinSource(settings), settings, 'stdin')] };
+  if (isDirectory(file)) return inputsIn(file, settings);
+  return { inputs: [inputOf({ name: file, text: read(file) }, settings)] };
+}
+
+/** One file that cannot be read keeps nobody from checking the others. */
+function attempt(read: () => Partial<Inputs>): Partial<Inputs> {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnreadableError) return { unreadable: [error.message] };
+    throw error;
+  }
+}
+
+function together(all: readonly Partial<Inputs>[]): Inputs {
   return {
     inputs: all.flatMap(({ inputs = [] }) => inputs),
     unreadable: all.flatMap(({ unreadable = [] }) => unreadable),
@@ -73,7 +77,7 @@ function read(file: string): string {
   try {
     return decodeText(file === STDIN ? readFileSync(0) : readFileBytes(file, MAX_BYTES)).text;
   } catch (error) {
-    throw new UnreadableError(`open() "${file}" failed (${systemError(error)})`, { cause: error });
+    throw new UnreadableError(failureText(error, file), { cause: error });
   }
 }
 
@@ -109,14 +113,27 @@ const FRAGMENT = 'gw-check-*';
 /** Our text includes the piece, by a pattern that means nothing else: a name could hold any character. */
 function fragmentSource({ name, text }: Source, context: Context, settings: CheckSettings): ConfigSource {
   const path = resolve(name);
-  const around = { name: join(dirname(name), `(${context})`), text: wholeAround(context, FRAGMENT) };
+  const base = baseOf(path);
+  const shownBase = join(dirname(name), relative(dirname(path), base));
+  const around = { name: join(shownBase, `(${context})`), text: wholeAround(context, FRAGMENT) };
   return {
     ...wholeSource(around, settings),
-    confFile: join(dirname(path), '(fragment)'),
+    confFile: join(base, '(fragment)'),
     text: around.text,
-    glob: (pattern, directory) => (pattern === FRAGMENT ? [basename(name)] : globPaths(pattern, directory)),
+    glob: (pattern, directory) =>
+      pattern === FRAGMENT ? [relative(base, path)] : globPaths(pattern, directory),
     readFile: (file, maxBytes) => (file === path ? text : readFileBytes(file, maxBytes)),
   };
+}
+
+const MAIN_FILES = ['gateway.conf', 'nginx.conf'];
+
+/** Where the includes of a piece start: at the directory of the configuration above it, as when that one includes it. */
+function baseOf(path: string): string {
+  for (let directory = dirname(path); ; directory = dirname(directory)) {
+    if (MAIN_FILES.some((name) => existsSync(join(directory, name)))) return directory;
+    if (directory === dirname(directory)) return dirname(path);
+  }
 }
 
 /** Includes are looked for inside the dump: the files of this machine are others. */
@@ -140,23 +157,29 @@ const CONFIGURATION = /\.conf$/;
 const NOT_OURS = /(^|\/)(node_modules|\.git)\//;
 
 /** Every `.conf` in a directory and below it. */
-function inputsIn(directory: string, settings: CheckSettings): Partial<Inputs> {
-  const sources = readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => CONFIGURATION.test(entry.name) && !entry.isDirectory())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !NOT_OURS.test(file))
-    .sort()
-    .map((name): Source => ({ name, text: read(name) }));
-  if (sources.length === 0) throw new UnreadableError(`there is no *.conf in "${directory}"`);
-  const isKnown = (source: Source): boolean =>
-    settings.context !== undefined || placeFor(source) !== undefined;
-  return {
-    inputs: sources.filter(isKnown).map((source) => ({ ...inputOf(source, settings), wasFound: true })),
-    skipped: sources
-      .filter((source) => !isKnown(source))
-      .map(
-        ({ name }) =>
-          `"${name}" is skipped: a comment "# gw-context: server" in it would say where it belongs`,
-      ),
-  };
+function inputsIn(directory: string, settings: CheckSettings): Inputs {
+  const names = namesIn(directory);
+  if (names.length === 0) throw new UnreadableError(`there is no *.conf in "${directory}"`);
+  return together(names.map((name) => attempt(() => foundInput(name, settings))));
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory, { recursive: true, withFileTypes: true })
+      .filter((entry) => CONFIGURATION.test(entry.name) && !entry.isDirectory())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((file) => !NOT_OURS.test(file))
+      .sort();
+  } catch (error) {
+    throw new UnreadableError(failureText(error, directory), { cause: error });
+  }
+}
+
+function foundInput(name: string, settings: CheckSettings): Partial<Inputs> {
+  const source: Source = { name, text: read(name) };
+  if (settings.context === undefined && placeFor(source) === undefined) {
+    const advice = 'a comment "# gw-context: server" in it would say where it belongs';
+    return { skipped: [`"${name}" is skipped: ${advice}`] };
+  }
+  return { inputs: [{ ...inputOf(source, settings), wasFound: true }] };
 }

@@ -3,6 +3,7 @@ import { takesColor } from '../../grammar/index.ts';
 import { FORMATS, tallyOf, tallyText } from '../../src/check/index.ts';
 import type { CheckReport } from '../../src/check/index.ts';
 import { VERSION } from '../../src/version.ts';
+import { failureText } from '../failure.ts';
 import { UsageError } from './settings.ts';
 import type { Output } from './settings.ts';
 
@@ -29,6 +30,6 @@ function write(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (error) {
-    throw new UsageError(`cannot write "${file}": ${(error as Error).message}`, { cause: error });
+    throw new UsageError(failureText(error, file), { cause: error });
   }
 }

@@ -7,8 +7,9 @@ import { inputsOf } from '../check/inputs.ts';
 import type { Input } from '../check/inputs.ts';
 import { mendAll } from '../check/mend-all.ts';
 import { print, say } from '../check/print.ts';
-import { settingsOf } from '../check/settings.ts';
+import { settingsOf, UsageError } from '../check/settings.ts';
 import type { CheckCommandOptions, CheckSettings } from '../check/settings.ts';
+import { failureText } from '../failure.ts';
 
 /**
  * `gw check [FILE ...]`: everything that is wrong with configurations. 0: nothing at or above `--fail-on`; 1: findings;
@@ -19,7 +20,7 @@ export async function check(files: readonly string[], options: CheckCommandOptio
     return await checkAll(files, settingsOf(options));
   } catch (error) {
     // A rule that fails is a fault of ours; its stack would help nobody who reads it here.
-    say((error as Error).message);
+    say(error instanceof UsageError ? error.message : failureText(error));
     return 2;
   }
 }

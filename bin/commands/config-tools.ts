@@ -1,9 +1,18 @@
+import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import type { BuildCommandOptions, JsonOptions, ParseCommandOptions } from './crossplane.ts';
 import type { FmtOptions } from './fmt.ts';
 import type { ListOptions } from './lists.ts';
 
 type Finish = (code: number) => void;
+
+const MOST_BLANKS = 16;
+
+function blanks(value: string): number {
+  if (!/^\d{1,2}$/.test(value) || Number(value) > MOST_BLANKS)
+    throw new InvalidArgumentError(`expected 0 to ${MOST_BLANKS}.`);
+  return Number(value);
+}
 
 /** The commands that work on the text of configurations. */
 export function addConfigTools(gw: Command, finish: Finish): void {
@@ -12,7 +21,7 @@ export function addConfigTools(gw: Command, finish: Finish): void {
     .option('-w, --write', 'in place')
     .option('-d, --diff', 'show what would change')
     .option('--check', 'name the files that are not formatted')
-    .option('-i, --indent <blanks>', 'blanks of one level', '4')
+    .option('-i, --indent <blanks>', 'blanks of one level', blanks, 4)
     .option('--tabs', 'indent by tabs')
     .action(async (files: string[], options: FmtOptions) => {
       finish((await import('./fmt.ts')).fmt(files, options));
@@ -28,7 +37,7 @@ function addParse(gw: Command, finish: Finish): void {
   gw.command('parse <file>')
     .description("print a configuration as crossplane's JSON")
     .option('-o, --out <file>', 'write there')
-    .option('-i, --indent <blanks>', 'indent the JSON')
+    .option('-i, --indent <blanks>', 'indent the JSON', blanks)
     .option('--ignore <directives>', 'leave these out, separated by commas')
     .option('--no-catch', 'stop at the first fault')
     .option('--tb-onerror', 'put hints beside faults')
@@ -47,7 +56,7 @@ function addBuild(gw: Command, finish: Finish): void {
     .option('-v, --verbose', 'name the files')
     .option('-d, --dir <directory>', 'where relative names start from')
     .option('-f, --force', 'replace files')
-    .option('-i, --indent <blanks>', 'blanks of one level', '4')
+    .option('-i, --indent <blanks>', 'blanks of one level', blanks, 4)
     .option('-t, --tabs', 'indent by tabs')
     .option('--no-headers', 'without the first line that says where they come from')
     .option('--stdout', 'print instead')
@@ -60,7 +69,7 @@ function addLexing(gw: Command, finish: Finish): void {
   gw.command('lex <file>')
     .description('print the words and marks of a file as JSON')
     .option('-o, --out <file>', 'write there')
-    .option('-i, --indent <blanks>', 'indent the JSON')
+    .option('-i, --indent <blanks>', 'indent the JSON', blanks)
     .option('-n, --line-numbers', 'with their lines')
     .action(async (file: string, options: JsonOptions & { lineNumbers?: boolean }) => {
       finish((await import('./crossplane.ts')).lex(file, options));

@@ -8,16 +8,18 @@ import {
   parsePayload,
   piecesOf,
   placeOf,
+  printable,
 } from '../../grammar/index.ts';
 import type { Fault, Payload, Source } from '../../grammar/index.ts';
 import { load } from '../../src/pipeline.ts';
+import { isPayload } from '../payload.ts';
 import { readText } from '../read-text.ts';
 import { sourceOf } from '../source.ts';
 
 /** Where JSON goes, and how it is indented. */
 export interface JsonOptions {
   readonly out?: string;
-  readonly indent?: string;
+  readonly indent?: number;
 }
 
 /** The options of `crossplane parse`. */
@@ -92,7 +94,7 @@ function parses(source: Source): boolean {
 export interface BuildCommandOptions {
   readonly dir?: string;
   readonly force?: boolean;
-  readonly indent: string;
+  readonly indent: number;
   readonly tabs?: boolean;
   readonly headers: boolean;
   readonly stdout?: boolean;
@@ -106,7 +108,7 @@ export function build(file: string, options: BuildCommandOptions): number {
   const source = readText(file);
   const payload = source && readPayload(source);
   if (!payload) return 1;
-  const indent = options.tabs === true ? '\t' : ' '.repeat(Number(options.indent));
+  const indent = options.tabs === true ? '\t' : ' '.repeat(options.indent);
   const directory = resolve(options.dir ?? '.');
   for (const { file: name, parsed } of payload.config) {
     const text = (options.headers ? HEADER : '') + buildConfig(parsed, { indent });
@@ -132,17 +134,17 @@ export function build(file: string, options: BuildCommandOptions): number {
 
 function readPayload({ name, text }: Source): Payload | undefined {
   try {
-    const payload = JSON.parse(text) as Payload;
-    if (Array.isArray(payload.config)) return payload;
-    process.stderr.write(`gw: "${name}" is no payload of crossplane: it has no "config"\n`);
+    const payload: unknown = JSON.parse(text);
+    if (isPayload(payload)) return payload;
+    process.stderr.write(`gw: "${name}" is no payload of crossplane\n`);
   } catch (error) {
-    process.stderr.write(`gw: "${name}" is not JSON: ${(error as Error).message}\n`);
+    process.stderr.write(`gw: "${name}" is not JSON: ${printable((error as Error).message)}\n`);
   }
   return undefined;
 }
 
 function writeJson(value: unknown, { out, indent }: JsonOptions): void {
-  const text = `${JSON.stringify(value, undefined, indent === undefined ? undefined : Number(indent))}\n`;
+  const text = `${JSON.stringify(value, undefined, indent)}\n`;
   if (out === undefined) process.stdout.write(text);
   else writeFileSync(out, text);
 }

@@ -44,7 +44,7 @@ function locationRows(
   const marks = internal ? ' (internal)' : '';
   const isServer = kind === 'server';
   // A server level that only holds locations answers what none of them takes.
-  const answer = answeredBy ?? (isServer ? '' : 'nothing: 404');
+  const answer = answeredBy ?? (isServer && locations.length > 0 ? '' : 'files');
   return [
     [
       isServer ? listens.join(' ') : '',

@@ -1,11 +1,11 @@
-import { takesColor } from '../../grammar/index.ts';
+import { printable, takesColor } from '../../grammar/index.ts';
 import { explain as account } from '../../src/pipeline.ts';
 import { loadConfig } from '../load-config.ts';
 import type { ConfigOptions } from '../load-config.ts';
 
 /** What `gw explain` was called with. */
 export interface ExplainOptions extends ConfigOptions {
-  readonly header: readonly string[];
+  readonly header?: readonly string[];
   readonly from: string;
   readonly data?: string;
   readonly live?: boolean;
@@ -14,9 +14,10 @@ export interface ExplainOptions extends ConfigOptions {
 
 /** `gw explain METHOD URL`. 0: some server would get it; 1: none; 2: it cannot be told. */
 export async function explain(method: string, url: string, options: ExplainOptions): Promise<number> {
-  const headers = options.header.map(readHeader);
+  const given = options.header ?? [];
+  const headers = given.map(readHeader);
   const wrong = headers.findIndex((header) => header === undefined);
-  if (wrong >= 0) return refuse(`invalid header "${options.header[wrong] ?? ''}"`);
+  if (wrong >= 0) return refuse(`invalid header "${printable(given[wrong] ?? '')}"`);
   const loaded = loadConfig(options);
   if (!loaded) return 2;
   const told = await account(loaded, {

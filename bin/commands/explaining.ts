@@ -9,7 +9,7 @@ export function addExplaining(gw: Command, finish: (code: number) => void): void
     .description('tell what would become of a request: server, location, rewrites, access, answer')
     .option('-c, --config <file>', 'configuration file')
     .option('-p, --prefix <directory>', 'directory that relative paths start from')
-    .option('-H, --header <line>', 'a header of the request; may be repeated', collect, [])
+    .option('-H, --header <line>', 'a header of the request; may be repeated', collect)
     .option('--from <address>', 'address of the client', address, '127.0.0.1')
     .option('-d, --data <text>', 'body of the request')
     .option('--live', 'open databases to read their schemas')
@@ -19,11 +19,11 @@ export function addExplaining(gw: Command, finish: (code: number) => void): void
     });
 }
 
-function collect(value: string, before: readonly string[]): readonly string[] {
+function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 
 function address(value: string): string {
-  if (isIP(value) === 0) throw new InvalidArgumentError('It is no IP address.');
+  if (isIP(value) === 0) throw new InvalidArgumentError('expected an IP address.');
   return value;
 }

@@ -8,13 +8,13 @@ export interface FmtOptions {
   readonly write?: boolean;
   readonly diff?: boolean;
   readonly check?: boolean;
-  readonly indent: string;
+  readonly indent: number;
   readonly tabs?: boolean;
 }
 
 /** 0: done; 1: with `--check` or `--diff`, some file is formatted otherwise; 2: a file cannot be read or does not parse. */
 export function fmt(files: readonly string[], options: FmtOptions): number {
-  const indent = options.tabs === true ? '\t' : ' '.repeat(Number(options.indent));
+  const indent = options.tabs === true ? '\t' : ' '.repeat(options.indent);
   const codes = (files.length > 0 ? files : ['-']).map((file) => formatFile(file, options, indent));
   return Math.max(...codes);
 }

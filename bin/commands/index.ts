@@ -17,13 +17,16 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   const finish = (code: number): void => {
     exitCode = code;
   };
-  process.stdout.on('error', endWithReader);
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', endWithReader);
   try {
     await program(finish).parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    throw error;
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    const { failureText } = await import('../failure.ts');
+    process.stderr.write(`gw: ${failureText(error)}\n`);
+    return 1;
   }
 }
 
@@ -51,6 +54,7 @@ function inOurWords(text: string): string {
       / (.*) argument (".*") is invalid\. Allowed choices are (.*)\.$/m,
       ' invalid value $2 of $1\n  expected $3',
     )
+    .replace(/ (.*) argument (".*") is invalid\. (.*)\.$/m, ' invalid value $2 of $1\n  $3')
     .replace(
       / command-argument value (".*") is invalid for (.*)\. Allowed choices are (.*)\.$/m,
       ' invalid value $1 of $2\n  expected $3',

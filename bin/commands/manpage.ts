@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { failureText } from '../failure.ts';
 import { manual } from '../shell/manual.ts';
 import { wholeFacts } from '../shell/whole-facts.ts';
 
@@ -30,7 +31,7 @@ export function manpage(name: string | undefined, { out }: ManpageOptions, gw: C
     for (const { file, text } of wanted) writeFileSync(join(out, file), text);
     return 0;
   } catch (error) {
-    process.stderr.write(`gw: cannot write the manual: ${(error as Error).message}\n`);
+    process.stderr.write(`gw: ${failureText(error)}\n`);
     return 1;
   }
 }

@@ -1,6 +1,6 @@
-import { RULES, ruleNamed } from '../../src/check/index.ts';
+import { means, RULES, ruleNamed } from '../../src/check/index.ts';
 import type { Example, MadeFile, Rule } from '../../src/check/index.ts';
-import { nearest } from '../../src/config/index.ts';
+import { nearest, refusalOf } from '../../src/config/index.ts';
 import type { DirectiveFacts } from '../../src/config/index.ts';
 import { directives, variables } from '../../src/lookups.ts';
 import type { VariableFacts } from '../../src/lookups.ts';
@@ -18,16 +18,25 @@ export interface WhyOptions {
 export function why(name: string | undefined, { json, format, list }: WhyOptions): number {
   if (format !== undefined && format !== 'json') return refuse(`invalid format "${format}"\n  expected json`);
   const isJson = json === true || format === 'json';
-  if (list === true) return print(isJson ? asJson(RULES.map(ruleFacts)) : columns(RULES.map(ruleRow)));
+  if (list === true || (name !== undefined && PREFIX.test(name))) return listRules(name, isJson);
   if (name === undefined) return refuse('name a rule, a directive or a variable; --list shows all rules');
   const known = knownAs(name);
   if (Object.values(known).every((found) => found.length === 0)) {
-    const near = nearestName(name);
-    return refuse(`nothing is called "${name}"${near === undefined ? '' : `\n  did you mean "${near}"?`}`);
+    return refuse(reasonOf(name));
   }
   if (isJson) return print(asJson({ ...known, rules: known.rules.map(ruleFacts) }));
   const { rules, directives: found, variables: read } = known;
   return print([...rules.map(ruleText), ...found.map(directiveText), ...read.map(variableText)].join('\n'));
+}
+
+/** The beginning of the ids of some rules, as `--select` takes it. */
+const PREFIX = /^GW\d{0,2}$/i;
+
+/** All rules, or those that a name means: a rule, or the beginning of several. */
+function listRules(name: string | undefined, isJson: boolean): number {
+  const wanted = name === undefined ? RULES : RULES.filter((rule) => means(name, rule));
+  if (wanted.length === 0) return refuse(`there is no rule "${name ?? ''}"`);
+  return print(isJson ? asJson(wanted.map(ruleFacts)) : columns(wanted.map(ruleRow)));
 }
 
 function print(text: string): number {
@@ -64,6 +73,15 @@ function isCalled(known: string, name: string): boolean {
   return known.endsWith('*')
     ? name.startsWith(known.slice(0, -1)) && name.length >= known.length
     : known === name;
+}
+
+/** Why nothing is known by this name: nginx has it and gw will not, or it is misspelt. */
+function reasonOf(name: string): string {
+  const refusal = refusalOf(name);
+  if (refusal)
+    return `"${name}" is ${refusal.is}${refusal.reason === undefined ? '' : `\n  ${refusal.reason}`}`;
+  const near = nearestName(name);
+  return `nothing is called "${name}"${near === undefined ? '' : `\n  did you mean "${near}"?`}`;
 }
 
 function nearestName(name: string): string | undefined {

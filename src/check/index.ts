@@ -9,5 +9,5 @@ export type { Review, ReviewOptions } from './review.ts';
 export type { CheckedConfig, Example, MadeFile, Problem, Rule, RuleSeverity, Use } from './rule.ts';
 export { ruleNamed, RULES } from './rules/index.ts';
 export { contextOf, FRAGMENT_CONTEXTS, innermost, judgesFragments, wholeAround } from './fragment.ts';
-export { isRuleName, nearestRule } from './selection.ts';
+export { isRuleName, means, nearestRule } from './selection.ts';
 export type { Selection } from './selection.ts';

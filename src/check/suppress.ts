@@ -1,4 +1,4 @@
-import type { Source, Span } from '../../grammar/index.ts';
+import type { DirectiveNode, Source, Span } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
 import { removed } from './edits.ts';
 import type { Finding, SuppressedFinding } from './finding.ts';
@@ -45,13 +45,18 @@ export function suppress(all: readonly Finding[], { sources, main, wasAsked }: S
 function ignoresOfBlocks(main: BlockView): readonly Ignore[] {
   const blocks = main.inner.filter(({ context }) => context === 'check');
   return blocks.flatMap((block) =>
-    block.own('ignore').map((node) => ({
+    wellFormed(block.own('ignore')).map((node) => ({
       rules: node.args.slice(0, -1).map(({ value }) => value),
       reason: node.args.at(-1)?.value ?? '',
       span: node.span,
       without: () => removed(node),
     })),
   );
+}
+
+/** One that lacks a word is a fault of the load already. */
+function wellFormed(nodes: readonly DirectiveNode[]): readonly DirectiveNode[] {
+  return nodes.filter(({ args }) => args.length >= 2);
 }
 
 /** Something to ignore, and which of its rules really found something. */

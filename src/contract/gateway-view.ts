@@ -30,7 +30,7 @@ export interface LocationView {
   readonly kind: 'server' | 'prefix' | 'exact' | 'regex' | 'named';
   /** `file:line`. */
   readonly place: string;
-  /** The directive that answers. Absent: nothing does, and the answer is 404. */
+  /** The directive that answers. Absent: files do, those of `root` or `alias`. */
   readonly answeredBy?: string;
   readonly internal: boolean;
   /** In the order in which they are asked. */

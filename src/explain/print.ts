@@ -118,8 +118,10 @@ class Printer {
   }
 
   #round(index: number, { uri, steps }: AccountRound, isLast: boolean): void {
-    this.#blank();
-    if (uri !== '') this.#line(`ROUND ${index + 1}`, uri, { paint: this.#c.bold });
+    if (uri !== '') {
+      this.#blank();
+      this.#line(`ROUND ${index + 1}`, uri, { paint: this.#c.bold });
+    }
     // What the last place does is the answer.
     for (const step of steps)
       if (!isLast || step.kind !== 'phase' || step.phase !== 'content') this.#step(step);

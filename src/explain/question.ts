@@ -1,3 +1,4 @@
+import { printable } from '../../grammar/index.ts';
 import { isValidQuery, parseHost } from '../http/index.ts';
 
 /** A request that nobody sends. */
@@ -47,10 +48,10 @@ const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
 /** Reads a question; a text instead where it cannot be one. */
 export function readQuestion({ method, url, headers, from, body = '' }: Question): ReadQuestion | string {
-  if (!METHOD.test(method)) return `invalid method "${method}"`;
+  if (!METHOD.test(method)) return `invalid method "${printable(method)}"`;
   const [, given = 'http', socket, authority, target = ''] = TARGET.exec(url) ?? [];
   if (!TARGET.test(url) || (authority === undefined && socket === undefined && !target.startsWith('/')))
-    return `invalid URL "${url}"`;
+    return `invalid URL "${printable(url)}"`;
   const scheme = given.toLowerCase() as 'http' | 'https';
   const place = placeOf(scheme, authority, socket);
   if (typeof place === 'string') return place;
@@ -91,7 +92,8 @@ function placeOf(
   const [, literal, name, digits] = /^(?:(\[[^\]]*\])|([^:@]*))(?::(\d*))?$/.exec(authority) ?? [];
   const host = literal ?? name;
   const port = digits === undefined || digits === '' ? DEFAULT_PORTS[scheme] : Number(digits);
-  if (host === undefined || host === '' || port > 65_535) return `invalid host in URL "${authority}"`;
+  if (host === undefined || host === '' || port > 65_535)
+    return `invalid host in URL "${printable(authority)}"`;
   return { host: host.toLowerCase(), port };
 }
 

@@ -107,6 +107,11 @@ describe('the check block', () => {
     ['check { deny all; }', '"deny" directive is not allowed here'],
     ['check { refuse error; } check { refuse error; }', '"check" directive is duplicate'],
   ];
+  test('an "ignore" that lacks a word is one fault', async () => {
+    const { findings } = await found('return 204;', 'check { ignore GW301; }');
+    expect(findings.map(({ rule }) => rule)).toEqual(['GW107']);
+  });
+
   test.for(broken)('%s does not load', async ([block, message]) => {
     const { findings } = await found('return 204;', block);
     expect(findings.map((finding) => finding.message)).toContain(message);

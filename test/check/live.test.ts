@@ -97,8 +97,8 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
   },
   {
     it: 'does not know who logs in',
-    conf: () => rest(as('stranger')),
-    says: ['GW656 the database cannot be reached: role "stranger" does not exist'],
+    conf: () => rest(as('live_nobody_knows')),
+    says: ['GW656 the database cannot be reached: role "live_nobody_knows" does not exist'],
   },
 ];
 
@@ -194,7 +194,7 @@ test('a store that is a replica takes reads only', async () => {
 });
 
 test('without --live nothing is opened', async () => {
-  const text = `http { server { listen 127.0.0.1:8080; ${rest(as('stranger'))} } }`;
+  const text = `http { server { listen 127.0.0.1:8080; ${rest(as('live_nobody_knows'))} } }`;
   const findings = await check(load({ confFile: '/gw.conf', name: 'gw.conf', prefix: '/', text }));
   expect(findings).toEqual([]);
 });

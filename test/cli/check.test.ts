@@ -72,7 +72,7 @@ const runs: readonly { args: readonly string[]; code: number; says: RegExp; talk
     args: ['good.conf', '--baseline', 'none.json'],
     code: 2,
     says: NONE,
-    talks: /cannot read baseline "none/,
+    talks: /^gw: open\(\) "none\.json" failed/,
   },
 ];
 

@@ -109,7 +109,7 @@ test('gw dump routes shows what answers each location, in the order of matching'
     ['LISTEN', 'SERVER', 'LOCATION', 'ANSWERED BY', 'PLACE'],
     ['127.0.0.1:18999 (default)', 'a.test *.a.test', 'gateway.conf:4'],
     ['', '= /in (internal)', 'return', 'gateway.conf:8'],
-    ['', '/empty/', 'nothing: 404', 'gateway.conf:9'],
+    ['', '/empty/', 'files', 'gateway.conf:9'],
     ['', '~ ^/empty/(.*)$', 'return', 'gateway.conf:9'],
     ['', '/', 'kv_pass', 'gateway.conf:7'],
     ['127.0.0.1:18998 (default)', '""', 'return', 'late.inc:1'],

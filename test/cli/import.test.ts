@@ -61,7 +61,7 @@ const refused: readonly { it: string; args: readonly string[]; code: number; std
     code: 2,
     stderr: /^gw: "other" is no configuration of PostgREST or Webdis\n/,
   },
-  { it: 'that is not there', args: ['missing'], code: 1, stderr: /^gw: cannot read "missing": / },
+  { it: 'that is not there', args: ['missing'], code: 1, stderr: /^gw: open\(\) "missing" failed / },
   {
     it: 'that is no JSON',
     args: ['--from', 'webdis', 'other'],

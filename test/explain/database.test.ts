@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { load } from '../../src/pipeline.ts';
+import { startGateway } from '../harness/gateway.ts';
 import { postgres } from '../harness/postgres.ts';
 import { accountOf, configured } from './explained.ts';
 
@@ -73,4 +75,21 @@ test('explain shows no token and no password', async (t) => {
   });
   expect(JSON.stringify(account)).not.toContain(token);
   expect(JSON.stringify(account)).not.toContain('a-secret-of-thirty-two-bytes');
+});
+
+test('explain reads the schema of an embedded database, whether the gateway runs or not', async (t) => {
+  const location =
+    'location /rest/ { dbrest_pass embedded:pg; dbrest_embedded_init init.sql; dbrest_anon_role anon; }';
+  const init =
+    'create role anon; create table things (id int primary key); grant select on things to anon; grant usage on schema public to anon;';
+  const gateway = await startGateway(t, `server { ${location} }`, { files: { 'init.sql': init } });
+  const sqlOf = async (): Promise<string | undefined> => {
+    const loaded = load({ confFile: gateway.conf, name: 'gw.conf', prefix: gateway.dir });
+    const url = `${gateway.url}/rest/things?id=eq.1`;
+    const { answer } = await accountOf({ dir: gateway.dir, loaded }, { live: true, url });
+    return answer.facts.findLast(({ label }) => label === 'sql')?.value;
+  };
+  expect(await sqlOf()).toContain('"public"."things"');
+  await gateway.stop();
+  expect(await sqlOf()).toContain('"public"."things"');
 });

@@ -25,13 +25,27 @@ export function previewOf({ edits }: Fix, hidden: readonly Span[]): string | und
   const last = own.at(-1)!.span.end;
   const { end } = lineOf({ source, start: last, end: last });
   if (hidden.some((secret) => overlap({ source, start, end }, secret))) return undefined;
-  const before = new Set(linesIn(source.text.slice(start, end)));
+  const old = linesIn(source.text.slice(start, end));
   const fresh = linesIn(edited(source.text.slice(start, end), own, start)).filter(
-    (line) => !before.has(line),
+    (line) => !old.includes(line),
   );
   const text = fresh.join(' ');
-  if (text === '') return undefined;
-  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}...` : text;
+  return text === '' ? undefined : cutAround(text, sameStart(text, old.join(' ')));
+}
+
+/** Where two texts begin to differ. */
+function sameStart(text: string, other: string): number {
+  let at = 0;
+  while (at < text.length && text[at] === other[at]) at++;
+  return at;
+}
+
+/** Of a long text the part around a place, with a few characters in front of it. */
+function cutAround(text: string, place: number): string {
+  if (text.length <= MAX_CHARACTERS) return text;
+  const start = Math.max(0, Math.min(place - MAX_CHARACTERS / 2, text.length - MAX_CHARACTERS));
+  const end = start + MAX_CHARACTERS;
+  return `${start > 0 ? '...' : ''}${text.slice(start, end)}${end < text.length ? '...' : ''}`;
 }
 
 function linesIn(text: string): readonly string[] {

@@ -1,10 +1,10 @@
 import type { RestDatabase } from '../database.ts';
 import { catalogueSteps } from '../catalogue-steps.ts';
-import type { ConnectionTarget, DbrestPass } from '../dsn/index.ts';
+import type { DbrestPass } from '../dsn/index.ts';
 import { CatalogueWriter, inSlices, SchemaCache, schemaOf } from '../schema/index.ts';
 import type { Schema } from '../schema/index.ts';
-import type { Step } from '../session/index.ts';
-import { openSession } from '../session/index.ts';
+import type { Session, Step } from '../session/index.ts';
+import { withDatabase } from '../tools/index.ts';
 
 /** What reading a catalogue may take. */
 const PATIENCE_MS = 30_000;
@@ -37,12 +37,8 @@ export function unaskedDatabase(pass: DbrestPass, live: boolean): RestDatabase {
 
 async function readSchema(pass: DbrestPass, live: boolean): Promise<Schema> {
   if (!live) throw new SchemaUnread('which needs the schema: "--live" reads it');
-  if (pass.kind === 'embedded')
-    throw new SchemaUnread(
-      'which needs the schema: the embedded database is there only while the gateway runs',
-    );
   try {
-    return await inSlices(schemaOf({ catalogue: await readCatalogue(pass.target), reads: 0 }));
+    return await inSlices(schemaOf({ catalogue: await withDatabase(pass, readCatalogue), reads: 0 }));
   } catch (error) {
     throw new SchemaUnread(`which needs the schema, and that cannot be read: ${(error as Error).message}`, {
       cause: error,
@@ -50,15 +46,9 @@ async function readSchema(pass: DbrestPass, live: boolean): Promise<Schema> {
   }
 }
 
-/** On a connection of its own that can change nothing. */
-async function readCatalogue(target: ConnectionTarget): Promise<SharedArrayBuffer> {
-  const { default: pg } = await import('pg');
-  const session = await openSession(pg, target, () => undefined);
-  try {
-    const sink = new CatalogueWriter();
-    await session.run([BEGIN, ...catalogueSteps(sink)], PATIENCE_MS);
-    return sink.finish();
-  } finally {
-    await session.end();
-  }
+/** In a transaction that can change nothing. */
+async function readCatalogue(session: Session): Promise<SharedArrayBuffer> {
+  const sink = new CatalogueWriter();
+  await session.run([BEGIN, ...catalogueSteps(sink)], PATIENCE_MS);
+  return sink.finish();
 }

@@ -1,6 +1,7 @@
 export { checkToken, decodeToken } from './check-token.ts';
 export type { DecodedToken, TokenVerdict } from './check-token.ts';
 export { describeApi, dumpSchema } from './describe.ts';
+export { withDatabase } from './open-database.ts';
 export { signToken } from './sign-token.ts';
 export { scramVerifier } from './scram-verifier.ts';
 export { applySetup, setupStatus } from './setup.ts';

@@ -103,7 +103,11 @@ function routeLine(route: Route, { label, depth }: Omit<Drawing, 'lines'>): Line
   if (internal) name.append(chip('internal'));
   const by =
     answeredBy === undefined
-      ? h('span', { class: 'quiet' }, kind === 'server' ? 'its locations' : '404')
+      ? h(
+          'span',
+          { class: 'quiet' },
+          kind === 'server' && route.locations.length > 0 ? 'its locations' : 'files',
+        )
       : h('code', {}, answeredBy);
   const element = h('tr', {}, name, h('td', {}, by), hits, last, h('td', { class: 'quiet' }, place));
   return { key: `${label}\n${text}`, element, hits, last, isCounted };

@@ -53,9 +53,7 @@ function describe(answer: RouteAnswer): readonly Node[] {
     step('location', h('code', {}, where), at.internal && chip('internal: 404 from outside', 'refused')),
     step(
       'answered by',
-      at.answeredBy === undefined
-        ? chip('nothing: 404', 'refused')
-        : h('code', { class: 'strong' }, at.answeredBy),
+      at.answeredBy === undefined ? chip('files') : h('code', { class: 'strong' }, at.answeredBy),
       h('small', {}, at.place),
     ),
   ];
