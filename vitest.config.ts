@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** What looks at texts only: its files share one process, and with it what they import. */
@@ -6,8 +5,6 @@ const OF_TEXTS = ['test/{check,config,grammar,plan,compile}/**/*.test.ts'];
 
 export default defineConfig({
   test: {
-    // Most tests wait for a gateway: two at a time keep two processors busy.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
     globalSetup: 'test/harness/global-setup.ts',
     testTimeout: 30_000,
     hookTimeout: 60_000,

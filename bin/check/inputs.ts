@@ -41,7 +41,8 @@ const MAX_BYTES = 64 * 1024 * 1024;
 export function inputsOf(files: readonly string[], settings: CheckSettings): Inputs {
   const { prefix } = settings;
   const { name } = sourceOf(prefix === undefined ? {} : { prefix });
-  const named = files.length > 0 ? files : [prefix === undefined || isAbsolute(name) ? name : join(prefix, name)];
+  const named =
+    files.length > 0 ? files : [prefix === undefined || isAbsolute(name) ? name : join(prefix, name)];
   return together(named.map((file) => attempt(() => inputsFor(file, settings))));
 }
 

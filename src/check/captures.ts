@@ -2,6 +2,7 @@ import { spanInWord } from '../../grammar/index.ts';
 import type { DirectiveNode, Span, Word } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
 import type { CoreConfig, LocationMatch } from '../contract/index.ts';
+import { oncePer } from './once-per.ts';
 import { stepsOf } from './rewriting.ts';
 
 /** A `$1` to `$9` in a word. */
@@ -26,14 +27,15 @@ export function capturesIn(word: Word): readonly CaptureUse[] {
 }
 
 /** The pattern of each `rewrite` and `if` of a block, by its directive. */
-export function stepPatterns(block: BlockView): ReadonlyMap<DirectiveNode, Pattern> {
-  return new Map(
-    stepsOf(block).flatMap(({ step, node }) => {
-      const regex = step.regex ?? step.condition?.regex;
-      return regex ? [[node, { groups: regex.groups, node }]] : [];
-    }),
-  );
-}
+export const stepPatterns = oncePer(
+  (block: BlockView): ReadonlyMap<DirectiveNode, Pattern> =>
+    new Map(
+      stepsOf(block).flatMap(({ step, node }) => {
+        const regex = step.regex ?? step.condition?.regex;
+        return regex ? [[node, { groups: regex.groups, node }]] : [];
+      }),
+    ),
+);
 
 /** The patterns that a block is found by, and those of the steps in it and in the blocks inside it. */
 export function patternsOf(block: BlockView): readonly Pattern[] {

@@ -16,34 +16,46 @@ const CLAIM =
 
 /** Whether an `if` of the block, or of its server, refuses those whom the configuration does not know. */
 export function refusesStrangers(config: CheckedConfig, block: BlockView): boolean {
-  return conditionsFor(block).some((condition) => isRefusal(config, condition));
+  return askedIn(block).some((around) => refusalsIn(config, around).strangers);
 }
 
 /** Whether requests are turned away that leave a variable empty. */
-export function rejectsEmpty(block: BlockView, variable: string): boolean {
-  return conditionsFor(block).some(
-    (condition) =>
-      conditionOf(condition)?.variable === variable && condition.own('return', 'rewrite').length > 0,
-  );
+export function rejectsEmpty(config: CheckedConfig, block: BlockView, variable: string): boolean {
+  return askedIn(block).some((around) => refusalsIn(config, around).variables.has(variable));
 }
 
-/** The `if` of a location and of its server; those of locations around it are not asked. */
-function conditionsFor(block: BlockView): readonly BlockView[] {
+/** A location and its server: the `if` of locations around it are not asked. */
+function askedIn(block: BlockView): readonly BlockView[] {
   const location = block.context === 'location if' ? block.outer : block;
-  return [...block.outward()]
-    .filter((around) => around === location || around.context === 'server')
-    .flatMap(conditionsIn);
+  return [...block.outward()].filter((around) => around === location || around.context === 'server');
+}
+
+/** What the `if` of one block refuse. */
+interface Refusals {
+  readonly strangers: boolean;
+  /** What an `if` asks before it ends the request. */
+  readonly variables: ReadonlySet<string>;
 }
 
 /** Each of ten thousand locations asks for those of the one server around it. */
-const known = new WeakMap<BlockView, readonly BlockView[]>();
+const known = new WeakMap<BlockView, Refusals>();
 
-function conditionsIn(block: BlockView): readonly BlockView[] {
-  const found =
-    known.get(block) ??
-    block.inner.filter(({ context }) => context === 'server if' || context === 'location if');
-  known.set(block, found);
-  return found;
+function refusalsIn(config: CheckedConfig, block: BlockView): Refusals {
+  const found = known.get(block);
+  if (found) return found;
+  const conditions = block.inner.filter(
+    ({ context }) => context === 'server if' || context === 'location if',
+  );
+  const refusals: Refusals = {
+    strangers: conditions.some((condition) => isRefusal(config, condition)),
+    variables: new Set(
+      conditions
+        .filter((condition) => condition.own('return', 'rewrite').length > 0)
+        .flatMap((condition) => conditionOf(condition)?.variable ?? []),
+    ),
+  };
+  known.set(block, refusals);
+  return refusals;
 }
 
 function conditionOf({ args }: BlockView): Condition | undefined {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { LEVELS } from './error-log.ts';
-import type { ErrorLog, ErrorLogTarget } from './error-log.ts';
+import type { ErrorLog, ErrorLogTarget, Level } from './error-log.ts';
 import { errorText } from './error-text.ts';
 import { openSink } from './error-sink.ts';
 import type { ErrorSink } from './error-sink.ts';
@@ -13,6 +13,8 @@ export interface LogFiles extends ErrorLog {
   reopen(): void;
   close(): void;
   writesTo(path: string): boolean;
+  /** Some log takes lines of this level. */
+  takes(level: Level): boolean;
 }
 
 /** Who writes: `tid` is 0 for the master. */
@@ -54,6 +56,7 @@ export function openErrorLogs(targets: readonly ErrorLogTarget[] | undefined, wr
       for (const { sink } of logs) sink.close();
     },
     writesTo: (path) => logs.some(({ sink }) => sink.path === path),
+    takes: (level) => logs.some(({ threshold }) => LEVELS.indexOf(level) >= threshold),
   };
 }
 

@@ -8,7 +8,8 @@ import type { GatewayPlan } from '../plan/index.ts';
 import { OwnedResources, SharedResources } from '../worker/index.ts';
 import type { Shipment, ThreadLog } from '../worker/index.ts';
 import { keepErrorLine, LOG_TAIL, openRing } from '../zone/index.ts';
-import { findingLines, isRefused } from './judgement.ts';
+import { judge } from './judge.ts';
+import { isRefused } from './judgement.ts';
 import { removePidFile, writePidFile } from './pid-file.ts';
 import { probePort } from './probe-port.ts';
 import { ProcessMetrics } from './process-metrics.ts';
@@ -134,7 +135,7 @@ export class Master {
     this.#serves = true;
     this.#metrics.loaded(true);
     if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
-    void this.#judge(loaded);
+    void this.#judge();
   }
 
   async #tryReload(): Promise<string | undefined> {
@@ -161,15 +162,17 @@ export class Master {
     this.#movePidFile(before);
     await this.#resources?.close();
     this.#resources = resources;
-    void this.#judge({ ...loaded, plan });
+    void this.#judge();
     return undefined;
   }
 
-  /** Tells in the log what the rules of `gw check` find; requests are served meanwhile. */
-  async #judge(loaded: Accepted): Promise<void> {
-    const lines = await findingLines(loaded).catch((error: unknown) => [String(error)]);
+  /** Tells in the log what the rules of `gw check` find, where some log takes it; requests are served meanwhile. */
+  async #judge(): Promise<void> {
+    const { log, source } = this.#options;
+    if (!log.takes('warn')) return;
+    const lines = await judge(source, this.#hurry.signal).catch((error: unknown) => [String(error)]);
     if (this.#stopping) return;
-    for (const line of lines) this.#options.log.write('warn', line);
+    for (const line of lines) log.write('warn', line);
   }
 
   /** From here on the zones are those of the workers; what this thread logs shows in the log tail as well. */

@@ -40,4 +40,9 @@ export class ThreadLog implements ErrorLog {
   writesTo(path: string): boolean {
     return this.#files.writesTo(path);
   }
+
+  /** Some log takes lines of this level. */
+  takes(level: Level): boolean {
+    return this.#files.takes(level);
+  }
 }

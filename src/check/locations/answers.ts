@@ -1,6 +1,7 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
 import { accessIn } from '../access-rules.ts';
+import { oncePer } from '../once-per.ts';
 
 /** Where a request of a block is answered from; directives of modules that only nginx has count as well. */
 const ANSWERS = [
@@ -25,22 +26,20 @@ export function refuses(block: BlockView): boolean {
 }
 
 /** The directive by which a block itself answers differently from what is around it. */
-export function ownAnswer(block: BlockView): DirectiveNode | undefined {
-  return block.own(...ANSWERS)[0];
-}
+export const ownAnswer = oncePer((block: BlockView): DirectiveNode | undefined => block.own(...ANSWERS)[0]);
 
 /** What answers in a block, be it the files of a block around it. */
-export function answerOf(block: BlockView): DirectiveNode | undefined {
-  return ownAnswer(block) ?? block.effective('root', 'alias')[0];
-}
+export const answerOf = oncePer(
+  (block: BlockView): DirectiveNode | undefined => ownAnswer(block) ?? block.effective('root', 'alias')[0],
+);
 
 /** The directive by which a block itself lets fewer people in than what is around it. */
-export function ownGuard(block: BlockView): DirectiveNode | undefined {
+export const ownGuard = oncePer((block: BlockView): DirectiveNode | undefined => {
   const guards = block.own('deny', 'auth_basic', 'auth_request', 'internal', 'return');
   return guards.find((node) =>
     node.name.value === 'return' ? isRefusal(node) : node.args[0]?.value !== 'off',
   );
-}
+});
 
 /** `return` with a status that says no. */
 export function isRefusal({ args }: DirectiveNode): boolean {

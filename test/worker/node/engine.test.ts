@@ -26,6 +26,7 @@ test('a connection on which nothing comes closes without a trace', async (t) => 
   const gw = await startGateway(t, 'server { client_header_timeout 100ms; return 200 x; }', NODE);
   expect(await (await gw.connect()).closed).toBe('');
   await gw.expect('GET /', { status: 200 });
+  await gw.waitForAccessLog(/"GET \/ HTTP/);
   expect(gw.accessLog().match(/\n/g)).toHaveLength(1);
 });
 

@@ -16,7 +16,7 @@ export const kvKeyVariableEmpty: Rule = {
   },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const store of servedStores(config)) {
-      const variable = store.settings.key && mayBeEmpty(store.settings.key, store.block);
+      const variable = store.settings.key && mayBeEmpty(config, store.settings.key, store.block);
       if (variable === undefined) continue;
       yield {
         at: placeOf(store, 'key'),
@@ -28,9 +28,9 @@ export const kvKeyVariableEmpty: Rule = {
 };
 
 /** A key that is empty as a whole is refused; one that only loses a part is not. */
-function mayBeEmpty({ parts }: ComplexValue, block: BlockView): string | undefined {
+function mayBeEmpty(config: CheckedConfig, { parts }: ComplexValue, block: BlockView): string | undefined {
   if (parts.length < 2) return undefined;
   return parts
     .flatMap((part) => (typeof part === 'object' && 'variable' in part ? part.variable : []))
-    .find((name) => /^(?:arg|http|cookie)_/.test(name) && !rejectsEmpty(block, name));
+    .find((name) => /^(?:arg|http|cookie)_/.test(name) && !rejectsEmpty(config, block, name));
 }

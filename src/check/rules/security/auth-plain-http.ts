@@ -1,6 +1,7 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import type { BlockView } from '../../../config/index.ts';
 import { isPublic, serverOf } from '../../exposure.ts';
+import { oncePer } from '../../once-per.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 import { speaksPlain } from '../../tls-servers.ts';
 
@@ -51,11 +52,14 @@ function isBehindProxy(block: BlockView): boolean {
 }
 
 function looksAtScheme(block: BlockView): boolean {
-  return [...block.outward()].some(
-    (around) =>
-      around.own('return').length > 0 ||
-      around.own('if').some(({ args }) => args.some(({ value }) => SCHEME.test(value))),
-  );
+  return [...block.outward()].some(looksItself);
 }
+
+/** Each of ten thousand locations asks the server around it. */
+const looksItself = oncePer(
+  (block: BlockView): boolean =>
+    block.own('return').length > 0 ||
+    block.own('if').some(({ args }) => args.some(({ value }) => SCHEME.test(value))),
+);
 
 const SCHEME = /\$\{?(?:scheme|https|http_x_forwarded_proto)\b/i;
