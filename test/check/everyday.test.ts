@@ -41,7 +41,11 @@ beforeAll(() => {
   vi.stubEnv('CERTIFICATE', certificate);
   vi.stubEnv('KEY', key);
 });
-afterAll(() => rmSync(certificates, { recursive: true }));
+afterAll(() => {
+  // Other files of texts run in this process, too.
+  vi.unstubAllEnvs();
+  rmSync(certificates, { recursive: true });
+});
 
 const ours = [...filesIn('conf'), ...filesIn('conf/examples')];
 
