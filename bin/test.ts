@@ -1,6 +1,6 @@
 import { formatFault, formatFaults, takesColor } from '../grammar/index.ts';
 import type { PrintOptions } from '../grammar/index.ts';
-import { dump, refusesFrom, tree } from '../src/lookups.ts';
+import { dump, judgementOf, tree } from '../src/lookups.ts';
 import { check, load } from '../src/pipeline.ts';
 import type { Finding, Loaded } from '../src/pipeline.ts';
 import type { Options } from './options.ts';
@@ -31,7 +31,7 @@ export async function test(options: Options): Promise<number> {
  * refuses them.
  */
 async function passes(loaded: Loaded, isStrict: boolean, printing: PrintOptions): Promise<boolean> {
-  const from = refusesFrom(loaded);
+  const { refuses: from } = judgementOf(loaded);
   const asksAll = isStrict || from === 'warning';
   const found = await check(loaded, { rulesOnly: true, ...(!asksAll && { severity: 'error' }) });
   const findings = found.filter(({ severity }) => severity !== 'info');

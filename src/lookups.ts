@@ -34,11 +34,18 @@ type EventsFacts = modules.EventsFacts;
 export const { hashPassword, PASSWORD_SCHEMES } = modules;
 export type PasswordScheme = modules.PasswordScheme;
 
-/** From which severity on the `check` block of a configuration refuses findings; undefined: it does not. */
-export function refusesFrom({ bound }: Loaded): 'error' | 'warning' | undefined {
+/** What a start makes of what the rules find: from which severity on it refuses, and whether the error log is told. */
+export function judgementOf({ bound }: Loaded): {
+  readonly refuses: 'error' | 'warning' | undefined;
+  readonly logs: boolean;
+} {
   const block = bound?.main.children.find(({ context }) => context === 'check');
-  const value = block?.own.get('core')?.get('checkRefuse')?.value;
-  return value === 'error' || value === 'warning' ? value : undefined;
+  const fieldOf = (name: string): unknown => block?.own.get('core')?.get(name)?.value;
+  const refuse = fieldOf('checkRefuse');
+  return {
+    refuses: refuse === 'error' || refuse === 'warning' ? refuse : undefined,
+    logs: fieldOf('checkLog') !== false,
+  };
 }
 
 /** The configuration as `-T` prints it. */

@@ -117,6 +117,8 @@ export interface CoreConfig {
   readonly checkSelect?: readonly string[];
   /** From which severity on a finding of `gw check` refuses the configuration. */
   readonly checkRefuse?: 'never' | 'error' | 'warning';
+  /** False: a start and a reload keep what the rules find to themselves. */
+  readonly checkLog?: boolean;
 
   readonly listens?: readonly ListenConfig[];
   readonly serverNames?: readonly (readonly ServerName[])[];

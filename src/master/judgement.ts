@@ -1,11 +1,11 @@
 import { placeOf } from '../../grammar/index.ts';
-import { refusesFrom } from '../lookups.ts';
+import { judgementOf } from '../lookups.ts';
 import { check } from '../pipeline.ts';
 import type { Finding, Loaded } from '../pipeline.ts';
 
 /** Reports as faults what `refuse` of the `check` block keeps from being used; true when there is any. */
 export async function isRefused(loaded: Loaded): Promise<boolean> {
-  const from = refusesFrom(loaded);
+  const { refuses: from } = judgementOf(loaded);
   if (!loaded.plan || from === undefined) return false;
   const found = await check(loaded, { rulesOnly: true });
   const refused = found.filter(({ severity }) => severity === 'error' || severity === from);

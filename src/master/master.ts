@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Report } from '../../grammar/index.ts';
-import { configText } from '../lookups.ts';
+import { configText, judgementOf } from '../lookups.ts';
 import { load, prepare } from '../pipeline.ts';
 import type { ConfigSource, Loaded } from '../pipeline.ts';
 import type { GatewayPlan } from '../plan/index.ts';
@@ -135,7 +135,7 @@ export class Master {
     this.#serves = true;
     this.#metrics.loaded(true);
     if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
-    void this.#judge();
+    void this.#judge(loaded);
   }
 
   async #tryReload(): Promise<string | undefined> {
@@ -162,14 +162,14 @@ export class Master {
     this.#movePidFile(before);
     await this.#resources?.close();
     this.#resources = resources;
-    void this.#judge();
+    void this.#judge(loaded);
     return undefined;
   }
 
   /** Tells in the log what the rules of `gw check` find, where some log takes it; requests are served meanwhile. */
-  async #judge(): Promise<void> {
+  async #judge(loaded: Loaded): Promise<void> {
     const { log, source } = this.#options;
-    if (!log.takes('warn')) return;
+    if (!judgementOf(loaded).logs || !log.takes('warn')) return;
     const lines = await judge(source, this.#hurry.signal).catch((error: unknown) => [String(error)]);
     if (this.#stopping) return;
     for (const line of lines) log.write('warn', line);

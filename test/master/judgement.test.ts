@@ -7,7 +7,7 @@ const LINE =
   /\[warn\] \S+ GW301 alias-traversal: location "\/img" \+ alias "\/srv\/img\/" also serves "\/img\.\.\/" in \S+gw\.conf:\d+:\d+\n/;
 
 test('what the rules find is in the error log once the gateway serves, and again after a reload', async (t) => {
-  const gateway = await startGateway(t, SERVER);
+  const gateway = await startGateway(t, SERVER, { main: 'check { log on; }' });
   await gateway.waitForLog(LINE);
   await gateway.expect('GET /', { status: 200, body: 'served' });
   const from = gateway.errorLog().length;

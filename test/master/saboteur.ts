@@ -4,14 +4,14 @@ import type { Gateway } from '../harness/gateway.ts';
 
 /** Loaded into every thread of the gateway with NODE_OPTIONS, so that the product needs no way to break it. */
 const SABOTEUR = `
-const { isMainThread, threadId } = require('node:worker_threads');
+const { threadId, workerData } = require('node:worker_threads');
 const { readFileSync, renameSync } = require('node:fs');
 const acts = {
   throw: () => { throw new Error('sabotage'); },
   reject: () => void Promise.reject(new Error('sabotage')),
   hang: () => { for (;;); },
 };
-if (!isMainThread) setInterval(() => {
+if (workerData?.workerId) setInterval(() => {
   try { renameSync('sabotage', 'sabotage.' + threadId); } catch { return; }
   const act = acts[readFileSync('sabotage.' + threadId, 'utf8')];
   act();

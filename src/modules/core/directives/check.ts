@@ -1,7 +1,7 @@
 import { directivesFor, readers } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 
-const { oneOf, present, texts, words } = readers;
+const { flag, oneOf, present, texts, words } = readers;
 
 /** What `gw check`, and a start, make of what the rules find. */
 export const checking = directivesFor<CoreConfig>()({
@@ -39,6 +39,14 @@ export const checking = directivesFor<CoreConfig>()({
     defaultText: 'never',
     summary:
       'From which severity on a finding keeps the gateway from starting, reloading and passing `-t`; without it findings go to the error log once the gateway serves.',
+    source: 'gw',
+  },
+  log: {
+    contexts: ['check'],
+    args: flag,
+    into: 'checkLog',
+    defaultText: 'on',
+    summary: 'Whether a start and a reload write what the rules find to the error log, at the level warn.',
     source: 'gw',
   },
 });
