@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { findAccount } from '../../src/config/index.ts';
 import { probePort, supervise } from '../../src/master/index.ts';
 import { check, load } from '../../src/pipeline.ts';
 import type { ConfigSource, Finding, Loaded } from '../../src/pipeline.ts';
@@ -27,6 +29,8 @@ export async function demo({ port, data }: DemoOptions): Promise<number> {
     prefix: resolve(data),
     confFile: join(packageRoot(), 'conf/demo.conf'),
     name: 'conf/demo.conf',
+    // A checkout below /root is nobody's to read; the demo listens on the loopback interface only.
+    globals: canNobodyRead(packageRoot(), resolve(data)) ? undefined : 'user root;',
   };
   return supervise([JSON.stringify(source)], {
     onReady: () => void showBanner({ source, port, data, tookMs: Date.now() - startedMs }),
@@ -46,6 +50,14 @@ async function prepareDemo(port: string, data: string): Promise<string | undefin
   if (await isFree(wanted)) return undefined;
   const free = await nextFree(wanted);
   return `port ${port} is in use; port ${free} is free: npm start -- --port ${free}`;
+}
+
+/** Whether the account that serves when root starts gw gets at these directories. */
+function canNobodyRead(...directories: readonly string[]): boolean {
+  const nobody = process.getuid?.() === 0 ? findAccount('nobody') : undefined;
+  if (!nobody) return true;
+  const { uid, gid } = nobody;
+  return directories.every((directory) => spawnSync('test', ['-x', directory], { uid, gid }).status === 0);
 }
 
 async function nextFree(port: number): Promise<number> {

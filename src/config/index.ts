@@ -1,3 +1,5 @@
+export { accountOfId, findAccount, findGroup } from './accounts.ts';
+export type { Account } from './accounts.ts';
 export type { ComplexValue } from './complex-value.ts';
 export { constantText } from './complex-value.ts';
 export { bind } from './bind.ts';

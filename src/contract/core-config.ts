@@ -1,4 +1,4 @@
-import type { ComplexValue } from '../config/index.ts';
+import type { Account, ComplexValue } from '../config/index.ts';
 import type { ErrorLogTarget } from '../log/index.ts';
 import type { LingeringRules } from '../http/index.ts';
 import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
@@ -105,8 +105,8 @@ export interface CoreConfig {
   readonly httpEngine: 'auto' | 'uws' | 'node';
   readonly pidFile: string;
   readonly environment?: readonly EnvironmentVariable[];
-  /** Who nginx's workers would be. */
-  readonly user?: string;
+  /** Whom a process that was started by root becomes before it serves; absent: `nobody`. */
+  readonly user?: Account;
   readonly shutdownTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly metricsMaxSeries: number;

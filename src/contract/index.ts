@@ -10,6 +10,7 @@ export type {
   UpstreamNeed,
   VariableDefinition,
   VariableFamily,
+  Written,
   ZoneNeed,
 } from './module.ts';
 export type { Check } from './check.ts';

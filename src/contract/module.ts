@@ -75,6 +75,12 @@ export interface VariableFamily {
   compile(rest: string, build: Build): Getter;
 }
 
+/** Files and directories that serving a location leads to writing; a relative path starts from the prefix. */
+export interface Written {
+  readonly files?: readonly string[];
+  readonly directories?: readonly string[];
+}
+
 /** A zone, and the directive that a fault of it is blamed on: `index` picks one of a list. */
 export interface ZoneNeed<C> {
   readonly zone: ZoneDeclaration;
@@ -124,6 +130,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   strangers?(config: C): 'allowed' | 'denied' | undefined;
   /** Opens what the location is configured with, looks at it and closes it again; changes nothing, and never rejects. */
   probe?(config: C, live: LiveScope): Promise<readonly LiveProblem<C>[]>;
+  /** What it writes: where root starts gw, it hands these over to the account that serves. */
+  writes?(config: C, prefix: string): Written;
   /** Shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
   /** Hosts that this location sends requests to: each one that is no `upstream` block becomes a group of its own (`worker.upstreams`). */

@@ -1,3 +1,4 @@
+import type { Account } from '../config/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
 import type { Upstreams } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
@@ -16,6 +17,8 @@ export interface ResourceScope {
 
 /** The process: handed to `prepare`. */
 export interface MasterScope extends ResourceScope {
+  /** Whom the process becomes, or has become, before it serves; absent: it stays who it is. */
+  readonly account: Account | undefined;
   /** Hands cloneable data to every worker of this load, under the module's own key. */
   provide(key: string, value: unknown): void;
   /** The configuration that is being loaded, and what was found in it. */

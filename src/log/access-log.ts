@@ -2,6 +2,7 @@ import { closeSync, fstatSync, openSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { SonicBoom } from 'sonic-boom';
 import type { ErrorLog } from './error-log.ts';
+import { standardStream } from './standard-stream.ts';
 
 /** An open access log. Nothing here throws: trouble with a file never fails a request. */
 export interface AccessLog {
@@ -25,7 +26,6 @@ export interface AccessLogOptions {
   readonly log: ErrorLog;
 }
 
-const DESCRIPTORS: Readonly<Record<string, number>> = { '/dev/stdout': 1, '/dev/stderr': 2, stderr: 2 };
 const FILE_MODE = 0o644;
 /** Lines beyond this are dropped while the disk does not take any. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
@@ -66,7 +66,7 @@ class AppendedLog implements AccessLog {
   }
 
   reopen(): void {
-    if (this.#isClosed || this.#options.path in DESCRIPTORS) return;
+    if (this.#isClosed || standardStream(this.#options.path) !== undefined) return;
     const next = this.#open();
     if (!next) return;
     this.#flush();
@@ -130,7 +130,7 @@ interface OpenFile {
 
 /** Opens at once, so that a path without permission shows here and not in the middle of a request. */
 function openFile({ path, bufferBytes, gzipLevel }: AccessLogOptions): OpenFile {
-  const standard = DESCRIPTORS[path];
+  const standard = standardStream(path);
   const fd = standard ?? openSync(path, 'a', FILE_MODE);
   try {
     const stat = fstatSync(fd);

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { LEVELS } from './error-log.ts';
 import type { ErrorLogTarget } from './error-log.ts';
 import { openSyslog } from './syslog.ts';
+import { standardStream } from './standard-stream.ts';
 import type { SyslogTarget } from './syslog-target.ts';
 
 /** What takes whole lines of an error log. Nothing here throws. */
@@ -41,7 +42,7 @@ class FileSink implements ErrorSink {
   #descriptor: number;
 
   constructor(path: string, prefix: string) {
-    this.path = path === 'stderr' || path === '/dev/stderr' ? 'stderr' : resolve(prefix, path);
+    this.path = standardStream(path) === STDERR ? 'stderr' : resolve(prefix, path);
     this.#descriptor = this.#open() ?? STDERR;
   }
 
@@ -58,12 +59,14 @@ class FileSink implements ErrorSink {
   }
 
   close(): void {
-    if (this.#descriptor !== STDERR) closeSync(this.#descriptor);
+    if (this.#descriptor > STDERR) closeSync(this.#descriptor);
     this.#descriptor = STDERR;
   }
 
   #open(): number | undefined {
     if (this.path === 'stderr') return STDERR;
+    const standard = standardStream(this.path);
+    if (standard !== undefined) return standard;
     try {
       return openSync(this.path, 'a', 0o644);
     } catch (error) {

@@ -6,16 +6,12 @@ export function setEnvironment({ environment = [] }: CoreConfig): void {
   for (const { name, value } of environment) if (value !== undefined) process.env[name] = value;
 }
 
-/** Workers are threads: they cannot be somebody else than their process. An operator who asked for it has to know. */
+/** Somebody else than root cannot become the account that the configuration names: an operator has to know. */
 export function tellUser({ user }: CoreConfig, log: ErrorLog): void {
-  if (user === undefined) return;
-  if (process.getuid?.() !== 0) {
-    // nginx's words.
-    log.write(
-      'warn',
-      'the "user" directive makes sense only if the master process runs with super-user privileges, ignored',
-    );
-  } else if (user !== 'root') {
-    log.write('warn', `"user" is not applied: gw runs as root; start it as "${user}" instead`);
-  }
+  if (user === undefined || process.getuid?.() === 0) return;
+  // nginx's words.
+  log.write(
+    'warn',
+    'the "user" directive makes sense only if the master process runs with super-user privileges, ignored',
+  );
 }

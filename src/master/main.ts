@@ -1,12 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
-import { formatFaults, placeOf, takesColor } from '../../grammar/index.ts';
-import type { Report } from '../../grammar/index.ts';
-import { load } from '../pipeline.ts';
+import type { Account } from '../config/index.ts';
+import type { CoreConfig, Finding } from '../contract/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
 import { ThreadLog } from '../worker/index.ts';
+import { loadCandidate } from './candidate.ts';
 import { setEnvironment, tellUser } from './environment.ts';
-import { isRefused } from './judgement.ts';
 import { Master } from './master.ts';
+import { KeeperLine, KeptPrivileges, ownPrivileges, servingAccount } from './privileges/index.ts';
 import { commandName, nameProcess } from './process-name.ts';
 import { untilStopped } from './signals.ts';
 import type { ToSupervisor } from './supervisor.ts';
@@ -25,27 +25,26 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   nameProcess('master', process.env['GW_COMMAND'] ?? commandName(process.argv[1] ?? ''));
   // Whoever read our standard error may be gone.
   process.stderr.on('error', () => undefined);
-  const loaded = load(source);
-  const { plan, report } = loaded;
-  const refused = await isRefused(loaded);
-  print(report);
-  if (!plan || refused) return 1;
-  setEnvironment(plan.main.core);
-  const log = new ThreadLog(plan.main.core.errorLogs, { prefix: plan.main.prefix, tid: 0 });
-  const show = (found: Report): void => {
-    print(found);
-    logFaults(found, log);
-  };
+  const candidate = await loadCandidate(source);
+  const { plan } = candidate;
+  if (!plan) return 1;
+  const { core, prefix } = plan.main;
+  setEnvironment(core);
+  const log = new ThreadLog(core.errorLogs, { prefix, tid: 0 });
+  const account = accountFor(core);
+  if (typeof account === 'string') return refuse(account, log);
   const master = new Master({
-    source,
-    loaded: { ...loaded, plan },
+    privileges: account
+      ? new KeptPrivileges({ account, keeper: new KeeperLine(JSON.stringify(source)), log })
+      : ownPrivileges(source, Number(process.env['GW_SUPERVISOR']) || process.pid),
+    account,
+    candidate: { ...candidate, plan },
     log,
-    show,
-    signalPid: Number(process.env['GW_SUPERVISOR']) || process.pid,
+    show: (findings) => logFindings(findings, log),
   });
   surviveFaults(log);
   tellLastEnd(log);
-  tellUser(plan.main.core, log);
+  tellUser(core, log);
   const stopped = untilStopped(master, log);
   if (!(await starts(master, log))) return 1;
   onReady?.();
@@ -54,14 +53,27 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   return 0;
 }
 
+/** Whom to become, or why nobody. */
+function accountFor(core: CoreConfig): Account | string | undefined {
+  try {
+    return servingAccount(core);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function refuse(reason: string, log: ThreadLog): number {
+  log.write('emerg', reason);
+  if (!log.writesTo('stderr')) process.stderr.write(`gw: [emerg] ${reason}\n`);
+  return 1;
+}
+
 async function starts(master: Master, log: ThreadLog): Promise<boolean> {
   try {
     await master.start();
     return true;
   } catch (error) {
-    const { message } = error as Error;
-    log.write('emerg', message);
-    if (!log.writesTo('stderr')) process.stderr.write(`gw: [emerg] ${message}\n`);
+    refuse((error as Error).message, log);
     await master.stop({ graceful: false });
     return false;
   }
@@ -76,14 +88,9 @@ function guardRegexes(): void {
   setFlagsFromString('--regexp-backtracks-before-fallback=20000');
 }
 
-function print(report: Report): void {
-  process.stderr.write(formatFaults(report, { program: 'gw', color: takesColor(process.stderr) }));
-}
-
 /** A reload has no terminal: what it found is one line each in the log. Warnings of the first load are on the terminal. */
-function logFaults({ faults }: Report, log: ThreadLog): void {
-  for (const { severity, message, span } of faults) {
-    const place = span && placeOf(span);
+function logFindings(findings: readonly Finding[], log: ThreadLog): void {
+  for (const { severity, message, place } of findings) {
     // A refused reload is no emergency: the old configuration serves.
     const level = severity === 'emerg' ? 'error' : severity;
     log.write(level, place ? `${message} in ${place.file}:${place.line}:${place.column}` : message);

@@ -1,34 +1,29 @@
-import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Report } from '../../grammar/index.ts';
-import { configText, judgementOf } from '../lookups.ts';
-import { load, prepare } from '../pipeline.ts';
-import type { ConfigSource, Loaded } from '../pipeline.ts';
+import type { Account } from '../config/index.ts';
+import { prepare } from '../pipeline.ts';
+import { addressText } from '../plan/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 import { OwnedResources, SharedResources } from '../worker/index.ts';
 import type { Shipment, ThreadLog } from '../worker/index.ts';
 import { keepErrorLine, LOG_TAIL, openRing } from '../zone/index.ts';
-import { judge } from './judge.ts';
-import { isRefused } from './judgement.ts';
-import { removePidFile, writePidFile } from './pid-file.ts';
-import { probePort } from './probe-port.ts';
+import type { Candidate } from './candidate.ts';
+import type { Privileges } from './privileges/index.ts';
 import { ProcessMetrics } from './process-metrics.ts';
-import { removeSocketFiles } from './socket-files.ts';
 import { Workers } from './workers.ts';
 import { Zones } from './zones.ts';
 
-/** A load that nothing refused. */
-export type Accepted = Loaded & { readonly plan: GatewayPlan };
+/** A configuration that nothing refused. */
+export type Accepted = Candidate & { readonly plan: GatewayPlan };
 
-/** What a master needs to begin: a configuration that loads, and where it came from. */
+/** What a master needs to begin: a configuration that loads, and what root's rights are used for. */
 export interface MasterOptions {
-  readonly source: ConfigSource;
-  readonly loaded: Accepted;
+  readonly candidate: Accepted;
+  readonly privileges: Privileges;
+  /** Whom the process becomes before it serves; absent: it stays who it is. */
+  readonly account: Account | undefined;
   readonly log: ThreadLog;
-  /** The process that takes signals: the supervisor where there is one. */
-  readonly signalPid: number;
-  /** Prints what a reload found wrong. */
-  readonly show: (report: Report) => void;
+  /** Tells what a reload found wrong. */
+  readonly show: (findings: Candidate['findings']) => void;
 }
 
 /** Among the threads that share a zone. */
@@ -55,12 +50,13 @@ export class Master {
 
   constructor(options: MasterOptions) {
     this.#options = options;
-    this.#plan = options.loaded.plan;
+    this.#plan = options.candidate.plan;
     const { core, version } = this.#plan.main;
     this.#metrics = new ProcessMetrics({ maxSeries: core.metricsMaxSeries, version });
-    this.#metrics.found(options.loaded.report);
+    this.#metrics.found(options.candidate.findings);
     this.#workers = new Workers({
       log: options.log,
+      privileges: options.privileges,
       release: (workerId, isAccident) => {
         this.#zones.release(workerId);
         this.#metrics.workerExited(workerId, isAccident);
@@ -91,8 +87,10 @@ export class Master {
   }
 
   /** Log files were rotated. */
-  reopen(): void {
-    this.#options.log.reopen();
+  async reopen(): Promise<void> {
+    const { privileges, log } = this.#options;
+    await privileges.reopen().catch((error: unknown) => log.write('alert', (error as Error).message));
+    log.reopen();
     this.#workers.reopen();
   }
 
@@ -108,12 +106,12 @@ export class Master {
     this.#options.log.write('notice', graceful ? 'gracefully shutting down' : 'exiting');
     this.#workers.announceStop();
     if (graceful && this.#serves) await this.#leaveTimeToNotice();
+    this.#options.privileges.leave();
     await this.#workers.stop(graceful);
     // A start or reload that is under way finds no workers and ends.
     await this.#busy;
     await this.#resources?.close();
-    if (this.#serves) removeSocketFiles(this.#plan);
-    removePidFile(pidFileOf(this.#plan), this.#options.signalPid);
+    if (this.#serves) await this.#options.privileges.ended(this.#plan);
     this.#options.log.write('notice', 'exit');
   }
 
@@ -124,53 +122,53 @@ export class Master {
   }
 
   async #start(): Promise<void> {
-    const { loaded, log, signalPid } = this.#options;
+    const { candidate, privileges, log } = this.#options;
     setHeadLimit(this.#plan);
-    for (const { address } of this.#plan.ports) await probePort(address);
-    writePidFile(pidFileOf(this.#plan), signalPid);
-    const { shipment, resources } = await this.#ship(loaded);
+    await privileges.probe(this.#plan.ports);
+    const { shipment, resources } = await this.#ship(candidate);
     this.#resources = resources;
     this.#commitZones(shipment.zones);
+    await privileges.settle(this.#plan);
     await this.#workers.start(shipment);
     this.#serves = true;
+    await privileges.serving(this.#plan);
     this.#metrics.loaded(true);
     if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
-    void this.#judge(loaded);
+    void this.#tellFindings(candidate);
   }
 
   async #tryReload(): Promise<string | undefined> {
-    const { source, show, log } = this.#options;
-    const loaded = load(source);
-    const { plan, report } = loaded;
-    const refused = await isRefused(loaded);
-    show(report);
-    this.#metrics.found(report);
-    if (!plan || refused) return 'the configuration has errors';
-    const known = new Set(this.#plan.ports.map(({ address }) => JSON.stringify(address)));
-    for (const { address } of plan.ports) if (!known.has(JSON.stringify(address))) await probePort(address);
-    const { shipment, resources } = await this.#ship({ ...loaded, plan });
+    const { privileges, show, log } = this.#options;
+    const candidate = await privileges.load();
+    const { plan, findings } = candidate;
+    show(findings);
+    this.#metrics.found(findings);
+    if (!plan) return 'the configuration has errors';
+    const before = this.#plan;
+    const known = new Set(before.ports.map(({ address }) => addressText(address)));
+    await privileges.probe(plan.ports.filter(({ address }) => !known.has(addressText(address))));
+    const { shipment, resources } = await this.#ship({ ...candidate, plan });
     const refusal = await this.#workers.reload(shipment);
     if (refusal !== undefined) {
       await resources.close();
       return refusal;
     }
-    const before = this.#plan;
     this.#plan = plan;
     this.#commitZones(shipment.zones);
     log.use(plan.main.core.errorLogs);
     this.#tellLimits(before);
-    this.#movePidFile(before);
+    await privileges.replaced(before, plan);
     await this.#resources?.close();
     this.#resources = resources;
-    void this.#judge(loaded);
+    void this.#tellFindings(candidate);
     return undefined;
   }
 
   /** Tells in the log what the rules of `gw check` find, where some log takes it; requests are served meanwhile. */
-  async #judge(loaded: Loaded): Promise<void> {
-    const { log, source } = this.#options;
-    if (!judgementOf(loaded).logs || !log.takes('warn')) return;
-    const lines = await judge(source, this.#hurry.signal).catch((error: unknown) => [String(error)]);
+  async #tellFindings({ tellsFindings }: Candidate): Promise<void> {
+    const { log, privileges } = this.#options;
+    if (!tellsFindings || !log.takes('warn')) return;
+    const lines = await privileges.findings(this.#hurry.signal).catch((error: unknown) => [String(error)]);
     if (this.#stopping) return;
     for (const line of lines) log.write('warn', line);
   }
@@ -190,17 +188,9 @@ export class Master {
     this.#options.log.write('warn', 'larger "large_client_header_buffers" take effect after a restart');
   }
 
-  #movePidFile(before: GatewayPlan): void {
-    const { signalPid } = this.#options;
-    if (pidFileOf(before) === pidFileOf(this.#plan)) return;
-    writePidFile(pidFileOf(this.#plan), signalPid);
-    removePidFile(pidFileOf(before), signalPid);
-  }
-
   /** Opens what the process as a whole needs for a plan, and packs what the workers need. */
-  async #ship(loaded: Accepted): Promise<{ shipment: Shipment; resources: OwnedResources }> {
-    const { log } = this.#options;
-    const { plan } = loaded;
+  async #ship({ plan, text }: Accepted): Promise<{ shipment: Shipment; resources: OwnedResources }> {
+    const { account, log } = this.#options;
     const resources = new OwnedResources({ shared: this.#shared, log, prefix: plan.main.prefix });
     const provided = new Map<string, unknown>();
     try {
@@ -208,7 +198,8 @@ export class Master {
         plan,
         Object.assign(resources, {
           provide: (key: string, value: unknown) => void provided.set(key, value),
-          configText: () => configText(loaded),
+          configText: text,
+          account,
         }),
       );
     } catch (error) {
@@ -219,10 +210,6 @@ export class Master {
     const counters = this.#metrics.memoryFor(plan.main.workers);
     return { shipment: { generation: ++this.#generation, plan, zones, counters, provided }, resources };
   }
-}
-
-function pidFileOf({ main }: GatewayPlan): string {
-  return resolve(main.prefix, main.core.pidFile);
 }
 
 /** uWebSockets.js reads its limit for a request head from the environment, once, when the first worker loads it. */

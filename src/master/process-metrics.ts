@@ -1,4 +1,4 @@
-import type { Report } from '../../grammar/index.ts';
+import type { Finding } from '../contract/index.ts';
 import { Counters, createCounterMemory, leaveCounters, withRows } from '../zone/index.ts';
 import type { CounterMemory, Gauge, Metric } from '../zone/index.ts';
 
@@ -51,9 +51,9 @@ export class ProcessMetrics {
     if (isGood) this.#reloaded.set(Date.now() / 1000);
   }
 
-  found({ faults }: Report): void {
+  found(findings: readonly Finding[]): void {
     for (const wanted of ['emerg', 'warn', 'notice'] as const) {
-      const count = faults.filter(({ severity }) => severity === wanted).length;
+      const count = findings.filter(({ severity }) => severity === wanted).length;
       this.#counters.gauge(FINDINGS, { severity: wanted }).set(count);
     }
   }

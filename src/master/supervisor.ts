@@ -1,7 +1,9 @@
 import { fork } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcess, SendHandle } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { BackOff } from './back-off.ts';
+import { Keeper } from './keeper/index.ts';
+import type { ToKeeper } from './keeper/index.ts';
 import { commandName, nameProcess } from './process-name.ts';
 
 /** Master to supervisor. */
@@ -70,6 +72,7 @@ class Supervisor {
   #runOnce(lastEnd: string | undefined): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
     const child = fork(fileURLToPath(new URL('../master/main.js', import.meta.url)), this.#args, {
       stdio: 'inherit',
+      serialization: 'advanced',
       env: {
         ...process.env,
         GW_SUPERVISOR: String(process.pid),
@@ -79,10 +82,12 @@ class Supervisor {
     });
     this.#child = child;
     this.#ready = false;
+    const keeper = this.#keeperOf(child);
     let silentSeconds = 0;
-    child.on('message', ({ type }: ToSupervisor) => {
+    child.on('message', (message: ToSupervisor | ToKeeper) => {
       silentSeconds = 0;
-      if (type === 'ready') this.#serves();
+      if (message.type === 'ready') this.#serves();
+      else if (message.type !== 'alive') keeper.receive(message);
     });
     const watch = setInterval(() => {
       if (this.#ready && ++silentSeconds > SILENT_SECONDS) child.kill('SIGKILL');
@@ -90,9 +95,20 @@ class Supervisor {
     return new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         clearInterval(watch);
+        keeper.end();
         this.#ready = false;
         resolve({ code, signal });
       });
+    });
+  }
+
+  /** Where this process is root and the child gives it up, it does here what takes root's rights. */
+  #keeperOf(child: ChildProcess): Keeper {
+    return new Keeper({
+      source: this.#args[0] as string,
+      pid: process.pid,
+      // The child may be gone before it hears the answer.
+      answer: (message, socket) => void child.send(message, socket as SendHandle, undefined, () => undefined),
     });
   }
 

@@ -29,7 +29,10 @@ export class WorkerThread {
 
   constructor(start: WorkerStart, events: ThreadEvents) {
     this.workerId = start.workerId;
-    this.#worker = new Worker(new URL('../worker/main.js', import.meta.url), { workerData: start });
+    this.#worker = new Worker(new URL('../worker/main.js', import.meta.url), {
+      workerData: start,
+      transferList: start.acceptor ? [start.acceptor] : [],
+    });
     this.#worker.on('message', (message: FromWorker) => {
       if (message.type === 'crashed') this.#fail(events, message.reason);
       else this.#questions.shift()?.resolve(message);

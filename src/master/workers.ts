@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ErrorLog } from '../log/index.ts';
+import { addressText } from '../plan/index.ts';
 import type { Shipment } from '../worker/index.ts';
 import { BackOff } from './back-off.ts';
+import type { Privileges } from './privileges/index.ts';
 import { Watchdog } from './watchdog.ts';
 import { WorkerThread } from './worker-thread.ts';
 import type { ThreadEvents } from './worker-thread.ts';
@@ -12,6 +14,7 @@ const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 10_000 };
 /** What the workers report to the master. */
 export interface WorkersOptions {
   readonly log: ErrorLog;
+  readonly privileges: Pick<Privileges, 'openings' | 'connect' | 'setResponsive'>;
   /** Before a thread's id is used again: frees what it held in shared memory. */
   readonly release: (workerId: number, isAccident: boolean) => void;
 }
@@ -20,6 +23,8 @@ export interface WorkersOptions {
 export class Workers implements ThreadEvents {
   readonly #options: WorkersOptions;
   readonly #threads = new Map<number, WorkerThread>();
+  /** About to become threads. */
+  readonly #starting = new Set<number>();
   readonly #backOffs = new Map<number, BackOff>();
   readonly #watchdog: Watchdog;
   #shipment: Shipment | undefined;
@@ -46,9 +51,9 @@ export class Workers implements ThreadEvents {
   /** All workers take the new configuration, or none does. Gives the reason of a refusal. */
   async reload(shipment: Shipment): Promise<string | undefined> {
     const threads = [...this.#threads.values()].filter(({ stopping }) => !stopping);
-    const replies = await Promise.allSettled(
-      threads.map((thread) => thread.ask({ type: 'prepare', shipment })),
-    );
+    const known = new Set(this.#shipment?.plan.ports.map(({ address }) => addressText(address)));
+    const added = shipment.plan.ports.filter(({ address }) => !known.has(addressText(address)));
+    const replies = await Promise.allSettled(threads.map((thread) => this.#prepare(thread, shipment, added)));
     const refusal = replies.map(refusalOf).find((reason) => reason !== undefined);
     if (refusal !== undefined || this.#stopping) {
       for (const thread of threads) thread.tell({ type: 'discard' });
@@ -59,6 +64,16 @@ export class Workers implements ThreadEvents {
     await Promise.allSettled(threads.map((thread) => thread.ask({ type: 'switch' })));
     await this.#resize(shipment);
     return undefined;
+  }
+
+  /** It needs sockets for the ports that come with this configuration. */
+  async #prepare(
+    thread: WorkerThread,
+    shipment: Shipment,
+    added: Shipment['plan']['ports'],
+  ): ReturnType<WorkerThread['ask']> {
+    const openings = await this.#options.privileges.openings(added);
+    return thread.ask({ type: 'prepare', shipment, openings });
   }
 
   /** They go on to serve, and say that nobody should come any more. */
@@ -113,13 +128,20 @@ export class Workers implements ThreadEvents {
 
   #missing({ plan }: Shipment): readonly number[] {
     const ids = Array.from({ length: plan.main.workers }, (_, index) => index + 1);
-    return ids.filter((id) => !this.#threads.has(id));
+    return ids.filter((id) => !this.#threads.has(id) && !this.#starting.has(id));
   }
 
   /** Resolves when it listens. One that cannot is told to end, which counts as a crash. */
   async #spawn(workerId: number, shipment: Shipment): Promise<void> {
+    const { privileges } = this.#options;
+    this.#starting.add(workerId);
+    const openings = await privileges
+      .openings(shipment.plan.ports)
+      .finally(() => this.#starting.delete(workerId));
+    if (this.#stopping) return;
     const heartbeats = this.#watchdog.watch(workerId);
-    const thread = new WorkerThread({ workerId, heartbeats, shipment }, this);
+    const acceptor = privileges.connect(workerId);
+    const thread = new WorkerThread({ workerId, heartbeats, shipment, openings, acceptor }, this);
     this.#threads.set(workerId, thread);
     try {
       await thread.listening();

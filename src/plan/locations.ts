@@ -9,6 +9,7 @@ import { coreOf } from './core.ts';
 import { placeText } from './place-text.ts';
 import type { LocationPlan, ModuleConfigs, NamelessPlan, ServerPlan } from './plan.ts';
 import type { UpstreamCollector } from './upstreams.ts';
+import { WrittenPaths } from './written-paths.ts';
 import { ZoneCollector } from './zones.ts';
 
 interface Planning {
@@ -16,11 +17,13 @@ interface Planning {
   readonly modules: readonly AnyModule[];
   readonly report: Report;
   readonly upstreams: UpstreamCollector;
+  readonly prefix: string;
 }
 
 /** Plans locations, and on the way lets each module judge each of its configs once. */
 export class LocationPlanner {
   readonly zones: ZoneCollector;
+  readonly written: WrittenPaths;
   /** Some location shows request counts. */
   countsRequests = false;
   readonly #planning: Planning;
@@ -30,6 +33,7 @@ export class LocationPlanner {
   constructor(planning: Planning) {
     this.#planning = planning;
     this.zones = new ZoneCollector(planning.report);
+    this.written = new WrittenPaths(planning.prefix);
     this.#checkContent = contentCheck(planning.modules);
   }
 
@@ -50,6 +54,7 @@ export class LocationPlanner {
       if (this.#validated.has(config.value) || module.enabled?.(config.value) === false) continue;
       this.#validated.add(config.value);
       module.validate?.(config.value, new ConfigReporter(config, this.#planning.report));
+      this.written.add(module.writes?.(config.value, this.#planning.prefix));
       for (const { zone, field, index = 0 } of module.zones?.(config.value) ?? []) {
         this.zones.add(zone, config.from.get(field)?.spans[index]);
       }

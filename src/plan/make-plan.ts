@@ -34,7 +34,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   const { registry, modules, report, skipUnsupported } = options;
   const main = resolve(registry, config.main, undefined);
   const upstreams = new UpstreamCollector({ registry, report });
-  const locations = new LocationPlanner({ registry, modules, report, upstreams });
+  const locations = new LocationPlanner({ registry, modules, report, upstreams, prefix: options.prefix });
   const servers: PlannedServer[] = [];
 
   for (const http of blocksIn(config.main, 'http')) {
@@ -47,8 +47,9 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   const mainPlan = planMain(coreOf(main), options);
   for (const { plan, span } of upstreams.declared)
     locations.zones.add(upstreamZone(plan, mainPlan.workers), span);
+  locations.written.addMain(mainPlan.core);
   return deepFreeze({
-    main: mainPlan,
+    main: { ...mainPlan, written: locations.written.paths },
     ports: planPorts(servers, { report, httpEngine: coreOf(main).httpEngine }),
     servers: servers.map(({ plan }) => plan),
     upstreams: upstreams.declared.map(({ plan }) => plan),
@@ -62,7 +63,10 @@ function blocksIn(block: BoundBlock, context: BoundBlock['context']): readonly B
   return block.children.filter((child) => child.context === context);
 }
 
-function planMain(core: CoreConfig, { prefix, confFile, errorLog, version }: PlanOptions): MainPlan {
+function planMain(
+  core: CoreConfig,
+  { prefix, confFile, errorLog, version }: PlanOptions,
+): Omit<MainPlan, 'written'> {
   const withErrorLog: CoreConfig =
     errorLog === undefined ? core : { errorLogs: [{ path: errorLog, level: 'error' }], ...core };
   const workers = core.workerProcesses === 'auto' ? availableParallelism() : core.workerProcesses;

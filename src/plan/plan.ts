@@ -1,4 +1,4 @@
-import type { CoreConfig, ListenAddress, LocationMatch, ServerName } from '../contract/index.ts';
+import type { CoreConfig, ListenAddress, LocationMatch, ServerName, Written } from '../contract/index.ts';
 import type { UpstreamPlan } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { TlsPlan } from './tls/index.ts';
@@ -80,6 +80,8 @@ export interface VariablePlan {
 
 /** Everything the process itself needs. */
 export interface MainPlan {
+  /** Absolute paths of what is written while requests are served. */
+  readonly written: Required<Written>;
   readonly core: CoreConfig;
   readonly workers: number;
   readonly prefix: string;

@@ -1,3 +1,4 @@
-export type { FromWorker, Shipment, ToWorker, WorkerStart } from './messages.ts';
+export type { FromWorker, Openings, Shipment, ToWorker, WorkerStart } from './messages.ts';
 export { OwnedResources, SharedResources } from './resources.ts';
 export { ThreadLog } from './thread-log.ts';
+export type { FromAcceptor, Opening, ToAcceptor } from './transport/index.ts';

@@ -1,5 +1,7 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { GatewayPlan } from '../plan/index.ts';
 import type { CounterMemory } from '../zone/index.ts';
+import type { Opening } from './transport/index.ts';
 
 /** A configuration on its way into a worker: all of it survives structured cloning. */
 export interface Shipment {
@@ -22,11 +24,17 @@ export interface WorkerStart {
    */
   readonly heartbeats: SharedArrayBuffer;
   readonly shipment: Shipment;
+  readonly openings: Openings;
+  /** To the thread that accepts connections of ports that this process may not bind. */
+  readonly acceptor: MessagePort | undefined;
 }
+
+/** By their key: ports that this process may not bind, and how this worker comes by them. */
+export type Openings = ReadonlyMap<string, Opening>;
 
 /** Master to worker. A reload is two steps, so that a configuration that one worker cannot open is refused by all. */
 export type ToWorker =
-  | { readonly type: 'prepare'; readonly shipment: Shipment }
+  | { readonly type: 'prepare'; readonly shipment: Shipment; readonly openings: Openings }
   | { readonly type: 'switch' }
   | { readonly type: 'discard' }
   | { readonly type: 'reopen' }

@@ -30,16 +30,14 @@ export class OpenPorts {
       }
       return { wanted, added };
     } catch (error) {
-      this.discard(added);
+      await this.discard(added);
       throw error;
     }
   }
 
-  discard(added: PortChange['added']): void {
-    for (const port of added) {
-      port.stopAccepting();
-      port.close();
-    }
+  async discard(added: PortChange['added']): Promise<void> {
+    for (const port of added) port.stopAccepting();
+    await Promise.all(added.map((port) => port.close()));
   }
 
   /** Serves the new configuration. Gives the sockets that it does not have: they accept no more, and close their connections. */
@@ -61,9 +59,10 @@ export class OpenPorts {
   }
 
   /** Cuts every connection. */
-  close(): void {
-    this.discard([...this.#open.values()]);
+  async close(): Promise<void> {
+    const open = [...this.#open.values()];
     this.#open.clear();
+    await this.discard(open);
   }
 }
 

@@ -8,7 +8,7 @@ import { SharedResources } from './resources.ts';
 import type { ThreadLog } from './thread-log.ts';
 import { Connections } from '../zone/index.ts';
 import { Engines } from './transport/index.ts';
-import type { OpenPort } from './transport/index.ts';
+import type { AcceptorClient, Opening, OpenPort } from './transport/index.ts';
 
 /** Kept-alive connections get this long to send one more request and be told to close. */
 const LINGER_MS = 300;
@@ -25,6 +25,8 @@ interface Prepared {
 /** What a worker is made of. */
 export interface ThreadFacts extends Omit<WorkerFacts, 'shared' | 'logListeners'> {
   readonly log: ThreadLog;
+  /** Accepts connections of ports that this process may not bind. */
+  readonly acceptor: AcceptorClient | undefined;
 }
 
 /** One worker thread: its sockets, the configuration they serve, the one that is about to take over, and those that leave. */
@@ -41,17 +43,18 @@ export class Worker {
   #next: Prepared | undefined;
   #stopped: Promise<void> | undefined;
 
-  constructor({ log, ...thread }: ThreadFacts) {
+  constructor({ log, acceptor, ...thread }: ThreadFacts) {
     this.#log = log;
     this.#facts = { ...thread, log, logListeners: log.listeners, shared: new SharedResources() };
     const connections = new Connections(thread.metrics);
     connections.publish();
-    this.#engines = new Engines(log, connections);
+    this.#engines = new Engines(log, connections, acceptor);
     this.#ports = new OpenPorts(this.#engines);
   }
 
   /** Opens a configuration and its new sockets beside the current one. Fails when anything of it cannot be opened. */
-  async prepare(shipment: Shipment): Promise<void> {
+  async prepare(shipment: Shipment, openings: ReadonlyMap<string, Opening>): Promise<void> {
+    this.#engines.use(openings);
     this.#facts.metrics.use(shipment.counters);
     const configuration = await Configuration.open(shipment, this.#facts);
     this.#alive.add(configuration);
@@ -80,7 +83,7 @@ export class Worker {
     const next = this.#next;
     this.#next = undefined;
     if (!next) return;
-    this.#ports.discard(next.ports.added);
+    await this.#ports.discard(next.ports.added);
     await this.#close(next.configuration);
   }
 
@@ -98,10 +101,10 @@ export class Worker {
   }
 
   /** Closes every connection at once. A thread that leaves with an open socket would end the whole process. */
-  cut(): void {
-    this.#ports.close();
-    this.#ports.discard([...this.#leaving, ...(this.#next?.ports.added ?? [])]);
+  async cut(): Promise<void> {
+    const leaving = [...this.#leaving, ...(this.#next?.ports.added ?? [])];
     this.#leaving.clear();
+    await Promise.all([this.#ports.close(), this.#ports.discard(leaving)]);
   }
 
   /** No new connections, answers that close theirs, requests in flight to their end; only then what those need. */
@@ -110,7 +113,7 @@ export class Worker {
     for (const configuration of this.#alive) configuration.retire();
     await this.#linger();
     await Promise.all([...this.#alive].map((configuration) => configuration.idle(this.#hurry.signal)));
-    this.cut();
+    await this.cut();
     const closed = Promise.all([...this.#alive].map((configuration) => this.#close(configuration)));
     await Promise.race([closed, delay(CLOSE_MS)]);
   }
@@ -121,7 +124,7 @@ export class Worker {
     configuration.retire();
     if (removed.length > 0) await this.#linger();
     await configuration.idle(this.#hurry.signal);
-    for (const port of removed) if (this.#leaving.delete(port)) port.close();
+    for (const port of removed) if (this.#leaving.delete(port)) await port.close();
     await this.#close(configuration);
   }
 

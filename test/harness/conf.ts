@@ -16,7 +16,9 @@ export function wholeConf({ http, dir, port, workers, main }: ConfParts): string
   const httpEngine = ON_NODE_ENGINE && !/\bhttp_engine\s/.test(main) ? 'http_engine node;' : '';
   // What the rules find is of no interest here, and they would cost every gateway of the tests a part of a second.
   const checking = /\bcheck\s*\{/.test(main) ? '' : 'check { log off; }';
-  return `daemon off; pid ${dir}/gw.pid; error_log ${dir}/error.log info; worker_processes ${workers}; ${httpEngine} ${checking}
+  // As in nginx root's gateway becomes `nobody`, who cannot enter what a test made for itself alone.
+  const user = process.getuid?.() === 0 && !/\buser\s/.test(main) ? 'user root;' : '';
+  return `daemon off; ${user} pid ${dir}/gw.pid; error_log ${dir}/error.log info; worker_processes ${workers}; ${httpEngine} ${checking}
 ${main}
 events {}
 http { ${accessLog}

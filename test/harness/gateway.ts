@@ -52,10 +52,14 @@ const READY = /start worker processes/;
 const RELOADED = /reload (done|refused)/;
 
 /**
- * Starts the built gateway on `http` and resolves when its workers listen. It stops when the test ends; the test fails
+ * Starts the built gateway on `http`, which may depend on the test's directory, and resolves when its workers listen. It stops when the test ends; the test fails
  * when the gateway died, did not end cleanly, or left an `[alert]` or `[emerg]` line in its error log.
  */
-export async function startGateway(t: Owner, http: string, options: GatewayOptions = {}): Promise<Gateway> {
+export async function startGateway(
+  t: Owner,
+  http: string | ((dir: string) => string),
+  options: GatewayOptions = {},
+): Promise<Gateway> {
   const { program = GW } = options;
   if (!existsSync(program)) throw new Error(`"${program}" is missing: npm run build`);
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gw-test-')));
@@ -67,7 +71,7 @@ export async function startGateway(t: Owner, http: string, options: GatewayOptio
     writeFileSync(join(dir, path), content);
   }
   const gateway = new Gateway(dir, port, options);
-  gateway.write(http);
+  gateway.write(typeof http === 'string' ? http : http(dir));
   gateway.start();
   t.onTestFailed?.(() => console.error(`gateway in ${dir}:\n${gateway.output()}${gateway.errorLog()}`));
   t.onTestFinished(async () => {

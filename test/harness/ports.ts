@@ -14,6 +14,17 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/** A port of 127.0.0.1 that only root can bind, and that nobody listens on. */
+export async function freeLowPort(): Promise<number> {
+  for (;;) {
+    const port = 200 + Math.floor(Math.random() * 800);
+    if (!given.has(port) && (await isFree(port))) {
+      given.add(port);
+      return port;
+    }
+  }
+}
+
 async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   try {

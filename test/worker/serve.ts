@@ -91,7 +91,7 @@ export async function serve(
   });
   t.onTestFinished(() => {
     open.stopAccepting();
-    open.close();
+    void open.close();
   });
   return port;
 }

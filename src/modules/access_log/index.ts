@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { nearest } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
-import type { Build, WorkerScope } from '../../contract/index.ts';
+import type { Build } from '../../contract/index.ts';
 import type { LogStep } from '../../http/index.ts';
 import type { AccessLogConfig, LogFormat, LogTarget } from './config.ts';
 import { directives } from './directives.ts';
@@ -34,8 +34,12 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
     }
   },
 
+  writes: ({ logs }, prefix) => ({
+    files: targetsOf(logs, prefix).flatMap((target) => ('path' in target ? target.path : [])),
+  }),
+
   provision: ({ logs, fileCache }, worker) =>
-    targetsOf(logs, worker).map((target) => openTarget(target, fileCache, worker)),
+    targetsOf(logs, worker.prefix).map((target) => openTarget(target, fileCache, worker)),
 
   compile({ formats = [] }, targets, build) {
     const steps = targets.map((target) => compileTarget(target, [COMBINED, ...formats], build));
@@ -50,10 +54,10 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
 });
 
 /** `off` among the logs of a level cancels all of them, wherever it stands (nginx). */
-function targetsOf(logs: readonly LogTarget[] | undefined, worker: WorkerScope): readonly WrittenTarget[] {
+function targetsOf(logs: readonly LogTarget[] | undefined, prefix: string): readonly WrittenTarget[] {
   if (logs) return logs.some((log) => 'off' in log) ? [] : (logs as readonly WrittenTarget[]);
-  const path = resolve(worker.prefix, 'logs/access.log');
-  return existsSync(resolve(worker.prefix, 'logs')) ? [{ path, format: 'combined', bufferBytes: 0 }] : [];
+  const path = resolve(prefix, 'logs/access.log');
+  return existsSync(resolve(prefix, 'logs')) ? [{ path, format: 'combined', bufferBytes: 0 }] : [];
 }
 
 function compileTarget(

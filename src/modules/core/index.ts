@@ -9,5 +9,9 @@ export const core = moduleFor<CoreConfig>()({
   directives,
   variables,
   families,
+  writes: ({ errorLogs = [], bodyTempPath }) => ({
+    files: errorLogs.flatMap((log) => ('path' in log && log.path !== 'stderr' ? log.path : [])),
+    directories: bodyTempPath ? [bodyTempPath.path] : [],
+  }),
   compile: () => ({}),
 });

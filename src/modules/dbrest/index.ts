@@ -62,7 +62,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     for (const [dir, initFile] of dirs) {
       const starting = master.share(
         providedKey(dir),
-        () => startEmbeddedPostgres({ dataDir: dir, log: master.log }),
+        () => startEmbeddedPostgres({ dataDir: dir, log: master.log, servedBy: master.account }),
         async (server) => (await server).stop(),
       );
       const { dsn } = await starting;

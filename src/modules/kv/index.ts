@@ -20,6 +20,7 @@ export const kv = moduleFor<KvConfig>()({
     const { methods } = COMMANDS[command];
     return methods.includes('GET') ? undefined : { rule: 'kv-write-public', field: 'command', methods };
   },
+  writes: ({ pass }) => ({ directories: pass?.kind === 'embedded' ? [pass.dir] : [] }),
   probe: probeStore,
   provision: provisionStore,
   compile: (config, provisioned, build) => ({

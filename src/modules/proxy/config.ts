@@ -18,6 +18,12 @@ export interface LiteralTarget {
   readonly url: string;
 }
 
+/** A file that was read with the configuration; its path is absolute. */
+export interface LoadedFile {
+  readonly path: string;
+  readonly text: string;
+}
+
 /** `proxy_set_header name value`. */
 export interface HeaderRule {
   readonly name: string;
@@ -128,10 +134,10 @@ export interface ProxyConfig {
   readonly sslProtocols: readonly TlsVersion[];
   readonly sslCiphers: string;
   readonly sslSessionReuse: boolean;
-  readonly sslTrustedCertificate?: string;
-  readonly sslCrl?: string;
-  readonly sslCertificate?: string;
-  readonly sslCertificateKey?: string;
-  readonly sslPasswordFile?: string;
+  readonly sslTrustedCertificate?: LoadedFile;
+  readonly sslCrl?: LoadedFile;
+  readonly sslCertificate?: LoadedFile;
+  readonly sslCertificateKey?: LoadedFile;
+  readonly sslPasswordFile?: LoadedFile;
   readonly sslConfCommands?: readonly (readonly [name: string, value: string])[];
 }

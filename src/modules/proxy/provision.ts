@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { constantText } from '../../config/index.ts';
 import type { WorkerScope } from '../../contract/index.ts';
 import type { UpstreamGroup, Upstreams } from '../../upstream/index.ts';
@@ -64,18 +63,17 @@ function tlsSettings(config: ProxyConfig): TlsSettings {
   const highest = VERSIONS.findLast((version) => config.sslProtocols.includes(version)) ?? 'TLSv1.3';
   const { sslPasswordFile } = config;
   return {
-    passphrases:
-      sslPasswordFile === undefined ? [] : readFileSync(sslPasswordFile, 'utf8').split('\n').filter(Boolean),
+    passphrases: sslPasswordFile?.text.split('\n').filter(Boolean) ?? [],
     ciphers: command.get('CipherString') ?? config.sslCiphers,
     minVersion: versionOf(command.get('MinProtocol')) ?? lowest,
     maxVersion: versionOf(command.get('MaxProtocol')) ?? highest,
     verify: config.sslVerify,
     verifyDepth: config.sslVerifyDepth,
     reuseSessions: config.sslSessionReuse,
-    ...fileText('ca', config.sslTrustedCertificate),
-    ...fileText('crl', config.sslCrl),
-    ...fileText('cert', config.sslCertificate),
-    ...fileText('key', config.sslCertificateKey),
+    ...textOf('ca', config.sslTrustedCertificate?.text),
+    ...textOf('crl', config.sslCrl?.text),
+    ...textOf('cert', config.sslCertificate?.text),
+    ...textOf('key', config.sslCertificateKey?.text),
     ...textOf('ciphersuites', command.get('Ciphersuites')),
     ...textOf('groups', command.get('Groups') ?? command.get('Curves')),
   };
@@ -83,10 +81,6 @@ function tlsSettings(config: ProxyConfig): TlsSettings {
 
 function versionOf(name: string | undefined): TlsVersion | undefined {
   return VERSIONS.find((version) => version === name);
-}
-
-function fileText<K extends string>(field: K, file: string | undefined): Partial<Record<K, string>> {
-  return textOf(field, file === undefined ? undefined : readFileSync(file, 'utf8'));
 }
 
 function textOf<K extends string>(field: K, text: string | undefined): Partial<Record<K, string>> {

@@ -25,7 +25,7 @@ export function validate(config: ProxyConfig, report: ConfigReport<ProxyConfig>)
   if (sslCertificate !== undefined && sslCertificateKey === undefined) {
     report.phrase(
       'sslCertificate',
-      `no "proxy_ssl_certificate_key" is defined for certificate "${sslCertificate}"`,
+      `no "proxy_ssl_certificate_key" is defined for certificate "${sslCertificate.path}"`,
     );
   }
 }

@@ -2,38 +2,57 @@ import type { PortHandler } from '../../compile/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import type { Connections } from '../../zone/index.ts';
 import { NodeTransport } from './node/node-transport.ts';
-import type { OpenPort, Transport } from './transport.ts';
+import type { AcceptorClient } from './acceptor.ts';
+import type { Opening, OpenPort, Transport } from './transport.ts';
 import { loadUws } from './uws-loader.ts';
 import { UwsTransport } from './uws.ts';
+
+interface Opened {
+  readonly engine: 'node' | 'uws';
+  readonly opening: Opening | undefined;
+}
 
 /** The engines of one worker, each for the ports that ask for it. */
 export class Engines implements Transport {
   private readonly log: ErrorLog;
   private readonly uws: UwsTransport;
   private readonly node: NodeTransport;
-  private readonly opened = new WeakMap<OpenPort, 'node' | 'uws'>();
+  private readonly opened = new WeakMap<OpenPort, Opened>();
+  private openings: ReadonlyMap<string, Opening> = new Map();
   /** Why uWebSockets.js cannot be used here; `undefined` while nobody asked, '' when it can. */
   private uwsFault: string | undefined = undefined;
 
-  constructor(log: ErrorLog, connections: Connections) {
+  constructor(log: ErrorLog, connections: Connections, acceptor?: AcceptorClient) {
     this.log = log;
-    this.uws = new UwsTransport(log, connections);
+    this.uws = new UwsTransport(log, connections, acceptor);
     this.node = new NodeTransport(log, connections);
   }
 
+  /** From now on: how ports are come by that this process may not bind. */
+  use(openings: ReadonlyMap<string, Opening>): void {
+    this.openings = openings;
+  }
+
   async open(port: PortHandler): Promise<OpenPort> {
-    const engine = this.engineOf(port);
-    const open = await (engine === 'node' ? this.node : this.uws).open(port);
-    this.opened.set(open, engine);
+    const opening = this.openings.get(port.key);
+    if (opening?.kind === 'refused') throw new Error(opening.reason);
+    const engine = this.engineOf(port, opening);
+    const open = await (engine === 'node' ? this.node : this.uws).open(port, opening);
+    this.opened.set(open, { engine, opening });
     return open;
   }
 
   canKeep(open: OpenPort, port: PortHandler): boolean {
-    return this.opened.get(open) === this.engineOf(port);
+    const { engine, opening } = this.opened.get(open) ?? {};
+    return engine === this.engineOf(port, opening);
   }
 
-  /** What serves a port: as it is configured, else uWebSockets.js where it loads. */
-  engineOf({ engine }: PortHandler): 'node' | 'uws' {
+  /** What serves a port: as it is configured, else uWebSockets.js where it loads and can have the socket. */
+  private engineOf({ engine, key }: PortHandler, opening: Opening | undefined): 'node' | 'uws' {
+    if (opening?.kind === 'descriptor') {
+      if (engine === 'uws') throw new Error(`${key} with engine=uws takes a restart: the port needs root`);
+      return 'node';
+    }
     if (engine !== 'auto') return engine;
     if (this.uwsFault === undefined) {
       this.uwsFault = faultOfUws();
@@ -44,8 +63,10 @@ export class Engines implements Transport {
 
   /** Whether several workers can listen on it; else the first one does alone. */
   canShare(port: PortHandler): boolean {
+    const opening = this.openings.get(port.key);
+    if (opening) return true;
     if (port.address.kind === 'unix') return false;
-    return this.engineOf(port) === 'uws' || sharesPorts(process.versions.node);
+    return this.engineOf(port, opening) === 'uws' || sharesPorts(process.versions.node);
   }
 }
 

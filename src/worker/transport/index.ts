@@ -1,4 +1,6 @@
+export { acceptConnections, AcceptorClient } from './acceptor.ts';
+export type { AcceptedAddress, FromAcceptor, ToAcceptor } from './acceptor.ts';
 export { Engines } from './engine.ts';
 export { NodeTransport } from './node/node-transport.ts';
-export type { OpenPort, Transport } from './transport.ts';
+export type { Opening, OpenPort, Transport } from './transport.ts';
 export { UwsTransport } from './uws.ts';

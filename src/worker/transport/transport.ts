@@ -9,14 +9,23 @@ export interface OpenPort {
   use(port: PortHandler): void;
   /** No new connections; those that are open go on. */
   stopAccepting(): void;
-  /** Cuts what is left. */
-  close(): void;
+  /** Cuts what is left. The thread may end when it is done. */
+  close(): Promise<void>;
 }
+
+/**
+ * How this thread comes by a port that its process may not bind any more: connections come from the acceptor, or it listens
+ * on a socket that was bound for it.
+ */
+export type Opening =
+  | { readonly kind: 'acceptor' }
+  | { readonly kind: 'descriptor'; readonly fd: number }
+  | { readonly kind: 'refused'; readonly reason: string };
 
 /** An HTTP engine. */
 export interface Transport {
   /** Opens the socket; fails when the address cannot be bound. */
-  open(port: PortHandler): Promise<OpenPort>;
+  open(port: PortHandler, opening?: Opening): Promise<OpenPort>;
   /** Whether an open socket may go on with another configuration of its address; default: always. */
   canKeep?(open: OpenPort, port: PortHandler): boolean;
 }

@@ -13,7 +13,9 @@ import type { Connections } from '../../zone/index.ts';
 import { HeadLines } from './head-lines.ts';
 import { HeadScan, IN_HEADERS, IN_LINE } from './head-scan.ts';
 import { SilenceWatch } from './silence-watch.ts';
-import type { OpenPort, Transport } from './transport.ts';
+import type { AcceptorClient } from './acceptor.ts';
+import type { Opening, OpenPort, Transport } from './transport.ts';
+import { admitEverybody } from './socket-file.ts';
 import { UwsExchange } from './uws-exchange.ts';
 import { loadUws } from './uws-loader.ts';
 import type { Uws } from './uws-loader.ts';
@@ -30,13 +32,16 @@ export class UwsTransport implements Transport {
   private readonly connections: Connections;
   private serial = 0;
 
-  constructor(log: ErrorLog, connections: Connections) {
+  private readonly acceptor: AcceptorClient | undefined;
+
+  constructor(log: ErrorLog, connections: Connections, acceptor?: AcceptorClient) {
     this.log = log;
     this.connections = connections;
+    this.acceptor = acceptor;
   }
 
   /** Opens the socket; fails when the address cannot be bound. */
-  async open(port: PortHandler): Promise<OpenPort> {
+  async open(port: PortHandler, opening?: Opening): Promise<OpenPort> {
     const uws = (this.uws ??= loadUws());
     const app = uws.App();
     const { connections, silence } = this;
@@ -50,29 +55,25 @@ export class UwsTransport implements Transport {
       upgrade: (res, req, context) =>
         this.receive(res, req, { ...current, handshake: handshakeOf(req, context) }),
     });
-    return new Promise((resolve, reject) => {
-      listen(app, port, (listening) => {
-        if (!listening) return reject(new Error(`bind() to ${port.key} failed`));
-        let accepting = true;
-        resolve({
-          key: port.key,
-          drain: () => {
-            socket.draining = true;
-          },
-          use: (next) => {
-            current = { port: next, scan: new HeadScan(next), socket };
-          },
-          stopAccepting: () => {
-            if (accepting) uws.us_listen_socket_close(listening);
-            accepting = false;
-          },
-          close: () => {
-            for (const relay of relays) relay.goAway();
-            app.close();
-          },
-        });
-      });
-    });
+    const stop = await (opening ? this.takePart(app, port) : bind(uws, app, port));
+    return {
+      key: port.key,
+      drain: () => {
+        socket.draining = true;
+      },
+      use: (next) => {
+        current = { port: next, scan: new HeadScan(next), socket };
+      },
+      ...endOf(app, stop, relays),
+    };
+  }
+
+  /** Gives what ends it: the acceptor sends connections of this port to this thread as well. */
+  private async takePart(app: TemplatedApp, { key }: PortHandler): Promise<() => Promise<void>> {
+    const { acceptor } = this;
+    if (!acceptor) throw new Error(`nobody accepts connections for ${key}`);
+    await acceptor.attach(key, app);
+    return () => acceptor.detach(key, app);
   }
 
   private countConnection(isNew: boolean): void {
@@ -178,11 +179,36 @@ function mayCarryBody(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
 }
 
-function listen(
+function endOf(
   app: TemplatedApp,
-  { address }: PortHandler,
-  opened: (socket: us_listen_socket | false) => void,
-): void {
-  if (address.kind === 'unix') app.listen_unix(opened, address.path);
-  else app.listen(address.host, address.port, opened);
+  stop: () => void | Promise<void>,
+  relays: ReadonlySet<WebSocketRelay>,
+): Pick<OpenPort, 'stopAccepting' | 'close'> {
+  let stopped: { readonly arrived: void | Promise<void> } | undefined;
+  const stopAccepting = (): { readonly arrived: void | Promise<void> } => (stopped ??= { arrived: stop() });
+  return {
+    stopAccepting,
+    async close() {
+      const { arrived } = stopAccepting();
+      for (const relay of relays) relay.goAway();
+      app.close();
+      if (!arrived) return;
+      // What the acceptor had dealt out before came behind the first close.
+      await arrived;
+      app.close();
+    },
+  };
+}
+
+/** Listens, and gives what ends it. */
+function bind(uws: Uws, app: TemplatedApp, { address, key }: PortHandler): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const opened = (socket: us_listen_socket | false): void => {
+      if (!socket) return reject(new Error(`bind() to ${key} failed`));
+      admitEverybody(address);
+      resolve(() => uws.us_listen_socket_close(socket));
+    };
+    if (address.kind === 'unix') app.listen_unix(opened, address.path);
+    else app.listen(address.host, address.port, opened);
+  });
 }

@@ -29,9 +29,9 @@ export const processes = directivesFor<CoreConfig>()({
     contexts: ['main'],
     args: user,
     into: 'user',
-    defaultText: 'whoever started gw',
+    defaultText: 'nobody',
     summary:
-      'Understood, but gw keeps the user it was started as, for its workers are threads of one process, and says so when that is root: let the service manager start it as another user, with CAP_NET_BIND_SERVICE for ports below 1024.',
+      'Whom gw, started by root, becomes before it serves: root opens what only root can (ports, keys, logs), then no thread has its rights any more. Without a group it is the one of that name, else the first of the user. `user root` keeps root. Of no effect when somebody else starts gw.',
     source: 'nginx ngx_core_module#user',
   },
   env: {

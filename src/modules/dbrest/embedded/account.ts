@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
+import { accountOfId, findAccount } from '../../../config/index.ts';
 
 /** The operating-system account that PostgreSQL runs as. The ids are absent when it is our own. */
 export interface Account {
@@ -9,27 +10,20 @@ export interface Account {
 }
 
 /**
- * PostgreSQL refuses to run as root: root hands it to the owner of an existing data directory, else to `postgres`,
- * else to `nobody`. Throws when root finds none of them.
+ * PostgreSQL refuses to run as root: root hands it to the owner of an existing data directory, else to the account that
+ * serves, else to `postgres`, else to `nobody`. Throws when root finds none of them.
  */
-export async function chooseAccount(dataDir: string): Promise<Account> {
+export async function chooseAccount(dataDir: string, servedBy?: Account): Promise<Account> {
   if (process.getuid?.() !== 0) return { name: 'you' };
   const owner = await stat(dataDir).catch(() => undefined);
-  const accounts = parseAccounts(await readFile('/etc/passwd', 'utf8').catch(() => ''));
   const chosen =
-    (owner && accounts.find(({ uid }) => uid === owner.uid && uid !== 0)) ??
-    accounts.find(({ name }) => name === 'postgres') ??
-    accounts.find(({ name }) => name === 'nobody');
+    (owner && owner.uid !== 0 ? accountOfId(owner.uid) : undefined) ??
+    servedBy ??
+    findAccount('postgres') ??
+    findAccount('nobody');
   if (!chosen)
     throw new Error('PostgreSQL refuses to run as root and there is neither a user "postgres" nor "nobody"');
   return chosen;
-}
-
-function parseAccounts(passwd: string): Account[] {
-  return passwd
-    .split('\n')
-    .map((line) => line.split(':'))
-    .map(([name = '', , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }));
 }
 
 /** Runs a program to its end as `account`; `output` is both its streams. Never throws. */

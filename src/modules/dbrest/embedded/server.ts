@@ -1,4 +1,4 @@
-import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../../../log/index.ts';
@@ -14,6 +14,8 @@ export interface EmbeddedOptions {
   /** Absolute; created (mode 700) when it does not exist. */
   readonly dataDir: string;
   readonly log: ErrorLog;
+  /** Whom the process becomes that connects to the server; absent: it stays who it is. */
+  readonly servedBy?: Account | undefined;
   /** PostgreSQL settings in addition to ours, for example `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Directory of `initdb` and `postgres`; absent: those of the npm package, else of the system. */
@@ -54,17 +56,18 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 async function start({
   dataDir,
   log,
+  servedBy,
   settings = {},
   binDir: given,
 }: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const running = await joinRunning(dataDir);
   if (running) return { ...address(running), stop: () => Promise.resolve() };
 
-  const account = await chooseAccount(dataDir);
+  const account = await chooseAccount(dataDir, servedBy);
   const binDir = given ?? (await findBinaries(account));
   const home = await openCluster({ dataDir, account, binDir, log });
   const port = settings['port'] ?? '5432';
-  const socketDir = await chooseSocketDir(home, Number(port), account);
+  const socketDir = await chooseSocketDir({ home, port: Number(port), account, servedBy });
   const removeSocketDir = async () => {
     if (socketDir !== home) await rm(socketDir, { recursive: true, force: true });
   };
@@ -102,10 +105,21 @@ async function joinRunning(dataDir: string): Promise<LockFile | undefined> {
   }
 }
 
-async function chooseSocketDir(home: string, port: number, { uid, gid }: Account): Promise<string> {
-  if (Buffer.byteLength(socketPath(home, port)) < SOCKET_PATH_BYTES) return home;
+interface SocketNeeds {
+  readonly home: string;
+  readonly port: number;
+  readonly account: Account;
+  readonly servedBy: Account | undefined;
+}
+
+/** The data directory, unless its path is too long, or whoever connects cannot enter it. */
+async function chooseSocketDir({ home, port, account, servedBy }: SocketNeeds): Promise<string> {
+  const { uid, gid } = account;
+  const isStranger = servedBy !== undefined && servedBy.uid !== uid;
+  if (!isStranger && Buffer.byteLength(socketPath(home, port)) < SOCKET_PATH_BYTES) return home;
   const dir = await mkdtemp('/tmp/gw-');
-  if (uid !== undefined && gid !== undefined) await chown(dir, uid, gid);
+  if (isStranger) await chmod(dir, 0o710);
+  if (uid !== undefined && gid !== undefined) await chown(dir, uid, servedBy?.gid ?? gid);
   return dir;
 }
 

@@ -1,23 +1,27 @@
-import { accessSync, constants } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readers } from '../../../config/index.ts';
 import type { ArgReader } from '../../../config/index.ts';
+import type { LoadedFile } from '../config.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: '2: No such file or directory',
   EACCES: '13: Permission denied',
+  EISDIR: '21: Is a directory',
 };
 
-/** The absolute path of a file that can be read; relative ones start from the configuration's directory. */
-export function readableFile(what: string): ArgReader<string> {
+/**
+ * The content of a file; a relative path starts from the configuration's directory. It is read with the configuration, for
+ * what serves requests later may not be allowed to.
+ */
+export function loadedFile(what: string): ArgReader<LoadedFile> {
   return readers.oneWord('file', (word, { report, confDir }) => {
-    const file = resolve(confDir, word.value);
+    const path = resolve(confDir, word.value);
     try {
-      accessSync(file, constants.R_OK);
-      return file;
+      return { path, text: readFileSync(path, 'utf8') };
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException;
-      report.emerg(`cannot load ${what} "${file}": open() failed (${REASONS[code] ?? message})`, word.span);
+      report.emerg(`cannot load ${what} "${path}": open() failed (${REASONS[code] ?? message})`, word.span);
       return undefined;
     }
   });

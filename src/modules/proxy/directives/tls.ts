@@ -2,7 +2,7 @@ import type { Word } from '../../../../grammar/index.ts';
 import { directivesFor, pathFrom, readers } from '../../../config/index.ts';
 import type { ArgReader, ReadScope } from '../../../config/index.ts';
 import type { ProxyConfig, TlsVersion } from '../config.ts';
-import { readableFile } from './files.ts';
+import { loadedFile } from './files.ts';
 import { someOf } from './readers.ts';
 
 const { flag, integer, text, value } = readers;
@@ -37,7 +37,7 @@ export const tlsDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_ssl_trusted_certificate: {
     contexts: HSL,
-    args: readableFile('certificate'),
+    args: loadedFile('certificate'),
     into: 'sslTrustedCertificate',
     summary: "Certificates that vouch for the upstream's (PEM).",
     roles: pathFrom('confDir'),
@@ -45,7 +45,7 @@ export const tlsDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_ssl_crl: {
     contexts: HSL,
-    args: readableFile('certificate revocation list'),
+    args: loadedFile('certificate revocation list'),
     into: 'sslCrl',
     summary: 'Revoked certificates (PEM).',
     roles: pathFrom('confDir'),
@@ -95,7 +95,7 @@ export const tlsDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_ssl_certificate: {
     contexts: HSL,
-    args: readableFile('certificate'),
+    args: loadedFile('certificate'),
     into: 'sslCertificate',
     summary: "The gateway's own certificate for the upstream (PEM).",
     roles: pathFrom('confDir'),
@@ -103,7 +103,7 @@ export const tlsDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_ssl_certificate_key: {
     contexts: HSL,
-    args: readableFile('certificate key'),
+    args: loadedFile('certificate key'),
     into: 'sslCertificateKey',
     summary: "The key of the gateway's own certificate (PEM).",
     roles: pathFrom('confDir'),
@@ -111,7 +111,7 @@ export const tlsDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_ssl_password_file: {
     contexts: HSL,
-    args: readableFile('password file'),
+    args: loadedFile('password file'),
     into: 'sslPasswordFile',
     summary: 'Passphrases for the key, one on each line.',
     roles: pathFrom('confDir'),

@@ -1,10 +1,18 @@
 import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import type { ListenOptions, Server, Socket } from 'node:net';
 import type { PortHandler } from '../../../compile/index.ts';
+import type { ListenAddress } from '../../../contract/index.ts';
+import { admitEverybody } from '../socket-file.ts';
+import type { Opening } from '../transport.ts';
 import { plainAddress } from './socket-line.ts';
 
 /** Takes a connection. */
 export type Accept = (socket: Socket) => void;
+
+/** A port, and how this thread comes by its socket where it may not bind it. */
+export interface PortToOpen extends Pick<PortHandler, 'address' | 'key'> {
+  readonly opening?: Opening | undefined;
+}
 
 /** Bytes that Node reads and buffers at once. */
 const BUFFER_BYTES = 65_536;
@@ -36,7 +44,7 @@ export class Listeners {
   }
 
   /** Gives what closes it again. */
-  async open(port: PortHandler, accept: Accept): Promise<() => void> {
+  async open(port: PortToOpen, accept: Accept): Promise<() => void> {
     const { address } = port;
     if (address.kind === 'unix') return this.listen(port, accept);
     const { host } = address;
@@ -56,7 +64,7 @@ export class Listeners {
     };
   }
 
-  private async openBeside(port: PortHandler, accept: Accept, place: string): Promise<() => void> {
+  private async openBeside(port: PortToOpen, accept: Accept, place: string): Promise<() => void> {
     const host = port.address.kind === 'inet' ? port.address.host : '';
     const guests = this.guests.get(place);
     try {
@@ -74,7 +82,7 @@ export class Listeners {
     return () => close();
   }
 
-  private listen(port: PortHandler, accept: Accept): Promise<Close> {
+  private listen(port: PortToOpen, accept: Accept): Promise<Close> {
     const server = createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: BUFFER_BYTES });
     server.on('connection', accept);
     return bind(server, port).then(() => {
@@ -93,17 +101,23 @@ function closeSoon(server: Server, closed: () => void = () => undefined): void {
   setImmediate(() => setImmediate(close));
 }
 
-function bind(server: Server, { address, key }: PortHandler): Promise<void> {
+function socketOf(
+  address: ListenAddress,
+  opening: Opening | undefined,
+): ListenOptions & { fd?: number; reusePort?: boolean } {
+  if (opening?.kind === 'descriptor') return { fd: opening.fd };
+  if (address.kind === 'unix') return { path: address.path };
+  return { host: address.host, port: address.port, ipv6Only: true, exclusive: true, reusePort: true };
+}
+
+function bind(server: Server, { address, key, opening }: PortToOpen): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(new Error(`bind() to ${key} failed (${error.code ?? error.message})`));
     });
-    const options =
-      address.kind === 'unix'
-        ? { path: address.path }
-        : { host: address.host, port: address.port, ipv6Only: true, exclusive: true, reusePort: true };
-    server.listen({ ...options, backlog: BACKLOG }, () => {
+    server.listen({ ...socketOf(address, opening), backlog: BACKLOG }, () => {
       server.removeAllListeners('error');
+      if (!opening) admitEverybody(address);
       resolve();
     });
   });

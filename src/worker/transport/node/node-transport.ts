@@ -3,7 +3,7 @@ import type { PortHandler } from '../../../compile/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import { SilenceWatch } from '../silence-watch.ts';
-import type { OpenPort, Transport } from '../transport.ts';
+import type { Opening, OpenPort, Transport } from '../transport.ts';
 import { Doorway } from './doorway.ts';
 import { HeadReader } from './head-reader.ts';
 import { HttpDate } from './http-date.ts';
@@ -33,7 +33,7 @@ export class NodeTransport implements Transport {
     this.connections = connections;
   }
 
-  async open(port: PortHandler): Promise<OpenPort> {
+  async open(port: PortHandler, opening?: Opening): Promise<OpenPort> {
     const { silence, date, log, connections } = this;
     const open: NodePort = {
       current: { port, reader: new HeadReader(port) },
@@ -47,7 +47,7 @@ export class NodeTransport implements Transport {
     };
     const sockets = new Set<Socket>();
     let isClosed = false;
-    const stopAccepting = await this.listeners.open(port, (socket) => {
+    const stopAccepting = await this.listeners.open({ ...port, opening }, (socket) => {
       if (isClosed) socket.destroy();
       else this.accept(socket, open, sockets);
     });
@@ -60,7 +60,7 @@ export class NodeTransport implements Transport {
         open.current = { port: next, reader: new HeadReader(next) };
       },
       stopAccepting,
-      close: () => {
+      close: async () => {
         isClosed = true;
         for (const socket of sockets) socket.destroy();
       },

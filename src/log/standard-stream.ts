@@ -1,0 +1,32 @@
+import { readlinkSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+const DESCRIPTORS: Readonly<Record<string, 1 | 2>> = {
+  '/dev/stdout': 1,
+  '/dev/fd/1': 1,
+  '/proc/self/fd/1': 1,
+  stderr: 2,
+  '/dev/stderr': 2,
+  '/dev/fd/2': 2,
+  '/proc/self/fd/2': 2,
+};
+/** As many links as Linux follows. */
+const MAX_LINKS = 40;
+
+/**
+ * The descriptor of standard output or error where a path means one of them, also by links (containers have
+ * `access.log -> /dev/stdout`). A process that gave up root cannot open what root's shell opened, but may write to it.
+ */
+export function standardStream(path: string): 1 | 2 | undefined {
+  let name = path;
+  for (let links = 0; links < MAX_LINKS; links += 1) {
+    const descriptor = DESCRIPTORS[name];
+    if (descriptor !== undefined) return descriptor;
+    try {
+      name = resolve(dirname(name), readlinkSync(name));
+    } catch {
+      return undefined;
+    }
+  }
+  return undefined;
+}

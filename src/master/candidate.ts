@@ -1,0 +1,32 @@
+import { formatFaults, takesColor } from '../../grammar/index.ts';
+import type { ConfigText } from '../contract/index.ts';
+import { configText, judgementOf } from '../lookups.ts';
+import { load } from '../pipeline.ts';
+import type { ConfigSource } from '../pipeline.ts';
+import type { GatewayPlan } from '../plan/index.ts';
+import { isRefused } from './judgement.ts';
+
+/** A configuration that was loaded to be served; but for its text it survives structured cloning. */
+export interface Candidate {
+  /** Absent: something refuses the configuration. */
+  readonly plan: GatewayPlan | undefined;
+  readonly findings: ConfigText['findings'];
+  /** What was read, secrets masked. */
+  readonly text: () => ConfigText;
+  /** The error log is told what the rules find. */
+  readonly tellsFindings: boolean;
+}
+
+/** Loads a configuration, and prints on standard error what is wrong with it. */
+export async function loadCandidate(source: ConfigSource): Promise<Candidate> {
+  const loaded = load(source);
+  const { report } = loaded;
+  const refused = await isRefused(loaded);
+  process.stderr.write(formatFaults(report, { program: 'gw', color: takesColor(process.stderr) }));
+  return {
+    plan: refused ? undefined : loaded.plan,
+    findings: configText({ tree: undefined, report }).findings,
+    text: () => configText(loaded),
+    tellsFindings: judgementOf(loaded).logs,
+  };
+}

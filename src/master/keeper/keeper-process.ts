@@ -1,0 +1,22 @@
+import type { SendHandle } from 'node:child_process';
+import { nameProcess } from '../process-name.ts';
+import { Keeper } from './keeper.ts';
+import type { FromKeeper, ToKeeper } from './protocol.ts';
+
+// The keeper of a gateway that has no supervisor (`master_process off`): a child that stays root and ends with its parent.
+
+nameProcess('keeper');
+const keeper = new Keeper({
+  source: process.argv[2] as string,
+  pid: process.ppid,
+  // The gateway may be gone before it hears the answer.
+  answer: (message: FromKeeper, socket) =>
+    void process.send?.(message, socket as SendHandle, undefined, () => undefined),
+});
+process.on('message', (message: ToKeeper) => keeper.receive(message));
+process.on('disconnect', () => {
+  keeper.end();
+  process.exit();
+});
+// A terminal sends its signals to all of its processes.
+for (const signal of ['SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGTERM'] as const) process.on(signal, () => undefined);

@@ -1,0 +1,188 @@
+import { fork } from 'node:child_process';
+import { chmodSync, lstatSync, rmSync } from 'node:fs';
+import net from 'node:net';
+import { constants } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { removePidFile, writePidFile } from '../pid-file.ts';
+import type {
+  FromKeeper,
+  FromLoader,
+  Holdings,
+  KeeperAnswer,
+  KeeperQuestion,
+  LoaderQuestion,
+  NamedAddress,
+  ToKeeper,
+} from './protocol.ts';
+
+/** A bound socket that nobody accepts on. */
+export interface BoundSocket {
+  close(): void;
+  getsockname(found: { port?: number }): number;
+}
+
+/** Binds without listening, as `node:cluster` does for its workers; a number is libuv's error. */
+interface Binding {
+  _createServerHandle(
+    address: string,
+    port: number,
+    family: 4 | 6 | -1,
+    descriptor?: undefined,
+    flags?: number,
+  ): BoundSocket | number;
+}
+
+const DONE: KeeperAnswer = { type: 'done' };
+const UV_TCP_IPV6ONLY = 1;
+const EADDRINUSE = -constants.errno.EADDRINUSE;
+/** Everybody may connect, as to nginx's. */
+const SOCKET_MODE = 0o666;
+
+/** What a keeper serves. */
+export interface KeeperOptions {
+  /** The source of the configuration as JSON. */
+  readonly source: string;
+  /** The id that the pid file shows. */
+  readonly pid: number;
+  readonly answer: (message: FromKeeper, socket?: BoundSocket) => void;
+}
+
+/**
+ * Keeps root's rights for a process that gave them up: loads configurations, binds ports, hands over logs, and keeps the pid
+ * file. It takes no address and no path from that process, only from configurations that root itself has loaded, and it
+ * parses nothing: a load is a process of its own.
+ */
+export class Keeper {
+  readonly #options: KeeperOptions;
+  readonly #sockets = new Map<string, BoundSocket>();
+  #holdings: Holdings | undefined;
+  /** Of the configuration that was loaded last and may come to serve. */
+  #next: Holdings | undefined;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  receive(message: ToKeeper): void {
+    if (message.type === 'grant') this.#holdings ??= message.holdings;
+    else void this.#reply(message);
+  }
+
+  /** The process that it served is gone, and with it all that was open for it. */
+  end(): void {
+    for (const socket of this.#sockets.values()) socket.close();
+    this.#sockets.clear();
+    if (!this.#holdings) return;
+    removePidFile(this.#holdings.pidFile, this.#options.pid);
+    for (const address of this.#holdings.addresses) removeSocketFile(address);
+    this.#holdings = this.#next = undefined;
+  }
+
+  async #reply({ question, ...asked }: KeeperQuestion & { readonly question: number }): Promise<void> {
+    const { answer } = this.#options;
+    try {
+      if (asked.type !== 'socket') return answer({ ...(await this.#do(asked)), question });
+      const socket = this.#socket(asked.key);
+      if (typeof socket === 'number') answer({ type: 'socket', errno: socket, question });
+      else answer({ type: 'socket', question }, socket);
+    } catch (error) {
+      answer({ type: 'failed', reason: (error as Error).message, question });
+    }
+  }
+
+  async #do(asked: Exclude<KeeperQuestion, { type: 'socket' }>): Promise<KeeperAnswer> {
+    switch (asked.type) {
+      case 'load':
+        return this.#ask({ wants: 'candidate', source: this.#options.source });
+      case 'findings':
+        return this.#ask({ wants: 'findings', source: this.#options.source });
+      case 'reopen':
+        return this.#holdings ? this.#ask({ wants: 'handover', holdings: this.#holdings }) : DONE;
+      case 'accepted':
+        this.#accept();
+        return DONE;
+      case 'serving':
+        if (this.#holdings) writePidFile(this.#holdings.pidFile, this.#options.pid);
+        return DONE;
+    }
+  }
+
+  async #ask(question: LoaderQuestion): Promise<KeeperAnswer> {
+    const answer = await askLoader(question);
+    if (answer.type !== 'candidate') return answer;
+    this.#next = answer.holdings;
+    return { type: 'loaded', candidate: answer.candidate };
+  }
+
+  #accept(): void {
+    const before = this.#holdings;
+    if (!this.#next || !before) return;
+    this.#holdings = this.#next;
+    this.#next = undefined;
+    const { pidFile, addresses } = this.#holdings;
+    const keys = new Set(addresses.map(({ key }) => key));
+    for (const gone of before.addresses.filter(({ key }) => !keys.has(key))) {
+      this.#sockets.get(gone.key)?.close();
+      this.#sockets.delete(gone.key);
+      removeSocketFile(gone);
+    }
+    if (pidFile === before.pidFile) return;
+    writePidFile(pidFile, this.#options.pid);
+    removePidFile(before.pidFile, this.#options.pid);
+  }
+
+  #socket(key: string): BoundSocket | number {
+    const known = this.#sockets.get(key);
+    if (known) return known;
+    const addresses = [this.#holdings, this.#next].flatMap((holdings) => holdings?.addresses ?? []);
+    const found = addresses.find((address) => address.key === key);
+    if (!found) throw new Error(`"${key}" is not in the configuration`);
+    const bound = bind(found);
+    if (typeof bound !== 'number') this.#sockets.set(key, bound);
+    return bound;
+  }
+}
+
+/** Whatever a configuration does to the process that loads it, this one goes on. */
+function askLoader(question: LoaderQuestion): Promise<FromLoader> {
+  const loader = fork(
+    fileURLToPath(new URL('../master/privileges/loader.js', import.meta.url)),
+    [JSON.stringify(question)],
+    { serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+  );
+  return new Promise((resolve) => {
+    loader.once('message', (message: FromLoader) => resolve(message));
+    loader.once('error', ({ message }) => resolve({ type: 'failed', reason: message }));
+    loader.once('exit', (code, signal) => {
+      resolve({ type: 'failed', reason: `the process that loads it ended (${signal ?? `code ${code}`})` });
+    });
+  });
+}
+
+function bind({ address }: NamedAddress): BoundSocket | number {
+  const { _createServerHandle: create } = net as typeof net & Binding;
+  if (address.kind === 'inet') {
+    const isIPv6 = net.isIPv6(address.host);
+    const bound = create(address.host, address.port, isIPv6 ? 6 : 4, undefined, isIPv6 ? UV_TCP_IPV6ONLY : 0);
+    // libuv keeps the failure of a bind for whoever listens; that would be another process, and a port of its own.
+    return typeof bound === 'number' || isBoundTo(bound, address.port) ? bound : EADDRINUSE;
+  }
+  removeSocketFile({ address });
+  const bound = create(address.path, -1, -1);
+  if (typeof bound !== 'number') chmodSync(address.path, SOCKET_MODE);
+  return bound;
+}
+
+function isBoundTo(socket: BoundSocket, port: number): boolean {
+  const found: { port?: number } = {};
+  socket.getsockname(found);
+  if (found.port === port) return true;
+  socket.close();
+  return false;
+}
+
+/** A Unix socket is replaced, not shared; its file may be left over from a process that was killed. */
+function removeSocketFile({ address }: Pick<NamedAddress, 'address'>): void {
+  if (address.kind !== 'unix') return;
+  if (lstatSync(address.path, { throwIfNoEntry: false })?.isSocket()) rmSync(address.path);
+}

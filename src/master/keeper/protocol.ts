@@ -1,0 +1,61 @@
+import type { Account } from '../../config/index.ts';
+import type { ConfigText, ListenAddress, Written } from '../../contract/index.ts';
+import type { Candidate } from '../candidate.ts';
+
+/** A socket of the configuration. */
+export interface NamedAddress {
+  /** As messages name it: `0.0.0.0:80`. */
+  readonly key: string;
+  readonly address: ListenAddress;
+}
+
+/** What the process with root's rights does for one configuration, and nothing beyond it. */
+export interface Holdings {
+  readonly account: Account;
+  readonly addresses: readonly NamedAddress[];
+  readonly written: Required<Written>;
+  /** Absolute. */
+  readonly pidFile: string;
+}
+
+/** A candidate on its way between processes. */
+export interface SentCandidate extends Omit<Candidate, 'text'> {
+  readonly text: ConfigText;
+}
+
+/** From the process that serves to the one that stayed root. Each question is answered under its number. */
+export type ToKeeper =
+  /** What root loaded itself, while it still was root; later ones are not heard. */
+  { readonly type: 'grant'; readonly holdings: Holdings } | (KeeperQuestion & { readonly question: number });
+
+export type KeeperQuestion =
+  | { readonly type: 'load' }
+  /** The configuration that was loaded last serves. */
+  | { readonly type: 'accepted' }
+  | { readonly type: 'findings' }
+  | { readonly type: 'socket'; readonly key: string }
+  /** Log files were rotated. */
+  | { readonly type: 'reopen' }
+  /** Every port accepts. */
+  | { readonly type: 'serving' };
+
+/** What a question is answered with; a `socket` comes with a handle, unless it has an error (negative, as libuv's). */
+export type KeeperAnswer =
+  | { readonly type: 'loaded'; readonly candidate: SentCandidate }
+  | { readonly type: 'findings'; readonly lines: readonly string[] }
+  | { readonly type: 'socket'; readonly errno?: number }
+  | { readonly type: 'done' }
+  | { readonly type: 'failed'; readonly reason: string };
+
+export type FromKeeper = KeeperAnswer & { readonly question: number };
+
+/** What the loader, a process of root's that lives for one question, is asked and says. */
+export type LoaderQuestion =
+  | { readonly wants: 'candidate' | 'findings'; readonly source: string }
+  | { readonly wants: 'handover'; readonly holdings: Holdings };
+
+export type FromLoader =
+  | { readonly type: 'candidate'; readonly candidate: SentCandidate; readonly holdings: Holdings | undefined }
+  | { readonly type: 'done' }
+  | { readonly type: 'findings'; readonly lines: readonly string[] }
+  | { readonly type: 'failed'; readonly reason: string };

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { MessageChannel, Worker } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
+import type { FromAcceptor, ToAcceptor } from '../../worker/index.ts';
+import type { NamedAddress } from '../keeper/index.ts';
+
+/** The thread that accepts connections for all workers, on ports that it bound while the process was root. */
+export class Acceptor {
+  readonly #thread: Worker;
+  readonly #keys: Set<string>;
+
+  private constructor(thread: Worker, keys: readonly string[]) {
+    this.#thread = thread;
+    this.#keys = new Set(keys);
+  }
+
+  /** Binds what it can; without uWebSockets.js nothing. */
+  static async open(addresses: readonly NamedAddress[]): Promise<Acceptor> {
+    const thread = new Worker(new URL('../worker/acceptor.js', import.meta.url), { workerData: addresses });
+    const [opened] = (await once(thread, 'message')) as [FromAcceptor];
+    const refused = opened.type === 'open' ? new Set(opened.refused) : undefined;
+    const [first] = refused ?? [];
+    if (first !== undefined) throw new Error(`bind() to ${first} failed`);
+    return new Acceptor(thread, refused ? addresses.map(({ key }) => key) : []);
+  }
+
+  accepts(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
+  /** A worker's line to it. */
+  connect(workerId: number): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    this.#tell({ type: 'connect', workerId, port: port1 }, [port1]);
+    return port2;
+  }
+
+  setResponsive(workerId: number, isResponsive: boolean): void {
+    this.#tell({ type: isResponsive ? 'release' : 'hold', workerId });
+  }
+
+  /** Closes the sockets that are not among these keys. */
+  keep(keys: ReadonlySet<string>): void {
+    for (const key of this.#keys) {
+      if (keys.has(key)) continue;
+      this.#keys.delete(key);
+      this.#tell({ type: 'close', key });
+    }
+  }
+
+  /** Resolves when the thread is gone. */
+  async end(): Promise<void> {
+    const gone = once(this.#thread, 'exit');
+    this.#tell({ type: 'end' });
+    await gone;
+  }
+
+  #tell(message: ToAcceptor, transfer: readonly MessagePort[] = []): void {
+    this.#thread.postMessage(message, [...transfer]);
+  }
+}

@@ -1,0 +1,64 @@
+import { accessSync, constants } from 'node:fs';
+import { findAccount, findGroup } from '../../config/index.ts';
+import type { Account } from '../../config/index.ts';
+import type { CoreConfig } from '../../contract/index.ts';
+import { systemReason } from '../../log/index.ts';
+
+/** Whom this process becomes before it serves; `undefined` where it stays who it is. Fails where nobody is known. */
+export function servingAccount({ user }: CoreConfig): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const account = user ?? nobody();
+  return account.uid === 0 ? undefined : account;
+}
+
+/** nginx's default. */
+function nobody(): Account {
+  const account = findAccount('nobody');
+  if (!account) throw new Error('getpwnam("nobody") failed: name the account that serves with "user"');
+  return { ...account, gid: findGroup('nobody') ?? account.gid };
+}
+
+/** What the types of Node.js lack. */
+type GroupSetter = NodeJS.Process & { readonly initgroups?: (user: string, group: number) => void };
+
+/**
+ * Becomes the account, with its groups, for good: in every thread that there is or will be (setuid(2) of the C library), and
+ * without a capability, which Linux takes with the last user id of root. Fails when the system does not let it.
+ */
+export function become({ name, uid, gid }: Account): void {
+  const self: GroupSetter = process;
+  const steps: readonly (readonly [call: string, act: () => void])[] = [
+    [`initgroups("${name}", ${gid})`, () => self.initgroups?.(name, gid)],
+    [`setgid(${gid})`, () => process.setgid?.(gid)],
+    [`setuid(${uid})`, () => process.setuid?.(uid)],
+  ];
+  for (const [call, act] of steps) {
+    try {
+      act();
+    } catch (error) {
+      throw new Error(`${call} failed (${systemReason(error)})`, { cause: error });
+    }
+  }
+  if (canBeRootAgain()) throw new Error(`root rights cannot be given up for "${name}"`);
+}
+
+function canBeRootAgain(): boolean {
+  try {
+    process.setuid?.(0);
+    return true;
+  } catch {
+    return process.getuid?.() === 0 || process.geteuid?.() === 0;
+  }
+}
+
+/** Fails when this account cannot read the program's own files: a worker could not start. */
+export function checkProgram({ name }: Account, file: string): void {
+  try {
+    accessSync(file, constants.R_OK);
+  } catch (error) {
+    throw new Error(
+      `user "${name}" cannot read "${file}" (${systemReason(error)}): install gw where every user can read it, or set "user"`,
+      { cause: error },
+    );
+  }
+}

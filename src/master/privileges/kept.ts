@@ -1,0 +1,148 @@
+import { fileURLToPath } from 'node:url';
+import type { MessagePort } from 'node:worker_threads';
+import { systemReason } from '../../log/index.ts';
+import type { ErrorLog } from '../../log/index.ts';
+import { addressText } from '../../plan/index.ts';
+import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
+import type { Account } from '../../config/index.ts';
+import type { Opening, Openings } from '../../worker/index.ts';
+import type { Candidate } from '../candidate.ts';
+import { probePort } from '../probe-port.ts';
+import { Acceptor } from './acceptor.ts';
+import { become, checkProgram } from './account.ts';
+import { holdingsOf, portsOfRoot } from './holdings.ts';
+import type { KeeperLine } from './keeper-line.ts';
+import { handOver } from './ownership.ts';
+import type { KeeperAnswer, KeeperQuestion } from '../keeper/index.ts';
+import type { Privileges } from './privileges.ts';
+
+/** Whom the process becomes, and who keeps root's rights for it. */
+export interface KeptOptions {
+  readonly account: Account;
+  readonly keeper: KeeperLine;
+  readonly log: ErrorLog;
+}
+
+/**
+ * A process that gives up root before it serves. Ports that only root can bind are bound before by the acceptor, a thread
+ * of this process that stays as long as it; everything else that takes root's rights later is asked of the keeper, a
+ * process that has them still.
+ */
+export class KeptPrivileges implements Privileges {
+  readonly #account: Account;
+  readonly #keeper: KeeperLine;
+  readonly #log: ErrorLog;
+  /** Ports whose engine has been told. */
+  readonly #told = new Set<string>();
+  #acceptor: Acceptor | undefined;
+  #settled = false;
+
+  constructor({ account, keeper, log }: KeptOptions) {
+    this.#account = account;
+    this.#keeper = keeper;
+    this.#log = log;
+  }
+
+  async settle(plan: GatewayPlan): Promise<void> {
+    const { main, ports } = plan;
+    const accepted = portsOfRoot(ports).filter(({ engine }) => engine !== 'node');
+    if (accepted.length > 0) {
+      this.#acceptor = await Acceptor.open(
+        accepted.map(({ address }) => ({ key: addressText(address), address })),
+      );
+    }
+    handOver(main.written, this.#account);
+    this.#keeper.tell({ type: 'grant', holdings: holdingsOf(plan, this.#account) });
+    become(this.#account);
+    this.#settled = true;
+    checkProgram(this.#account, fileURLToPath(new URL('../worker/main.js', import.meta.url)));
+  }
+
+  async load(): Promise<Candidate> {
+    const answer = await this.#ask({ type: 'load' });
+    if (answer.type !== 'loaded') throw new Error('the configuration cannot be loaded');
+    const { text, ...candidate } = answer.candidate;
+    return { ...candidate, text: () => text };
+  }
+
+  async findings(): Promise<readonly string[]> {
+    const answer = await this.#ask({ type: 'findings' });
+    return answer.type === 'findings' ? answer.lines : [];
+  }
+
+  /** Those of root are tried when the keeper binds them. */
+  async probe(ports: readonly PortPlan[]): Promise<void> {
+    const ofRoot = new Set(this.#settled ? portsOfRoot(ports) : []);
+    for (const port of ports) if (!ofRoot.has(port)) await probePort(port.address);
+  }
+
+  async openings(ports: readonly PortPlan[]): Promise<Openings> {
+    const openings = new Map<string, Opening>();
+    for (const { address, engine } of portsOfRoot(ports)) {
+      const key = addressText(address);
+      if (engine !== 'node' && this.#acceptor?.accepts(key)) {
+        openings.set(key, { kind: 'acceptor' });
+        continue;
+      }
+      openings.set(key, await this.#opening(key));
+      if (engine === 'auto') this.#tellEngine(key);
+    }
+    return openings;
+  }
+
+  connect(workerId: number): MessagePort | undefined {
+    return this.#acceptor?.connect(workerId);
+  }
+
+  setResponsive(workerId: number, isResponsive: boolean): void {
+    this.#acceptor?.setResponsive(workerId, isResponsive);
+  }
+
+  async serving(): Promise<void> {
+    await this.#ask({ type: 'serving' });
+  }
+
+  async replaced(_before: GatewayPlan, { ports }: GatewayPlan): Promise<void> {
+    this.#acceptor?.keep(new Set(ports.map(({ address }) => addressText(address))));
+    await this.#ask({ type: 'accepted' });
+  }
+
+  async reopen(): Promise<void> {
+    await this.#ask({ type: 'reopen' });
+  }
+
+  leave(): void {
+    this.#acceptor?.keep(new Set());
+  }
+
+  /** The keeper sees it by itself. */
+  async ended(): Promise<void> {
+    await this.#acceptor?.end();
+  }
+
+  #tellEngine(key: string): void {
+    if (this.#told.has(key)) return;
+    this.#told.add(key);
+    const reason = 'only root can bind it, and the process gave root up';
+    this.#log.write('notice', `${key} is served by the node engine until the next start: ${reason}`);
+  }
+
+  /** A socket of its own for the worker: it is closed with the worker, the keeper's stays open. */
+  async #opening(key: string): Promise<Opening> {
+    const { answer, socket } = await this.#keeper.ask({ type: 'socket', key });
+    if (answer.type === 'socket' && socket) return { kind: 'descriptor', fd: socket.fd };
+    const reason =
+      answer.type === 'socket'
+        ? systemReason({ errno: answer.errno, message: '' })
+        : answer.type === 'failed'
+          ? answer.reason
+          : '';
+    return { kind: 'refused', reason: `bind() to ${key} failed (${reason})` };
+  }
+
+  async #ask(question: KeeperQuestion): Promise<KeeperAnswer> {
+    const { answer } = await this.#keeper.ask(question);
+    if (answer.type === 'failed') throw new Error(answer.reason);
+    return answer;
+  }
+}

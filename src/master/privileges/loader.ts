@@ -1,0 +1,37 @@
+import type { ConfigSource } from '../../pipeline.ts';
+import { load } from '../../pipeline.ts';
+import type { GatewayPlan } from '../../plan/index.ts';
+import { loadCandidate } from '../candidate.ts';
+import { findingLines } from '../judgement.ts';
+import { servingAccount } from './account.ts';
+import { holdingsOf } from './holdings.ts';
+import { handOver } from './ownership.ts';
+import type { FromLoader, Holdings, LoaderQuestion } from '../keeper/index.ts';
+
+// A process of root's that does one thing, tells what came of it, and ends.
+
+async function answerTo(question: LoaderQuestion): Promise<FromLoader> {
+  if (question.wants === 'handover') {
+    handOver(question.holdings.written, question.holdings.account);
+    return { type: 'done' };
+  }
+  const source = JSON.parse(question.source) as ConfigSource;
+  if (question.wants === 'findings') return { type: 'findings', lines: await findingLines(load(source)) };
+  const { text: configText, ...candidate } = await loadCandidate(source);
+  const holdings = candidate.plan && prepared(candidate.plan);
+  return { type: 'candidate', candidate: { ...candidate, text: configText() }, holdings };
+}
+
+/** Logs and directories are there, and belong to whoever serves, before the workers open them. */
+function prepared(plan: GatewayPlan): Holdings | undefined {
+  const account = servingAccount(plan.main.core);
+  if (!account) return undefined;
+  const holdings = holdingsOf(plan, account);
+  handOver(holdings.written, account);
+  return holdings;
+}
+
+const answer = await answerTo(JSON.parse(process.argv[2] as string) as LoaderQuestion).catch(
+  (error: unknown): FromLoader => ({ type: 'failed', reason: (error as Error).message }),
+);
+process.send?.(answer, () => process.disconnect());

@@ -1,0 +1,96 @@
+import {
+  constants,
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Account } from '../../config/index.ts';
+import type { Written } from '../../contract/index.ts';
+import { standardStream } from '../../log/index.ts';
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const OWNER_READS_AND_WRITES = 0o600;
+const OTHERS_WRITE = 0o022;
+const STICKY = 0o1000;
+
+/**
+ * Hands log files and data directories over to the account that serves, and makes those that are not there, as nginx does
+ * for its workers. To be called by root. What cannot be handed over is left as it is: whoever opens it says what is wrong.
+ *
+ * Only what lies in a directory that nobody but root can write is touched. Elsewhere the name may be a trap by the time
+ * that it is opened, and the account's own directories need no help.
+ */
+export function handOver({ files, directories }: Required<Written>, account: Account): void {
+  for (const file of files) attempt(() => handOverFile(file, account, O_CREAT));
+  for (const directory of directories) attempt(() => handOverDirectory(directory, account));
+}
+
+function handOverFile(path: string, account: Account, create: number): void {
+  if (standardStream(path) !== undefined) return;
+  const file = resolved(path);
+  if (!isRootsOwn(dirname(file))) return;
+  // O_NONBLOCK: a pipe without a reader must not stop us.
+  give(openSync(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | create, 0o644), account);
+}
+
+/** With the files right inside: they were made by a gateway that served as root. */
+function handOverDirectory(path: string, account: Account): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const directory = realpathSync(path);
+  if (!isRootsOwn(directory) || !isRootsOwn(dirname(directory))) return;
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    if (entry.isFile()) attempt(() => handOverFile(join(directory, entry.name), account, 0));
+  }
+  give(openSync(directory, O_RDONLY | O_NOFOLLOW), account);
+}
+
+function give(descriptor: number, { uid }: Account): void {
+  try {
+    const found = fstatSync(descriptor);
+    const isOurs = found.isDirectory() || (found.isFile() && found.nlink === 1);
+    if (!isOurs || found.uid === uid) return;
+    fchownSync(descriptor, uid, found.gid);
+    const mode = found.mode | OWNER_READS_AND_WRITES;
+    if (mode !== found.mode) fchmodSync(descriptor, mode);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Nobody else makes, renames or removes a name in there, or puts another directory in its place. */
+function isRootsOwn(directory: string): boolean {
+  const { uid, mode } = statSync(directory);
+  if (uid !== 0 || (mode & OTHERS_WRITE) !== 0) return false;
+  return directory === '/' || isKept(dirname(directory));
+}
+
+/** In a sticky directory (/tmp) everybody makes names, but nobody moves those of root. */
+function isKept(directory: string): boolean {
+  const { uid, mode } = statSync(directory);
+  if (uid !== 0 || ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0)) return false;
+  return directory === '/' || isKept(dirname(directory));
+}
+
+/** Links followed; of a file that is not there yet, those of its directory. */
+function resolved(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return join(realpathSync(dirname(path)), path.slice(dirname(path).length));
+  }
+}
+
+function attempt(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // The thread that opens it tells why it cannot.
+  }
+}

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:tls';
+import { startGateway } from '../harness/gateway.ts';
+import type { Gateway, GatewayOptions, Owner } from '../harness/gateway.ts';
+
+/** Only root can become somebody else. */
+export const IS_ROOT = process.getuid?.() === 0;
+
+const RIGHTS = ['Uid', 'Gid', 'Groups', 'CapPrm', 'CapEff', 'CapAmb'];
+
+/** Its id, and the rights of each thread that has become it, as `rightsOf` gives them. */
+export const NOBODY = idsOf('nobody');
+
+/** A gateway that root starts and that serves as `nobody`. */
+export function startAsNobody(
+  t: Owner,
+  http: Parameters<typeof startGateway>[1],
+  options: GatewayOptions = {},
+): Promise<Gateway> {
+  return startGateway(t, http, { main: 'user nobody;', ...options });
+}
+
+/** The ids and capabilities of all threads of a process: one line where they agree. */
+export function rightsOf(pid: number): readonly string[] {
+  const threads = readdirSync(`/proc/${pid}/task`).map((thread) => {
+    const status = readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8');
+    return RIGHTS.map((name) => `${name} ${fieldOf(status, name)}`).join(', ');
+  });
+  return [...new Set(threads)];
+}
+
+function fieldOf(status: string, name: string): string {
+  return new RegExp(`^${name}:(.*)$`, 'm').exec(status)?.[1]?.trim().replaceAll(/\s+/g, ' ') ?? '';
+}
+
+function idsOf(name: string): { readonly uid: number; readonly rights: string } {
+  const entry = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((line) => line.startsWith(`${name}:`));
+  const [, , uid = '', gid = ''] = entry?.split(':') ?? [];
+  const four = (id: string): string => Array.from({ length: 4 }, () => id).join(' ');
+  const none = '0'.repeat(16);
+  const values = [four(uid), four(gid), gid, none, none, none];
+  return { uid: Number(uid), rights: RIGHTS.map((right, index) => `${right} ${values[index]}`).join(', ') };
+}
+
+export function childrenOf(pid: number): readonly string[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+}
+
+export async function getOverUnix(socketPath: string): Promise<number | undefined> {
+  const message = request({ socketPath, path: '/' }).end();
+  const [response] = (await once(message, 'response')) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
+
+/** The names in the certificates that a port shows over some connections. */
+export async function peerNames(port: number): Promise<ReadonlySet<unknown>> {
+  const names = new Set<unknown>();
+  for (let i = 0; i < 8; i++) {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    names.add(socket.getPeerCertificate().subject.CN);
+    socket.destroy();
+  }
+  return names;
+}

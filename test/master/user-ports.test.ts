@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { chownSync, readdirSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { call } from '../harness/http.ts';
+import { freeLowPort } from '../harness/ports.ts';
+import { masterPid } from './processes.ts';
+import { getOverUnix, IS_ROOT, NOBODY, rightsOf, startAsNobody } from './rights.ts';
+import { sabotage, SABOTAGED } from './saboteur.ts';
+
+for (const engine of ['auto', 'node'] as const) {
+  const main = `user nobody; http_engine ${engine};`;
+
+  test.runIf(IS_ROOT)(
+    `a gateway that root starts listens on low ports, also in workers that were replaced (${engine})`,
+    async (t) => {
+      const port = await freeLowPort();
+      const gw = await startAsNobody(t, `server { listen 127.0.0.1:${port}; return 200 ok; }`, {
+        ...SABOTAGED,
+        main,
+        port,
+        workers: 2,
+        expectAlerts: true,
+      });
+      // What sabotages a worker is a file that this worker renames.
+      chownSync(gw.dir, NOBODY.uid, 0);
+      for (let crash = 0; crash < 3; crash++) {
+        const from = gw.errorLog().length;
+        sabotage(gw, 'throw');
+        await gw.waitForLog(/was started again/, from);
+        for (let i = 0; i < 8; i++) await gw.expect('GET /', { status: 200, body: 'ok' });
+      }
+      expect(rightsOf(masterPid(gw))).toEqual([NOBODY.rights]);
+    },
+  );
+
+  test.runIf(IS_ROOT)(
+    `a gateway that root starts listens on low ports and Unix sockets that come with a reload, and leaves those that go (${engine})`,
+    async (t) => {
+      const [old, added] = [await freeLowPort(), await freeLowPort()];
+      const listening = (ports: string): string => `server { ${ports} return 200 $server_port; }`;
+      const conf = (dir: string): string => listening(`listen 127.0.0.1:${old}; listen unix:${dir}/a.sock;`);
+      const gw = await startAsNobody(t, conf, { main, workers: 2 });
+      expect(await gw.reload(listening(`listen 127.0.0.1:${added}; listen unix:${gw.dir}/b.sock;`))).toBe(
+        'done',
+      );
+      for (let i = 0; i < 8; i++) expect((await call(added, '/')).body).toBe(String(added));
+      await expect(call(old, '/')).rejects.toThrow('ECONNREFUSED');
+      expect(await getOverUnix(join(gw.dir, 'b.sock'))).toBe(200);
+      expect(readdirSync(gw.dir)).not.toContain('a.sock');
+      expect(statSync(join(gw.dir, 'b.sock')).mode & 0o777).toBe(0o666);
+      expect(await gw.reload(listening(`listen 127.0.0.1:${gw.port};`))).toBe('done');
+      await gw.expect('GET /', { status: 200 });
+      await expect(call(added, '/')).rejects.toThrow('ECONNREFUSED');
+    },
+  );
+
+  test.runIf(IS_ROOT)(
+    `a gateway that root starts refuses a reload whose low port is taken, and goes on (${engine})`,
+    async (t) => {
+      const [mine, taken] = [await freeLowPort(), await freeLowPort()];
+      const gw = await startAsNobody(t, `server { listen 127.0.0.1:${mine}; return 200 ok; }`, {
+        main,
+        port: mine,
+      });
+      const other = createServer().listen(taken, '127.0.0.1');
+      await once(other, 'listening');
+      expect(
+        await gw.reload(`server { listen 127.0.0.1:${mine}; listen 127.0.0.1:${taken}; return 200 new; }`),
+      ).toBe('refused');
+      expect(gw.errorLog()).toContain(`bind() to 127.0.0.1:${taken} failed (98: Address already in use)`);
+      await gw.expect('GET /', { status: 200, body: 'ok' });
+      other.close();
+    },
+  );
+}
+
+test.runIf(IS_ROOT)(
+  'a gateway that root starts refuses a reload with a new low port for an engine that cannot come by it any more',
+  async (t) => {
+    const main = 'user nobody; http_engine uws;';
+    const gw = await startAsNobody(t, 'server { return 200 ok; }', { main });
+    const added = await freeLowPort();
+    expect(await gw.reload(`server { listen 127.0.0.1:${added}; return 200 new; }`)).toBe('refused');
+    expect(gw.errorLog()).toContain(`127.0.0.1:${added} with engine=uws takes a restart`);
+    await gw.expect('GET /', { status: 200, body: 'ok' });
+  },
+);

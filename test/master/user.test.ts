@@ -1,0 +1,181 @@
+import { chmodSync, linkSync, readdirSync, renameSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
+import { startGateway } from '../harness/gateway.ts';
+import { call } from '../harness/http.ts';
+import { freeLowPort } from '../harness/ports.ts';
+import { isAlive, masterPid } from './processes.ts';
+import { childrenOf, IS_ROOT, NOBODY, peerNames, rightsOf, startAsNobody } from './rights.ts';
+
+test.runIf(IS_ROOT)(
+  'a gateway that root starts serves as the account of "user" in every thread, before and after a reload',
+  async (t) => {
+    const gw = await startAsNobody(t, 'server { return 200 ok; }', { workers: 2 });
+    await gw.expect('GET /', { status: 200, body: 'ok' });
+    expect(rightsOf(masterPid(gw))).toEqual([NOBODY.rights]);
+    expect(await gw.reload('server { return 200 new; }')).toBe('done');
+    await gw.expect('GET /', { status: 200, body: 'new' });
+    expect(rightsOf(masterPid(gw))).toEqual([NOBODY.rights]);
+  },
+);
+
+test.runIf(IS_ROOT)(
+  'a gateway that root starts serves as nobody where nothing is said, and as root where "user root" is',
+  async (t) => {
+    const bare = await startGateway(t, 'server { return 200 ok; }', { main: '# no user ' });
+    expect(rightsOf(masterPid(bare))).toEqual([NOBODY.rights]);
+    const root = await startGateway(t, 'server { return 200 ok; }', { main: 'user root;' });
+    expect(rightsOf(masterPid(root))[0]).toMatch(/^Uid 0 0 0 0/);
+  },
+);
+
+test.runIf(IS_ROOT)('a gateway that root starts reads no file that only root can read', async (t) => {
+  const gw = await startAsNobody(t, 'server { location /etc/ { alias /etc/; } }');
+  await gw.expect('GET /etc/shadow', { status: 403 });
+  await gw.expect('GET /etc/passwd', { status: 200 });
+});
+
+test.runIf(IS_ROOT && HAS_OPENSSL)(
+  'serves TLS with keys that only root can read, old ones and new ones, on all workers',
+  async (t) => {
+    const certificates = new Certificates();
+    certificates.authority('ca');
+    for (const name of ['one', 'two']) certificates.signed(name, 'ca');
+    for (const file of readdirSync(certificates.dir)) chmodSync(certificates.path(file), 0o600);
+    const port = await freeLowPort();
+    const conf = (name: string): string =>
+      `server { listen 127.0.0.1:${port} ssl; ssl_certificate ${certificates.path(name)}.crt; ssl_certificate_key ${certificates.path(name)}.key; return 200 ok; }`;
+    const gw = await startAsNobody(t, conf('one'), { workers: 2 });
+    expect(await peerNames(port)).toEqual(new Set(['one']));
+    expect(await gw.reload(conf('two'))).toBe('done');
+    expect(await peerNames(port)).toEqual(new Set(['two']));
+  },
+);
+
+test.runIf(IS_ROOT)(
+  'a gateway that root starts goes on in new log files after a rotation, and in those of a reload',
+  async (t) => {
+    const conf = (dir: string, log = 'a.log'): string =>
+      `access_log ${dir}/logs/${log}; server { return 200 ok; }`;
+    const gw = await startAsNobody(t, conf, { files: { 'logs/.keep': '' } });
+    await gw.expect('GET /1', { status: 200 });
+    await expect.poll(() => gw.read('logs/a.log')).toContain('GET /1');
+    renameSync(join(gw.dir, 'logs/a.log'), join(gw.dir, 'logs/a.log.1'));
+    gw.signal('SIGUSR1');
+    await gw.waitForLog(/worker 1 reopened its logs/);
+    await gw.expect('GET /2', { status: 200 });
+    await expect.poll(() => gw.read('logs/a.log')).toContain('GET /2');
+    expect(gw.read('logs/a.log.1')).not.toContain('GET /2');
+    expect(await gw.reload(conf(gw.dir, 'b.log'))).toBe('done');
+    await gw.expect('GET /3', { status: 200 });
+    await expect.poll(() => gw.read('logs/b.log')).toContain('GET /3');
+  },
+);
+
+test.runIf(IS_ROOT)(
+  'a gateway that root starts hands nothing over that somebody else than root could have put in its place',
+  async (t) => {
+    const conf = (dir: string): string => {
+      chmodSync(join(dir, 'open'), 0o777);
+      symlinkSync('../open/target', join(dir, 'logs/link.log'));
+      linkSync(join(dir, 'victim'), join(dir, 'logs/hard.log'));
+      const logs = ['open/a.log', 'logs/link.log', 'logs/hard.log', 'logs/own.log'];
+      return `${logs.map((log) => `access_log ${dir}/${log};`).join(' ')} server { return 200 ok; }`;
+    };
+    const files = { 'open/a.log': '', 'open/target': '', victim: '', 'logs/.keep': '' };
+    const gw = await startAsNobody(t, conf, { files, expectAlerts: true });
+    await gw.expect('GET /', { status: 200 });
+    const owner = (file: string): number => statSync(join(gw.dir, file)).uid;
+    expect(['open/a.log', 'open/target', 'victim'].map(owner)).toEqual([0, 0, 0]);
+    expect(owner('logs/own.log')).toBe(NOBODY.uid);
+  },
+);
+
+test.runIf(IS_ROOT)(
+  'a gateway that root starts keeps its embedded store, and its pid file is that of the process that takes signals',
+  async (t) => {
+    const conf = (dir: string): string => `server {
+    location = /set { kv_pass embedded:${dir}/store; kv_command set; kv_key k; }
+    location = /get { kv_pass embedded:${dir}/store; kv_key k; }
+  }`;
+    const gw = await startAsNobody(t, conf, { workers: 2 });
+    await gw.expect('POST /set', { status: 200 }, { method: 'POST', body: 'v' });
+    await gw.expect('GET /get', { status: 200 });
+    expect(gw.pid).not.toBe(masterPid(gw));
+    expect(await gw.reload(conf(gw.dir))).toBe('done');
+    await gw.expect('GET /get', { status: 200 });
+    await gw.stop('SIGQUIT');
+    expect(gw.read('gw.pid')).toBe('');
+  },
+);
+
+test.runIf(IS_ROOT)(
+  'a gateway that root starts runs an embedded database that it can reach, before and after a reload',
+  async (t) => {
+    const conf = (dir: string): string =>
+      `server { location /rest/ { dbrest_pass embedded:${dir}/pg; dbrest_embedded_init ${dir}/init.sql; dbrest_anon_role postgres; } }`;
+    const gw = await startAsNobody(t, conf, {
+      workers: 2,
+      files: { 'init.sql': 'create table words (word text); insert into words values ($$hi$$);' },
+    });
+    await gw.expect('GET /rest/words', { status: 200, body: '[{"word":"hi"}]' });
+    expect(await gw.reload(conf(gw.dir))).toBe('done');
+    await gw.expect('GET /rest/words', { status: 200, body: '[{"word":"hi"}]' });
+    await gw.stop('SIGTERM');
+  },
+);
+
+test.runIf(IS_ROOT)(
+  'a gateway that root starts is started again as the same account when its process dies',
+  async (t) => {
+    const port = await freeLowPort();
+    const gw = await startAsNobody(t, `server { listen 127.0.0.1:${port}; return 200 ok; }`, {
+      port,
+      expectAlerts: true,
+    });
+    const master = masterPid(gw);
+    process.kill(master, 'SIGKILL');
+    await expect.poll(() => masterPid(gw)).not.toBe(master);
+    await gw.expect('GET /', { status: 200, body: 'ok' });
+    expect(rightsOf(masterPid(gw))).toEqual([NOBODY.rights]);
+  },
+);
+
+test.runIf(IS_ROOT)(
+  'a gateway that root starts keeps root beside it also without a supervisor, and takes it along',
+  async (t) => {
+    const port = await freeLowPort();
+    const conf = (listen: string): string => `server { ${listen} return 200 ok; }`;
+    const gw = await startAsNobody(t, conf(`listen 127.0.0.1:${port};`), {
+      main: 'user nobody; master_process off;',
+      port,
+    });
+    expect(rightsOf(gw.pid)).toEqual([NOBODY.rights]);
+    const added = await freeLowPort();
+    expect(await gw.reload(conf(`listen 127.0.0.1:${port}; listen 127.0.0.1:${added};`))).toBe('done');
+    expect((await call(added, '/')).body).toBe('ok');
+    const [keeper] = childrenOf(gw.pid);
+    await gw.stop('SIGQUIT');
+    await expect.poll(() => isAlive(Number(keeper))).toBe(false);
+    expect(gw.read('gw.pid')).toBe('');
+  },
+);
+
+test.runIf(IS_ROOT)(
+  'a gateway that root starts goes on with the old configuration when the new one cannot be loaded',
+  async (t) => {
+    const gw = await startAsNobody(t, 'server { return 200 ok; }');
+    expect(await gw.reload('server { retrun 200; }')).toBe('refused');
+    await gw.waitForLog(/unknown directive "retrun" in .*gw\.conf:\d+:\d+/);
+    await gw.expect('GET /', { status: 200, body: 'ok' });
+  },
+);
+
+test.runIf(!IS_ROOT)('somebody else than root cannot become anybody, and is told', async (t) => {
+  const gw = await startGateway(t, 'server { return 200 ok; }', { main: 'user nobody;' });
+  await gw.waitForLog(
+    /the "user" directive makes sense only if the master process runs with super-user privileges/,
+  );
+  await gw.expect('GET /', { status: 200, body: 'ok' });
+});
