@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { directoryWith, runIn } from '../cli/command.ts';
@@ -34,6 +34,8 @@ const HAS_START_STOP = spawnSync('start-stop-daemon', ['--version']).error === u
 async function install(t: Owner, name: string): Promise<Service> {
   const port = await freePort();
   const dir = directoryWith(t, { 'sbin/keep': '', 'run/keep': '', 'log/keep': '' });
+  // Whoever serves passes through here to its logs.
+  chmodSync(dir, 0o711);
   const pidFile = `run/${name}.pid`;
   symlinkSync(GW, join(dir, 'sbin', name));
   const read = (path: string): string =>
@@ -138,10 +140,9 @@ test('the signals of an upgrade end nothing: the log says what to do instead', a
   expect(await service.answer()).toBe('one');
 });
 
-test('a variable of env is seen by the process, and a user that is not applied is told', async (t) => {
+test('a variable of env is seen by the process', async (t) => {
   const service = await install(t, 'gw');
   expect(await service.run('{}/sbin/gw', '-g', ON)).toEqual(SUCCESS);
-  expect(service.read('log/error.log')).toMatch(/\[warn\] .*"user"/);
   await service.answer();
   await expect.poll(() => service.read('log/access.log')).toContain(' +0545] ');
   expect(readFileSync(`/proc/${service.pid}/comm`, 'utf8')).toBe('gw\n');

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { GW, startGateway } from '../harness/gateway.ts';
 import type { Gateway } from '../harness/gateway.ts';
+import { call } from '../harness/http.ts';
 import { freePort } from '../harness/ports.ts';
 import { isAlive } from './processes.ts';
 
@@ -32,6 +33,22 @@ test('a port in use ends the second gateway in the words of nginx, and leaves th
   expect(gw.read('second.log')).toContain(message);
   expect(gw.pid).toBe(pid);
   await gw.expect('GET /', { status: 200, body: 'ok' });
+});
+
+test('the pid file appears when every port accepts', async (t) => {
+  const gw = await startGateway(t, CONF);
+  const [first, second] = [await freePort(), await freePort()];
+  const pidFile = join(gw.dir, 'late.pid');
+  writeFileSync(
+    join(gw.dir, 'late.conf'),
+    `pid ${pidFile}; error_log ${gw.dir}/late.log; worker_processes 4; http { access_log off;
+       server { listen 127.0.0.1:${first}; listen 127.0.0.1:${second} engine=node; return 200 ok; } }`,
+  );
+  const started = run(gw, '-c', 'late.conf');
+  while (!existsSync(pidFile)) await new Promise(setImmediate);
+  for (const port of [first, second]) expect((await call(port, '/')).body).toBe('ok');
+  process.kill(Number(gw.read('late.pid')), 'SIGTERM');
+  expect(await started).toEqual({ code: 0, stderr: '' });
 });
 
 for (const [signal, logged] of [

@@ -1,6 +1,21 @@
-import { chmodSync, linkSync, readdirSync, renameSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { handOver } from '../../src/master/privileges/ownership.ts';
 import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
@@ -74,21 +89,39 @@ test.runIf(IS_ROOT)(
 );
 
 test.runIf(IS_ROOT)(
-  'a gateway that root starts hands nothing over that somebody else than root could have put in its place',
-  async (t) => {
-    const conf = (dir: string): string => {
-      chmodSync(join(dir, 'open'), 0o777);
-      symlinkSync('../open/target', join(dir, 'logs/link.log'));
-      linkSync(join(dir, 'victim'), join(dir, 'logs/hard.log'));
-      const logs = ['open/a.log', 'logs/link.log', 'logs/hard.log', 'logs/own.log'];
-      return `${logs.map((log) => `access_log ${dir}/${log};`).join(' ')} server { return 200 ok; }`;
-    };
-    const files = { 'open/a.log': '', 'open/target': '', victim: '', 'logs/.keep': '' };
-    const gw = await startAsNobody(t, conf, { files, expectAlerts: true });
-    await gw.expect('GET /', { status: 200 });
-    const owner = (file: string): number => statSync(join(gw.dir, file)).uid;
-    expect(['open/a.log', 'open/target', 'victim'].map(owner)).toEqual([0, 0, 0]);
-    expect(owner('logs/own.log')).toBe(NOBODY.uid);
+  'nothing is handed over that somebody else than root could have put in its place',
+  (t) => {
+    const dir = mkdtempSync(join(tmpdir(), 'gw-handover-'));
+    t.onTestFinished(() => rmSync(dir, { recursive: true }));
+    for (const name of ['open', 'own', 'own/data', 'theirs']) mkdirSync(join(dir, name));
+    chmodSync(join(dir, 'open'), 0o777);
+    for (const name of ['open/log', 'open/target', 'own/linked-to', 'theirs/log', 'own/data/file'])
+      writeFileSync(join(dir, name), '');
+    chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
+    symlinkSync('../open/target', join(dir, 'own/to-open'));
+    symlinkSync('linked-to', join(dir, 'own/to-own'));
+    writeFileSync(join(dir, 'victim'), '');
+    linkSync(join(dir, 'victim'), join(dir, 'own/second-name'));
+    const files = [
+      'open/log',
+      'own/to-open',
+      'own/to-own',
+      'own/second-name',
+      'own/new',
+      'theirs/log',
+      'theirs/new',
+    ];
+    const absolute = (names: readonly string[]): string[] => names.map((name) => join(dir, name));
+    handOver(
+      { files: absolute(files), directories: absolute(['own/data', 'own/made', 'open']) },
+      { name: 'nobody', uid: NOBODY.uid, gid: NOBODY.uid },
+    );
+    const owned = (readdirSync(dir, { recursive: true }) as string[]).filter(
+      (name) => lstatSync(join(dir, name)).uid === NOBODY.uid,
+    );
+    const handedOver = ['own/data', 'own/data/file', 'own/linked-to', 'own/made', 'own/new'];
+    expect(owned.toSorted()).toEqual([...handedOver, 'theirs'].toSorted());
+    expect(existsSync(join(dir, 'theirs/new'))).toBe(false);
   },
 );
 
@@ -161,6 +194,21 @@ test.runIf(IS_ROOT)(
     expect(gw.read('gw.pid')).toBe('');
   },
 );
+
+test.runIf(IS_ROOT)('a log that the account cannot write refuses a start and a reload', async (t) => {
+  const conf = (dir: string): string => {
+    chmodSync(join(dir, 'shut'), 0o700);
+    return `access_log ${dir}/shut/a.log; server { return 200 ok; }`;
+  };
+  const files = { 'shut/.keep': '' };
+  await expect(startAsNobody(t, conf, { files, expectAlerts: true })).rejects.toThrow(
+    /open\(\) ".*\/shut\/a\.log" failed \(13: Permission denied\) for user "nobody"/,
+  );
+  const gw = await startAsNobody(t, 'server { return 200 old; }', { files });
+  expect(await gw.reload(conf(gw.dir))).toBe('refused');
+  await gw.waitForLog(/reload refused.*failed \(13: Permission denied\) for user "nobody"/);
+  await gw.expect('GET /', { status: 200, body: 'old' });
+});
 
 test.runIf(IS_ROOT)(
   'a gateway that root starts goes on with the old configuration when the new one cannot be loaded',

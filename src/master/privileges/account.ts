@@ -1,8 +1,9 @@
 import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
 import { findAccount, findGroup } from '../../config/index.ts';
 import type { Account } from '../../config/index.ts';
-import type { CoreConfig } from '../../contract/index.ts';
-import { systemReason } from '../../log/index.ts';
+import type { CoreConfig, Written } from '../../contract/index.ts';
+import { standardStream, systemFailure, systemReason } from '../../log/index.ts';
 
 /** Whom this process becomes before it serves; `undefined` where it stays who it is. Fails where nobody is known. */
 export function servingAccount({ user }: CoreConfig): Account | undefined {
@@ -60,5 +61,29 @@ export function checkProgram({ name }: Account, file: string): void {
       `user "${name}" cannot read "${file}" (${systemReason(error)}): install gw where every user can read it, or set "user"`,
       { cause: error },
     );
+  }
+}
+
+/** Fails where this account cannot write a log or a directory: nginx too starts with logs that are open, or not at all. */
+export function checkWritable({ name }: Account, { files, directories }: Required<Written>): void {
+  for (const path of [...files, ...directories]) {
+    if (standardStream(path) !== undefined) continue;
+    try {
+      accessSync(path, constants.W_OK);
+    } catch (error) {
+      if (mayBeMade(path, error)) continue;
+      throw new Error(`${systemFailure('open', path, error)} for user "${name}"`, { cause: error });
+    }
+  }
+}
+
+/** In a directory of its own the account makes the file itself. */
+function mayBeMade(path: string, error: unknown): boolean {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return false;
+  try {
+    accessSync(dirname(path), constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -9,7 +9,7 @@ import type { Opening, Openings } from '../../worker/index.ts';
 import type { Candidate } from '../candidate.ts';
 import { probePort } from '../probe-port.ts';
 import { Acceptor } from './acceptor.ts';
-import { become, checkProgram } from './account.ts';
+import { become, checkProgram, checkWritable } from './account.ts';
 import { holdingsOf, portsOfRoot } from './holdings.ts';
 import type { KeeperLine } from './keeper-line.ts';
 import { handOver } from './ownership.ts';
@@ -56,12 +56,14 @@ export class KeptPrivileges implements Privileges {
     become(this.#account);
     this.#settled = true;
     checkProgram(this.#account, fileURLToPath(new URL('../worker/main.js', import.meta.url)));
+    checkWritable(this.#account, main.written);
   }
 
   async load(): Promise<Candidate> {
     const answer = await this.#ask({ type: 'load' });
     if (answer.type !== 'loaded') throw new Error('the configuration cannot be loaded');
     const { text, ...candidate } = answer.candidate;
+    if (candidate.plan) checkWritable(this.#account, candidate.plan.main.written);
     return { ...candidate, text: () => text };
   }
 
