@@ -5,6 +5,7 @@ import { gzipTypes } from './gzip-types.ts';
 import { logFormatUnsafe } from './log-format-unsafe.ts';
 import { secretsLogged } from './secrets-logged.ts';
 import { ipHash24 } from './ip-hash-24.ts';
+import { servesAsRoot } from './serves-as-root.ts';
 import { workerProcessesUnset } from './worker-processes-unset.ts';
 import { tmpPathShared } from './tmp-path-shared.ts';
 
@@ -18,4 +19,5 @@ export const OPERATIONS_RULES: readonly Rule[] = [
   ipHash24,
   workerProcessesUnset,
   tmpPathShared,
+  servesAsRoot,
 ];
