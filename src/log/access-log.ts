@@ -1,7 +1,8 @@
-import { closeSync, fstatSync, openSync } from 'node:fs';
+import { closeSync, fstatSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { SonicBoom } from 'sonic-boom';
 import type { ErrorLog } from './error-log.ts';
+import { openLogFile } from './log-file.ts';
 import { standardStream } from './standard-stream.ts';
 
 /** An open access log. Nothing here throws: trouble with a file never fails a request. */
@@ -26,7 +27,6 @@ export interface AccessLogOptions {
   readonly log: ErrorLog;
 }
 
-const FILE_MODE = 0o644;
 /** Lines beyond this are dropped while the disk does not take any. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const MAX_WRITE_BYTES = 64 * 1024;
@@ -131,7 +131,7 @@ interface OpenFile {
 /** Opens at once, so that a path without permission shows here and not in the middle of a request. */
 function openFile({ path, bufferBytes, gzipLevel }: AccessLogOptions): OpenFile {
   const standard = standardStream(path);
-  const fd = standard ?? openSync(path, 'a', FILE_MODE);
+  const fd = standard ?? openLogFile(path);
   try {
     const stat = fstatSync(fd);
     const isPipe = stat.isFIFO() || stat.isSocket();

@@ -1,8 +1,9 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { LEVELS } from './error-log.ts';
 import type { ErrorLogTarget } from './error-log.ts';
 import { openSyslog } from './syslog.ts';
+import { openLogFile } from './log-file.ts';
 import { standardStream } from './standard-stream.ts';
 import type { SyslogTarget } from './syslog-target.ts';
 
@@ -68,7 +69,7 @@ class FileSink implements ErrorSink {
     const standard = standardStream(this.path);
     if (standard !== undefined) return standard;
     try {
-      return openSync(this.path, 'a', 0o644);
+      return openLogFile(this.path);
     } catch (error) {
       tellOperator(`could not open error log file: ${(error as Error).message}`);
       return undefined;

@@ -14,6 +14,7 @@ export type { SyslogServer, SyslogTarget } from './syslog-target.ts';
 export { openSyslog } from './syslog.ts';
 export type { Syslog } from './syslog.ts';
 export { isSecretParameter, redactQuery } from './redact.ts';
+export { onlyRootWrites } from './log-file.ts';
 export { standardStream } from './standard-stream.ts';
 export { systemFailure, systemReason } from './system-error.ts';
 export { dateGmt, dateLocal, errorLogTime, timeIso8601, timeLocal } from './time.ts';

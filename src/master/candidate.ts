@@ -1,3 +1,4 @@
+import { deserialize, serialize } from 'node:v8';
 import { formatFaults, takesColor } from '../../grammar/index.ts';
 import type { ConfigText } from '../contract/index.ts';
 import { configText, judgementOf } from '../lookups.ts';
@@ -6,7 +7,7 @@ import type { ConfigSource } from '../pipeline.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 import { isRefused } from './judgement.ts';
 
-/** A configuration that was loaded to be served; but for its text it survives structured cloning. */
+/** A configuration that was loaded to be served. */
 export interface Candidate {
   /** Absent: something refuses the configuration. */
   readonly plan: GatewayPlan | undefined;
@@ -29,4 +30,18 @@ export async function loadCandidate(source: ConfigSource): Promise<Candidate> {
     text: () => configText(loaded),
     tellsFindings: judgementOf(loaded).logs,
   };
+}
+
+interface Packed extends Omit<Candidate, 'text'> {
+  readonly text: ConfigText;
+}
+
+/** For the way to another process, which trusts this one. */
+export function pack({ text, ...candidate }: Candidate): string {
+  return serialize({ ...candidate, text: text() } satisfies Packed).toString('base64');
+}
+
+export function unpack(packed: string): Candidate {
+  const { text, ...candidate } = deserialize(Buffer.from(packed, 'base64')) as Packed;
+  return { ...candidate, text: () => text };
 }

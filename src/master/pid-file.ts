@@ -1,8 +1,23 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 
-/** Writes the id of the process that takes signals; fails when the file cannot be written. */
+const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
+
+/**
+ * Writes the id of the process that takes signals; fails when the file cannot be written. The file is made anew: root may
+ * write it into a directory of somebody who would have it overwrite another file by a link of this name.
+ */
 export function writePidFile(path: string, pid: number): void {
-  writeFileSync(path, `${pid}\n`);
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // Not ours to remove; perhaps to write.
+  }
+  const descriptor = openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o644);
+  try {
+    writeSync(descriptor, `${pid}\n`);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** The id in the file; fails with nginx's words when it is not there or holds something else. */

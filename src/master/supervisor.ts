@@ -72,7 +72,6 @@ class Supervisor {
   #runOnce(lastEnd: string | undefined): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
     const child = fork(fileURLToPath(new URL('../master/main.js', import.meta.url)), this.#args, {
       stdio: 'inherit',
-      serialization: 'advanced',
       env: {
         ...process.env,
         GW_SUPERVISOR: String(process.pid),
@@ -84,8 +83,9 @@ class Supervisor {
     this.#ready = false;
     const keeper = this.#keeperOf(child);
     let silentSeconds = 0;
-    child.on('message', (message: ToSupervisor | ToKeeper) => {
+    child.on('message', (message: ToSupervisor | ToKeeper | null) => {
       silentSeconds = 0;
+      if (message === null) return;
       if (message.type === 'ready') this.#serves();
       else if (message.type !== 'alive') keeper.receive(message);
     });

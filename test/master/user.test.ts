@@ -1,21 +1,6 @@
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { handOver } from '../../src/master/privileges/ownership.ts';
 import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
@@ -85,43 +70,6 @@ test.runIf(IS_ROOT)(
     expect(await gw.reload(conf(gw.dir, 'b.log'))).toBe('done');
     await gw.expect('GET /3', { status: 200 });
     await expect.poll(() => gw.read('logs/b.log')).toContain('GET /3');
-  },
-);
-
-test.runIf(IS_ROOT)(
-  'nothing is handed over that somebody else than root could have put in its place',
-  (t) => {
-    const dir = mkdtempSync(join(tmpdir(), 'gw-handover-'));
-    t.onTestFinished(() => rmSync(dir, { recursive: true }));
-    for (const name of ['open', 'own', 'own/data', 'theirs']) mkdirSync(join(dir, name));
-    chmodSync(join(dir, 'open'), 0o777);
-    for (const name of ['open/log', 'open/target', 'own/linked-to', 'theirs/log', 'own/data/file'])
-      writeFileSync(join(dir, name), '');
-    chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
-    symlinkSync('../open/target', join(dir, 'own/to-open'));
-    symlinkSync('linked-to', join(dir, 'own/to-own'));
-    writeFileSync(join(dir, 'victim'), '');
-    linkSync(join(dir, 'victim'), join(dir, 'own/second-name'));
-    const files = [
-      'open/log',
-      'own/to-open',
-      'own/to-own',
-      'own/second-name',
-      'own/new',
-      'theirs/log',
-      'theirs/new',
-    ];
-    const absolute = (names: readonly string[]): string[] => names.map((name) => join(dir, name));
-    handOver(
-      { files: absolute(files), directories: absolute(['own/data', 'own/made', 'open']) },
-      { name: 'nobody', uid: NOBODY.uid, gid: NOBODY.uid },
-    );
-    const owned = (readdirSync(dir, { recursive: true }) as string[]).filter(
-      (name) => lstatSync(join(dir, name)).uid === NOBODY.uid,
-    );
-    const handedOver = ['own/data', 'own/data/file', 'own/linked-to', 'own/made', 'own/new'];
-    expect(owned.toSorted()).toEqual([...handedOver, 'theirs'].toSorted());
-    expect(existsSync(join(dir, 'theirs/new'))).toBe(false);
   },
 );
 

@@ -64,6 +64,8 @@ export class Keeper {
   }
 
   receive(message: ToKeeper): void {
+    // Whoever took over the process that serves says what it likes.
+    if (typeof message !== 'object' || message === null) return;
     if (message.type === 'grant') this.#holdings ??= message.holdings;
     else void this.#reply(message);
   }
@@ -148,7 +150,7 @@ function askLoader(question: LoaderQuestion): Promise<FromLoader> {
   const loader = fork(
     fileURLToPath(new URL('../master/privileges/loader.js', import.meta.url)),
     [JSON.stringify(question)],
-    { serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
   );
   return new Promise((resolve) => {
     loader.once('message', (message: FromLoader) => resolve(message));

@@ -1,6 +1,5 @@
 import type { Account } from '../../config/index.ts';
-import type { ConfigText, ListenAddress, Written } from '../../contract/index.ts';
-import type { Candidate } from '../candidate.ts';
+import type { ListenAddress, Written } from '../../contract/index.ts';
 
 /** A socket of the configuration. */
 export interface NamedAddress {
@@ -18,12 +17,10 @@ export interface Holdings {
   readonly pidFile: string;
 }
 
-/** A candidate on its way between processes. */
-export interface SentCandidate extends Omit<Candidate, 'text'> {
-  readonly text: ConfigText;
-}
-
-/** From the process that serves to the one that stayed root. Each question is answered under its number. */
+/**
+ * From the process that serves to the one that stayed root, as JSON: the other form of messages, V8's, is not made to be read
+ * from somebody who may be hostile. Each question is answered under its number.
+ */
 export type ToKeeper =
   /** What root loaded itself, while it still was root; later ones are not heard. */
   { readonly type: 'grant'; readonly holdings: Holdings } | (KeeperQuestion & { readonly question: number });
@@ -41,7 +38,8 @@ export type KeeperQuestion =
 
 /** What a question is answered with; a `socket` comes with a handle, unless it has an error (negative, as libuv's). */
 export type KeeperAnswer =
-  | { readonly type: 'loaded'; readonly candidate: SentCandidate }
+  /** The candidate, packed by root's loader and unpacked by who serves: the keeper passes it on unread. */
+  | { readonly type: 'loaded'; readonly candidate: string }
   | { readonly type: 'findings'; readonly lines: readonly string[] }
   | { readonly type: 'socket'; readonly errno?: number }
   | { readonly type: 'done' }
@@ -55,7 +53,7 @@ export type LoaderQuestion =
   | { readonly wants: 'handover'; readonly holdings: Holdings };
 
 export type FromLoader =
-  | { readonly type: 'candidate'; readonly candidate: SentCandidate; readonly holdings: Holdings | undefined }
+  | { readonly type: 'candidate'; readonly candidate: string; readonly holdings: Holdings | undefined }
   | { readonly type: 'done' }
   | { readonly type: 'findings'; readonly lines: readonly string[] }
   | { readonly type: 'failed'; readonly reason: string };

@@ -54,13 +54,9 @@ export class KeeperLine {
 const GONE = 'the process that has the rights of root is gone';
 
 function forkKeeper(source: string): ChildProcess {
-  const keeper = fork(
-    fileURLToPath(new URL('../master/keeper/keeper-process.js', import.meta.url)),
-    [source],
-    {
-      serialization: 'advanced',
-    },
-  );
+  const keeper = fork(fileURLToPath(new URL('../master/keeper/keeper-process.js', import.meta.url)), [
+    source,
+  ]);
   // It must not keep the gateway from ending.
   keeper.unref();
   keeper.channel?.unref();

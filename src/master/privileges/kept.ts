@@ -6,6 +6,7 @@ import { addressText } from '../../plan/index.ts';
 import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
 import type { Account } from '../../config/index.ts';
 import type { Opening, Openings } from '../../worker/index.ts';
+import { unpack } from '../candidate.ts';
 import type { Candidate } from '../candidate.ts';
 import { probePort } from '../probe-port.ts';
 import { Acceptor } from './acceptor.ts';
@@ -62,9 +63,9 @@ export class KeptPrivileges implements Privileges {
   async load(): Promise<Candidate> {
     const answer = await this.#ask({ type: 'load' });
     if (answer.type !== 'loaded') throw new Error('the configuration cannot be loaded');
-    const { text, ...candidate } = answer.candidate;
+    const candidate = unpack(answer.candidate);
     if (candidate.plan) checkWritable(this.#account, candidate.plan.main.written);
-    return { ...candidate, text: () => text };
+    return candidate;
   }
 
   async findings(): Promise<readonly string[]> {

@@ -1,7 +1,7 @@
 import type { ConfigSource } from '../../pipeline.ts';
 import { load } from '../../pipeline.ts';
 import type { GatewayPlan } from '../../plan/index.ts';
-import { loadCandidate } from '../candidate.ts';
+import { loadCandidate, pack } from '../candidate.ts';
 import { findingLines } from '../judgement.ts';
 import { servingAccount } from './account.ts';
 import { holdingsOf } from './holdings.ts';
@@ -17,9 +17,9 @@ async function answerTo(question: LoaderQuestion): Promise<FromLoader> {
   }
   const source = JSON.parse(question.source) as ConfigSource;
   if (question.wants === 'findings') return { type: 'findings', lines: await findingLines(load(source)) };
-  const { text: configText, ...candidate } = await loadCandidate(source);
+  const candidate = await loadCandidate(source);
   const holdings = candidate.plan && prepared(candidate.plan);
-  return { type: 'candidate', candidate: { ...candidate, text: configText() }, holdings };
+  return { type: 'candidate', candidate: pack(candidate), holdings };
 }
 
 /** Logs and directories are there, and belong to whoever serves, before the workers open them. */

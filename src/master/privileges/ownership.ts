@@ -8,17 +8,14 @@ import {
   openSync,
   readdirSync,
   realpathSync,
-  statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Account } from '../../config/index.ts';
 import type { Written } from '../../contract/index.ts';
-import { standardStream } from '../../log/index.ts';
+import { onlyRootWrites, standardStream } from '../../log/index.ts';
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const OWNER_READS_AND_WRITES = 0o600;
-const OTHERS_WRITE = 0o022;
-const STICKY = 0o1000;
 
 /**
  * Hands log files and data directories over to the account that serves, and makes those that are not there, as nginx does
@@ -35,7 +32,7 @@ export function handOver({ files, directories }: Required<Written>, account: Acc
 function handOverFile(path: string, account: Account, create: number): void {
   if (standardStream(path) !== undefined) return;
   const file = resolved(path);
-  if (!isRootsOwn(dirname(file))) return;
+  if (!onlyRootWrites(dirname(file))) return;
   // O_NONBLOCK: a pipe without a reader must not stop us.
   give(openSync(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | create, 0o644), account);
 }
@@ -44,7 +41,7 @@ function handOverFile(path: string, account: Account, create: number): void {
 function handOverDirectory(path: string, account: Account): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const directory = realpathSync(path);
-  if (!isRootsOwn(directory) || !isRootsOwn(dirname(directory))) return;
+  if (!onlyRootWrites(directory) || !onlyRootWrites(dirname(directory))) return;
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     if (entry.isFile()) attempt(() => handOverFile(join(directory, entry.name), account, 0));
   }
@@ -62,20 +59,6 @@ function give(descriptor: number, { uid }: Account): void {
   } finally {
     closeSync(descriptor);
   }
-}
-
-/** Nobody else makes, renames or removes a name in there, or puts another directory in its place. */
-function isRootsOwn(directory: string): boolean {
-  const { uid, mode } = statSync(directory);
-  if (uid !== 0 || (mode & OTHERS_WRITE) !== 0) return false;
-  return directory === '/' || isKept(dirname(directory));
-}
-
-/** In a sticky directory (/tmp) everybody makes names, but nobody moves those of root. */
-function isKept(directory: string): boolean {
-  const { uid, mode } = statSync(directory);
-  if (uid !== 0 || ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0)) return false;
-  return directory === '/' || isKept(dirname(directory));
 }
 
 /** Links followed; of a file that is not there yet, those of its directory. */
