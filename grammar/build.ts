@@ -1,13 +1,19 @@
 import { EOF } from 'chevrotain';
 import type { IToken } from 'chevrotain';
 import { BraceCheck } from './braces.ts';
-import { explainMissingEnd, reportMissingEnd, splitAtDirectives } from './missing-end.ts';
+import { explainMissingEnd, reportMissingEnd, splitAtDirectives, startOfBlock } from './missing-end.ts';
 import type { Span } from './source.ts';
 import type { DirectiveNode, Word } from './tree.ts';
 import type { ParseInput } from './parse-input.ts';
 import { readWord } from './words.ts';
 
 const UNEXPECTED = { rule: 'unexpected-token' };
+
+interface CutOff {
+  readonly next: Word | undefined;
+  /** Whether the text, and no block, ends here. */
+  readonly endsText: boolean;
+}
 
 interface BlockTokens {
   readonly start: IToken;
@@ -39,7 +45,7 @@ export class TreeBuilder {
   block(tokens: readonly IToken[], { start, end, nodes }: BlockTokens, into: DirectiveNode[]): void {
     const { source, report, isParameter } = this.#input;
     const at = this.#span(start.startOffset, start.startOffset + 1);
-    const words = this.#read(tokens);
+    const words = this.#ownWords(this.#read(tokens), into);
     this.#braces.close(words[0]?.span ?? at, end);
     if (words.length === 0) return report.emerg('unexpected "{"', at, UNEXPECTED);
     if (isParameter) return report.emerg('block directives are not supported in -g option', at, UNEXPECTED);
@@ -50,13 +56,8 @@ export class TreeBuilder {
 
   /** A directive that a `}` or the end of the text cut off; it may have swallowed others that lack their `;` too. */
   unterminated(tokens: readonly IToken[], next: IToken, into: DirectiveNode[]): void {
-    const parts = splitAtDirectives(this.#read(tokens), this.#input);
     const endsText = next.tokenType === EOF && this.#braces.depth === 0;
-    for (const [index, words] of parts.entries()) {
-      const following = parts[index + 1]?.[0];
-      reportMissingEnd({ words, next: following, endsText: endsText && !following }, this.#input);
-      into.push(this.#node(words, words.at(-1)!.span.end));
-    }
+    this.#cutOff(this.#read(tokens), { next: undefined, endsText }, into);
   }
 
   luaBlock(tokens: readonly IToken[]): void {
@@ -84,6 +85,24 @@ export class TreeBuilder {
   /** Reports blocks that are still open; true when every brace had its counterpart. */
   finish(): boolean {
     return this.#braces.finish();
+  }
+
+  /** The words in front of a `{` that name its block. What stands before them lacks its `;`. */
+  #ownWords(words: readonly Word[], into: DirectiveNode[]): readonly Word[] {
+    const start = startOfBlock(words, this.#input);
+    if (start === 0) return words;
+    this.#cutOff(words.slice(0, start), { next: words[start], endsText: false }, into);
+    return words.slice(start);
+  }
+
+  /** Directives that lack their `;`, and the word that follows them. */
+  #cutOff(words: readonly Word[], { next, endsText }: CutOff, into: DirectiveNode[]): void {
+    const parts = splitAtDirectives(words, this.#input);
+    for (const [index, part] of parts.entries()) {
+      const following = parts[index + 1]?.[0] ?? next;
+      reportMissingEnd({ words: part, next: following, endsText: endsText && !following }, this.#input);
+      into.push(this.#node(part, part.at(-1)!.span.end));
+    }
   }
 
   #read(tokens: readonly IToken[]): Word[] {

@@ -6,6 +6,8 @@ import type { Source } from './source.ts';
 export function checkSyntax(source: Source, knownDirective: (name: string) => boolean = () => false): Report {
   const report = new Report();
   report.sources.push(source);
-  parseSource({ source, report, knownDirective, expand: (word) => word, isParameter: false, depth: 0 });
+  const opensBlock = () => false;
+  const expand = <T>(word: T): T => word;
+  parseSource({ source, report, knownDirective, opensBlock, expand, isParameter: false, depth: 0 });
   return report;
 }

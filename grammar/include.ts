@@ -16,7 +16,7 @@ export const MAX_INCLUDE_DEPTH = 32;
 /** How many files one load reads, each counted as often as it is included. */
 export const MAX_FILES = 10_000;
 
-type IncludeInput = Expansion & Pick<ParseInput, 'knownDirective'> & { readonly glob: Glob };
+type IncludeInput = Expansion & Pick<ParseInput, 'knownDirective' | 'opensBlock'> & { readonly glob: Glob };
 
 /** The place whose `include` directives are being resolved. */
 interface Site {
@@ -62,10 +62,11 @@ export class Includer {
   }
 
   #read(source: Source, site: Site): DirectiveNode[] {
-    const { report, knownDirective } = this.#from;
+    const { report, knownDirective, opensBlock } = this.#from;
     const expand = (word: Word): Word => expandWord(word, this.#from);
     const isParameter = site.chain.length === 0;
-    const parsed = parseSource({ source, report, knownDirective, expand, isParameter, depth: site.depth });
+    const known = { knownDirective, opensBlock };
+    const parsed = parseSource({ source, report, ...known, expand, isParameter, depth: site.depth });
     this.isBalanced &&= parsed.balanced;
     return this.#resolve(parsed.directives, site);
   }

@@ -21,6 +21,8 @@ export interface LoadOptions {
   readonly report: Report;
   /** Whether any context has a directive of this name; makes the blame for a missing `;` exact. */
   readonly knownDirective?: (name: string) => boolean;
+  /** Whether any context has a block of this name. */
+  readonly opensBlock?: (name: string) => boolean;
   readonly readFile?: ReadFile;
   /** Which files a pattern means, for a configuration that does not lie in the file system. */
   readonly glob?: Glob;
@@ -32,10 +34,10 @@ export interface LoadOptions {
  * a tree would be consequences only. The caller looks at `report.failed` as well.
  */
 export function loadTree(options: LoadOptions): ConfigTree | undefined {
-  const { file, name = file, env, report, knownDirective = () => false } = options;
+  const { file, name = file, env, report, knownDirective = () => false, opensBlock = () => false } = options;
   const { readFile = readFileBytes, glob = globPaths } = options;
   const path = resolve(file);
-  const from = { env, report, readFile, glob, knownDirective, directory: dirname(path) };
+  const from = { env, report, readFile, glob, knownDirective, opensBlock, directory: dirname(path) };
   const includer = new Includer(from, name);
   const globals = options.globals === undefined ? [] : includer.parameter(options.globals);
   const main = includer.main(path, options.text);

@@ -6,8 +6,9 @@ import { printableWord } from './tree.ts';
 
 /*
  * Where is the `;` missing? In nginx's syntax arguments may go on in the next line, and any word may be an argument:
- * the text alone proves a missing `;` only where a `}` or the end of the text follows the words. There, a word that
- * starts a line and is the name of a directive starts that directive, and the line before it lacks the `;`.
+ * the text alone proves a missing `;` only where a `}` or the end of the text follows the words, or a `{` that the first
+ * of them cannot have. There, a word that starts a line and is the name of a directive starts that directive, and the
+ * line before it lacks the `;`.
  *
  * Elsewhere (`listen 80` LF `server_name a;`) the words are one directive, which may be valid, so nothing is reported.
  * If a line in it starts with the name of a directive and is not indented deeper than the directive itself, the report
@@ -24,6 +25,17 @@ export function splitAtDirectives(words: readonly Word[], { knownDirective }: Pa
     else parts.at(-1)!.push(word);
   }
   return parts;
+}
+
+/**
+ * Which of the words in front of a `{` is the name of the block: the first one, or the last one that starts a line and can
+ * be one if the first cannot. Such words are refused in any case, so what stands before the name can only lack its `;`.
+ */
+export function startOfBlock([first, ...more]: readonly Word[], { opensBlock }: ParseInput): number {
+  if (!first || opensBlock(first.value)) return 0;
+  const startsBlock = (word: Word) =>
+    word.quote === '' && indentOf(word) !== undefined && opensBlock(word.value);
+  return more.findLastIndex(startsBlock) + 1;
 }
 
 /** Reports the missing `;` at the end of the words that lack it. */

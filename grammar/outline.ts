@@ -13,7 +13,8 @@ type IsKnown = (name: string) => boolean;
 export function outlineOf(source: Source, knownDirective: IsKnown): readonly DirectiveNode[] {
   const report = new Report();
   const expand = <T>(word: T): T => word;
-  const input = { source, report, knownDirective, expand, isParameter: false, depth: 0 };
+  const opensBlock = () => false;
+  const input = { source, report, knownDirective, opensBlock, expand, isParameter: false, depth: 0 };
   return split(parseSource(input).directives, knownDirective);
 }
 

@@ -8,6 +8,8 @@ export interface ParseInput {
   readonly report: Report;
   /** Whether any context has a directive of this name; makes the blame for a missing `;` exact. */
   readonly knownDirective: (name: string) => boolean;
+  /** Whether any context has a block of this name. */
+  readonly opensBlock: (name: string) => boolean;
   /** Replaces `${env:…}` and `${file:…}`. */
   readonly expand: (word: Word) => Word;
   /** True for the text of `-g`, in which nginx allows no blocks. */

@@ -99,6 +99,7 @@ function readTree(
     env: process.env,
     report,
     knownDirective: (directive) => registry.named(directive).length > 0 || refusalOf(directive) !== undefined,
+    opensBlock: (directive) => registry.named(directive).some(({ row }) => 'opens' in row || 'data' in row),
     ...(globals !== undefined && { globals }),
     ...(text !== undefined && { text }),
     ...(readFile && { readFile }),

@@ -16,6 +16,8 @@ const KNOWN = new Set(
   ].concat('include', 'if', 'set'),
 );
 
+const BLOCKS = new Set(['events', 'http', 'server', 'location', 'if']);
+
 export interface Loaded {
   readonly tree: ConfigTree | undefined;
   readonly report: Report;
@@ -25,7 +27,9 @@ export interface Loaded {
 export function loadText(text: string, options: Partial<LoadOptions> = {}): Loaded {
   const report = new Report();
   const knownDirective = (name: string): boolean => KNOWN.has(name);
-  const tree = loadTree({ file: 'gw.conf', env: {}, knownDirective, ...options, text, report });
+  const opensBlock = (name: string): boolean => BLOCKS.has(name);
+  const known = { knownDirective, opensBlock };
+  const tree = loadTree({ file: 'gw.conf', env: {}, ...known, ...options, text, report });
   return { tree, report };
 }
 

@@ -22,9 +22,44 @@ test('a missing semicolon before a closing brace costs no other directive', () =
   ]);
 });
 
+test('a missing semicolon before a block costs nothing of the block', () => {
+  const { tree, report } = loadText(
+    'listen 80\n  server_name\n    a b\nserver {\n  index a\n  location\n    / {}\n}',
+  );
+  expect(plain(tree!.directives)).toEqual([
+    ['listen', '80'],
+    ['server_name', 'a', 'b'],
+    [
+      'server',
+      [
+        ['index', 'a'],
+        ['location', '/', []],
+      ],
+    ],
+  ]);
+  expect(messages(report).sort()).toEqual([
+    'directive "index" is not terminated by ";"',
+    'directive "listen" is not terminated by ";"',
+    'directive "server_name" is not terminated by ";"',
+  ]);
+});
+
+const wholeBlocks = [
+  { it: 'that can be one', text: 'if\nserver {}' },
+  { it: 'before a word that is quoted', text: 'listen 80\n"server" {}' },
+  { it: 'before a word inside a line', text: 'listen server {}' },
+];
+
+for (const { it, text } of wholeBlocks) {
+  test(`the first word names the block: ${it}`, () => {
+    const { tree, report } = loadText(text);
+    expect(tree!.directives).toHaveLength(1);
+    expect(report.faults).toEqual([]);
+  });
+}
+
 const lines = [
   { it: 'at the same indent is blamed', text: 'listen 80\nserver_name a;', blames: true },
-  { it: 'that opens a block is blamed', text: '  listen 80\n  location / {}', blames: true },
   {
     it: 'after a directive inside a line is blamed',
     text: 'server { listen 80\n  server_name a; }',
