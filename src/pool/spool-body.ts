@@ -60,6 +60,8 @@ class BodySpool {
   #waiting: Buffer[] = [];
   #length = 0;
   #file: SpoolFile | undefined;
+  /** The client may leave before the file is there. */
+  #opening: Promise<SpoolFile> | undefined;
 
   constructor(rules: SpoolRules) {
     this.#rules = rules;
@@ -81,14 +83,16 @@ class BodySpool {
 
   /** Nobody will want it. */
   async discard(): Promise<void> {
-    if (!this.#file) return;
-    await this.#file.close();
-    if (this.#rules.bodyInFileOnly !== 'off') await rm(this.#file.path, { force: true });
+    const file = await this.#opening?.catch(() => undefined);
+    if (!file) return;
+    await file.close();
+    if (this.#rules.bodyInFileOnly !== 'off') await rm(file.path, { force: true });
   }
 
   async #spill(): Promise<void> {
     const { bodyTempPath, bodyInFileOnly } = this.#rules;
-    this.#file = await SpoolFile.create({ ...bodyTempPath, named: bodyInFileOnly !== 'off' });
+    this.#opening = SpoolFile.create({ ...bodyTempPath, named: bodyInFileOnly !== 'off' });
+    this.#file = await this.#opening;
     const waiting = Buffer.concat(this.#waiting);
     this.#waiting = [];
     await this.#file.append(waiting);

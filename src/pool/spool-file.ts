@@ -37,7 +37,12 @@ export class SpoolFile {
   /** Makes a file that only this user may read. */
   static async create(place: SpoolPlace): Promise<SpoolFile> {
     const file = await openNew(place);
-    if (!place.named) await rm(file.path, { force: true });
+    try {
+      if (!place.named) await rm(file.path, { force: true });
+    } catch (error) {
+      await file.close();
+      throw new HttpFault(500, systemFailure('unlink', file.path, error), { cause: error });
+    }
     return file;
   }
 

@@ -116,6 +116,22 @@ test('a client that leaves leaves no file behind', async (t) => {
   expect(files(path)).toEqual([]);
 });
 
+test('a client that leaves while its file is being made leaves none behind', async (t) => {
+  const path = directory(t);
+  const taken: unknown[] = [];
+  const x: BodySource = {
+    readPieces(receive) {
+      taken.push(receive(Buffer.from('0123456789')));
+      return Promise.resolve(false);
+    },
+    setState: () => undefined,
+  };
+  expect(await spoolBody(x, { ...rules(path), bodyInFileOnly: 'on' })).toBeUndefined();
+  // What was still to be written finds the file closed.
+  await Promise.allSettled(taken);
+  expect(files(path)).toEqual([]);
+});
+
 test('reading ends when the body is closed meanwhile', async (t) => {
   const body = await spoolBody(client([Buffer.alloc(200_000)]), rules(directory(t)));
   let bytes = 0;
