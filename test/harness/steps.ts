@@ -1,0 +1,49 @@
+import { Session } from 'node:inspector/promises';
+import { runInThisContext } from 'node:vm';
+
+/** An act that is still at it then is endless; a generous limit, for the machine may be busy. */
+const ENDLESS_MS = 60_000;
+
+/** Counts how often the most repeated piece of code of a source file ran, as V8 counts it: loops, calls, branches. */
+export class StepCounter {
+  readonly #session = new Session();
+  readonly #file: RegExp;
+
+  private constructor(file: RegExp) {
+    this.#file = file;
+  }
+
+  /** `file` matches the path of the source. */
+  static async open(file: RegExp): Promise<StepCounter> {
+    const counter = new StepCounter(file);
+    counter.#session.connect();
+    await counter.#session.post('Profiler.enable');
+    return counter;
+  }
+
+  /** Throws when the act does not end. */
+  async count(act: () => void): Promise<number> {
+    const options = { callCount: true, detailed: true };
+    await this.#session.post('Profiler.startPreciseCoverage', options);
+    runToEnd(act);
+    const { result } = await this.#session.post('Profiler.takePreciseCoverage');
+    await this.#session.post('Profiler.stopPreciseCoverage');
+    const ours = result.filter(({ url }) => this.#file.test(url));
+    if (ours.length === 0) throw new Error(`nothing of ${this.#file} ran`);
+    const counts = ours.flatMap(({ functions }) =>
+      functions.flatMap(({ ranges }) => ranges.map(({ count }) => count)),
+    );
+    return Math.max(...counts);
+  }
+
+  close(): void {
+    this.#session.disconnect();
+  }
+}
+
+/** Only vm can end a loop from outside. */
+function runToEnd(act: () => void): void {
+  const name = 'gwActOfAStepCounter';
+  Object.assign(globalThis, { [name]: act });
+  runInThisContext(`${name}()`, { timeout: ENDLESS_MS });
+}
