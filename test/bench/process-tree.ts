@@ -24,6 +24,11 @@ export function endedChildrenCpuSeconds(): number {
   return (readStat('self')?.endedChildrenTicks ?? 0) / TICKS_PER_SECOND;
 }
 
+/** A process and all its descendants. */
+export function processesOf(pid: number): number[] {
+  return [...treeOf([pid], statsByPid())];
+}
+
 export interface Memory {
   /** Shared pages are divided among all processes of the machine that share them. */
   readonly pssBytes: number;

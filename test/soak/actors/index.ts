@@ -1,0 +1,21 @@
+import type { Actor } from '../actor.ts';
+import { bodies } from './bodies.ts';
+import { configurations } from './configurations.ts';
+import { health } from './health.ts';
+import { httpMutants } from './http-mutants.ts';
+import { proxyHeads } from './proxy-heads.ts';
+import { requests } from './requests.ts';
+import { slowClients } from './slow-clients.ts';
+import { storeReplies } from './store-replies.ts';
+
+/** Everybody who plays in a run. */
+export const ACTORS: readonly Actor[] = [
+  health,
+  requests,
+  httpMutants,
+  bodies,
+  storeReplies,
+  proxyHeads,
+  configurations,
+  slowClients,
+];

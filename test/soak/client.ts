@@ -1,0 +1,58 @@
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+
+export interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  readonly tls?: boolean;
+}
+
+/** An answer, or why there is none. */
+export interface Got {
+  /** 0 when there was no whole answer. */
+  readonly status: number;
+  readonly headers: Readonly<IncomingMessage['headers']>;
+  readonly body: string;
+  /** `ECONNREFUSED`, `ECONNRESET`, `no answer`; empty when there is an answer. */
+  readonly failure: string;
+  readonly startedMs: number;
+}
+
+const WAIT_MS = 15_000;
+/** The failure of a request that was neither answered nor cut. */
+export const NO_ANSWER = 'no answer';
+
+/** One request on a connection of its own; the path goes out as written. Never rejects. */
+export async function ask(port: number, path: string, init: Asked = {}): Promise<Got> {
+  const { method = 'GET', headers = {}, body, tls = false } = init;
+  const startedMs = performance.now();
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const signal = AbortSignal.timeout(WAIT_MS);
+  const options = {
+    host: '127.0.0.1',
+    port,
+    path,
+    method,
+    headers: { ...length, ...headers },
+    signal,
+    agent: false as const,
+  };
+  try {
+    const message = await new Promise<IncomingMessage>((resolve, reject) => {
+      const request = tls
+        ? httpsRequest({ ...options, rejectUnauthorized: false }, resolve)
+        : httpRequest(options, resolve);
+      request.on('error', reject).end(body);
+    });
+    const chunks: Buffer[] = [];
+    for await (const chunk of message) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString('utf8');
+    return { status: message.statusCode ?? 0, headers: message.headers, body: text, failure: '', startedMs };
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    const failure = signal.aborted ? NO_ANSWER : code;
+    return { status: 0, headers: {}, body: '', failure, startedMs };
+  }
+}

@@ -1,0 +1,48 @@
+import type { Owner } from '../harness/owner.ts';
+import { listening } from './listening.ts';
+
+/** A store whose replies are what the last request's key says: base64url of the bytes. `x` as the key closes at once. */
+export function startDamagedStore(owner: Owner): Promise<number> {
+  return listening(owner, (socket) => {
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      text += chunk;
+      for (;;) {
+        const request = takeCommand(text);
+        if (!request) break;
+        text = text.slice(request.length);
+        answer(
+          request.words,
+          (bytes) => socket.write(bytes),
+          () => socket.destroy(),
+        );
+      }
+    });
+  });
+}
+
+function answer(words: readonly string[], write: (bytes: Buffer) => void, close: () => void): void {
+  const [name = '', key = ''] = words;
+  // What a client says when it connects is answered as Redis does.
+  if (!/^get$/i.test(name)) return write(Buffer.from(/^ping$/i.test(name) ? '+PONG\r\n' : '+OK\r\n'));
+  if (key === 'x') return close();
+  write(Buffer.from(key, 'base64url'));
+}
+
+/** `*2 $3 GET $1 a`, with line ends after each; `undefined` while it is not complete. */
+function takeCommand(text: string): { words: string[]; length: number } | undefined {
+  const head = /^\*(\d+)\r\n/.exec(text);
+  if (!head) return undefined;
+  const words: string[] = [];
+  let at = head[0].length;
+  for (let left = Number(head[1]); left > 0; left--) {
+    const size = /^\$(\d+)\r\n/.exec(text.slice(at, at + 20));
+    if (!size) return undefined;
+    const start = at + size[0].length;
+    const end = start + Number(size[1]);
+    if (text.length < end + 2) return undefined;
+    words.push(text.slice(start, end));
+    at = end + 2;
+  }
+  return { words, length: at };
+}

@@ -1,0 +1,36 @@
+import type { Part } from './actor.ts';
+
+interface Disturbance {
+  readonly hits: readonly Part[];
+  readonly fromMs: number;
+  toMs: number;
+}
+
+/** A request that was under way a moment before may have met it too, and what comes back needs a moment to be found. */
+const BEFORE_MS = 50;
+const AFTER_MS = 2_500;
+
+/** When which part was disturbed: whoever met a failure asks here whether it has an excuse. */
+export class Disturbances {
+  readonly #list: Disturbance[] = [];
+
+  async during(hits: readonly Part[], act: () => Promise<void>): Promise<void> {
+    const disturbance = { hits, fromMs: performance.now(), toMs: Infinity };
+    this.#list.push(disturbance);
+    try {
+      await act();
+    } finally {
+      disturbance.toMs = performance.now();
+    }
+  }
+
+  /** Whether one of these parts was disturbed at some time since `sinceMs`. */
+  excuse(parts: readonly Part[], sinceMs: number): boolean {
+    return this.#list.some(
+      ({ hits, fromMs, toMs }) =>
+        toMs + AFTER_MS >= sinceMs &&
+        fromMs - BEFORE_MS <= performance.now() &&
+        hits.some((part) => parts.includes(part)),
+    );
+  }
+}

@@ -1,0 +1,48 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Happening } from '../actor.ts';
+import type { Stage } from '../stage.ts';
+import { untilAnswered } from './until.ts';
+
+const BACK_MS = 30_000;
+
+export const processHappenings: readonly Happening[] = [
+  { name: 'worker-throws', weight: 3, hits: ['worker'], happen: ({ stage }) => crash(stage, 'throw') },
+  { name: 'worker-rejects', weight: 3, hits: ['worker'], happen: ({ stage }) => crash(stage, 'reject') },
+  {
+    name: 'worker-hangs',
+    weight: 1,
+    hits: ['process'],
+    async happen({ stage }) {
+      const from = stage.gateway.errorLog().length;
+      sabotage(stage, 'hang');
+      await stage.gateway.waitForLog(/start worker processes/, from);
+      await untilAnswered(stage.sites.port, '/live', BACK_MS);
+    },
+  },
+  {
+    name: 'process-killed',
+    weight: 2,
+    hits: ['process'],
+    async happen({ stage }) {
+      const { gateway } = stage;
+      const from = gateway.errorLog().length;
+      process.kill(gateway.masterPid, 'SIGKILL');
+      await gateway.waitForLog(/start worker processes/, from);
+      await untilAnswered(stage.sites.port, '/live', BACK_MS);
+    },
+  },
+];
+
+async function crash(stage: Stage, act: 'throw' | 'reject'): Promise<void> {
+  const from = stage.gateway.errorLog().length;
+  sabotage(stage, act);
+  await stage.gateway.waitForLog(/worker \d+ was started again/, from);
+  await untilAnswered(stage.sites.port, '/live', BACK_MS);
+}
+
+/** One worker does it now. Whole at once: a worker may look at any time. */
+function sabotage({ sites: { dir } }: Stage, act: 'throw' | 'reject' | 'hang'): void {
+  writeFileSync(join(dir, 'sabotage.new'), act);
+  renameSync(join(dir, 'sabotage.new'), join(dir, 'sabotage'));
+}

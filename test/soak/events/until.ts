@@ -1,0 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ask } from '../client.ts';
+
+/** Asks until the answer is 200, several times in a row: each worker has found back. */
+export async function untilAnswered(port: number, path: string, limitMs: number): Promise<void> {
+  const startedMs = performance.now();
+  for (let inARow = 0; inARow < 8;) {
+    const { status, failure } = await ask(port, path);
+    inARow = status === 200 ? inARow + 1 : 0;
+    if (performance.now() - startedMs > limitMs)
+      throw new Error(`${path} still says ${status || failure} after ${limitMs} ms`);
+    if (inARow === 0) await sleep(20);
+  }
+}

@@ -1,0 +1,94 @@
+import type { Owner } from '../harness/owner.ts';
+import { listening } from './listening.ts';
+
+/** What reaches an upstream must be exactly one well-formed request after another, and only for what is forwarded. */
+const HEAD = /^[A-Z_-]+ \/echo[!-~]* HTTP\/1\.[01]$/;
+const FIELD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+: ?[\t -~\u0080-\u00ff]*$/;
+
+/** Answers with its target and the body; tells what it should never have got. */
+export function startStrictUpstream(
+  owner: Owner,
+  tell: (message: string, seen: string) => void,
+): Promise<number> {
+  return listening(owner, (socket) => {
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      text += chunk;
+      for (;;) {
+        const request = takeRequest(text);
+        if (request === undefined) break;
+        if (typeof request === 'string') {
+          tell(request, text.slice(0, 2_000));
+          socket.destroy();
+          break;
+        }
+        text = text.slice(request.length);
+        if (request.target.includes('~cut'))
+          return void socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf`);
+        if (request.target.includes('~reset')) return void socket.resetAndDestroy();
+        if (request.target.includes('~junk')) return void socket.end('\0\r\nHTTP/1.1 200\n\n');
+        const body = `${request.target} ${request.body.length}`;
+        const shown = request.method === 'HEAD' ? '' : body;
+        socket.write(
+          `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\n\r\n${shown}`,
+        );
+      }
+    });
+  });
+}
+
+interface Seen {
+  readonly length: number;
+  readonly method: string;
+  readonly target: string;
+  readonly body: string;
+}
+
+/** The first request of what came; a text says what is wrong with it; `undefined` while it is not complete. */
+function takeRequest(text: string): Seen | string | undefined {
+  const end = text.indexOf('\r\n\r\n');
+  if (end < 0) return undefined;
+  const [first = '', ...fields] = text.slice(0, end).split('\r\n');
+  if (!HEAD.test(first)) return 'an upstream got a request line that nobody forwards';
+  const odd = fields.find((field) => !FIELD.test(field));
+  if (odd !== undefined) return 'an upstream got a malformed header line';
+  const values = (name: string) =>
+    fields
+      .filter((field) => field.toLowerCase().startsWith(`${name}:`))
+      .map((field) => field.slice(name.length + 1).trim());
+  const [hosts, lengths, codings] = [values('host'), values('content-length'), values('transfer-encoding')];
+  if (hosts.length !== 1) return `an upstream got ${hosts.length} Host headers`;
+  if (lengths.length + codings.length > 1) return 'an upstream got more than one length';
+  if (lengths.some((length) => !/^\d{1,15}$/.test(length)))
+    return 'an upstream got a length that is no number';
+  if (codings.some((coding) => coding !== 'chunked')) return 'an upstream got a coding that is not "chunked"';
+  const rest = text.slice(end + 4);
+  const body = codings.length > 0 ? takeChunks(rest) : takeBytes(rest, Number(lengths[0] ?? 0));
+  if (body === undefined || typeof body === 'string') return body;
+  const [method = '', target = ''] = first.split(' ');
+  return { length: end + 4 + body.length, method, target, body: body.content };
+}
+
+type Taken = { readonly length: number; readonly content: string };
+
+function takeBytes(text: string, length: number): Taken | undefined {
+  return text.length < length ? undefined : { length, content: text.slice(0, length) };
+}
+
+function takeChunks(text: string): Taken | string | undefined {
+  let content = '';
+  for (let at = 0; ;) {
+    const lineEnd = text.indexOf('\r\n', at);
+    if (lineEnd < 0) return undefined;
+    const size = text.slice(at, lineEnd);
+    if (!/^[\da-f]{1,8}$/i.test(size)) return 'an upstream got a chunk size that is no number';
+    const length = Number.parseInt(size, 16);
+    at = lineEnd + 2;
+    if (text.length < at + length + 2) return undefined;
+    if (text.slice(at + length, at + length + 2) !== '\r\n')
+      return 'an upstream got a chunk longer than its size';
+    content += text.slice(at, at + length);
+    at += length + 2;
+    if (length === 0) return { length: at, content };
+  }
+}
