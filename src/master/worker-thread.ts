@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { FromWorker, ToWorker, WorkerStart } from '../worker/index.ts';
+import { Interruption } from './interruption.ts';
 
 /** What a thread tells while it lives. */
 export interface ThreadEvents {
@@ -25,13 +26,17 @@ export class WorkerThread {
   readonly #worker: Worker;
   /** Answers come in this order. */
   readonly #questions: Question[] = [];
+  #interruption: Interruption | undefined;
   #gone = false;
 
   constructor(start: WorkerStart, events: ThreadEvents) {
     this.workerId = start.workerId;
     this.#worker = new Worker(new URL('../worker/main.js', import.meta.url), {
+      name: this.#name,
       workerData: start,
       transferList: start.acceptor ? [start.acceptor] : [],
+      // A timer that is broken off leaves its entry on the stack of hooks behind; Node would end the process for that.
+      execArgv: [...process.execArgv, '--no-force-async-hooks-checks'],
     });
     this.#worker.on('message', (message: FromWorker) => {
       if (message.type === 'crashed') this.#fail(events, message.reason);
@@ -40,9 +45,27 @@ export class WorkerThread {
     this.#worker.on('error', (error: Error) => this.#fail(events, error.stack ?? error.message));
     this.#worker.on('exit', () => {
       this.#gone = true;
+      this.#interruption?.close();
       this.#rejectAll(`worker ${this.workerId} exited`);
       events.exited(this);
     });
+  }
+
+  /** It has something to do that may take long. */
+  get isAsked(): boolean {
+    return this.#questions.length > 0;
+  }
+
+  /** Breaks off what its JavaScript is busy with. It ends then, as after a crash. */
+  interrupt(): void {
+    // Waits until the event loop turns again.
+    this.tell({ type: 'interrupted' });
+    this.#interruption ??= new Interruption(this.#name);
+    this.#interruption.interrupt();
+  }
+
+  get #name(): string {
+    return `gw worker ${this.workerId}`;
   }
 
   /** To be called first: resolves when the first configuration is served, and fails when it cannot be. */

@@ -34,7 +34,10 @@ export class Workers implements ThreadEvents {
 
   constructor(options: WorkersOptions) {
     this.#options = options;
-    this.#watchdog = new Watchdog(options.log);
+    this.#watchdog = new Watchdog(options.log, {
+      isLoading: (workerId) => this.#threads.get(workerId)?.isAsked ?? true,
+      interrupt: (workerId) => this.#threads.get(workerId)?.interrupt(),
+    });
     this.#gone = new Promise((resolve) => {
       this.#allGone = resolve;
     });

@@ -25,7 +25,7 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   const isDraining = (): boolean => Atomics.load(beats, 0) === 1;
   const worker = new Worker({ workerId, log, metrics, isDraining, acceptor });
   const tell = (message: FromWorker): void => port.postMessage(message);
-  guardAgainstCrashes(worker, tell);
+  const end = endOnCrash(worker, tell);
   const vitals = new Vitals(metrics, { workerId, everyMs: HEARTBEAT_MS });
   const beat = (): void => {
     Atomics.add(beats, workerId, 1);
@@ -33,7 +33,7 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   };
   setInterval(beat, HEARTBEAT_MS).unref();
 
-  const obey = async (message: Exclude<ToWorker, { type: 'stop' }>): Promise<void> => {
+  const obey = async (message: Exclude<ToWorker, { type: 'stop' | 'interrupted' }>): Promise<void> => {
     switch (message.type) {
       case 'prepare':
         return prepare(worker, message, tell);
@@ -46,10 +46,11 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
         return worker.reopen();
     }
   };
-  // One message after the other, the start first: a reload never meets one that is half done. Only a stop waits for nothing.
+  // One message after the other, the start first: a reload never meets one that is half done. Only an end waits for nothing.
   let last = serve(worker, start, tell).finally(beat);
   port.on('message', (message: ToWorker) => {
     if (message.type === 'stop') void worker.stop(message.graceful).then(() => leave(0), crash);
+    else if (message.type === 'interrupted') end('it did not respond and was interrupted');
     else last = last.then(() => obey(message)).catch(crash);
   });
 }
@@ -94,17 +95,18 @@ function crash(error: unknown): void {
 }
 
 /**
- * A thread that leaves with an open uWebSockets.js socket aborts the process, so sockets go first. Unhandled rejections
- * come here as well.
+ * Gives what reports a crash and ends this thread, as anything that nobody caught does (unhandled rejections come here as
+ * well). A thread that leaves with an open uWebSockets.js socket aborts the process, so sockets go first.
  */
-function guardAgainstCrashes(worker: Worker, tell: (message: FromWorker) => void): void {
-  process.on('uncaughtException', (error) => {
-    tell({
-      type: 'crashed',
-      reason: error instanceof Error ? (error.stack ?? error.message) : String(error),
-    });
+function endOnCrash(worker: Worker, tell: (message: FromWorker) => void): (reason: string) => void {
+  const end = (reason: string): void => {
+    tell({ type: 'crashed', reason });
     void worker.cut().finally(() => leave(1));
+  };
+  process.on('uncaughtException', (error) => {
+    end(error instanceof Error ? (error.stack ?? error.message) : String(error));
   });
+  return end;
 }
 
 /** Sockets that were closed are gone from the event loop one turn later. */

@@ -38,7 +38,9 @@ export type ToWorker =
   | { readonly type: 'switch' }
   | { readonly type: 'discard' }
   | { readonly type: 'reopen' }
-  | { readonly type: 'stop'; readonly graceful: boolean };
+  | { readonly type: 'stop'; readonly graceful: boolean }
+  /** What it was busy with was broken off: nothing of it can be relied on. */
+  | { readonly type: 'interrupted' };
 
 /** Worker to master; every answer comes in the order of its questions, `listening` or `refused` before all. */
 export type FromWorker =

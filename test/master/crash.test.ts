@@ -3,7 +3,7 @@ import { WORKERS_SHARE_PORTS } from '../harness/engine.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { Lanes } from './lanes.ts';
 import { isAlive, masterPid } from './processes.ts';
-import { sabotage, SABOTAGED } from './saboteur.ts';
+import { HANGS, sabotage, SABOTAGED } from './saboteur.ts';
 
 const CONF = `server {
   location / { return 200 ok; }
@@ -64,11 +64,55 @@ test('a reload takes hold in a worker that was replaced', async (t) => {
   await gw.expect('GET /', { status: 200, body: 'newer' });
 });
 
-test('a worker that hangs takes the process along, and the supervisor brings the service back', async (t) => {
+for (const act of HANGS) {
+  test(`a worker that is made to ${act} ends alone, the process and its zones live on`, async (t) => {
+    const gw = await startGateway(t, CONF, OPTIONS);
+    const master = masterPid(gw);
+    await gw.expect('POST /events', { status: 200 }, EVENT);
+    sabotage(gw, act);
+    await gw.waitForLog(/\[alert\].*worker \d does not respond for 2000 ms, interrupting it/);
+    await gw.waitForLog(/\[alert\].*worker \d crashed: it did not respond and was interrupted/);
+    await gw.waitForLog(/worker \d was started again/);
+    expect(masterPid(gw)).toBe(master);
+    const answer = await gw.expect('POST /events', { status: 200 }, EVENT);
+    expect(JSON.parse(answer.body)).toMatchObject({ generation: 2 });
+  }, 30_000);
+}
+
+test('a worker that hangs in a request closes its connections and is replaced', async (t) => {
+  const gw = await startGateway(t, `server { location ~ ^/h(.*) { return 200 $1; } }`, {
+    ...OPTIONS,
+    workers: 1,
+  });
+  sabotage(gw, 'hang in a request');
+  await expect.poll(() => gw.fetch('/hangs').then(() => 'answered', String)).not.toBe('answered');
+  await gw.waitForLog(/worker 1 crashed: it did not respond and was interrupted/);
+  await gw.waitForLog(/worker 1 was started again/);
+  await gw.expect('GET /hangs', { status: 200, body: 'angs' });
+}, 30_000);
+
+test.runIf(WORKERS_SHARE_PORTS)(
+  'the other worker answers while one hangs',
+  async (t) => {
+    const gw = await startGateway(t, CONF, OPTIONS);
+    const lanes = new Lanes({ port: gw.port, kept: 32 });
+    await lanes.answers(1_000);
+    sabotage(gw, 'hang');
+    await gw.waitForLog(/does not respond for 2000 ms/);
+    await lanes.answers(1_000);
+    await gw.waitForLog(/was started again/);
+    await lanes.answers(1_000);
+    const { failures } = await lanes.stop();
+    expect(failures.length).toBeLessThan(32);
+  },
+  30_000,
+);
+
+test('a worker that hangs outside of JavaScript takes the process along, and the supervisor brings the service back', async (t) => {
   const gw = await startGateway(t, CONF, OPTIONS);
   const master = masterPid(gw);
-  sabotage(gw, 'hang');
-  await gw.waitForLog(/\[alert\].*worker \d does not respond for 2000 ms/);
+  sabotage(gw, 'hang outside of JavaScript');
+  await gw.waitForLog(/\[alert\].*worker \d does not respond for 2000 ms, interrupting it/);
   await gw.waitForLog(/\[emerg\].*worker \d hangs, ending the process/);
   await gw.waitForLog(/\[alert\].*the master process ended unexpectedly \(SIGKILL\); shared zones were lost/);
   await expect.poll(() => masterPid(gw)).not.toBe(master);

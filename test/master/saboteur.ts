@@ -10,6 +10,18 @@ const acts = {
   throw: () => { throw new Error('sabotage'); },
   reject: () => void Promise.reject(new Error('sabotage')),
   hang: () => { for (;;); },
+  'hang in a promise': () => void Promise.resolve().then(acts.hang),
+  'hang in ticks': () => process.nextTick(acts['hang in ticks']),
+  'hang in a pattern': () => /^(?:(?=a)a+)+$/.test('a'.repeat(60) + '-'),
+  'hang in an immediate': () => void setImmediate(acts.hang),
+  'hang in a request': () => {
+    const { exec } = RegExp.prototype;
+    RegExp.prototype.exec = function (text) {
+      if (String(text).includes('/hangs')) acts.hang();
+      return exec.call(this, text);
+    };
+  },
+  'hang outside of JavaScript': () => require('node:crypto').pbkdf2Sync('a', 'b', 2 ** 30, 64, 'sha512'),
 };
 if (workerData?.workerId) setInterval(() => {
   try { renameSync('sabotage', 'sabotage.' + threadId); } catch { return; }
@@ -24,8 +36,19 @@ export const SABOTAGED = {
   env: { NODE_OPTIONS: '--require ./saboteur.cjs' },
 } as const;
 
+export const HANGS = [
+  'hang',
+  'hang in a promise',
+  'hang in ticks',
+  'hang in a pattern',
+  'hang in an immediate',
+] as const;
+
+export type Act =
+  'throw' | 'reject' | (typeof HANGS)[number] | 'hang in a request' | 'hang outside of JavaScript';
+
 /** One worker does it now. */
-export function sabotage(gw: Gateway, act: 'throw' | 'reject' | 'hang'): void {
+export function sabotage(gw: Gateway, act: Act): void {
   // Whole at once: a worker may look at any time.
   writeFileSync(join(gw.dir, 'sabotage.new'), act);
   renameSync(join(gw.dir, 'sabotage.new'), join(gw.dir, 'sabotage'));

@@ -42,7 +42,6 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
   abort(status = 444): void {
     if (this.aborted) return;
     if (!this.done) this.status = status;
-    // Inside the handler no abort handler is there yet, and without one closing ends the process.
     if (this.inHandler) this.detach();
     this.res.close();
   }
