@@ -74,8 +74,9 @@ export class Watchdog {
   #check(): void {
     for (const [workerId, watched] of this.#watched) {
       const count = this.#beats(workerId);
-      if (count !== watched.count) {
-        Object.assign(watched, { count, silent: 0, awake: true, interrupted: false });
+      // One that was interrupted has to go, also when its event loop turns again.
+      if (count !== watched.count && !watched.interrupted) {
+        Object.assign(watched, { count, silent: 0, awake: true });
         continue;
       }
       watched.silent++;
