@@ -14,7 +14,7 @@ const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 10_000 };
 /** What the workers report to the master. */
 export interface WorkersOptions {
   readonly log: ErrorLog;
-  readonly privileges: Pick<Privileges, 'openings' | 'connect' | 'setResponsive'>;
+  readonly privileges: Pick<Privileges, 'openings' | 'connect' | 'hold'>;
   /** Before a thread's id is used again: frees what it held in shared memory. */
   readonly release: (workerId: number, isAccident: boolean) => void;
 }
@@ -36,7 +36,10 @@ export class Workers implements ThreadEvents {
     this.#options = options;
     this.#watchdog = new Watchdog(options.log, {
       isLoading: (workerId) => this.#threads.get(workerId)?.isAsked ?? true,
-      interrupt: (workerId) => this.#threads.get(workerId)?.interrupt(),
+      interrupt: (workerId) => {
+        options.privileges.hold(workerId);
+        this.#threads.get(workerId)?.interrupt();
+      },
     });
     this.#gone = new Promise((resolve) => {
       this.#allGone = resolve;

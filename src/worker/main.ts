@@ -21,9 +21,8 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   const log = new ThreadLog(core.errorLogs, { prefix, tid: workerId });
   const metrics = new Counters(shipment.counters, workerId);
   const beats = new Int32Array(heartbeats);
-  const acceptor = start.acceptor && new AcceptorClient(start.acceptor);
   const isDraining = (): boolean => Atomics.load(beats, 0) === 1;
-  const worker = new Worker({ workerId, log, metrics, isDraining, acceptor });
+  const worker = new Worker({ workerId, log, metrics, isDraining, acceptor: acceptorOf(start) });
   const tell = (message: FromWorker): void => port.postMessage(message);
   const end = endOnCrash(worker, tell);
   const vitals = new Vitals(metrics, { workerId, everyMs: HEARTBEAT_MS });
@@ -53,6 +52,10 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
     else if (message.type === 'interrupted') end('it did not respond and was interrupted');
     else last = last.then(() => obey(message)).catch(crash);
   });
+}
+
+function acceptorOf({ acceptor }: WorkerStart): AcceptorClient | undefined {
+  return acceptor && new AcceptorClient(acceptor);
 }
 
 interface Wanted {

@@ -25,9 +25,9 @@ for (const engine of ['auto', 'node'] as const) {
       });
       // What sabotages a worker is a file that this worker renames.
       chownSync(gw.dir, NOBODY.uid, 0);
-      for (let crash = 0; crash < 3; crash++) {
+      for (const act of ['throw', 'throw', 'hang'] as const) {
         const from = gw.errorLog().length;
-        sabotage(gw, 'throw');
+        sabotage(gw, act);
         await gw.waitForLog(/was started again/, from);
         for (let i = 0; i < 8; i++) await gw.expect('GET /', { status: 200, body: 'ok' });
       }

@@ -35,8 +35,8 @@ export class Acceptor {
     return port2;
   }
 
-  setResponsive(workerId: number, isResponsive: boolean): void {
-    this.#tell({ type: isResponsive ? 'release' : 'hold', workerId });
+  hold(workerId: number): void {
+    this.#tell({ type: 'hold', workerId });
   }
 
   /** Closes the sockets that are not among these keys. */

@@ -97,8 +97,8 @@ export class KeptPrivileges implements Privileges {
     return this.#acceptor?.connect(workerId);
   }
 
-  setResponsive(workerId: number, isResponsive: boolean): void {
-    this.#acceptor?.setResponsive(workerId, isResponsive);
+  hold(workerId: number): void {
+    this.#acceptor?.hold(workerId);
   }
 
   async serving(): Promise<void> {

@@ -19,7 +19,7 @@ export function ownPrivileges(source: ConfigSource, pid: number): Privileges {
     },
     openings: () => Promise.resolve(new Map()),
     connect: () => undefined,
-    setResponsive: () => undefined,
+    hold: () => undefined,
     async serving(plan) {
       writePidFile(pidFileOf(plan), pid);
     },

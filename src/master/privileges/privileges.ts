@@ -17,8 +17,8 @@ export interface Privileges {
   openings(ports: readonly PortPlan[]): Promise<Openings>;
   /** For a worker that starts: its line to the thread that accepts for it. */
   connect(workerId: number): MessagePort | undefined;
-  /** Whether a worker gets new connections from that thread. */
-  setResponsive(workerId: number, isResponsive: boolean): void;
+  /** A worker does not respond: it gets no connections from that thread any more. */
+  hold(workerId: number): void;
   /** Every port accepts. */
   serving(plan: GatewayPlan): Promise<void>;
   /** The configuration that was loaded last has taken over. */

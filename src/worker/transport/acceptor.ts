@@ -31,8 +31,8 @@ export interface AcceptorRequest {
 /** Master to acceptor. */
 export type ToAcceptor =
   | { readonly type: 'connect'; readonly workerId: number; readonly port: MessagePort }
-  /** The worker does not respond: it gets no connections until it is released. */
-  | { readonly type: 'hold' | 'release'; readonly workerId: number }
+  /** The worker does not respond: it gets no connections until another takes its place. */
+  | { readonly type: 'hold'; readonly workerId: number }
   | { readonly type: 'close'; readonly key: string }
   | { readonly type: 'end' };
 
@@ -128,12 +128,9 @@ class Acceptor {
       case 'connect':
         return this.#connect(message.workerId, message.port);
       case 'hold':
+        if (this.#held.has(message.workerId)) return;
         for (const { app, children } of this.#sockets.values()) detach(app, children.get(message.workerId));
         return void this.#held.add(message.workerId);
-      case 'release':
-        if (!this.#held.delete(message.workerId)) return;
-        for (const { app, children } of this.#sockets.values()) attach(app, children.get(message.workerId));
-        return;
       case 'close':
         return this.#close(message.key);
       case 'end':
