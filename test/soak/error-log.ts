@@ -2,7 +2,7 @@ import type { SoakedGateway } from './gateway.ts';
 
 /** What happenings leave in the log on purpose. */
 const ASKED_FOR = [
-  /worker \d+ crashed: Error: sabotage/,
+  /worker \d+ crashed: (Error: sabotage|it did not respond)/,
   /\[emerg\] .*gw\.conf:\d+/,
   /worker \d+ .*(is gone|ended|exited)/,
   /worker \d+ (does not respond for|hangs)/,

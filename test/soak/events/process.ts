@@ -10,13 +10,14 @@ export const processHappenings: readonly Happening[] = [
   { name: 'worker-throws', weight: 3, hits: ['worker'], happen: ({ stage }) => crash(stage, 'throw') },
   { name: 'worker-rejects', weight: 3, hits: ['worker'], happen: ({ stage }) => crash(stage, 'reject') },
   {
+    // It is ended alone, or with its process where nothing gentler helps.
     name: 'worker-hangs',
     weight: 1,
     hits: ['process'],
     async happen({ stage }) {
       const from = stage.gateway.errorLog().length;
       sabotage(stage, 'hang');
-      await stage.gateway.waitForLog(/start worker processes/, from);
+      await stage.gateway.waitForLog(/start worker processes|worker \d+ was started again/, from);
       await untilAnswered(stage.sites.port, '/live', BACK_MS);
     },
   },
