@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { scanJson } from '../../../src/modules/dbrest/request/index.ts';
 import { faultOf } from './pipeline.ts';
 
-const scan = (text: string) => scanJson(Buffer.from(text), 'same');
+const turn = (): Promise<void> => Promise.resolve();
+const scan = (text: string) => scanJson(Buffer.from(text), 'same', turn);
 
 const shapes: [text: string, kind: string, keys: string[]][] = [
   ['{}', 'object', []],
@@ -44,7 +45,7 @@ const refused: [text: string, message: string][] = [
   [`{"a":${'1'.repeat(150_001)}}`, 'Request exceeds a limit: a number has at most 150000 digits'],
 ];
 test.each(refused)('%.40j is refused', async (text, message) => {
-  const fault = await faultOf(() => scanJson(Buffer.from(text), text.startsWith('[[[') ? 'any' : 'same'));
+  const fault = await faultOf(() => scanJson(Buffer.from(text), text.startsWith('[[[') ? 'any' : 'same', turn));
   expect(fault).toMatchObject({ status: 400, message });
 });
 
@@ -93,7 +94,7 @@ const broken = fc
 test('a text is JSON to the scanner when it is to JSON.parse', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.string(), fc.json(), broken), async (text) => {
-      const isJson = await scanJson(Buffer.from(text), 'any').then(
+      const isJson = await scanJson(Buffer.from(text), 'any', turn).then(
         () => true,
         () => false,
       );

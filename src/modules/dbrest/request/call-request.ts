@@ -5,6 +5,7 @@ import { scanJson } from './json-scan.ts';
 import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './operators.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
 import type { ReadRequest } from './read-request.ts';
+import type { ReceivedBody } from './written-body.ts';
 import { JSON_TYPE } from './written-body.ts';
 
 /** Texts by the name that each was given for. */
@@ -25,12 +26,6 @@ export type CallInput =
     }
   /** Only ever the one argument of a function. */
   | { readonly kind: 'whole'; readonly body: Buffer; readonly type: WholeType };
-
-interface TypedBytes {
-  /** Media type in lower case, without parameters. */
-  readonly type: string;
-  readonly bytes: Buffer;
-}
 
 export type WholeType = 'text' | 'xml' | 'bytea';
 
@@ -64,17 +59,18 @@ export function parseCallQuery(args: string): { readonly input: CallInput; reado
  * and PGRST102.
  */
 export async function parseCallBody(
-  { type, bytes: body }: TypedBytes,
+  received: ReceivedBody,
   columns: readonly string[] | undefined,
 ): Promise<CallInput> {
+  const { type, bytes: body, turn } = received;
   const whole = WHOLE_TYPES.get(type);
   if (whole) return { kind: 'whole', body, type: whole };
-  if (JSON_TYPE.test(type)) return parseJson(body, columns);
+  if (JSON_TYPE.test(type)) return parseJson(received, columns);
   switch (type) {
     case 'application/x-www-form-urlencoded':
-      return parseForm(body);
+      return parseForm(received);
     case 'text/csv': {
-      const { json, names } = await readCsv(body);
+      const { json, names } = await readCsv(body, turn);
       return { kind: 'json', body: json, isArray: true, keys: names, from: 'csv' };
     }
     default:
@@ -82,18 +78,21 @@ export async function parseCallBody(
   }
 }
 
-async function parseJson(body: Buffer, columns: readonly string[] | undefined): Promise<CallInput> {
+async function parseJson(
+  { bytes: body, turn }: ReceivedBody,
+  columns: readonly string[] | undefined,
+): Promise<CallInput> {
   if (body.length === 0) return { kind: 'json', body, isArray: false, keys: [], from: 'json' };
-  const { kind, keys, differs } = await scanJson(body, columns ? 'any' : 'told');
+  const { kind, keys, differs } = await scanJson(body, columns ? 'any' : 'told', turn);
   const hasKeys = kind !== 'scalar' && !differs;
   const isArray = kind === 'array';
   return { kind: 'json', body, isArray, from: 'json', ...(hasKeys && { keys: columns ?? keys }) };
 }
 
 /** A large form is never held as texts: there each name has one value, the last one, even if its argument takes many. */
-async function parseForm(body: Buffer): Promise<CallInput> {
+async function parseForm({ bytes: body, turn }: ReceivedBody): Promise<CallInput> {
   if (body.length > LARGE_FORM_BYTES) {
-    const { json, names } = await readForm(body);
+    const { json, names } = await readForm(body, turn);
     return { kind: 'json', body: json, isArray: false, keys: names, from: 'form' };
   }
   const texts = new Map<string, string[]>();

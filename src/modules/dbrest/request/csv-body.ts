@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { pipeline } from 'node:stream/promises';
 import type { CsvError } from 'csv-parse';
 import { invalidBody, tooLarge, unequalLines } from '../fault/index.ts';
 import { JsonWriter } from './json-writer.ts';
+import type { Turn } from './turn.ts';
 
 /** Lines of a CSV as an array of JSON objects, each member called by its place: `{"1":"a","2":null}`. */
 export interface CsvRows {
@@ -16,31 +16,26 @@ export interface CsvRows {
 const PIECE_BYTES = 32_768;
 const LONG_FIELD = 65_536;
 const MOST_FIELDS = 1_600;
+const LINE_ENDS = ['\r\n', '\n', '\r'];
 /** As PostgREST: the word stands for no value. */
 const NO_VALUE = 'NULL';
 
 /** A CSV body (RFC 4180) with a line of names in front. Throws PGRST102. */
-export async function readCsv(bytes: Buffer): Promise<CsvRows> {
+export async function readCsv(bytes: Buffer, turn: Turn): Promise<CsvRows> {
   if (!isUtf8(bytes)) throw invalidCsv();
   const csv = await import('csv-parse');
-  const parser = csv.parse({ bom: true, skip_empty_lines: true });
-  const lines = Readable.from(piecesOf(bytes)).pipe(parser) as AsyncIterable<readonly string[]>;
-  const writer = new JsonWriter();
+  const parser = csv.parse({ bom: true, skip_empty_lines: true, record_delimiter: LINE_ENDS });
+  const writer = new JsonWriter(turn);
   let names: readonly string[] | undefined;
   let rows = 0;
-  try {
+  const write = async (lines: AsyncIterable<readonly string[]>): Promise<void> => {
     for await (const line of lines) {
-      if (!names) names = namesIn(line);
-      else {
-        writer.write(rows === 0 ? '[{' : '},{');
-        rows += 1;
-        for (const [i, field] of line.entries()) {
-          writer.write(`${i === 0 ? '' : ','}"${i + 1}":`);
-          if (field.length > LONG_FIELD) await writer.writeLong(field);
-          else writer.write(field === NO_VALUE ? 'null' : JSON.stringify(field));
-        }
-      }
+      if (names) await writeRow(line, writer, rows++);
+      else names = line;
     }
+  };
+  try {
+    await pipeline(piecesOf(bytes, turn), parser, write);
   } catch (error) {
     throw error instanceof csv.CsvError ? faultOf(error) : error;
   }
@@ -49,16 +44,47 @@ export async function readCsv(bytes: Buffer): Promise<CsvRows> {
   return { json: writer.finish(), names };
 }
 
-async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
-  for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
-    yield bytes.subarray(from, from + PIECE_BYTES);
-    await nextTurn();
+async function writeRow(line: readonly string[], writer: JsonWriter, before: number): Promise<void> {
+  writer.write(before === 0 ? '[{' : '},{');
+  for (const [i, field] of line.entries()) {
+    writer.write(`${i === 0 ? '' : ','}"${i + 1}":`);
+    if (field.length > LONG_FIELD) await writer.writeLong(field);
+    else writer.write(field === NO_VALUE ? 'null' : JSON.stringify(field));
   }
 }
 
-function namesIn(line: readonly string[]): readonly string[] {
-  if (line.length > MOST_FIELDS) throw tooLarge(`a row has at most ${MOST_FIELDS} columns`);
-  return line;
+async function* piecesOf(bytes: Buffer, turn: Turn): AsyncGenerator<Buffer> {
+  const width = new LineWidth();
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+    const piece = bytes.subarray(from, from + PIECE_BYTES);
+    width.add(piece);
+    yield piece;
+    await turn();
+  }
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+/** Counts the fields of a line before the parser keeps them all: an empty field takes more room than its comma. */
+class LineWidth {
+  #commas = 0;
+  #isQuoted = false;
+
+  /** Throws PGRST100 where a line has more fields than a table has columns. */
+  add(piece: Buffer): void {
+    for (let at = 0; at < piece.length; at += 1) {
+      const byte = piece[at];
+      if (byte === QUOTE) this.#isQuoted = !this.#isQuoted;
+      else if (this.#isQuoted) continue;
+      else if (byte === COMMA) {
+        this.#commas += 1;
+        if (this.#commas === MOST_FIELDS) throw tooLarge(`a row has at most ${MOST_FIELDS} columns`);
+      } else if (byte === LINE_FEED || byte === CARRIAGE_RETURN) this.#commas = 0;
+    }
+  }
 }
 
 function invalidCsv(line?: unknown): Error {

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { invalidBody, tooLarge } from '../fault/index.ts';
+import type { Turn } from './turn.ts';
 
 /** A form as a JSON object of strings. */
 export interface FormRow {
@@ -26,46 +26,81 @@ const LONGEST_NAME_BYTES = 63 * 3;
  * An `application/x-www-form-urlencoded` body. Bytes stay bytes on the way: what is not UTF-8 is the database's to refuse.
  * Throws PGRST102.
  */
-export async function readForm(bytes: Buffer): Promise<FormRow> {
-  const json: Buffer[] = [];
-  const names = new Set<string>();
-  let turn = PIECE_BYTES;
-  for (let from = 0; from < bytes.length;) {
-    const end = placeOf(AMPERSAND, bytes, { from, end: bytes.length });
-    const equals = placeOf(EQUALS, bytes, { from, end });
-    if (end > from) {
-      if (equals - from > LONGEST_NAME_BYTES) throw tooLarge('a name has at most 63 bytes');
-      const name = jsonText(bytes.subarray(from, equals));
-      json.push(Buffer.from(names.size === 0 ? '{"' : ',"'), name, Buffer.from('":"'));
-      names.add(JSON.parse(`"${name.toString()}"`) as string);
-      if (names.size > MOST_FIELDS) throw tooLarge(`a row has at most ${MOST_FIELDS} columns`);
-      await addValue(bytes.subarray(equals + 1, end), json);
-      json.push(Buffer.from('"'));
+export async function readForm(bytes: Buffer, turn: Turn): Promise<FormRow> {
+  const scan = new FormScan(bytes);
+  while (!scan.advance(PIECE_BYTES)) await turn();
+  return scan.finish();
+}
+
+class FormScan {
+  readonly #bytes: Buffer;
+  readonly #json: Buffer[] = [];
+  readonly #names = new Set<string>();
+  #at = 0;
+  #fields = 0;
+  #isInValue = false;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /** Goes on for about so many bytes, at least one; true at the end of the form. */
+  advance(count: number): boolean {
+    const until = Math.min(this.#at + count, this.#bytes.length);
+    while (this.#at < until) {
+      if (this.#isInValue) this.#goOnInValue(until);
+      else if (this.#bytes[this.#at] === AMPERSAND) this.#at += 1;
+      else this.#beginField();
     }
-    from = end + 1;
-    if (from < turn) continue;
-    turn = from + PIECE_BYTES;
-    await nextTurn();
+    return this.#at >= this.#bytes.length;
   }
-  json.push(Buffer.from(names.size === 0 ? '{}' : '}'));
-  return { json, names: [...names] };
+
+  finish(): FormRow {
+    if (this.#isInValue) this.#endValue();
+    this.#json.push(Buffer.from(this.#fields === 0 ? '{}' : '}'));
+    return { json: this.#json, names: [...this.#names] };
+  }
+
+  #beginField(): void {
+    // Not names: a name that comes again and again takes as much room as others.
+    if (this.#fields === MOST_FIELDS) throw tooLarge(`a row has at most ${MOST_FIELDS} columns`);
+    const end = this.#nameEnd();
+    const name = jsonText(this.#bytes.subarray(this.#at, end));
+    this.#json.push(Buffer.from(this.#fields === 0 ? '{"' : ',"'), name, Buffer.from('":"'));
+    this.#names.add(JSON.parse(`"${name.toString()}"`) as string);
+    this.#fields += 1;
+    this.#isInValue = true;
+    this.#at = this.#bytes[end] === EQUALS ? end + 1 : end;
+  }
+
+  #nameEnd(): number {
+    for (let at = this.#at; at - this.#at <= LONGEST_NAME_BYTES; at += 1) {
+      const byte = this.#bytes[at];
+      if (byte === undefined || byte === EQUALS || byte === AMPERSAND) return at;
+    }
+    throw tooLarge('a name has at most 63 bytes');
+  }
+
+  #goOnInValue(until: number): void {
+    const bytes = this.#bytes;
+    const found = bytes.subarray(this.#at, until).indexOf(AMPERSAND);
+    const end = found < 0 ? escapeEnd(bytes, until) : this.#at + found;
+    this.#json.push(jsonText(bytes.subarray(this.#at, end)));
+    this.#at = end;
+    if (found >= 0) this.#endValue();
+  }
+
+  #endValue(): void {
+    this.#json.push(Buffer.from('"'));
+    this.#isInValue = false;
+  }
 }
 
-/** The place of a byte, or the end. */
-function placeOf(byte: number, bytes: Buffer, { from, end }: { from: number; end: number }): number {
-  const place = bytes.subarray(from, end).indexOf(byte);
-  return place < 0 ? end : from + place;
-}
-
-async function addValue(bytes: Buffer, json: Buffer[]): Promise<void> {
-  for (let from = 0; from < bytes.length;) {
-    let end = Math.min(from + PIECE_BYTES, bytes.length);
-    // An escape must not be cut.
-    if (end < bytes.length) while (bytes[end - 1] === PERCENT || bytes[end - 2] === PERCENT) end -= 1;
-    json.push(jsonText(bytes.subarray(from, end)));
-    from = end;
-    if (from < bytes.length) await nextTurn();
-  }
+/** A cut, or the end of the escape that it would divide: ahead of the cut, so that each piece gets on. */
+function escapeEnd(bytes: Buffer, cut: number): number {
+  if (bytes[cut - 1] === PERCENT) return Math.min(cut + 2, bytes.length);
+  if (bytes[cut - 2] === PERCENT) return Math.min(cut + 1, bytes.length);
+  return cut;
 }
 
 /** A piece of a name or a value as what stands between the quotes of a JSON string. */
@@ -81,8 +116,8 @@ function jsonText(bytes: Buffer): Buffer {
     }
     if (byte < BLANK) length += text.write(`\\u${byte.toString(16).padStart(4, '0')}`, length, 'latin1');
     else {
-      if (byte === QUOTE || byte === BACKSLASH) length = text.writeUInt8(BACKSLASH, length);
-      length = text.writeUInt8(byte, length);
+      if (byte === QUOTE || byte === BACKSLASH) text[length++] = BACKSLASH;
+      text[length++] = byte;
     }
   }
   // A copy, so that the room for escapes that did not come is free again.

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { invalidJson, tooLarge, unequalKeys } from '../fault/index.ts';
 import { KeyWatch } from './key-watch.ts';
+import type { Turn } from './turn.ts';
 
 /** What a JSON text is, as far as a request has to know. */
 export interface JsonShape {
@@ -55,9 +55,9 @@ const NOTHING = 6;
  * Checks a JSON text (RFC 8259) where it lies, without making values of it: PostgreSQL gets the bytes as they came. A
  * large text is checked piece by piece. Throws PGRST102. Whether strings are UTF-8 is left to the database.
  */
-export async function scanJson(bytes: Buffer, keys: Keys): Promise<JsonShape> {
+export async function scanJson(bytes: Buffer, keys: Keys, turn: Turn): Promise<JsonShape> {
   const scan = new JsonScan(bytes, keys);
-  while (!scan.advance(PIECE_BYTES)) await nextTurn();
+  while (!scan.advance(PIECE_BYTES)) await turn();
   return scan.shape;
 }
 

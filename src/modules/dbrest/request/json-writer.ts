@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Turn } from './turn.ts';
 
 /** Longer texts are written in several pieces, with turns for all others in between. */
 const PIECE_CHARACTERS = 65_536;
@@ -6,7 +6,12 @@ const PIECE_CHARACTERS = 65_536;
 /** JSON text while it is put together, in pieces of bytes. */
 export class JsonWriter {
   readonly #pieces: Buffer[] = [];
+  readonly #turn: Turn;
   #text = '';
+
+  constructor(turn: Turn) {
+    this.#turn = turn;
+  }
 
   /** Text that is JSON already. */
   write(json: string): void {
@@ -20,7 +25,7 @@ export class JsonWriter {
     for (let from = 0; from < text.length; from += PIECE_CHARACTERS) {
       // A pair of surrogates that is cut here becomes two escapes, which are a pair again.
       this.write(JSON.stringify(text.slice(from, from + PIECE_CHARACTERS)).slice(1, -1));
-      await nextTurn();
+      await this.#turn();
     }
     this.write('"');
   }

@@ -37,18 +37,26 @@ export class KeyWatch {
     if (this.#isFirst) {
       this.#names.add(this.#decode(from, end));
       this.#places.push(from, end);
-      if (this.#names.size > MOST_KEYS) throw tooLarge(`a row has at most ${MOST_KEYS} columns`);
+      // Not names: a name that comes again and again takes as much room as others.
+      if (this.#places.length > 2 * MOST_KEYS) throw tooLarge(`a row has at most ${MOST_KEYS} columns`);
     } else if (!this.#own && this.#isAlike(from, end)) this.#alike += 1;
-    else this.#differing().add(this.#decode(from, end));
+    else this.#addOwn(this.#decode(from, end));
   }
 
   /** Tells of an object that has other names than the first one. */
   endRow(): void {
     if (!this.#isFirst && (this.#own || this.#alike * 2 !== this.#places.length)) {
       const own = this.#differing();
-      if (own.size !== this.#names.size || ![...own].every((name) => this.#names.has(name))) this.#differ();
+      if (own.size !== this.#names.size) this.#differ();
     }
     this.#isFirst = false;
+  }
+
+  /** Only names of the first object are kept: another has no room to fill. */
+  #addOwn(name: string): void {
+    const own = this.#differing();
+    if (this.#names.has(name)) own.add(name);
+    else this.#differ();
   }
 
   #isAlike(from: number, end: number): boolean {

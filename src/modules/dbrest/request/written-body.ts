@@ -2,6 +2,15 @@ import { invalidJson, unreadableBody } from '../fault/index.ts';
 import { readCsv } from './csv-body.ts';
 import { readForm } from './form-body.ts';
 import { scanJson } from './json-scan.ts';
+import type { Turn } from './turn.ts';
+
+/** The body of a request, whole, and how it is read. */
+export interface ReceivedBody {
+  /** Media type in lower case, without parameters. */
+  readonly type: string;
+  readonly bytes: Buffer;
+  readonly turn: Turn;
+}
 
 /** Rows to be written, as one JSON text. */
 export interface WrittenBody {
@@ -20,22 +29,19 @@ export interface WrittenBody {
 export const JSON_TYPE = /^application\/(?:json|vnd\.(?:pgrst|dbrest)\.(?:object|array)(?:\+json)?)$/;
 
 /** The rows of a body by its media type. `named`: the request says which columns count. Throws PGRST102. */
-export async function readWritten(
-  { type, bytes }: { readonly type: string; readonly bytes: Buffer },
-  named: boolean,
-): Promise<WrittenBody> {
+export async function readWritten({ type, bytes, turn }: ReceivedBody, named: boolean): Promise<WrittenBody> {
   switch (type) {
     case 'text/csv': {
-      const { json, names } = await readCsv(bytes);
+      const { json, names } = await readCsv(bytes, turn);
       return { json, kind: 'array', keys: names, byPlace: true, isText: true };
     }
     case 'application/x-www-form-urlencoded': {
-      const { json, names } = await readForm(bytes);
+      const { json, names } = await readForm(bytes, turn);
       return { json, kind: 'object', keys: names, isText: true };
     }
   }
   if (!JSON_TYPE.test(type)) throw unreadableBody(type);
-  const { kind, keys } = await scanJson(bytes, named ? 'any' : 'same');
+  const { kind, keys } = await scanJson(bytes, named ? 'any' : 'same', turn);
   if (kind === 'scalar') throw invalidJson();
   return { json: bytes, kind, keys };
 }

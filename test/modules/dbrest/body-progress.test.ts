@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, expect, test } from 'vitest';
+import type { Turn } from '../../../src/modules/dbrest/request/index.ts';
+import { parseCallBody, readWritten, turnsFor } from '../../../src/modules/dbrest/request/index.ts';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Gateway } from '../../harness/gateway.ts';
+import { wholeFile } from '../../harness/owner.ts';
+import { postgres } from '../../harness/postgres.ts';
+
+const FORM = 'application/x-www-form-urlencoded';
+const BYTES = Array.from({ length: 256 }, (_, byte) => byte);
+/** On both sides of what is read in one piece, and of twice as much. */
+const SIZES = [65_535, 65_536, 65_537, 65_538, 131_073];
+const SMALLEST_PIECE = 32_768;
+
+/** Every parser of bodies that works in pieces, and what stands in front of the repeated byte. */
+const parsers: [type: string, front: string][] = [
+  [FORM, ''],
+  [FORM, 'a='],
+  [FORM, 'a=1&bc='],
+  ['text/csv', ''],
+  ['text/csv', 'a\n'],
+  ['text/csv', 'a\n"'],
+  ['application/json', ''],
+  ['application/json', '"'],
+  ['application/json', '[{"a":"\\'],
+  ['application/json', '{"'],
+  ['application/json', '{"a":'],
+];
+
+/** Reads a body as a write does, and JSON as a call does too. `most`: turns after which the client leaves. */
+async function turnsOf(type: string, bytes: Buffer, most: number): Promise<number[]> {
+  const counts: number[] = [];
+  for (const read of type.endsWith('json') ? [readWritten, parseCallBody] : [readWritten]) {
+    let turns = 0;
+    const client = { aborted: false };
+    const next = turnsFor(client);
+    const turn: Turn = () => {
+      turns += 1;
+      client.aborted = turns > most;
+      return next();
+    };
+    await read({ type, bytes, turn }, undefined as never).catch(() => undefined);
+    counts.push(turns);
+  }
+  return counts;
+}
+
+test.each(parsers)('%s: %j and any byte, many times, ends', async (type, front) => {
+  for (const size of SIZES) {
+    const most = 2 * Math.ceil(size / SMALLEST_PIECE) + 1;
+    for (const byte of BYTES) {
+      const bytes = Buffer.concat([Buffer.from(front), Buffer.alloc(size, byte)]);
+      for (const turns of await turnsOf(type, bytes, most)) {
+        expect({ byte, size, turns: Math.min(turns, most) }).toEqual({ byte, size, turns });
+      }
+    }
+  }
+});
+
+const long: [type: string, front: string, unit: string][] = [
+  [FORM, 'a=', 'b'],
+  [FORM, 'a=', '%41'],
+  ['text/csv', 'a\n', 'b'],
+  ['text/csv', 'a\n', 'b\n'],
+  ['application/json', '{"a":"', 'b'],
+  ['application/json', '[', '{"a":1},'],
+];
+test.each(long)(
+  '%s: %j and %j, many times, is not read on when the client has left',
+  async (type, front, unit) => {
+    const bytes = Buffer.from(front + unit.repeat(Math.ceil(2_000_000 / unit.length)));
+    for (const most of [0, 1, 3]) {
+      for (const turns of await turnsOf(type, bytes, most)) expect(turns).toBe(most + 1);
+    }
+  },
+);
+
+const file = wholeFile();
+let gw: Gateway;
+beforeAll(async () => {
+  const db = await postgres('create table t (a text); grant all on t to anon;');
+  gw = await startGateway(
+    file,
+    `client_max_body_size 64m;
+     server {
+       location / { return 200 ok; }
+       location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; }
+     }`,
+  );
+});
+
+/** What the database is not asked, for it is refused, or for there is nothing of that name. */
+const paths: [path: string, type: string, front: string][] = [
+  ['/api/absent', FORM, 'a='],
+  ['/api/rpc/absent', FORM, 'a='],
+  ['/api/absent', 'text/csv', 'a\n'],
+  ['/api/rpc/absent', 'application/json', '"'],
+];
+test.each(paths)(
+  'POST %s with %s: any byte, many times, cut anywhere, is answered',
+  async (path, type, front) => {
+    const size = 65_538;
+    for (const byte of BYTES) {
+      const connection = await gw.connect();
+      const body = Buffer.concat([Buffer.from(front), Buffer.alloc(size, byte)]);
+      connection.write(
+        `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n`,
+      );
+      const cut = front.length + byte * 255;
+      connection.write(body.subarray(0, cut));
+      await new Promise((resolve) => setImmediate(resolve));
+      connection.write(body.subarray(cut));
+      expect(await connection.until(/\r\n\r\n/)).toMatch(/^HTTP\/1\.1 4\d\d /);
+      connection.destroy();
+    }
+  },
+);
+
+/** The most memory that the process with the workers ever had. */
+function peakBytes(): number {
+  const [master] = readFileSync(`/proc/${gw.pid}/task/${gw.pid}/children`, 'latin1').split(' ');
+  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${master}/status`, 'latin1'))?.[1]) * 1024;
+}
+
+const LARGE_BYTES = 30_000_000;
+const heavy: [type: string, front: string, unit: string][] = [
+  [FORM, '', 'a&'],
+  [FORM, '', '&'],
+  [FORM, '', 'a=%'],
+  ['text/csv', '', ','],
+  ['text/csv', 'a\n', ','],
+  ['text/csv', 'a\n', ',\r'],
+  ['application/json', '{', '"a":1,'],
+  ['application/json', '[{"a":1},{', '"a":1,'],
+  ['application/json', '[{"a":1},{', '"b":1,'],
+  ['application/json', '', '['],
+  ['application/json', '[', '{},'],
+];
+test.each(heavy)('%s: %j and %j, many times, takes no more room than any body', async (type, front, unit) => {
+  const body = front + unit.repeat(LARGE_BYTES / unit.length);
+  const before = peakBytes();
+  const headers = { 'content-type': type };
+  for (const path of ['/api/t', '/api/rpc/absent']) {
+    const { status } = await gw.fetch(path, { method: 'POST', headers, body });
+    expect([201, 400, 404]).toContain(status);
+  }
+  await gw.expect('GET /', { status: 200 });
+  expect(peakBytes() - before).toBeLessThan(3 * LARGE_BYTES);
+});
