@@ -5,9 +5,12 @@ import type { WireError } from '../session/index.ts';
 
 /** A schema that changes faster than that is not run after. */
 const MOST_REPEATS = 3;
-/** No such column, table or schema: every name was in the schema that the statement was made from. */
+/**
+ * No such column, table or schema. Every name in a statement is one of the schema that it was made from: where the server
+ * points at one, that has changed. Without a position the value of a request is to blame, as a cast to `regclass` is.
+ */
 const GONE: ReadonlySet<string> = new Set(['42703', '42P01', '3F000']);
-/** So does a client fail who compares text with numbers: reloads for that are rationed. */
+/** So does a client fail who compares text with numbers. */
 const PERHAPS_GONE: ReadonlySet<string> = new Set(['42883', '42804', '42P10', '428C9']);
 
 /**
@@ -30,11 +33,11 @@ export function upToDate(database: RestDatabase, x: Exchange, operate: () => Pro
 async function isOutdated(
   { schema }: RestDatabase,
   seen: Schema | undefined,
-  { code = '', where }: WireError,
+  { code = '', severity, where, position }: WireError,
 ): Promise<boolean> {
-  if (where !== undefined || !(GONE.has(code) || PERHAPS_GONE.has(code))) return false;
+  if (severity === undefined || where !== undefined) return false;
+  const isGone = GONE.has(code) && position !== undefined;
+  if (!isGone && !PERHAPS_GONE.has(code)) return false;
   if (!seen || schema.known !== seen) return schema.known !== undefined;
-  if (PERHAPS_GONE.has(code)) return (await schema.newerThan(seen)) !== undefined;
-  await schema.refresh();
-  return schema.known !== seen;
+  return (await (isGone ? schema.successorOf(seen) : schema.newerThan(seen))) !== undefined;
 }

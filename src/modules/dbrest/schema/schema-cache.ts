@@ -1,8 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Schema } from './types.ts';
 
-/** At most a tenth of the time goes into reloads, and never more than one reload a second. */
+/** For what may be a change: at most a tenth of the time goes into reloads, and never more than one reload a second. */
 const SHORTEST_PAUSE_MS = 1_000;
 const PAUSE_PER_LOAD = 10;
+/** For what is one: at most a third of the time, and nobody waits for longer than this. */
+const PAUSE_PER_CHANGE = 2;
+const LONGEST_PAUSE_MS = 2_000;
 
 /**
  * The schema of one database: loaded at the first need, one load for all who wait, and loaded again beside the old one,
@@ -13,7 +17,10 @@ export class SchemaCache {
   #schema: Schema | undefined;
   #loading: Promise<Schema> | undefined;
   #refreshing: Promise<void> | undefined;
-  #nextReloadMs = 0;
+  /** How long the last load took. */
+  #loadMs = 0;
+  /** When the last load was over that a request asked for. */
+  #reloadedMs = 0;
 
   /** `fresh`: what others began to read before this call will not do. */
   constructor(read: (fresh: boolean) => Promise<Schema>) {
@@ -36,16 +43,31 @@ export class SchemaCache {
    */
   async newerThan(seen: Schema): Promise<Schema | undefined> {
     if (this.#schema && this.#schema !== seen) return this.#schema;
-    const startedMs = Date.now();
-    if (!this.#loading && startedMs < this.#nextReloadMs) return undefined;
+    const pauseMs = Math.max(SHORTEST_PAUSE_MS, PAUSE_PER_LOAD * this.#loadMs);
+    if (!this.#loading && Date.now() < this.#reloadedMs + pauseMs) return undefined;
+    return this.#reload(false);
+  }
+
+  /**
+   * A schema newer than `seen`, for a request that shows that it has changed: it waits until it is time for a reload.
+   * `undefined` when that is too far away, or the reload failed.
+   */
+  async successorOf(seen: Schema): Promise<Schema | undefined> {
+    const pauseMs = this.#reloadedMs + PAUSE_PER_CHANGE * this.#loadMs - Date.now();
+    if (!this.#loading && pauseMs > LONGEST_PAUSE_MS) return undefined;
+    if (!this.#loading && pauseMs > 0) await sleep(pauseMs, undefined, { ref: false });
+    return this.#schema === seen ? this.#reload(true) : this.#schema;
+  }
+
+  /** Joins a load under way. */
+  async #reload(fresh: boolean): Promise<Schema | undefined> {
     try {
-      return await this.#load();
+      return await this.#load(fresh);
     } catch {
       // The old schema goes on serving; the connection that failed is reported by the pool.
       return undefined;
     } finally {
-      const endedMs = Date.now();
-      this.#nextReloadMs = endedMs + Math.max(SHORTEST_PAUSE_MS, PAUSE_PER_LOAD * (endedMs - startedMs));
+      this.#reloadedMs = Date.now();
     }
   }
 
@@ -70,9 +92,14 @@ export class SchemaCache {
   }
 
   #load(fresh = false): Promise<Schema> {
-    this.#loading ??= this.#read(fresh)
+    if (this.#loading) return this.#loading;
+    const startedMs = Date.now();
+    this.#loading = this.#read(fresh)
       .then((schema) => this.adopt(schema))
-      .finally(() => (this.#loading = undefined));
+      .finally(() => {
+        this.#loading = undefined;
+        this.#loadMs = Date.now() - startedMs;
+      });
     return this.#loading;
   }
 }

@@ -24,6 +24,8 @@ export interface WireError extends Error {
   readonly hint?: string;
   /** Where it came up within a function; absent: in the statement itself. */
   readonly where?: string;
+  /** The character of the statement that it is about: the statement could not even be planned. */
+  readonly position?: string;
   /** The function of the server that raised it: unlike the message, the same in every language. */
   readonly routine?: string;
 }

@@ -1,0 +1,100 @@
+import { beforeAll, expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Gateway } from '../../harness/gateway.ts';
+import { wholeFile } from '../../harness/owner.ts';
+import { postgres } from '../../harness/postgres.ts';
+import { scrape } from '../control/scrapes.ts';
+
+const FIXTURE = `
+  create domain table_name as regclass;
+  create domain type_name as regtype;
+  create domain function_name as regprocedure;
+  create domain schema_name as regnamespace;
+  create table notes (id int primary key, word text, target regclass);
+  insert into notes values (1, 'nowhere', 'notes'), (2, 'no.where', 'notes'), (3, 'f(int)', 'notes');
+  create function named(name regclass) returns text stable language sql as $$ select name::text $$;
+  create function sized(name text) returns bigint stable language sql as $$ select pg_relation_size(name::regclass) $$;
+  create function dynamic(name text) returns int stable language plpgsql
+    as $$ begin execute format('select 1 from %I', name); return 1; end $$;
+  grant select, insert, update on notes to anon;
+`;
+
+const file = wholeFile();
+let gw: Gateway;
+beforeAll(async () => {
+  const db = await postgres(FIXTURE);
+  gw = await startGateway(
+    file,
+    `server {
+       location = /metrics { control_api metrics; }
+       location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; }
+     }`,
+  );
+  await gw.expect('GET /api/notes?select=id&id=eq.1', { status: 200 });
+});
+
+async function loads(): Promise<number> {
+  const metrics = await scrape(gw);
+  const [, count] = [...metrics].find(([name]) => /schema_cache_loads_total.*success/.test(name)) ?? [];
+  return count ?? 0;
+}
+
+type Request = [line: string, status: number, body?: string];
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+async function ask(line: string, status: number, body?: string): Promise<void> {
+  await gw.expect(line, { status }, body === undefined ? {} : { headers: JSON_TYPE, body });
+}
+
+/** The server says that there is no such table, schema, type or function; only the data of the request are to blame. */
+const values: Request[] = [
+  ['GET /api/notes?select=word::regclass&id=eq.1', 404],
+  ['GET /api/notes?select=word::regclass&id=eq.2', 400],
+  ['GET /api/notes?select=word::table_name&id=eq.1', 404],
+  ['GET /api/notes?select=word::type_name&id=eq.1', 400],
+  ['GET /api/notes?select=word::schema_name&id=eq.1', 400],
+  ['GET /api/notes?target=eq.nowhere', 400],
+  ['GET /api/notes?select=id&order=word::regclass', 400],
+  ['POST /api/notes', 404, '{"id":9,"target":"nowhere"}'],
+  ['PATCH /api/notes?id=eq.1', 404, '{"target":"no.where"}'],
+  ['GET /api/rpc/named?name=nowhere', 404],
+  ['GET /api/rpc/sized?name=nowhere', 404],
+  ['GET /api/rpc/dynamic?name=nowhere', 404],
+];
+test.each(values)('%s does not make the gateway read the schema', async (line, status, body) => {
+  const before = await loads();
+  for (let i = 0; i < 3; i += 1) await ask(line, status, body);
+  expect(await loads()).toBe(before);
+});
+
+/** Perhaps the schema has changed: it is looked at, and not for each request. */
+const names: Request[] = [
+  ['GET /api/nowhere', 404],
+  ['HEAD /api/nowhere', 404],
+  ['OPTIONS /api/nowhere', 404],
+  ['OPTIONS /api/rpc/nowhere', 404],
+  ['POST /api/nowhere', 404, '{}'],
+  ['GET /api/rpc/nowhere', 404],
+  ['POST /api/rpc/named', 404, '{"nothing":1}'],
+  ['GET /api/notes?select=nothing', 400],
+  ['GET /api/notes?nothing=eq.1', 400],
+  ['GET /api/notes?order=nothing', 400],
+  ['GET /api/notes?select=nothing(*)', 400],
+  ['GET /api/notes?select=id::nothing', 400],
+  ['POST /api/notes?columns=nothing', 400, '{}'],
+  ['GET /api/notes?id=like.x', 404],
+  ['GET /api/notes?select=word.sum()', 404],
+  ['GET /api/notes?select=word::function_name&id=eq.3', 404],
+  ['GET /api/notes?word=adj.x', 404],
+];
+test.each(names)(
+  '%s, again and again, makes it read the schema once a second at most',
+  async (line, status, body) => {
+    const before = await loads();
+    const startedMs = Date.now();
+    for (let i = 0; i < 12; i += 1) await ask(line, status, body);
+    const seconds = Math.floor((Date.now() - startedMs) / 1000);
+    expect((await loads()) - before).toBeLessThanOrEqual(1 + seconds);
+  },
+);
