@@ -10,6 +10,8 @@ export interface DbrestConfig {
   readonly poolSize: number;
   readonly poolTimeoutMs: number;
   readonly poolQueue: number;
+  /** Whether a request may meet what those before it left in its session. */
+  readonly poolReset: 'discard' | 'none';
   readonly timeoutMs: number;
   /** Never empty; the first is the default. */
   readonly schemas: readonly string[];

@@ -84,7 +84,10 @@ export class Database {
    * reader was given anything. Rejects with `PoolRefusal`, `ConnectionLost`, the server's error or a sink's.
    */
   async read(steps: readonly Step[], reader: Reader, rules: ReadRules): Promise<Results> {
-    const use = this.#user(reader, rules, (session, deadlineMs) => session.run(steps, deadlineMs));
+    const resets = rules.poolReset === 'discard';
+    const use = this.#user(reader, rules, (session, deadlineMs) =>
+      session.run(steps, deadlineMs, { resets }),
+    );
     try {
       return await use();
     } catch (error) {
@@ -101,7 +104,8 @@ export class Database {
     steps: readonly Step[],
     { writer, rules, verdict }: { writer: Reader; rules: ReadRules; verdict?: Verdict | undefined },
   ): Promise<Results> {
-    return this.#user(writer, rules, (session, deadlineMs) => session.run(steps, deadlineMs, verdict))();
+    const batch = { verdict, resets: rules.poolReset === 'discard', isVolatile: true };
+    return this.#user(writer, rules, (session, deadlineMs) => session.run(steps, deadlineMs, batch))();
   }
 
   /** What only few requests need to know; asked for once. Rejects as `read` does. */

@@ -11,11 +11,18 @@ export interface ReadRules {
   readonly poolTimeoutMs: number;
   readonly poolQueue: number;
   readonly timeoutMs: number;
+  /** `discard`: it meets nothing that requests of before left in its session. */
+  readonly poolReset: 'discard' | 'none';
 }
 
 /** Whom a read for nobody in particular serves. */
 export const EVERYONE: Reader = { aborted: false, onAbort: () => undefined };
 /** It can wait. */
-export const PATIENT: ReadRules = { poolTimeoutMs: 10_000, poolQueue: Infinity, timeoutMs: 30_000 };
+export const PATIENT: ReadRules = {
+  poolTimeoutMs: 10_000,
+  poolQueue: Infinity,
+  timeoutMs: 30_000,
+  poolReset: 'discard',
+};
 /** It must know soon. */
 export const PROBE: ReadRules = { ...PATIENT, poolTimeoutMs: 1_000 };

@@ -121,6 +121,7 @@ const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   poolSize: 4,
   poolTimeoutMs: 5_000,
   poolQueue: 512,
+  poolReset: 'discard',
   timeoutMs: 10_000,
   schemas: ['public'],
   extraSearchPath: ['public'],

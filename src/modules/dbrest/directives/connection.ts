@@ -48,6 +48,15 @@ export const connection = directivesFor<DbrestConfig>()({
     summary: 'Most requests that wait for a connection.',
     source: 'gw',
   },
+  dbrest_pool_reset: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('discard', 'none'),
+    into: 'poolReset',
+    default: 'discard',
+    summary:
+      'Whether a request meets settings, roles, temporary tables and locks that functions of earlier ones left in its connection: "discard", nothing of it; "none", all.',
+    source: 'gw',
+  },
   dbrest_timeout: {
     contexts: EVERYWHERE,
     args: readers.time,

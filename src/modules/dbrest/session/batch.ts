@@ -39,14 +39,19 @@ export class Batch implements Submittable {
   /** A sink was given something: it cannot be given it again. */
   hasBegun = false;
   readonly steps: readonly Step[];
+  /** Runs in front of the steps; nobody is told of it. */
+  readonly lead: readonly Step[];
   readonly #names: StatementNames;
   #stream: Connection['stream'] | undefined;
-  #completed = 0;
+  /** How many steps are; below 0 in the lead. */
+  #completed: number;
   #begun = false;
   #pausedAtMs: number | undefined;
 
-  constructor(steps: readonly Step[], names: StatementNames) {
+  constructor(steps: readonly Step[], names: StatementNames, lead: readonly Step[] = []) {
     this.steps = steps;
+    this.lead = lead;
+    this.#completed = -lead.length;
     this.#names = names;
   }
 
@@ -58,10 +63,11 @@ export class Batch implements Submittable {
   submit(connection: Connection): void {
     this.#stream = connection.stream;
     const messages = new Messages();
-    const named = this.steps.map(({ statement }) => this.#names.use(statement.text));
+    const steps = this.lead.length > 0 ? [...this.lead, ...this.steps] : this.steps;
+    const named = steps.map(({ statement }) => this.#names.use(statement.text));
     // First, where no error can make the server skip it: a skipped Close would leave the statement there for good.
     for (let name = this.#names.evict(); name !== undefined; name = this.#names.evict()) messages.close(name);
-    this.steps.forEach(({ statement: { text, values }, described }, i) => {
+    steps.forEach(({ statement: { text, values }, described }, i) => {
       const { name, parse } = named[i] as (typeof named)[0];
       if (parse) messages.parse(name, text);
       messages.bind(name, values);
@@ -77,6 +83,7 @@ export class Batch implements Submittable {
   }
 
   handleDataRow({ fields }: { readonly fields: Row }): void {
+    if (this.#completed < 0) return;
     if (!this.steps[this.#completed]?.sink) this.results[this.#completed] = fields;
     else this.#tell((sink) => this.#pauseFor(sink.row(fields)));
   }

@@ -11,6 +11,8 @@ import type { Pg, WireClient } from './wire.ts';
  * platform, hence no error where it cannot be set).
  */
 const CHECK_CLIENT_SQL = `select set_config(name, '500', false) from pg_settings where name = 'client_connection_check_interval'`;
+/** The same where it could be set once. */
+const CHECK_CLIENT_AGAIN = `pg_catalog.set_config('client_connection_check_interval', '500', false)`;
 
 /** Connects to the first host that answers. Rejects with the last attempt's error. `ended` runs once, when the session is gone. */
 export async function openSession(
@@ -18,10 +20,13 @@ export async function openSession(
   target: ConnectionTarget,
   ended: (session: Session) => void,
 ): Promise<Session> {
-  const { client, attempt } = await connect(pg, target, (connected) =>
-    connected.query(checkClient(target.connectTimeoutMs)).catch(ignoreServerError),
-  );
-  return new Session(pg, { client, attempt, ended });
+  let settings: readonly string[] = [];
+  const { client, attempt } = await connect(pg, target, async (connected) => {
+    const asked = connected.query(checkClient(target.connectTimeoutMs));
+    const result = await asked.catch(ignoreServerError);
+    settings = result?.rowCount === 1 ? [CHECK_CLIENT_AGAIN] : [];
+  });
+  return new Session(pg, { client, attempt, settings, ended });
 }
 
 /** A connection to the first host that answers, made ready. Rejects with the last attempt's error. */
@@ -55,7 +60,7 @@ function checkClient(timeoutMs: number): QueryConfig {
   return limited;
 }
 
-function ignoreServerError(error: Error): void {
+function ignoreServerError(error: Error): undefined {
   if (!('severity' in error)) throw error;
 }
 

@@ -2,6 +2,8 @@ import type { Attempt } from './attempts.ts';
 import type { Results, Step } from './batch.ts';
 import { Batch } from './batch.ts';
 import { sendCancel } from './cancel.ts';
+import type { Leftovers } from './leftovers.ts';
+import { compileReset } from './leftovers.ts';
 import { StatementNames } from './statement-names.ts';
 import type { Pg, WireClient, WireError } from './wire.ts';
 
@@ -27,9 +29,27 @@ export class UnexpectedResult extends Error {}
 /** Looks at what the statements of a batch gave, before their transaction ends; what it throws undoes them. */
 export type Verdict = (results: Results) => void;
 
-interface Running {
+/** What holds for one batch beside its deadline. */
+export interface BatchRules {
+  /** A transaction that the statements leave open is committed, or undone by it. */
+  readonly verdict?: Verdict | undefined;
+  /** What requests of before left in the session is discarded first. */
+  readonly resets?: boolean;
+  /** It may run functions that leave more than settings. */
+  readonly isVolatile?: boolean;
+}
+
+/** An open connection, and how another one gets there. */
+export interface Opened {
+  readonly client: WireClient;
+  readonly attempt: Attempt;
+  /** Calls in SQL that make the settings that every session has of us. */
+  readonly settings?: readonly string[];
+  readonly ended: (session: Session) => void;
+}
+
+interface Running extends BatchRules {
   batch: Batch;
-  readonly verdict: Verdict | undefined;
   readonly deadline: NodeJS.Timeout;
   readonly resolve: (results: Results) => void;
   readonly reject: (error: Error) => void;
@@ -46,15 +66,18 @@ export class Session {
   readonly #attempt: Attempt;
   readonly #ended: (session: Session) => void;
   readonly #names = new StatementNames(PREPARED_STATEMENTS);
+  readonly #reset: (leftovers: Leftovers) => readonly Step[];
+  #leftovers: Leftovers = 'nothing';
   #running: Running | undefined;
   /** Not to be used again. */
   broken = false;
 
-  constructor(pg: Pg, how: { client: WireClient; attempt: Attempt; ended: (session: Session) => void }) {
+  constructor(pg: Pg, how: Opened) {
     this.#pg = pg;
     this.#client = how.client;
     this.#attempt = how.attempt;
     this.#ended = how.ended;
+    this.#reset = compileReset(how.settings ?? []);
     how.client.on('error', (error) => this.#die(error));
     how.client.on('end', () => this.#die(new Error('Connection terminated')));
     how.client.connection.on('parseComplete', () => this.#names.parseComplete());
@@ -64,14 +87,14 @@ export class Session {
   /**
    * Runs statements as one transaction in one round trip; gives the last row of each that has no sink. Rejects with the
    * server's error (`WireError` with a `code`), what a sink threw, or `ConnectionLost`, and not before the session is
-   * ready for the next batch. A transaction that the statements leave open is committed, or undone by the verdict.
+   * ready for the next batch.
    */
-  run(steps: readonly Step[], deadlineMs: number, verdict?: Verdict): Promise<Results> {
+  run(steps: readonly Step[], deadlineMs: number, rules: BatchRules = {}): Promise<Results> {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
     return new Promise((resolve, reject) => {
-      const batch = new Batch(steps, this.#names);
+      const batch = new Batch(steps, this.#names, rules.resets ? this.#reset(this.#leftovers) : []);
       const deadline = setTimeout(() => this.#giveUp(), deadlineMs);
-      this.#running = { batch, verdict, deadline, resolve, reject };
+      this.#running = { ...rules, batch, deadline, resolve, reject };
       this.#client.query(batch);
     });
   }
@@ -129,7 +152,7 @@ export class Session {
     this.#names.forget();
     running.isRepeated = true;
     running.ending = undefined;
-    running.batch = new Batch(batch.steps, this.#names);
+    running.batch = new Batch(batch.steps, this.#names, batch.lead);
     this.#client.query(running.batch);
     return true;
   }
@@ -149,6 +172,10 @@ export class Session {
     clearTimeout(running.deadline);
     const { results, steps } = running.batch;
     const error = running.batch.error ?? running.ending?.error;
+    // What was discarded is there again when the transaction was undone.
+    const isReset = running.resets === true && !error;
+    if (running.isVolatile) this.#leftovers = 'anything';
+    else if (isReset || this.#leftovers === 'nothing') this.#leftovers = 'settings';
     if (error && endsSession(error)) this.broken = true;
     if (error) return running.reject(error);
     const lacks = steps.some(({ silent, sink }, i) => !silent && !sink && !results[i]);

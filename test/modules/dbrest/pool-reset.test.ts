@@ -1,0 +1,126 @@
+import { beforeAll, expect, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Gateway } from '../../harness/gateway.ts';
+import { wholeFile } from '../../harness/owner.ts';
+import type { TestDatabase } from '../../harness/postgres.ts';
+import { postgres } from '../../harness/postgres.ts';
+
+const FIXTURE = `
+  create table items (id int primary key, word text);
+  insert into items values (1, 'true');
+  create sequence numbers;
+  create function keep(name text, value text) returns text volatile language sql
+    as $$ select set_config(name, value, false) $$;
+  create function keep_stable(name text, value text) returns text stable language plpgsql
+    as $$ begin return set_config(name, value, false); end $$;
+  create function run(sql text) returns void volatile language plpgsql as $$ begin execute sql; end $$;
+  create function run_and_fail(sql text) returns void volatile language plpgsql
+    as $$ begin execute sql; raise 'failed'; end $$;
+  create function on_write() returns trigger language plpgsql
+    as $$ begin perform set_config('app.kept', 'by a trigger', false); return new; end $$;
+  create trigger t before insert on items for each row execute function on_write();
+  create view keeping as select set_config('app.kept', 'by a view', false) as kept;
+  create function state() returns json stable language plpgsql set search_path = public as $$ begin
+    return json_build_object(
+      'kept', coalesce(current_setting('app.kept', true), ''), 'set', current_setting('app.settings.mine'),
+      'dates', current_setting('DateStyle'),
+      'application', current_setting('application_name'), 'session', session_user = 'web',
+      'check', current_setting('client_connection_check_interval', true) = '500ms',
+      'words', (select array_agg(word) from items where id = 1),
+      'locks', (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()),
+      'temporary', (select count(*) from pg_class where relpersistence = 't'),
+      'cursors', (select count(*) from pg_cursors where is_holdable),
+      'pid', pg_backend_pid());
+  end $$;
+  create view listening as select count(*) as channels from pg_listening_channels();
+  create view outer_role as select session_user as login, current_setting('statement_timeout') as timeout;
+  grant usage on sequence numbers to anon;
+  grant select, insert on items to anon, web_user;
+  grant select on keeping, outer_role, listening to anon, web_user;
+`;
+
+const file = wholeFile();
+let db: TestDatabase;
+let gw: Gateway;
+beforeAll(async () => {
+  db = await postgres(FIXTURE);
+  const location = (more: string): string =>
+    `{ dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_pool_size 1; dbrest_setting mine 'as configured'; ${more} }`;
+  gw = await startGateway(
+    file,
+    `server {
+       location /api/ ${location('')}
+       location /kept/ ${location('dbrest_pool_reset none;')}
+     }`,
+  );
+});
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const keep = (name: string, value: string): string => `POST rpc/keep ${JSON.stringify({ name, value })}`;
+const run = (sql: string, name = 'run'): string => `POST rpc/${name} ${JSON.stringify({ sql })}`;
+
+async function ask(line: string, location = '/api/'): Promise<{ status: number; body: string }> {
+  const [, method = '', path = '', body] = /^(\S+) (\S+)(?: (.*))?$/s.exec(line) ?? [];
+  const init = { method, ...(body !== undefined && { body, headers: JSON_TYPE }) };
+  return gw.fetch(location + path, init);
+}
+
+const state = async (): Promise<unknown> => {
+  const { status, body } = await ask('GET rpc/state');
+  expect([status, body]).toEqual([200, expect.any(String)]);
+  return JSON.parse(body) as unknown;
+};
+
+const leaving: [line: string, status: number][] = [
+  [keep('app.kept', 'by a call'), 200],
+  ['GET rpc/keep_stable?name=app.kept&value=by%20a%20read', 200],
+  ['GET keeping', 200],
+  ['POST items {"id":2}', 201],
+  [keep('app.settings.mine', 'as a stranger likes it'), 200],
+  [keep('DateStyle', 'SQL, DMY'), 200],
+  [keep('application_name', 'another'), 200],
+  [keep('client_connection_check_interval', '0'), 200],
+  [keep('search_path', 'pg_catalog'), 200],
+  [keep('statement_timeout', '60000'), 200],
+  [keep('default_transaction_read_only', 'on'), 200],
+  [keep('role', 'web_user'), 200],
+  [run('select pg_advisory_lock(5)'), 204],
+  [run('select pg_advisory_lock(5)', 'run_and_fail'), 400],
+  [run(`create temp table items as select 1 as id, 'false' as word`), 204],
+  [run('declare c cursor with hold for select 1'), 204],
+  [run('deallocate all'), 204],
+];
+test.each(leaving)('what %s leaves in its session no other request meets', async (line, status) => {
+  const before = await state();
+  expect(before).toMatchObject({
+    kept: '',
+    set: 'as configured',
+    check: true,
+    words: ['true'],
+    locks: 0,
+    temporary: 0,
+    cursors: 0,
+  });
+  const login = await ask('GET outer_role');
+  const answer = await ask(line);
+  expect(answer).toMatchObject({ status });
+  // A request that fails does not keep what stands in front of it, either: the next one begins anew.
+  expect(await ask('GET items?select=nothing')).toMatchObject({ status: 400 });
+  expect(await ask('GET items?id=eq.1&word=gt(any).%7B1%7D&limit=-1')).toMatchObject({ status: 416 });
+  expect(await ask('GET items?select=word::int&id=eq.1')).toMatchObject({ status: 400 });
+  expect(await state()).toEqual(before);
+  expect(await ask('GET outer_role')).toMatchObject({ status: 200, body: login.body });
+});
+
+test('a session that a function made listen listens to the end of the next request', async () => {
+  expect(await ask(run('listen somebody'))).toMatchObject({ status: 204 });
+  await state();
+  expect(await ask('GET listening')).toMatchObject({ body: '[{"channels":0}]' });
+});
+
+test('with "dbrest_pool_reset none" a session keeps its settings', async () => {
+  expect(await ask(keep('app.kept', 'for later'), '/kept/')).toMatchObject({ status: 200 });
+  expect((await ask('GET rpc/state', '/kept/')).body).toContain('for later');
+  expect(await state()).toMatchObject({ kept: '' });
+  expect((await ask('GET rpc/state', '/kept/')).body).not.toContain('for later');
+});
