@@ -93,6 +93,11 @@ export class Pool<T extends object> {
     this.#openForWaiters();
   }
 
+  /** Ends what nobody uses, because the peer has ended others: what is used next is new, or has just been of use. */
+  discardIdle(): void {
+    for (const resource of this.#idle.slice()) this.discard(resource);
+  }
+
   /** Takes effect as resources come back. */
   resize(size: number): void {
     this.#size = size;
@@ -105,7 +110,7 @@ export class Pool<T extends object> {
     for (let waiter = this.#line.take(); waiter; waiter = this.#line.take())
       waiter.refuse(new PoolRefusal('closed'));
     const emptied = new Promise<void>((resolve) => (this.#whenEmpty = resolve));
-    for (const resource of this.#idle.slice()) this.discard(resource);
+    this.discardIdle();
     this.#noticeEmpty();
     await emptied;
   }

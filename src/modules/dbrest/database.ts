@@ -9,7 +9,7 @@ import type { Reader, ReadRules } from './reader.ts';
 import { EVERYONE, PATIENT, PROBE } from './reader.ts';
 import type { Catalogue, Reading, Schema, ShareKey } from './schema/index.ts';
 import { CatalogueShare, CatalogueWriter, inSlices, SchemaCache, schemaOf } from './schema/index.ts';
-import type { Results, Session, Step, Verdict } from './session/index.ts';
+import type { Results, Session, Step, Verdict, WireError } from './session/index.ts';
 import { ConnectionLost } from './session/index.ts';
 import { SlowClients } from './slow-clients.ts';
 import type { WatchOptions } from './watch.ts';
@@ -80,8 +80,8 @@ export class Database {
   }
 
   /**
-   * Runs an idempotent read: cancelled when the reader goes away, sent once more when its connection broke before the
-   * reader was given anything. Rejects with `PoolRefusal`, `ConnectionLost`, the server's error or a sink's.
+   * Runs an idempotent read: cancelled when the reader goes away, sent once more when its connection broke or was ended by
+   * the server before the reader was given anything. Rejects with `PoolRefusal`, `ConnectionLost`, the server's error or a sink's.
    */
   async read(steps: readonly Step[], reader: Reader, rules: ReadRules): Promise<Results> {
     const resets = rules.poolReset === 'discard';
@@ -92,6 +92,8 @@ export class Database {
       return await use();
     } catch (error) {
       if (!mayRetry(error) || reader.aborted || reader.done === true) throw error;
+      // Whoever ends one session often ends all of them, and an idle one may not have noticed yet.
+      this.#pool.discardIdle();
       return use();
     }
   }
@@ -226,8 +228,11 @@ export class Database {
   }
 }
 
+/** Ended by an administrator, a crash or a limit on idle sessions; or its prepared statements are gone. */
+const SESSION_LOST = /^(?:57P0\d|25P0[34]|26000)$/;
+
 function mayRetry(error: unknown): boolean {
   if (error instanceof ConnectionLost) return !error.late;
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' && /^(57P0[1-3]|26000)$/.test(code);
+  const { code = '', severity } = error as WireError;
+  return severity === 'FATAL' || SESSION_LOST.test(code);
 }

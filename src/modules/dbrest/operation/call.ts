@@ -44,7 +44,8 @@ export function compileCall(
     const rules = { ...config, timeoutMs: timeoutMs === 0 ? LONGEST_MS : Math.min(timeoutMs, LONGEST_MS) };
     const { answer } = work;
     const verdict = work.held ? () => answer.judge() : undefined;
-    if (readOnly && x.method !== 'POST') await database.read(sent.steps, x, rules);
+    // A volatile function may do what no transaction undoes: it is never asked twice.
+    if (readOnly && called.volatility !== 'volatile') await database.read(sent.steps, x, rules);
     else await database.write(sent.steps, { writer: x, rules, verdict });
     await answer.end();
   };

@@ -37,18 +37,26 @@ export async function connect(
 ): Promise<{ client: WireClient; attempt: Attempt }> {
   let lastError: unknown;
   let unreachable: Attempt | undefined;
-  for (const attempt of await connectionAttempts(target)) {
+  const attempts = await connectionAttempts(target);
+  let hasLost = false;
+  for (let i = 0; i < attempts.length; i += 1) {
+    const attempt = attempts[i] as Attempt;
     // Without TLS it would not be any closer.
     if (attempt.host === unreachable?.host && attempt.port === unreachable.port) continue;
     const client = newClient(pg, target, attempt);
+    let isConnected = false;
     try {
       await client.connect();
+      isConnected = true;
       await makeReady(client);
       return { client, attempt };
     } catch (error) {
       client.end(() => undefined);
       lastError = error;
       if (!wasReached(error as NodeJS.ErrnoException)) unreachable = attempt;
+      // It was let in, and ended at once with all others: the next one is not one of them.
+      if (isConnected && !hasLost) i -= 1;
+      hasLost ||= isConnected;
     }
   }
   throw lastError;

@@ -1,0 +1,130 @@
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Gateway } from '../../harness/gateway.ts';
+import type { Answer } from '../../harness/http.ts';
+import type { TestDatabase } from '../../harness/postgres.ts';
+import { postgres } from '../../harness/postgres.ts';
+
+/** Nobody gets through a gate while the keeper holds its lock. */
+const FIXTURE = `
+  create function stable_gate() returns int stable language plpgsql
+    as $$ begin perform pg_advisory_xact_lock_shared(1); return 1; end $$;
+  create function volatile_gate() returns int volatile language plpgsql
+    as $$ begin perform pg_advisory_xact_lock_shared(1); return 1; end $$;
+  create view gate as select 1 as n from (select pg_advisory_xact_lock_shared(1)) l;
+  create view pid as select pg_backend_pid() as pid;
+  create table items (id int);
+  create table plain (id int);
+  create function wait() returns trigger language plpgsql
+    as $$ begin perform pg_advisory_xact_lock_shared(1); return new; end $$;
+  create trigger t before insert on items for each row execute function wait();
+  grant select on gate, pid to anon;
+  grant insert, select on items, plain to anon;
+`;
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await postgres(FIXTURE);
+});
+
+let keeper: pg.Client;
+beforeEach(async (t) => {
+  keeper = new pg.Client(db.adminDsn);
+  await keeper.connect();
+  await keeper.query('select pg_advisory_lock(1)');
+  t.onTestFinished(() => keeper.end());
+});
+
+/** Resolves with the process that stands before the gate, once it is another one than before. */
+async function waiting(before?: number): Promise<number> {
+  const sql = `select pid from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`;
+  for (;;) {
+    const [row] = (await keeper.query<{ pid: number }>(sql)).rows;
+    if (row && row.pid !== before) return row.pid;
+    await sleep(5);
+  }
+}
+
+const open = (): Promise<unknown> => keeper.query('select pg_advisory_unlock(1)');
+
+const serve = (dsn: string, poolSize = 1): Promise<Gateway> =>
+  startGateway(
+    { onTestFinished },
+    `server { location /api/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size ${poolSize}; } }`,
+  );
+
+function ask(gw: Gateway, request: string): Promise<Answer> {
+  const [method = '', path = ''] = request.split(' ');
+  const json = { headers: { 'content-type': 'application/json' }, body: '{}' };
+  return gw.fetch(path, { method, ...(method === 'POST' && json) });
+}
+
+const requests: [request: string, isRepeated: boolean][] = [
+  ['GET /api/gate', true],
+  ['HEAD /api/gate', true],
+  ['GET /api/rpc/stable_gate', true],
+  ['POST /api/rpc/stable_gate', true],
+  ['GET /api/rpc/volatile_gate', false],
+  ['POST /api/rpc/volatile_gate', false],
+  ['POST /api/items', false],
+];
+test.each(requests)('%s whose session is ended is asked again: %s', async (request, isRepeated) => {
+  const gw = await serve(db.dsn);
+  const answer = ask(gw, request);
+  const killed = await waiting();
+  await keeper.query('select pg_terminate_backend($1)', [killed]);
+  if (isRepeated) await waiting(killed);
+  else await answer;
+  await open();
+  expect(await answer).toMatchObject({ status: isRepeated ? 200 : 503 });
+  expect(await db.query('select from items')).toEqual([]);
+});
+
+test('a read whose session is ended is asked again on a session that is opened after that', async () => {
+  const gw = await serve(db.dsn, 2);
+  const first = ask(gw, 'GET /api/gate');
+  await waiting();
+  const [row] = JSON.parse((await ask(gw, 'GET /api/pid')).body) as { pid: number }[];
+  const idle = row?.pid ?? 0;
+  const killed = await waiting();
+  // It was ended as well, but nobody has heard of it: a session that says nothing.
+  process.kill(idle, 'SIGSTOP');
+  onTestFinished(() => void process.kill(idle, 'SIGCONT'));
+  await keeper.query('select pg_terminate_backend($1)', [killed]);
+  expect(await waiting(killed)).not.toBe(idle);
+  await open();
+  expect((await first).status).toBe(200);
+});
+
+/** In front of the database; the first session of it is lost as soon as it asks something. */
+async function lossy(): Promise<number> {
+  let hasLost = false;
+  const server = createServer((client: Socket) => {
+    const upstream = connect(db.port, db.host);
+    client.on('data', (bytes) => {
+      const isFirst = !hasLost && bytes.includes('client_connection_check_interval');
+      hasLost ||= isFirst;
+      if (isFirst) client.destroy();
+      else upstream.write(bytes);
+    });
+    upstream.pipe(client);
+    for (const socket of [client, upstream]) {
+      socket.on('error', () => undefined).on('close', () => (client.destroy(), upstream.destroy()));
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+test.each([
+  ['GET /api/pid', 200],
+  ['POST /api/plain', 201],
+])('%s is served by another session when the first is lost before it is asked', async (request, status) => {
+  const gw = await serve(db.dsn.replace(`:${db.port}/`, `:${await lossy()}/`));
+  expect(await ask(gw, request)).toMatchObject({ status });
+});
