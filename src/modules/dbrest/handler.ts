@@ -59,17 +59,14 @@ function answerFault(
   if (x.aborted) return;
   const fault = faultOf(error, { authenticated });
   if (!fault) return;
-  if (fault.status >= 500 || x.done) logFault(x, fault, build);
+  if (fault.status >= 500 || x.done || fault.logged !== undefined) logFault(x, fault, build);
   // The head is gone already: only a body cut short can tell that not all of it came.
   if (x.done) x.abort();
   else sendFault(x, fault, config.errorVerbosity);
 }
 
-function logFault(x: Exchange, { code, details, message }: DbrestFault, { log }: Build): void {
-  const text =
-    `dbrest: ${code} ${message}${details === null ? '' : ` (${typeof details === 'string' ? details : JSON.stringify(details)})`}`.replace(
-      /\s+/g,
-      ' ',
-    );
+function logFault(x: Exchange, { code, details, message, logged }: DbrestFault, { log }: Build): void {
+  const more = logged ?? (typeof details === 'object' ? details && JSON.stringify(details) : details);
+  const text = `dbrest: ${code} ${message}${more === null ? '' : ` (${more})`}`.replace(/\s+/g, ' ');
   log.write('error', text, { client: x.remoteAddress, request: `${x.method} ${x.requestUri}`, host: x.host });
 }

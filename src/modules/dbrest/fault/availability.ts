@@ -2,26 +2,27 @@ import { DbrestFault } from './dbrest-fault.ts';
 
 const retryAfter = ['Retry-After', '1'];
 
-/** PGRST000, 503: no connection can be opened. */
+/** PGRST000, 503: no connection can be opened. What the driver says of it names hosts and roles. */
 export function cannotConnect(driverText: string): DbrestFault {
   const message = 'Database connection error.';
   return new DbrestFault({
     code: 'PGRST000',
     status: 503,
     message,
-    details: driverText,
+    logged: driverText,
     headers: retryAfter,
   });
 }
 
-/** PGRST001, 503: a connection broke, or its answer did not come in time. */
-export function connectionLost(driverText: string): DbrestFault {
+/** PGRST001, 503: a connection broke, or was given up for a reason of ours, which the client is told. */
+export function connectionLost(driverText: string, ownReason: string | null): DbrestFault {
   const message = 'Database client error. Retrying the connection.';
   return new DbrestFault({
     code: 'PGRST001',
     status: 503,
     message,
-    details: driverText,
+    details: ownReason,
+    logged: driverText,
     headers: retryAfter,
   });
 }

@@ -9,6 +9,8 @@ export interface FaultShape {
   readonly message: string;
   readonly details?: Details;
   readonly hint?: string | null;
+  /** What the log tells of it, and no client: hosts, roles, paths. */
+  readonly logged?: string | undefined;
   /** The reason phrase, where it is not that of the status. */
   readonly reason?: string | undefined;
   /** Header name, value, name, value … beside the fixed ones. */
@@ -21,17 +23,19 @@ export class DbrestFault extends Error implements FaultShape {
   readonly status: number;
   readonly details: Details;
   readonly hint: string | null;
+  readonly logged: string | undefined;
   readonly reason: string | undefined;
   readonly headers: readonly string[];
 
-  constructor({ code, status, message, details = null, hint = null, reason, headers = [] }: FaultShape) {
+  constructor({ code, status, message, details = null, hint = null, ...rest }: FaultShape) {
     super(message);
     this.code = code;
     this.status = status;
     this.details = details;
     this.hint = hint;
-    this.reason = reason;
-    this.headers = headers;
+    this.logged = rest.logged;
+    this.reason = rest.reason;
+    this.headers = rest.headers ?? [];
   }
 
   /** The body, keys sorted; all four are always there, or `code` and `message` alone. */

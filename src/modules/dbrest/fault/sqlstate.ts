@@ -1,3 +1,4 @@
+import type { FaultShape } from './dbrest-fault.ts';
 import { DbrestFault } from './dbrest-fault.ts';
 
 /** The fields of a server error that an answer passes on. */
@@ -6,6 +7,8 @@ export interface ServerError {
   readonly message: string;
   readonly detail?: string | undefined;
   readonly hint?: string | undefined;
+  /** The function of the server that raised it. */
+  readonly routine?: string | undefined;
 }
 
 type StatusOf = number | ((error: ServerError, authenticated: boolean) => number);
@@ -47,6 +50,32 @@ const STATUSES: readonly (readonly [prefix: string, status: StatusOf])[] = [
   ['PT', ({ code }) => chosenStatus(code)],
 ];
 
+/**
+ * Of these the server and its extensions tell hosts, roles and paths that are nobody's business: a client gets the title of
+ * their class (PostgreSQL, Appendix A), or of the code where that says more.
+ */
+const TITLES: readonly (readonly [prefix: string, title: string])[] = [
+  ['08', 'connection exception'],
+  ['28', 'invalid authorization specification'],
+  ['3D', 'invalid catalog name'],
+  ['53', 'insufficient resources'],
+  ['57P', 'operator intervention'],
+  ['58', 'system error'],
+  ['F0', 'configuration file error'],
+  ['HV00N', 'unable to establish connection'],
+  ['XX', 'internal error'],
+];
+
+/** What the client is told; the words of a `raise` are meant for it whatever code they come with. */
+function told(error: ServerError): Pick<FaultShape, 'message' | 'details' | 'hint' | 'logged'> {
+  const { code, message, detail = null, routine } = error;
+  const [, title] = TITLES.find(([prefix]) => code.startsWith(prefix)) ?? [];
+  if (title === undefined || routine === 'exec_stmt_raise') {
+    return { message, details: detail, hint: error.hint ?? ownHint(error) };
+  }
+  return { message: title, logged: detail === null ? message : `${message}: ${detail}` };
+}
+
 /** A server error as an answer. `authenticated`: the role in use is not the anonymous one. */
 export function serverFault(error: ServerError, authenticated: boolean): DbrestFault {
   const [, of] = STATUSES.find(([prefix]) => error.code.startsWith(prefix)) ?? ['', 400];
@@ -54,9 +83,7 @@ export function serverFault(error: ServerError, authenticated: boolean): DbrestF
   return new DbrestFault({
     code: error.code,
     status,
-    message: error.message,
-    details: error.detail ?? null,
-    hint: error.hint ?? ownHint(error),
+    ...told(error),
     ...(error.code.startsWith('PT') && { reason: error.message }),
     headers: status === 401 ? ['WWW-Authenticate', 'Bearer'] : status === 503 ? ['Retry-After', '1'] : [],
   });

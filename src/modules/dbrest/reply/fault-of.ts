@@ -18,7 +18,9 @@ export function faultOf(
 ): DbrestFault | undefined {
   if (error instanceof DbrestFault) return error;
   if (error instanceof PoolRefusal) return refusalFault(error);
-  if (error instanceof ConnectionLost) return connectionLost(error.message);
+  if (error instanceof ConnectionLost) {
+    return connectionLost(error.message, error.late ? error.message : null);
+  }
   if (error instanceof UnexpectedResult) return unexpectedResult(error.message);
   if (!isServerError(error)) throw error;
   return error.code === 'PGRST' ? raisedFault(error) : serverFault(error, authenticated);

@@ -1,0 +1,149 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+import type { Gateway } from '../../harness/gateway.ts';
+import { wholeFile } from '../../harness/owner.ts';
+import { freePort } from '../../harness/ports.ts';
+import { postgres } from '../../harness/postgres.ts';
+
+/** What a stranger must not see; all of it stands in what the driver and the server say. */
+const SECRET = /secret|127\.0\.0\.1|localhost|\/[a-z]+\/|ECONN|ENOENT|administrator/i;
+
+const fixture = (closedPort: number): string => `
+  create extension postgres_fdw;
+  create extension dblink;
+  create server secret_server foreign data wrapper postgres_fdw options (host '127.0.0.1', port '${closedPort}', dbname 'secret_db');
+  create user mapping for public server secret_server options (user 'secret_user', password 'secret');
+  create foreign table distant (id int) server secret_server;
+  create function linked() returns int stable security definer language sql
+    as $$ select id from dblink('host=127.0.0.1 port=${closedPort} user=secret_user', 'select 1') t (id int) $$;
+  create function reads_file() returns text stable security definer language sql
+    as $$ select pg_read_file('/nowhere/secret.conf') $$;
+  create function fails_inside() returns text stable security definer language plpgsql
+    as $$ begin return pg_read_file('/nowhere/secret.conf'); end $$;
+  create function ends() returns boolean volatile security definer language sql
+    as $$ select pg_terminate_backend(pg_backend_pid()) $$;
+  create function slow() returns void stable language sql set statement_timeout = 50 as $$ select pg_sleep(5) $$;
+  create function raises(code text) returns void volatile language plpgsql as $$
+    begin raise exception 'words for the client' using errcode = code, detail = 'more', hint = 'and more'; end $$;
+  grant select on distant to anon;
+`;
+
+const file = wholeFile();
+let gw: Gateway;
+beforeAll(async () => {
+  const db = await postgres(fixture(await freePort()));
+  gw = await startGateway(
+    file,
+    `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_pool_size 1; } }`,
+  );
+});
+
+const general: [path: string, status: number, code: string, message: string, logged: RegExp][] = [
+  ['distant', 503, '08001', 'connection exception', /"secret_server": .*port \d+ failed/],
+  ['rpc/linked', 503, '08001', 'connection exception', /could not establish connection: .*port \d+/],
+  ['rpc/reads_file', 500, '58P01', 'system error', /nowhere\/secret\.conf/],
+  ['rpc/fails_inside', 500, '58P01', 'system error', /nowhere\/secret\.conf/],
+  ['rpc/ends', 503, '57P01', 'operator intervention', /due to administrator command/],
+];
+test.each(general)(
+  'GET %s: %i %s "%s" tells no more, and the log does',
+  async (...[path, status, code, message, logged]) => {
+    const answer = await gw.fetch(`/api/${path}`);
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([
+      status,
+      { code, details: null, hint: null, message },
+    ]);
+    await gw.waitForLog(logged);
+    expect(gw.errorLog()).toMatch(
+      new RegExp(`\\[error\\].*dbrest: ${code} ${message} \\(.*request: "GET /api/${path}`),
+    );
+  },
+);
+
+test('a statement that takes too long is told in words of the server', async () => {
+  const { body } = await gw.expect('GET /api/rpc/slow', { status: 500 });
+  expect(JSON.parse(body)).toMatchObject({ code: '57014', message: /statement timeout/ });
+});
+
+test.each(['08001', '28000', '3D000', '53300', '57P01', '58030', 'F0000', 'HV00N', 'XX000'])(
+  'what a function raises as %s goes out as its author wrote it',
+  async (code) => {
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code }),
+    };
+    const { body } = await gw.fetch('/api/rpc/raises', init);
+    expect(JSON.parse(body)).toEqual({
+      code,
+      details: 'more',
+      hint: 'and more',
+      message: 'words for the client',
+    });
+  },
+);
+
+/** A port where whoever comes is sent away. */
+async function hangUp(): Promise<string> {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return String((server.address() as AddressInfo).port);
+}
+
+const unreachable: [what: string, dsn: () => Promise<string>, logged: RegExp][] = [
+  [
+    'a port where nobody listens',
+    async () => `"host=127.0.0.1 port=${await freePort()}"`,
+    /ECONNREFUSED 127/,
+  ],
+  [
+    'a port where all are sent away',
+    async () => `"host=127.0.0.1 port=${await hangUp()}"`,
+    /PGRST000 .*\(.+\)/,
+  ],
+  ['a name that there is not', () => Promise.resolve('"host=secret.invalid"'), /ENOTFOUND|EAI_AGAIN/],
+  ['a socket that there is not', () => Promise.resolve('"host=/nowhere/secret"'), /ENOENT \/nowhere\/secret/],
+  [
+    'a role that there is not',
+    async () => (await roleless()).replace('authenticator', 'secret_role'),
+    /"secret_role"/,
+  ],
+  [
+    'a database that there is not',
+    async () => (await roleless()).replace(/[^/]+$/, 'secret_db'),
+    /"secret_db"/,
+  ],
+  [
+    'a certificate that there is not',
+    async () =>
+      `"host=127.0.0.1 port=${await freePort()} sslmode=verify-full sslrootcert=/nowhere/secret.pem"`,
+    /nowhere\/secret\.pem/,
+  ],
+];
+
+async function roleless(): Promise<string> {
+  const { dsn } = await postgres('create table t (id int)');
+  return dsn;
+}
+
+test.each(unreachable)('%s: nobody but the log is told', async (_, dsn, logged) => {
+  const broken = await startGateway(
+    { onTestFinished },
+    `server { location /api/ { dbrest_pass ${await dsn()}; dbrest_anon_role anon; } }`,
+  );
+  for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
+    const { status, body, headers } = await broken.fetch('/api/t', {
+      method,
+      ...(method === 'POST' && { body: '{}' }),
+    });
+    expect(status).toBe(503);
+    expect(`${body}${JSON.stringify([...headers])}`).not.toMatch(SECRET);
+    if (method !== 'HEAD') {
+      expect(JSON.parse(body)).toMatchObject({ code: 'PGRST000', details: null, hint: null });
+    }
+  }
+  await broken.waitForLog(logged);
+});
