@@ -31,16 +31,14 @@ export function compileDbrest(
   const content = async (x: Exchange): Promise<void> => {
     let role = config.anonRole;
     try {
-      if (x.method === 'OPTIONS') {
-        if (!cors.preflight(x)) await tellOptions(x, resourceOf(x.uri));
-        return;
-      }
+      if (x.method === 'OPTIONS' && cors.preflight(x)) return;
       const watch = config.serverTiming ? new Stopwatch() : undefined;
       const known = authenticator.identify(headerValues(x, 'authorization'));
       const identity = known instanceof Promise ? await known : known;
       role = identity.role;
       watch?.lap('jwt');
       const resource = resourceOf(x.uri);
+      if (x.method === 'OPTIONS') return await tellOptions(x, resource, role);
       await upToDate(database, x, () => operate(x, resource, { identity, watch }));
     } catch (error) {
       answerFault(x, error, { config, build, authenticated: role !== config.anonRole });

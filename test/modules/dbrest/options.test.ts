@@ -1,4 +1,5 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
 import type { TestDatabase } from '../../harness/postgres.ts';
 import { postgres } from '../../harness/postgres.ts';
 import type { DirectReply } from './direct.ts';
@@ -24,6 +25,18 @@ const FIXTURE = `
   ${TRIGGER('everything', 'insert or update or delete')}
   create schema other;
   create table other.things (id int);
+  create table named (id int primary key, name text);
+  create table hidden (id int primary key, name text);
+  create table own (id int primary key);
+  create function hidden() returns int language sql as 'select 1';
+  create function called() returns int language sql as 'select 1';
+  create function own() returns int language sql as 'select 1';
+  revoke execute on function hidden(), own() from public;
+  grant select on all tables in schema public, other to anon;
+  revoke all on named, hidden, own from anon;
+  grant select (id) on named to anon;
+  grant select on own to web_user;
+  grant execute on function own() to web_user;
 `;
 
 let db: TestDatabase;
@@ -31,10 +44,14 @@ beforeAll(async () => {
   db = await postgres(FIXTURE);
 });
 
-const NO_ONE = { anonRole: undefined as unknown as string, schemas: ['public', 'other'] };
+const ANYBODY = { anonRole: 'anon', schemas: ['public', 'other'] };
 
-async function options(path: string, headers: Record<string, string> = {}): Promise<DirectReply> {
-  const api = await direct({ onTestFinished }, db.dsn, NO_ONE);
+async function options(
+  path: string,
+  headers: Record<string, string> = {},
+  config: Partial<DbrestConfig> = {},
+): Promise<DirectReply> {
+  const api = await direct({ onTestFinished }, db.dsn, { ...ANYBODY, ...config });
   const { x, done } = api.start(`OPTIONS ${path}`, headers);
   await done;
   return x.reply as DirectReply;
@@ -54,8 +71,10 @@ const cases: [path: string, allow: string][] = [
   ['updates', 'OPTIONS,GET,HEAD,PATCH'],
   ['deletes', 'OPTIONS,GET,HEAD,DELETE'],
   ['everything', ALL],
+  ['named', ALL],
+  ['rpc/called', 'OPTIONS,POST'],
 ];
-test.each(cases)('OPTIONS /api/%s allows %s, whoever asks', async (path, allow) => {
+test.each(cases)('OPTIONS /api/%s allows %s to all who may use it', async (path, allow) => {
   expect(await options(`/api/${path}`)).toMatchObject({
     status: 200,
     body: '',
@@ -82,4 +101,32 @@ test.each([
   const reply = await options(path);
   expect(reply.status).toBe(status);
   expect(JSON.parse(reply.body)).toMatchObject({ code, hint: null });
+});
+
+const unknown: [hidden: string, absent: string][] = [
+  ['hidden', 'nothing'],
+  ['own', 'nothing'],
+  ['rpc/hidden', 'rpc/nothing'],
+  ['rpc/own', 'rpc/nothing'],
+];
+test.each(unknown)('OPTIONS tells nobody that there is a %s which he may not use', async (hidden, absent) => {
+  const [there, not] = [await options(`/api/${hidden}`), await options(`/api/${absent}`)];
+  const asAbsent = there.body.replaceAll(hidden.replace('rpc/', ''), absent.replace('rpc/', ''));
+  expect({ ...there, body: asAbsent }).toEqual(not);
+  expect(not.status).toBe(404);
+});
+
+test.each(['own', 'rpc/own', 'hidden', 'nothing'])(
+  'OPTIONS /api/%s without a role is refused',
+  async (path) => {
+    const nobody = { anonRole: undefined as unknown as string };
+    expect(await options(`/api/${path}`, {}, nobody)).toMatchObject({
+      status: 401,
+      headers: { 'proxy-status': 'gw; error=PGRST302' },
+    });
+  },
+);
+
+test.each(['own', 'rpc/own'])('OPTIONS /api/%s answers the role that may use it', async (path) => {
+  expect(await options(`/api/${path}`, {}, { anonRole: 'web_user' })).toMatchObject({ status: 200 });
 });

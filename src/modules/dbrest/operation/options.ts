@@ -5,19 +5,21 @@ import { noFunction, noTable } from '../fault/index.ts';
 import { chooseSchema } from '../headers/index.ts';
 import type { Resource } from '../resource.ts';
 import type { StoredFunction, Table } from '../schema/index.ts';
+import { mayUse } from '../schema/index.ts';
 import { withSchema } from './with-schema.ts';
 
 /**
- * OPTIONS: the methods that a resource has by its nature, whoever asks: no token is needed. Throws PGRST106, PGRST202 and PGRST205.
+ * OPTIONS: the methods that a resource has by its nature. What the role has no privilege on is not there: no answer differs
+ * from that for a name which nobody has. Throws PGRST106, PGRST202 and PGRST205.
  */
 export function compileOptions(
   config: DbrestConfig,
   database: RestDatabase,
-): (x: Exchange, resource: Resource) => Promise<void> {
-  return async (x, resource) => {
+): (x: Exchange, resource: Resource, role: string) => Promise<void> {
+  return async (x, resource, role) => {
     const profile = x.header('content-profile') ?? x.header('accept-profile');
     const schema = chooseSchema(profile, config.schemas);
-    const allowed = await allowedMethods(resource, schema, database);
+    const allowed = await allowedMethods(resource, { schema, role }, database);
     if (config.schemas.length > 1) x.setHeader('Content-Profile', schema);
     // As PostgREST says it to everybody, with an `Origin` or without.
     if (config.corsOrigins === '*') x.setHeader('Access-Control-Allow-Origin', '*');
@@ -30,7 +32,7 @@ const READABLE = ['OPTIONS', 'GET', 'HEAD'];
 
 async function allowedMethods(
   resource: Resource,
-  schema: string,
+  { schema, role }: { readonly schema: string; readonly role: string },
   database: RestDatabase,
 ): Promise<readonly string[]> {
   switch (resource.kind) {
@@ -39,7 +41,7 @@ async function allowedMethods(
     case 'function':
       return withSchema(database, (known) => {
         const overloads = known.functions?.get(schema)?.get(resource.name) ?? [];
-        const callable = overloads.filter(({ isProcedure }) => !isProcedure);
+        const callable = overloads.filter((one) => !one.isProcedure && mayUse(role, one, known));
         if (callable.length === 0)
           throw noFunction({ schema, name: resource.name, given: [], isJson: false }, null);
         return callMethods(callable);
@@ -47,7 +49,7 @@ async function allowedMethods(
     case 'table':
       return withSchema(database, (known) => {
         const table = known.tables.get(schema)?.get(resource.name);
-        if (!table) throw noTable(schema, resource.name, undefined);
+        if (!table || !mayUse(role, table, known)) throw noTable(schema, resource.name, undefined);
         return tableMethods(table);
       });
   }
