@@ -23,11 +23,17 @@ export function findWay(item: SelectedEmbed, origin: Table, context: Context): W
   if (computed) return computed;
   const all = relationshipsOf(origin, context.known);
   const fitting = nearest(all.filter((way) => fits(way, item)));
-  const [by, ...others] = fitting;
+  const usable = fitting.length > 1 ? fitting.filter((way) => isUsable(way, context)) : fitting;
+  if (usable.length > 1) throw ambiguousRelationship(item, origin, usable);
+  const by = usable[0] ?? fitting[0];
   if (!by) throw noRelationship(item, origin, similarNames(item, origin, { all, context }));
-  if (others.length > 0) throw ambiguousRelationship(item, origin, fitting);
   const single = by.cardinality === 'many-to-one' || by.cardinality === 'one-to-one';
   return { target: by.target, by, single };
+}
+
+/** What the role may not use is neither in its way nor told to it. */
+function isUsable({ target, junction }: Relationship, { role, known }: Context): boolean {
+  return mayUse(role, target, known) && (!junction || mayUse(role, junction.table, known));
 }
 
 /** Between rows of one table its own key comes before those of junctions, which need a hint. */
