@@ -1,4 +1,5 @@
 import { deserialize, serialize } from 'node:v8';
+import { deflateSync, inflateSync } from 'node:zlib';
 import { formatFaults, takesColor } from '../../grammar/index.ts';
 import type { ConfigText } from '../contract/index.ts';
 import { configText, judgementOf } from '../lookups.ts';
@@ -18,6 +19,9 @@ export interface Candidate {
   readonly tellsFindings: boolean;
 }
 
+/** A configuration that nothing refused. */
+export type Accepted = Candidate & { readonly plan: GatewayPlan };
+
 /** Loads a configuration, and prints on standard error what is wrong with it. */
 export async function loadCandidate(source: ConfigSource): Promise<Candidate> {
   const loaded = load(source);
@@ -36,12 +40,13 @@ interface Packed extends Omit<Candidate, 'text'> {
   readonly text: ConfigText;
 }
 
-/** For the way to another process, which trusts this one. */
+/** For the way to another process that trusts this one, or back from it. */
 export function pack({ text, ...candidate }: Candidate): string {
-  return serialize({ ...candidate, text: text() } satisfies Packed).toString('base64');
+  const bytes = serialize({ ...candidate, text: text() } satisfies Packed);
+  return deflateSync(bytes, { level: 1 }).toString('base64');
 }
 
 export function unpack(packed: string): Candidate {
-  const { text, ...candidate } = deserialize(Buffer.from(packed, 'base64')) as Packed;
+  const { text, ...candidate } = deserialize(inflateSync(Buffer.from(packed, 'base64'))) as Packed;
   return { ...candidate, text: () => text };
 }

@@ -1,15 +1,17 @@
+import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import type { Account } from '../config/index.ts';
 import type { CoreConfig, Finding } from '../contract/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
 import { ThreadLog } from '../worker/index.ts';
-import { loadCandidate } from './candidate.ts';
+import { loadCandidate, pack, unpack } from './candidate.ts';
+import type { Candidate } from './candidate.ts';
 import { setEnvironment, tellUser } from './environment.ts';
 import { Master } from './master.ts';
 import { KeeperLine, KeptPrivileges, ownPrivileges, servingAccount } from './privileges/index.ts';
 import { commandName, nameProcess } from './process-name.ts';
 import { untilStopped } from './signals.ts';
-import type { ToSupervisor } from './supervisor.ts';
+import type { LastCandidate, ToSupervisor } from './supervisor.ts';
 
 const ALIVE_MS = 1_000;
 
@@ -25,7 +27,7 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   nameProcess('master', process.env['GW_COMMAND'] ?? commandName(process.argv[1] ?? ''));
   // Whoever read our standard error may be gone.
   process.stderr.on('error', () => undefined);
-  const candidate = await loadCandidate(source);
+  const candidate = await firstCandidate(source);
   const { plan } = candidate;
   if (!plan) return 1;
   const { core, prefix } = plan.main;
@@ -36,14 +38,18 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   const master = new Master({
     privileges: account
       ? new KeptPrivileges({ account, keeper: new KeeperLine(JSON.stringify(source)), log })
-      : ownPrivileges(source, Number(process.env['GW_SUPERVISOR']) || process.pid),
+      : ownPrivileges({
+          source,
+          pid: Number(process.env['GW_SUPERVISOR']) || process.pid,
+          keep: (served) => tellSupervisor({ type: 'keep', candidate: pack(served) }),
+        }),
     account,
     candidate: { ...candidate, plan },
     log,
     show: (findings) => logFindings(findings, log),
   });
   surviveFaults(log);
-  tellLastEnd(log);
+  tellLastEnd(log, candidate);
   tellUser(core, log);
   const stopped = untilStopped(master, log);
   if (!(await starts(master, log))) return 1;
@@ -51,6 +57,15 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   await stopped;
   log.close();
   return 0;
+}
+
+/** After an accident the configuration that served goes on when its files have become useless meanwhile. */
+async function firstCandidate(source: ConfigSource): Promise<Candidate & { readonly isOld?: boolean }> {
+  const candidate = await loadCandidate(source);
+  if (candidate.plan || process.env['GW_LAST_END'] === undefined) return candidate;
+  tellSupervisor({ type: 'last' });
+  const [{ candidate: last }] = (await once(process, 'message')) as [LastCandidate];
+  return last === undefined ? candidate : { ...unpack(last), isOld: true };
 }
 
 /** Whom to become, or why nobody. */
@@ -105,20 +120,23 @@ function surviveFaults(log: ThreadLog): void {
 }
 
 /** The supervisor writes no log; the master that follows tells how the one before it ended. */
-function tellLastEnd(log: ThreadLog): void {
+function tellLastEnd(log: ThreadLog, { isOld = false }: { readonly isOld?: boolean }): void {
   const lastEnd = process.env['GW_LAST_END'];
   if (lastEnd === undefined) return;
   log.write('alert', `the master process ended unexpectedly (${lastEnd}); shared zones were lost`);
+  if (isOld) log.write('error', 'the configuration has errors, the one that served before goes on');
 }
 
 /** Tells the supervisor that the gateway serves, and from then on that it lives. */
 function reportToSupervisor(): void {
-  const send = (message: ToSupervisor): void => {
-    // The channel may close between the question and the answer.
-    if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
-  };
-  send({ type: 'ready' });
-  setInterval(() => send({ type: 'alive' }), ALIVE_MS).unref();
+  tellSupervisor({ type: 'ready' });
+  setInterval(() => tellSupervisor({ type: 'alive' }), ALIVE_MS).unref();
+}
+
+function tellSupervisor(message: ToSupervisor): void {
+  if (process.env['GW_SUPERVISOR'] === undefined || !process.connected) return;
+  // The channel may close meanwhile.
+  process.send?.(message, undefined, undefined, () => undefined);
 }
 
 /** The child that the supervisor forks: its arguments are the source of the configuration as JSON. */

@@ -6,14 +6,11 @@ import type { GatewayPlan } from '../plan/index.ts';
 import { OwnedResources, SharedResources } from '../worker/index.ts';
 import type { Shipment, ThreadLog } from '../worker/index.ts';
 import { keepErrorLine, LOG_TAIL, openRing } from '../zone/index.ts';
-import type { Candidate } from './candidate.ts';
+import type { Accepted, Candidate } from './candidate.ts';
 import type { Privileges } from './privileges/index.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import { Workers } from './workers.ts';
 import { Zones } from './zones.ts';
-
-/** A configuration that nothing refused. */
-export type Accepted = Candidate & { readonly plan: GatewayPlan };
 
 /** What a master needs to begin: a configuration that loads, and what root's rights are used for. */
 export interface MasterOptions {
@@ -128,10 +125,10 @@ export class Master {
     const { shipment, resources } = await this.#ship(candidate);
     this.#resources = resources;
     this.#commitZones(shipment.zones);
-    await privileges.settle(this.#plan);
+    await privileges.settle(candidate);
     await this.#workers.start(shipment);
     this.#serves = true;
-    await privileges.serving(this.#plan);
+    await privileges.serving(candidate);
     this.#metrics.loaded(true);
     if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
     void this.#tellFindings(candidate);
@@ -157,7 +154,7 @@ export class Master {
     this.#commitZones(shipment.zones);
     log.use(plan.main.core.errorLogs);
     this.#tellLimits(before);
-    await privileges.replaced(before, plan);
+    await privileges.replaced(before, { ...candidate, plan });
     await this.#resources?.close();
     this.#resources = resources;
     void this.#tellFindings(candidate);

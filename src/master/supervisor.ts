@@ -7,7 +7,19 @@ import type { ToKeeper } from './keeper/index.ts';
 import { commandName, nameProcess } from './process-name.ts';
 
 /** Master to supervisor. */
-export type ToSupervisor = { readonly type: 'ready' } | { readonly type: 'alive' };
+export type ToSupervisor =
+  | { readonly type: 'ready' }
+  | { readonly type: 'alive' }
+  /** The configuration that serves from now on, packed. */
+  | { readonly type: 'keep'; readonly candidate: string }
+  /** Its files have become useless: which one served last? */
+  | { readonly type: 'last' };
+
+/** The answer to `last`. */
+export interface LastCandidate {
+  readonly type: 'last';
+  readonly candidate?: string | undefined;
+}
 
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const;
 const OTHERS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
@@ -36,6 +48,8 @@ class Supervisor {
   readonly #backOff = new BackOff(RESTART);
   readonly #pending = new Set<NodeJS.Signals>();
   #child: ChildProcess | undefined;
+  /** The configuration that served last, as the master packed it. */
+  #lastGood: string | undefined;
   /** The running master serves: before that a signal other than an end would kill it. */
   #ready = false;
   #served = false;
@@ -85,9 +99,7 @@ class Supervisor {
     let silentSeconds = 0;
     child.on('message', (message: ToSupervisor | ToKeeper | null) => {
       silentSeconds = 0;
-      if (message === null) return;
-      if (message.type === 'ready') this.#serves();
-      else if (message.type !== 'alive') keeper.receive(message);
+      if (message !== null) this.#hear(message, keeper);
     });
     const watch = setInterval(() => {
       if (this.#ready && ++silentSeconds > SILENT_SECONDS) child.kill('SIGKILL');
@@ -95,11 +107,24 @@ class Supervisor {
     return new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         clearInterval(watch);
+        this.#lastGood = keeper.candidate ?? this.#lastGood;
         keeper.end();
         this.#ready = false;
         resolve({ code, signal });
       });
     });
+  }
+
+  #hear(message: ToSupervisor | ToKeeper, keeper: Keeper): void {
+    if (message.type === 'ready') return this.#serves();
+    if (message.type === 'last') {
+      const answer: LastCandidate = { type: 'last', candidate: this.#lastGood };
+      return void this.#child?.send(answer, () => undefined);
+    }
+    if (message.type === 'keep') {
+      // Once it has given up root, only what root itself loaded is kept.
+      if (keeper.candidate === undefined) this.#lastGood = message.candidate;
+    } else if (message.type !== 'alive') keeper.receive(message);
   }
 
   /** Where this process is root and the child gives it up, it does here what takes root's rights. */

@@ -116,6 +116,7 @@ test.runIf(IS_ROOT)(
       expectAlerts: true,
     });
     const master = masterPid(gw);
+    gw.write('server { retrun 200; }');
     process.kill(master, 'SIGKILL');
     await expect.poll(() => masterPid(gw)).not.toBe(master);
     await gw.expect('GET /', { status: 200, body: 'ok' });

@@ -58,6 +58,8 @@ export class Keeper {
   #holdings: Holdings | undefined;
   /** Of the configuration that was loaded last and may come to serve. */
   #next: Holdings | undefined;
+  #candidate: string | undefined;
+  #nextCandidate: string | undefined;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -66,8 +68,19 @@ export class Keeper {
   receive(message: ToKeeper): void {
     // Whoever took over the process that serves says what it likes.
     if (typeof message !== 'object' || message === null) return;
-    if (message.type === 'grant') this.#holdings ??= message.holdings;
+    if (message.type === 'grant') this.#grant(message);
     else void this.#reply(message);
+  }
+
+  /** The configuration that serves, packed; absent where nobody gave up root. */
+  get candidate(): string | undefined {
+    return this.#candidate;
+  }
+
+  #grant({ holdings, candidate }: Extract<ToKeeper, { type: 'grant' }>): void {
+    if (this.#holdings) return;
+    this.#holdings = holdings;
+    this.#candidate = candidate;
   }
 
   /** The process that it served is gone, and with it all that was open for it. */
@@ -113,6 +126,7 @@ export class Keeper {
     const answer = await askLoader(question);
     if (answer.type !== 'candidate') return answer;
     this.#next = answer.holdings;
+    this.#nextCandidate = answer.candidate;
     return { type: 'loaded', candidate: answer.candidate };
   }
 
@@ -120,7 +134,8 @@ export class Keeper {
     const before = this.#holdings;
     if (!this.#next || !before) return;
     this.#holdings = this.#next;
-    this.#next = undefined;
+    this.#candidate = this.#nextCandidate;
+    this.#next = this.#nextCandidate = undefined;
     const { pidFile, addresses } = this.#holdings;
     const keys = new Set(addresses.map(({ key }) => key));
     for (const gone of before.addresses.filter(({ key }) => !keys.has(key))) {
@@ -147,11 +162,11 @@ export class Keeper {
 
 /** Whatever a configuration does to the process that loads it, this one goes on. */
 function askLoader(question: LoaderQuestion): Promise<FromLoader> {
-  const loader = fork(
-    fileURLToPath(new URL('../master/privileges/loader.js', import.meta.url)),
-    [JSON.stringify(question)],
-    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
-  );
+  const loader = fork(fileURLToPath(new URL('../master/privileges/loader.js', import.meta.url)), [], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  // Where it ends before it hears the question, its end is the answer.
+  loader.send(question, () => undefined);
   return new Promise((resolve) => {
     loader.once('message', (message: FromLoader) => resolve(message));
     loader.once('error', ({ message }) => resolve({ type: 'failed', reason: message }));

@@ -23,7 +23,8 @@ export interface Holdings {
  */
 export type ToKeeper =
   /** What root loaded itself, while it still was root; later ones are not heard. */
-  { readonly type: 'grant'; readonly holdings: Holdings } | (KeeperQuestion & { readonly question: number });
+  | { readonly type: 'grant'; readonly holdings: Holdings; readonly candidate: string }
+  | (KeeperQuestion & { readonly question: number });
 
 export type KeeperQuestion =
   | { readonly type: 'load' }

@@ -6,8 +6,8 @@ import { addressText } from '../../plan/index.ts';
 import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
 import type { Account } from '../../config/index.ts';
 import type { Opening, Openings } from '../../worker/index.ts';
-import { unpack } from '../candidate.ts';
-import type { Candidate } from '../candidate.ts';
+import { pack, unpack } from '../candidate.ts';
+import type { Accepted, Candidate } from '../candidate.ts';
 import { probePort } from '../probe-port.ts';
 import { Acceptor } from './acceptor.ts';
 import { become, checkProgram, checkWritable } from './account.ts';
@@ -44,7 +44,8 @@ export class KeptPrivileges implements Privileges {
     this.#log = log;
   }
 
-  async settle(plan: GatewayPlan): Promise<void> {
+  async settle(candidate: Accepted): Promise<void> {
+    const { plan } = candidate;
     const { main, ports } = plan;
     const accepted = portsOfRoot(ports).filter(({ engine }) => engine !== 'node');
     if (accepted.length > 0) {
@@ -53,7 +54,11 @@ export class KeptPrivileges implements Privileges {
       );
     }
     handOver(main.written, this.#account);
-    this.#keeper.tell({ type: 'grant', holdings: holdingsOf(plan, this.#account) });
+    this.#keeper.tell({
+      type: 'grant',
+      holdings: holdingsOf(plan, this.#account),
+      candidate: pack(candidate),
+    });
     become(this.#account);
     this.#settled = true;
     checkProgram(this.#account, fileURLToPath(new URL('../worker/main.js', import.meta.url)));
@@ -105,7 +110,7 @@ export class KeptPrivileges implements Privileges {
     await this.#ask({ type: 'serving' });
   }
 
-  async replaced(_before: GatewayPlan, { ports }: GatewayPlan): Promise<void> {
+  async replaced(_before: GatewayPlan, { plan: { ports } }: Accepted): Promise<void> {
     this.#acceptor?.keep(new Set(ports.map(({ address }) => addressText(address))));
     await this.#ask({ type: 'accepted' });
   }

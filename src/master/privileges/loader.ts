@@ -31,7 +31,8 @@ function prepared(plan: GatewayPlan): Holdings | undefined {
   return holdings;
 }
 
-const answer = await answerTo(JSON.parse(process.argv[2] as string) as LoaderQuestion).catch(
-  (error: unknown): FromLoader => ({ type: 'failed', reason: (error as Error).message }),
-);
-process.send?.(answer, () => process.disconnect());
+process.once('message', (question: LoaderQuestion) => {
+  void answerTo(question)
+    .catch((error: unknown): FromLoader => ({ type: 'failed', reason: (error as Error).message }))
+    .then((answer) => process.send?.(answer, () => process.disconnect()));
+});

@@ -2,14 +2,24 @@ import { resolve } from 'node:path';
 import type { ConfigSource } from '../../pipeline.ts';
 import type { GatewayPlan } from '../../plan/index.ts';
 import { loadCandidate } from '../candidate.ts';
+import type { Accepted } from '../candidate.ts';
 import { judge } from '../judge.ts';
 import { removePidFile, writePidFile } from '../pid-file.ts';
 import { probePort } from '../probe-port.ts';
 import { removeSocketFiles } from '../socket-files.ts';
 import type { Privileges } from './privileges.ts';
 
-/** A process that stays who it is does everything itself. `pid` takes the signals. */
-export function ownPrivileges(source: ConfigSource, pid: number): Privileges {
+/** What a process that stays who it is knows of itself. */
+export interface OwnOptions {
+  readonly source: ConfigSource;
+  /** The process that takes signals. */
+  readonly pid: number;
+  /** Told of each configuration that has come to serve. */
+  readonly keep: (candidate: Accepted) => void;
+}
+
+/** A process that stays who it is does everything itself. */
+export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
   return {
     load: () => loadCandidate(source),
     findings: (signal) => judge(source, signal),
@@ -20,10 +30,13 @@ export function ownPrivileges(source: ConfigSource, pid: number): Privileges {
     openings: () => Promise.resolve(new Map()),
     connect: () => undefined,
     hold: () => undefined,
-    async serving(plan) {
-      writePidFile(pidFileOf(plan), pid);
+    async serving(candidate) {
+      writePidFile(pidFileOf(candidate.plan), pid);
+      keep(candidate);
     },
-    async replaced(before, now) {
+    async replaced(before, candidate) {
+      const now = candidate.plan;
+      keep(candidate);
       if (pidFileOf(before) === pidFileOf(now)) return;
       writePidFile(pidFileOf(now), pid);
       removePidFile(pidFileOf(before), pid);

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
 import type { Openings } from '../../worker/index.ts';
-import type { Candidate } from '../candidate.ts';
+import type { Accepted, Candidate } from '../candidate.ts';
 
 /** What the master does with the rights that it was started with, whether it has them still or asks for it. */
 export interface Privileges {
@@ -10,7 +10,7 @@ export interface Privileges {
   /** What the rules of `gw check` find in it, one line each. */
   findings(signal: AbortSignal): Promise<readonly string[]>;
   /** Before the first worker starts: from here on nothing in this process has more rights than the account that serves. */
-  settle(plan: GatewayPlan): Promise<void>;
+  settle(candidate: Accepted): Promise<void>;
   /** Fails where one of these ports, which the gateway does not have yet, cannot be bound. */
   probe(ports: readonly PortPlan[]): Promise<void>;
   /** How a worker comes by ports that this process may not bind. */
@@ -20,9 +20,9 @@ export interface Privileges {
   /** A worker does not respond: it gets no connections from that thread any more. */
   hold(workerId: number): void;
   /** Every port accepts. */
-  serving(plan: GatewayPlan): Promise<void>;
+  serving(candidate: Accepted): Promise<void>;
   /** The configuration that was loaded last has taken over. */
-  replaced(before: GatewayPlan, now: GatewayPlan): Promise<void>;
+  replaced(before: GatewayPlan, now: Accepted): Promise<void>;
   /** Log files were rotated: those of now can be opened when it resolves. */
   reopen(): Promise<void>;
   /** A graceful stop or a fast one begins: nobody should come any more. */
