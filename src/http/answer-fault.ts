@@ -1,5 +1,5 @@
 import type { Exchange } from './exchange.ts';
-import { HttpFault } from './http-fault.ts';
+import { describeFailure, HttpFault } from './http-fault.ts';
 
 /**
  * Answers a request whose handler failed: 500, or the status of an `HttpFault`. Throws nothing; also for failures in callbacks,
@@ -7,16 +7,12 @@ import { HttpFault } from './http-fault.ts';
  */
 export function answerFault(x: Exchange, error: unknown): void {
   const status = error instanceof HttpFault ? error.status : 500;
-  const text = error instanceof HttpFault ? error.message : `unexpected failure: ${describe(error)}`;
+  const text = error instanceof HttpFault ? error.message : describeFailure(error);
   x.rules.warn(text, x);
   try {
     x.end(status);
   } catch (second) {
-    x.rules.warn(`unexpected failure while answering ${status}: ${describe(second)}`, x);
+    x.rules.warn(`${describeFailure(second)} while answering ${status}`, x);
     x.abort();
   }
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

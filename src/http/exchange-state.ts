@@ -55,6 +55,8 @@ export abstract class ExchangeState {
   /** Answered, or nobody is left to answer: the phases stop. */
   done = false;
   aborted = false;
+  /** What the configuration adds to the answer could not be made: it is answered without any of that. */
+  failed = false;
   /** Rewritten or redirected internally: it may enter `internal` locations. */
   internal = false;
   internalRedirects = 0;

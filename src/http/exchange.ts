@@ -20,7 +20,7 @@ export type Handler = (x: Exchange) => void | Promise<void>;
 /** Adds response headers just before the head is written. */
 export type HeaderFilter = (x: Exchange) => void;
 
-/** Runs once per request after the answer, for access logs and counters. Never answers, never throws. */
+/** Runs once per request after the answer, for access logs and counters. Never answers. */
 export type LogStep = (x: Exchange) => void;
 
 /** A value for this request; `undefined` is nginx's "not found" and renders as the empty string. */
@@ -76,6 +76,14 @@ export abstract class Exchange extends Outgoing {
   /** A complete answer; `contentType` '' sends none. HEAD sends the head alone. */
   send(status: number, contentType: string, body: string | Uint8Array): void {
     if (this.done) return;
+    try {
+      this.sendWhole(status, contentType, body);
+    } catch (error) {
+      this.failAnswer(error);
+    }
+  }
+
+  private sendWhole(status: number, contentType: string, body: string | Uint8Array): void {
     const { logs, filters, bodyFilters } = this.rules;
     if (logs.length > 0 || filters.length > 0 || bodyFilters.length > 0) {
       this.responseLength = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
@@ -94,8 +102,13 @@ export abstract class Exchange extends Outgoing {
   stream(status: number, contentType: string, lengthBytes = -1): ResponseStream | undefined {
     if (this.done) return undefined;
     this.responseLength = lengthBytes;
-    this.decide(status, contentType);
-    return this.begin(this.openFilters());
+    try {
+      this.decide(status, contentType);
+      return this.begin(this.openFilters());
+    } catch (error) {
+      this.failAnswer(error);
+      return undefined;
+    }
   }
 
   /** Whether some body filter wants an answer of this kind: then its length is not known before its end. */
@@ -119,7 +132,7 @@ export abstract class Exchange extends Outgoing {
   end(status: number): void {
     if (this.done) return;
     if (endsConnection(status)) this.closing = true;
-    const handler = this.errorPagesEnded ? undefined : this.rules.errorPages?.get(status);
+    const handler = this.errorPagesEnded || this.failed ? undefined : this.rules.errorPages?.get(status);
     if (handler) return this.serveErrorPage(status, handler);
     const page = ownPage(
       status,
@@ -183,9 +196,15 @@ export abstract class Exchange extends Outgoing {
     this.rules.warn(message, this);
   }
 
-  /** Runs the log steps; a transport calls it when a stream or an abort ends the request. */
-  protected log(): void {
-    for (const step of this.rules.logs) step(this);
+  /** Runs the log steps; a transport calls it when a stream or an abort ends the request, often where nobody could catch. */
+  protected log(steps = this.rules.logs): void {
+    for (const step of steps) {
+      try {
+        step(this);
+      } catch (error) {
+        this.warn(`access log failed: ${String(error)}`);
+      }
+    }
   }
 
   protected decide(status: number, contentType: string): void {
@@ -194,7 +213,14 @@ export abstract class Exchange extends Outgoing {
     this.responseType = contentType;
     // An error page has the status of the error, and with it the words for that.
     if (this.errorStatus !== 0) this.reason = undefined;
-    for (const filter of this.rules.filters) filter(this);
+    if (this.failed) return;
+    try {
+      for (const filter of this.rules.filters) filter(this);
+    } catch (error) {
+      // Nothing is written yet: it can still be answered in another way.
+      this.done = false;
+      throw error;
+    }
   }
 
   /** Waits for what an internal redirect started; the compile stage never lets its promise fail. */
@@ -209,7 +235,7 @@ export abstract class Exchange extends Outgoing {
   /** What the `Server` header and the built-in pages say. */
   get serverToken(): string {
     const { serverToken, serverTokenOf } = this.rules;
-    if (!serverTokenOf) return serverToken;
+    if (!serverTokenOf || this.failed) return serverToken;
     const token = serverTokenOf(this);
     return isSafeHeaderValue(token) ? token : serverToken;
   }

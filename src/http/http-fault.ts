@@ -7,3 +7,8 @@ export class HttpFault extends Error {
     this.status = status;
   }
 }
+
+/** What the error log says of a failure that nobody expected. */
+export function describeFailure(error: unknown): string {
+  return `unexpected failure: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}

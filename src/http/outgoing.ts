@@ -1,6 +1,7 @@
 import type { BodyFilterOf, BodyTransform } from './body-filter.ts';
 import { ExchangeState } from './exchange-state.ts';
 import { FilteredStream } from './filtered-stream.ts';
+import { describeFailure, HttpFault } from './http-fault.ts';
 import { writePieces } from './response-stream.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { ThrottledStream } from './throttled-stream.ts';
@@ -14,6 +15,8 @@ export abstract class Outgoing extends ExchangeState {
 
   /** Closes the connection without an answer (nginx's 444); `status` is what logs say. */
   abstract abort(status?: number): void;
+  /** Finishes with a status. */
+  abstract end(status: number): void;
   /** Runs when the client goes away before the answer is complete. */
   abstract onAbort(listener: () => void): void;
   protected abstract writeAnswer(status: number, contentType: string, body: string | Uint8Array): void;
@@ -35,9 +38,20 @@ export abstract class Outgoing extends ExchangeState {
     return this.trailers !== undefined && this.sendsTrailers && this.requestMethod !== 'HEAD';
   }
 
+  /** The fields behind the body. The answer is out: those that cannot be made are left out. */
+  protected trailerFields(): readonly string[] {
+    try {
+      return this.trailers?.() ?? [];
+    } catch (error) {
+      this.warn(`the trailers of an answer could not be made: ${String(error)}`);
+      return [];
+    }
+  }
+
   /** What the body passes on its way out; opened one by one, since each sees the head that those before it made. */
   protected openFilters(): readonly BodyTransform[] {
     const open: BodyTransform[] = [];
+    if (this.failed) return open;
     const { bodyFilters } = this.rules;
     for (let index = 0; index < bodyFilters.length; index++) {
       const filter = bodyFilters[index] as BodyFilterOf<ExchangeState>;
@@ -83,6 +97,21 @@ export abstract class Outgoing extends ExchangeState {
     if (this.requestMethod !== 'HEAD') this.bodyBytesSent = bytes.byteLength;
     this.writeAnswer(this.status, this.responseType, bytes);
     this.log();
+  }
+
+  /**
+   * What the configuration adds to an answer could not be made. That ends this request alone, whoever called: with a bare 500
+   * (or the status of an `HttpFault`), or without an answer where a part of one is out.
+   */
+  protected failAnswer(error: unknown): void {
+    this.warn(error instanceof HttpFault ? error.message : describeFailure(error));
+    if (this.aborted) return;
+    if (this.failed || this.sentHead !== undefined) return this.abort();
+    this.failed = true;
+    this.done = false;
+    this.errorStatus = 0;
+    this.responseHeaders = this.reason = this.trailers = undefined;
+    this.end(error instanceof HttpFault ? error.status : 500);
   }
 
   /** The head is out: a failure can only be told by cutting the connection. */

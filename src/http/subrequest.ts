@@ -95,7 +95,7 @@ export class Subrequest extends Exchange {
 
   /** nginx logs subrequests only where it is asked to. */
   protected override log(): void {
-    for (const step of this.rules.subrequestLogs) step(this);
+    super.log(this.rules.subrequestLogs);
   }
 
   protected writeAnswer(_status: number, _contentType: string, body: string | Uint8Array): void {

@@ -4,18 +4,27 @@ import type { Exchange, HeaderFilter } from '../../http/index.ts';
 import { isGood } from './added.ts';
 import type { AddedHeader } from './added.ts';
 
-/** Lets an answer end in trailers; their values are those at its end. */
+/** Lets an answer end in trailers; their values are those at its end. One that reads a trailer finds those before it (nginx). */
 export function compileTrailers(trailers: readonly AddedHeader[], build: Build): HeaderFilter | undefined {
   if (trailers.length === 0) return undefined;
   const compiled = trailers.map(({ name, value, always }) => ({ name, always, render: build.value(value) }));
   return (x) => {
     const wanted = isGood(x) ? compiled : compiled.filter(({ always }) => always);
     if (wanted.length === 0) return;
-    x.trailers = () =>
-      wanted.flatMap(({ name, render }) => {
-        const value = render(x);
-        return value !== '' && isSafeHeaderValue(value) ? [name, value] : [];
-      });
+    const evaluate = (): readonly string[] => {
+      const fields: string[] = [];
+      x.trailers = () => fields;
+      try {
+        for (const { name, render } of wanted) {
+          const value = render(x);
+          if (value !== '' && isSafeHeaderValue(value)) fields.push(name, value);
+        }
+      } finally {
+        x.trailers = evaluate;
+      }
+      return fields;
+    };
+    x.trailers = evaluate;
   };
 }
 

@@ -66,25 +66,6 @@ export abstract class ReceivedRequest extends Exchange {
     this.abortListeners.add(listener);
   }
 
-  /** A failure before the head is written leaves the exchange open, so that its 500 can be sent. */
-  protected override decide(status: number, contentType: string): void {
-    try {
-      super.decide(status, contentType);
-    } catch (error) {
-      this.done = false;
-      throw error;
-    }
-  }
-
-  /** Nobody up the stack could answer for a failure here: half of the callers are callbacks of the transport. */
-  protected override log(): void {
-    try {
-      super.log();
-    } catch (error) {
-      this.rules.warn(`access log failed: ${String(error)}`, this);
-    }
-  }
-
   /** Nobody is left to answer. */
   protected left(): void {
     this.aborted = this.done = true;

@@ -100,13 +100,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
 
   private answer(write: () => void): void {
     this.body?.drop();
-    try {
-      if (this.inHandler) write();
-      else this.res.cork(write);
-    } catch (error) {
-      this.abort();
-      throw error;
-    }
+    if (this.inHandler) write();
+    else this.res.cork(write);
   }
 
   private write(status: number, contentType: string, body: string | Uint8Array): void {
@@ -196,12 +191,21 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     setImmediate(() => this.abort());
   }
 
+  /** A head that is written in part cannot be taken back. */
   private writeHead(status: number, contentType: string): void {
+    try {
+      this.writeHeadLines(status, contentType);
+    } catch (error) {
+      this.abort();
+      throw error;
+    }
+  }
+
+  private writeHeadLines(status: number, contentType: string): void {
     const { res, responseHeaders, reason } = this;
     if (status !== 200 || reason !== undefined) res.writeStatus(statusLine(status, reason));
     // A proxied answer may bring its own `Server` (`proxy_pass_header`).
-    const own = responseHeaders && responseHeaders.length > 0 ? this.responseHeader('server') : undefined;
-    const token = own === undefined ? this.serverToken : '';
+    const token = this.responseHeader('server') === undefined ? this.serverToken : '';
     const { name, value } = this.socket.headLines.serverAnd(contentType, token);
     if (name !== undefined) res.writeHeader(name, value);
     if (responseHeaders) writeHeaders(res, responseHeaders);

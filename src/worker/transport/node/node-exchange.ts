@@ -192,7 +192,7 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
       framing,
       lengthBytes,
       timeoutMs: sendTimeoutMs,
-      trailers: this.trailers,
+      trailers: this.trailers && (() => this.trailerFields()),
     });
     return this.openedStream;
   }

@@ -1,0 +1,116 @@
+import { loadTree, Report } from '../../../grammar/index.ts';
+import { bind, Registry } from '../../../src/config/index.ts';
+import type { AnyRow, Context, Entry } from '../../../src/config/index.ts';
+import { MODULES } from '../../../src/modules/index.ts';
+
+const registry = new Registry(MODULES);
+
+/** A way to write a directive with a variable in it. */
+export interface Form {
+  readonly directive: string;
+  /** Of the module that has it. */
+  readonly module: string;
+  readonly context: Context;
+  readonly text: string;
+}
+
+/** Words that make other words of a directive legal. */
+const FILLERS = ['x', '/x', '404', 'on', '~x', '$own'];
+
+/** Directives whose words have a shape of their own. */
+const SHAPES: Readonly<Record<string, readonly string[]>> = {
+  access_log: ['logs/$probe', 'logs/x if=$probe'],
+  feature_flag: ['$own x key=$probe'],
+  if: ['($probe)', '($probe = x)', '($uri = $probe)', '(-f $probe)'],
+  limit_conn_zone: ['$probe zone=own:1m'],
+  limit_req_zone: ['$probe zone=own:1m rate=1000r/s'],
+  log_format: ['own $probe', 'own escape=json $probe'],
+  proxy_cookie_flags: ['x $probe', '$probe secure'],
+  proxy_pass: ['$probe', 'http://$probe', 'http://127.0.0.1:1/$probe'],
+  rewrite: ['^ /x$probe', '^ /x?$probe last', '^ http://127.0.0.1:1/$probe'],
+};
+
+/** Blocks of data, and what stands in front of them. */
+const BLOCKS = [
+  '$probe $own { x x; }',
+  '$probe $own { default x; }',
+  '$uri $own { default $probe; }',
+  '$probe $own { * x; }',
+];
+
+const WORDS_AT_MOST = 3;
+
+const around: Readonly<Partial<Record<Context, (text: string) => string>>> = {
+  http: (text) => `${text} server { }`,
+  upstream: (text) => `upstream u { ${text} server 127.0.0.1:1; } server { }`,
+  server: (text) => `server { ${text} }`,
+  location: (text) => `server { location / { ${text} } }`,
+};
+
+/** Every way that some context takes the variable `$probe` in a directive: found by trying, as a load is the judge of that. */
+export function findForms(): readonly Form[] {
+  const forms = new Map<string, Form>();
+  for (const entry of registry.entries) {
+    const context = (['location', 'upstream', 'server', 'http'] as const).find((each) =>
+      entry.row.contexts.includes(each),
+    );
+    if (!context || 'accepted' in entry.row) continue;
+    for (const form of formsOf(entry, context)) forms.set(form.text, form);
+  }
+  return [...forms.values()];
+}
+
+function formsOf({ name, owner, row }: Entry, context: Context): Form[] {
+  const tried = new Set<string>();
+  const found: Form[] = [];
+  const places = new Set<string>();
+  for (const { place, text } of candidates(name, row)) {
+    if (places.has(place) || tried.has(text)) continue;
+    tried.add(text);
+    if (!takesVariable(text, context)) continue;
+    places.add(place);
+    found.push({ directive: name, module: owner, context, text });
+  }
+  return found;
+}
+
+interface Candidate {
+  /** What is found once is not looked for again. */
+  readonly place: string;
+  readonly text: string;
+}
+
+function* candidates(name: string, row: AnyRow): Generator<Candidate> {
+  const end = 'opens' in row ? ' { }' : ';';
+  const shapes = 'data' in row ? BLOCKS : SHAPES[name];
+  if (shapes) {
+    for (const shape of shapes) yield { place: shape, text: `${name} ${shape}${'data' in row ? '' : end}` };
+    return;
+  }
+  if ('data' in row) return;
+  const { min, max, syntax } = row.args;
+  const named = [...syntax.matchAll(/\b(\w+=)/g)].map(([, word]) => word as string);
+  for (let count = Math.max(min, 1); count <= Math.min(max, WORDS_AT_MOST); count++)
+    for (let at = 0; at < count; at++)
+      for (const prefix of ['', '/', 'x', ...named])
+        for (const others of fillings(count - 1))
+          yield {
+            place: `${at === 0 ? 'first' : 'later'} ${prefix.length > 1 ? prefix : ''}`,
+            text: `${name} ${[...others.slice(0, at), `${prefix}$probe`, ...others.slice(at)].join(' ')}${end}`,
+          };
+}
+
+function* fillings(count: number): Generator<string[]> {
+  if (count === 0) return yield [];
+  for (const rest of fillings(count - 1)) for (const word of FILLERS) yield [word, ...rest];
+}
+
+function takesVariable(text: string, context: Context): boolean {
+  const http = around[context]?.(text) ?? '';
+  const report = new Report();
+  const source = { file: '/etc/gw/gw.conf', name: 'gw.conf', env: {}, report };
+  const tree = loadTree({ ...source, text: `http { map $uri $probe { } ${http} }` });
+  if (!tree) return false;
+  const { uses } = bind(tree, { registry, report, confDir: '/etc/gw', prefix: '/etc/gw' });
+  return !report.failed && uses.some(({ name }) => name === 'probe');
+}

@@ -1,0 +1,83 @@
+import { variableFacts } from '../../../src/contract/index.ts';
+import { MODULES } from '../../../src/modules/index.ts';
+import type { Form } from './forms.ts';
+
+/** What the names of a family continue with: `add_header x`, `add_trailer x` and the rest lead back to themselves. */
+const FAMILY_MEMBER = 'x';
+
+/** Every variable that gw has, by name, and what only these tests have: circles, and one that cannot be evaluated. */
+export const VARIABLES: readonly string[] = [
+  ...variableFacts(MODULES).map(({ name }) => name.replace('*', FAMILY_MEMBER)),
+  'probe',
+  'circle',
+  'huge',
+];
+
+/** `$probe` is the variable that the argument `v` names. Eight steps make of 64 characters more than a string can hold. */
+export const MAPS = `
+  map_hash_bucket_size 128;
+  map $arg_v $probe { volatile; ${VARIABLES.map((name) => `${name} $${name};`).join(' ')} }
+  map $uri $circle { volatile; default $circle_back; }
+  map $uri $circle_back { volatile; default $circle; }
+  map $uri $huge_0 { default ${'x'.repeat(64)}; }
+  ${Array.from({ length: 8 }, (_, step) => `map $uri $huge_${step + 1} { default ${`$huge_${step}`.repeat(8)}; }`).join('\n  ')}
+  map $uri $huge { volatile; default $huge_8; }`;
+
+/** What a location needs besides the directive, so that requests come to it. */
+export interface Places {
+  readonly port: number;
+  readonly redisPort: number;
+}
+
+interface Location {
+  readonly http: string;
+  readonly location: string;
+}
+
+/** What stands beside a directive; `own` names are the form's. */
+const COMPANIONS: Readonly<Record<string, string>> = {
+  auth_basic: 'auth_basic_user_file users;',
+  auth_basic_user_file: 'auth_basic x;',
+  auth_request_set: 'auth_request /ok; add_header y $own;',
+  charset: 'source_charset koi8-r;',
+  feature_flag: 'add_header y $own;',
+  geo: 'add_header y $own;',
+  hash: 'proxy_pass http://own/ok;',
+  limit_conn_zone: 'limit_conn own 1000;',
+  limit_rate: 'limit_rate_after 1k;',
+  limit_rate_after: 'limit_rate 1m;',
+  limit_req_zone: 'limit_req zone=own burst=1000 nodelay;',
+  log_format: 'access_log logs/x own;',
+  map: 'add_header y $own;',
+  secure_link: 'secure_link_md5 x; add_header y $secure_link;',
+  secure_link_md5: 'secure_link $arg_x,1; add_header y $secure_link;',
+  set: 'add_header y $own;',
+  source_charset: 'charset utf-8;',
+  split_clients: 'add_header y $own;',
+  sub_filter: 'sub_filter_once off;',
+};
+
+/** One location, and what it needs at the level of `http`; `nth` keeps the names of forms apart. */
+export function locationOf(form: Form, nth: number, places: Places): Location {
+  const own = (text: string): string => text.replaceAll(/\bown\b/g, `own_${nth}`);
+  const { directive, context } = form;
+  const beside = COMPANIONS[directive] ?? '';
+  const content = contentOf(form, places);
+  const text = own(form.text);
+  const rest = own(`${beside} ${beside.includes('proxy_pass') ? '' : content}`);
+  if (context === 'location') return { http: '', location: `${text} ${rest}` };
+  const http =
+    context === 'upstream' ? own(`upstream own { ${text} server 127.0.0.1:${places.port}; }`) : text;
+  return { http, location: rest };
+}
+
+function contentOf({ directive, module, text }: Form, { port, redisPort }: Places): string {
+  if (directive.endsWith('_pass') || module === 'static' || directive === 'alias' || directive === 'root')
+    return '';
+  if (module === 'kv') return `kv_pass 127.0.0.1:${redisPort};`;
+  if (module === 'worker_events')
+    return 'worker_events_api; worker_events_zone bus; worker_events_channel x;';
+  // A byte in a second would be a long wait.
+  const path = text.startsWith('proxy_limit_rate') ? 'empty' : 'ok';
+  return `proxy_pass http://127.0.0.1:${port}/${path};`;
+}
