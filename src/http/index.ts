@@ -29,6 +29,8 @@ export { parseHost } from './host.ts';
 export { encodeLocation } from './location-header.ts';
 export { decodeComponent, encodeArgument, encodePath, isValidQuery, normalizePath } from './path.ts';
 export { builtInPage, statusLine } from './status.ts';
+export { isOwnName, readRefusal, SITE_HEADERS, writeRefusal } from './own-site.ts';
+export type { KnowsHost } from './own-site.ts';
 export { charsetOf, mediaTypeOf, mediaTypeTest } from './media-type.ts';
 export { methodRefusal } from './method.ts';
 export { isMsie6 } from './user-agent.ts';

@@ -10,7 +10,7 @@ export interface ControlConfig {
   readonly flagsZone: string;
   readonly dictionaries?: readonly DictionaryConfig[];
   readonly flags?: readonly FlagVariable[];
-  /** True: browsers may be led to writing endpoints by other sites. */
+  /** True: browsers may be led here by other sites and by foreign names. */
   readonly crossSite: boolean;
 }
 

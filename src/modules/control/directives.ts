@@ -121,7 +121,8 @@ export const directives = directivesFor<ControlConfig>()({
     args: readers.flag,
     into: 'crossSite',
     default: false,
-    summary: 'Lets pages of other sites send browsers to endpoints that write.',
+    summary:
+      'Lets browsers come for pages of other sites, and under names that no `server_name` knows; otherwise `control_api` refuses what they ask for (403).',
     source: 'gw',
   },
   shared_dict_zone: {

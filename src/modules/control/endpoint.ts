@@ -11,7 +11,7 @@ export interface Endpoint {
   readonly path: string;
   /** One phrase for `describe`. */
   readonly description: string;
-  /** It changes something: browsers that come from another site are refused. */
+  /** It changes something: only programs and pages of ours may ask for it. */
   readonly writes?: true;
   /** Anybody may ask: `gw check` does not want it guarded. */
   readonly harmless?: true;

@@ -1,3 +1,4 @@
+import { readRefusal, SITE_HEADERS, writeRefusal } from '../../http/index.ts';
 import type { Handler, Exchange } from '../../http/index.ts';
 import { DictionaryFault } from '../../zone/index.ts';
 import type { Endpoint, Surface } from './endpoint.ts';
@@ -7,13 +8,14 @@ import { ControlFault } from './fault.ts';
 /** An endpoint with what all of them have in common: methods, no caching, cross-site writes, faults as envelopes. */
 export function guardEndpoint(endpoint: Endpoint, surface: Surface): Handler {
   const act = endpoint.compile(surface);
-  const isForeign = endpoint.writes && !surface.config.crossSite ? compileForeign(surface) : () => false;
+  const refusalOf = surface.config.crossSite ? () => undefined : compileRefusal(endpoint, surface);
   return (x) => {
     if (x.method !== 'GET' && x.method !== 'HEAD') {
       x.setHeader('Allow', 'GET, HEAD');
       return refuse(x, 405, 'method not allowed');
     }
-    if (isForeign(x)) return refuse(x, 403, 'cross-site request refused');
+    const refusal = refusalOf(x);
+    if (refusal !== undefined) return refuse(x, 403, refusal);
     x.setHeader('Cache-Control', 'no-store');
     try {
       return act(x)?.catch((error: unknown) => answerFault(x, error));
@@ -29,10 +31,13 @@ export function refuse(x: Exchange, status: number, message: string): void {
   sendError(x, status, message);
 }
 
-/** A page of another site can make a browser send any GET; browsers say so, and nothing else sends this header. */
-function compileForeign({ build }: Surface): (x: Exchange) => boolean {
-  build.needHeader('sec-fetch-site');
-  return (x) => x.header('sec-fetch-site') === 'cross-site';
+/** A page can have a browser send any GET, also to addresses that only the browser can reach. */
+function compileRefusal(
+  { writes }: Endpoint,
+  { build, resources: { worker } }: Surface,
+): (x: Exchange) => string | undefined {
+  for (const name of SITE_HEADERS) build.needHeader(name);
+  return writes ? (x) => writeRefusal(x, (host) => worker.view.knowsHost(host)) : readRefusal;
 }
 
 function answerFault(x: Exchange, error: unknown): void {

@@ -48,7 +48,8 @@ export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
       (opened) => opened.close(),
     );
     worker.own(showRing(worker.metrics, (config as EndpointConfig).zone.name, feed.ring), (end) => end());
-    return { feed, streams: new OpenStreams(worker.retiring) };
+    const knowsHost = (host: string): boolean => worker.view.knowsHost(host);
+    return { feed, streams: new OpenStreams(worker.retiring), knowsHost };
   },
 
   compile: (config, resources, build) => ({
@@ -78,7 +79,7 @@ function checkChannel(channel: string, report: ConfigReport<WorkerEventsConfig>)
 
 function compileEndpoint(config: EndpointConfig, resources: StreamResources, build: Build): Handler {
   const inspect = compileInspect(config, resources.feed.ring);
-  const publish = compilePublish(config, resources.feed.ring, build);
+  const publish = compilePublish(config, { ...resources, ring: resources.feed.ring }, build);
   const read = config.stream ? compileRead(inspect, compileStream(config, resources, build), build) : inspect;
   return (x) => {
     switch (x.method) {

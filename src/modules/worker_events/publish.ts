@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Build } from '../../contract/index.ts';
-import type { Exchange, Handler } from '../../http/index.ts';
+import { isOwnName } from '../../http/index.ts';
+import type { Exchange, Handler, KnowsHost } from '../../http/index.ts';
 import { EVENT_LIMITS } from '../../zone/index.ts';
 import type { Ring } from '../../zone/index.ts';
 import { refuse, refuseBusy } from './answer.ts';
@@ -10,10 +11,21 @@ import { compileKeyCheck } from './publish-key.ts';
 const MAX_BODY_BYTES = 64 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
+/** Where events go, and which names the gateway has. */
+interface Publishing {
+  readonly ring: Pick<Ring, 'publish'>;
+  readonly knowsHost: KnowsHost;
+}
+
 /** POST: publishes `{"type","payload"}` under the location's channel. */
-export function compilePublish(config: EndpointConfig, ring: Ring, build: Build): Handler {
+export function compilePublish(
+  config: EndpointConfig,
+  { ring, knowsHost }: Publishing,
+  build: Build,
+): Handler {
   const { publishKey, channel } = config;
   const mayPublish = publishKey ? compileKeyCheck(publishKey, build) : () => true;
+  const isForeign = publishKey ? () => false : compileForeign(knowsHost, build);
   const answer = compileAnswer(config);
   build.needHeader('content-type');
 
@@ -26,6 +38,7 @@ export function compilePublish(config: EndpointConfig, ring: Ring, build: Build)
   };
   return (x) => {
     if (!mayPublish(x)) return refuse(x, 401, 'unauthorized: the publish key is missing or wrong');
+    if (isForeign(x)) return refuse(x, 403, `"${x.host}" is no name of this server`);
     if (!JSON_TYPE.test(x.header('content-type') ?? '')) {
       return refuse(x, 415, 'content-type must be application/json');
     }
@@ -34,6 +47,15 @@ export function compilePublish(config: EndpointConfig, ring: Ring, build: Build)
       if (body) publish(x, body);
     });
   };
+}
+
+/**
+ * A page under a foreign name that leads here (DNS rebinding) is one of ours for its browser. Pages alone send an `Origin` with
+ * POST, and they do not know a key; those of other sites would have to ask before they send JSON.
+ */
+function compileForeign(knowsHost: KnowsHost, build: Build): (x: Exchange) => boolean {
+  build.needHeader('origin');
+  return (x) => x.header('origin') !== undefined && !isOwnName(x.host, knowsHost);
 }
 
 function compileAnswer({ zone, channel }: EndpointConfig): (generation: number, evicted: boolean) => string {

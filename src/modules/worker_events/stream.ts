@@ -1,5 +1,5 @@
 import type { Build } from '../../contract/index.ts';
-import type { Exchange, Handler } from '../../http/index.ts';
+import type { Exchange, Handler, KnowsHost } from '../../http/index.ts';
 import { refuse, refuseBusy } from './answer.ts';
 import type { EndpointConfig } from './config.ts';
 import { EventStream } from './event-stream.ts';
@@ -35,6 +35,8 @@ export class OpenStreams {
 export interface StreamResources {
   readonly feed: Feed;
   readonly streams: OpenStreams;
+  /** Whether a server is configured for a name. */
+  readonly knowsHost: KnowsHost;
 }
 
 /** GET with `Accept: text/event-stream`: entries as server-sent events, as they are published. */

@@ -1,54 +1,113 @@
 import { expect, test } from 'vitest';
 import { ENDPOINTS } from '../../../src/modules/control/endpoints.ts';
 import { startGateway } from '../../harness/gateway.ts';
+import type { CallInit } from '../../harness/http.ts';
 import { error } from './cases/case.ts';
 
 const conf = (more: string) =>
-  `shared_dict_zone zone=feature_flags:64k; server { location /runtime/ { control_api; ${more} } }`;
+  `shared_dict_zone zone=feature_flags:64k;
+  server { server_name ops.example *.ops.example ~regex; location /runtime/ { control_api; ${more} } }`;
 const WRITES = [
   'flag/set?name=x',
   'flag/unset?name=x',
   'cache/probe?dict=feature_flags',
   'session/probe?dict=feature_flags',
 ];
-const from = (site: string) => ({ headers: { 'Sec-Fetch-Site': site } });
+const READS = ENDPOINTS.filter(({ writes }) => !writes).map(({ path }) => `${path}?name=x`);
 
-test('a browser that comes from another site cannot write', async (t) => {
+const NO_NAME = /^"[^"]+" is no name of this server$/;
+const CROSS_SITE = /^cross-site request refused$/;
+const CROSS_ORIGIN = /^cross-origin request refused$/;
+
+/** Who asks, and what refuses a write and a read; the port of the gateway stands for PORT. */
+const callers = [
+  { it: 'a program', headers: {} },
+  { it: 'a program that uses a name', headers: { Host: 'ops.example:PORT' } },
+  { it: 'a program that uses a wildcard', headers: { Host: 'a.ops.example' } },
+  { it: 'a program on this machine', headers: { Host: 'localhost:PORT' } },
+  { it: 'a program that uses an IPv6 address', headers: { Host: '[::1]:PORT' } },
+  { it: 'a person who types the address', headers: { 'Sec-Fetch-Site': 'none' } },
+  { it: 'a page of ours', headers: { 'Sec-Fetch-Site': 'same-origin', Origin: 'http://127.0.0.1:PORT' } },
+  { it: 'a page under a name of ours', headers: { Host: 'ops.example', Origin: 'http://ops.example' } },
+  { it: 'a page of a name that leads here', headers: { Host: 'evil.example' }, write: NO_NAME },
+  {
+    it: 'a page of a name that leads here, which is its own origin',
+    headers: { Host: 'evil.example', Origin: 'http://evil.example' },
+    write: NO_NAME,
+  },
+  {
+    it: 'a page of a name that looks like ours',
+    headers: { Host: 'ops.example.evil.example' },
+    write: NO_NAME,
+  },
+  {
+    it: 'a page of a name that looks like an address',
+    headers: { Host: '127.0.0.1.nip.example' },
+    write: NO_NAME,
+  },
+  { it: 'a page of a name of a regex', headers: { Host: 'regex' }, write: NO_NAME },
+  {
+    it: 'a page of another site',
+    headers: { 'Sec-Fetch-Site': 'cross-site' },
+    write: CROSS_SITE,
+    read: CROSS_SITE,
+  },
+  { it: 'a page of another name of the site', headers: { 'Sec-Fetch-Site': 'same-site' }, write: CROSS_SITE },
+  {
+    it: 'a foreign origin',
+    headers: { Origin: 'http://evil.example' },
+    write: CROSS_ORIGIN,
+    read: CROSS_ORIGIN,
+  },
+  { it: 'an opaque origin', headers: { Origin: 'null' }, write: CROSS_ORIGIN, read: CROSS_ORIGIN },
+  { it: 'another port', headers: { Origin: 'http://127.0.0.1:1' }, write: CROSS_ORIGIN, read: CROSS_ORIGIN },
+  {
+    it: 'another scheme',
+    headers: { Origin: 'https://127.0.0.1:PORT' },
+    write: CROSS_ORIGIN,
+    read: CROSS_ORIGIN,
+  },
+] as const;
+
+function initOf(headers: Readonly<Record<string, string>>, port: number): CallInit {
+  const entries = Object.entries(headers).map(([name, value]) => [name, value.replace('PORT', String(port))]);
+  return { headers: Object.fromEntries(entries) as Record<string, string> };
+}
+
+test('who may write and who may read follows from what a browser says of the page', async (t) => {
   const gw = await startGateway(t, conf(''));
-  for (const path of WRITES) {
-    for (const method of ['GET', 'HEAD']) {
-      const { status, headers } = await gw.fetch(`/runtime/${path}`, { method, ...from('cross-site') });
-      expect([path, status, headers.get('cache-control')]).toEqual([path, 403, 'no-store']);
+  expect(READS.length + WRITES.length).toBe(ENDPOINTS.length);
+  for (const { it, headers, ...refusals } of callers) {
+    const init = initOf(headers, gw.port);
+    const expected = [
+      { paths: WRITES, refusal: 'write' in refusals ? refusals.write : undefined },
+      { paths: READS, refusal: 'read' in refusals ? refusals.read : undefined },
+    ];
+    for (const { paths, refusal } of expected) {
+      for (const path of paths) {
+        const { status, headers: got, body } = await gw.fetch(`/runtime/${path}`, init);
+        expect({ it, path, status }).toEqual({ it, path, status: refusal ? 403 : 200 });
+        if (!refusal) continue;
+        expect(got.get('cache-control')).toBe('no-store');
+        expect((JSON.parse(body) as { message: string }).message).toMatch(refusal);
+      }
     }
-    await gw.expect(
-      `GET /runtime/${path}`,
-      { status: 403, json: error('cross-site request refused') },
-      from('cross-site'),
-    );
   }
+});
+
+test('what is refused changes nothing', async (t) => {
+  const gw = await startGateway(t, conf(''));
+  const init = { headers: { Host: 'evil.example' } };
+  const expected = { status: 403, json: error('"evil.example" is no name of this server') };
+  await gw.expect('GET /runtime/flag/set?name=x', expected, init);
+  await gw.expect('HEAD /runtime/flag/set?name=x', { status: 403 }, init);
   await gw.expect('GET /runtime/flags', { json: [] });
 });
 
-test('everybody else can', async (t) => {
-  const gw = await startGateway(t, conf(''));
-  for (const path of WRITES) {
-    for (const site of ['same-origin', 'same-site', 'none'])
-      await gw.expect(`GET /runtime/${path}`, { status: 200 }, from(site));
-    await gw.expect(`GET /runtime/${path}`, { status: 200 });
-  }
-});
-
-test('a browser that comes from another site can read', async (t) => {
-  const gw = await startGateway(t, conf(''));
-  const reads = ENDPOINTS.filter(({ writes }) => !writes);
-  expect(reads.length + WRITES.length).toBe(ENDPOINTS.length);
-  for (const { path } of reads) {
-    const { status } = await gw.fetch(`/runtime/${path}?name=x`, from('cross-site'));
-    expect([path, status]).toEqual([path, 200]);
-  }
-});
-
-test('control_cross_site on lets them write', async (t) => {
+test('control_cross_site on lets all of them in', async (t) => {
   const gw = await startGateway(t, conf('control_cross_site on;'));
-  for (const path of WRITES) await gw.expect(`GET /runtime/${path}`, { status: 200 }, from('cross-site'));
+  for (const { headers } of callers) {
+    const init = initOf(headers, gw.port);
+    for (const path of [...WRITES, ...READS]) await gw.expect(`GET /runtime/${path}`, { status: 200 }, init);
+  }
 });

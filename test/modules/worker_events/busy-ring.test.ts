@@ -15,7 +15,7 @@ function request() {
   const answer: { status?: number; body?: string; headers: Record<string, string> } = { headers: {} };
   const x = {
     args: '',
-    header: () => 'application/json',
+    header: (name: string) => (name === 'content-type' ? 'application/json' : undefined),
     readBody: () => Promise.resolve(Buffer.from('{"type":"t"}')),
     setHeader: (name: string, value: string) => void (answer.headers[name] = value),
     send: (status: number, _type: string, body: string) => void Object.assign(answer, { status, body }),
@@ -28,7 +28,10 @@ test('a ring whose lock is not to be had answers 503, and serves again when it i
   const ring = openRing(buffer, 1);
   openRing(buffer, 2);
   const words = new Int32Array(buffer);
-  const handlers = [compileInspect(config, ring), compilePublish(config, ring, build)];
+  const handlers = [
+    compileInspect(config, ring),
+    compilePublish(config, { ring, knowsHost: () => true }, build),
+  ];
 
   words[LOCK_WORD] = 3;
   for (const handler of handlers) {

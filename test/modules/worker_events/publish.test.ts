@@ -182,3 +182,22 @@ test('POST refuses a body over a smaller client_max_body_size', async () => {
     body: '{"module":"worker_events","status":"error","error":"the body is too large"}',
   });
 });
+
+test('a page under a name that leads here by chance cannot publish where no key is asked for', async (t) => {
+  const gw = await startGateway(
+    t,
+    `server { server_name events.example;
+      ${endpoint()} ${endpoint('worker_events_publish_key k;', '/keyed')} }`,
+  );
+  const cases = [
+    { headers: { Host: 'evil.example', Origin: 'http://evil.example' }, status: 403 },
+    { headers: { Host: 'events.example', Origin: 'http://events.example' }, status: 200 },
+    { headers: { Host: 'localhost', Origin: 'http://localhost' }, status: 200 },
+    { headers: { Host: 'a-container' }, status: 200 },
+    { path: '/keyed?key=k', headers: { Host: 'any.example', Origin: 'http://any.example' }, status: 200 },
+  ];
+  for (const { status, ...init } of cases) {
+    const answer = await publish(gw, { type: 'a' }, init);
+    expect([init, answer.status]).toEqual([init, status]);
+  }
+});
