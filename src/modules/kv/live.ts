@@ -3,7 +3,7 @@ import type { Endpoint } from './address.ts';
 import { endpointsOf } from './address.ts';
 import { COMMANDS } from './commands.ts';
 import type { KvConfig } from './config.ts';
-import { clientOptions } from './redis-connection.ts';
+import { clientOptions } from './client-options.ts';
 
 type Problem = LiveProblem<KvConfig>;
 

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
-import type { Redis, RedisOptions } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Endpoint } from './address.ts';
 import { addressLabel } from './address.ts';
+import { clientOptions } from './client-options.ts';
 import { ReplyError, RespReader } from './resp-reader.ts';
 import { RespWriter } from './resp-writer.ts';
 import type { Bytes, Reply } from './store.ts';
@@ -26,13 +27,15 @@ export interface ConnectionOwner {
   down(connection: RedisConnection, reason: string): void;
 }
 
-/** A command and who gets its reply: exactly one of `replied` and `failed` is called, once. */
+/** A command and who gets its reply: exactly one of `replied`, `failed` and `unsent` is called, once. */
 export interface Request {
   readonly name: string;
   readonly args: readonly Bytes[];
   replied(reply: Reply | ReplyError, connection: RedisConnection): void;
   /** The connection broke; the command may have been carried out. */
   failed(reason: string): void;
+  /** The connection broke before the command was written. */
+  unsent(reason: string): void;
   /** The request behind it on its connection, which alone uses this. */
   next: Request | undefined;
 }
@@ -42,12 +45,10 @@ const MAX_TIMEOUTS = 3;
 const MAX_SILENCE_MS = 2_000;
 /** Errors of a store that answers commands, if only with errors; `max number of clients reached` is none of them. */
 const ANSWERING = /^(?:NOAUTH|NOPERM|LOADING|BUSY|MASTERDOWN|MISCONF)\b/;
-const KEEP_ALIVE_MS = 30_000;
-const retryDelayMs = (attempt: number): number => Math.min(50 * attempt, 500);
 
 /**
  * One connection to Redis or Valkey that reconnects for ever. It counts as up once a PING came back: a listening socket
- * alone proves nothing, a frozen server has one too. Nothing is queued while it is down and nothing is ever sent twice.
+ * alone proves nothing, a frozen server has one too. It queues nothing, and nothing is ever sent twice.
  *
  * ioredis connects, logs in, selects and reconnects. Commands go straight over its socket: its own queue and decoder
  * cost a tenth of a request (`npm run bench -- --only kv`). Replies come in the order of the requests.
@@ -55,7 +56,10 @@ const retryDelayMs = (attempt: number): number => Math.min(50 * attempt, 500);
 export class RedisConnection {
   readonly label: string;
   up = false;
-  /** True until the first attempt to connect has ended. */
+  /**
+   * True until the first attempt to connect has ended, and again from when the connection broke: worth waiting for. Not when we
+   * gave it up for its silence.
+   */
   opening = true;
   inFlight = 0;
   readonly #client: Redis;
@@ -66,11 +70,15 @@ export class RedisConnection {
   #live = true;
   #lastReason: string | undefined;
   #probe: NodeJS.Timeout | undefined;
+  /** Bounds how long `opening` lasts behind a break. */
+  #patience: NodeJS.Timeout | undefined;
   readonly #writer = new RespWriter();
   #flushes = false;
   /** The requests that wait for their replies. */
   #oldest: Request | undefined;
   #newest: Request | undefined;
+  /** The first of those that are not written yet. */
+  #unwritten: Request | undefined;
   #timeouts = 0;
   /** Since when the oldest unanswered command waits, or since the last reply; on the clock of `performance.now()`. */
   #silentSinceMs = 0;
@@ -95,6 +103,7 @@ export class RedisConnection {
       this.#oldest = request;
     } else (this.#newest as Request).next = request;
     this.#newest = request;
+    this.#unwritten ??= request;
     this.#writer.add(request.name, request.args);
     if (this.#flushes) return;
     this.#flushes = true;
@@ -105,8 +114,8 @@ export class RedisConnection {
   timedOut(): void {
     this.#timeouts++;
     const silentMs = performance.now() - this.#silentSinceMs;
-    if (this.#timeouts >= MAX_TIMEOUTS) this.drop(`${MAX_TIMEOUTS} timeouts in a row`);
-    else if (silentMs >= MAX_SILENCE_MS) this.drop(`silent for ${Math.round(silentMs)} ms`);
+    if (this.#timeouts >= MAX_TIMEOUTS) this.giveUp(`${MAX_TIMEOUTS} timeouts in a row`);
+    else if (silentMs >= MAX_SILENCE_MS) this.giveUp(`silent for ${Math.round(silentMs)} ms`);
   }
 
   /** Breaks the connection at once, without waiting for the peer to agree, and connects anew. */
@@ -115,29 +124,44 @@ export class RedisConnection {
     this.#client.stream?.destroy();
   }
 
+  /** As `drop`, but nobody waits for a connection to what says nothing. */
+  giveUp(reason: string): void {
+    this.#lost(reason, true);
+    this.#client.stream?.destroy();
+  }
+
   close(): void {
     this.#closed = true;
-    this.up = false;
+    this.up = this.opening = false;
     clearTimeout(this.#probe);
+    clearTimeout(this.#patience);
     this.#client.disconnect();
     this.#client.stream?.destroy();
   }
 
   /** What goes wrong first is the reason; the owner hears it once, however often an attempt fails for it. */
-  #lost(reason: string): void {
+  #lost(reason: string, silent = false): void {
     if (!this.#live) return;
     this.#live = false;
     clearTimeout(this.#probe);
     this.#writer.clear();
-    const isNews = this.up || this.opening || reason !== this.#lastReason;
+    const wasUp = this.up;
+    const isNews = wasUp || this.opening || reason !== this.#lastReason;
     this.up = false;
-    this.opening = false;
+    this.opening = wasUp && !silent && !this.#closed;
+    clearTimeout(this.#patience);
+    if (this.opening) this.#patience = setTimeout(this.#runOut, this.#options.connectTimeoutMs);
     if (isNews && !this.#closed) {
       this.#lastReason = reason;
       this.#owner.down(this, reason);
     }
-    while (this.#oldest) this.#shift(this.#oldest).failed(reason);
+    const unwritten = this.#unwritten;
+    this.#unwritten = undefined;
+    while (this.#oldest && this.#oldest !== unwritten) this.#shift(this.#oldest).failed(reason);
+    while (this.#oldest) this.#shift(this.#oldest).unsent(reason);
   }
+
+  readonly #runOut = (): void => this.drop(`not back within ${this.#options.connectTimeoutMs} ms`);
 
   #shift(request: Request): Request {
     this.#oldest = request.next;
@@ -149,6 +173,7 @@ export class RedisConnection {
 
   readonly #flush = (): void => {
     this.#flushes = false;
+    this.#unwritten = undefined;
     if (this.#live) this.#writer.flush(this.#client.stream as Socket);
   };
 
@@ -177,8 +202,10 @@ export class RedisConnection {
       args: [],
       next: undefined,
       failed: () => undefined,
+      unsent: () => undefined,
       replied: (reply) => {
         clearTimeout(this.#probe);
+        clearTimeout(this.#patience);
         const problem = problemOf(reply);
         if (problem !== undefined) return this.drop(problem);
         this.up = true;
@@ -211,30 +238,4 @@ function reasonOf(error: Error & { readonly code?: string }): string {
   if (error.message.startsWith('Command queue state error')) return 'a reply that nobody asked for';
   if (error.message.includes('RESP')) return 'a reply that is not RESP';
   return error.message || error.code || error.name;
-}
-
-/** ioredis with everything off that resends, queues or speaks by itself (reliability.md, 4d). */
-export function clientOptions(
-  endpoint: Endpoint,
-  connectTimeoutMs: number,
-): Omit<RedisOptions, 'replyMapping'> {
-  const { username, password, db, tls } = endpoint;
-  return {
-    ...(endpoint.kind === 'unix' ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port }),
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-    ...(db !== undefined && { db }),
-    ...(tls && { tls: {} }),
-    protocol: 2,
-    stringNumbers: true,
-    connectTimeout: connectTimeoutMs,
-    keepAlive: KEEP_ALIVE_MS,
-    retryStrategy: retryDelayMs,
-    maxRetriesPerRequest: 0,
-    enableOfflineQueue: false,
-    enableReadyCheck: false,
-    autoResendUnfulfilledCommands: false,
-    autoResubscribe: false,
-    disableClientInfo: true,
-  };
 }

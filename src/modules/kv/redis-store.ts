@@ -19,6 +19,7 @@ const FRAMING_BYTES = 65_536;
 interface CallOwner {
   replied(call: RedisCall, reply: Reply | ReplyError, from: RedisConnection): void;
   failed(call: RedisCall, reason: string): void;
+  unsent(call: RedisCall, reason: string): void;
 }
 
 class RedisCall extends Call implements Request {
@@ -43,6 +44,10 @@ class RedisCall extends Call implements Request {
   failed(reason: string): void {
     this.owner.failed(this, reason);
   }
+
+  unsent(reason: string): void {
+    this.owner.unsent(this, reason);
+  }
 }
 
 /** What a Redis store is made of. */
@@ -54,7 +59,10 @@ export interface RedisStoreParts {
   readonly log: ErrorLog;
 }
 
-/** Redis or Valkey: commands take turns over the connections that are up. When none is, they fail at once. */
+/**
+ * Redis or Valkey: commands take turns over the connections that are up. When none is, they wait for one that just broke to be
+ * back, up to the time of a connect; else they fail at once.
+ */
 export class RedisStore implements CallOwner, ConnectionOwner, Store {
   readonly label: string;
   readonly #pipelining: boolean;
@@ -98,7 +106,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
       return done({ code: 'connection_failed', text: `${MAX_OUTSTANDING} commands wait already` }, null);
     }
     const connection = this.#idle();
-    if (!connection && !this.#connections.some(({ up, opening }) => up || opening)) {
+    if (!connection && !this.#hopes) {
       return done({ code: 'connection_failed', text: 'not connected' }, null);
     }
     const call = new RedisCall({ name, args, owner: this }, done, this.#outstanding.deadlineMs());
@@ -119,10 +127,15 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
 
   down(connection: RedisConnection, reason: string): void {
     this.#log.write('error', `kv: no connection to ${connection.label}: ${printable(reason)}`);
-    if (this.#connections.some(({ up, opening }) => up || opening)) return;
+    if (this.#hopes) return;
     const waiting = this.#waiting.splice(0);
     for (const call of waiting)
       this.#outstanding.settle(call, { code: 'connection_failed', text: reason }, null);
+  }
+
+  /** Some connection is up or may soon be. */
+  get #hopes(): boolean {
+    return this.#connections.some(({ up, opening }) => up || opening);
   }
 
   /** The next connection in turn that can take a command. */
@@ -157,6 +170,13 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
     if (this.#waiting.length > 0) this.#serveWaiting();
   }
 
+  unsent(call: RedisCall, reason: string): void {
+    if (!this.#hopes) return this.failed(call, reason);
+    if (!call.waits) return;
+    call.connection = undefined;
+    this.#waiting.push(call);
+  }
+
   #send(call: RedisCall, connection: RedisConnection): void {
     call.connection = connection;
     connection.send(call);
@@ -179,7 +199,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
       if (!connection?.up) continue;
       // Without pipelining nothing else may be sent on it before the late reply, so it is of no more use.
       if (this.#pipelining) connection.timedOut();
-      else connection.drop(`no reply to "${name}" in time`);
+      else connection.giveUp(`no reply to "${name}" in time`);
     }
   }
 }

@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { TestContext } from 'vitest';
+import type { StoreSettings } from '../../../src/modules/kv/config.ts';
+import type { Store } from '../../../src/modules/kv/store.ts';
+import { redis } from '../../harness/redis.ts';
+import { answer, memoryLog, redisStore } from './stores.ts';
+import type { Answer } from './stores.ts';
+
+const unreachable = { fault: 'connection_failed' };
+
+function opened(port: number, settings: Partial<StoreSettings> = {}, log = memoryLog()): Store {
+  const store = redisStore(port, { settings, log });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+const untilConnected = (store: Store) =>
+  vi.waitFor(async () => expect(await answer(store, 'ping')).toEqual({ reply: 'PONG' }), 10_000);
+
+/** Between a store and Redis: breaks what is connected, and holds new connections back until it is told. */
+async function gate(t: TestContext): Promise<{ port: number; breakAll(): void; hold(): void; open(): void }> {
+  const { port: redisPort } = await redis();
+  const sockets = new Set<Socket>();
+  const held: Socket[] = [];
+  let holds = false;
+  const through = (socket: Socket): void => {
+    const inner = connect(redisPort, '127.0.0.1');
+    sockets.add(inner);
+    inner.on('error', () => undefined);
+    socket.pipe(inner).pipe(socket);
+  };
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    if (holds) held.push(socket);
+    else through(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const breakAll = (): void => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  t.onTestFinished(() => {
+    breakAll();
+    server.close();
+  });
+  const open = (): void => {
+    holds = false;
+    for (const socket of held.splice(0)) through(socket);
+  };
+  return { port: (server.address() as AddressInfo).port, breakAll, hold: () => void (holds = true), open };
+}
+
+test('commands wait for a connection that broke, as long as a connect may take', async (t) => {
+  const between = await gate(t);
+  const store = opened(between.port);
+  await untilConnected(store);
+  between.hold();
+  between.breakAll();
+  await vi.waitFor(() => expect(store.state).toBe('error'));
+  const answers = Array.from({ length: 100 }, (_, nth) => answer(store, 'set', `waits${nth}`, 'v'));
+  between.open();
+  for (const one of await Promise.all(answers)) expect(one).toEqual({ reply: 'OK' });
+});
+
+test('commands that wait fail when the connection is not back in time, and those behind them at once', async (t) => {
+  const between = await gate(t);
+  const log = memoryLog();
+  const store = opened(between.port, { connectTimeoutMs: 100 }, log);
+  await untilConnected(store);
+  between.hold();
+  between.breakAll();
+  await vi.waitFor(() => expect(store.state).toBe('error'));
+  const waits = answer(store, 'get', 'k');
+  expect(await waits).toEqual(unreachable);
+  expect(log.lines.join('\n')).toMatch(/connection closed\n.*not back within 100 ms|does not answer/);
+  expect(await answer(store, 'get', 'k')).toEqual(unreachable);
+  between.open();
+  await untilConnected(store);
+});
+
+test('what is not written when the connection breaks is sent on the next one, once', async (t) => {
+  const between = await gate(t);
+  const store = opened(between.port);
+  await untilConnected(store);
+  between.breakAll();
+  // Commands of each turn, until the break is noticed: some are written to it, some are not.
+  const answers: Promise<Answer>[] = [];
+  while (store.state !== 'error') {
+    answers.push(answer(store, 'incr', 'once'));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  answers.push(answer(store, 'incr', 'once'));
+  const good = (await Promise.all(answers)).filter((one) => 'reply' in one);
+  expect(good.length).toBeGreaterThan(0);
+  expect(await answer(store, 'get', 'once')).toEqual({ reply: String(good.length) });
+});
