@@ -4,7 +4,9 @@ import { atMost } from './password/at-most.ts';
 import { compileCheck } from './check.ts';
 import { isOff } from './config.ts';
 import type { AuthBasicConfig } from './config.ts';
+import { CryptWorker } from './password/crypt-worker.ts';
 import { Verifier } from './password/verifier.ts';
+import type { PasswordLibraries } from './password/verify.ts';
 import { UserFiles } from './user-file.ts';
 
 export { hashPassword, PASSWORD_SCHEMES } from './password/hash.ts';
@@ -31,7 +33,8 @@ const directives = directivesFor<AuthBasicConfig>()({
       directory: scope.confDir,
     })),
     into: 'userFile',
-    summary: 'Names and passwords, one pair per line, relative to the directory of the configuration file.',
+    summary:
+      'Names and passwords, one pair per line, relative to the directory of the configuration file. Passwords of more than 512 bytes are wrong; where more than 64 of a worker wait to be checked, further ones get 503.',
     roles: pathFrom('confDir'),
     source: 'nginx ngx_http_auth_basic_module#auth_basic_user_file',
   },
@@ -41,6 +44,13 @@ const directives = directivesFor<AuthBasicConfig>()({
 interface Shared {
   readonly verifier: Verifier;
   readonly files: UserFiles;
+  readonly thread: CryptWorker;
+}
+
+function openShared(bcrypt: PasswordLibraries['bcrypt']): Shared {
+  const thread = new CryptWorker();
+  const crypt = atMost(1, (password: Buffer, stored: string) => thread.compute({ password, stored }));
+  return { verifier: new Verifier({ bcrypt, crypt }), files: new UserFiles(), thread };
 }
 
 /** Access by name and password (RFC 7617). */
@@ -50,14 +60,11 @@ export const authBasic = moduleFor<AuthBasicConfig>()<Shared>({
   enabled: ({ realm, userFile }) => realm !== undefined && userFile !== undefined && !isOff(realm),
   strangers: () => 'denied',
   async provision(_config, worker) {
-    const [{ verify }, { encrypt }] = await Promise.all([import('@node-rs/bcrypt'), import('unixcrypt')]);
+    const { verify } = await import('@node-rs/bcrypt');
     return worker.share(
       'auth_basic',
-      () => ({
-        verifier: new Verifier({ bcrypt: atMost(MAX_IN_POOL, verify), shaCrypt: encrypt }),
-        files: new UserFiles(),
-      }),
-      () => undefined,
+      () => openShared(atMost(MAX_IN_POOL, verify)),
+      ({ thread }) => thread.close(),
     );
   },
   compile: (config, shared, build) => ({ access: compileCheck(config, shared, build) }),

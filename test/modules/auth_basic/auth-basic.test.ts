@@ -94,3 +94,38 @@ test('fail2ban finds who guesses passwords, and who comes too often', async (t) 
   await gw.expect('GET /often', { status: 503 });
   for (const line of FAIL2BAN) await gw.waitForLog(line);
 });
+
+/** Rounds that take so long that whoever is served meanwhile is served first. */
+const SLOW = '$6$rounds=200000$salt$x';
+
+test('guesses are computed beside what the worker serves, and more than can wait are sent away', async (t) => {
+  const gw = await startGateway(
+    t,
+    `${CONF} server { server_name free; return 200 free; }`,
+    users(`sha:${SLOW}\n`),
+  );
+  const ended: string[] = [];
+  const first = gw.fetch('/', as('sha:guess')).then(({ status }) => ended.push(`guess ${status}`));
+  await gw.expect('GET /', { status: 200, body: 'free' }, { headers: { host: 'free' } });
+  ended.push('free');
+  const more = Array.from({ length: 65 }, (_, n) => gw.fetch('/', as(`sha:guess${n}`)));
+  const { status, headers } = await Promise.race(more);
+  expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+  await first;
+  expect(ended).toEqual(['free', 'guess 401']);
+  await gw.stop();
+  await Promise.allSettled(more);
+});
+
+test('SHA-crypt and MD5 let in who knows the password', async (t) => {
+  const stored = {
+    six: '$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1',
+    one: '$1$abc$pmr/PCoqKpEGPu1M/mtZR/',
+  };
+  const lines = Object.entries(stored).map(([user, form]) => `${user}:${form}`);
+  const gw = await startGateway(t, CONF, users(lines.join('\n')));
+  await gw.expect('GET /', { status: 200 }, as('six:Hello world!'));
+  await gw.expect('GET /', { status: 401 }, as('six:Hello'));
+  await gw.expect('GET /', { status: 200 }, as('one:lemon'));
+  await gw.expect('GET /', { status: 401 }, as('one:Hello'));
+});

@@ -4,10 +4,14 @@ import fc from 'fast-check';
 import { encrypt as shaCrypt } from 'unixcrypt';
 import { expect, test } from 'vitest';
 import { atMost } from '../../../src/modules/auth_basic/password/at-most.ts';
+import { computeCrypt } from '../../../src/modules/auth_basic/password/compute-crypt.ts';
 import { Verifier } from '../../../src/modules/auth_basic/password/verifier.ts';
 import { verifyPassword } from '../../../src/modules/auth_basic/password/verify.ts';
 
-const LIBRARIES = { bcrypt, shaCrypt };
+const LIBRARIES = {
+  bcrypt,
+  crypt: (password: Buffer, stored: string) => Promise.resolve(computeCrypt(password, stored, shaCrypt)),
+};
 
 /** What crypt(3) of this machine makes of a password. */
 function crypt(password: string, setting: string): string {
@@ -63,9 +67,15 @@ for (const { stored, is } of forms) {
   });
 }
 
+test('a password that is longer than any is not looked at', async () => {
+  const stored = (bytes: number): string => `{PLAIN}${'x'.repeat(bytes)}`;
+  expect(await verifyPassword(Buffer.alloc(512, 'x'), stored(512), LIBRARIES)).toBe(true);
+  expect(await verifyPassword(Buffer.alloc(513, 'x'), stored(513), LIBRARIES)).toBe(false);
+});
+
 test('a password with a zero byte, or in no encoding, is never right', async () => {
   const sixes = crypt('\ufffd', '$6$salt$');
-  expect(verifyPassword(Buffer.from([0xff]), sixes, LIBRARIES)).toBe(false);
+  expect(await verifyPassword(Buffer.from([0xff]), sixes, LIBRARIES)).toBe(false);
   expect(verifyPassword(Buffer.from('secret\0'), '{PLAIN}secret', LIBRARIES)).toBe(false);
   expect(verifyPassword(Buffer.from([0xff]), '{PLAIN}\xff', LIBRARIES)).toBe(true);
 });

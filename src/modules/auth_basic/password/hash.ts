@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import { md5Crypt } from './md5-crypt.ts';
 import { desCrypt } from './des-crypt.ts';
+import { MOST_PASSWORD_BYTES } from './verify.ts';
 
 /** How a password is to be stored. */
 export interface HashOrder {
@@ -47,6 +48,8 @@ function faultOf(password: Buffer, scheme: PasswordScheme): string | undefined {
   if (scheme === 'plain' && /[:\r\n]/.test(password.toString())) {
     return 'a password that is stored as it is cannot contain a colon or the end of a line';
   }
+  if (password.length > MOST_PASSWORD_BYTES)
+    return `the password is longer than ${MOST_PASSWORD_BYTES} bytes`;
   const limit = MOST_BYTES[scheme];
   if (limit === undefined || password.length <= limit) return undefined;
   return `${scheme} takes the first ${limit} bytes of a password only, and this one is longer`;

@@ -1,23 +1,16 @@
-import { isUtf8 } from 'node:buffer';
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { desCrypt } from './des-crypt.ts';
-import { md5Crypt } from './md5-crypt.ts';
 
-/** What takes long; loaded only where some location asks for passwords. */
+/** What takes long, and is not computed in the thread that serves requests. */
 export interface PasswordLibraries {
-  /** bcrypt, in the thread pool. */
   readonly bcrypt: (password: Uint8Array, stored: string) => Promise<boolean>;
-  /** SHA-256 and SHA-512 crypt. Throws for a setting that it cannot read. */
-  readonly shaCrypt: (password: string, setting: string) => string;
+  /** The other forms of crypt(3); `undefined`: the stored one is none of them. */
+  readonly crypt: (password: Buffer, stored: string) => Promise<string | undefined>;
 }
 
 const BCRYPT = /^\$2[aby]\$/;
-/** Identifier, rounds and salt, without the digest behind them. */
-const SHA_SETTING = /^\$[56]\$(?:rounds=(\d+)\$)?[^$]*/;
-/** The library takes memory for each of them, and nobody is served meanwhile. */
-const MAX_SHA_ROUNDS = 1_000_000;
-const DES = /^[./0-9A-Za-z]{13}$/;
 const SHA1_BYTES = 20;
+/** As PAM has it. The time that SHA-crypt takes grows with the length of what somebody guesses. */
+export const MOST_PASSWORD_BYTES = 512;
 
 /** Whether a check of this stored form takes so long that a success should be remembered. */
 export function isSlow(stored: string): boolean {
@@ -32,33 +25,21 @@ export function verifyPassword(
   password: Buffer,
   stored: string,
   libraries: PasswordLibraries,
-): boolean | undefined | Promise<boolean> {
+): boolean | undefined | Promise<boolean | undefined> {
   // No password that htpasswd takes has one, and those who measure in C would stop there.
   if (password.includes(0)) return false;
+  if (password.length > MOST_PASSWORD_BYTES) return false;
   if (BCRYPT.test(stored)) return libraries.bcrypt(password, stored);
-  const computed = compute(password, stored, libraries);
-  return computed === undefined ? undefined : isSame(computed, stored);
+  const judge = (computed: string | undefined): boolean | undefined =>
+    computed === undefined ? undefined : isSame(computed, stored);
+  return isSlow(stored) ? libraries.crypt(password, stored).then(judge) : judge(compute(password, stored));
 }
 
-function compute(password: Buffer, stored: string, { shaCrypt }: PasswordLibraries): string | undefined {
+/** What is computed at once. */
+function compute(password: Buffer, stored: string): string | undefined {
   if (stored.startsWith('{PLAIN}')) return `{PLAIN}${password.toString('latin1')}`;
   if (stored.startsWith('{SHA}')) return `{SHA}${sha1(password).toString('base64')}`;
-  if (stored.startsWith('{SSHA}')) return ssha(password, stored);
-  if (/^\$(?:1|apr1)\$/.test(stored)) return md5Crypt(password, stored);
-  if (SHA_SETTING.test(stored)) return sha2(password, stored, shaCrypt);
-  return DES.test(stored) ? desCrypt(password, stored) : undefined;
-}
-
-function sha2(password: Buffer, stored: string, shaCrypt: PasswordLibraries['shaCrypt']): string | undefined {
-  const [setting = '', rounds = '0'] = SHA_SETTING.exec(stored) ?? [];
-  // The library takes text, where different bytes that are none would become the same.
-  if (!isUtf8(password)) return '';
-  if (Number(rounds) > MAX_SHA_ROUNDS) return undefined;
-  try {
-    return shaCrypt(password.toString(), setting);
-  } catch {
-    return undefined;
-  }
+  return stored.startsWith('{SSHA}') ? ssha(password, stored) : undefined;
 }
 
 /** The salt stands behind the digest. */
