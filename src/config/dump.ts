@@ -1,7 +1,11 @@
 import type { ConfigTree, DirectiveNode, Span, Word } from '../../grammar/index.ts';
+import { isCredential } from '../log/index.ts';
 import type { Registry } from './registry.ts';
+import type { AnyRow } from './row.ts';
 
 const MASK = '***';
+/** Variables, references and schemes: what is left of a value without them is a secret that somebody has written down. */
+const NO_SECRETS = /\$(?:\{(?:\w+|env:\w+|file:[^}]*)\}|\w+)|\b(?:basic|bearer|digest|token)\b/gi;
 /** What only names where a secret comes from shows nothing; the default of `${env:NAME:-default}` would. */
 const REFERENCE = /^["']?\$\{(?:env:\w+|file:[^}]*)\}["']?$/;
 /** `scheme://user:password@host`, `password=…` in a list of keywords, `Bearer …`: the secret is the last group. */
@@ -36,9 +40,22 @@ export function secretSpans(tree: ConfigTree, registry: Registry): readonly Span
   for (let node = waiting.pop(); node; node = waiting.pop()) {
     waiting.push(...(node.block ?? []));
     const kind = registry.named(node.name.value).find(({ row }) => row.secret)?.row.secret;
-    if (kind !== undefined) found.push(...node.args.flatMap((word) => secretsIn(word, kind)));
+    if (kind !== undefined) found.push(...secretsOf(node, kind));
   }
   return found.sort((a, b) => a.start - b.start);
+}
+
+/** Of a directive that gives a name a value, the name may say what the value is: `set $api_key`, `X-Api-Key`. */
+function secretsOf({ args }: DirectiveNode, kind: NonNullable<AnyRow['secret']>): readonly Span[] {
+  if (kind !== 'named') return args.flatMap((word) => secretsIn(word, kind));
+  const [name, ...values] = args;
+  const marked = values.flatMap((word) => secretsIn(word, 'password'));
+  if (marked.length > 0 || !name || !isCredential(name.value)) return marked;
+  return values.filter(isWritten).flatMap((word) => secretsIn(word, 'whole'));
+}
+
+function isWritten({ span }: Word): boolean {
+  return /\w/.test(span.source.text.slice(span.start, span.end).replace(NO_SECRETS, ''));
 }
 
 function secretsIn({ span, quote }: Word, kind: 'whole' | 'password'): readonly Span[] {

@@ -54,8 +54,11 @@ interface RowFacts {
   readonly summary: string;
   /** `nginx ngx_http_core_module#listen`, or `gw` for a directive of our own. */
   readonly source: string;
-  /** The value (or the password inside it) never shows in `-T`, logs or the console. */
-  readonly secret?: 'whole' | 'password';
+  /**
+   * The value (or the password inside it) never shows in `-T`, logs or the console. `named`: the whole value where the first
+   * word is the name of a credential, else the password inside.
+   */
+  readonly secret?: 'whole' | 'password' | 'named';
   /** What its words lead to: names that they define or use, files. */
   readonly roles?: readonly WordRole[];
 }

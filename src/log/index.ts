@@ -16,5 +16,6 @@ export type { Syslog } from './syslog.ts';
 export { isSecretParameter, redactQuery } from './redact.ts';
 export { onlyRootWrites } from './log-file.ts';
 export { standardStream } from './standard-stream.ts';
+export { isCredential, isSecretParameter, redactQuery } from './redact.ts';
 export { systemFailure, systemReason } from './system-error.ts';
 export { dateGmt, dateLocal, errorLogTime, timeIso8601, timeLocal } from './time.ts';

@@ -34,6 +34,17 @@ const secrets: readonly { written: string; shown: string }[] = [
     written: 'proxy_set_header Authorization "Bearer $http_x_token"',
     shown: 'proxy_set_header Authorization "Bearer $http_x_token"',
   },
+  { written: 'proxy_set_header X-Api-Key topsecret', shown: 'proxy_set_header X-Api-Key ***' },
+  { written: 'proxy_set_header Cookie "a=topsecret"', shown: 'proxy_set_header Cookie "***"' },
+  { written: 'proxy_set_header Cookie $http_cookie', shown: 'proxy_set_header Cookie $http_cookie' },
+  {
+    written: 'proxy_set_header X-Api-Key ${env:GW_T_PW}',
+    shown: 'proxy_set_header X-Api-Key ${env:GW_T_PW}',
+  },
+  { written: 'set $api_key topsecret', shown: 'set $api_key ***' },
+  { written: 'set $backend_token "top $arg_a secret"', shown: 'set $backend_token "***"' },
+  { written: 'set $token $arg_a', shown: 'set $token $arg_a' },
+  { written: 'set $cache_key topsecret', shown: 'set $cache_key topsecret' },
   {
     written: 'secure_link $arg_a; secure_link_md5 "$uri topsecret"',
     shown: 'secure_link $arg_a; secure_link_md5 "***"',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSecretParameter, redactQuery } from '../../src/log/redact.ts';
+import { isCredential, isSecretParameter, redactQuery } from '../../src/log/redact.ts';
 
 test.each([
   ['GET /a?key=abc&n=1 HTTP/1.1', 'GET /a?key=***&n=1 HTTP/1.1'],
@@ -11,6 +11,10 @@ test.each([
   ['/a?monkey=1&keys=2&tokenize=3&x=key', '/a?monkey=1&keys=2&tokenize=3&x=key'],
   ['/key=abc', '/key=abc'],
   ['key=', 'key='],
+  ['/a?k%65y=abc&n=%31', '/a?k%65y=***&n=%31'],
+  ['GET /a?n=1&%4a%57T=e.y.J HTTP/1.1', 'GET /a?n=1&%4a%57T=*** HTTP/1.1'],
+  ['/a?api%5Fkey=x;p%61ss=y', '/a?api%5Fkey=***;p%61ss=***'],
+  ['/a?%6=1&%zz=2&%6b%65%79%73=3&n=%6bey', '/a?%6=1&%zz=2&%6b%65%79%73=3&n=%6bey'],
   ['/a', '/a'],
 ])('%j is logged as %j', (text, masked) => {
   expect(redactQuery(text)).toBe(masked);
@@ -24,4 +28,21 @@ test.each([
   ['n', false],
 ])('the parameter %j holds a secret: %j', (name, secret) => {
   expect(isSecretParameter(name)).toBe(secret);
+});
+
+test.each([
+  ['Authorization', true],
+  ['Proxy-Authorization', true],
+  ['Set-Cookie', true],
+  ['X-Api-Key', true],
+  ['X-Auth-Token', true],
+  ['$backend_token', true],
+  ['$api_key', true],
+  ['$db_password', true],
+  ['PHPSESSID', true],
+  ['cache_key', false],
+  ['X-Request-Id', false],
+  ['cookies', false],
+])('%j is the name of a credential: %j', (name, secret) => {
+  expect(isCredential(name)).toBe(secret);
 });

@@ -1,6 +1,6 @@
 import type { Build } from '../../contract/index.ts';
 import type { Exchange, Getter } from '../../http/index.ts';
-import { escapeDefault, escapeJson, isSecretParameter, redactQuery } from '../../log/index.ts';
+import { escapeDefault, escapeJson, isCredential, isSecretParameter, redactQuery } from '../../log/index.ts';
 import type { Escape, LogFormat } from './config.ts';
 
 /** nginx's predefined format, byte for byte what log tools expect. */
@@ -37,7 +37,8 @@ const WITH_QUERY: ReadonlySet<string> = new Set([
   'query_string',
   'http_referer',
 ]);
-const MASKED: ReadonlySet<string> = new Set(['http_authorization', 'http_cookie', 'http_x_publish_key']);
+/** Headers of requests and of answers, and cookies. */
+const NAMED_BY_CLIENT = /^(?:http|sent_http|upstream_http|cookie|upstream_cookie)_(.+)$/;
 
 /** A format as one closure that gives the line without its end. */
 export function compileFormat({ value, escape }: LogFormat, build: Build): (x: Exchange) => string {
@@ -56,13 +57,18 @@ export function compileFormat({ value, escape }: LogFormat, build: Build): (x: E
 
 function variable(name: string, build: Build): Getter {
   const read = build.variable(name);
-  const isSecret = name.startsWith('arg_') && isSecretParameter(name.slice(4));
-  if (isSecret || MASKED.has(name)) return (x) => (read(x) === undefined ? undefined : '***');
+  if (isSecret(name)) return (x) => (read(x) === undefined ? undefined : '***');
   if (!WITH_QUERY.has(name)) return read;
   return (x) => {
     const text = read(x);
     return text === undefined ? undefined : redactQuery(text);
   };
+}
+
+function isSecret(name: string): boolean {
+  if (name.startsWith('arg_')) return isSecretParameter(name.slice(4));
+  const [, rest] = NAMED_BY_CLIENT.exec(name) ?? [];
+  return rest !== undefined && isCredential(rest);
 }
 
 function capture(index: number): Getter {

@@ -25,6 +25,7 @@ export const directives = directivesFor<RewriteConfig>()({
   set: {
     ...STEP,
     args: setStep,
+    secret: 'named',
     summary: 'Gives a variable a value for this request.',
     roles: defines('variable', AT.variable),
     source: 'nginx ngx_http_rewrite_module#set',

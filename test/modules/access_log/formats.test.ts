@@ -14,7 +14,7 @@ beforeAll(async () => {
     log_format json escape=json '{"uri":"$uri","a":"$http_x_a","none":"$arg_none"}';
     log_format none escape=none '$http_x_a|$arg_none';
     log_format long 'one ' 'two ' "$status";
-    log_format secrets '$request|$request_uri|$args|$arg_key|$arg_token|$http_authorization|$http_cookie|$http_referer';
+    log_format secrets '$request|$request_uri|$args|$arg_key|$arg_token|$http_authorization|$http_cookie|$http_referer|$http_x_api_key|$cookie_session|$sent_http_set_cookie';
     access_log combined.log;
     server {
       location / { return 200 "body"; }
@@ -24,7 +24,7 @@ beforeAll(async () => {
       location /json { access_log json.log json; return 200; }
       location /none { access_log none.log none; return 200; }
       location /long { access_log long.log long; return 200; }
-      location /secrets { access_log secrets.log secrets; return 200; }
+      location /secrets { add_header Set-Cookie session=topsecret; access_log secrets.log secrets; return 200; }
       location /two { access_log two-a.log long; access_log two-b.log long; return 200; }
       location /off { access_log off; return 200; }
       location /if { access_log if.log long if=$arg_log; return 200; }
@@ -90,12 +90,13 @@ test('secrets never reach a log', async () => {
   const headers = {
     authorization: 'Bearer topsecret',
     cookie: 'session=topsecret',
+    'x-api-key': 'topsecret',
     referer: 'http://r/?token=topsecret&b=2',
   };
-  await gw.fetch('/secrets?n=1&key=topsecret&token=topsecret', { headers });
+  await gw.fetch('/secrets?n=1&key=topsecret&token=topsecret&k%65y=topsecret', { headers });
   const [line = ''] = await lines('secrets.log', 1);
   expect(line).not.toContain('topsecret');
-  expect(line).toContain('GET /secrets?n=1&key=***&token=*** HTTP/1.1');
+  expect(line).toContain('GET /secrets?n=1&key=***&token=***&k%65y=*** HTTP/1.1');
   expect(line).toContain('http://r/?token=***&b=2');
 });
 

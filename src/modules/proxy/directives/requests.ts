@@ -24,7 +24,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     args: headerRule,
     into: 'setHeaders',
     repeat: 'append',
-    secret: 'password',
+    secret: 'named',
     defaultText: 'Host $proxy_host; Connection ""',
     summary: 'Sets a header of the request that goes to the upstream; an empty value sends none.',
     source: source('proxy_set_header'),
