@@ -22,7 +22,24 @@ for (const [it, text] of open) {
     expect(said(`resolver 127.0.0.1; ${text}`, 'ssrf')).toHaveLength(1));
 }
 
+const stores: readonly Case[] = [
+  ['is an argument', 'location / { kv_pass $arg_s; }'],
+  ['is in front of a port', 'location / { kv_pass $arg_s:6379; }'],
+  ['is in a URL', 'location / { kv_pass redis://$http_x_store/1; }'],
+  ['is what "set" hands on', 'location / { set $s $cookie_s; kv_pass $s; }'],
+];
+for (const [it, text] of stores) {
+  test(`the store of the client's ${it}`, () => expect(said(text, 'ssrf')).toHaveLength(1));
+}
+
 const closed: readonly Case[] = [
+  ['where a store is fixed', 'location / { kv_pass 127.0.0.1:6379; kv_key $arg_k; }'],
+  ['where a store has its port from the client', 'location / { kv_pass 127.0.0.1:$arg_p; }'],
+  ['where a store has a database from the client', 'location / { kv_pass redis://127.0.0.1/$arg_db; }'],
+  [
+    'where a condition names the stores',
+    'location / { if ($arg_s ~ ^(a|b)\\.internal$) { kv_pass $arg_s; } }',
+  ],
   ['where it is fixed', 'location / { proxy_pass http://127.0.0.1:1$request_uri; }'],
   [
     'where it is a variable of the operator',

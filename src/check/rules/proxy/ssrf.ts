@@ -9,7 +9,7 @@ export const ssrf: Rule = {
   id: 'GW407',
   slug: 'ssrf',
   severity: 'error',
-  summary: 'the client chooses the host that a request is forwarded to',
+  summary: 'the client chooses the host that a request is forwarded to, or the store that it asks',
   why: 'Whoever sends the request names the host, and so reaches what only this machine should reach: services behind the firewall, and the credentials that clouds give out at 169.254.169.254.',
   fix: 'Choose the host by a "map" from what the client sends to the hosts that you allow.',
   bad: { text: 'resolver 127.0.0.53;\nlocation /fetch { proxy_pass http://$arg_host; }' },
@@ -20,7 +20,7 @@ export const ssrf: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     const analysis = analysisOf(config);
     const [first] = config.blocks('server');
-    for (const use of config.uses('proxy_pass')) {
+    for (const use of config.uses('proxy_pass', 'kv_pass')) {
       const problem = problemOf(use, analysis, first);
       if (problem) yield problem;
     }
@@ -29,6 +29,8 @@ export const ssrf: Rule = {
 
 /** Hosts that nobody means to forward to. */
 const EVIL = '(?:evil\\.example|169\\.254\\.169\\.254)';
+/** What stands in front of the host where the value does not say it; a store needs none. */
+const SCHEMES: Readonly<Record<string, string>> = { proxy_pass: 'https?://', kv_pass: '(?:rediss?://)?' };
 
 function problemOf(
   { node, block }: Use,
@@ -38,13 +40,13 @@ function problemOf(
   const [word] = node.args;
   if (!word?.value.includes('$')) return undefined;
   for (const alternative of taints.alternativesOf(word, { node, block })) {
-    for (const { source, bad } of hostSources(alternative)) {
+    for (const { source, bad } of hostSources(alternative, SCHEMES[node.name.value] ?? '')) {
       if (/^\$(?:http_)?host$/.test(source.name) && !takesAnyHost(block, first)) continue;
       const text = taints.badTextOf(source, patterns.of(bad, false)?.language as Machine);
       if (text === undefined) continue;
       return {
         at: word.span,
-        message: `the client chooses the upstream host: "${source.name}" may be "${text}"`,
+        message: `the client chooses the ${node.name.value === 'kv_pass' ? 'store' : 'upstream host'}: "${source.name}" may be "${text}"`,
         related: source.related.filter(
           ({ span }) => span.start < word.span.start || span.start >= word.span.end,
         ),
@@ -57,19 +59,21 @@ function problemOf(
 /** What clients have a say in of the scheme and the host of a URL, and which texts would give them the host. */
 function* hostSources(
   alternative: Alternative,
+  scheme: string,
 ): Generator<{ readonly source: Source; readonly bad: string }> {
   let before = '';
   for (const [index, piece] of alternative.entries()) {
     // What follows a port or a slash is not the host any more.
     if (typeof piece === 'string') before += piece;
-    else yield { source: piece, bad: badTexts(before, textBehind(alternative, index)) };
-    if (/:\/\/.*[/?:]/.test(before)) return;
+    else yield { source: piece, bad: badTexts(before, textBehind(alternative, index), scheme) };
+    if (/:\/\/.*[/?:]|^[^/?:]+:(?!\/\/)/.test(before)) return;
   }
 }
 
 /** Behind a host come its port and its path; other text stays part of it unless the client ends the host before. */
-function badTexts(before: string, behind: string): string {
-  if (!before.includes('://')) return `^https?://${EVIL}(?:[/:?]|$)`;
+function badTexts(before: string, behind: string, scheme: string): string {
+  const isBegun = before.includes('://') || (before !== '' && scheme.endsWith('?'));
+  if (!isBegun && (behind === '' || !scheme.endsWith('?'))) return `^${scheme}${EVIL}(?:[/:?]|$)`;
   return behind === '' || /^[:/?]/.test(behind) ? `^${EVIL}$` : `^${EVIL}[/?]`;
 }
 
