@@ -13,7 +13,6 @@ export { parseSyslog } from './syslog-target.ts';
 export type { SyslogServer, SyslogTarget } from './syslog-target.ts';
 export { openSyslog } from './syslog.ts';
 export type { Syslog } from './syslog.ts';
-export { isSecretParameter, redactQuery } from './redact.ts';
 export { onlyRootWrites } from './log-file.ts';
 export { standardStream } from './standard-stream.ts';
 export { isCredential, isSecretParameter, redactQuery } from './redact.ts';
