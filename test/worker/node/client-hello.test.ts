@@ -30,7 +30,7 @@ test('a hello tells the name, the ciphers and the curves that the client offers'
   });
   expect(isTls(bytes)).toBe(true);
   const hello = readClientHello(bytes);
-  if (typeof hello === 'string') throw new Error(hello);
+  if (typeof hello !== 'object') throw new Error(String(hello));
   expect(hello.serverName).toBe('A.Example');
   expect(cipherNames(hello.ciphers)).toBe('TLS_AES_128_GCM_SHA256:ECDHE-RSA-AES128-GCM-SHA256:AES256-SHA');
   expect(curveNames(hello.curves)).toBe('secp384r1:X25519');
@@ -39,7 +39,9 @@ test('a hello tells the name, the ciphers and the curves that the client offers'
 test('a hello in pieces, in several records, or of TLS 1.2 is read as well', async () => {
   const bytes = await helloOf({ maxVersion: 'TLSv1.2' });
   for (let length = 0; length < bytes.length; length++) {
-    expect(readClientHello(bytes.subarray(0, length))).toBe('incomplete');
+    const wanted = readClientHello(bytes.subarray(0, length));
+    expect(wanted).toBeGreaterThan(length);
+    expect(wanted).toBeLessThanOrEqual(bytes.length);
   }
   const record = (content: Buffer): Buffer =>
     Buffer.concat([bytes.subarray(0, 3), Buffer.from([content.length >> 8, content.length & 255]), content]);
@@ -54,7 +56,7 @@ test('a hello may come in records of one byte; a record without any is none', as
     Buffer.concat([Buffer.from([22, 3, 1, 0, content.length]), content]);
   const single = Array.from(bytes.subarray(5), (byte) => record(Buffer.from([byte])));
   expect(readClientHello(Buffer.concat(single))).toEqual(readClientHello(bytes));
-  expect(readClientHello(Buffer.concat(single.slice(0, -1)))).toBe('incomplete');
+  expect(readClientHello(Buffer.concat(single.slice(0, -1)))).toBe(6 * single.length - 1);
   expect(readClientHello(record(Buffer.alloc(0)))).toBe('unreadable');
 });
 
@@ -65,7 +67,7 @@ test('a damaged hello is read, waited for or left to the TLS library, and never 
       const damaged = Buffer.from(bytes.subarray(0, length));
       if (at < length) damaged[at] = byte;
       const hello = readClientHello(damaged);
-      expect(typeof hello === 'string' ? ['incomplete', 'unreadable'] : [hello]).toContain(hello);
+      expect(typeof hello === 'string' ? 'unreadable' : hello).toBe(hello);
     }),
     { numRuns: 2000 },
   );

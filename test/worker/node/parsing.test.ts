@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { HeadProgress } from '../../../src/worker/transport/node/head-progress.ts';
 import { HeadReader } from '../../../src/worker/transport/node/head-reader.ts';
 import { RequestSource } from '../../../src/worker/transport/node/request-source.ts';
 import { portOf } from './port.ts';
@@ -22,7 +23,9 @@ function ours(bytes: Buffer): Understood[] {
   const reader = new HeadReader(portOf());
   const requests: Understood[] = [];
   for (let rest = bytes; rest.length > 0;) {
-    const head = reader.read(rest);
+    const seen = new HeadProgress();
+    rest = seen.withoutBlankLines(rest);
+    const head = reader.read(rest, seen);
     if (!head || head.refusal !== 0 || head.isHttp09) break;
     let body = '';
     const source = new RequestSource(head.facts.contentLength, NO_FLOW);
@@ -134,9 +137,13 @@ test('bytes that come one by one are read as those that come at once', () => {
     fc.property(damaged, (text) => {
       const bytes = Buffer.from(text, 'latin1');
       const reader = new HeadReader(portOf());
-      const whole = reader.read(bytes);
-      for (let length = 1; length <= bytes.length; length++) {
-        const head = reader.read(bytes.subarray(0, length));
+      const atOnce = new HeadProgress();
+      const whole = reader.read(atOnce.withoutBlankLines(bytes), atOnce);
+      const seen = new HeadProgress();
+      let pending = Buffer.alloc(0);
+      for (const byte of bytes) {
+        pending = Buffer.from(seen.withoutBlankLines(Buffer.concat([pending, Buffer.from([byte])])));
+        const head = reader.read(pending, seen);
         if (!head) continue;
         // What is refused early may be refused for less than all of its faults.
         if (head.refusal === 0) expect(head, JSON.stringify(text)).toEqual(whole);

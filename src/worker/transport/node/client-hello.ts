@@ -6,8 +6,8 @@ export interface ClientHello {
   readonly curves: readonly number[];
 }
 
-/** `incomplete`: more bytes are needed; `unreadable`: let the TLS library say what is wrong with it. */
-export type HelloPrefix = ClientHello | 'incomplete' | 'unreadable';
+/** A number: so many bytes are needed at least; `unreadable`: let the TLS library say what is wrong with it. */
+export type HelloPrefix = ClientHello | number | 'unreadable';
 
 const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
@@ -15,8 +15,8 @@ const CLIENT_HELLO = 1;
 const MESSAGE_HEAD = 4;
 const SERVER_NAME = 0;
 const SUPPORTED_GROUPS = 10;
-/** Hellos with post-quantum key shares stay far below. */
-const LONGEST_HELLO = 65_536;
+/** Records and all; hellos with post-quantum key shares stay far below. */
+const LONGEST_HELLO = 20_480;
 
 /** Whether a connection begins with a TLS record: 0x16 is no letter that a request could begin with. */
 export function isTls(bytes: Buffer): boolean {
@@ -26,7 +26,7 @@ export function isTls(bytes: Buffer): boolean {
 /** Looks into the hello without taking anything: server and certificate are chosen by it (RFC 8446, 4.1.2; RFC 6066, 3). */
 export function readClientHello(bytes: Buffer): HelloPrefix {
   const message = joinRecords(bytes);
-  if (typeof message === 'string') return message;
+  if (typeof message === 'string' || typeof message === 'number') return message;
   try {
     return parse(new Cursor(message));
   } catch {
@@ -35,16 +35,16 @@ export function readClientHello(bytes: Buffer): HelloPrefix {
 }
 
 /** The handshake message that the first records carry. */
-function joinRecords(bytes: Buffer): Buffer | 'incomplete' | 'unreadable' {
+function joinRecords(bytes: Buffer): Buffer | number | 'unreadable' {
   const parts: Buffer[] = [];
   let length = 0;
   let wanted = MESSAGE_HEAD;
   for (let at = 0; ;) {
-    if (at + 5 > bytes.length) return 'incomplete';
+    if (at + 5 > bytes.length) return at + 5;
     const end = at + 5 + bytes.readUInt16BE(at + 3);
     // RFC 8446, 5.1: no handshake record is empty.
     if (bytes[at] !== HANDSHAKE || end === at + 5 || end > LONGEST_HELLO) return 'unreadable';
-    if (end > bytes.length) return 'incomplete';
+    if (end > bytes.length) return end;
     parts.push(bytes.subarray(at + 5, end));
     length += end - at - 5;
     at = end;

@@ -22,6 +22,8 @@ export class Doorway {
   private readonly socket: Socket;
   private readonly open: NodePort;
   private bytes: Buffer = Buffer.alloc(0);
+  /** Before so many have come there is nothing new to see. */
+  private wantedBytes = 0;
   private proxyProtocol: ProxyProtocolFacts | undefined = undefined;
   private readonly timer: NodeJS.Timeout;
   private readonly receive = (bytes: Buffer): void => {
@@ -44,8 +46,10 @@ export class Doorway {
     if (port.tls && this.bytes.length === 0) return;
     // A plain request is answered in plain: 497.
     if (!port.tls || !isTls(this.bytes)) return this.pass();
+    if (this.bytes.length < this.wantedBytes) return;
     const hello = readClientHello(this.bytes);
-    if (hello !== 'incomplete') this.shakeHands(hello === 'unreadable' ? NO_HELLO : hello);
+    if (typeof hello === 'number') this.wantedBytes = hello;
+    else this.shakeHands(hello === 'unreadable' ? NO_HELLO : hello);
   }
 
   /** True once it is there. */

@@ -2,6 +2,7 @@ import type { PortHandler } from '../../../compile/index.ts';
 import { isValidQuery, normalizePath, parseHost, withoutBlanks } from '../../../http/index.ts';
 import type { RequestFacts } from '../../../http/index.ts';
 import { HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
+import { HeadProgress } from './head-progress.ts';
 import { mayBeRequestLine, readRequestLine } from './request-line.ts';
 import type { RequestLine } from './request-line.ts';
 
@@ -21,7 +22,6 @@ export interface Head {
   readonly expectsContinue: boolean;
 }
 
-const LF = 10;
 /** RFC 9110, 5.1 is narrower; nginx drops the names that are not plain, and so do we. Blanks and controls are refused. */
 const HEADER_NAME = /^[\x21-\x39\x3b-\x7e\x80-\xff]+$/;
 const EIGHT_BIT = /[\x80-\xff]/;
@@ -29,8 +29,8 @@ const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 const KEEP_ALIVE = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i;
 
 /**
- * Reads request heads from bytes, as nginx does: lines end with CRLF or a bare LF, blank lines may precede. Whatever two
- * parsers could read differently (a bare CR, a folded line, a line without a colon, a blank before the colon) is refused.
+ * Reads request heads from bytes, as nginx does: lines end with CRLF or a bare LF. Whatever two parsers could read
+ * differently (a bare CR, a folded line, a line without a colon, a blank before the colon) is refused.
  */
 export class HeadReader {
   private readonly scan: HeadScan;
@@ -43,45 +43,42 @@ export class HeadReader {
     this.scan = new HeadScan(port, Infinity);
   }
 
-  /** The head at the begin of the bytes; `undefined` while it is not complete. */
-  read(bytes: Buffer): Head | undefined {
-    const start = skipBlankLines(bytes);
-    const lineEnd = bytes.indexOf(LF, start);
-    if (lineEnd < 0) return this.readStart(bytes, start);
-    if (lineEnd - start > this.port.head.lineBytes) return this.refused(bytes, 414);
-    const line = readRequestLine(withoutCr(bytes.toString('latin1', start, lineEnd)));
+  /** The head at the begin of the bytes; `undefined` while it is not complete. `seen` goes on with the same head. */
+  read(bytes: Buffer, seen = new HeadProgress()): Head | undefined {
+    if (seen.hasTooManyBlankLines) return this.refused(bytes, 400);
+    const lineEnd = seen.findLineEnd(bytes);
+    if (lineEnd < 0) return this.readStart(bytes);
+    if (lineEnd > this.port.head.lineBytes) return this.refused(bytes, 414);
+    const line = seen.line ?? readRequestLine(withoutCr(bytes.toString('latin1', 0, lineEnd)));
     if (typeof line === 'number') return this.refused(bytes, line);
-    this.scan.start();
-    this.connection = this.expect = '';
-    if (line.version === '0.9') return this.head(line, { bytes: lineEnd + 1, isMalformed: false });
-    const end = endOfHead(bytes, lineEnd + 1);
+    if (line.version === '0.9') return this.readHead(line, bytes, { from: lineEnd + 1, end: lineEnd + 1 });
+    seen.line = line;
+    const end = seen.findEnd(bytes);
     const size = (end < 0 ? bytes.length : end) - lineEnd - 1;
     if (size > this.port.head.bytes) return this.refused(bytes, 494, line);
-    if (end < 0) return this.isTooLong(bytes, lineEnd + 1) ? this.refused(bytes, 494, line) : undefined;
-    const isMalformed = !this.readLines(bytes.toString('latin1', lineEnd + 1, end));
-    return this.head(line, { bytes: end, isMalformed });
+    if (end >= 0) return this.readHead(line, bytes, { from: lineEnd + 1, end });
+    const isTooLong = bytes.length - seen.lastLine > this.port.head.lineBytes;
+    return isTooLong ? this.refused(bytes, 494, line) : undefined;
   }
 
   /** What is known of a head that never came to its end. */
-  unfinished(bytes: Buffer): Head {
-    const start = skipBlankLines(bytes);
-    const lineEnd = bytes.indexOf(LF, start);
-    const line = lineEnd < 0 ? 400 : readRequestLine(withoutCr(bytes.toString('latin1', start, lineEnd)));
-    return this.refused(bytes, 408, typeof line === 'number' ? undefined : line);
+  unfinished(bytes: Buffer, { line }: HeadProgress): Head {
+    return this.refused(bytes, 408, line);
   }
 
   /** A head whose first line is not there yet. */
-  private readStart(bytes: Buffer, start: number): Head | undefined {
-    if (bytes.length - start > this.port.head.lineBytes) return this.refused(bytes, 414);
-    return mayBeRequestLine(bytes.toString('latin1', start, start + 64))
-      ? undefined
-      : this.refused(bytes, 400);
+  private readStart(bytes: Buffer): Head | undefined {
+    if (bytes.length > this.port.head.lineBytes) return this.refused(bytes, 414);
+    // A CR alone may become a blank line.
+    const start = withoutCr(bytes.toString('latin1', 0, 64));
+    return mayBeRequestLine(start) ? undefined : this.refused(bytes, 400);
   }
 
-  /** Whether the line that is still coming is longer than a header may be. */
-  private isTooLong(bytes: Buffer, from: number): boolean {
-    const lastLine = Math.max(bytes.lastIndexOf(LF) + 1, from);
-    return bytes.length - lastLine > this.port.head.lineBytes;
+  private readHead(line: RequestLine, bytes: Buffer, { from, end }: { from: number; end: number }): Head {
+    this.scan.start();
+    this.connection = this.expect = '';
+    const isMalformed = !this.readLines(bytes.toString('latin1', from, end));
+    return this.head(line, { bytes: end, isMalformed });
   }
 
   /** False: one of the lines is not a header. */
@@ -188,27 +185,6 @@ const COMPLAINTS: Readonly<Record<number, string>> = {
   494: `client sent too long header line ${IN_HEADERS}`,
   505: `client sent invalid version ${IN_LINE}`,
 };
-
-/** RFC 9112, 2.2: a robust server ignores empty lines before the request line. */
-function skipBlankLines(bytes: Buffer): number {
-  let start = 0;
-  while (
-    bytes[start] === LF ||
-    (bytes[start] === 13 && (bytes[start + 1] === LF || start + 1 === bytes.length))
-  )
-    start++;
-  return start;
-}
-
-/** Behind the empty line; -1 while it did not come. */
-function endOfHead(bytes: Buffer, from: number): number {
-  if (bytes[from] === LF) return from + 1;
-  if (bytes[from] === 13 && bytes[from + 1] === LF) return from + 2;
-  const plain = bytes.indexOf('\n\r\n', from);
-  const bare = bytes.subarray(0, plain < 0 ? bytes.length : plain).indexOf('\n\n', from);
-  if (bare >= 0) return bare + 2;
-  return plain < 0 ? -1 : plain + 3;
-}
 
 function withoutCr(line: string): string {
   return line.endsWith('\r') ? line.slice(0, -1) : line;

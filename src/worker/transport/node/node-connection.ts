@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { ConnectionRules } from '../../../http/index.ts';
 import type { Answered, ExchangeLine } from './exchange-line.ts';
+import { HeadProgress } from './head-progress.ts';
 import type { Head } from './head-reader.ts';
 import { NodeExchange } from './node-exchange.ts';
 import type { NodePort } from './node-port.ts';
@@ -22,6 +23,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   private readonly open: NodePort;
   private step: Step = 'head';
   private pending: Buffer | undefined = undefined;
+  private readonly seen = new HeadProgress();
   private source = new RequestSource(0, this);
   private exchange: NodeExchange | undefined = undefined;
   /** Inside `advance`: what ends a request there need not start the next one. */
@@ -118,13 +120,16 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   private takeHead(): boolean {
     if (this.step !== 'head' || !this.pending) return false;
     const { reader, port } = this.open.current;
-    const head = reader.read(this.pending);
+    const pending = this.seen.withoutBlankLines(this.pending);
+    this.pending = pending.length > 0 ? pending : undefined;
+    const head = this.pending && reader.read(pending, this.seen);
     if (!head) {
       if (this.ended) this.socket.destroySoon();
-      else if (!this.headBegun) this.arm(port.head.timeoutMs, () => this.timeOutHead());
-      this.headBegun = true;
+      else if (!this.headBegun && this.pending) this.arm(port.head.timeoutMs, () => this.timeOutHead());
+      this.headBegun = this.pending !== undefined;
       return false;
     }
+    this.seen.reset();
     this.disarm();
     this.headBegun = false;
     this.consume(head.bytes);
@@ -225,7 +230,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   private timeOutHead(): void {
     const { pending, open } = this;
     if (pending) {
-      const head = open.current.reader.unfinished(pending);
+      const head = open.current.reader.unfinished(pending, this.seen);
       new NodeExchange({ head, source: new RequestSource(0, this), line: this, open }).timeOut();
     }
     this.cut();
