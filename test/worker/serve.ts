@@ -9,6 +9,9 @@ import { freePort } from '../harness/ports.ts';
 
 export const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
+/** The client asks for the end of the connection: behind an answer in chunks uWebSockets.js leaves it to the client. */
+export const LAST_GET = GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
+
 /** What the transport of the last `serve` logged. */
 export const lines: string[] = [];
 
@@ -36,7 +39,7 @@ export const CONNECTION: ConnectionRules = {
   resetsTimedOut: false,
 };
 
-const HEAD: PortHandler['head'] = {
+export const HEAD: PortHandler['head'] = {
   lineBytes: 4096,
   bytes: 4096,
   timeoutMs: 1_000,

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import type { BodyFilter, Exchange, Handler, ResponseStream } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
-import { answerTo, CONNECTION, GET, lines, serve } from './serve.ts';
+import { answerTo, CONNECTION, GET, LAST_GET, lines, serve } from './serve.ts';
 
 const PIECE = Buffer.alloc(100_000, 'x');
 const CLOSES = { connection: { ...CONNECTION, keepalive: false } };
@@ -18,9 +18,6 @@ const send =
   (lengthBytes: number, pieces: number): Handler =>
   (x) =>
     writePieces(x.stream(200, 'text/plain', lengthBytes), pieces);
-
-/** The client asks for the end of the connection: behind an answer in chunks uWebSockets.js leaves it to the client. */
-const LAST_GET = GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
 
 async function bodyOf(port: number, request = LAST_GET): Promise<{ head: string; body: string }> {
   const received = await answerTo(port, request);

@@ -1,8 +1,11 @@
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import type { Exchange } from '../../src/http/index.ts';
+import { ON_NODE_ENGINE } from '../harness/engine.ts';
 import { connectRaw } from '../harness/raw.ts';
-import { answerTo, CONNECTION, GET, lines, serve } from './serve.ts';
+import { answerTo, CONNECTION, GET, HEAD, LAST_GET, lines, serve } from './serve.ts';
+
+const large = 'x'.repeat(3_000_000);
 
 const broken = (): never => {
   throw new Error('broken');
@@ -60,6 +63,66 @@ test('a log step or a clean-up that fails harms nobody', async (t) => {
   expect(lines).toContain('cleaning up after a client that left failed: Error: broken');
 });
 
+/** Fails when the first request comes to its end. */
+const unendable = (): { inFlight: number } => {
+  let [waiting, failures] = [0, 0];
+  return {
+    get inFlight() {
+      return waiting;
+    },
+    set inFlight(count) {
+      const isEnd = count < waiting;
+      waiting = count;
+      if (isEnd && failures++ === 0) broken();
+    },
+  };
+};
+
+async function serveWaiting(x: Exchange): Promise<void> {
+  if (x.uri === '/') return x.send(200, '', 'fine');
+  await Promise.resolve();
+  if (x.uri === '/large') return x.send(200, '', `${large}end`);
+  if (x.uri === '/body') return x.send(200, '', String((await x.readBody())?.length));
+  if (x.uri !== '/stream') return undefined;
+  const stream = x.stream(200, '');
+  if (stream?.write(large) === false) await stream.drained();
+  stream?.write('end');
+  return stream?.end();
+}
+
+for (const [it, sends, leavesAt] of [
+  ['leaves while its request is served', GET.replace('/', '/wait'), ''],
+  ['leaves in the middle of its body', 'POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc', ''],
+  [
+    'sends a body in pieces',
+    'POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
+    '3$',
+  ],
+  ['takes all of a large answer', GET.replace('/', '/large'), 'end$'],
+  ['leaves in the middle of a large answer', GET.replace('/', '/large'), 'xxx'],
+  ['takes all of a stream', GET.replace('/', '/stream'), 'end\r\n'],
+  // uWebSockets.js takes ten seconds for this one.
+  ...(ON_NODE_ENGINE ? [['never sends all of its head', 'GET /', 'never'] as const] : []),
+] as const) {
+  test(`what fails at the end of a client that ${it} harms nobody else`, async (t) => {
+    const usage = unendable();
+    const port = await serve(t, {
+      usage,
+      head: { ...HEAD, timeoutMs: 100 },
+      rules: { warn: broken },
+      // What fails in the handler itself is the handler's.
+      serve: (x) => void serveWaiting(x).catch(() => undefined),
+    });
+    const connection = await connectRaw(port);
+    connection.write(sends);
+    if (leavesAt === '' && !sends.startsWith('POST')) await expect.poll(() => usage.inFlight).toBe(1);
+    if (leavesAt === 'never') await connection.closed;
+    else if (leavesAt !== '') await connection.until(new RegExp(leavesAt)).catch(() => undefined);
+    connection.destroy();
+    expect(await answerTo(port, LAST_GET)).toMatch(/fine$/);
+  });
+}
+
 test('a handler may abort at once and later', async (t) => {
   const port = await serve(t, {
     serve: (x) => (x.uri === '/' ? x.abort() : Promise.resolve().then(() => x.abort())),
@@ -69,7 +132,6 @@ test('a handler may abort at once and later', async (t) => {
   expect(lines).toEqual([]);
 });
 
-const large = 'x'.repeat(3_000_000);
 const LAST = { rules: { connection: { ...CONNECTION, keepalive: false } } };
 
 for (const [name, method, body, length, sent] of [

@@ -2,7 +2,7 @@
 const LISTED_BYTES = 1_048_576;
 /** And so many pieces: chunks of one byte would cost a hundred times their size. */
 const LISTED_PIECES = 1_024;
-/** Most that is set aside for a body whose length is not known. */
+/** Most that is set aside before it comes: a length is easily announced. */
 const MOST_ROOM_BYTES = 67_108_864;
 
 /** A body while it is received: a large one is never in memory twice, nor copied in one go. */
@@ -14,7 +14,7 @@ export class BodyBytes {
 
   /** `announcedBytes`: -1 when the client did not say. */
   constructor(announcedBytes: number) {
-    this.expectedBytes = announcedBytes;
+    this.expectedBytes = Math.min(announcedBytes, MOST_ROOM_BYTES);
   }
 
   /** No more than so many bytes will be taken. */

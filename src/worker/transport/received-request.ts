@@ -3,6 +3,9 @@ import type { PieceReceiver } from '../../http/index.ts';
 import { AbortListeners } from './abort-listeners.ts';
 import type { BodyOutcome, RequestBody } from './request-body.ts';
 
+/** Most that a body in one piece may have, whatever the limit says: a larger one has no buffer. */
+const MOST_WHOLE_BYTES = 1_073_741_824;
+
 /** What both transports make of a request that came over the wire: its headers, and its body on demand. */
 export abstract class ReceivedRequest extends Exchange {
   protected abstract readonly body: RequestBody | undefined;
@@ -40,7 +43,7 @@ export abstract class ReceivedRequest extends Exchange {
   private take(limitBytes = Infinity, receive: PieceReceiver | undefined): Promise<BodyOutcome> {
     const { body, rules } = this;
     if (!body || this.done) return Promise.resolve('aborted');
-    const limit = Math.min(limitBytes, rules.maxBodyBytes || Infinity);
+    const limit = Math.min(limitBytes, rules.maxBodyBytes || Infinity, receive ? Infinity : MOST_WHOLE_BYTES);
     return new Promise((resolve, reject) => {
       const settle = (outcome: BodyOutcome): void => {
         try {
@@ -64,6 +67,18 @@ export abstract class ReceivedRequest extends Exchange {
 
   onAbort(listener: () => void): void {
     this.abortListeners.add(listener);
+  }
+
+  /** A callback of the engine failed: this request ends with it. */
+  fail(error: unknown): void {
+    const isAnswered = this.done;
+    try {
+      this.warn(`a request could not be served: ${String(error)}`);
+      this.closing = true;
+      if (!isAnswered) this.end(500);
+    } finally {
+      if (isAnswered || !this.done) this.abort();
+    }
   }
 
   /** Nobody is left to answer. */

@@ -1,5 +1,7 @@
 import type { PieceReceiver } from '../../http/index.ts';
 import { BodyBytes } from './body-bytes.ts';
+import { guarded } from './guarded.ts';
+import type { Failing } from './guarded.ts';
 import type { SilenceWatch, Slow } from './silence-watch.ts';
 
 /** What becomes of a body: all of it, more than the limit, too long a silence, or a client that left. */
@@ -35,7 +37,7 @@ const LINGER_MS = 500;
  * Collects a request body from its first byte, whether or not somebody reads it: without a data handler
  * uWebSockets.js has no time limit for it. What nobody wants is dropped.
  */
-export class RequestBody implements Slow {
+export class RequestBody implements Slow, Failing {
   receivedBytes = 0;
   private bytes: BodyBytes;
   private complete = false;
@@ -44,6 +46,8 @@ export class RequestBody implements Slow {
   /** A piece is with the reader, who waits. */
   private delivering = false;
   private reader: BodyReader | undefined = undefined;
+  /** Why it could not be kept, before somebody wanted it. */
+  private failure: { readonly error: unknown } | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   private readonly source: BodySource;
   private readonly silence: SilenceWatch;
@@ -53,11 +57,12 @@ export class RequestBody implements Slow {
     this.bytes = new BodyBytes(announcedBytes);
     this.source = source;
     this.silence = silence;
-    source.onData((chunk, isLast) => this.receive(chunk, isLast));
+    source.onData(guarded(this, (chunk, isLast) => this.receive(chunk, isLast)));
   }
 
   /** At most once per request. */
   read(reader: BodyReader): void {
+    if (this.failure) return reader.fail(this.failure.error);
     this.reader = reader;
     this.bytes.limit(reader.limitBytes);
     if (this.proceed(reader)) return;
@@ -78,8 +83,12 @@ export class RequestBody implements Slow {
   }
 
   watchSilence(): void {
-    if (!this.reader || this.timer) return;
-    this.timer = setTimeout(() => this.fallSilent(), this.reader.timeoutMs);
+    if (this.reader && !this.timer) this.waitInSilence(this.reader.timeoutMs);
+  }
+
+  fail(error: unknown): void {
+    this.failure = { error };
+    this.failReader(this.reader, error);
   }
 
   private receive(chunk: ArrayBuffer | Buffer, isLast: boolean): void {
@@ -141,8 +150,15 @@ export class RequestBody implements Slow {
     this.bytes = new BodyBytes(0);
     clearTimeout(this.timer);
     if (isOver) this.settle('too large');
-    else this.timer = setTimeout(() => this.fallSilent(), LINGER_MS);
+    else this.waitInSilence(LINGER_MS);
     return isOver;
+  }
+
+  private waitInSilence(ms: number): void {
+    this.timer = setTimeout(
+      guarded(this, () => this.fallSilent()),
+      ms,
+    );
   }
 
   private fallSilent(): void {

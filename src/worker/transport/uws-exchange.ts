@@ -3,6 +3,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import { statusLine } from '../../http/index.ts';
 import type { RequestFacts, ResponseStream } from '../../http/index.ts';
+import { guarded } from './guarded.ts';
 import type { LastAnswer } from './last-answer.ts';
 import { writeHeaders } from './uws-headers.ts';
 import { UwsRequest } from './uws-request.ts';
@@ -51,7 +52,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     if (!this.inHandler) return;
     this.inHandler = false;
     this.usage.inFlight++;
-    this.res.onAborted(() => this.leave());
+    this.res.onAborted(guarded(this, () => this.leave()));
   }
 
   /** The handler is about to return: an answer that is still due must survive the client's leaving. */
@@ -68,6 +69,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     const relay = new WebSocketRelay(peer, {
       wrote: (bytes) => this.wrote(bytes),
       ended: () => this.tunnelEnded(),
+      fail: (error) => this.warn(`a WebSocket could not be relayed: ${String(error)}`),
     });
     const protocol = this.responseHeader('sec-websocket-protocol') ?? '';
     for (const name of ['accept', 'protocol', 'extensions']) this.removeHeader(`sec-websocket-${name}`);
@@ -188,7 +190,7 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
     this.res.writeHeader('Connection', 'close');
     this.res.tryEnd('', size);
     // Inside the cork it would be lost.
-    setImmediate(() => this.abort());
+    setImmediate(guarded(this, () => this.abort()));
   }
 
   /** A head that is written in part cannot be taken back. */

@@ -1,5 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { ResponseStream } from '../../http/index.ts';
+import { guarded } from './guarded.ts';
 import type { StreamOwner } from './uws-stream.ts';
 
 /** How to send an answer whose length is known. */
@@ -26,11 +27,13 @@ export class UwsSizedStream implements ResponseStream {
   private startOffset = 0;
   private timer: NodeJS.Timeout | undefined = undefined;
   private waiting: (() => void)[] = [];
+  private readonly cut: () => void;
 
   constructor(res: HttpResponse, owner: StreamOwner, rules: SizedRules) {
     this.res = res;
     this.owner = owner;
     this.rules = rules;
+    this.cut = guarded(owner, () => owner.abort());
   }
 
   write(chunk: string | Uint8Array): boolean {
@@ -75,7 +78,7 @@ export class UwsSizedStream implements ResponseStream {
     });
     if (isTaken) return this.took(bytes.length);
     this.rest = bytes;
-    this.timer ??= setTimeout(() => this.owner.abort(), this.rules.timeoutMs);
+    this.timer ??= setTimeout(this.cut, this.rules.timeoutMs);
   }
 
   private begin(): void {
@@ -84,7 +87,8 @@ export class UwsSizedStream implements ResponseStream {
     this.startOffset = this.res.getWriteOffset();
     // The length that the first call names is what the client sees; `tryEnd` could not close.
     if (this.rules.closes) this.res.tryEnd('', this.rules.lengthBytes);
-    this.res.onWritable((offset) => this.goOn(offset - this.startOffset));
+    const goOn = guarded(this.owner, (offset: number) => this.goOn(offset - this.startOffset));
+    this.res.onWritable((offset) => goOn(offset) ?? true);
   }
 
   /** A closing answer names a length that is never reached, so that it stays open until we close it. */
@@ -113,7 +117,7 @@ export class UwsSizedStream implements ResponseStream {
     this.ended = true;
     this.owner.finished();
     // Inside a cork what is not yet sent would be lost.
-    if (this.rules.closes) setImmediate(() => this.owner.abort());
+    if (this.rules.closes) setImmediate(this.cut);
   }
 }
 

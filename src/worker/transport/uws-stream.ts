@@ -1,8 +1,10 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { ResponseStream } from '../../http/index.ts';
+import { guarded } from './guarded.ts';
+import type { Failing } from './guarded.ts';
 
 /** What a stream tells the exchange it belongs to. */
-export interface StreamOwner {
+export interface StreamOwner extends Failing {
   readonly aborted: boolean;
   wrote(bytes: number): void;
   finished(): void;
@@ -22,9 +24,12 @@ export class UwsStream implements ResponseStream {
     this.res = res;
     this.owner = owner;
     this.timeoutMs = timeoutMs;
-    res.onWritable(() => {
+    const goOn = guarded(owner, () => {
       this.full = false;
       this.release();
+    });
+    res.onWritable(() => {
+      goOn();
       return true;
     });
   }
@@ -42,7 +47,10 @@ export class UwsStream implements ResponseStream {
   drained(): Promise<void> {
     if (!this.full || this.ended || this.owner.aborted) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.owner.abort(), this.timeoutMs);
+      const timer = setTimeout(
+        guarded(this.owner, () => this.owner.abort()),
+        this.timeoutMs,
+      );
       this.waiting = { resolve, timer };
     });
   }

@@ -10,6 +10,8 @@ import { isValidQuery, normalizePath } from '../../http/index.ts';
 import type { RequestFacts } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import type { Connections } from '../../zone/index.ts';
+import { guarded } from './guarded.ts';
+import type { Failing } from './guarded.ts';
 import { HeadLines } from './head-lines.ts';
 import { HeadScan, IN_HEADERS, IN_LINE } from './head-scan.ts';
 import { SilenceWatch } from './silence-watch.ts';
@@ -26,7 +28,7 @@ import type { Relayed, WebSocketRelay } from './websocket-relay.ts';
 const nothing = (): void => undefined;
 
 /** The uWebSockets.js transport. */
-export class UwsTransport implements Transport {
+export class UwsTransport implements Transport, Failing {
   /** Loaded with the first socket: where it has no binary, that socket's failure says so. */
   private uws: Uws | undefined = undefined;
   private readonly silence = new SilenceWatch();
@@ -49,7 +51,7 @@ export class UwsTransport implements Transport {
     const { connections, silence } = this;
     const relays = new Set<WebSocketRelay>();
     const socket: SocketState = { draining: false, silence, connections, relays, headLines: new HeadLines() };
-    app.filter((_, opened) => this.countConnection(Number(opened) > 0));
+    app.filter(guarded(this, (_, opened) => this.countConnection(Number(opened) > 0)));
     let current: UwsPort = { port, scan: new HeadScan(port), socket };
     app.any('/*', (res, req) => this.receive(res, req, current));
     app.ws<Relayed>('/*', {
@@ -76,6 +78,10 @@ export class UwsTransport implements Transport {
     if (!acceptor) throw new Error(`nobody accepts connections for ${key}`);
     await acceptor.attach(key, app);
     return () => acceptor.detach(key, app);
+  }
+
+  fail(error: unknown): void {
+    this.log.write('error', `a connection could not be taken: ${String(error)}`);
   }
 
   private countConnection(isNew: boolean): void {

@@ -1,6 +1,8 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketBehavior } from 'uWebSockets.js';
 import { Receiver, Sender } from 'ws';
+import { guarded } from './guarded.ts';
+import type { Failing } from './guarded.ts';
 
 /** Largest message either side may send; beyond it the connection ends with 1009. */
 const MAX_MESSAGE_BYTES = 16_777_216;
@@ -14,7 +16,7 @@ const TRY_LATER = 1013;
 const NOTHING = Buffer.alloc(0);
 
 /** Who hears of the end. */
-export interface RelayOwner {
+export interface RelayOwner extends Failing {
   wrote(bytes: number): void;
   ended(): void;
 }
@@ -30,7 +32,7 @@ type Client = WebSocket<Relayed>;
  * A client's WebSocket on uWebSockets.js and an upstream's connection that has switched to the same protocol: messages, pings,
  * pongs and close codes go both ways. uWebSockets.js hands over frames, not bytes, so they are written anew for the upstream.
  */
-export class WebSocketRelay {
+export class WebSocketRelay implements Failing {
   private readonly upstream: Duplex;
   private readonly owner: RelayOwner;
   private readonly receiver = new Receiver({
@@ -40,6 +42,7 @@ export class WebSocketRelay {
   });
   private readonly sender: Sender;
   private client: Client | undefined = undefined;
+  private relays: Set<WebSocketRelay> | undefined = undefined;
   private isOver = false;
   /** The client takes nothing for now; the receiver has more than it can read. */
   private isClientFull = false;
@@ -51,23 +54,32 @@ export class WebSocketRelay {
     this.sender = new Sender(upstream, {});
   }
 
-  /** The client is there: frames may go. */
-  open(client: Client): void {
+  /** The client is there: frames may go. While it is open it is one of `relays`. */
+  open(client: Client, relays: Set<WebSocketRelay>): void {
     this.client = client;
+    this.relays = relays.add(this);
     const { upstream, receiver } = this;
-    receiver.on('message', (data: Buffer, isBinary: boolean) => this.toClient(data, isBinary));
-    receiver.on('ping', (data: Buffer) => void this.client?.ping(data));
-    receiver.on('conclude', (code: number, reason: Buffer) => this.closeClient(code, reason));
-    receiver.on('error', (error: Error) => this.closeClient(errorCode(error), NOTHING));
-    receiver.on('drain', () => this.flow({ isReceiverFull: false }));
-    upstream.on('data', (bytes: Buffer) => {
+    const hear = <Args extends unknown[]>(
+      from: Duplex | Receiver,
+      event: string,
+      act: (...args: Args) => void,
+    ) => from.on(event, guarded(this, act));
+    hear(receiver, 'message', (data: Buffer, isBinary: boolean) => this.toClient(data, isBinary));
+    hear(receiver, 'ping', (data: Buffer) => void this.client?.ping(data));
+    hear(receiver, 'conclude', (code: number, reason: Buffer) => this.closeClient(code, reason));
+    hear(receiver, 'error', (error: Error) => this.closeClient(errorCode(error), NOTHING));
+    hear(receiver, 'drain', () => this.flow({ isReceiverFull: false }));
+    hear(upstream, 'data', (bytes: Buffer) => {
       if (!receiver.write(bytes)) this.flow({ isReceiverFull: true });
     });
     // Without a close frame there is nothing to tell: the client sees its connection end, too.
-    upstream.on('end', () => this.cutClient());
-    upstream.on('close', () => this.cutClient());
-    upstream.on('error', () => this.cutClient());
+    for (const event of ['end', 'close', 'error']) hear(upstream, event, () => this.cutClient());
     upstream.resume();
+  }
+
+  fail(error: unknown): void {
+    this.owner.fail(error);
+    this.cutClient();
   }
 
   message(data: ArrayBuffer, isBinary: boolean): void {
@@ -95,6 +107,7 @@ export class WebSocketRelay {
   /** The client's side is closed, by whomever. */
   closed(code: number, reason: ArrayBuffer): void {
     this.client = undefined;
+    this.relays?.delete(this);
     if (this.isOver) return;
     this.isOver = true;
     const { upstream } = this;
@@ -152,6 +165,10 @@ function errorCode(error: Error & { readonly code?: string }): number {
 
 /** What uWebSockets.js does with WebSockets: whatever they say goes to their relay; `relays` are those that are open. */
 export function relaying(relays: Set<WebSocketRelay>): Omit<WebSocketBehavior<Relayed>, 'upgrade'> {
+  const tell = (client: Client, act: (relay: WebSocketRelay) => void): void => {
+    const { relay } = client.getUserData();
+    guarded(relay, act)(relay);
+  };
   return {
     compression: 0,
     maxPayloadLength: MAX_MESSAGE_BYTES,
@@ -160,19 +177,11 @@ export function relaying(relays: Set<WebSocketRelay>): Omit<WebSocketBehavior<Re
     // Silence is the business of `proxy_read_timeout`.
     idleTimeout: 0,
     sendPingsAutomatically: false,
-    open: (client) => {
-      const { relay } = client.getUserData();
-      relays.add(relay);
-      relay.open(client);
-    },
-    message: (client, data, isBinary) => client.getUserData().relay.message(data, isBinary),
-    ping: (client, data) => client.getUserData().relay.ping(data),
-    pong: (client, data) => client.getUserData().relay.pong(data),
-    drain: (client) => client.getUserData().relay.drained(),
-    close: (client, code, reason) => {
-      const { relay } = client.getUserData();
-      relays.delete(relay);
-      relay.closed(code, reason);
-    },
+    open: (client) => tell(client, (relay) => relay.open(client, relays)),
+    message: (client, data, isBinary) => tell(client, (relay) => relay.message(data, isBinary)),
+    ping: (client, data) => tell(client, (relay) => relay.ping(data)),
+    pong: (client, data) => tell(client, (relay) => relay.pong(data)),
+    drain: (client) => tell(client, (relay) => relay.drained()),
+    close: (client, code, reason) => tell(client, (relay) => relay.closed(code, reason)),
   };
 }

@@ -92,7 +92,8 @@ export const requests = directivesFor<CoreConfig>()({
     into: 'maxBodyBytes',
     default: 1_048_576,
     defaultText: '1m',
-    summary: 'Largest request body; beyond it the answer is 413. 0 means no limit.',
+    summary:
+      'Largest request body; beyond it the answer is 413. 0 means no limit, but what needs a body in one piece takes 1g at most.',
     source: 'nginx ngx_http_core_module#client_max_body_size',
   },
   client_body_timeout: {

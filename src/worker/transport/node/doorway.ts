@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { ProxyProtocolFacts } from '../../../http/index.ts';
+import { guarded } from '../guarded.ts';
+import type { Failing } from '../guarded.ts';
 import { isTls, readClientHello } from './client-hello.ts';
 import type { ClientHello } from './client-hello.ts';
 import { NodeConnection } from './node-connection.ts';
@@ -18,7 +20,7 @@ const NO_HELLO: ClientHello = { serverName: '', ciphers: [], curves: [] };
  * Looks at the first bytes of a connection before HTTP begins: the header of the PROXY protocol, then whether it speaks TLS,
  * and for which server. What is not taken here is given back to the socket.
  */
-export class Doorway {
+export class Doorway implements Failing {
   private readonly socket: Socket;
   private readonly open: NodePort;
   private bytes: Buffer = Buffer.alloc(0);
@@ -26,11 +28,11 @@ export class Doorway {
   private wantedBytes = 0;
   private proxyProtocol: ProxyProtocolFacts | undefined = undefined;
   private readonly timer: NodeJS.Timeout;
-  private readonly receive = (bytes: Buffer): void => {
+  private readonly receive = guarded(this, (bytes: Buffer) => {
     this.bytes = Buffer.concat([this.bytes, bytes]);
     this.look();
-  };
-  private readonly leave = (): void => this.close();
+  });
+  private readonly leave = guarded(this, () => this.close());
 
   constructor(socket: Socket, open: NodePort) {
     this.socket = socket;
@@ -38,6 +40,11 @@ export class Doorway {
     this.timer = setTimeout(this.leave, open.current.port.head.timeoutMs);
     socket.on('data', this.receive);
     for (const event of ['end', 'error', 'close']) socket.on(event, this.leave);
+  }
+
+  fail(error: unknown): void {
+    this.open.log.write('error', `a connection could not be taken: ${String(error)}`);
+    this.close();
   }
 
   private look(): void {
@@ -101,7 +108,7 @@ export class Doorway {
       socket.destroy();
     };
     return open.tlsServers.begin(target.plan, socket, {
-      handshake: { done, failed },
+      handshake: { done: guarded(this, done), failed: guarded(this, failed) },
       ticketKey: tls.ticketKey,
       timeoutMs: head.timeoutMs,
     });

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { ConnectionRules } from '../../../http/index.ts';
+import { guarded } from '../guarded.ts';
 import type { Answered, ExchangeLine } from './exchange-line.ts';
 import { HeadProgress } from './head-progress.ts';
 import type { Head } from './head-reader.ts';
@@ -35,10 +36,11 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   private idleMs = 0;
   /** What is ours to hear until the socket is handed over. */
   private readonly listeners = [
-    ['data', (bytes: Buffer) => this.receive(bytes)],
-    ['end', () => this.endOfInput()],
-    ['timeout', () => this.cut()],
-    ['error', () => this.cut()],
+    ['data', guarded(this, (bytes: Buffer) => this.receive(bytes))],
+    ['end', guarded(this, () => this.endOfInput())],
+    ['timeout', guarded(this, () => this.cut())],
+    ['error', guarded(this, () => this.cut())],
+    ['close', guarded(this, () => this.over())],
   ] as const;
 
   constructor(opened: Opened) {
@@ -46,7 +48,6 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     const { socket, open } = opened;
     this.open = open;
     for (const [event, listener] of this.listeners) socket.on(event, listener);
-    socket.on('close', () => this.over());
     this.arm(open.current.port.head.timeoutMs, () => this.cut());
     // Who looked at the first bytes has paused it.
     socket.resume();
@@ -63,9 +64,10 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   answered(x: Answered): void {
     if (this.step === 'over' || this.exchange !== x) return;
     this.exchange = undefined;
+    const goOn = guarded(this, () => this.goOn(x.rules.connection));
     if (x.closes) this.closeBehind(x);
-    else if (this.isFull) void this.flushed(x.rules.sendTimeoutMs).then(() => this.goOn(x.rules.connection));
-    else this.goOn(x.rules.connection);
+    else if (this.isFull) void this.flushed(x.rules.sendTimeoutMs).then(goOn);
+    else goOn();
   }
 
   handOver(): Duplex {
@@ -98,21 +100,24 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   }
 
   private advanceSoon(): void {
-    if (!this.advancing) queueMicrotask(() => this.advance());
+    if (!this.advancing) queueMicrotask(guarded(this, () => this.advance()));
   }
 
-  /** Takes what came as far as possible. What escaped from here would end the thread. */
+  fail(error: unknown): void {
+    this.open.log.write('error', `a request could not be taken: ${String(error)}`);
+    this.exchange?.abort();
+    this.cut();
+  }
+
+  /** Takes what came as far as possible. */
   private advance(): void {
     if (this.advancing) return;
     this.advancing = true;
     try {
       while (this.takeHead() || this.takeBody());
-    } catch (error) {
-      this.open.log.write('error', `a request could not be taken: ${String(error)}`);
-      if (this.exchange) this.exchange.abort();
-      else this.cut();
+    } finally {
+      this.advancing = false;
     }
-    this.advancing = false;
     if (this.step === 'answer' && (this.pending?.length ?? 0) > AHEAD_BYTES) this.socket.pause();
   }
 
@@ -217,8 +222,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
 
   private endOfInput(): void {
     this.ended = true;
-    if (this.step === 'lingering') this.socket.destroySoon();
-    else if (this.step === 'head') this.socket.destroySoon();
+    if (this.step === 'lingering' || this.step === 'head') this.socket.destroySoon();
     else if (this.step === 'body' || !this.pending) {
       // nginx takes it for a client that does not want its answer any more.
       this.exchange?.leave();

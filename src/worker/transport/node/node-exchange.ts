@@ -1,11 +1,12 @@
 import type { Duplex } from 'node:stream';
 import { isSafeHeaderValue, statusLine } from '../../../http/index.ts';
 import type { ConnectionFacts, ResponseStream } from '../../../http/index.ts';
+import { guarded } from '../guarded.ts';
 import { ReceivedRequest } from '../received-request.ts';
 import { RequestBody } from '../request-body.ts';
 import type { StreamOwner } from '../uws-stream.ts';
 import { answerHead, upgradeHead } from './answer-head.ts';
-import type { HeadFacts } from './answer-head.ts';
+import type { AnswerHead, HeadFacts } from './answer-head.ts';
 import type { ExchangeLine, Received } from './exchange-line.ts';
 import type { Head } from './head-reader.ts';
 import type { NodePort } from './node-port.ts';
@@ -119,7 +120,8 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
       this.log();
       this.finish();
     };
-    joinStreams(this.line.handOver(), peer, { wrote: (bytes) => this.wrote(bytes), ended });
+    const fail = (error: unknown): void => this.fail(error);
+    joinStreams(this.line.handOver(), peer, { wrote: (bytes) => this.wrote(bytes), ended, fail });
     return true;
   }
 
@@ -223,7 +225,7 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
       this.line.write(body.subarray(at, at + PIECE_BYTES));
       if (this.line.isFull) await this.line.flushed(this.rules.sendTimeoutMs);
     }
-    if (!this.aborted) this.finished();
+    if (!this.aborted) guarded(this, () => this.finished())();
   }
 
   /** `Expect: 100-continue`: the client is told to send its body. */
@@ -241,7 +243,4 @@ export class NodeExchange extends ReceivedRequest implements StreamOwner {
   }
 }
 
-interface BodyFacts {
-  readonly lengthBytes: number | undefined;
-  readonly isChunked?: boolean;
-}
+type BodyFacts = Pick<AnswerHead, 'lengthBytes' | 'isChunked'>;

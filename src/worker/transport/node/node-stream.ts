@@ -1,4 +1,5 @@
 import type { ResponseStream } from '../../../http/index.ts';
+import { guarded } from '../guarded.ts';
 import type { StreamOwner } from '../uws-stream.ts';
 import type { ExchangeLine } from './exchange-line.ts';
 
@@ -32,7 +33,7 @@ export class NodeStream implements ResponseStream {
     this.facts = facts;
     this.head = facts.head;
     this.left = facts.framing === 'length' ? facts.lengthBytes : Infinity;
-    setImmediate(() => this.writeHead());
+    setImmediate(guarded(owner, () => this.writeHead()));
   }
 
   write(chunk: string | Uint8Array): boolean {

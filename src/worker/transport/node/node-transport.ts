@@ -2,6 +2,8 @@ import type { Socket } from 'node:net';
 import type { PortHandler } from '../../../compile/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
+import { guarded } from '../guarded.ts';
+import type { Failing } from '../guarded.ts';
 import { SilenceWatch } from '../silence-watch.ts';
 import type { Opening, OpenPort, Transport } from '../transport.ts';
 import { Doorway } from './doorway.ts';
@@ -17,7 +19,7 @@ import { TlsServers } from './tls-servers.ts';
  * The engine on Node's own sockets. It reads HTTP itself: Node's parser takes bare line feeds only together with all its
  * other leniencies, drops what nginx keeps, and knows no limits per line.
  */
-export class NodeTransport implements Transport {
+export class NodeTransport implements Transport, Failing {
   private readonly silence = new SilenceWatch();
   private readonly date = new HttpDate();
   private readonly tlsServers = new TlsServers();
@@ -47,10 +49,11 @@ export class NodeTransport implements Transport {
     };
     const sockets = new Set<Socket>();
     let isClosed = false;
-    const stopAccepting = await this.listeners.open({ ...port, opening }, (socket) => {
+    const accept = guarded(this, (socket: Socket) => {
       if (isClosed) socket.destroy();
       else this.accept(socket, open, sockets);
     });
+    const stopAccepting = await this.listeners.open({ ...port, opening }, accept);
     return {
       key: port.key,
       drain: () => {
@@ -65,6 +68,10 @@ export class NodeTransport implements Transport {
         for (const socket of sockets) socket.destroy();
       },
     };
+  }
+
+  fail(error: unknown): void {
+    this.log.write('error', `a connection could not be taken: ${String(error)}`);
   }
 
   private accept(socket: Socket, open: NodePort, sockets: Set<Socket>): void {

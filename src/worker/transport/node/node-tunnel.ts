@@ -1,7 +1,9 @@
 import type { Duplex } from 'node:stream';
+import { guarded } from '../guarded.ts';
+import type { Failing } from '../guarded.ts';
 
 /** Who hears what goes through a tunnel, and of its end. */
-export interface TunnelOwner {
+export interface TunnelOwner extends Failing {
   wrote(bytes: number): void;
   ended(): void;
 }
@@ -9,14 +11,17 @@ export interface TunnelOwner {
 /** Carries bytes both ways until one side has ended and the other has what came before (nginx: an upgraded connection). */
 export function joinStreams(client: Duplex, upstream: Duplex, owner: TunnelOwner): void {
   let isOver = false;
-  const over = (): void => {
+  const over = guarded(owner, () => {
     if (isOver) return;
     isOver = true;
     client.destroy();
     upstream.destroy();
     owner.ended();
-  };
-  upstream.on('data', (bytes: Buffer) => owner.wrote(bytes.length));
+  });
+  upstream.on(
+    'data',
+    guarded(owner, (bytes: Buffer) => owner.wrote(bytes.length)),
+  );
   for (const [from, to] of [
     [client, upstream],
     [upstream, client],

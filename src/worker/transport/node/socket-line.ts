@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ConnectionFacts, PortFacts } from '../../../http/index.ts';
+import { guarded } from '../guarded.ts';
+import type { Failing } from '../guarded.ts';
 import type { NodePort } from './node-port.ts';
 
 /** How a connection began. */
@@ -10,7 +12,7 @@ export interface Opened {
 }
 
 /** The socket of a connection: who is at its other end, what goes out, and how long that may take. */
-export abstract class SocketLine implements ConnectionFacts {
+export abstract class SocketLine implements ConnectionFacts, Failing {
   readonly serial: number;
   readonly peerAddress: string;
   readonly peerPort: number;
@@ -34,6 +36,8 @@ export abstract class SocketLine implements ConnectionFacts {
     const isPlain = shared.scheme === 'https' && !facts.tls;
     this.port = portFacts(isPlain ? { ...shared, scheme: 'http' } : shared, socket);
   }
+
+  abstract fail(error: unknown): void;
 
   get facts(): ConnectionFacts {
     return this;
@@ -67,7 +71,7 @@ export abstract class SocketLine implements ConnectionFacts {
 
   protected arm(ms: number, then: () => void): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(then, ms);
+    this.timer = setTimeout(guarded(this, then), ms);
   }
 
   protected disarm(): void {
