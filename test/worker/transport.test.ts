@@ -11,6 +11,13 @@ const broken = (): never => {
   throw new Error('broken');
 };
 
+test('no response names the engine', async (t) => {
+  const port = await serve(t, {});
+  for (const request of [LAST_GET, LAST_GET.replace('GET', 'HEAD'), 'G@T / HTTP/1.1\r\nHost: a\r\n\r\n']) {
+    expect(await answerTo(port, request)).toMatch(/^HTTP\/1\.1 (?:200|400) (?![^]*uwebsockets)/i);
+  }
+});
+
 test('a failure before the request is admitted closes the connection and is logged', async (t) => {
   const port = await serve(t, {
     needs: {

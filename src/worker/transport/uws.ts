@@ -47,6 +47,8 @@ export class UwsTransport implements Transport, Failing {
   /** Opens the socket; fails when the address cannot be bound. */
   async open(port: PortHandler, opening?: Opening): Promise<OpenPort> {
     const uws = (this.uws ??= loadUws());
+    // Without its own name in a header of every response (uWebSockets.js has no public way).
+    (uws as Uws & { _cfg?: (option: string) => void })._cfg?.('silent');
     const app = uws.App();
     const { connections, silence } = this;
     const relays = new Set<WebSocketRelay>();

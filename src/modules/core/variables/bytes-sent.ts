@@ -3,8 +3,8 @@ import type { Exchange } from '../../../http/index.ts';
 
 /** `HTTP/1.1 `, the ends of the status line and of the head. */
 const FRAME_BYTES = 9 + 2 + 2;
-/** `Date` and the line that uWebSockets.js adds. */
-const FIXED_BYTES = 'Date: Sat, 21 Nov 2026 00:00:00 GMT\r\nuWebSockets: 20\r\n'.length;
+/** What uWebSockets.js adds. */
+const FIXED_BYTES = 'Date: Sat, 21 Nov 2026 00:00:00 GMT\r\n'.length;
 
 /** Bytes of an answer. uWebSockets.js does not tell the length of a head: it is added up from what gw had it say. */
 export function sentBytes(x: Exchange): number {
