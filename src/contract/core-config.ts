@@ -103,6 +103,8 @@ export interface CoreConfig {
   readonly workerProcesses: number | 'auto';
   /** `auto`: uWebSockets.js where it loads. */
   readonly httpEngine: 'auto' | 'uws' | 'node';
+  /** Of the `events` block, and only there. */
+  readonly workerConnections?: number;
   readonly pidFile: string;
   readonly environment?: readonly EnvironmentVariable[];
   /** Whom a process that was started by root becomes before it serves; absent: `nobody`. */

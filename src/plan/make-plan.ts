@@ -44,7 +44,9 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
     for (const block of blocksIn(http, 'server'))
       servers.push(planServer(block, level, { registry, report, locations }));
   }
-  const mainPlan = planMain(coreOf(main), options);
+  const [events] = blocksIn(config.main, 'events');
+  const level = events && resolve(registry, events, main);
+  const mainPlan = planMain(coreOf(main), level && coreOf(level).workerConnections, options);
   for (const { plan, span } of upstreams.declared)
     locations.zones.add(upstreamZone(plan, mainPlan.workers), span);
   locations.written.addMain(mainPlan.core);
@@ -65,12 +67,13 @@ function blocksIn(block: BoundBlock, context: BoundBlock['context']): readonly B
 
 function planMain(
   core: CoreConfig,
+  connections: number | undefined,
   { prefix, confFile, errorLog, version }: PlanOptions,
 ): Omit<MainPlan, 'written'> {
   const withErrorLog: CoreConfig =
     errorLog === undefined ? core : { errorLogs: [{ path: errorLog, level: 'error' }], ...core };
   const workers = core.workerProcesses === 'auto' ? availableParallelism() : core.workerProcesses;
-  return { core: withErrorLog, workers, prefix, confFile, version };
+  return { core: withErrorLog, workers, connections, prefix, confFile, version };
 }
 
 interface ServerPlanning {

@@ -84,6 +84,8 @@ export interface MainPlan {
   readonly written: Required<Written>;
   readonly core: CoreConfig;
   readonly workers: number;
+  /** Most clients of a worker; absent: as many as descriptors allow. */
+  readonly connections: number | undefined;
   readonly prefix: string;
   readonly confFile: string;
   readonly version: string;

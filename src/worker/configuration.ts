@@ -81,6 +81,10 @@ export class Configuration extends OwnedResources implements WorkerScope {
     return this.#shipment.plan.main.workers;
   }
 
+  get connections(): number | undefined {
+    return this.#shipment.plan.main.connections;
+  }
+
   get inFlight(): number {
     return this.#compiled?.usage.inFlight ?? 0;
   }

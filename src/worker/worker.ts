@@ -76,6 +76,7 @@ export class Worker {
     this.#current = next.configuration;
     const removed = this.#ports.switch(next.ports);
     this.#log.use(next.configuration.core.errorLogs);
+    this.#engines.admission.use(next.configuration.connections);
     if (before) void this.#retire(before, removed);
   }
 

@@ -14,13 +14,14 @@ export interface ConfParts {
 export function wholeConf({ http, dir, port, workers, main }: ConfParts): string {
   const accessLog = /\baccess_log\s/.test(withoutText(http)) ? '' : `access_log ${dir}/access.log;`;
   const httpEngine = ON_NODE_ENGINE && !/\bhttp_engine\s/.test(main) ? 'http_engine node;' : '';
+  const events = /\bevents\s*\{/.test(main) ? '' : 'events {}';
   // What the rules find is of no interest here, and they would cost every gateway of the tests a part of a second.
   const checking = /\bcheck\s*\{/.test(main) ? '' : 'check { log off; }';
   // As in nginx root's gateway becomes `nobody`, who cannot enter what a test made for itself alone.
   const user = process.getuid?.() === 0 && !/\buser\s/.test(main) ? 'user root;' : '';
   return `daemon off; ${user} pid ${dir}/gw.pid; error_log ${dir}/error.log info; worker_processes ${workers}; ${httpEngine} ${checking}
 ${main}
-events {}
+${events}
 http { ${accessLog}
 ${withListen(http, port)}
 }

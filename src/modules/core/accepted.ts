@@ -57,7 +57,7 @@ const GROUPS: readonly Group[] = [
     many: true,
     names: 'thread_pool',
   },
-  { contexts: E, args: integer(), names: 'worker_connections epoll_events worker_aio_requests' },
+  { contexts: E, args: integer(), names: 'epoll_events worker_aio_requests' },
   { contexts: E, args: flag, names: 'multi_accept accept_mutex' },
   { contexts: E, args: text, names: 'use' },
   { contexts: E, args: time, names: 'accept_mutex_delay' },

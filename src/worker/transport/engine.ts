@@ -1,6 +1,7 @@
 import type { PortHandler } from '../../compile/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import type { Connections } from '../../zone/index.ts';
+import { Admission } from './admission.ts';
 import { NodeTransport } from './node/node-transport.ts';
 import type { AcceptorClient } from './acceptor.ts';
 import type { Opening, OpenPort, Transport } from './transport.ts';
@@ -14,6 +15,7 @@ interface Opened {
 
 /** The engines of one worker, each for the ports that ask for it. */
 export class Engines implements Transport {
+  readonly admission: Admission;
   private readonly log: ErrorLog;
   private readonly uws: UwsTransport;
   private readonly node: NodeTransport;
@@ -24,8 +26,10 @@ export class Engines implements Transport {
 
   constructor(log: ErrorLog, connections: Connections, acceptor?: AcceptorClient) {
     this.log = log;
-    this.uws = new UwsTransport(log, connections, acceptor);
-    this.node = new NodeTransport(log, connections);
+    this.admission = new Admission(log, connections);
+    const { admission } = this;
+    this.uws = new UwsTransport(log, connections, { admission, acceptor });
+    this.node = new NodeTransport(log, connections, admission);
   }
 
   /** From now on: how ports are come by that this process may not bind. */

@@ -225,7 +225,8 @@ export class UwsExchange extends UwsRequest implements StreamOwner {
 
   private closes(): boolean {
     const { keepalive, closesFor } = this.rules.connection;
-    return this.closing || this.socket.draining || !keepalive || closesFor?.(this) === true;
+    const { draining, admission } = this.socket;
+    return this.closing || draining || admission.isCrowded || !keepalive || closesFor?.(this) === true;
   }
 
   private leave(): void {

@@ -3,6 +3,7 @@ import type { PortHandler } from '../../compile/index.ts';
 import type { RequestFacts } from '../../http/index.ts';
 import type { Connections } from '../../zone/index.ts';
 import { addressText } from './address-text.ts';
+import type { Admission } from './admission.ts';
 import type { HeadLines } from './head-lines.ts';
 import type { HeadScan } from './head-scan.ts';
 import { ReceivedRequest } from './received-request.ts';
@@ -18,6 +19,7 @@ export interface SocketState {
   draining: boolean;
   readonly silence: SilenceWatch;
   readonly connections: Connections;
+  readonly admission: Admission;
   readonly headLines: HeadLines;
 }
 

@@ -10,6 +10,7 @@ import { isValidQuery, normalizePath } from '../../http/index.ts';
 import type { RequestFacts } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import type { Connections } from '../../zone/index.ts';
+import { Admission } from './admission.ts';
 import { guarded } from './guarded.ts';
 import type { Failing } from './guarded.ts';
 import { HeadLines } from './head-lines.ts';
@@ -27,6 +28,12 @@ import type { Relayed, WebSocketRelay } from './websocket-relay.ts';
 
 const nothing = (): void => undefined;
 
+/** What a worker's transports share, and what only some have. */
+export interface UwsParts {
+  readonly admission?: Admission;
+  readonly acceptor?: AcceptorClient | undefined;
+}
+
 /** The uWebSockets.js transport. */
 export class UwsTransport implements Transport, Failing {
   /** Loaded with the first socket: where it has no binary, that socket's failure says so. */
@@ -34,12 +41,20 @@ export class UwsTransport implements Transport, Failing {
   private readonly silence = new SilenceWatch();
   private readonly log: ErrorLog;
   private readonly connections: Connections;
+  private readonly admission: Admission;
+  /** uWebSockets.js tells of the end of a connection while it is being refused. */
+  private refusing = false;
   private serial = 0;
 
   private readonly acceptor: AcceptorClient | undefined;
 
-  constructor(log: ErrorLog, connections: Connections, acceptor?: AcceptorClient) {
+  constructor(
+    log: ErrorLog,
+    connections: Connections,
+    { admission = new Admission(log, connections), acceptor }: UwsParts = {},
+  ) {
     this.log = log;
+    this.admission = admission;
     this.connections = connections;
     this.acceptor = acceptor;
   }
@@ -50,14 +65,16 @@ export class UwsTransport implements Transport, Failing {
     // Without its own name in a header of every response (uWebSockets.js has no public way).
     (uws as Uws & { _cfg?: (option: string) => void })._cfg?.('silent');
     const app = uws.App();
-    const { connections, silence } = this;
+    const { connections, silence, admission } = this;
     const relays = new Set<WebSocketRelay>();
-    const socket: SocketState = { draining: false, silence, connections, relays, headLines: new HeadLines() };
-    app.filter(guarded(this, (_, opened) => this.countConnection(Number(opened) > 0)));
+    const headLines = new HeadLines();
+    const socket: SocketState = { draining: false, silence, connections, admission, relays, headLines };
+    app.filter(guarded(this, (res, opened) => (Number(opened) > 0 ? this.admit(res) : this.left())));
     let current: UwsPort = { port, scan: new HeadScan(port), socket };
     app.any('/*', (res, req) => this.receive(res, req, current));
     app.ws<Relayed>('/*', {
-      ...relaying(relays),
+      // A filter does not hear of the end of what was upgraded.
+      ...relaying(relays, () => admission.left()),
       upgrade: (res, req, context) =>
         this.receive(res, req, { ...current, handshake: handshakeOf(req, context) }),
     });
@@ -86,12 +103,15 @@ export class UwsTransport implements Transport, Failing {
     this.log.write('error', `a connection could not be taken: ${String(error)}`);
   }
 
-  private countConnection(isNew: boolean): void {
-    const { accepted, handled, active } = this.connections;
-    active.add(isNew ? 1 : -1);
-    if (!isNew) return;
-    accepted.add();
-    handled.add();
+  private admit(res: HttpResponse): void {
+    if (this.admission.admit()) return;
+    this.refusing = true;
+    res.close();
+    this.refusing = false;
+  }
+
+  private left(): void {
+    if (!this.refusing) this.admission.left();
   }
 
   /** One request, straight from uWebSockets.js. What escaped from here would end the thread, and other requests with it. */
@@ -104,7 +124,7 @@ export class UwsTransport implements Transport, Failing {
       req.forEach(open.scan.visit);
       const facts = this.factsOf(req, open);
       x = new UwsExchange(res, facts, open);
-      this.admit(x, open, facts.refusal);
+      this.begin(x, open, facts.refusal);
       x.leaveHandler();
     } catch (error) {
       this.log.write('error', `a request could not be taken: ${String(error)}`);
@@ -113,7 +133,7 @@ export class UwsTransport implements Transport, Failing {
     }
   }
 
-  private admit(x: UwsExchange, { port, scan }: UwsPort, refusal: number): void {
+  private begin(x: UwsExchange, { port, scan }: UwsPort, refusal: number): void {
     if (refusal !== 0) {
       const { complaint } = scan;
       this.later(x, () => {

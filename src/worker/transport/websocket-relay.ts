@@ -164,7 +164,10 @@ function errorCode(error: Error & { readonly code?: string }): number {
 }
 
 /** What uWebSockets.js does with WebSockets: whatever they say goes to their relay; `relays` are those that are open. */
-export function relaying(relays: Set<WebSocketRelay>): Omit<WebSocketBehavior<Relayed>, 'upgrade'> {
+export function relaying(
+  relays: Set<WebSocketRelay>,
+  left: () => void,
+): Omit<WebSocketBehavior<Relayed>, 'upgrade'> {
   const tell = (client: Client, act: (relay: WebSocketRelay) => void): void => {
     const { relay } = client.getUserData();
     guarded(relay, act)(relay);
@@ -182,6 +185,9 @@ export function relaying(relays: Set<WebSocketRelay>): Omit<WebSocketBehavior<Re
     ping: (client, data) => tell(client, (relay) => relay.ping(data)),
     pong: (client, data) => tell(client, (relay) => relay.pong(data)),
     drain: (client) => tell(client, (relay) => relay.drained()),
-    close: (client, code, reason) => tell(client, (relay) => relay.closed(code, reason)),
+    close: (client, code, reason) => {
+      left();
+      tell(client, (relay) => relay.closed(code, reason));
+    },
   };
 }

@@ -25,6 +25,10 @@ const HANDLED: Metric = {
   help: 'Handled client connections.',
   untyped: true,
 };
+const REFUSED: Metric = {
+  name: 'gw_connections_refused_total',
+  help: 'Client connections closed at once: worker_connections or open files were not enough.',
+};
 const ACTIVE: Metric = { name: 'nginx_connections_active', help: 'Active client connections.' };
 const READING: Metric = {
   name: 'nginx_connections_reading',
@@ -42,6 +46,7 @@ const UP: Metric = { name: 'nginx_up', help: '1 as long as the gateway answers.'
 export class Connections {
   readonly accepted: Counter;
   readonly handled: Counter;
+  readonly refused: Counter;
   readonly requests: Counter;
   readonly active: Gauge;
   readonly writing: Gauge;
@@ -51,9 +56,15 @@ export class Connections {
     this.#counters = counters;
     this.accepted = counters.counter(ACCEPTED);
     this.handled = counters.counter(HANDLED);
+    this.refused = counters.counter(REFUSED);
     this.requests = counters.counter(REQUESTS);
     this.active = counters.gauge(ACTIVE);
     this.writing = counters.gauge(WRITING);
+  }
+
+  /** Client connections of all workers. */
+  open(): number {
+    return this.#total(this.active);
   }
 
   totals(): ConnectionTotals {

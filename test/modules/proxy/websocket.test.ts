@@ -172,6 +172,15 @@ test('a worker that stops ends a connection when its time is over, with 1001 whe
   await expect.poll(() => echo.said).toEqual([PASSES_BYTES ? 'close 1006 ' : 'close 1001 ']);
 });
 
+test('a WebSocket that is closed leaves its place among worker_connections', async (t) => {
+  const { gw } = await start(t, { main: 'events { worker_connections 10; }' });
+  for (let index = 0; index < 20; index++) {
+    const client = await connect(t, gw);
+    client.close();
+    expect(await closing(client)).toMatch(/^100[56]$/);
+  }
+});
+
 test('a message beyond the limit of frames ends the connection', async (t) => {
   const { gw } = await start(t);
   const client = await connect(t, gw);

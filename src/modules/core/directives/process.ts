@@ -51,6 +51,15 @@ export const processes = directivesFor<CoreConfig>()({
     summary: 'Worker threads; auto starts one per available core.',
     source: 'nginx ngx_core_module#worker_processes',
   },
+  worker_connections: {
+    contexts: ['events'],
+    args: integer({ min: 1 }),
+    into: 'workerConnections',
+    defaultText: 'as many as open files allow',
+    summary:
+      'Most client connections of a worker; those to upstreams do not count. At the limit idle ones make room on the node engine, and new ones are closed on uWebSockets.js. Clients together get half of the files that the process may have open, so that upstreams and files have theirs.',
+    source: 'nginx ngx_core_module#worker_connections',
+  },
   http_engine: {
     contexts: ['main'],
     args: oneOf('auto', 'uws', 'node'),

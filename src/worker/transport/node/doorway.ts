@@ -29,10 +29,11 @@ export class Doorway implements Failing {
   private proxyProtocol: ProxyProtocolFacts | undefined = undefined;
   private readonly timer: NodeJS.Timeout;
   private readonly receive = guarded(this, (bytes: Buffer) => {
+    this.open.idle.delete(this);
     this.bytes = Buffer.concat([this.bytes, bytes]);
     this.look();
   });
-  private readonly leave = guarded(this, () => this.close());
+  private readonly leave = guarded(this, () => this.cut());
 
   constructor(socket: Socket, open: NodePort) {
     this.socket = socket;
@@ -40,11 +41,12 @@ export class Doorway implements Failing {
     this.timer = setTimeout(this.leave, open.current.port.head.timeoutMs);
     socket.on('data', this.receive);
     for (const event of ['end', 'error', 'close']) socket.on(event, this.leave);
+    open.idle.add(this);
   }
 
   fail(error: unknown): void {
     this.open.log.write('error', `a connection could not be taken: ${String(error)}`);
-    this.close();
+    this.cut();
   }
 
   private look(): void {
@@ -68,7 +70,7 @@ export class Doorway implements Failing {
       this.open.log.write('error', `broken header: "${shown}" while reading PROXY protocol`, {
         client: this.socket.remoteAddress ?? '',
       });
-      this.close();
+      this.cut();
       return false;
     }
     this.proxyProtocol = prefix.facts;
@@ -86,7 +88,7 @@ export class Doorway implements Failing {
   private shakeHands(hello: ClientHello): void {
     const { open, proxyProtocol } = this;
     const { tls, head } = open.current.port;
-    if (!tls) return this.close();
+    if (!tls) return this.cut();
     const target = tls.choose(hello.serverName.toLowerCase());
     if (target.plan.rejectHandshake) {
       const refused = this.release();
@@ -127,7 +129,8 @@ export class Doorway implements Failing {
     return socket;
   }
 
-  private close(): void {
+  cut(): void {
+    this.open.idle.delete(this);
     clearTimeout(this.timer);
     this.socket.destroy();
   }

@@ -5,7 +5,6 @@ import type { Answered, ExchangeLine } from './exchange-line.ts';
 import { HeadProgress } from './head-progress.ts';
 import type { Head } from './head-reader.ts';
 import { NodeExchange } from './node-exchange.ts';
-import type { NodePort } from './node-port.ts';
 import { RequestSource } from './request-source.ts';
 import { SocketLine } from './socket-line.ts';
 import type { Opened } from './socket-line.ts';
@@ -21,7 +20,6 @@ type Step = 'head' | 'body' | 'answer' | 'lingering' | 'over';
 
 /** One connection: requests in, and in their order answers out. */
 export class NodeConnection extends SocketLine implements ExchangeLine {
-  private readonly open: NodePort;
   private step: Step = 'head';
   private pending: Buffer | undefined = undefined;
   private readonly seen = new HeadProgress();
@@ -46,19 +44,11 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   constructor(opened: Opened) {
     super(opened);
     const { socket, open } = opened;
-    this.open = open;
     for (const [event, listener] of this.listeners) socket.on(event, listener);
     this.arm(open.current.port.head.timeoutMs, () => this.cut());
+    open.idle.add(this);
     // Who looked at the first bytes has paused it.
     socket.resume();
-  }
-
-  cut(): void {
-    // A socket of another kind than TCP cannot be reset.
-    const canReset = this.peerPort !== 0 && this.tls === undefined;
-    if (canReset && this.open.current.port.rules.connection.resetsTimedOut) this.socket.resetAndDestroy();
-    else this.socket.destroy();
-    this.over();
   }
 
   answered(x: Answered): void {
@@ -127,6 +117,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     const { reader, port } = this.open.current;
     const pending = this.seen.withoutBlankLines(this.pending);
     this.pending = pending.length > 0 ? pending : undefined;
+    if (this.pending) this.open.idle.delete(this);
     const head = this.pending && reader.read(pending, this.seen);
     if (!head) {
       if (this.ended) this.socket.destroySoon();
@@ -199,6 +190,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
 
   private idle(): void {
     this.step = 'head';
+    if (!this.pending) this.open.idle.add(this);
     this.socket.setTimeout(0);
     this.socket.resume();
     if (this.ended && !this.pending) this.socket.destroySoon();
@@ -240,9 +232,10 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     this.cut();
   }
 
-  private over(): void {
+  protected over(): void {
     if (this.step === 'over') return;
     this.step = 'over';
+    this.open.idle.delete(this);
     this.pending = undefined;
     this.exchange?.leave();
     this.release();

@@ -6,6 +6,11 @@ import type { HeadReader } from './head-reader.ts';
 import type { HttpDate } from './http-date.ts';
 import type { TlsServers } from './tls-servers.ts';
 
+/** A connection on which nothing goes on. */
+export interface Idle {
+  cut(): void;
+}
+
 /** What the connections of one port share. */
 export interface NodePort {
   /** What serves requests that begin now: a reload exchanges it. */
@@ -14,6 +19,8 @@ export interface NodePort {
   draining: boolean;
   readonly silence: SilenceWatch;
   readonly connections: Connections;
+  /** Of all ports, the one that waits the longest first. */
+  readonly idle: Set<Idle>;
   readonly log: ErrorLog;
   readonly date: HttpDate;
   readonly tlsServers: TlsServers;

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { PortHandler } from '../../../compile/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
+import { Admission } from '../admission.ts';
 import { guarded } from '../guarded.ts';
 import type { Failing } from '../guarded.ts';
 import { SilenceWatch } from '../silence-watch.ts';
@@ -11,7 +12,7 @@ import { HeadReader } from './head-reader.ts';
 import { HttpDate } from './http-date.ts';
 import { Listeners } from './listeners.ts';
 import { NodeConnection } from './node-connection.ts';
-import type { NodePort } from './node-port.ts';
+import type { Idle, NodePort } from './node-port.ts';
 import { isNameless } from './socket-line.ts';
 import { TlsServers } from './tls-servers.ts';
 
@@ -28,15 +29,18 @@ export class NodeTransport implements Transport, Failing {
   );
   private readonly log: ErrorLog;
   private readonly connections: Connections;
+  private readonly admission: Admission;
+  private readonly idle = new Set<Idle>();
   private serial = 0;
 
-  constructor(log: ErrorLog, connections: Connections) {
+  constructor(log: ErrorLog, connections: Connections, admission = new Admission(log, connections)) {
     this.log = log;
+    this.admission = admission;
     this.connections = connections;
   }
 
   async open(port: PortHandler, opening?: Opening): Promise<OpenPort> {
-    const { silence, date, log, connections } = this;
+    const { silence, date, log, connections, idle } = this;
     const open: NodePort = {
       current: { port, reader: new HeadReader(port) },
       draining: false,
@@ -44,6 +48,7 @@ export class NodeTransport implements Transport, Failing {
       date,
       log,
       connections,
+      idle,
       tlsServers: this.tlsServers,
       nextSerial: () => ++this.serial,
     };
@@ -74,15 +79,19 @@ export class NodeTransport implements Transport, Failing {
     this.log.write('error', `a connection could not be taken: ${String(error)}`);
   }
 
+  /** Closes what has waited for its next request the longest (nginx: ngx_drain_connections). */
+  private readonly dropIdle = (): boolean => {
+    const [oldest] = this.idle;
+    oldest?.cut();
+    return oldest !== undefined;
+  };
+
   private accept(socket: Socket, open: NodePort, sockets: Set<Socket>): void {
     if (isNameless(socket, open)) return void socket.destroy();
-    const { accepted, handled, active } = this.connections;
-    accepted.add();
-    handled.add();
-    active.add(1);
+    if (!this.admission.admit(this.dropIdle)) return void socket.destroy();
     sockets.add(socket);
     socket.once('close', () => {
-      active.add(-1);
+      this.admission.left();
       sockets.delete(socket);
     });
     const { tls, proxyProtocol } = open.current.port;

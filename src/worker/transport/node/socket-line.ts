@@ -22,11 +22,13 @@ export abstract class SocketLine implements ConnectionFacts, Failing {
   readonly tls: ConnectionFacts['tls'];
   requests = 0;
   protected readonly socket: Socket;
+  protected readonly open: NodePort;
   private timer: NodeJS.Timeout | undefined = undefined;
   private waiting: (() => void)[] = [];
 
   protected constructor({ socket, open, facts }: Opened) {
     this.socket = socket;
+    this.open = open;
     this.serial = open.nextSerial();
     this.proxyProtocol = facts.proxyProtocol;
     this.tls = facts.tls;
@@ -38,6 +40,16 @@ export abstract class SocketLine implements ConnectionFacts, Failing {
   }
 
   abstract fail(error: unknown): void;
+  /** Nothing comes or goes any more. */
+  protected abstract over(): void;
+
+  cut(): void {
+    // A socket of another kind than TCP cannot be reset.
+    const canReset = this.peerPort !== 0 && this.tls === undefined;
+    if (canReset && this.open.current.port.rules.connection.resetsTimedOut) this.socket.resetAndDestroy();
+    else this.socket.destroy();
+    this.over();
+  }
 
   get facts(): ConnectionFacts {
     return this;
