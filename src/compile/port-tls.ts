@@ -1,7 +1,7 @@
 import { TICKET_KEY } from '../contract/index.ts';
 import type { WorkerScope } from '../contract/index.ts';
 import type { Exchange } from '../http/index.ts';
-import { canShakeHands } from '../plan/index.ts';
+import { canShakeHands, verifierOf } from '../plan/index.ts';
 import type { GatewayPlan, PortPlan, TlsPlan } from '../plan/index.ts';
 import { ServerNames } from './server-names.ts';
 
@@ -51,6 +51,7 @@ const OPTIONAL_FAULTS: ReadonlySet<string> = new Set([
 /** The status that refuses a request on a TLS port to a server, as its handshake and certificate are; 0: none. */
 export function compileTlsGate(plan: TlsPlan | undefined): (x: Exchange) => number {
   const verify = plan?.verify ?? 'off';
+  const verifier = plan ? verifierOf(plan) : '';
   return (x) => {
     const tls = x.connection?.tls;
     if (!tls) return 497;
@@ -59,6 +60,8 @@ export function compileTlsGate(plan: TlsPlan | undefined): (x: Exchange) => numb
     if (tls.namesServer && tls.serverName.toLowerCase() !== x.host) return 421;
     const { client } = tls;
     if (!client) return verify === 'on' ? 496 : 0;
+    // Nobody was named in the handshake, so the default server's authorities have verified the client.
+    if (client.verifier !== verifier) return 421;
     const isTolerated = verify === 'optional_no_ca' && OPTIONAL_FAULTS.has(client.fault?.code ?? '');
     return client.fault && !isTolerated ? 495 : 0;
   };

@@ -34,6 +34,8 @@ export interface TlsFacts {
 /** The certificate that a client sent. */
 export interface ClientCertificate {
   readonly certificate: X509Certificate;
+  /** What it was verified against; texts that are equal stand for the same. */
+  readonly verifier: string;
   /** Absent: it verified. */
   readonly fault?: {
     /** As OpenSSL names it, without `X509_V_ERR_`. */

@@ -18,7 +18,7 @@ export type { Reach } from './find-location.ts';
 export { allLocations } from './all-locations.ts';
 export { inOrder, printTree } from './print-tree.ts';
 export { serverNameText } from './server-name-text.ts';
-export { canShakeHands, secureContextOptions } from './tls/index.ts';
+export { canShakeHands, secureContextOptions, verifierOf } from './tls/index.ts';
 export type { TlsPlan } from './tls/index.ts';
 export { placedLocations } from './placed-locations.ts';
 export type { PlacedLocation } from './placed-locations.ts';

@@ -1,3 +1,3 @@
 export { canShakeHands, planTls } from './plan-tls.ts';
-export { secureContextOptions } from './tls-plan.ts';
+export { secureContextOptions, verifierOf } from './tls-plan.ts';
 export type { TlsPlan } from './tls-plan.ts';

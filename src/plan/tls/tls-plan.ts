@@ -55,3 +55,8 @@ export function secureContextOptions(plan: TlsPlan): SecureContextOptions {
 export function openKey(pem: string, passphrase?: string): ReturnType<typeof createPrivateKey> {
   return createPrivateKey({ key: pem, format: 'pem', ...(passphrase !== undefined && { passphrase }) });
 }
+
+/** What a client's certificate is verified against: where it is the same, the same clients are let in. */
+export function verifierOf({ authorities, crl = '', verifyDepth }: TlsPlan): string {
+  return [verifyDepth, crl, ...authorities].join('\n');
+}

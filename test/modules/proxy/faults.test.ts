@@ -12,6 +12,9 @@ half-head: "HTTP/1.1 200 OK\r\nContent-" <close>
 half-body: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf" <pause> <close>
 bad-chunk: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n" <pause> "zz\r\n"
 big-head: "HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(2000)}\r\n\r\n"
+sixteen-interims: ${'"HTTP/1.1 103 Early Hints\\r\\n\\r\\n" '.repeat(16)} "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+endless-interims: "${'HTTP/1.1 100 Continue\\r\\n\\r\\n'.repeat(100_000)}" <stall>
+slow-interims: ${'"HTTP/1.1 103 Early Hints\\r\\n\\r\\n" <pause> '.repeat(40)} <stall>
 garbage: "garbage\r\n\r\n"
 folded: "HTTP/1.1 200 OK\r\nX-A: 1\r\n folded\r\n\r\n"
 `);
@@ -68,6 +71,11 @@ const faults: readonly { path: string; status: number; log: string }[] = [
     status: 502,
     log: 'upstream sent invalid header: " folded\\x0d..." while reading response header from upstream',
   },
+  ...['/~endless-interims', '/~slow-interims'].map((path) => ({
+    path,
+    status: 502,
+    log: 'upstream sent too many interim responses while reading response header from upstream',
+  })),
   { path: '/down/x', status: 502, log: 'no live upstreams while connecting to upstream' },
 ];
 
@@ -92,6 +100,12 @@ for (const { path, status, log } of faults) {
     );
   });
 }
+
+test('a response comes behind sixteen interim ones', async (t) => {
+  const upstream = await startScriptedUpstream(t, SCRIPTS);
+  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
+  await gw.expect('GET /~sixteen-interims', { status: 200, body: 'hi' });
+});
 
 for (const framing of FRAMINGS) {
   test(`an answer framed by ${framing} is a 502, and its connection is not used again`, async (t) => {

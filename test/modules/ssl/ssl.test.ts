@@ -18,6 +18,8 @@ beforeAll(() => {
   certificates.authority('ca');
   certificates.signed('first', 'ca');
   certificates.signed('second', 'ca');
+  certificates.authority('strangers');
+  certificates.signed('stranger', 'strangers');
   certificates.write('ticket.key', Buffer.alloc(80, 'k'));
 });
 
@@ -161,3 +163,39 @@ test.runIf(HAS_OPENSSL)('a server stops gracefully with idle TLS connections', a
   await gw.stop('SIGQUIT');
   await expect(closed).resolves.toBe(false);
 });
+
+for (const [it, host, certificate, status] of [
+  ['of the default server is good there', 'first.example', 'stranger', 200],
+  ['of the default server is none of another one', 'second.example', 'stranger', 421],
+  ['of nobody is none of another one', 'second.example', '', 400],
+  ['of the default server is good where the same authorities are', 'third.example', 'stranger', 200],
+] as const) {
+  test.runIf(HAS_OPENSSL)(`without a name in the handshake a certificate ${it}`, async (t) => {
+    const port = await freePort();
+    const names = ['first.crt', 'first.key', 'ca.crt', 'strangers.crt'];
+    const servers = [
+      ['first', 'strangers'],
+      ['second', 'ca'],
+      ['third', 'strangers'],
+    ] as const;
+    await startGateway(
+      t,
+      `ssl_certificate first.crt; ssl_certificate_key first.key; ssl_verify_client on; ${servers
+        .map(
+          ([name, authority]) =>
+            `server { listen 127.0.0.1:${port} ssl; server_name ${name}.example; ssl_client_certificate ${authority}.crt; return 200 $ssl_client_verify; }`,
+        )
+        .join('\n')}`,
+      { port, files: Object.fromEntries(names.map((name) => [name, certificates.read(name)])) },
+    );
+    const own =
+      certificate === ''
+        ? {}
+        : { cert: certificates.read(`${certificate}.crt`), key: certificates.read(`${certificate}.key`) };
+    const socket = await shakeHands(port, own);
+    socket.end(CLOSING.replace('a.example', host));
+    let received = '';
+    for await (const piece of socket.setEncoding('latin1')) received += String(piece);
+    expect(received).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+}

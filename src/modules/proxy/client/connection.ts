@@ -16,6 +16,8 @@ export interface Keeper {
   gone(connection: Connection): void;
 }
 
+/** Responses like 103 in front of a response: each of them starts `proxy_read_timeout` anew. */
+const MOST_INTERIMS = 16;
 const EMPTY = Buffer.alloc(0);
 const READING = 'reading response header from upstream';
 
@@ -39,6 +41,7 @@ export class Connection {
   private caller: Caller | undefined = undefined;
   private sent = false;
   private answered = false;
+  private interims = 0;
   private pending: Buffer = EMPTY;
   private body: BodyReader | undefined = undefined;
   private head: AnswerHead | undefined = undefined;
@@ -72,6 +75,7 @@ export class Connection {
     this.bytesSent = head.length;
     this.bytesReceived = 0;
     this.answered = false;
+    this.interims = 0;
     this.head = undefined;
     this.sent = body !== 'follows';
     if (typeof body === 'object') {
@@ -157,6 +161,7 @@ export class Connection {
   /** 100, 103 and the like say nothing to the client (nginx); a 101 that was asked for ends HTTP. */
   private readInterim(head: AnswerHead, caller: Caller, rest: Buffer): void {
     if (head.status !== 101) {
+      if (++this.interims > MOST_INTERIMS) throw invalidAnswer('upstream sent too many interim responses');
       if (rest.length > 0) this.readHead(caller, rest);
       return;
     }

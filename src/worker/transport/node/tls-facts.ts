@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import type { ClientCertificate, TlsFacts } from '../../../http/index.ts';
+import { verifierOf } from '../../../plan/index.ts';
 import type { TlsPlan } from '../../../plan/index.ts';
 import type { ClientHello } from './client-hello.ts';
 import { cipherNames, curveNames } from './tls-names.ts';
@@ -45,7 +46,7 @@ export class SocketTlsFacts implements TlsFacts {
     this.hello = hello;
     this.serverName = hello.serverName;
     this.namesServer = namesServer;
-    this.client = plan.verify === 'off' ? undefined : clientOf(socket, plan.verifyDepth);
+    this.client = plan.verify === 'off' ? undefined : clientOf(socket, plan);
   }
 
   get protocol(): string {
@@ -78,15 +79,16 @@ export class SocketTlsFacts implements TlsFacts {
   }
 }
 
-function clientOf(socket: TLSSocket, depth: number): ClientCertificate | undefined {
+function clientOf(socket: TLSSocket, plan: TlsPlan): ClientCertificate | undefined {
   // Asked first: behind `getPeerX509Certificate` node does not find the chain any more.
-  const isTooDeep = intermediatesOf(socket) > depth;
+  const isTooDeep = intermediatesOf(socket) > plan.verifyDepth;
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return undefined;
-  if (socket.authorized && !isTooDeep) return { certificate };
+  const verifier = verifierOf(plan);
+  if (socket.authorized && !isTooDeep) return { certificate, verifier };
   // OpenSSL looks for the issuer no further than the depth.
   const code = socket.authorized ? 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' : String(socket.authorizationError);
-  return { certificate, fault: { code, text: FAULT_TEXTS[code] ?? code } };
+  return { certificate, verifier, fault: { code, text: FAULT_TEXTS[code] ?? code } };
 }
 
 /** Authorities between a client's certificate and the one that it was verified with. */
