@@ -25,6 +25,7 @@ import { limitKeyForgeable } from './limit-key-forgeable.ts';
 import { bodySizeUnset } from './body-size-unset.ts';
 import { cidrHostBits } from './cidr-host-bits.ts';
 import { nginxCvePattern } from './nginx-cve-pattern.ts';
+import { frontProxyEngine } from './front-proxy-engine.ts';
 
 /** Holes: GW3xx. */
 export const SECURITY_RULES: readonly Rule[] = [
@@ -54,4 +55,5 @@ export const SECURITY_RULES: readonly Rule[] = [
   bodySizeUnset,
   cidrHostBits,
   nginxCvePattern,
+  frontProxyEngine,
 ];

@@ -11,8 +11,14 @@ export const realipAny: Rule = {
   summary: 'every client is believed what it says of its own address',
   why: 'Clients forge the address that "allow", "deny", rate limits and logs go by.',
   fix: 'Name the networks of your own proxies.',
-  bad: { text: 'set_real_ip_from 0.0.0.0/0;' },
-  good: { text: 'set_real_ip_from 10.0.0.0/8;' },
+  bad: {
+    in: 'http',
+    text: 'set_real_ip_from 0.0.0.0/0;\nserver {\n    listen 127.0.0.1:8080 engine=node;\n    return 204;\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'set_real_ip_from 10.0.0.0/8;\nserver {\n    listen 127.0.0.1:8080 engine=node;\n    return 204;\n}',
+  },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node } of config.uses('set_real_ip_from')) {
       const network = parseNetwork(node.args[0]?.value ?? '')?.network;
