@@ -6,8 +6,11 @@ import type { Failing } from './guarded.ts';
 
 /** Largest message either side may send; beyond it the connection ends with 1009. */
 const MAX_MESSAGE_BYTES = 16_777_216;
-/** What may wait for a slow upstream: a client's WebSocket cannot be held back. */
+/** What may wait for a slow upstream, a client's WebSocket cannot be held back: for one, and for all of a port. */
 const MAX_WAITING_BYTES = 33_554_432;
+const MAX_ALL_WAITING_BYTES = 67_108_864;
+/** So little is not worth a look at the others. */
+const UNNOTICED_BYTES = 65_536;
 /** Close codes that a frame may carry (RFC 6455, 7.4). */
 const NO_STATUS = 1005;
 const GOING_AWAY = 1001;
@@ -87,7 +90,7 @@ export class WebSocketRelay implements Failing {
     // uWebSockets.js takes the memory back.
     const copy = Buffer.from(new Uint8Array(data));
     this.sender.send(copy, { binary: isBinary, mask: true, fin: true, compress: false });
-    if (this.upstream.writableLength > MAX_WAITING_BYTES) this.closeClient(TRY_LATER, NOTHING);
+    if (this.waitsForTooMuch()) this.closeClient(TRY_LATER, NOTHING);
   }
 
   /** The client's pings go on: the upstream's answer to them needs no forwarding, uWebSockets.js has answered already. */
@@ -125,6 +128,14 @@ export class WebSocketRelay implements Failing {
   /** The gateway stops. */
   goAway(): void {
     this.client?.end(GOING_AWAY);
+  }
+
+  private waitsForTooMuch(): boolean {
+    const own = this.upstream.writableLength;
+    if (own <= UNNOTICED_BYTES) return false;
+    let all = 0;
+    for (const { upstream } of this.relays ?? []) all += upstream.writableLength;
+    return own > MAX_WAITING_BYTES || all > MAX_ALL_WAITING_BYTES;
   }
 
   private toClient(data: Buffer, isBinary: boolean): void {

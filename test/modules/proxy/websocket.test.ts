@@ -9,7 +9,10 @@ import { startGateway } from '../../harness/gateway.ts';
 import type { Gateway, GatewayOptions, Owner } from '../../harness/gateway.ts';
 
 /** An upstream that echoes; texts such as `close` make it do something else. */
-async function startEcho(t: Owner): Promise<{ port: number; said: string[]; asked: IncomingMessage[] }> {
+async function startEcho(
+  t: Owner,
+  began: (client: WebSocket) => void = () => undefined,
+): Promise<{ port: number; said: string[]; asked: IncomingMessage[] }> {
   const said: string[] = [];
   const asked: IncomingMessage[] = [];
   const server = createServer((_, response) => response.end('plain'));
@@ -24,6 +27,7 @@ async function startEcho(t: Owner): Promise<{ port: number; said: string[]; aske
       return;
     }
     sockets.handleUpgrade(request, socket, head, (client) => {
+      began(client);
       client.on('message', (data: Buffer, isBinary) => {
         const text = String(data);
         if (text === 'close') client.close(4001, 'see you');
@@ -179,6 +183,22 @@ test('a WebSocket that is closed leaves its place among worker_connections', asy
     client.close();
     expect(await closing(client)).toMatch(/^100[56]$/);
   }
+});
+
+test('what waits for slow upstreams is bounded, for one client and for all together', async (t) => {
+  const echo = await startEcho(t, (client) => client.pause());
+  const gw = await startGateway(t, conf(echo.port));
+  const clients = await Promise.all(Array.from({ length: 12 }, () => connect(t, gw)));
+  const closed = Promise.race(clients.map(closing));
+  for (const client of clients) {
+    client.on('error', () => undefined);
+    client.send(Buffer.alloc(8_000_000));
+  }
+  if (!PASSES_BYTES) expect(await closed).toBe('1013');
+  expect((await gw.fetch('/plain')).status).toBe(200);
+  // The node engine holds clients back instead.
+  if (PASSES_BYTES)
+    expect(clients.map(({ readyState }) => readyState)).toEqual(Array(12).fill(WebSocket.OPEN));
 });
 
 test('a message beyond the limit of frames ends the connection', async (t) => {
