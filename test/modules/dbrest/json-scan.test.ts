@@ -45,7 +45,9 @@ const refused: [text: string, message: string][] = [
   [`{"a":${'1'.repeat(150_001)}}`, 'Request exceeds a limit: a number has at most 150000 digits'],
 ];
 test.each(refused)('%.40j is refused', async (text, message) => {
-  const fault = await faultOf(() => scanJson(Buffer.from(text), text.startsWith('[[[') ? 'any' : 'same', turn));
+  const fault = await faultOf(() =>
+    scanJson(Buffer.from(text), text.startsWith('[[[') ? 'any' : 'same', turn),
+  );
   expect(fault).toMatchObject({ status: 400, message });
 });
 

@@ -28,18 +28,7 @@ async function startEcho(
     }
     sockets.handleUpgrade(request, socket, head, (client) => {
       began(client);
-      client.on('message', (data: Buffer, isBinary) => {
-        const text = String(data);
-        if (text === 'close') client.close(4001, 'see you');
-        else if (text === 'ping') client.ping('are you there');
-        else if (text === 'cut') client.terminate();
-        else client.send(data, { binary: isBinary });
-      });
-      client.on('ping', (data: Buffer) => said.push(`ping ${String(data)}`));
-      client.on('pong', (data: Buffer) => {
-        said.push(`pong ${String(data)}`);
-        client.send('pong came');
-      });
+      echo(client, said);
       client.on('close', (code, reason: Buffer) => said.push(`close ${code} ${String(reason)}`));
     });
   });
@@ -50,6 +39,22 @@ async function startEcho(
     await once(server.close(), 'close');
   });
   return { port: (server.address() as AddressInfo).port, said, asked };
+}
+
+/** Says what it hears again, and notes pings and pongs. */
+function echo(client: WebSocket, said: string[]): void {
+  client.on('message', (data: Buffer, isBinary) => {
+    const text = String(data);
+    if (text === 'close') client.close(4001, 'see you');
+    else if (text === 'ping') client.ping('are you there');
+    else if (text === 'cut') client.terminate();
+    else client.send(data, { binary: isBinary });
+  });
+  client.on('ping', (data: Buffer) => said.push(`ping ${String(data)}`));
+  client.on('pong', (data: Buffer) => {
+    said.push(`pong ${String(data)}`);
+    client.send('pong came');
+  });
 }
 
 const conf = (port: number): string => `
