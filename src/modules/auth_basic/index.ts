@@ -4,6 +4,7 @@ import { atMost } from './password/at-most.ts';
 import { compileCheck } from './check.ts';
 import { isOff } from './config.ts';
 import type { AuthBasicConfig } from './config.ts';
+import { computeCrypt } from './password/compute-crypt.ts';
 import { CryptWorker } from './password/crypt-worker.ts';
 import { Verifier } from './password/verifier.ts';
 import type { PasswordLibraries } from './password/verify.ts';
@@ -44,13 +45,25 @@ const directives = directivesFor<AuthBasicConfig>()({
 interface Shared {
   readonly verifier: Verifier;
   readonly files: UserFiles;
-  readonly thread: CryptWorker;
+  readonly close: () => void;
 }
 
 function openShared(bcrypt: PasswordLibraries['bcrypt']): Shared {
   const thread = new CryptWorker();
   const crypt = atMost(1, (password: Buffer, stored: string) => thread.compute({ password, stored }));
-  return { verifier: new Verifier({ bcrypt, crypt }), files: new UserFiles(), thread };
+  return { verifier: new Verifier({ bcrypt, crypt }), files: new UserFiles(), close: () => thread.close() };
+}
+
+/** For one request that nobody waits for: without a thread. */
+async function openForOne(): Promise<Shared> {
+  const [{ verify }, { encrypt }] = await Promise.all([import('@node-rs/bcrypt'), import('unixcrypt')]);
+  const crypt = (password: Buffer, stored: string): Promise<string | undefined> =>
+    Promise.resolve(computeCrypt(password, stored, encrypt));
+  return {
+    verifier: new Verifier({ bcrypt: verify, crypt }),
+    files: new UserFiles(),
+    close: () => undefined,
+  };
 }
 
 /** Access by name and password (RFC 7617). */
@@ -64,8 +77,9 @@ export const authBasic = moduleFor<AuthBasicConfig>()<Shared>({
     return worker.share(
       'auth_basic',
       () => openShared(atMost(MAX_IN_POOL, verify)),
-      ({ thread }) => thread.close(),
+      ({ close }) => close(),
     );
   },
   compile: (config, shared, build) => ({ access: compileCheck(config, shared, build) }),
+  explanation: { provision: openForOne },
 });
