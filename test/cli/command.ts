@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { GW } from '../harness/gateway.ts';
@@ -49,6 +49,8 @@ export function gwWith(dir: string, args: readonly string[], input: string): Pro
 /** A directory with these files; it goes with the test. */
 export function directoryWith(t: Owner, files: Readonly<Record<string, string>>): string {
   const dir = mkdtempSync(join(tmpdir(), 'gw-cli-'));
+  // A gateway that root starts serves as another account, which passes through here.
+  chmodSync(dir, 0o711);
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(dir, path)), { recursive: true });
     writeFileSync(join(dir, path), content);

@@ -1,7 +1,7 @@
-import { chownSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { TestContext } from 'vitest';
 import { GW } from '../harness/gateway.ts';
@@ -26,6 +26,8 @@ function demoCommand(user: (typeof users)[number], args: readonly string[]): rea
 function dataDir(t: TestContext, user: (typeof users)[number]): string {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gw-demo-')));
   if (user === 'nobody') chownSync(dir, NOBODY, NOBODY);
+  // Root's demo serves as nobody, who passes through here.
+  else chmodSync(dir, 0o711);
   t.onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   return join(dir, 'data');
 }
@@ -64,6 +66,15 @@ test.for(users)(
     await tryDemo(user, data);
     // `stop` has checked the process group; PostgreSQL removes this file when it has ended in good order.
     expect(existsSync(join(data, 'pg/postmaster.pid'))).toBe(false);
+  },
+);
+
+test.runIf(isRoot)(
+  'the demo of root serves as root where nobody else gets at its data, and says so',
+  async (t) => {
+    const data = dataDir(t, 'root');
+    chmodSync(dirname(data), 0o700);
+    expect(await tryDemo('root', data)).toContain('GW911 serves-as-root');
   },
 );
 

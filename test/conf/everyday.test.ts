@@ -1,14 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { directoryWith, gw, HAS_NGINX, runIn } from '../cli/command.ts';
@@ -69,8 +60,6 @@ const title = HAS_DEBIAN ? '' : ` (skipped: ${DEBIAN} has no configuration of De
 /** A copy of what the package ships, on another port, with its logs and pid file beside it. */
 async function debian(t: Owner): Promise<{ dir: string; port: number }> {
   const dir = directoryWith(t, { 'log/keep': '' });
-  // The account that it serves as passes through here.
-  chmodSync(dir, 0o711);
   cpSync(DEBIAN, join(dir, 'etc'), { recursive: true, dereference: true });
   const port = await freePort();
   const change = (path: string, edit: (text: string) => string): void =>

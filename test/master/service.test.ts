@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { directoryWith, runIn } from '../cli/command.ts';
@@ -34,8 +34,6 @@ const HAS_START_STOP = spawnSync('start-stop-daemon', ['--version']).error === u
 async function install(t: Owner, name: string): Promise<Service> {
   const port = await freePort();
   const dir = directoryWith(t, { 'sbin/keep': '', 'run/keep': '', 'log/keep': '' });
-  // Whoever serves passes through here to its logs.
-  chmodSync(dir, 0o711);
   const pidFile = `run/${name}.pid`;
   symlinkSync(GW, join(dir, 'sbin', name));
   const read = (path: string): string =>

@@ -76,7 +76,7 @@ test('-g and the environment reach the configuration', async (t) => {
     t,
     'server { server_name ${env:GW_T_NAME}; return 200 "$server_name ${env:GW_T_NONE:-fallback} ${file:secret}"; }',
     {
-      args: ['-g', 'env GW_T_NAME; user nobody;'],
+      args: ['-g', 'env GW_T_NAME; worker_shutdown_timeout 5s;'],
       env: { GW_T_NAME: 'from.env' },
       files: { secret: 'a $host b\n' },
     },
