@@ -1,5 +1,5 @@
 import type { Build, CoreConfig, RegexConfig } from '../contract/index.ts';
-import { acceptsGzip, isMsie6 } from '../http/index.ts';
+import { acceptsGzip, compileRegex, isMsie6 } from '../http/index.ts';
 import type { Exchange } from '../http/index.ts';
 
 type Gzip = Pick<CoreConfig, 'gzipHttpVersion' | 'gzipProxied' | 'gzipDisable'>;
@@ -49,12 +49,18 @@ function hasWord(list: string, word: string): boolean {
 
 function compileDisabled(patterns: readonly (RegexConfig | 'msie6')[], build: Build): Test {
   build.needHeader('user-agent');
-  const regexes = patterns.flatMap((pattern) => (pattern === 'msie6' ? [] : new RegExp(pattern.source)));
+  const regexes = patterns.flatMap((pattern) => (pattern === 'msie6' ? [] : compileRegex(pattern)));
   const hasMsie6 = patterns.includes('msie6');
   return (x) => {
     const name = x.header('user-agent');
     if (name === undefined) return false;
     if (hasMsie6 && isMsie6(name)) return true;
-    return regexes.some((regex) => regex.test(name));
+    try {
+      return regexes.some((regex) => regex.test(name));
+    } catch (error) {
+      // A match that was given up counts as one (nginx: ngx_http_gzip_ok).
+      x.rules.warn((error as Error).message, x);
+      return true;
+    }
   };
 }

@@ -1,4 +1,5 @@
 import type { RegexConfig } from '../contract/index.ts';
+import { compileRegex } from '../http/index.ts';
 import type { Exchange } from '../http/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
 
@@ -34,9 +35,9 @@ export class Matchers {
     return known;
   }
 
-  #compile({ source, names }: RegexConfig): Matcher {
-    const expression = new RegExp(source);
-    const slots = capturesOf({ names }, this.#variables);
+  #compile(regex: RegexConfig): Matcher {
+    const expression = compileRegex(regex);
+    const slots = capturesOf(regex, this.#variables);
     return (x, text) => {
       const captures = expression.exec(text);
       if (captures) keepCaptures(x, captures, slots);

@@ -1,3 +1,4 @@
+import type { Regex } from '../http/index.ts';
 import { PrefixTree } from './prefix-tree.ts';
 
 /** A regex that matched on the way to a location. */
@@ -37,7 +38,7 @@ const NONE: readonly never[] = [];
 export class LocationLevel<T> {
   readonly #exact = new Map<string, Found<T>>();
   readonly #prefixes = new PrefixTree<PrefixPlace<T>>();
-  readonly #regexes: (Place<T> & { readonly regex: RegExp })[] = [];
+  readonly #regexes: (Place<T> & { readonly regex: Regex })[] = [];
 
   addExact(path: string, { target }: Place<T>): void {
     this.#exact.set(path, { target, matches: NONE, final: true });
@@ -52,7 +53,7 @@ export class LocationLevel<T> {
     this.#prefixes.set(path, { found: { target, matches: NONE, final: false }, inner, stop });
   }
 
-  addRegex(place: Place<T> & { readonly regex: RegExp }): void {
+  addRegex(place: Place<T> & { readonly regex: Regex }): void {
     this.#regexes.push(place);
   }
 

@@ -1,4 +1,6 @@
 import type { ServerName } from '../contract/index.ts';
+import { compileRegex } from '../http/index.ts';
+import type { Regex } from '../http/index.ts';
 
 /** A server found by its name; `captures` when a regex name matched. */
 export interface FoundServer<T> {
@@ -14,7 +16,7 @@ export class ServerNames<T> {
   readonly #exact = new Map<string, T>();
   readonly #suffixes = new Map<string, T>();
   readonly #prefixes = new Map<string, T>();
-  readonly #regexes: { readonly regex: RegExp; readonly server: T }[] = [];
+  readonly #regexes: { readonly regex: Regex; readonly server: T }[] = [];
   readonly #fallback: FoundServer<T>;
 
   constructor(fallback: T) {
@@ -31,7 +33,7 @@ export class ServerNames<T> {
       case 'trailing wildcard':
         return addOnce(this.#prefixes, name.prefix, server);
       case 'regex':
-        this.#regexes.push({ regex: new RegExp(name.regex.source), server });
+        this.#regexes.push({ regex: compileRegex(name.regex), server });
     }
   }
 

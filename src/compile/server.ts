@@ -1,5 +1,5 @@
 import type { LocationMatch } from '../contract/index.ts';
-import { HttpFault, Subrequest } from '../http/index.ts';
+import { compileRegex, HttpFault, Subrequest } from '../http/index.ts';
 import type { Exchange, Handler, Router, SubrequestFacts } from '../http/index.ts';
 import type { LocationPlan, ServerPlan } from '../plan/index.ts';
 import { capturesOf, keepCaptures } from './captures.ts';
@@ -217,5 +217,5 @@ export class ServerHandler implements Router {
 function add(level: LocationLevel<Target>, match: LocationMatch, place: Place<Target>): void {
   if (match.kind === 'prefix') level.addPrefix(match.path, { ...place, stop: match.stop });
   else if (match.kind === 'exact') level.addExact(match.path, place);
-  else if (match.kind === 'regex') level.addRegex({ ...place, regex: new RegExp(match.regex.source) });
+  else if (match.kind === 'regex') level.addRegex({ ...place, regex: compileRegex(match.regex) });
 }

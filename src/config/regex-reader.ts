@@ -1,6 +1,7 @@
 import { spanInWord } from '../../grammar/index.ts';
 import type { Word } from '../../grammar/index.ts';
 import { translatePcre } from './regex/index.ts';
+import type { RegexBounds } from './regex/index.ts';
 import type { ReadScope } from './row.ts';
 
 /** A PCRE pattern, translated; plain data. */
@@ -10,6 +11,7 @@ export interface ReadRegex {
   readonly names: readonly string[];
   /** How many groups capture, the named ones among them. */
   readonly groups: number;
+  readonly bounds: RegexBounds;
 }
 
 /** Reads the pattern that a word holds from `skip` on; its named captures become variables of the configuration. */
@@ -33,5 +35,6 @@ export function readRegex(
     return undefined;
   }
   for (const name of translated.names) scope.defineVariable(name, word.span);
-  return { pattern, source: translated.source, names: translated.names, groups: translated.groups };
+  const { source, names, groups, bounds } = translated;
+  return { pattern, source, names, groups, bounds };
 }

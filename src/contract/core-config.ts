@@ -1,4 +1,4 @@
-import type { Account, ComplexValue } from '../config/index.ts';
+import type { Account, ComplexValue, RegexBounds } from '../config/index.ts';
 import type { ErrorLogTarget } from '../log/index.ts';
 import type { LingeringRules } from '../http/index.ts';
 import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
@@ -39,6 +39,8 @@ export interface RegexConfig {
   readonly names: readonly string[];
   /** How many groups capture, the named ones among them. */
   readonly groups: number;
+  /** How long a text each of V8's engines may be given. */
+  readonly bounds: RegexBounds;
 }
 
 /** How a location matches. */

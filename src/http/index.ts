@@ -24,6 +24,8 @@ export type { ResponseStream } from './response-stream.ts';
 export type { PortFacts, RequestFacts } from './request-facts.ts';
 export { Handover } from './handover.ts';
 export { HttpFault } from './http-fault.ts';
+export { compileRegex } from './regex/index.ts';
+export type { Regex } from './regex/index.ts';
 export { hasForbiddenBytes, isSafeHeaderName, isSafeHeaderValue, withoutBlanks } from './header-line.ts';
 export { parseHost } from './host.ts';
 export { encodeLocation } from './location-header.ts';

@@ -95,12 +95,12 @@ async function starts(master: Master, log: ThreadLog): Promise<boolean> {
 }
 
 /**
- * V8 goes on with its linear engine after so many backtracks, so that no pattern can hang a worker. The flags must be set
- * before the first worker starts; look-arounds and back-references stay outside of it.
+ * V8 goes on with its linear engine after so many backtracks, where that engine takes the pattern: the length up to which
+ * a text is given to its usual one counts on it (`boundsOf`). The flags must be set before the first worker starts.
  */
 function guardRegexes(): void {
   setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
-  setFlagsFromString('--regexp-backtracks-before-fallback=20000');
+  setFlagsFromString('--regexp-backtracks-before-fallback=4000');
 }
 
 /** A reload has no terminal: what it found is one line each in the log. Warnings of the first load are on the terminal. */

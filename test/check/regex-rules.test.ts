@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { attacks } from '../http/regex-corpus.ts';
 import { problemsIn, said } from './configured.ts';
 
 const unanchored: readonly (readonly [pattern: string, other: string | undefined])[] = [
@@ -49,6 +50,13 @@ for (const [text, severity, attack = ''] of slow) {
     const found = problemsIn(text, 'regex-redos');
     expect(found.map((problem) => problem.severity)).toEqual(severity === undefined ? [] : [severity]);
     for (const { message } of found) expect(message).toContain(`"${attack}`);
+  });
+}
+
+for (const { pattern } of attacks.filter(({ isSlow }) => isSlow)) {
+  test(`the pattern ${pattern} has a finding`, () => {
+    const found = problemsIn(`location ~ "${pattern.replaceAll('"', '\\"')}" { return 200; }`, 'regex-redos');
+    expect(found.map(({ severity }) => severity)).toContainEqual(expect.stringMatching(/error|warning/));
   });
 }
 

@@ -1,4 +1,4 @@
-import type { AST } from '@eslint-community/regexpp';
+import type { AST } from '../../config/index.ts';
 import { CharSet, DFA, NFA, TooManyNodesError } from 'refa';
 import type { Concatenation, Element, Expression, JS, NoParent } from 'refa';
 

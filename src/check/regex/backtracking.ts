@@ -1,5 +1,5 @@
-import type { AST } from '@eslint-community/regexpp';
-import { RegExpParser } from '@eslint-community/regexpp';
+import type { AST } from '../../config/index.ts';
+import { RegExpParser } from '../../config/index.ts';
 import { analyse } from 'scslre';
 import type { Pattern } from './pattern.ts';
 import { elementsText } from './sample.ts';

@@ -1,4 +1,4 @@
-import type { AST } from '@eslint-community/regexpp';
+import type { AST } from '../../config/index.ts';
 
 /** How a pattern ends that is about names with some extension: `\.php`, `\.(?:jpe?g|png)$`. */
 export interface ExtensionEnd {

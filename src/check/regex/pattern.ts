@@ -1,5 +1,5 @@
-import type { AST } from '@eslint-community/regexpp';
-import { RegExpParser, visitRegExpAST } from '@eslint-community/regexpp';
+import type { AST } from '../../config/index.ts';
+import { RegExpParser, visitRegExpAST } from '../../config/index.ts';
 import { JS } from 'refa';
 import { translatePcre } from '../../config/index.ts';
 import type { ReadRegex, TranslatedRegex } from '../../config/index.ts';

@@ -1,4 +1,4 @@
-import type { AST } from '@eslint-community/regexpp';
+import type { AST } from '../../config/index.ts';
 import { unitsOf } from './machine.ts';
 import { PREFERRED } from './search.ts';
 

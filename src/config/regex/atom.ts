@@ -1,5 +1,4 @@
 import { classSource, withBothCases } from './code-points.ts';
-import type { Cost } from './cost.ts';
 import type { Flags } from './flags.ts';
 import type { Groups } from './groups.ts';
 import type { Scanner } from './scanner.ts';
@@ -9,8 +8,6 @@ export interface Atom {
   readonly source: string;
   /** `character` consumes one character; `fixed` takes no quantifier. */
   readonly kind: 'character' | 'group' | 'lookaround' | 'fixed';
-  /** How often V8's linear engine would repeat the innermost part. */
-  readonly unrolled: number;
 }
 
 /** A back-reference to a group that does not exist yet. */
@@ -26,18 +23,17 @@ export interface ForwardReference {
 export interface Reading {
   readonly scanner: Scanner;
   readonly groups: Groups;
-  readonly cost: Cost;
   readonly forwardReferences: ForwardReference[];
   flags: Flags;
   /** How many look-arounds, and among them look-behinds, enclose this place. */
   lookarounds: number;
   lookbehinds: number;
   /** Everything up to a closing parenthesis or the end. */
-  alternatives(): Pick<Atom, 'source' | 'unrolled'>;
+  alternatives(): string;
 }
 
-export const character = (source: string): Atom => ({ source, kind: 'character', unrolled: 1 });
-export const fixed = (source: string): Atom => ({ source, kind: 'fixed', unrolled: 1 });
+export const character = (source: string): Atom => ({ source, kind: 'character' });
+export const fixed = (source: string): Atom => ({ source, kind: 'fixed' });
 
 /** One character that stands for itself, or for both cases of an ASCII letter. */
 export function literal(codePoint: number, caseless: boolean): Atom {

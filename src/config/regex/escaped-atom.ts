@@ -24,7 +24,7 @@ export function readEscapedAtom(reading: Reading): Atom {
 }
 
 function letterEscape(reading: Reading, letter: string): Atom {
-  const { scanner, cost } = reading;
+  const { scanner } = reading;
   const start = scanner.at - 1;
   if (/[pP]/.test(letter)) throw noEquivalentProperty(scanner);
   if (!/[bBAzZKRNGXCgk]/.test(letter)) throw unknownEscape(scanner);
@@ -37,7 +37,6 @@ function letterEscape(reading: Reading, letter: string): Atom {
   if (letter === 'g') return numberedOrNamed(reading, start);
   if (letter === 'k') return named(reading, start);
   if (/[GXC]/.test(letter)) throw noEquivalent(`\\${letter}`, start);
-  cost.keepOutLinearEngine();
   // CR LF counts as one line end and is never split (PCRE's \R is atomic).
   return letter === 'R'
     ? character(`(?:\\r\\n|(?!\\r\\n)${classSource(verticalSpace, false)})`)

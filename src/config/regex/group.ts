@@ -27,7 +27,7 @@ export function readGroup(reading: Reading): Atom {
   return flagGroup(reading, start);
 }
 
-function body(reading: Reading, flags = reading.flags): Pick<Atom, 'source' | 'unrolled'> {
+function body(reading: Reading, flags = reading.flags): string {
   const { scanner } = reading;
   const outer = reading.flags;
   reading.flags = flags;
@@ -38,8 +38,7 @@ function body(reading: Reading, flags = reading.flags): Pick<Atom, 'source' | 'u
 }
 
 function plain(reading: Reading, flags: Flags): Atom {
-  const { source, unrolled } = body(reading, flags);
-  return { source: `(?:${source})`, kind: 'group', unrolled };
+  return { source: `(?:${body(reading, flags)})`, kind: 'group' };
 }
 
 function capture(reading: Reading, terminator?: string): Atom {
@@ -49,23 +48,22 @@ function capture(reading: Reading, terminator?: string): Atom {
     throw scanner.fault('two named subpatterns have the same name (PCRE2_DUPNAMES not set)');
   }
   const number = groups.open(name);
-  const { source, unrolled } = body(reading);
+  const source = body(reading);
   groups.close(number);
-  return { source: name === undefined ? `(${source})` : `(?<${name}>${source})`, kind: 'group', unrolled };
+  return { source: name === undefined ? `(${source})` : `(?<${name}>${source})`, kind: 'group' };
 }
 
 function lookaround(reading: Reading, opening: (typeof LOOKAROUNDS)[number]): Atom {
-  const { groups, cost } = reading;
+  const { groups } = reading;
   const isBehind = opening.startsWith('<');
   const before = groups.count;
-  cost.keepOutLinearEngine();
   reading.lookarounds += 1;
   if (isBehind) reading.lookbehinds += 1;
-  const { source, unrolled } = body(reading);
+  const source = body(reading);
   reading.lookarounds -= 1;
   if (isBehind) reading.lookbehinds -= 1;
   if (opening.endsWith('!')) groups.mayBeUnsetAbove(before);
-  return { source: `(?${opening}${source})`, kind: 'lookaround', unrolled };
+  return { source: `(?${opening}${source})`, kind: 'lookaround' };
 }
 
 /** `(?P=name)`. */

@@ -19,16 +19,15 @@ export function backReference(reading: Reading, { target, start, missingAt }: Re
   const { scanner, groups, flags } = reading;
   const construct = scanner.pattern.slice(start, scanner.at);
   const number = typeof target === 'number' ? target : groups.numberOf(target);
-  reading.cost.keepOutLinearEngine();
   if (number === undefined || number > groups.count) {
     reading.forwardReferences.push({ construct, target, offset: start, missingAt });
-    return { source: '', kind: 'group', unrolled: 1 };
+    return { source: '', kind: 'group' };
   }
   if (number < 1) throw scanner.fault('reference to non-existent subpattern', missingAt);
   if (!groups.isAlwaysSet(number)) throw unsetReference(construct, start);
   if (flags.caseless) throw noEquivalent(construct, start, 'a case-insensitive back-reference');
   if (reading.lookbehinds > 0) throw noEquivalent(construct, start, 'a back-reference inside a look-behind');
-  return { source: `(?:\\${number})`, kind: 'group', unrolled: 1 };
+  return { source: `(?:\\${number})`, kind: 'group' };
 }
 
 /** Blames the first reference whose group came too late, or never. */

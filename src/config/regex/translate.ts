@@ -1,12 +1,12 @@
 import { character, fixed, literal, type Atom, type ForwardReference, type Reading } from './atom.ts';
+import { boundsOf, type RegexBounds } from './bounds.ts';
 import { readBracket } from './bracket.ts';
-import { Cost, type Risk } from './cost.ts';
 import { readEscapedAtom } from './escaped-atom.ts';
 import { PatternFault, noEquivalent } from './fault.ts';
 import { NO_FLAGS, type Flags } from './flags.ts';
 import { readGroup } from './group.ts';
 import { Groups } from './groups.ts';
-import { quantified, readQuantifier, type Quantifier } from './quantifier.ts';
+import { quantified, readQuantifier } from './quantifier.ts';
 import { checkForwardReferences } from './reference.ts';
 import { Scanner } from './scanner.ts';
 
@@ -17,7 +17,7 @@ export interface TranslatedRegex {
   /** How many capture groups there are, the named ones included; numbers are PCRE's. */
   readonly groups: number;
   readonly names: readonly string[];
-  readonly risk: Risk;
+  readonly bounds: RegexBounds;
 }
 
 /** Why a pattern cannot be used, in PCRE2's words, and where in the pattern. */
@@ -46,15 +46,9 @@ export function translatePcre(
   }
 }
 
-/** The expression of a translated pattern. `exec` gives groups by PCRE's numbers. */
-export function compileRegex({ source }: Pick<TranslatedRegex, 'source'>): RegExp {
-  return new RegExp(source);
-}
-
 class Translation implements Reading {
   readonly scanner: Scanner;
   readonly groups = new Groups();
-  readonly cost = new Cost();
   readonly forwardReferences: ForwardReference[] = [];
   flags: Flags;
   lookarounds = 0;
@@ -69,17 +63,17 @@ class Translation implements Reading {
   }
 
   run(): TranslatedRegex {
-    const { scanner, groups, cost } = this;
+    const { scanner, groups } = this;
     // Text is decoded already: what this asks for is so.
     scanner.take(/\(\*UTF8?\)/y);
-    const { source } = this.alternatives();
+    const source = this.alternatives();
     if (!scanner.done) throw scanner.fault('unmatched closing parenthesis');
     checkForwardReferences(this);
     refuseTooLarge(source, scanner);
-    return { source, groups: groups.count, names: groups.names, risk: cost.risk };
+    return { source, groups: groups.count, names: groups.names, bounds: boundsOf(source) };
   }
 
-  alternatives(): Pick<Atom, 'source' | 'unrolled'> {
+  alternatives(): string {
     if (this.#depth > MAX_DEPTH) throw this.scanner.fault('parentheses are too deeply nested');
     this.#depth += 1;
     const before = this.groups.count;
@@ -90,23 +84,17 @@ class Translation implements Reading {
     }
     if (branches.length > 1) this.groups.mayBeUnsetAbove(before);
     this.#depth -= 1;
-    return {
-      source: branches.map(({ source }) => source).join('|'),
-      unrolled: Math.max(...branches.map(({ unrolled }) => unrolled)),
-    };
+    return branches.join('|');
   }
 
-  #sequence(): Pick<Atom, 'source' | 'unrolled'> {
+  #sequence(): string {
     const { scanner } = this;
     let source = '';
-    let unrolled = 1;
     for (;;) {
       this.#skipIgnored();
-      if (scanner.done || (!this.#isQuoted && /[|)]/.test(scanner.next))) return { source, unrolled };
+      if (scanner.done || (!this.#isQuoted && /[|)]/.test(scanner.next))) return source;
       const before = this.groups.count;
-      const item = this.#quantify(this.#atom(), before);
-      source += item.source;
-      unrolled = Math.max(unrolled, item.unrolled);
+      source += this.#quantify(this.#atom(), before);
     }
   }
 
@@ -123,40 +111,28 @@ class Translation implements Reading {
     return literal(scanner.codePoint(), flags.caseless);
   }
 
-  #quantify(atom: Atom, groupsBefore: number): Atom {
+  #quantify(atom: Atom, groupsBefore: number): string {
     const start = this.scanner.at;
     this.#skipIgnored();
-    if (atom.kind === 'fixed' || this.#isQuoted) return atom;
+    if (atom.kind === 'fixed' || this.#isQuoted) return atom.source;
     const quantifier = readQuantifier(this.scanner, this.flags.ungreedy);
-    if (!quantifier) return atom;
-    const isCharacter = atom.kind === 'character';
-    if (quantifier.mode === 'possessive') this.#checkPossessive(quantifier, isCharacter, start);
+    if (!quantifier) return atom.source;
+    if (quantifier.mode === 'possessive' && atom.kind !== 'character') throw this.#noPossessive(start);
     if (quantifier.min === 0) this.groups.mayBeUnsetAbove(groupsBefore);
-    const unrolled = this.cost.repeat(quantifier, isCharacter, atom.unrolled);
     // JavaScript repeats some assertions only in web pages' legacy syntax, and look-behinds never.
     const target = atom.kind === 'lookaround' ? `(?:${atom.source})` : atom.source;
-    return { source: quantified(target, quantifier), kind: 'group', unrolled };
+    return quantified(target, quantifier);
   }
 
-  #checkPossessive({ min, max }: Quantifier, isCharacter: boolean, start: number): void {
-    const { scanner } = this;
-    if (!isCharacter) {
-      throw noEquivalent(
-        scanner.pattern.slice(start, scanner.at),
-        start,
-        'a possessive quantifier on a group',
-      );
-    }
-    if (min !== max) this.cost.keepOutLinearEngine();
+  #noPossessive(start: number): PatternFault {
+    const { pattern, at } = this.scanner;
+    return noEquivalent(pattern.slice(start, at), start, 'a possessive quantifier on a group');
   }
 
   #bracket(): Atom {
-    const { scanner, cost, flags } = this;
+    const { scanner, flags } = this;
     const boundary = scanner.take(/\[\[:([<>]):\]\]/y);
-    if (boundary) {
-      cost.keepOutLinearEngine();
-      return fixed(boundary[1] === '<' ? '\\b(?=\\w)' : '\\b(?<=\\w)');
-    }
+    if (boundary) return fixed(boundary[1] === '<' ? '\\b(?=\\w)' : '\\b(?<=\\w)');
     const kind = scanner.peek(/\[([:.=])[^\]\\[]*\1\]/y)?.[1];
     if (kind === ':') throw scanner.fault('POSIX named classes are supported only within a class');
     if (kind) throw scanner.fault('POSIX collating elements are not supported', scanner.at + 1);
@@ -165,15 +141,11 @@ class Translation implements Reading {
   }
 
   #lineStart(): Atom {
-    if (!this.flags.multiLine) return fixed('^');
-    this.cost.keepOutLinearEngine();
-    return fixed('(?:^|(?<=\\n)(?!$))');
+    return fixed(this.flags.multiLine ? '(?:^|(?<=\\n)(?!$))' : '^');
   }
 
   #lineEnd(): Atom {
-    if (!this.flags.multiLine) return fixed('$');
-    this.cost.keepOutLinearEngine();
-    return fixed('(?![^\\n])');
+    return fixed(this.flags.multiLine ? '(?![^\\n])' : '$');
   }
 
   /** Comments, blanks in extended mode, and the quotes `\Q` and `\E`: a quantifier behind them belongs to what is before. */

@@ -1,4 +1,5 @@
 import type { Build } from '../../contract/index.ts';
+import { compileRegex } from '../../http/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import type { CookieFlagsRule, CookieRule, Pattern, Replacement } from './config.ts';
 
@@ -12,7 +13,7 @@ export type Match = 'prefix' | 'whole';
 export function compileReplacement({ pattern, by }: Replacement, match: Match, build: Build): Rewrite {
   const render = build.value(by);
   if (pattern.kind === 'regex') {
-    const regex = new RegExp(pattern.regex.source);
+    const regex = compileRegex(pattern.regex);
     return (x, text) => {
       const captures = regex.exec(text);
       if (!captures) return undefined;
@@ -99,7 +100,7 @@ export function compileCookieFlags(
 
 function compileName(cookie: Pattern, build: Build): (x: Exchange, name: string) => boolean {
   if (cookie.kind === 'regex') {
-    const regex = new RegExp(cookie.regex.source);
+    const regex = compileRegex(cookie.regex);
     return (_x, name) => regex.test(name);
   }
   const read = build.value(cookie.value);

@@ -1,4 +1,5 @@
 import type { ServerName } from '../../contract/index.ts';
+import { compileRegex } from '../../http/index.ts';
 import type { Referer } from './directives.ts';
 
 /** Whether a value of `Referer` is valid. */
@@ -16,9 +17,9 @@ export function compileReferers(referers: readonly Referer[], serverNames: reado
   const hosts = new Hosts();
   for (const referer of referers) if (referer.kind === 'host') hosts.add(referer.pattern, referer.path);
   for (const name of names) if (name.kind !== 'regex') hosts.add(patternOf(name), '');
-  const hostRegexes = names.flatMap((name) => (name.kind === 'regex' ? new RegExp(name.regex.source) : []));
+  const hostRegexes = names.flatMap((name) => (name.kind === 'regex' ? compileRegex(name.regex) : []));
   const regexes = referers.flatMap((referer) =>
-    referer.kind === 'regex' ? new RegExp(referer.regex.source) : [],
+    referer.kind === 'regex' ? compileRegex(referer.regex) : [],
   );
   const allowsNone = has('none');
   const allowsBlocked = has('blocked');

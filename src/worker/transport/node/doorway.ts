@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import type { PortTls, TlsTarget } from '../../../compile/index.ts';
 import type { ProxyProtocolFacts } from '../../../http/index.ts';
 import { guarded } from '../guarded.ts';
 import type { Failing } from '../guarded.ts';
@@ -89,7 +90,8 @@ export class Doorway implements Failing {
     const { open, proxyProtocol } = this;
     const { tls, head } = open.current.port;
     if (!tls) return this.cut();
-    const target = tls.choose(hello.serverName.toLowerCase());
+    const target = this.choose(tls, hello);
+    if (!target) return this.cut();
     if (target.plan.rejectHandshake) {
       const refused = this.release();
       refused.end(UNRECOGNIZED_NAME, () => refused.destroy());
@@ -114,6 +116,17 @@ export class Doorway implements Failing {
       ticketKey: tls.ticketKey,
       timeoutMs: head.timeoutMs,
     });
+  }
+
+  /** By the name; `undefined` when the pattern of a server name took too long over it. */
+  private choose(tls: PortTls, { serverName }: ClientHello): TlsTarget | undefined {
+    try {
+      return tls.choose(serverName.toLowerCase());
+    } catch (error) {
+      const client = this.socket.remoteAddress ?? '';
+      this.open.log.write('error', `${(error as Error).message} while SSL handshaking`, { client });
+      return undefined;
+    }
   }
 
   /** The socket as if nobody had read of it. */
