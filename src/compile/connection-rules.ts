@@ -1,8 +1,7 @@
 import type { Build, CoreConfig } from '../contract/index.ts';
+import { isMsie6 } from '../http/index.ts';
 import type { ConnectionRules } from '../http/index.ts';
 
-/** Before Windows XP's second service pack, which fixed it and says `SV1`. */
-const MSIE6 = /^(?!.*Opera).*?MSIE (?:[45]\.|6\.(?!.*SV1))/;
 const SAFARI = /^(?!.*(?:MSIE |Opera|Gecko\/|Chrome\/))(?=.*Safari\/).*Mac OS X/;
 
 /** The `keepalive_*` and `lingering_*` directives of a location. */
@@ -32,6 +31,6 @@ function compileClosesFor({ keepaliveDisable }: CoreConfig, build: Build): Conne
   const noSafari = keepaliveDisable.includes('safari');
   return (x) => {
     const agent = x.header('user-agent') ?? '';
-    return (noMsie6 && x.requestMethod === 'POST' && MSIE6.test(agent)) || (noSafari && SAFARI.test(agent));
+    return (noMsie6 && x.requestMethod === 'POST' && isMsie6(agent)) || (noSafari && SAFARI.test(agent));
   };
 }

@@ -5,7 +5,9 @@ export function isMsie(userAgent: string): boolean {
 
 /** Internet Explorer 4 to 6, but for the 6 that came with Windows XP SP2: they choke on gzip. */
 export function isMsie6(userAgent: string): boolean {
-  return /MSIE (?:[45]\.|6\.(?!.*SV1))/.test(userAgent) && !userAgent.includes('Opera');
+  if (userAgent.includes('Opera')) return false;
+  const last = userAgent.lastIndexOf('MSIE 6.');
+  return /MSIE [45]\./.test(userAgent) || (last >= 0 && !userAgent.includes('SV1', last));
 }
 
 /** Chrome, and what is built on it. */

@@ -1,6 +1,7 @@
 import { notAcceptable } from '../fault/index.ts';
 import type { Media } from './media.ts';
 import { isVendor, JSON_MEDIA, mediaOf } from './media.ts';
+import { pairOf } from './pair.ts';
 
 /** What a client takes, the dearest first. */
 export interface Accepted {
@@ -14,8 +15,9 @@ export interface Accepted {
 
 const JSON_ONLY = { text: JSON_MEDIA.name, media: JSON_MEDIA, type: JSON_MEDIA.name };
 const ANYTHING = { ...JSON_ONLY, text: '*/*', type: '*/*' };
-const PIECES = /(?:"(?:[^"\\]|\\.)*"|[^,"])+/g;
-const PARAMETERS = /(?:"(?:[^"\\]|\\.)*"|[^;"])+/g;
+// A quote that is not closed reaches to the end: to look for another way to read it would take quadratic time.
+const PIECES = /(?:"(?:[^"\\]|\\.)*"?|[^,"])+/g;
+const PARAMETERS = /(?:"(?:[^"\\]|\\.)*"?|[^;"])+/g;
 
 /** The `Accept` header by weight, then by how exactly it names a type (RFC 9110, 12.5.1). Without one: JSON. */
 export function acceptedMedia(accept: string | undefined): readonly Accepted[] {
@@ -59,6 +61,6 @@ function readRange(piece: string): Range | undefined {
 }
 
 function readParameter(part: string): [name: string, value: string] {
-  const [name = '', value = ''] = part.split(/\s*=\s*(.*)/s);
+  const [name, value] = pairOf(part);
   return [name.toLowerCase(), value.replace(/^"(.*)"$/s, '$1').replace(/\\(.)/gs, '$1')];
 }

@@ -98,7 +98,10 @@ function json(format: Format, name: string, parameters: ReadonlyMap<string, stri
 
 /** `;for="text/csv";options=analyze|verbose`. */
 function planMedia(name: string, parameters: ReadonlyMap<string, string>): Media | undefined {
-  const [type = '', ...rest] = (parameters.get('for') ?? 'application/json').toLowerCase().split(/\s*;\s*/);
+  const [type = '', ...rest] = (parameters.get('for') ?? 'application/json')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
   const media = mediaOf(type, new Map(rest.map((pair) => pair.split('=', 2) as [string, string])));
   if (!media || media.plan) return undefined;
   const asked = new Set(parameters.get('options')?.split('|'));

@@ -1,4 +1,5 @@
 import { invalidPreferences } from '../fault/index.ts';
+import { pairOf } from './pair.ts';
 
 export type CountKind = 'exact' | 'planned' | 'estimated';
 export type TransactionEnd = 'commit' | 'rollback';
@@ -42,7 +43,7 @@ export function parsePreferences(header: string | undefined): Preferences {
   const found: Partial<Record<Preference, string | number>> = {};
   const unknown: string[] = [];
   for (const text of header.split(',').map((piece) => piece.trim())) {
-    const [name = '', value = ''] = text.split(/\s*=\s*(.*)/s);
+    const [name, value] = pairOf(text);
     const [, preference, values] = BY_NAME.get(name) ?? [];
     if (!preference || !values?.test(value)) unknown.push(text);
     else found[preference] ??= preference === 'maxAffected' ? Number(value) : value;

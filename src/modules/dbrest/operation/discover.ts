@@ -54,7 +54,7 @@ function documentType(accept = '*/*'): string {
   const accepted = acceptedMedia(accept);
   if (accept === '*/*' || accept === '') return OPENAPI;
   for (const { text, media } of accepted) {
-    const name = text.toLowerCase().replace(/\s*;.*$/s, '');
+    const name = (text.split(';', 1)[0] ?? '').trimEnd().toLowerCase();
     if (name === OPENAPI || name === '*/*' || name === 'application/*') return OPENAPI;
     if (media?.name === JSON_TYPE) return JSON_TYPE;
   }

@@ -11,10 +11,7 @@ import { wholeBody } from './whole-body.ts';
 export async function requestBody(x: Exchange): Promise<ReceivedBody | undefined> {
   const encoding = x.header('content-encoding') ?? '';
   if (!/^(?:identity)?$/i.test(encoding.trim())) throw unreadableEncoding(encoding);
-  const type = (x.header('content-type') ?? '')
-    .replace(/\s*;.*$/s, '')
-    .trim()
-    .toLowerCase();
+  const [type = ''] = (x.header('content-type') ?? '').split(';', 1).map((name) => name.trim().toLowerCase());
   const bytes = await wholeBody(x);
   return bytes && { type: type === '' ? 'application/json' : type, bytes, turn: turnsFor(x) };
 }

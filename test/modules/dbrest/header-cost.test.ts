@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { acceptedMedia } from '../../../src/modules/dbrest/headers/accept.ts';
+import { parsePreferences } from '../../../src/modules/dbrest/headers/preferences.ts';
+
+const LENGTH = 65_536;
+/** A header is read in a few milliseconds; in quadratic time it would be seconds. */
+const CPU_MS = 250;
+
+const cases = [
+  { it: 'Accept with quotes that nobody closes', read: acceptedMedia, repeated: '\\"' },
+  { it: 'Accept with blanks', read: acceptedMedia, before: 'a;b', repeated: ' ', after: 'c' },
+  {
+    it: 'Accept with blanks in a plan',
+    read: acceptedMedia,
+    before: 'application/vnd.pgrst.plan;for="a',
+    repeated: ' ',
+    after: '"',
+  },
+  { it: 'Prefer with blanks', read: parsePreferences, before: 'a', repeated: ' ', after: 'b' },
+];
+
+test.each(cases)('reading $it takes linear time', ({ read, before = '', repeated, after = '' }) => {
+  const text = before + repeated.repeat(LENGTH / repeated.length) + after;
+  const start = process.cpuUsage();
+  expect(() => read(text)).not.toThrow();
+  expect(process.cpuUsage(start).user / 1_000).toBeLessThan(CPU_MS);
+});
