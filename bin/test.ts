@@ -1,6 +1,7 @@
 import { formatFault, formatFaults, takesColor } from '../grammar/index.ts';
 import type { PrintOptions } from '../grammar/index.ts';
 import { dump, judgementOf, tree } from '../src/lookups.ts';
+import { accountFault } from '../src/master/index.ts';
 import { check, load } from '../src/pipeline.ts';
 import type { Finding, Loaded } from '../src/pipeline.ts';
 import type { Options } from './options.ts';
@@ -13,7 +14,14 @@ export async function test(options: Options): Promise<number> {
   const { plan, report, tree: read } = loaded;
   const printing = { program: 'gw', color: takesColor(process.stderr), hidden: report.hidden };
   process.stderr.write(formatFaults(report, printing));
-  if (!plan || !read || !(await passes(loaded, options.strict === true, printing))) {
+  const stranger = plan && (await accountFault(plan.main.core));
+  if (stranger !== undefined) process.stderr.write(`gw: [emerg] ${stranger}\n`);
+  if (
+    !plan ||
+    !read ||
+    stranger !== undefined ||
+    !(await passes(loaded, options.strict === true, printing))
+  ) {
     process.stderr.write(`gw: configuration file ${source.confFile} test failed\n`);
     return 1;
   }

@@ -1,4 +1,4 @@
-import type { Account, ComplexValue, RegexBounds } from '../config/index.ts';
+import type { ComplexValue, RegexBounds } from '../config/index.ts';
 import type { ErrorLogTarget } from '../log/index.ts';
 import type { LingeringRules } from '../http/index.ts';
 import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
@@ -98,6 +98,14 @@ export interface KeepaliveTimeout {
 /** Browsers whose kept-alive connections misbehave (nginx ngx_http_core_module#keepalive_disable). */
 export type OldBrowser = 'msie6' | 'safari';
 
+/** `user name [group]`. */
+export interface UserConfig {
+  readonly name: string;
+  readonly group?: string;
+  /** Of the name; lines and columns count from 1. */
+  readonly place: { readonly file: string; readonly line: number; readonly column: number };
+}
+
 /** What the core of the gateway reads of the configuration; each level fills the fields that are legal there. */
 export interface CoreConfig {
   readonly daemon: boolean;
@@ -110,7 +118,7 @@ export interface CoreConfig {
   readonly pidFile: string;
   readonly environment?: readonly EnvironmentVariable[];
   /** Whom a process that was started by root becomes before it serves; absent: `nobody`. */
-  readonly user?: Account;
+  readonly user?: UserConfig;
   readonly shutdownTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly metricsMaxSeries: number;

@@ -35,6 +35,7 @@ export type {
   ServerName,
   TempPath,
   UpstreamConfig,
+  UserConfig,
 } from './core-config.ts';
 export { TICKET_KEY } from './ssl-config.ts';
 export type { FileName, SessionCache, SslConfig, TlsVersion, VerifyClient } from './ssl-config.ts';

@@ -1,4 +1,4 @@
-import type { ListenAddress } from '../contract/index.ts';
+import type { CoreConfig, ListenAddress } from '../contract/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
 import type { MasterEvents } from './main.ts';
 import type { SuperviseOptions } from './supervisor.ts';
@@ -21,4 +21,15 @@ export async function supervise(args: readonly string[], options: SuperviseOptio
 export async function probePort(address: ListenAddress): Promise<void> {
   const probe = await import('./probe-port.ts');
   return probe.probePort(address);
+}
+
+/** Why nobody could serve this configuration, where this process would have to give up root before. */
+export async function accountFault(core: CoreConfig): Promise<string | undefined> {
+  const { servingAccount } = await import('./privileges/index.ts');
+  try {
+    servingAccount(core);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }

@@ -181,8 +181,11 @@ export class Master {
   }
 
   #tellLimits(before: GatewayPlan): void {
-    if (headLimitOf(this.#plan) <= headLimitOf(before)) return;
-    this.#options.log.write('warn', 'larger "large_client_header_buffers" take effect after a restart');
+    const { log } = this.#options;
+    if (headLimitOf(this.#plan) > headLimitOf(before))
+      log.write('warn', 'larger "large_client_header_buffers" take effect after a restart');
+    if (userOf(this.#plan) !== userOf(before))
+      log.write('warn', 'another "user" takes effect after a restart');
   }
 
   /** Opens what the process as a whole needs for a plan, and packs what the workers need. */
@@ -212,6 +215,11 @@ export class Master {
 /** uWebSockets.js reads its limit for a request head from the environment, once, when the first worker loads it. */
 function setHeadLimit(plan: GatewayPlan): void {
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(headLimitOf(plan));
+}
+
+function userOf({ main }: GatewayPlan): string {
+  const { name, group } = main.core.user ?? { name: 'nobody' };
+  return JSON.stringify([name, group]);
 }
 
 function headLimitOf({ ports }: GatewayPlan): number {

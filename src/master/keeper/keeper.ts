@@ -108,7 +108,7 @@ export class Keeper {
   async #do(asked: Exclude<KeeperQuestion, { type: 'socket' }>): Promise<KeeperAnswer> {
     switch (asked.type) {
       case 'load':
-        return this.#ask({ wants: 'candidate', source: this.#options.source });
+        return this.#load();
       case 'findings':
         return this.#ask({ wants: 'findings', source: this.#options.source });
       case 'reopen':
@@ -120,6 +120,12 @@ export class Keeper {
         if (this.#holdings) writePidFile(this.#holdings.pidFile, this.#options.pid);
         return DONE;
     }
+  }
+
+  async #load(): Promise<KeeperAnswer> {
+    if (!this.#holdings) throw new Error('nobody gave up root');
+    const { account } = this.#holdings;
+    return this.#ask({ wants: 'candidate', source: this.#options.source, account });
   }
 
   async #ask(question: LoaderQuestion): Promise<KeeperAnswer> {

@@ -50,7 +50,9 @@ export type FromKeeper = KeeperAnswer & { readonly question: number };
 
 /** What the loader, a process of root's that lives for one question, is asked and says. */
 export type LoaderQuestion =
-  | { readonly wants: 'candidate' | 'findings'; readonly source: string }
+  /** `account` serves already: another `user` takes a restart. */
+  | { readonly wants: 'candidate'; readonly source: string; readonly account: Account }
+  | { readonly wants: 'findings'; readonly source: string }
   | { readonly wants: 'handover'; readonly holdings: Holdings };
 
 export type FromLoader =

@@ -2,14 +2,23 @@ import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import { findAccount, findGroup } from '../../config/index.ts';
 import type { Account } from '../../config/index.ts';
-import type { CoreConfig, Written } from '../../contract/index.ts';
+import type { CoreConfig, UserConfig, Written } from '../../contract/index.ts';
 import { standardStream, systemFailure, systemReason } from '../../log/index.ts';
 
-/** Whom this process becomes before it serves; `undefined` where it stays who it is. Fails where nobody is known. */
+/** Whom this process becomes before it serves; `undefined` where it stays who it is. Fails in nginx's words for a stranger. */
 export function servingAccount({ user }: CoreConfig): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
-  const account = user ?? nobody();
+  const account = user ? accountOf(user) : nobody();
   return account.uid === 0 ? undefined : account;
+}
+
+function accountOf({ name, group, place: { file, line, column } }: UserConfig): Account {
+  const account = findAccount(name);
+  if (!account) throw new Error(`getpwnam("${name}") failed in ${file}:${line}:${column}`);
+  // nginx wants a group of the user's name where none is given; Debian's "nobody" has none.
+  const gid = group === undefined ? (findGroup(name) ?? account.gid) : findGroup(group);
+  if (gid === undefined) throw new Error(`getgrnam("${group}") failed in ${file}:${line}:${column}`);
+  return { ...account, gid };
 }
 
 /** nginx's default. */

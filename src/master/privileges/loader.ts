@@ -1,3 +1,4 @@
+import type { Account } from '../../config/index.ts';
 import type { ConfigSource } from '../../pipeline.ts';
 import { load } from '../../pipeline.ts';
 import type { GatewayPlan } from '../../plan/index.ts';
@@ -18,14 +19,14 @@ async function answerTo(question: LoaderQuestion): Promise<FromLoader> {
   const source = JSON.parse(question.source) as ConfigSource;
   if (question.wants === 'findings') return { type: 'findings', lines: await findingLines(load(source)) };
   const candidate = await loadCandidate(source);
-  const holdings = candidate.plan && prepared(candidate.plan);
+  const holdings = candidate.plan && prepared(candidate.plan, question.account);
   return { type: 'candidate', candidate: pack(candidate), holdings };
 }
 
 /** Logs and directories are there, and belong to whoever serves, before the workers open them. */
-function prepared(plan: GatewayPlan): Holdings | undefined {
-  const account = servingAccount(plan.main.core);
-  if (!account) return undefined;
+function prepared(plan: GatewayPlan, account: Account): Holdings {
+  // The start after this one must find whoever the configuration names now.
+  servingAccount(plan.main.core);
   const holdings = holdingsOf(plan, account);
   handOver(holdings.written, account);
   return holdings;

@@ -1,21 +1,17 @@
+import { placeOf } from '../../../grammar/index.ts';
 import type { Word } from '../../../grammar/index.ts';
-import { findAccount, findGroup, readers } from '../../config/index.ts';
-import type { Account, ArgReader } from '../../config/index.ts';
-import type { EnvironmentVariable } from '../../contract/index.ts';
+import { readers } from '../../config/index.ts';
+import type { ArgReader } from '../../config/index.ts';
+import type { EnvironmentVariable, UserConfig } from '../../contract/index.ts';
 
-/** `user user [group]`; nginx's words for those that do not exist. Somebody else than root cannot become anybody. */
-export const user: ArgReader<Account> = readers.words(
+/** `user user [group]`. Whether they exist is asked where gw is about to become them: who checks a file may be elsewhere. */
+export const user: ArgReader<UserConfig> = readers.words(
   { syntax: 'user [group]', min: 1, max: 2 },
-  ([nameWord, groupWord], { report }) => {
-    const { value: name, span } = nameWord as Word;
-    if (process.getuid?.() !== 0) return { name, uid: -1, gid: -1 };
-    const account = findAccount(name);
-    if (!account) report.emerg(`getpwnam("${name}") failed`, span);
-    // nginx wants a group of the user's name where none is given; Debian's "nobody" has none.
-    const gid = groupWord ? findGroup(groupWord.value) : (findGroup(name) ?? account?.gid);
-    if (groupWord && gid === undefined) report.emerg(`getgrnam("${groupWord.value}") failed`, groupWord.span);
-    return account && gid !== undefined ? { ...account, gid } : undefined;
-  },
+  ([name, group]) => ({
+    name: (name as Word).value,
+    ...(group && { group: group.value }),
+    place: placeOf((name as Word).span),
+  }),
 );
 
 /** `env NAME[=value]`. */
