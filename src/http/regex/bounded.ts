@@ -1,8 +1,8 @@
 import { programOf } from './program.ts';
 import type { Instruction, Loop, Program } from './program.ts';
 
-/** Some 30 ms. nginx's PCRE stops as well, after ten million. */
-export const MAX_STEPS = 500_000;
+/** Some 20 ms. nginx's PCRE stops as well, after ten million. */
+export const MAX_STEPS = 250_000;
 
 /** The match was given up: it took too many steps. */
 export class MatchLimit extends Error {}

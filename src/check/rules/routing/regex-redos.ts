@@ -8,7 +8,7 @@ export const regexRedos: Rule = {
   slug: 'regex-redos',
   severity: 'error',
   summary: 'a pattern that tries a text in very many ways',
-  why: 'The pattern can split a long text into repeated parts in many ways, and tries them all before it gives up. gw turns to an engine that takes linear time, but that engine knows neither look-arounds nor back-references nor large counts; where a pattern has none of them, this is only a remark, for other servers do not have that engine. All other patterns are matched step by step on long texts, ten times slower, and a request that takes more than half a million steps gets a 500.',
+  why: 'The pattern can split a long text into repeated parts in many ways, and tries them all before it gives up. gw turns to an engine that takes linear time, but that engine knows neither look-arounds nor back-references nor large counts; where a pattern has none of them, this is only a remark, for other servers do not have that engine. All other patterns are matched step by step on long texts, ten times slower, and a request that takes more than 250,000 steps gets a 500.',
   fix: 'Make the repeated parts exclude each other, for example "([^/]+/)*" instead of "(.+/?)*", and leave out look-arounds and counts above 16.',
   bad: { text: 'location ~ ^/(?!api/)(\\w+\\.?)+/end$ { return 200; }' },
   good: { text: 'location ~ ^/(?!api/)\\w+(?:\\.\\w+)*/end$ { return 200; }' },
