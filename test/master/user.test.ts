@@ -1,8 +1,9 @@
-import { chmodSync, readdirSync, renameSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
-import { startGateway } from '../harness/gateway.ts';
+import { GW, startGateway } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
 import { freeLowPort } from '../harness/ports.ts';
 import { isAlive, masterPid } from './processes.ts';
@@ -168,6 +169,38 @@ test.runIf(IS_ROOT)(
     await gw.expect('GET /', { status: 200, body: 'ok' });
   },
 );
+
+for (const [user, said] of [
+  ['nonesuch', 'getpwnam("nonesuch") failed'],
+  ['nobody nonesuch', 'getgrnam("nonesuch") failed'],
+] as const) {
+  test.runIf(IS_ROOT)(`"user ${user}" refuses a start, a test and a reload, but not gw check`, async (t) => {
+    const gw = await startAsNobody(t, 'server { return 200 ok; }');
+    const file = join(gw.dir, 'other.conf');
+    writeFileSync(file, `user ${user};\nevents {}\nhttp { server { listen 127.0.0.1:1; return 204; } }`);
+    for (const args of [['-t'], []]) {
+      const { status, stderr } = spawnSync(process.execPath, [GW, ...args, '-c', file], { encoding: 'utf8' });
+      expect(status).toBe(1);
+      expect(stderr).toContain(`${said} in ${file}:1:6\n`);
+    }
+    expect(spawnSync(process.execPath, [GW, 'check', file]).status).toBe(0);
+    writeFileSync(gw.conf, readFileSync(gw.conf, 'utf8').replace('user nobody;', `user ${user};`));
+    gw.signal('SIGHUP');
+    await gw.waitForLog(
+      /reload refused, the old configuration goes on: get(?:pw|gr)nam\("nonesuch"\) failed/,
+    );
+    await gw.expect('GET /', { status: 200, body: 'ok' });
+  });
+}
+
+test.runIf(IS_ROOT)('another "user" takes effect after a restart, and a reload says so', async (t) => {
+  const gw = await startAsNobody(t, 'server { return 200 ok; }');
+  writeFileSync(gw.conf, readFileSync(gw.conf, 'utf8').replace('user nobody;', 'user daemon;'));
+  gw.signal('SIGHUP');
+  await gw.waitForLog(/another "user" takes effect after a restart/);
+  await gw.waitForLog(/reload done/);
+  expect(rightsOf(masterPid(gw))).toEqual([NOBODY.rights]);
+});
 
 test.runIf(!IS_ROOT)('somebody else than root cannot become anybody, and is told', async (t) => {
   const gw = await startGateway(t, 'server { return 200 ok; }', { main: 'user nobody;' });
