@@ -87,3 +87,23 @@ test.runIf(IS_ROOT)(
     await gw.expect('GET /', { status: 200, body: 'ok' });
   },
 );
+
+test.runIf(IS_ROOT)(
+  'a gateway that root starts refuses new clients of all its ports while it drains',
+  async (t) => {
+    const [fast, other] = [await freeLowPort(), await freeLowPort()];
+    const conf = `server { listen 127.0.0.1:${fast}; listen 127.0.0.1:${other} engine=node;
+    client_max_body_size 1m; location / { kv_pass 127.0.0.1:1; kv_command set; kv_key k; } }`;
+    const gw = await startAsNobody(t, conf, { port: fast });
+    const upload = await gw.connect();
+    upload.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n');
+    await expect(call(fast, '/')).resolves.toMatchObject({ status: 405 });
+    gw.signal('SIGQUIT');
+    await gw.waitForLog(/gracefully shutting down/);
+    for (const port of [fast, other])
+      await expect.poll(() => call(port, '/').then(() => 'answered', String)).toContain('ECONNREFUSED');
+    upload.write('0123456789');
+    expect(await upload.until(/\}$/)).toContain('HTTP/1.1 50');
+    await gw.ended();
+  },
+);

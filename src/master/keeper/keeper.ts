@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process';
-import { chmodSync, lstatSync, rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -35,8 +35,8 @@ interface Binding {
 const DONE: KeeperAnswer = { type: 'done' };
 const UV_TCP_IPV6ONLY = 1;
 const EADDRINUSE = -constants.errno.EADDRINUSE;
-/** Everybody may connect, as to nginx's. */
-const SOCKET_MODE = 0o666;
+/** Of Unix sockets: everybody may connect, as to nginx's. */
+const SOCKET_UMASK = 0o111;
 
 /** What a keeper serves. */
 export interface KeeperOptions {
@@ -85,12 +85,16 @@ export class Keeper {
 
   /** The process that it served is gone, and with it all that was open for it. */
   end(): void {
-    for (const socket of this.#sockets.values()) socket.close();
-    this.#sockets.clear();
+    this.#close();
     if (!this.#holdings) return;
     removePidFile(this.#holdings.pidFile, this.#options.pid);
     for (const address of this.#holdings.addresses) removeSocketFile(address);
     this.#holdings = this.#next = undefined;
+  }
+
+  #close(): void {
+    for (const socket of this.#sockets.values()) socket.close();
+    this.#sockets.clear();
   }
 
   async #reply({ question, ...asked }: KeeperQuestion & { readonly question: number }): Promise<void> {
@@ -115,6 +119,9 @@ export class Keeper {
         return this.#holdings ? this.#ask({ wants: 'handover', holdings: this.#holdings }) : DONE;
       case 'accepted':
         this.#accept();
+        return DONE;
+      case 'leave':
+        this.#close();
         return DONE;
       case 'serving':
         if (this.#holdings) writePidFile(this.#holdings.pidFile, this.#options.pid);
@@ -191,9 +198,13 @@ function bind({ address }: NamedAddress): BoundSocket | number {
     return typeof bound === 'number' || isBoundTo(bound, address.port) ? bound : EADDRINUSE;
   }
   removeSocketFile({ address });
-  const bound = create(address.path, -1, -1);
-  if (typeof bound !== 'number') chmodSync(address.path, SOCKET_MODE);
-  return bound;
+  // A chmod afterwards could meet a link that somebody put in its place.
+  const before = process.umask(SOCKET_UMASK);
+  try {
+    return create(address.path, -1, -1);
+  } finally {
+    process.umask(before);
+  }
 }
 
 function isBoundTo(socket: BoundSocket, port: number): boolean {

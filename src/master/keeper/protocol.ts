@@ -35,7 +35,9 @@ export type KeeperQuestion =
   /** Log files were rotated. */
   | { readonly type: 'reopen' }
   /** Every port accepts. */
-  | { readonly type: 'serving' };
+  | { readonly type: 'serving' }
+  /** Nobody should come any more: as long as a socket is open here, clients would wait for an answer. */
+  | { readonly type: 'leave' };
 
 /** What a question is answered with; a `socket` comes with a handle, unless it has an error (negative, as libuv's). */
 export type KeeperAnswer =

@@ -1,20 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import type { MessagePort } from 'node:worker_threads';
+import type { Account } from '../../config/index.ts';
 import { systemReason } from '../../log/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import { addressText } from '../../plan/index.ts';
 import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
-import type { Account } from '../../config/index.ts';
 import type { Opening, Openings } from '../../worker/index.ts';
 import { pack, unpack } from '../candidate.ts';
 import type { Accepted, Candidate } from '../candidate.ts';
+import type { KeeperAnswer, KeeperQuestion } from '../keeper/index.ts';
 import { probePort } from '../probe-port.ts';
 import { Acceptor } from './acceptor.ts';
 import { become, checkProgram, checkWritable } from './account.ts';
 import { holdingsOf, portsOfRoot } from './holdings.ts';
 import type { KeeperLine } from './keeper-line.ts';
 import { handOver } from './ownership.ts';
-import type { KeeperAnswer, KeeperQuestion } from '../keeper/index.ts';
 import type { Privileges } from './privileges.ts';
 
 /** Whom the process becomes, and who keeps root's rights for it. */
@@ -121,6 +121,7 @@ export class KeptPrivileges implements Privileges {
 
   leave(): void {
     this.#acceptor?.keep(new Set());
+    void this.#keeper.ask({ type: 'leave' });
   }
 
   /** The keeper sees it by itself. */
@@ -138,14 +139,8 @@ export class KeptPrivileges implements Privileges {
   /** A socket of its own for the worker: it is closed with the worker, the keeper's stays open. */
   async #opening(key: string): Promise<Opening> {
     const { answer, socket } = await this.#keeper.ask({ type: 'socket', key });
-    if (answer.type === 'socket' && socket) return { kind: 'descriptor', fd: socket.fd };
-    const reason =
-      answer.type === 'socket'
-        ? systemReason({ errno: answer.errno, message: '' })
-        : answer.type === 'failed'
-          ? answer.reason
-          : '';
-    return { kind: 'refused', reason: `bind() to ${key} failed (${reason})` };
+    if (socket) return { kind: 'descriptor', fd: socket.fd };
+    return { kind: 'refused', reason: `bind() to ${key} failed (${reasonOf(answer)})` };
   }
 
   async #ask(question: KeeperQuestion): Promise<KeeperAnswer> {
@@ -153,4 +148,9 @@ export class KeptPrivileges implements Privileges {
     if (answer.type === 'failed') throw new Error(answer.reason);
     return answer;
   }
+}
+
+function reasonOf(answer: KeeperAnswer): string {
+  if (answer.type === 'failed') return answer.reason;
+  return answer.type === 'socket' ? systemReason({ errno: answer.errno, message: 'no socket came' }) : '';
 }
