@@ -48,6 +48,7 @@ export interface LocationOwn {
   readonly core: CoreConfig;
   /** Of the server that it belongs to. */
   readonly serverNames: readonly ServerName[];
+  readonly origins: Build['origins'];
   /** The variables that its configuration defines, by name. */
   readonly defined: Readonly<Record<string, VariableDefinition>>;
   /** Its `if` blocks, by their place in it. */
@@ -60,6 +61,7 @@ export class LocationBuild implements Build {
   readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
+  readonly origins: Build['origins'];
   readonly #own: LocationOwn;
   readonly #context: BuildContext;
   #needsPeer = false;
@@ -70,6 +72,7 @@ export class LocationBuild implements Build {
   constructor(location: LocationFacts, own: LocationOwn, context: BuildContext) {
     this.location = location;
     this.#own = own;
+    this.origins = own.origins;
     this.prefix = context.prefix;
     this.log = context.errorLogs.of(own.core.errorLogs);
     this.metrics = context.metrics;

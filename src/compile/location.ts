@@ -1,5 +1,6 @@
 import type {
   AnyModule,
+  Build,
   CoreConfig,
   LocationFacts,
   LocationMatch,
@@ -49,6 +50,7 @@ export interface LocationContext extends BuildContext {
   /** The way around in the server whose location it is. */
   readonly router: Router;
   readonly serverNames: readonly ServerName[];
+  readonly origins: Build['origins'];
   /** As metrics name the server. */
   readonly server: string;
   /** What `provision` gave, by config object: locations that share a config share its resources. */
@@ -71,6 +73,7 @@ export async function compileLocation(
   const own = {
     core: plan.core,
     serverNames: context.serverNames,
+    origins: context.origins,
     defined: definedBy(used),
     blocks: blocks.ifs,
   };

@@ -8,6 +8,7 @@ import { LocationLevel } from './location-tree.ts';
 import type { Place } from './location-tree.ts';
 import { compileLocation } from './location.ts';
 import type { LocationContext, LocationHandler } from './location.ts';
+import { compileOrigins } from './origins.ts';
 import { guarded, isOver } from './phases.ts';
 import { slashRedirect } from './slash-redirect.ts';
 
@@ -24,7 +25,7 @@ const MAX_SUBREQUEST_DEPTH = 50;
 const DEPTH = Symbol('depth of a subrequest');
 
 /** What the servers of one compile share. */
-export type ServerContext = Omit<LocationContext, 'router' | 'serverNames'>;
+export type ServerContext = Omit<LocationContext, 'router' | 'serverNames' | 'origins'>;
 
 /** One virtual server: its rewrites, its locations, and the way around in it. */
 export class ServerHandler implements Router {
@@ -38,7 +39,12 @@ export class ServerHandler implements Router {
   private constructor(plan: ServerPlan, context: ServerContext) {
     this.name = plan.name;
     this.mergeSlashes = plan.root.core.mergeSlashes;
-    this.#context = { ...context, router: this, serverNames: plan.names };
+    this.#context = {
+      ...context,
+      router: this,
+      serverNames: plan.names,
+      origins: compileOrigins(plan, context),
+    };
   }
 
   static async compile(plan: ServerPlan, context: ServerContext): Promise<ServerHandler> {

@@ -23,7 +23,7 @@ export interface BindOptions {
 export function bind(tree: ConfigTree, options: BindOptions): BoundConfig {
   const binder = new Binder(options);
   const main = binder.block({ context: 'main', node: undefined, nth: 0, args: undefined }, tree.directives);
-  return { main, uses: binder.uses, defined: binder.defined, fixed: binder.fixed };
+  return { main, uses: binder.uses, defined: binder.defined, fixed: binder.fixed, captured: binder.captured };
 }
 
 type Opened = Pick<BoundBlock, 'context' | 'node' | 'nth' | 'args'>;
@@ -39,6 +39,7 @@ class Binder {
   readonly uses: VariableUse[] = [];
   readonly defined = new Map<string, Span>();
   readonly fixed = new Set<string>();
+  readonly captured = new Set<string>();
   readonly #options: BindOptions;
 
   constructor(options: BindOptions) {
@@ -127,6 +128,7 @@ class Binder {
       defineVariable: (name, span, how) => {
         const lowerCase = name.toLowerCase();
         if (how !== 'assigned') this.fixed.add(lowerCase);
+        if (how === 'captured') this.captured.add(lowerCase);
         if (!this.defined.has(lowerCase)) this.defined.set(lowerCase, span);
       },
     };

@@ -37,4 +37,6 @@ export interface BoundConfig {
   readonly defined: ReadonlyMap<string, Span>;
   /** Those of them that more than `set` defines: they take the place of a variable of gw whose name they have. */
   readonly fixed: ReadonlySet<string>;
+  /** Those that a regular expression fills. */
+  readonly captured: ReadonlySet<string>;
 }

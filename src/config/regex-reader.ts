@@ -34,7 +34,7 @@ export function readRegex(
     });
     return undefined;
   }
-  for (const name of translated.names) scope.defineVariable(name, word.span);
+  for (const name of translated.names) scope.defineVariable(name, word.span, 'captured');
   const { source, names, groups, bounds } = translated;
   return { pattern, source, names, groups, bounds };
 }

@@ -32,9 +32,10 @@ export interface ReadScope {
   readonly block: { readonly context: Context; readonly args: unknown };
   /**
    * Notes names that this directive defines (named captures, `map`); their case does not count. `assigned`: it only fills
-   * the variable, which before that is what gw has by this name, or uninitialized (`set`).
+   * the variable, which before that is what gw has by this name, or uninitialized (`set`). `captured`: it is cut out of what a
+   * regular expression matches.
    */
-  defineVariable(name: string, span: Span, how?: 'assigned'): void;
+  defineVariable(name: string, span: Span, how?: 'assigned' | 'captured'): void;
 }
 
 /** Words to one value. It reports what is wrong and gives `undefined`. */

@@ -1,6 +1,7 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { Exchange, Getter, Handler } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
+import type { Origin } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { CoreConfig, RegexConfig, ServerName } from './core-config.ts';
 
@@ -29,6 +30,11 @@ export interface Build {
   /** Like `value`, but `undefined` when a single variable has no value. */
   optionalValue(value: ComplexValue): Getter;
   variable(name: string): Getter;
+  /**
+   * What a value is made of: one list of pieces for each way of filling it. Variables are followed through the `set` of this
+   * server; those of `map` and the like are the configuration's choice.
+   */
+  origins(value: ComplexValue): readonly (readonly Origin[])[];
   /** Whether the client of an answer may get it in gzip; its head must be as good as decided. */
   acceptsGzip(): (x: Exchange) => boolean;
   /** Type of an answer by the extension of `$uri` (`types`), else `default_type`. */

@@ -1,5 +1,5 @@
 import type { FaultDetails } from '../../grammar/index.ts';
-import type { Rows } from '../config/index.ts';
+import type { ComplexValue, Rows } from '../config/index.ts';
 import type {
   AccessCheck,
   BodyFilter,
@@ -136,6 +136,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   zones?(config: C): readonly ZoneNeed<C>[];
   /** Hosts that this location sends requests to: each one that is no `upstream` block becomes a group of its own (`worker.upstreams`). */
   upstreams?(config: C): readonly UpstreamNeed<C>[];
+  /** The variables that this location fills while a request goes through it (`set`), each with what it may get. */
+  assigns?(config: C): readonly { readonly variable: string; readonly value: ComplexValue }[];
   /** Once per load in the master, before any worker compiles: what the whole process shares (an embedded server). */
   prepare?(configs: readonly C[], master: MasterScope): Promise<void> | void;
   /** Once per worker and distinct config. A resource is owned the moment it opens. */

@@ -75,6 +75,8 @@ export interface VariablePlan {
   readonly slots: Readonly<Record<string, number>>;
   /** Those of them that nothing but `set` defines. */
   readonly assigned: Readonly<Record<string, true>>;
+  /** Those that a regular expression fills with what it matches. */
+  readonly captured: Readonly<Record<string, true>>;
   readonly used: readonly string[];
 }
 

@@ -1,3 +1,8 @@
+export { allowedHosts } from './allowed-hosts.ts';
+export type { AllowedHost } from './allowed-hosts.ts';
+export type { Origin } from './host-origin.ts';
+export { admits, HostPolicy, HostRefused } from './host-policy.ts';
+export type { AddressRule } from './host-policy.ts';
 export { implicitUpstream, upstreamKey } from './implicit.ts';
 export type {
   Balancing,
@@ -7,7 +12,9 @@ export type {
   ServerTarget,
   UpstreamPlan,
 } from './plan.ts';
+export { lookUpHost } from './names/system-lookup.ts';
 export { readRequestHost, ResolveFault } from './request-host.ts';
+export type { RequestHost } from './request-host.ts';
 export type {
   Ask,
   Outcome,

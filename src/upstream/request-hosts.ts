@@ -3,6 +3,8 @@ import type { ErrorLog } from '../log/index.ts';
 import { createZone, PeerTable } from '../zone/index.ts';
 import type { Counters } from '../zone/index.ts';
 import { PeerGroup } from './group.ts';
+import { admits, HostRefused } from './host-policy.ts';
+import type { AddressRule } from './host-policy.ts';
 import { PLAIN_SERVER, plainUpstream } from './implicit.ts';
 import { PeerMeter } from './meter.ts';
 import type { NameResolver } from './names/name-resolver.ts';
@@ -22,6 +24,7 @@ interface Known {
 /** What the groups of request hosts work with. */
 export interface RequestHostScope {
   readonly resolver: NameResolver | undefined;
+  readonly addresses: AddressRule | undefined;
   readonly metrics: Counters;
   readonly log: ErrorLog;
   readonly workerId: number;
@@ -63,6 +66,8 @@ export class KnownRequestHosts implements RequestHosts {
     const addresses = ips.toSorted().join(' ');
     const known = this.#known.get(key) ?? { group: this.#open(key, host, port), addresses: '' };
     if (known.addresses !== addresses) {
+      const { addresses: rule } = this.#scope;
+      if (rule && !ips.every((ip) => admits(rule, ip, port))) throw new HostRefused(key);
       known.group.setAddresses(
         0,
         ips.map((ip) => ({ address: addressOf(ip, port) })),

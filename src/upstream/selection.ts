@@ -1,4 +1,5 @@
 import type { ComplexValue } from '../config/index.ts';
+import type { AddressRule } from './host-policy.ts';
 import type { KeepaliveConfig, ResolverConfig } from './plan.ts';
 
 /** One address that requests can be sent to. The same object as long as the address belongs to its group. */
@@ -85,6 +86,8 @@ export interface Upstreams {
    * module has told of (`upstreams` of its definition).
    */
   find(address: UpstreamAddress): UpstreamGroup | undefined;
+  /** The `upstream` block of that name, and no host that the configuration happens to name elsewhere. */
+  block(address: Pick<UpstreamAddress, 'host' | 'port'>): UpstreamGroup | undefined;
   /** The way to hosts that requests name; ask for it at load time with what the location says of `resolver`. */
   hosts(resolving: Resolving): RequestHosts;
 }
@@ -94,10 +97,15 @@ export interface Resolving {
   /** Absent: only addresses are known, no names. */
   readonly resolver: ResolverConfig | undefined;
   readonly timeoutMs: number;
+  /** What each address of a host must be like; absent: any will do. */
+  readonly addresses?: AddressRule;
 }
 
 /** Groups of hosts that come out of variables. */
 export interface RequestHosts {
-  /** At once for an address and for a name that is known. Throws, or rejects with, a `ResolveFault`: the answer is 502. */
+  /**
+   * At once for an address and for a name that is known. Throws, or rejects with, a `ResolveFault`: the answer is 502; or a
+   * `HostRefused` where an address is not one of those that hosts may have. No peer of such a group ever has another one.
+   */
   group(host: string, port: number): UpstreamGroup | Promise<UpstreamGroup>;
 }

@@ -52,18 +52,23 @@ export class OpenUpstreams implements Upstreams {
     return new OpenUpstreams(plans, scope, false);
   }
 
-  find({ host, port, defaultPort }: UpstreamAddress): UpstreamGroup | undefined {
-    const block = port === undefined ? this.#byKey.get(upstreamKey(host)) : undefined;
-    return block ?? this.#byKey.get(upstreamKey(host, port ?? defaultPort));
+  find(address: UpstreamAddress): UpstreamGroup | undefined {
+    const { host, port, defaultPort } = address;
+    return this.block(address) ?? this.#byKey.get(upstreamKey(host, port ?? defaultPort));
+  }
+
+  block({ host, port }: Pick<UpstreamAddress, 'host' | 'port'>): UpstreamGroup | undefined {
+    return port === undefined ? this.#byKey.get(upstreamKey(host)) : undefined;
   }
 
   hosts(resolving: Resolving): RequestHosts {
     const key = JSON.stringify(resolving);
     const known = this.#hosts.get(key);
     if (known) return known;
-    const resolver = resolving.resolver && this.#resolver(resolving);
+    const { addresses, ...asking } = resolving;
+    const resolver = resolving.resolver && this.#resolver(asking);
     const { workerId, metrics, log } = this.#scope;
-    const hosts = new KnownRequestHosts({ resolver, workerId, metrics, log });
+    const hosts = new KnownRequestHosts({ resolver, addresses, workerId, metrics, log });
     this.#hosts.set(key, hosts);
     return hosts;
   }

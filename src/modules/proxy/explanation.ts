@@ -35,6 +35,7 @@ function unconnected(_config: ProxyConfig, scope: ExplainScope): Unconnected {
     upstreams: {
       groups: upstreams.groups,
       find: (address) => upstreams.find(address),
+      block: (address) => upstreams.block(address),
       hosts: () => ({ group: (host, port) => unresolved(`${host}:${port}`) }),
     },
     connections: () => NOTHING_OPEN,

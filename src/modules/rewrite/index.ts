@@ -14,6 +14,7 @@ export const rewrite = moduleFor<RewriteConfig>()({
   directives,
   answers: ({ steps }) => (steps?.some(({ kind }) => kind === 'return') ? 'return' : undefined),
   enabled: ({ steps }) => steps !== undefined,
+  assigns: ({ steps = [] }) => steps.filter((step) => step.kind === 'set'),
   provision: (_config, { prefix }) => ({ prefix }),
   compile: ({ steps = [], log }, { prefix }, build) => ({
     rewrite: steps.map((step) => compileStep(step, { build, log, prefix })),

@@ -16,7 +16,7 @@ interface Checking {
 
 /** Every variable that some text uses must exist: a module's, of a family such as `$arg_*`, or the configuration's own. */
 export function checkVariables(
-  { uses, defined, fixed }: BoundConfig,
+  { uses, defined, fixed, captured }: BoundConfig,
   { modules, report, skipUnsupported = false }: Checking,
 ): VariablePlan {
   const definitions = modules.flatMap(({ variables = {} }) => Object.entries(variables));
@@ -39,6 +39,7 @@ export function checkVariables(
   return {
     slots: Object.fromEntries(own.map((name, slot) => [name, slot])),
     assigned: Object.fromEntries(own.filter((name) => !fixed.has(name)).map((name) => [name, true])),
+    captured: Object.fromEntries(own.filter((name) => captured.has(name)).map((name) => [name, true])),
     used: [...new Set(uses.map(({ name }) => name))],
   };
 }
