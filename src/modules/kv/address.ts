@@ -1,3 +1,5 @@
+import type { AddressRule, RequestHost } from '../../upstream/index.ts';
+
 /** Where a store is: plain data. A name is an `upstream`, or a host on the default port when there is no such block. */
 export type KvAddress =
   | { readonly kind: 'embedded'; readonly dir: string }
@@ -8,8 +10,13 @@ export type KvAddress =
 /** A store that speaks RESP. */
 export type RedisAddress = Exclude<KvAddress, { readonly kind: 'embedded' }>;
 
-/** An address that a socket can be opened to. */
-export type Endpoint = Extract<KvAddress, { readonly kind: 'unix' | 'inet' }>;
+/** What variables may name of them. */
+export type RequestAddress = Exclude<RedisAddress, { readonly kind: 'unix' }>;
+
+/** An address that a socket can be opened to. `within`: what each address of the host must be like. */
+export type Endpoint =
+  | Extract<KvAddress, { readonly kind: 'unix' }>
+  | (Extract<KvAddress, { readonly kind: 'inet' }> & { readonly within?: AddressRule });
 
 /** What an URL says beside the host. */
 export interface Login {
@@ -22,7 +29,7 @@ export interface Login {
 /** Where `embedded` keeps its data below the prefix unless told otherwise. */
 export const EMBEDDED_DIR = '.gw/kv';
 
-const DEFAULT_PORT = 6379;
+export const DEFAULT_PORT = 6379;
 const HOST = /^(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252})?)$/;
 
 /** What is wrong with an address; completes `"kv_pass" …`. */
@@ -57,7 +64,7 @@ export function parseAddress(text: string): KvAddress | AddressProblem {
  * An address that came out of variables: a host or an upstream's name, as text or URL. Sockets, data directories and
  * logins are for the configuration's author alone.
  */
-export function parseRequestAddress(text: string): RedisAddress | AddressProblem {
+export function parseRequestAddress(text: string): RequestAddress | AddressProblem {
   const address = parseAddress(text);
   if (address instanceof AddressProblem) return address;
   if (address.kind === 'embedded' || address.kind === 'unix') {
@@ -67,6 +74,13 @@ export function parseRequestAddress(text: string): RedisAddress | AddressProblem
     return new AddressProblem('may not carry a login by variables');
   }
   return address;
+}
+
+/** Host and port of an address that came out of variables, the host as URLs have it. */
+export function requestHostOf(address: RequestAddress): RequestHost {
+  if (address.kind === 'name') return { host: address.name };
+  const { host, port } = address;
+  return { host: host.includes(':') ? `[${host}]` : host, port };
 }
 
 /** As logs name an address: never with its login. */

@@ -1,4 +1,5 @@
 import type { ComplexValue } from '../../config/index.ts';
+import type { AllowedHost } from '../../upstream/index.ts';
 import type { KvAddress } from './address.ts';
 import type { CommandName } from './commands.ts';
 
@@ -8,6 +9,8 @@ export type KvPass = KvAddress | { readonly kind: 'variable'; readonly value: Co
 /** What `kv_*` says for one location. */
 export interface KvConfig extends StoreSettings {
   readonly pass?: KvPass;
+  /** Hosts that variables in `pass` may name; absent: any but this machine's where clients fill them. */
+  readonly allowHosts?: readonly (readonly AllowedHost[])[];
   /** Absent: the URI without its leading slash. */
   readonly key?: ComplexValue;
   readonly command: CommandName;

@@ -1,6 +1,7 @@
 import type { Word } from '../../../grammar/index.ts';
 import type { ComplexValue, ReadScope } from '../../config/index.ts';
 import { constantText, directivesFor, nearest, readers, renaming, uses } from '../../config/index.ts';
+import { allowedHosts } from '../../upstream/index.ts';
 import { AddressProblem, parseAddress } from './address.ts';
 import type { CommandName } from './commands.ts';
 import { COMMAND_NAMES } from './commands.ts';
@@ -18,6 +19,17 @@ export const directives = directivesFor<KvConfig>()({
     secret: 'password',
     summary: 'Answers requests with one command of a key-value store.',
     roles: uses('upstream', { behind: ['redis://', 'rediss://', ''], until: ':/?' }),
+    source: 'gw',
+  },
+  kv_allow_hosts: {
+    contexts: LEVELS,
+    args: allowedHosts,
+    into: 'allowHosts',
+    repeat: 'append',
+    defaultText:
+      "any host; where clients choose it, none of this machine's loopback and link-local addresses",
+    summary:
+      'Hosts that variables of `kv_pass` may name, or networks that all addresses of a name must lie in; others are 403. Names of `upstream` blocks always may.',
     source: 'gw',
   },
   kv_key: {

@@ -5,6 +5,7 @@ export const ERROR_STATUS = {
   too_many_keys: 400,
   empty_body: 400,
   empty_key: 400,
+  host_not_allowed: 403,
   method_not_allowed: 405,
   body_too_large: 413,
   kv_error: 500,

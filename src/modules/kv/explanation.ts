@@ -1,33 +1,41 @@
-import type { Build, Deed, Fact, ModuleExplanation, Telling } from '../../contract/index.ts';
+import type { Build, Deed, ExplainScope, Fact, ModuleExplanation, Telling } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import { addressLabel } from './address.ts';
+import { HostPolicy } from '../../upstream/index.ts';
+import { addressLabel, AddressProblem, DEFAULT_PORT, parseRequestAddress, requestHostOf } from './address.ts';
 import { sendError } from './answer.ts';
 import { COMMANDS } from './commands.ts';
 import type { KvConfig } from './config.ts';
-import { readArgs } from './handler.ts';
+import { readArgs, refuseHost } from './handler.ts';
 import type { Provisioned } from './sources.ts';
 import type { Store } from './store.ts';
 
 /** A store that nobody has opened. */
-const CLOSED: Store = {
-  label: '',
-  state: 'error',
-  run: () => {
-    throw new Error('a store that is not open was asked');
-  },
-  close: () => Promise.resolve(),
-};
+interface Closed extends Store {
+  isBlock(name: string): boolean;
+}
+
+function closed(_config: KvConfig, scope: ExplainScope): Closed {
+  return {
+    label: '',
+    state: 'error',
+    run: () => {
+      throw new Error('a store that is not open was asked');
+    },
+    close: () => Promise.resolve(),
+    isBlock: (name) => scope.upstream(name) !== undefined,
+  };
+}
 
 /** The command as it would be sent. */
 export const explanation: ModuleExplanation<KvConfig, Provisioned> = {
-  provision: () => CLOSED,
-  tell: (config, _store, build) => ({ content: tellCommand(config, build) }),
+  provision: closed,
+  tell: (config, store, build) => ({ content: tellCommand(config, store as Closed, build) }),
 };
 
-function tellCommand(config: KvConfig, build: Build): Telling {
+function tellCommand(config: KvConfig, store: Closed, build: Build): Telling {
   const row = COMMANDS[config.command];
   const readKey = config.key ? build.value(config.key) : (x: Exchange) => x.uri.slice(1);
-  const addressOf = compileAddress(config, build);
+  const addressOf = compileAddress(config, store, build);
   return (x): Deed | undefined => {
     if (!row.methods.includes(x.method)) {
       x.setHeader('Allow', row.methods.join(', '));
@@ -39,18 +47,42 @@ function tellCommand(config: KvConfig, build: Build): Telling {
       sendError(x, args);
       return undefined;
     }
+    const address = addressOf(x);
+    if (address === undefined) return undefined;
     const words = [config.command.toUpperCase(), ...args.map((arg) => JSON.stringify(arg.toString()))];
     const facts: Fact[] = [
       { label: 'command', value: [...words, ...(row.body ? ['<body>'] : [])].join(' ') },
-      { label: 'store', value: addressOf(x) },
+      { label: 'store', value: address },
     ];
     return { does: `asks the store for "${config.command}"`, facts, unknown: 'what the store says' };
   };
 }
 
-function compileAddress({ pass }: KvConfig, build: Build): (x: Exchange) => string {
+/** The store as a request names it; `undefined` where it must not, which is answered then. */
+function compileAddress(
+  { pass, allowHosts }: KvConfig,
+  { isBlock }: Closed,
+  build: Build,
+): (x: Exchange) => string | undefined {
   if (!pass) return () => '';
-  if (pass.kind === 'variable') return build.value(pass.value);
-  const label = addressLabel(pass);
-  return () => label;
+  if (pass.kind !== 'variable') {
+    const label = addressLabel(pass);
+    return () => label;
+  }
+  const render = build.value(pass.value);
+  const policy = HostPolicy.of(pass.value, allowHosts, () => build.origins(pass.value));
+  return (x) => {
+    const text = render(x);
+    const address = parseRequestAddress(text);
+    if (!policy || address instanceof AddressProblem) return text;
+    if (address.kind === 'name' && isBlock(address.name)) return text;
+    const named = requestHostOf(address);
+    try {
+      const isSettled = policy.settles(named, named.port ?? DEFAULT_PORT);
+      return isSettled ? text : `${text}, whose addresses are looked up: not all are allowed`;
+    } catch (error) {
+      refuseHost(x, error);
+      return undefined;
+    }
+  };
 }

@@ -1,6 +1,7 @@
 import type { Build } from '../../contract/index.ts';
 import { answerFault } from '../../http/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
+import { HostRefused } from '../../upstream/index.ts';
 import { JSON_TYPE, replyBytes, replyText, sendError } from './answer.ts';
 import type { CommandRow } from './commands.ts';
 import { COMMANDS, DEFAULT_EXPIRE, MAX_KEYS } from './commands.ts';
@@ -12,8 +13,11 @@ import { faultOutcome, keepOutcome, keepsOutcome, replyOutcome } from './outcome
 import { percentDecode, rawParameter } from './query.ts';
 import type { Bytes, Reply, Store, StoreFault } from './store.ts';
 
-/** The store that serves this request; `undefined` when its address is refused, which the source has logged. */
-export type StoreSource = (x: Exchange) => Store | undefined;
+/**
+ * The store that serves this request; `undefined` when its address is refused, which the source has logged. Throws, or rejects
+ * with, a `HostRefused`.
+ */
+export type StoreSource = (x: Exchange) => Store | undefined | Promise<Store | undefined>;
 
 /** The content handler of `kv_pass`: one configured command per location (specification, section 4.3). */
 export function compileCommand(config: KvConfig, source: StoreSource, build: Build): Handler {
@@ -34,7 +38,14 @@ export function compileCommand(config: KvConfig, source: StoreSource, build: Bui
   };
 }
 
-type Execute = (x: Exchange, args: readonly Bytes[]) => void;
+/** Answers a request that names a store which it must not. */
+export function refuseHost(x: Exchange, error: unknown): void {
+  if (!(error instanceof HostRefused)) throw error;
+  x.rules.warn(`kv: ${error.message} in "kv_pass"`, x);
+  sendError(x, 'host_not_allowed');
+}
+
+type Execute = (x: Exchange, args: readonly Bytes[]) => void | Promise<void>;
 
 /** Key, field or keys as the command takes them, or what the request lacks. */
 export function readArgs(
@@ -73,8 +84,32 @@ async function readBody(x: Exchange, args: readonly Bytes[], config: KvConfig): 
   return undefined;
 }
 
+/** Finds the store of a request and asks it; a promise only where a name has to be looked up first. */
+function compileExecute(config: KvConfig, source: StoreSource, build: Build): Execute {
+  const run = compileRun(config, build);
+  const keeps = keepsOutcome(build);
+  const refuse = (x: Exchange, error: unknown): void => {
+    if (keeps) keepOutcome(x, { exists: '0', error: 'connection_failed', state: 'error' });
+    refuseHost(x, error);
+  };
+  return (x, args) => {
+    try {
+      const store = source(x);
+      if (!(store instanceof Promise)) return run(x, args, store);
+      return store.then(
+        (found) => (x.done ? undefined : run(x, args, found)),
+        (error: unknown) => refuse(x, error),
+      );
+    } catch (error) {
+      return refuse(x, error);
+    }
+  };
+}
+
+type Run = (x: Exchange, args: readonly Bytes[], store: Store | undefined) => void;
+
 /** Runs the command and answers with what came back. No promise: this is the path of every request. */
-function compileExecute({ command, maxValueBytes }: KvConfig, source: StoreSource, build: Build): Execute {
+function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
   const row = COMMANDS[command];
   const keeps = keepsOutcome(build);
   const meter = commandMeter(build.metrics, command);
@@ -97,8 +132,7 @@ function compileExecute({ command, maxValueBytes }: KvConfig, source: StoreSourc
     x.send(200, JSON_TYPE, replyText(row.reply, reply, base64 ? 'base64' : 'utf8'));
   };
 
-  return (x, args) => {
-    const store = source(x);
+  return (x, args, store) => {
     if (!store) return fail(x, { code: 'connection_failed', text: 'no store' }, store);
     const answered = meter();
     store.run(command, args, (fault, reply) => {

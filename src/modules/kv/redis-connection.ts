@@ -87,7 +87,11 @@ export class RedisConnection {
     this.label = addressLabel(endpoint);
     this.#options = options;
     this.#owner = owner;
-    this.#client = new options.client.Redis(clientOptions(endpoint, options.connectTimeoutMs));
+    const { Redis, connectorWithin } = options.client;
+    this.#client = new Redis({
+      ...clientOptions(endpoint, options.connectTimeoutMs),
+      ...(endpoint.kind === 'inet' && endpoint.within && { Connector: connectorWithin(endpoint.within) }),
+    });
     this.#client.on('connecting', () => (this.#live = true));
     // `error` is a failed connect, a reply that is not RESP, one that nobody asked for, or a refused AUTH or SELECT.
     this.#client.on('error', (error: Error) => this.drop(reasonOf(error)));

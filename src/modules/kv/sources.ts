@@ -2,8 +2,17 @@ import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import type { Build, Check, WorkerScope } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import type { RedisAddress } from './address.ts';
-import { addressLabel, AddressProblem, endpointsOf, parseRequestAddress } from './address.ts';
+import { admits, HostPolicy, HostRefused, lookUpHost } from '../../upstream/index.ts';
+import type { AddressRule } from '../../upstream/index.ts';
+import type { Endpoint, RedisAddress, RequestAddress } from './address.ts';
+import {
+  addressLabel,
+  AddressProblem,
+  DEFAULT_PORT,
+  endpointsOf,
+  parseRequestAddress,
+  requestHostOf,
+} from './address.ts';
 import type { KvConfig, StoreSettings } from './config.ts';
 import { EmbeddedStore } from './embedded-store.ts';
 import type { StoreSource } from './handler.ts';
@@ -14,6 +23,9 @@ import type { Store, StoreFault } from './store.ts';
 
 /** Addresses that variables may have opened at one time in one worker and location. */
 const MAX_REQUEST_STORES = 64;
+
+/** Marks the stores whose addresses are looked at: no address begins so. */
+const CHECKED = 'checked ';
 
 /** What `provision` gives: the location's store, or the way to the one that a request names. */
 export type Provisioned = Store | RequestStores;
@@ -68,11 +80,17 @@ function shareKey({ endpoints, settings }: RedisStoreParts): string {
 }
 
 /** Where the handler gets its store from. */
-export function compileSource(provisioned: Provisioned, { pass }: KvConfig, build: Build): StoreSource {
+export function compileSource(
+  provisioned: Provisioned,
+  { pass, allowHosts }: KvConfig,
+  build: Build,
+): StoreSource {
   if (!(provisioned instanceof RequestStores)) return () => provisioned;
   if (pass?.kind !== 'variable') throw new Error('only a "kv_pass" with variables has stores by request');
   const address = build.value(pass.value);
-  return (x: Exchange) => provisioned.named(address(x));
+  const policy = HostPolicy.of(pass.value, allowHosts, () => build.origins(pass.value));
+  if (!policy) return (x: Exchange) => provisioned.named(address(x));
+  return (x: Exchange) => provisioned.allowed(address(x), policy);
 }
 
 /** The stores of a location whose address has variables: opened when first asked for, closed when not used for longest. */
@@ -82,6 +100,8 @@ export class RequestStores {
   readonly #worker: WorkerScope;
   /** By address as requests name it, the least recently used first. */
   readonly #stores = new Map<string, RedisStore>();
+  #closed = false;
+  readonly #checking = new Map<string, Promise<Store | undefined>>();
 
   constructor(settings: StoreSettings, client: RedisClient, worker: WorkerScope) {
     this.#settings = settings;
@@ -91,32 +111,78 @@ export class RequestStores {
 
   /** `undefined`, and a line in the error log, when the address is refused. */
   named(text: string): Store | undefined {
-    const known = this.#stores.get(text);
-    const store = known ?? this.#open(text);
-    if (!store) return undefined;
-    this.#stores.delete(text);
-    this.#stores.set(text, store);
-    return store;
+    const known = this.#known(text);
+    if (known) return known;
+    const address = this.#read(text);
+    return address && this.#open(text, address);
+  }
+
+  /** The same where not every host may be named. Throws, or rejects with, a `HostRefused`. */
+  allowed(text: string, policy: HostPolicy): Store | undefined | Promise<Store | undefined> {
+    const address = this.#read(text);
+    if (!address) return undefined;
+    const isBlock = address.kind === 'name' && this.#worker.upstream(address.name) !== undefined;
+    const named = requestHostOf(address);
+    if (isBlock || policy.settles(named, named.port ?? DEFAULT_PORT))
+      return this.#known(text) ?? this.#open(text, address);
+    const key = `${CHECKED}${text}`;
+    return this.#known(key) ?? this.#check(key, address, policy.addresses);
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     for (const store of this.#stores.values()) await store.close();
     this.#stores.clear();
   }
 
-  #open(text: string): RedisStore | undefined {
-    const { log } = this.#worker;
+  #known(key: string): Store | undefined {
+    const store = this.#stores.get(key);
+    if (!store) return undefined;
+    this.#stores.delete(key);
+    this.#stores.set(key, store);
+    return store;
+  }
+
+  #read(text: string): RequestAddress | undefined {
     const address = parseRequestAddress(text);
-    if (address instanceof AddressProblem) {
-      log.write('error', `kv: "kv_pass" ${address.predicate} in an address from variables`);
-      return undefined;
-    }
-    if (this.#stores.size >= MAX_REQUEST_STORES && !this.#evict()) {
-      log.write('error', `kv: ${MAX_REQUEST_STORES} addresses from variables are in use already`);
-      return undefined;
-    }
+    if (!(address instanceof AddressProblem)) return address;
+    this.#worker.log.write('error', `kv: "kv_pass" ${address.predicate} in an address from variables`);
+    return undefined;
+  }
+
+  /** Opens a store when all addresses of its name are admitted; its connections look at them again. One question at a time. */
+  #check(key: string, address: RequestAddress, rule: AddressRule): Promise<Store | undefined> {
+    const known = this.#checking.get(key);
+    if (known) return known;
+    const checked = this.#look(key, address, rule).finally(() => this.#checking.delete(key));
+    this.#checking.set(key, checked);
+    return checked;
+  }
+
+  async #look(key: string, address: RequestAddress, rule: AddressRule): Promise<Store | undefined> {
+    if (this.#checking.size >= MAX_REQUEST_STORES) return this.#tooMany();
+    const { host, port = DEFAULT_PORT } = requestHostOf(address);
+    const ips = await lookUpHost(host).catch(() => undefined);
+    if (!ips) this.#worker.log.write('error', `kv: host not found in "kv_pass ${host}"`);
+    else if (!ips.every((ip) => admits(rule, ip, port))) throw new HostRefused(host);
+    return ips && !this.#closed ? (this.#known(key) ?? this.#open(key, address, rule)) : undefined;
+  }
+
+  #tooMany(): undefined {
+    this.#worker.log.write('error', `kv: ${MAX_REQUEST_STORES} addresses from variables are in use already`);
+    return undefined;
+  }
+
+  #open(key: string, address: RequestAddress, within?: AddressRule): RedisStore | undefined {
+    if (this.#stores.size >= MAX_REQUEST_STORES && !this.#evict()) return this.#tooMany();
     const opening = { config: this.#settings, client: this.#client, worker: this.#worker };
-    return new RedisStore(redisParts(address, opening));
+    const parts = redisParts(address, opening);
+    const endpoints = parts.endpoints.map((endpoint): Endpoint =>
+      within && endpoint.kind === 'inet' ? { ...endpoint, within } : endpoint,
+    );
+    const store = new RedisStore({ ...parts, endpoints });
+    this.#stores.set(key, store);
+    return store;
   }
 
   /** Closes the store that has been idle for longest; false when all are at work. */

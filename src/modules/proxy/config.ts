@@ -1,5 +1,6 @@
 import type { ComplexValue } from '../../config/index.ts';
 import type { RegexConfig } from '../../contract/index.ts';
+import type { AllowedHost } from '../../upstream/index.ts';
 
 /** Where requests are forwarded to (`proxy_pass`). */
 export type PassTarget = LiteralTarget | { readonly kind: 'variables'; readonly value: ComplexValue };
@@ -92,6 +93,8 @@ export interface Buffers {
 /** `proxy_*` of one location. */
 export interface ProxyConfig {
   readonly pass?: PassTarget;
+  /** Hosts that variables in `pass` may name; absent: any but this machine's where clients fill them. */
+  readonly allowHosts?: readonly (readonly AllowedHost[])[];
   readonly setHeaders?: readonly HeaderRule[];
   readonly setBody?: ComplexValue;
   readonly method?: ComplexValue;

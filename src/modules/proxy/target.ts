@@ -1,8 +1,8 @@
 import type { Build } from '../../contract/index.ts';
 import { HttpFault } from '../../http/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import { readRequestHost, ResolveFault } from '../../upstream/index.ts';
-import type { UpstreamAddress, UpstreamGroup } from '../../upstream/index.ts';
+import { HostPolicy, HostRefused, readRequestHost, ResolveFault } from '../../upstream/index.ts';
+import type { RequestHosts, UpstreamAddress, UpstreamGroup } from '../../upstream/index.ts';
 import type { Connections } from './client/connections.ts';
 import type { LiteralTarget, PassTarget, ProxyConfig } from './config.ts';
 import { parseTarget } from './directives/index.ts';
@@ -85,7 +85,15 @@ function compileVariables(
   const render = build.value(value);
   const localAddress = compileLocalAddress(config, build);
   const { resolver, resolverTimeoutMs } = build.core;
-  const hosts = provisioned.upstreams.hosts({ resolver, timeoutMs: resolverTimeoutMs });
+  const resolving = { resolver, timeoutMs: resolverTimeoutMs };
+  const policy = HostPolicy.of(value, config.allowHosts, () => build.origins(value));
+  const finding: Omit<Finding, 'isFixedSocket'> = {
+    provisioned,
+    hosts: provisioned.upstreams.hosts(resolving),
+    ...(policy && {
+      guard: { policy, hosts: provisioned.upstreams.hosts({ ...resolving, addresses: policy.addresses }) },
+    }),
+  };
   // A socket that the configuration itself names is not the request's choice.
   const [first] = value.parts;
   const isFixedSocket = typeof first === 'string' && /^https?:\/\/unix:[^:]+:/i.test(first);
@@ -99,34 +107,45 @@ function compileVariables(
       ...hostTexts(literal),
       pass: { uri: literal.uri, isEvaluated: true },
     });
-    const group = groupOf(literal, { provisioned, hosts, isFixedSocket });
+    const group = groupOf(literal, { ...finding, isFixedSocket });
     return group instanceof Promise ? group.then(make, refuse) : make(group);
   };
 }
 
 interface Finding {
   readonly provisioned: Provisioned;
-  readonly hosts: ReturnType<Provisioned['upstreams']['hosts']>;
+  readonly hosts: RequestHosts;
   readonly isFixedSocket: boolean;
+  /** Where not every host may be named, with the hosts whose addresses decide. */
+  readonly guard?: { readonly policy: HostPolicy; readonly hosts: RequestHosts };
 }
 
 function groupOf(
   literal: LiteralTarget,
-  { provisioned, hosts, isFixedSocket }: Finding,
+  { provisioned, hosts, isFixedSocket, guard }: Finding,
 ): UpstreamGroup | Promise<UpstreamGroup> {
-  const block = provisioned.upstreams.find(addressOf(literal));
-  if (block && (isFixedSocket || !literal.host.startsWith('unix:'))) return block;
+  const { upstreams } = provisioned;
+  const isSocket = literal.host.startsWith('unix:');
+  if (!isSocket || isFixedSocket) {
+    const block = guard && !isSocket ? upstreams.block(literal) : upstreams.find(addressOf(literal));
+    if (block) return block;
+  }
   const named = readRequestHost(
     literal.port === undefined ? literal.host : `${literal.host}:${literal.port}`,
   );
-  if (named instanceof ResolveFault) throw new HttpFault(502, named.message);
+  if (named instanceof ResolveFault) return refuse(named);
   try {
-    return hosts.group(named.host, named.port ?? DEFAULT_PORTS[literal.scheme]);
+    const { host, port = DEFAULT_PORTS[literal.scheme] } = named;
+    if (!guard) return hosts.group(host, port);
+    if (!guard.policy.settles(named, port)) return guard.hosts.group(host, port);
+    // A host that the configuration names elsewhere has a group already.
+    return upstreams.find(addressOf(literal)) ?? hosts.group(host, port);
   } catch (error) {
     return refuse(error);
   }
 }
 
 function refuse(error: unknown): never {
+  if (error instanceof HostRefused) throw new HttpFault(403, `${error.message} in "proxy_pass"`);
   throw error instanceof ResolveFault ? new HttpFault(502, error.message) : error;
 }

@@ -24,7 +24,7 @@ test.each(addresses)('kv_pass reaches a store by $it', async ({ pass }) => {
   const upstream = `upstream cache { server 127.0.0.1:${port}; }`;
   const gw = await startGateway(
     { onTestFinished },
-    `${upstream} server { location / { kv_pass ${pass(port)}; kv_key k; } }`,
+    `${upstream} server { location / { kv_allow_hosts 127.0.0.1; kv_pass ${pass(port)}; kv_key k; } }`,
   );
   await gw.expect(`GET /?port=${port}&host=127.0.0.1&name=cache`, { status: 200, body: '{"value":"v"}' });
 });

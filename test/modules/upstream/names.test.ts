@@ -41,6 +41,7 @@ test('requests name hosts that a resolver knows; what it does not know is 502 an
     `resolver 127.0.0.1:${dns.port} ipv6=off valid=1h;
      server {
        proxy_http_version 1.1;
+       proxy_allow_hosts 127.0.0.1;
        location / { proxy_pass http://$arg_host:${peer.port}; }
      }`,
   );
@@ -107,7 +108,7 @@ test('requests may name any number of hosts, and hosts with the same address sha
   const gw = await startGateway(
     t,
     `resolver 127.0.0.1:${dns.port} ipv6=off;
-     server { location / { proxy_http_version 1.1; proxy_set_header Connection ""; proxy_pass http://$arg_host:${peer.port}; } }`,
+     server { location / { proxy_http_version 1.1; proxy_set_header Connection ""; proxy_allow_hosts 127.0.0.1; proxy_pass http://$arg_host:${peer.port}; } }`,
   );
   for (let n = 0; n < 1200; n++) {
     const { status } = await gw.fetch(`/?host=h${n}.test`);

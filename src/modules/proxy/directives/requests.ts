@@ -1,6 +1,7 @@
 import { directivesFor, readers, uses } from '../../../config/index.ts';
 import type { ProxyConfig } from '../config.ts';
 import { NEXT_CONDITIONS } from '../config.ts';
+import { allowedHosts } from '../../../upstream/index.ts';
 import { headerRule, localAddress, someOf } from './readers.ts';
 import { passTarget } from './target.ts';
 
@@ -18,6 +19,17 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     summary: 'Forwards the request to an upstream; a URI behind the host takes the place of the location.',
     roles: uses('upstream', { behind: ['http://', 'https://'], until: ':/?' }),
     source: source('proxy_pass'),
+  },
+  proxy_allow_hosts: {
+    contexts: HSL,
+    args: allowedHosts,
+    into: 'allowHosts',
+    repeat: 'append',
+    defaultText:
+      "any host; where clients choose it, none of this machine's loopback and link-local addresses",
+    summary:
+      'Hosts that variables of `proxy_pass` may name, or networks that all addresses of a name must lie in; others are 403. Names of `upstream` blocks always may.',
+    source: 'gw',
   },
   proxy_set_header: {
     contexts: HSL,
