@@ -23,6 +23,7 @@ for (const [it, text] of open) {
 }
 
 const stores: readonly Case[] = [
+  ['is an argument, and a list is for upstreams', 'location / { proxy_allow_hosts a; kv_pass $arg_s; }'],
   ['is an argument', 'location / { kv_pass $arg_s; }'],
   ['is in front of a port', 'location / { kv_pass $arg_s:6379; }'],
   ['is in a URL', 'location / { kv_pass redis://$http_x_store/1; }'],
@@ -33,6 +34,8 @@ for (const [it, text] of stores) {
 }
 
 const closed: readonly Case[] = [
+  ['where a list says which', 'proxy_allow_hosts *.internal; location / { proxy_pass http://$arg_host; }'],
+  ['where a list says which stores', 'location / { kv_allow_hosts 10.0.0.0/8; kv_pass $arg_s; }'],
   ['where a store is fixed', 'location / { kv_pass 127.0.0.1:6379; kv_key $arg_k; }'],
   ['where a store has its port from the client', 'location / { kv_pass 127.0.0.1:$arg_p; }'],
   ['where a store has a database from the client', 'location / { kv_pass redis://127.0.0.1/$arg_db; }'],

@@ -11,7 +11,7 @@ export const ssrf: Rule = {
   severity: 'error',
   summary: 'the client chooses the host that a request is forwarded to, or the store that it asks',
   why: 'Whoever sends the request names the host, and so reaches what only this machine should reach: services behind the firewall, and the credentials that clouds give out at 169.254.169.254.',
-  fix: 'Choose the host by a "map" from what the client sends to the hosts that you allow.',
+  fix: 'Choose the host by a "map" from what the client sends to the hosts that you allow, or list those: proxy_allow_hosts, kv_allow_hosts.',
   bad: { text: 'resolver 127.0.0.53;\nlocation /fetch { proxy_pass http://$arg_host; }' },
   good: {
     in: 'http',
@@ -32,6 +32,12 @@ const EVIL = '(?:evil\\.example|169\\.254\\.169\\.254)';
 /** What stands in front of the host where the value does not say it; a store needs none. */
 const SCHEMES: Readonly<Record<string, string>> = { proxy_pass: 'https?://', kv_pass: '(?:rediss?://)?' };
 
+/** What says which hosts may be named. */
+const LISTS: Readonly<Record<string, string>> = {
+  proxy_pass: 'proxy_allow_hosts',
+  kv_pass: 'kv_allow_hosts',
+};
+
 function problemOf(
   { node, block }: Use,
   { taints, patterns }: Analysis,
@@ -39,6 +45,7 @@ function problemOf(
 ): Problem | undefined {
   const [word] = node.args;
   if (!word?.value.includes('$')) return undefined;
+  if (block.effective(LISTS[node.name.value] ?? '').length > 0) return undefined;
   for (const alternative of taints.alternativesOf(word, { node, block })) {
     for (const { source, bad } of hostSources(alternative, SCHEMES[node.name.value] ?? '')) {
       if (/^\$(?:http_)?host$/.test(source.name) && !takesAnyHost(block, first)) continue;
