@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseNetwork } from '../../../src/config/index.ts';
+import { connectorWithin } from '../../../src/modules/kv/redis-client.ts';
 import { startGateway } from '../../harness/gateway.ts';
 import type { Gateway } from '../../harness/gateway.ts';
 import { redis } from '../../harness/redis.ts';
@@ -114,3 +118,18 @@ for (const path of passed) {
     expect([status, String(body)]).toEqual([200, '{"value":"v"}']);
   });
 }
+
+test('a name that leads elsewhere when it is looked up again is not connected to', async () => {
+  const before = await accepted();
+  const { network } = parseNetwork('10.0.0.0/8')!;
+  const client = new Redis({
+    host: 'localhost',
+    port: store.port,
+    retryStrategy: () => null,
+    Connector: connectorWithin({ networks: [{ network }], inside: true }),
+  });
+  const [error] = (await once(client, 'error')) as [Error];
+  expect(error.message).toBe('host "localhost" from variables is not allowed');
+  client.disconnect();
+  expect(await accepted()).toBe(before);
+});
