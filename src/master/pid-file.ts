@@ -1,23 +1,30 @@
 import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { openAsRoot } from '../log/index.ts';
 
-const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
+const { O_CREAT, O_EXCL, O_TRUNC, O_WRONLY } = constants;
 
 /**
  * Writes the id of the process that takes signals; fails when the file cannot be written. The file is made anew: root may
  * write it into a directory of somebody who would have it overwrite another file by a link of this name.
  */
 export function writePidFile(path: string, pid: number): void {
-  try {
-    rmSync(path, { force: true });
-  } catch {
-    // Not ours to remove; perhaps to write.
-  }
-  const descriptor = openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o644);
+  const descriptor = openAnew(path);
   try {
     writeSync(descriptor, `${pid}\n`);
   } finally {
     closeSync(descriptor);
   }
+}
+
+function openAnew(path: string): number {
+  const open = process.getuid?.() === 0 ? openAsRoot : openSync;
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // Not ours to remove; perhaps to write.
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644);
+  }
+  return open(path, O_WRONLY | O_CREAT | O_EXCL, 0o644);
 }
 
 /** The id in the file; fails with nginx's words when it is not there or holds something else. */

@@ -28,54 +28,75 @@ function directory(t: Owner): string {
   return dir;
 }
 
+/** Directories of root's, of everybody's and of the account's, with links from each into others. */
+function layTraps(dir: string): void {
+  for (const name of ['open', 'own', 'own/data', 'own/kept', 'theirs']) mkdirSync(join(dir, name));
+  chmodSync(join(dir, 'open'), 0o777);
+  const files = ['open/log', 'open/target', 'own/linked-to', 'own/secret', 'theirs/log', 'own/data/file'];
+  for (const name of [...files, 'victim']) writeFileSync(join(dir, name), '');
+  chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
+  const links = {
+    'own/to-open': '../open/target',
+    'own/to-own': 'linked-to',
+    'own/to-theirs': '../theirs/to-secret',
+    'theirs/to-secret': '../own/secret',
+    'theirs/to-own': '../own',
+  };
+  for (const [name, target] of Object.entries(links)) symlinkSync(target, join(dir, name));
+  linkSync(join(dir, 'victim'), join(dir, 'own/second-name'));
+}
+
+/** What the account owns, links not followed. */
+function ownedIn(dir: string): readonly string[] {
+  return (readdirSync(dir, { recursive: true }) as string[])
+    .filter((name) => !name.includes('to-own/') && lstatSync(join(dir, name)).uid === NOBODY.uid)
+    .toSorted();
+}
+
 test.runIf(IS_ROOT)(
   'nothing is handed over that somebody else than root could have put in its place',
   (t) => {
     const dir = directory(t);
-    for (const name of ['open', 'own', 'own/data', 'theirs']) mkdirSync(join(dir, name));
-    chmodSync(join(dir, 'open'), 0o777);
-    for (const name of ['open/log', 'open/target', 'own/linked-to', 'theirs/log', 'own/data/file'])
-      writeFileSync(join(dir, name), '');
-    chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
-    symlinkSync('../open/target', join(dir, 'own/to-open'));
-    symlinkSync('linked-to', join(dir, 'own/to-own'));
-    writeFileSync(join(dir, 'victim'), '');
-    linkSync(join(dir, 'victim'), join(dir, 'own/second-name'));
-    const files = [
-      'open/log',
-      'own/to-open',
-      'own/to-own',
-      'own/second-name',
-      'own/new',
-      'theirs/log',
-      'theirs/new',
-    ];
+    layTraps(dir);
     const absolute = (names: readonly string[]): string[] => names.map((name) => join(dir, name));
+    const files = {
+      own: ['own/to-open', 'own/to-own', 'own/to-theirs', 'own/second-name', 'own/new'],
+      others: ['open/log', 'theirs/log', 'theirs/new', 'theirs/to-secret'],
+      throughOthers: ['theirs/to-own/secret', 'theirs/to-own/made'],
+    };
+    const directories = ['own/data', 'own/made', 'open', 'theirs/to-own/kept', 'theirs/to-own/put'];
     handOver(
-      { files: absolute(files), directories: absolute(['own/data', 'own/made', 'open']) },
+      { files: absolute(Object.values(files).flat()), directories: absolute(directories) },
       { name: 'nobody', uid: NOBODY.uid, gid: NOBODY.uid },
     );
-    const owned = (readdirSync(dir, { recursive: true }) as string[]).filter(
-      (name) => lstatSync(join(dir, name)).uid === NOBODY.uid,
-    );
     const handedOver = ['own/data', 'own/data/file', 'own/linked-to', 'own/made', 'own/new'];
-    expect(owned.toSorted()).toEqual([...handedOver, 'theirs'].toSorted());
-    expect(existsSync(join(dir, 'theirs/new'))).toBe(false);
+    expect(ownedIn(dir)).toEqual([...handedOver, 'theirs'].toSorted());
+    expect(absolute(['theirs/new', 'own/put']).filter((path) => existsSync(path))).toEqual([]);
   },
 );
 
 test.runIf(IS_ROOT)('root writes neither a pid file nor a log where a link of somebody else leads', (t) => {
   const dir = directory(t);
-  for (const victim of ['pid', 'log']) writeFileSync(join(dir, victim), 'kept');
-  mkdirSync(join(dir, 'theirs'));
+  const victims = ['pid', 'log', 'hard', 'own/log'];
+  for (const made of ['theirs', 'theirs/real', 'own']) mkdirSync(join(dir, made));
+  for (const victim of victims) writeFileSync(join(dir, victim), 'kept');
   for (const victim of ['pid', 'log']) symlinkSync(`../${victim}`, join(dir, 'theirs', victim));
+  symlinkSync('../own', join(dir, 'theirs/to-own'));
+  symlinkSync('theirs', join(dir, 'to-theirs'));
+  linkSync(join(dir, 'hard'), join(dir, 'theirs/hard'));
   chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
   writePidFile(join(dir, 'theirs/pid'), 4711);
-  const log = openErrorLogs([{ path: 'theirs/log', level: 'error' }], { prefix: dir, tid: 0 });
-  log.write('error', 'into a trap');
-  log.close();
+  expect(() => writePidFile(join(dir, 'theirs/to-own/pid'), 4711)).toThrow('Not a directory');
+  for (const name of ['log', 'hard', 'to-own/log', 'to-own/new', 'real/log']) {
+    const path = `to-theirs/${name}`;
+    const log = openErrorLogs([{ path, level: 'error' }], { prefix: dir, tid: 0 });
+    log.write('error', 'into a trap');
+    log.close();
+  }
   expect(readFileSync(join(dir, 'theirs/pid'), 'utf8')).toBe('4711\n');
-  expect(['pid', 'log'].map((victim) => readFileSync(join(dir, victim), 'utf8'))).toEqual(['kept', 'kept']);
+  expect(readFileSync(join(dir, 'theirs/real/log'), 'utf8')).toContain('into a trap');
+  expect(victims.map((victim) => readFileSync(join(dir, victim), 'utf8'))).toEqual(victims.map(() => 'kept'));
+  expect(readdirSync(join(dir, 'own'))).toEqual(['log']);
 });
 
 test('a keeper is not impressed by what is no message', () => {

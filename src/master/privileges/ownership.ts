@@ -7,22 +7,23 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  realpathSync,
+  statSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Account } from '../../config/index.ts';
 import type { Written } from '../../contract/index.ts';
-import { onlyRootWrites, standardStream } from '../../log/index.ts';
+import { rootPath, standardStream } from '../../log/index.ts';
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const OWNER_READS_AND_WRITES = 0o600;
+const OTHERS_WRITE = 0o022;
 
 /**
  * Hands log files and data directories over to the account that serves, and makes those that are not there, as nginx does
  * for its workers. To be called by root. What cannot be handed over is left as it is: whoever opens it says what is wrong.
  *
- * Only what lies in a directory that nobody but root can write is touched. Elsewhere the name may be a trap by the time
- * that it is opened, and the account's own directories need no help.
+ * Only what nobody but root can have put there is touched, on the whole way to it. Elsewhere the name may be a trap by the
+ * time that it is opened, and the account's own directories need no help.
  */
 export function handOver({ files, directories }: Required<Written>, account: Account): void {
   for (const file of files) attempt(() => handOverFile(file, account, O_CREAT));
@@ -31,17 +32,18 @@ export function handOver({ files, directories }: Required<Written>, account: Acc
 
 function handOverFile(path: string, account: Account, create: number): void {
   if (standardStream(path) !== undefined) return;
-  const file = resolved(path);
-  if (!onlyRootWrites(dirname(file))) return;
+  const file = rootPath(path);
+  if (file === undefined) return;
   // O_NONBLOCK: a pipe without a reader must not stop us.
   give(openSync(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | create, 0o644), account);
 }
 
 /** With the files right inside: they were made by a gateway that served as root. */
 function handOverDirectory(path: string, account: Account): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  const directory = realpathSync(path);
-  if (!onlyRootWrites(directory) || !onlyRootWrites(dirname(directory))) return;
+  const directory = rootPath(path);
+  if (directory === undefined) return;
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  if ((statSync(directory).mode & OTHERS_WRITE) !== 0) return;
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     if (entry.isFile()) attempt(() => handOverFile(join(directory, entry.name), account, 0));
   }
@@ -58,15 +60,6 @@ function give(descriptor: number, { uid }: Account): void {
     if (mode !== found.mode) fchmodSync(descriptor, mode);
   } finally {
     closeSync(descriptor);
-  }
-}
-
-/** Links followed; of a file that is not there yet, those of its directory. */
-function resolved(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return join(realpathSync(dirname(path)), path.slice(dirname(path).length));
   }
 }
 

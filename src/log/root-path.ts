@@ -1,0 +1,89 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { isAbsolute, join, resolve, sep } from 'node:path';
+import { systemFailure } from './system-error.ts';
+
+const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+const OTHERS_WRITE = 0o022;
+const STICKY = 0o1000;
+/** As Linux. */
+const MOST_LINKS = 40;
+
+interface Walk {
+  /** Without links: nobody but root makes, renames or removes a name on the way there. */
+  readonly safe: string;
+  /** The rest, from the first name that somebody else could have put there. */
+  readonly names: readonly string[];
+}
+
+/**
+ * Where a path leads, links followed; it need not be there yet. `undefined` where somebody else than root has a say in that:
+ * the name may be a trap by the time that root opens it.
+ */
+export function rootPath(path: string): string | undefined {
+  const { safe, names } = walk(path);
+  return names.length === 0 ? safe : undefined;
+}
+
+/** Opens as root what may be in a directory of somebody else: of his links none is followed, neither symbolic nor hard. */
+export function openAsRoot(path: string, flags: number, mode: number): number {
+  const { safe, names } = walk(path);
+  const last = names.at(-1);
+  if (last === undefined) return openSync(safe, flags, mode);
+  let directory = openSync(safe, O_RDONLY | O_DIRECTORY);
+  try {
+    for (const name of names.slice(0, -1)) {
+      const next = openSync(inside(directory, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      closeSync(directory);
+      directory = next;
+    }
+    return withoutSecondName(openSync(inside(directory, last), flags | O_NOFOLLOW, mode));
+  } catch (error) {
+    throw new Error(systemFailure('open', path, error), { cause: error });
+  } finally {
+    closeSync(directory);
+  }
+}
+
+/** Node has no openat(2). */
+function inside(directory: number, name: string): string {
+  return `/proc/self/fd/${directory}/${name}`;
+}
+
+function withoutSecondName(descriptor: number): number {
+  if (fstatSync(descriptor).nlink <= 1) return descriptor;
+  closeSync(descriptor);
+  throw new Error('it has several hard links, and others write its directory');
+}
+
+function walk(path: string): Walk {
+  const names = namesOf(resolve(path));
+  let safe = resolve(sep);
+  for (let links = 0; names.length > 0;) {
+    const [name = ''] = names;
+    const next = join(safe, name);
+    const found = lstatSync(next, { throwIfNoEntry: false });
+    if (!isKept(lstatSync(safe, { throwIfNoEntry: false }), found)) break;
+    if (found?.isSymbolicLink() !== true) safe = next;
+    else if (++links > MOST_LINKS) break;
+    else {
+      const target = readlinkSync(next);
+      names.splice(1, 0, ...namesOf(target));
+      if (isAbsolute(target)) safe = resolve(sep);
+    }
+    names.shift();
+  }
+  return { safe, names };
+}
+
+/** What is not there yet root will make. In a sticky directory (/tmp) everybody makes names, but nobody moves directories of root. */
+function isKept(directory: Stats | undefined, entry: Stats | undefined): boolean {
+  if (!directory) return true;
+  if (directory.uid !== 0) return false;
+  if ((directory.mode & OTHERS_WRITE) === 0) return true;
+  return (directory.mode & STICKY) !== 0 && entry?.uid === 0 && entry.isDirectory();
+}
+
+function namesOf(path: string): string[] {
+  return path.split(sep).filter((name) => name !== '' && name !== '.');
+}
