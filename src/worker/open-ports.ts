@@ -16,6 +16,11 @@ export class OpenPorts {
     this.#transport = transport;
   }
 
+  /** The socket that is open at the address of a port. */
+  of({ key }: PortHandler): OpenPort | undefined {
+    return this.#open.get(key);
+  }
+
   /** Opens what is not open yet, so that an address that cannot be bound refuses the configuration; all of it or nothing. */
   async prepare(wanted: readonly PortHandler[]): Promise<PortChange> {
     const added: OpenPort[] = [];

@@ -132,7 +132,7 @@ export class Worker {
   /** Those that this worker listens on: where several cannot, the first one does. */
   #portsOf({ ports, workers }: Configuration): Configuration['ports'] {
     const { workerId, log } = this.#facts;
-    const alone = ports.filter((port) => !this.#engines.canShare(port));
+    const alone = ports.filter((port) => !this.#engines.canShare(port, this.#ports.of(port)));
     const text = alone.flatMap(({ address, key }) => (address.kind === 'inet' ? key : [])).join(', ');
     if (workerId === 1 && workers > 1 && text !== '') {
       log.write('notice', `worker 1 alone serves ${text}: the node engine shares ports from Node 22.12 on`);

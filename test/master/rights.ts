@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:tls';
@@ -49,6 +49,27 @@ function idsOf(name: string): { readonly uid: number; readonly rights: string } 
 
 export function childrenOf(pid: number): readonly string[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+}
+
+/** How many descriptors a process has for the sockets that listen on a TCP port. */
+export function listenersOf(pid: number, port: number): number {
+  const address = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const sockets = readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, local, , state]) => local?.endsWith(address) && state === '0A')
+    .map((fields) => `socket:[${fields[9]}]`);
+  const dir = `/proc/${pid}/fd`;
+  return readdirSync(dir).filter((fd) => sockets.includes(targetOf(`${dir}/${fd}`))).length;
+}
+
+/** A descriptor may be closed while the list is read. */
+function targetOf(fd: string): string {
+  try {
+    return readlinkSync(fd);
+  } catch {
+    return '';
+  }
 }
 
 export async function getOverUnix(socketPath: string): Promise<number | undefined> {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { call } from '../harness/http.ts';
 import { freeLowPort } from '../harness/ports.ts';
 import { masterPid } from './processes.ts';
-import { getOverUnix, IS_ROOT, NOBODY, rightsOf, startAsNobody } from './rights.ts';
+import { getOverUnix, IS_ROOT, listenersOf, NOBODY, rightsOf, startAsNobody } from './rights.ts';
 import { sabotage, SABOTAGED } from './saboteur.ts';
 
 for (const engine of ['auto', 'node'] as const) {
@@ -75,6 +75,25 @@ for (const engine of ['auto', 'node'] as const) {
     },
   );
 }
+
+test.runIf(IS_ROOT)(
+  'a gateway that root starts accepts on all workers after a reload as before, on the node engine too',
+  async (t) => {
+    const port = await freeLowPort();
+    const conf = (body: string): string => `server { listen 127.0.0.1:${port}; return 200 ${body}; }`;
+    const gw = await startAsNobody(t, conf('old'), {
+      main: 'user nobody; http_engine node;',
+      port,
+      workers: 2,
+    });
+    expect(listenersOf(masterPid(gw), port)).toBe(2);
+    for (const body of ['new', 'newer']) {
+      expect(await gw.reload(conf(body))).toBe('done');
+      expect(listenersOf(masterPid(gw), port)).toBe(2);
+      await gw.expect('GET /', { status: 200, body });
+    }
+  },
+);
 
 test.runIf(IS_ROOT)(
   'a gateway that root starts refuses a reload with a new low port for an engine that cannot come by it any more',

@@ -65,9 +65,9 @@ export class Engines implements Transport {
     return this.uwsFault === '' ? 'uws' : 'node';
   }
 
-  /** Whether several workers can listen on it; else the first one does alone. */
-  canShare(port: PortHandler): boolean {
-    const opening = this.openings.get(port.key);
+  /** Whether several workers can listen on it; else the first one does alone. Openings come only with ports that are new. */
+  canShare(port: PortHandler, open?: OpenPort): boolean {
+    const opening = open ? this.opened.get(open)?.opening : this.openings.get(port.key);
     if (opening) return true;
     if (port.address.kind === 'unix') return false;
     return this.engineOf(port, opening) === 'uws' || sharesPorts(process.versions.node);
