@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import type { ListenAddress } from '../contract/index.ts';
 import { addressText } from '../plan/index.ts';
+import { isOtherFile } from './socket-files.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: '98: Address already in use',
@@ -13,16 +14,22 @@ const REASONS: Readonly<Record<string, string>> = {
  * to listen; this bind does not share and fails in nginx's words.
  */
 export function probePort(address: ListenAddress): Promise<void> {
-  // A Unix socket is replaced, not shared; its path may be left over from a process that was killed.
-  if (address.kind === 'unix') return Promise.resolve();
+  if (address.kind === 'unix') {
+    if (!isOtherFile(address.path)) return Promise.resolve();
+    return Promise.reject(bindFailure(address, 'EADDRINUSE'));
+  }
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', ({ code = '' }: NodeJS.ErrnoException) => {
-      reject(new Error(`bind() to ${addressText(address)} failed (${REASONS[code] ?? code})`));
+      reject(bindFailure(address, code));
     });
     // nginx keeps the families apart: `listen [::]:80` beside `listen 80` is no conflict.
     server.listen({ host: address.host, port: address.port, exclusive: true, ipv6Only: true }, () =>
       server.close(() => resolve()),
     );
   });
+}
+
+function bindFailure(address: ListenAddress, code: string): Error {
+  return new Error(`bind() to ${addressText(address)} failed (${REASONS[code] ?? code})`);
 }

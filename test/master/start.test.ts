@@ -35,6 +35,23 @@ test('a port in use ends the second gateway in the words of nginx, and leaves th
   await gw.expect('GET /', { status: 200, body: 'ok' });
 });
 
+for (const engine of ['uws', 'node']) {
+  test(`a file that is no socket is not taken for one that was left over (${engine})`, async (t) => {
+    const gw = await startGateway(t, CONF, { files: { notes: 'precious' } });
+    const listen = `listen unix:${gw.dir}/notes engine=${engine};`;
+    writeFileSync(
+      join(gw.dir, 'second.conf'),
+      `pid second.pid; error_log ${gw.dir}/second.log; http { server { ${listen} } }`,
+    );
+    const { code, stderr } = await run(gw, '-c', 'second.conf');
+    const message = `bind() to unix:${gw.dir}/notes failed (98: Address already in use)`;
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `gw: [emerg] ${message}\n` });
+    expect(gw.read('notes')).toBe('precious');
+    expect(await gw.reload(`server { ${listen} return 200 ok; }`)).toBe('refused');
+    expect(gw.read('notes')).toBe('precious');
+  });
+}
+
 test('the pid file appears when every port accepts', async (t) => {
   const gw = await startGateway(t, CONF);
   const [first, second] = [await freePort(), await freePort()];

@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process';
-import { lstatSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { removePidFile, writePidFile } from '../pid-file.ts';
+import { removeSocketFile } from '../socket-files.ts';
 import type {
   FromKeeper,
   FromLoader,
@@ -88,7 +88,7 @@ export class Keeper {
     this.#close();
     if (!this.#holdings) return;
     removePidFile(this.#holdings.pidFile, this.#options.pid);
-    for (const address of this.#holdings.addresses) removeSocketFile(address);
+    for (const { address } of this.#holdings.addresses) removeSocketFile(address);
     this.#holdings = this.#next = undefined;
   }
 
@@ -154,7 +154,7 @@ export class Keeper {
     for (const gone of before.addresses.filter(({ key }) => !keys.has(key))) {
       this.#sockets.get(gone.key)?.close();
       this.#sockets.delete(gone.key);
-      removeSocketFile(gone);
+      removeSocketFile(gone.address);
     }
     if (pidFile === before.pidFile) return;
     writePidFile(pidFile, this.#options.pid);
@@ -197,7 +197,7 @@ function bind({ address }: NamedAddress): BoundSocket | number {
     // libuv keeps the failure of a bind for whoever listens; that would be another process, and a port of its own.
     return typeof bound === 'number' || isBoundTo(bound, address.port) ? bound : EADDRINUSE;
   }
-  removeSocketFile({ address });
+  removeSocketFile(address);
   // A chmod afterwards could meet a link that somebody put in its place.
   const before = process.umask(SOCKET_UMASK);
   try {
@@ -213,10 +213,4 @@ function isBoundTo(socket: BoundSocket, port: number): boolean {
   if (found.port === port) return true;
   socket.close();
   return false;
-}
-
-/** A Unix socket is replaced, not shared; its file may be left over from a process that was killed. */
-function removeSocketFile({ address }: Pick<NamedAddress, 'address'>): void {
-  if (address.kind !== 'unix') return;
-  if (lstatSync(address.path, { throwIfNoEntry: false })?.isSocket()) rmSync(address.path);
 }
