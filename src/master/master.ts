@@ -108,7 +108,7 @@ export class Master {
     // A start or reload that is under way finds no workers and ends.
     await this.#busy;
     await this.#resources?.close();
-    if (this.#serves) await this.#options.privileges.ended(this.#plan);
+    await this.#options.privileges.ended(this.#serves ? this.#plan : undefined);
     this.#options.log.write('notice', 'exit');
   }
 

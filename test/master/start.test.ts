@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { GW, startGateway } from '../harness/gateway.ts';
 import type { Gateway } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
-import { freePort } from '../harness/ports.ts';
+import { freeLowPort, freePort } from '../harness/ports.ts';
 import { isAlive } from './processes.ts';
+import { IS_ROOT } from './rights.ts';
 
 const CONF = 'server { location / { return 200 ok; } }';
 
@@ -51,6 +52,22 @@ for (const engine of ['uws', 'node']) {
     expect(gw.read('notes')).toBe('precious');
   });
 }
+
+test.runIf(IS_ROOT)(
+  'a start that fails with a low port at hand prints the reason and nothing else',
+  async (t) => {
+    const gw = await startGateway(t, CONF, { files: { 'shut/.keep': '' } });
+    chmodSync(join(gw.dir, 'shut'), 0o700);
+    const port = await freeLowPort();
+    writeFileSync(
+      join(gw.dir, 'second.conf'),
+      `user nobody; pid second.pid; error_log ${gw.dir}/shut/e.log; http { access_log off; server { listen 127.0.0.1:${port}; } }`,
+    );
+    const { code, stderr } = await run(gw, '-c', 'second.conf');
+    const message = `open() "${gw.dir}/shut/e.log" failed (13: Permission denied) for user "nobody"`;
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `gw: [emerg] ${message}\n` });
+  },
+);
 
 test('the pid file appears when every port accepts', async (t) => {
   const gw = await startGateway(t, CONF);

@@ -19,9 +19,12 @@ export class Acceptor {
     const thread = new Worker(new URL('../worker/acceptor.js', import.meta.url), { workerData: addresses });
     const [opened] = (await once(thread, 'message')) as [FromAcceptor];
     const refused = opened.type === 'open' ? new Set(opened.refused) : undefined;
+    const acceptor = new Acceptor(thread, refused ? addresses.map(({ key }) => key) : []);
     const [first] = refused ?? [];
-    if (first !== undefined) throw new Error(`bind() to ${first} failed`);
-    return new Acceptor(thread, refused ? addresses.map(({ key }) => key) : []);
+    if (first === undefined) return acceptor;
+    acceptor.keep(new Set());
+    await acceptor.end();
+    throw new Error(`bind() to ${first} failed`);
   }
 
   accepts(key: string): boolean {

@@ -43,9 +43,10 @@ export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
     },
     reopen: () => Promise.resolve(),
     leave: () => undefined,
-    async ended(plan) {
-      removeSocketFiles(plan);
-      removePidFile(pidFileOf(plan), pid);
+    async ended(served) {
+      if (!served) return;
+      removeSocketFiles(served);
+      removePidFile(pidFileOf(served), pid);
     },
   };
 }

@@ -27,6 +27,6 @@ export interface Privileges {
   reopen(): Promise<void>;
   /** A graceful stop or a fast one begins: nobody should come any more. */
   leave(): void;
-  /** The gateway has ended. */
-  ended(plan: GatewayPlan): Promise<void>;
+  /** The gateway has ended, or did not come to serve. */
+  ended(served: GatewayPlan | undefined): Promise<void>;
 }
