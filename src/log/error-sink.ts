@@ -5,6 +5,7 @@ import type { ErrorLogTarget } from './error-log.ts';
 import { openSyslog } from './syslog.ts';
 import { openLogFile } from './log-file.ts';
 import { standardStream } from './standard-stream.ts';
+import { systemFailure } from './system-error.ts';
 import type { SyslogTarget } from './syslog-target.ts';
 
 /** What takes whole lines of an error log. Nothing here throws. */
@@ -71,7 +72,7 @@ class FileSink implements ErrorSink {
     try {
       return openLogFile(this.path);
     } catch (error) {
-      tellOperator(`could not open error log file: ${(error as Error).message}`);
+      tellOperator(`could not open error log file: ${systemFailure('open', this.path, error)}`);
       return undefined;
     }
   }

@@ -36,6 +36,20 @@ test('a port in use ends the second gateway in the words of nginx, and leaves th
   await gw.expect('GET /', { status: 200, body: 'ok' });
 });
 
+test('an error log that cannot be opened is told in the words of nginx', async (t) => {
+  const gw = await startGateway(t, CONF);
+  writeFileSync(
+    join(gw.dir, 'second.conf'),
+    `pid second.pid; error_log ${gw.dir}/none/e.log; http { server { listen 127.0.0.1:${gw.port}; } }`,
+  );
+  const failed = `open() "${gw.dir}/none/e.log" failed (2: No such file or directory)`;
+  const { code, stderr } = await run(gw, '-c', 'second.conf');
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`gw: [alert] could not open error log file: ${failed}\n`) as string,
+  });
+});
+
 for (const engine of ['uws', 'node']) {
   test(`a file that is no socket is not taken for one that was left over (${engine})`, async (t) => {
     const gw = await startGateway(t, CONF, { files: { notes: 'precious' } });
