@@ -1,9 +1,8 @@
-import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeExit, launch } from '../harness/launch.ts';
 import type { Launched } from '../harness/launch.ts';
-import { NOBODY } from '../master/rights.ts';
 import { SABOTAGED } from '../master/saboteur.ts';
 import { configuration } from './configuration.ts';
 import type { Sites } from './configuration.ts';
@@ -35,8 +34,9 @@ export class SoakedGateway {
       env: { ...process.env, ...SABOTAGED.env },
     });
     await this.waitForLog(/start worker processes/, 0);
-    // A gateway of root's serves as nobody: what sabotages a worker is a file that this worker renames.
-    if (process.getuid?.() === 0) chownSync(dir, NOBODY.uid, 0);
+    // What sabotages a worker is a file that this worker renames, and workers that root starts are not root.
+    const { uid, gid } = statSync(join(dir, 'error.log'));
+    chownSync(dir, uid, gid);
   }
 
   /** The process that was started: the supervisor. */
