@@ -136,9 +136,12 @@ test.runIf(IS_ROOT)(
     });
     expect(rightsOf(gw.pid)).toEqual([NOBODY.rights]);
     const added = await freeLowPort();
+    const [keeper] = childrenOf(gw.pid);
+    // `killall -USR1 gw`
+    for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.kill(Number(keeper), signal);
     expect(await gw.reload(conf(`listen 127.0.0.1:${port}; listen 127.0.0.1:${added};`))).toBe('done');
     expect((await call(added, '/')).body).toBe('ok');
-    const [keeper] = childrenOf(gw.pid);
+    expect(gw.output()).not.toContain('Debugger listening');
     await gw.stop('SIGQUIT');
     await expect.poll(() => isAlive(Number(keeper))).toBe(false);
     expect(gw.read('gw.pid')).toBe('');

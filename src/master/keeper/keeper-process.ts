@@ -18,5 +18,7 @@ process.on('disconnect', () => {
   keeper.end();
   process.exit();
 });
-// A terminal sends its signals to all of its processes.
-for (const signal of ['SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGTERM'] as const) process.on(signal, () => undefined);
+// A terminal sends its signals to all of its processes, and `killall` to all of one name. SIGUSR1 that nobody hears would open
+// the debugger of Node.js: whoever connects to its port would be root.
+const SIGNALS = ['SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
+for (const signal of SIGNALS) process.on(signal, () => undefined);
