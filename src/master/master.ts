@@ -42,6 +42,8 @@ export class Master {
   /** Start and reloads, one after the other; never fails. */
   #busy: Promise<unknown> = Promise.resolve();
   #reloadWaits = false;
+  #reopening: Promise<unknown> = Promise.resolve();
+  #reopenWaits = false;
   #stopping: Promise<void> | undefined;
   readonly #hurry = new AbortController();
 
@@ -83,12 +85,17 @@ export class Master {
     });
   }
 
-  /** Log files were rotated. */
-  async reopen(): Promise<void> {
-    const { privileges, log } = this.#options;
-    await privileges.reopen().catch((error: unknown) => log.write('alert', (error as Error).message));
-    log.reopen();
-    this.#workers.reopen();
+  /** Log files were rotated. One after the other; what is asked for meanwhile is done once. */
+  reopen(): void {
+    if (this.#reopenWaits) return;
+    this.#reopenWaits = true;
+    this.#reopening = this.#reopening.then(async () => {
+      this.#reopenWaits = false;
+      const { privileges, log } = this.#options;
+      await privileges.reopen().catch((error: unknown) => log.write('alert', (error as Error).message));
+      log.reopen();
+      this.#workers.reopen();
+    });
   }
 
   /** Ends workers and resources; the process may exit then. A second, faster stop overtakes a graceful one. */

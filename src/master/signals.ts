@@ -18,7 +18,7 @@ export function untilStopped(master: Master, log: ErrorLog): Promise<void> {
     });
   };
   on('SIGHUP', 'reconfiguring', () => master.reload());
-  on('SIGUSR1', 'reopening logs', () => void master.reopen());
+  on('SIGUSR1', 'reopening logs', () => master.reopen());
   on('SIGUSR2', OF_AN_UPGRADE.SIGUSR2, () => undefined);
   // A terminal sends it whenever its window changes; nginx too listens in the background only.
   if (process.env['GW_DAEMON'] !== undefined) on('SIGWINCH', OF_AN_UPGRADE.SIGWINCH, () => undefined);

@@ -20,7 +20,7 @@ import { Keeper } from '../../src/master/keeper/index.ts';
 import { writePidFile } from '../../src/master/pid-file.ts';
 import { handOver } from '../../src/master/privileges/ownership.ts';
 import type { Owner } from '../harness/owner.ts';
-import { IS_ROOT, NOBODY } from './rights.ts';
+import { childrenOf, IS_ROOT, NOBODY } from './rights.ts';
 
 function directory(t: Owner): string {
   const dir = mkdtempSync(join(tmpdir(), 'gw-privileges-'));
@@ -105,4 +105,40 @@ test('a keeper is not impressed by what is no message', () => {
   for (const message of [null, 'load', 7, {}, { type: 'serving' }, { type: 'socket', key: 7, question: 1 }])
     keeper.receive(message as never);
   expect(answers).toContainEqual({ type: 'failed', reason: '"7" is not in the configuration', question: 1 });
+});
+
+test.runIf(IS_ROOT)('a keeper whose process has ended hears nobody any more', async (t) => {
+  const dir = directory(t);
+  const keeper = new Keeper({ source: '{}', pid: 4711, answer: () => undefined });
+  const granting = (pidFile: string): void => {
+    const account = { name: 'nobody', uid: NOBODY.uid, gid: NOBODY.uid };
+    const holdings = { account, addresses: [], written: { files: [], directories: [] }, pidFile };
+    keeper.receive({ type: 'grant', holdings, candidate: '' });
+    keeper.receive({ type: 'serving', question: 1 });
+  };
+  granting(join(dir, 'pid'));
+  await expect.poll(() => readdirSync(dir)).toEqual(['pid']);
+  keeper.end();
+  granting(join(dir, 'other'));
+  await new Promise((resolve) => void setImmediate(resolve));
+  expect(readdirSync(dir)).toEqual([]);
+});
+
+test('a keeper starts one process at a time, and refuses what piles up', async () => {
+  const answers: { readonly type: string }[] = [];
+  const keeper = new Keeper({ source: '{}', pid: 1, answer: (message) => void answers.push(message) });
+  const before = childrenOf(process.pid).length;
+  let most = 0;
+  for (let question = 0; question < 50; question++) keeper.receive({ type: 'load', question });
+  await expect
+    .poll(
+      () => {
+        most = Math.max(most, childrenOf(process.pid).length);
+        return answers.length;
+      },
+      { timeout: 30_000, interval: 5 },
+    )
+    .toBe(50);
+  expect(most - before).toBeLessThan(2);
+  expect(answers.filter(({ type }) => type === 'failed').length).toBeGreaterThan(40);
 });

@@ -37,6 +37,8 @@ const UV_TCP_IPV6ONLY = 1;
 const EADDRINUSE = -constants.errno.EADDRINUSE;
 /** Of Unix sockets: everybody may connect, as to nginx's. */
 const SOCKET_UMASK = 0o111;
+/** Questions that may wait for a process; a gateway has two or three. */
+const MOST_WAITING = 8;
 
 /** What a keeper serves. */
 export interface KeeperOptions {
@@ -60,6 +62,10 @@ export class Keeper {
   #next: Holdings | undefined;
   #candidate: string | undefined;
   #nextCandidate: string | undefined;
+  /** One process of root's at a time, however many the other one asks for. */
+  #busy: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  #isEnded = false;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -68,6 +74,8 @@ export class Keeper {
   receive(message: ToKeeper): void {
     // Whoever took over the process that serves says what it likes.
     if (typeof message !== 'object' || message === null) return;
+    // A process that it left behind may have its line still.
+    if (this.#isEnded) return;
     if (message.type === 'grant') this.#grant(message);
     else void this.#reply(message);
   }
@@ -85,6 +93,7 @@ export class Keeper {
 
   /** The process that it served is gone, and with it all that was open for it. */
   end(): void {
+    this.#isEnded = true;
     this.#close();
     if (!this.#holdings) return;
     removePidFile(this.#holdings.pidFile, this.#options.pid);
@@ -136,11 +145,19 @@ export class Keeper {
   }
 
   async #ask(question: LoaderQuestion): Promise<KeeperAnswer> {
-    const answer = await askLoader(question);
+    const answer = await this.#afterOthers(question);
     if (answer.type !== 'candidate') return answer;
     this.#next = answer.holdings;
     this.#nextCandidate = answer.candidate;
     return { type: 'loaded', candidate: answer.candidate };
+  }
+
+  async #afterOthers(question: LoaderQuestion): Promise<FromLoader> {
+    if (this.#waiting >= MOST_WAITING) throw new Error('too many questions wait for root');
+    this.#waiting++;
+    const answered = this.#busy.then(() => askLoader(question));
+    this.#busy = answered;
+    return answered.finally(() => this.#waiting--);
   }
 
   #accept(): void {
