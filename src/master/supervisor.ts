@@ -64,6 +64,8 @@ class Supervisor {
     for (const signal of OTHERS) process.on(signal, () => this.#forward(signal));
     // Whoever read our standard error may be gone.
     process.stderr.on('error', () => undefined);
+    // What a master writes that is no message makes Node.js throw here, where nobody could catch it.
+    process.on('uncaughtException', ({ message }) => this.#giveUp(message));
   }
 
   /** A first start that fails is the operator's; a gateway that has served once is brought back whatever it takes. */
@@ -107,12 +109,20 @@ class Supervisor {
     return new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         clearInterval(watch);
+        // A process that it left behind may have its line still.
+        child.removeAllListeners('message');
+        if (child.connected) child.disconnect();
         this.#lastGood = keeper.candidate ?? this.#lastGood;
         keeper.end();
         this.#ready = false;
         resolve({ code, signal });
       });
     });
+  }
+
+  #giveUp(reason: string): void {
+    process.stderr.write(`gw: [alert] supervisor: ${reason}\n`);
+    this.#child?.kill('SIGKILL');
   }
 
   #hear(message: ToSupervisor | ToKeeper, keeper: Keeper): void {

@@ -155,3 +155,14 @@ test('a master whose supervisor is killed ends by itself', async (t) => {
   await expect.poll(() => isAlive(master), { timeout: 5_000 }).toBe(false);
   expect(gw.errorLog()).toMatch(/#0: exit$/m);
 });
+
+for (const act of ['garble', 'acknowledge'] as const) {
+  test(`a master that does not keep to the protocol of its supervisor is replaced (${act})`, async (t) => {
+    const gw = await startGateway(t, CONF, OPTIONS);
+    const master = masterPid(gw);
+    sabotage(gw, act);
+    await expect.poll(() => masterPid(gw), { timeout: 10_000 }).not.toBe(master);
+    await gw.expect('GET /', { status: 200, body: 'ok' });
+    expect(isAlive(gw.pid)).toBe(true);
+  });
+}

@@ -21,6 +21,9 @@ const acts = {
       return exec.call(this, text);
     };
   },
+  // The line to the supervisor is the descriptor after the standard ones.
+  garble: () => require('node:fs').writeSync(3, 'no message\\n'),
+  acknowledge: () => require('node:fs').writeSync(3, '{"cmd":"NODE_HANDLE_ACK"}\\n'),
   'hang outside of JavaScript': () => require('node:crypto').pbkdf2Sync('a', 'b', 2 ** 30, 64, 'sha512'),
 };
 if (workerData?.workerId) setInterval(() => {
@@ -45,7 +48,13 @@ export const HANGS = [
 ] as const;
 
 export type Act =
-  'throw' | 'reject' | (typeof HANGS)[number] | 'hang in a request' | 'hang outside of JavaScript';
+  | 'throw'
+  | 'reject'
+  | 'garble'
+  | 'acknowledge'
+  | (typeof HANGS)[number]
+  | 'hang in a request'
+  | 'hang outside of JavaScript';
 
 /** One worker does it now. */
 export function sabotage(gw: Gateway, act: Act): void {
