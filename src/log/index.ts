@@ -13,7 +13,7 @@ export { parseSyslog } from './syslog-target.ts';
 export type { SyslogServer, SyslogTarget } from './syslog-target.ts';
 export { openSyslog } from './syslog.ts';
 export type { Syslog } from './syslog.ts';
-export { openAsRoot, rootPath } from './root-path.ts';
+export { chmodSocket, openAsRoot, rootPath } from './root-path.ts';
 export { standardStream } from './standard-stream.ts';
 export { isCredential, isSecretParameter, redactQuery } from './redact.ts';
 export { systemFailure, systemReason } from './system-error.ts';

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
+import { chmodSync, closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { isAbsolute, join, resolve, sep } from 'node:path';
 import { systemFailure } from './system-error.ts';
@@ -6,6 +6,8 @@ import { systemFailure } from './system-error.ts';
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
+/** Linux: names a file without opening it, which a socket could not be. */
+const O_PATH = 0o10000000;
 /** As Linux. */
 const MOST_LINKS = 40;
 
@@ -42,6 +44,17 @@ export function openAsRoot(path: string, flags: number, mode: number): number {
     throw new Error(systemFailure('open', path, error), { cause: error });
   } finally {
     closeSync(directory);
+  }
+}
+
+/** Gives the file of a socket its rights; another file that root finds in its place keeps its own. */
+export function chmodSocket(path: string, mode: number): void {
+  if (process.getuid?.() !== 0 || process.platform !== 'linux') return chmodSync(path, mode);
+  const descriptor = openAsRoot(path, O_PATH | O_NOFOLLOW, 0);
+  try {
+    if (fstatSync(descriptor).isSocket()) chmodSync(`/proc/self/fd/${descriptor}`, mode);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

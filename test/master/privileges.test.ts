@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
@@ -12,10 +13,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openErrorLogs } from '../../src/log/index.ts';
+import { chmodSocket, openErrorLogs } from '../../src/log/index.ts';
 import { Keeper } from '../../src/master/keeper/index.ts';
 import { writePidFile } from '../../src/master/pid-file.ts';
 import { handOver } from '../../src/master/privileges/ownership.ts';
@@ -97,6 +99,24 @@ test.runIf(IS_ROOT)('root writes neither a pid file nor a log where a link of so
   expect(readFileSync(join(dir, 'theirs/real/log'), 'utf8')).toContain('into a trap');
   expect(victims.map((victim) => readFileSync(join(dir, victim), 'utf8'))).toEqual(victims.map(() => 'kept'));
   expect(readdirSync(join(dir, 'own'))).toEqual(['log']);
+});
+
+test.runIf(IS_ROOT)('root opens a socket to everybody, and no other file that is in its place', async (t) => {
+  const dir = directory(t);
+  for (const made of ['secret', 'theirs/file']) {
+    mkdirSync(join(dir, 'theirs'), { recursive: true });
+    writeFileSync(join(dir, made), '', { mode: 0o600 });
+  }
+  symlinkSync('../secret', join(dir, 'theirs/link'));
+  const server = createServer().listen(join(dir, 'theirs/socket'));
+  await once(server, 'listening');
+  chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
+  for (const name of ['link', 'file', 'socket']) chmodSocket(join(dir, 'theirs', name), 0o666);
+  const modes = ['secret', 'theirs/file', 'theirs/socket'].map(
+    (name) => lstatSync(join(dir, name)).mode & 0o777,
+  );
+  expect(modes).toEqual([0o600, 0o600, 0o666]);
+  server.close();
 });
 
 test('a keeper is not impressed by what is no message', () => {
