@@ -1,6 +1,7 @@
-/** Methods that are served; others that are tokens get 405, the rest 400. */
+/** Methods that are served; others that nginx would read get 405, the rest 400. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-const TOKEN = /^[A-Z][A-Z0-9_-]*$/;
+/** What nginx takes for a method: no digits. */
+const METHOD = /^[A-Z_-]+$/;
 /** Never served, whatever the configuration asks for (nginx). */
 const REFUSED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
@@ -10,6 +11,6 @@ const REFUSED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
  */
 export function methodRefusal(method: string, anyMethod: boolean): 0 | 400 | 405 {
   if (method === 'GET' || METHODS.has(method)) return 0;
-  if (!TOKEN.test(method)) return 400;
+  if (!METHOD.test(method)) return 400;
   return anyMethod && !REFUSED.has(method) ? 0 : 405;
 }

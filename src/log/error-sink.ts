@@ -72,7 +72,9 @@ class FileSink implements ErrorSink {
     try {
       return openLogFile(this.path);
     } catch (error) {
-      tellOperator(`could not open error log file: ${systemFailure('open', this.path, error)}`);
+      const { errno, message } = error as NodeJS.ErrnoException;
+      const failure = errno === undefined ? message : systemFailure('open', this.path, error);
+      tellOperator(`could not open error log file: ${failure}`);
       return undefined;
     }
   }

@@ -41,7 +41,10 @@ export function openAsRoot(path: string, flags: number, mode: number): number {
     }
     return withoutSecondName(openSync(inside(directory, last), flags | O_NOFOLLOW, mode));
   } catch (error) {
-    throw new Error(systemFailure('open', path, error), { cause: error });
+    // The names that were tried lead through /proc; people know the path.
+    const { errno, code } = error as NodeJS.ErrnoException;
+    const known = new Error(systemFailure('open', path, error), { cause: error });
+    throw errno === undefined ? known : Object.assign(known, { errno, code });
   } finally {
     closeSync(directory);
   }
