@@ -102,7 +102,11 @@ function crash(error: unknown): void {
  * well). A thread that leaves with an open uWebSockets.js socket aborts the process, so sockets go first.
  */
 function endOnCrash(worker: Worker, tell: (message: FromWorker) => void): (reason: string) => void {
+  let isEnding = false;
   const end = (reason: string): void => {
+    // An interruption is repeated until the thread is gone.
+    if (isEnding) return;
+    isEnding = true;
     tell({ type: 'crashed', reason });
     void worker.cut().finally(() => leave(1));
   };
