@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Counters } from '../zone/index.ts';
 import type { FromWorker, Openings, Shipment, ToWorker, WorkerStart } from './messages.ts';
 import { ThreadLog } from './thread-log.ts';
-import { AcceptorClient } from './transport/index.ts';
+import { AcceptorClient, Heartbeat } from './transport/index.ts';
 import { Vitals } from './vitals.ts';
 import { Worker } from './worker.ts';
 
@@ -20,17 +20,15 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   const { core, prefix } = shipment.plan.main;
   const log = new ThreadLog(core.errorLogs, { prefix, tid: workerId });
   const metrics = new Counters(shipment.counters, workerId);
-  const beats = new Int32Array(heartbeats);
-  const isDraining = (): boolean => Atomics.load(beats, 0) === 1;
-  const worker = new Worker({ workerId, log, metrics, isDraining, acceptor: acceptorOf(start) });
+  const stopSign = new Int32Array(heartbeats, 0, 1);
+  const isDraining = (): boolean => Atomics.load(stopSign, 0) === 1;
+  const heartbeat = new Heartbeat(heartbeats, workerId);
+  const acceptor = acceptorOf(start);
+  const worker = new Worker({ workerId, log, metrics, isDraining, heartbeat, acceptor });
   const tell = (message: FromWorker): void => port.postMessage(message);
   const end = endOnCrash(worker, tell);
   const vitals = new Vitals(metrics, { workerId, everyMs: HEARTBEAT_MS });
-  const beat = (): void => {
-    Atomics.add(beats, workerId, 1);
-    vitals.beat();
-  };
-  setInterval(beat, HEARTBEAT_MS).unref();
+  const beat = beatRegularly(heartbeat, vitals);
 
   const obey = async (message: Exclude<ToWorker, { type: 'stop' | 'interrupted' }>): Promise<void> => {
     switch (message.type) {
@@ -52,6 +50,16 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
     else if (message.type === 'interrupted') end('it did not respond and was interrupted');
     else last = last.then(() => obey(message)).catch(crash);
   });
+}
+
+/** Gives what beats once more. */
+function beatRegularly(heartbeat: Heartbeat, vitals: Vitals): () => void {
+  const beat = (): void => {
+    heartbeat.beat();
+    vitals.beat();
+  };
+  setInterval(beat, HEARTBEAT_MS).unref();
+  return beat;
 }
 
 function acceptorOf({ acceptor }: WorkerStart): AcceptorClient | undefined {

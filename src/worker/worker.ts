@@ -8,7 +8,7 @@ import { SharedResources } from './resources.ts';
 import type { ThreadLog } from './thread-log.ts';
 import { Connections } from '../zone/index.ts';
 import { Engines } from './transport/index.ts';
-import type { AcceptorClient, Opening, OpenPort } from './transport/index.ts';
+import type { AcceptorClient, Heartbeat, Opening, OpenPort } from './transport/index.ts';
 
 /** Kept-alive connections get this long to send one more request and be told to close. */
 const LINGER_MS = 300;
@@ -25,6 +25,7 @@ interface Prepared {
 /** What a worker is made of. */
 export interface ThreadFacts extends Omit<WorkerFacts, 'shared' | 'logListeners'> {
   readonly log: ThreadLog;
+  readonly heartbeat: Heartbeat;
   /** Accepts connections of ports that this process may not bind. */
   readonly acceptor: AcceptorClient | undefined;
 }
@@ -43,12 +44,12 @@ export class Worker {
   #next: Prepared | undefined;
   #stopped: Promise<void> | undefined;
 
-  constructor({ log, acceptor, ...thread }: ThreadFacts) {
+  constructor({ log, acceptor, heartbeat, ...thread }: ThreadFacts) {
     this.#log = log;
     this.#facts = { ...thread, log, logListeners: log.listeners, shared: new SharedResources() };
     const connections = new Connections(thread.metrics);
     connections.publish();
-    this.#engines = new Engines(log, connections, acceptor);
+    this.#engines = new Engines({ log, connections, heartbeat, acceptor });
     this.#ports = new OpenPorts(this.#engines);
   }
 

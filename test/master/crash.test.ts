@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { WORKERS_SHARE_PORTS } from '../harness/engine.ts';
 import { startGateway } from '../harness/gateway.ts';
+import { connectRaw } from '../harness/raw.ts';
 import { Lanes } from './lanes.ts';
 import { isAlive, masterPid } from './processes.ts';
 import { HANGS, sabotage, SABOTAGED } from './saboteur.ts';
@@ -89,6 +92,21 @@ test('a worker that hangs in a request closes its connections and is replaced', 
   await gw.waitForLog(/worker 1 crashed: it did not respond and was interrupted/);
   await gw.waitForLog(/worker 1 was started again/);
   await gw.expect('GET /hangs', { status: 200, body: 'angs' });
+}, 30_000);
+
+test('a worker that is busy with many requests at once does not count as one that hangs', async (t) => {
+  const gw = await startGateway(t, `server { location ~ ^/h(.*) { return 200 $1; } }`, {
+    ...SABOTAGED,
+    workers: 1,
+  });
+  const clients = await Promise.all(Array.from({ length: 100 }, () => connectRaw(gw.port)));
+  // It stays in the first while the others come, so all of them are taken in one turn of its event loop, for more than 2 s.
+  sabotage(gw, 'hang in a request');
+  await expect.poll(() => existsSync(join(gw.dir, 'sabotage'))).toBe(false);
+  for (const client of clients) client.write('GET /h/slow HTTP/1.1\r\nHost: a\r\n\r\n');
+  const answers = await Promise.all(clients.map((client) => client.until(/slow$/)));
+  expect(answers.filter((answer) => answer.startsWith('HTTP/1.1 200'))).toHaveLength(100);
+  expect(gw.errorLog()).not.toMatch(/does not respond/);
 }, 30_000);
 
 test.runIf(WORKERS_SHARE_PORTS)(

@@ -18,6 +18,7 @@ const acts = {
     const { exec } = RegExp.prototype;
     RegExp.prototype.exec = function (text) {
       if (String(text).includes('/hangs')) acts.hang();
+      if (String(text).includes('/slow')) for (const from = Date.now(); Date.now() - from < 10;);
       return exec.call(this, text);
     };
   },

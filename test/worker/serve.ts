@@ -1,6 +1,6 @@
 import type { PortHandler } from '../../src/compile/index.ts';
 import type { AnswerRules, ConnectionRules, Router } from '../../src/http/index.ts';
-import { NodeTransport, UwsTransport } from '../../src/worker/transport/index.ts';
+import { Admission, Heartbeat, NodeTransport, UwsTransport } from '../../src/worker/transport/index.ts';
 import { Connections } from '../../src/zone/index.ts';
 import { aloneCounters } from '../harness/counters.ts';
 import { ON_NODE_ENGINE } from '../harness/engine.ts';
@@ -77,7 +77,13 @@ export async function serve(
   const connections = new Connections(aloneCounters());
   const log = { write: (_: unknown, message: string) => void lines.push(message) };
   const Engine = ON_NODE_ENGINE ? NodeTransport : UwsTransport;
-  const open = await new Engine(log, connections).open({
+  const open = await new Engine({
+    log,
+    connections,
+    admission: new Admission(log, connections),
+    heartbeat: new Heartbeat(new SharedArrayBuffer(4), 0),
+    acceptor: undefined,
+  }).open({
     key: `127.0.0.1:${port}`,
     address: { kind: 'inet', host: '127.0.0.1', port },
     facts: { scheme: 'http', port, address: '127.0.0.1' },

@@ -1,10 +1,8 @@
 import type { PortHandler } from '../../compile/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
-import type { Connections } from '../../zone/index.ts';
 import { Admission } from './admission.ts';
 import { NodeTransport } from './node/node-transport.ts';
-import type { AcceptorClient } from './acceptor.ts';
-import type { Opening, OpenPort, Transport } from './transport.ts';
+import type { EngineParts, Opening, OpenPort, Transport } from './transport.ts';
 import { loadUws } from './uws-loader.ts';
 import { UwsTransport } from './uws.ts';
 
@@ -24,12 +22,13 @@ export class Engines implements Transport {
   /** Why uWebSockets.js cannot be used here; `undefined` while nobody asked, '' when it can. */
   private uwsFault: string | undefined = undefined;
 
-  constructor(log: ErrorLog, connections: Connections, acceptor?: AcceptorClient) {
+  constructor(parts: Omit<EngineParts, 'admission'>) {
+    const { log, connections } = parts;
     this.log = log;
-    this.admission = new Admission(log, connections);
-    const { admission } = this;
-    this.uws = new UwsTransport(log, connections, { admission, acceptor });
-    this.node = new NodeTransport(log, connections, admission);
+    const admission = new Admission(log, connections);
+    this.admission = admission;
+    this.uws = new UwsTransport({ ...parts, admission });
+    this.node = new NodeTransport({ ...parts, admission });
   }
 
   /** From now on: how ports are come by that this process may not bind. */

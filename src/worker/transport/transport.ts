@@ -1,4 +1,9 @@
 import type { PortHandler } from '../../compile/index.ts';
+import type { ErrorLog } from '../../log/index.ts';
+import type { Connections } from '../../zone/index.ts';
+import type { AcceptorClient } from './acceptor.ts';
+import type { Admission } from './admission.ts';
+import type { Heartbeat } from './heartbeat.ts';
 
 /** A port that is open in this worker; its handlers are exchanged on a reload, its socket is not. */
 export interface OpenPort {
@@ -21,6 +26,16 @@ export type Opening =
   | { readonly kind: 'acceptor' }
   | { readonly kind: 'descriptor'; readonly fd: number }
   | { readonly kind: 'refused'; readonly reason: string };
+
+/** What the engines of a worker share. */
+export interface EngineParts {
+  readonly log: ErrorLog;
+  readonly connections: Connections;
+  readonly admission: Admission;
+  readonly heartbeat: Heartbeat;
+  /** Accepts connections of ports that this process may not bind. */
+  readonly acceptor: AcceptorClient | undefined;
+}
 
 /** An HTTP engine. */
 export interface Transport {

@@ -10,14 +10,15 @@ import { isValidQuery, normalizePath } from '../../http/index.ts';
 import type { RequestFacts } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import type { Connections } from '../../zone/index.ts';
-import { Admission } from './admission.ts';
+import type { Admission } from './admission.ts';
 import { guarded } from './guarded.ts';
 import type { Failing } from './guarded.ts';
+import type { Heartbeat } from './heartbeat.ts';
 import { HeadLines } from './head-lines.ts';
 import { HeadScan, IN_HEADERS, IN_LINE } from './head-scan.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import type { AcceptorClient } from './acceptor.ts';
-import type { Opening, OpenPort, Transport } from './transport.ts';
+import type { EngineParts, Opening, OpenPort, Transport } from './transport.ts';
 import { admitEverybody } from './socket-file.ts';
 import { UwsExchange } from './uws-exchange.ts';
 import { loadUws } from './uws-loader.ts';
@@ -28,12 +29,6 @@ import type { Relayed, WebSocketRelay } from './websocket-relay.ts';
 
 const nothing = (): void => undefined;
 
-/** What a worker's transports share, and what only some have. */
-export interface UwsParts {
-  readonly admission?: Admission;
-  readonly acceptor?: AcceptorClient | undefined;
-}
-
 /** The uWebSockets.js transport. */
 export class UwsTransport implements Transport, Failing {
   /** Loaded with the first socket: where it has no binary, that socket's failure says so. */
@@ -42,20 +37,18 @@ export class UwsTransport implements Transport, Failing {
   private readonly log: ErrorLog;
   private readonly connections: Connections;
   private readonly admission: Admission;
+  private readonly heartbeat: Heartbeat;
   /** uWebSockets.js tells of the end of a connection while it is being refused. */
   private refusing = false;
   private serial = 0;
 
   private readonly acceptor: AcceptorClient | undefined;
 
-  constructor(
-    log: ErrorLog,
-    connections: Connections,
-    { admission = new Admission(log, connections), acceptor }: UwsParts = {},
-  ) {
+  constructor({ log, connections, admission, heartbeat, acceptor }: EngineParts) {
     this.log = log;
-    this.admission = admission;
     this.connections = connections;
+    this.admission = admission;
+    this.heartbeat = heartbeat;
     this.acceptor = acceptor;
   }
 
@@ -119,6 +112,7 @@ export class UwsTransport implements Transport, Failing {
     let x: UwsExchange | undefined;
     // Returning without an answer and without this ends the process: so would a hang that is broken off (0.1 microseconds).
     res.onAborted(nothing);
+    this.heartbeat.beat();
     try {
       open.scan.start();
       req.forEach(open.scan.visit);

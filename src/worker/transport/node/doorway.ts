@@ -30,6 +30,7 @@ export class Doorway implements Failing {
   private proxyProtocol: ProxyProtocolFacts | undefined = undefined;
   private readonly timer: NodeJS.Timeout;
   private readonly receive = guarded(this, (bytes: Buffer) => {
+    this.open.heartbeat.beat();
     this.open.idle.delete(this);
     this.bytes = Buffer.concat([this.bytes, bytes]);
     this.look();

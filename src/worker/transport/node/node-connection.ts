@@ -84,6 +84,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   }
 
   private receive(bytes: Buffer): void {
+    this.open.heartbeat.beat();
     if (this.step === 'lingering' || this.step === 'over') return;
     this.pending = this.pending ? Buffer.concat([this.pending, bytes]) : bytes;
     this.advance();

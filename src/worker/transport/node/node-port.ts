@@ -1,6 +1,7 @@
 import type { PortHandler } from '../../../compile/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
+import type { Heartbeat } from '../heartbeat.ts';
 import type { SilenceWatch } from '../silence-watch.ts';
 import type { HeadReader } from './head-reader.ts';
 import type { HttpDate } from './http-date.ts';
@@ -19,6 +20,7 @@ export interface NodePort {
   draining: boolean;
   readonly silence: SilenceWatch;
   readonly connections: Connections;
+  readonly heartbeat: Heartbeat;
   /** Of all ports, the one that waits the longest first. */
   readonly idle: Set<Idle>;
   readonly log: ErrorLog;

@@ -2,11 +2,12 @@ import type { Socket } from 'node:net';
 import type { PortHandler } from '../../../compile/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
-import { Admission } from '../admission.ts';
+import type { Admission } from '../admission.ts';
 import { guarded } from '../guarded.ts';
 import type { Failing } from '../guarded.ts';
+import type { Heartbeat } from '../heartbeat.ts';
 import { SilenceWatch } from '../silence-watch.ts';
-import type { Opening, OpenPort, Transport } from '../transport.ts';
+import type { EngineParts, Opening, OpenPort, Transport } from '../transport.ts';
 import { Doorway } from './doorway.ts';
 import { HeadReader } from './head-reader.ts';
 import { HttpDate } from './http-date.ts';
@@ -30,17 +31,19 @@ export class NodeTransport implements Transport, Failing {
   private readonly log: ErrorLog;
   private readonly connections: Connections;
   private readonly admission: Admission;
+  private readonly heartbeat: Heartbeat;
   private readonly idle = new Set<Idle>();
   private serial = 0;
 
-  constructor(log: ErrorLog, connections: Connections, admission = new Admission(log, connections)) {
+  constructor({ log, connections, admission, heartbeat }: Omit<EngineParts, 'acceptor'>) {
     this.log = log;
-    this.admission = admission;
     this.connections = connections;
+    this.admission = admission;
+    this.heartbeat = heartbeat;
   }
 
   async open(port: PortHandler, opening?: Opening): Promise<OpenPort> {
-    const { silence, date, log, connections, idle } = this;
+    const { silence, date, log, connections, idle, heartbeat } = this;
     const open: NodePort = {
       current: { port, reader: new HeadReader(port) },
       draining: false,
@@ -48,6 +51,7 @@ export class NodeTransport implements Transport, Failing {
       date,
       log,
       connections,
+      heartbeat,
       idle,
       tlsServers: this.tlsServers,
       nextSerial: () => ++this.serial,
