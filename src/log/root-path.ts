@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs';
 import { isAbsolute, join, resolve, sep } from 'node:path';
 import { systemFailure } from './system-error.ts';
 
-const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
 /** Linux: names a file without opening it, which a socket could not be. */
@@ -27,7 +27,7 @@ export function rootPath(path: string): string | undefined {
   return names.length === 0 ? safe : undefined;
 }
 
-/** Opens as root what may be in a directory of somebody else: of his links none is followed, neither symbolic nor hard. */
+/** Opens as root what may be in a directory of somebody else: of his links none is followed, neither symbolic nor hard, and his pipes keep nobody waiting. */
 export function openAsRoot(path: string, flags: number, mode: number): number {
   const { safe, names } = walk(path);
   const last = names.at(-1);
@@ -39,7 +39,8 @@ export function openAsRoot(path: string, flags: number, mode: number): number {
       closeSync(directory);
       directory = next;
     }
-    return withoutSecondName(openSync(inside(directory, last), flags | O_NOFOLLOW, mode));
+    const descriptor = openSync(inside(directory, last), flags | O_NOFOLLOW | O_NONBLOCK, mode);
+    return withoutTrap(descriptor, (flags & O_PATH) !== 0);
   } catch (error) {
     // The names that were tried lead through /proc; people know the path.
     const { errno, code } = error as NodeJS.ErrnoException;
@@ -66,10 +67,13 @@ function inside(directory: number, name: string): string {
   return `/proc/self/fd/${directory}/${name}`;
 }
 
-function withoutSecondName(descriptor: number): number {
-  if (fstatSync(descriptor).nlink <= 1) return descriptor;
+function withoutTrap(descriptor: number, isNameOnly: boolean): number {
+  const found = fstatSync(descriptor);
+  const isPlain = isNameOnly || found.isFile();
+  if (isPlain && found.nlink <= 1) return descriptor;
   closeSync(descriptor);
-  throw new Error('it has several hard links, and others write its directory');
+  const fault = isPlain ? 'has several hard links' : 'is no regular file';
+  throw new Error(`it ${fault}, and others write its directory`);
 }
 
 function walk(path: string): Walk {

@@ -1,7 +1,7 @@
-import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { openAsRoot } from '../log/index.ts';
 
-const { O_CREAT, O_EXCL, O_TRUNC, O_WRONLY } = constants;
+const { O_CREAT, O_EXCL, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 
 /**
  * Writes the id of the process that takes signals; fails when the file cannot be written. The file is made anew: root may
@@ -31,7 +31,7 @@ function openAnew(path: string): number {
 export function readPidFile(path: string): number {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8').trim();
+    text = readWhole(path).trim();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new Error(
@@ -42,6 +42,16 @@ export function readPidFile(path: string): number {
   const pid = Number(text);
   if (!/^\d+$/.test(text) || pid < 2) throw new Error(`invalid PID number "${text}" in "${path}"`);
   return pid;
+}
+
+/** Of a pipe, nothing: whoever made it could keep us waiting. */
+function readWhole(path: string): string {
+  const descriptor = openSync(path, O_RDONLY | O_NONBLOCK);
+  try {
+    return fstatSync(descriptor).isFile() ? readFileSync(descriptor, 'utf8') : '';
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Removes the file unless another process has written it since. */

@@ -1,12 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
+  closeSync,
+  constants,
   existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -18,8 +22,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chmodSocket, openErrorLogs } from '../../src/log/index.ts';
+import { openLogFile } from '../../src/log/log-file.ts';
 import { Keeper } from '../../src/master/keeper/index.ts';
-import { writePidFile } from '../../src/master/pid-file.ts';
+import { readPidFile, writePidFile } from '../../src/master/pid-file.ts';
 import { handOver } from '../../src/master/privileges/ownership.ts';
 import type { Owner } from '../harness/owner.ts';
 import { childrenOf, IS_ROOT, NOBODY } from './rights.ts';
@@ -99,6 +104,22 @@ test.runIf(IS_ROOT)('root writes neither a pid file nor a log where a link of so
   expect(readFileSync(join(dir, 'theirs/real/log'), 'utf8')).toContain('into a trap');
   expect(victims.map((victim) => readFileSync(join(dir, victim), 'utf8'))).toEqual(victims.map(() => 'kept'));
   expect(readdirSync(join(dir, 'own'))).toEqual(['log']);
+});
+
+test.runIf(IS_ROOT)('a pipe of somebody else does not keep root waiting', (t) => {
+  const dir = directory(t);
+  mkdirSync(join(dir, 'theirs'));
+  const path = join(dir, 'theirs/pipe');
+  execFileSync('mkfifo', [path]);
+  chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
+  expect(() => readPidFile(path)).toThrow(`invalid PID number "" in "${path}"`);
+  expect(() => openLogFile(path)).toThrow('No such device or address');
+  // With a reader it can be opened, and fills up.
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  expect(() => openLogFile(path)).toThrow('it is no regular file, and others write its directory');
+  closeSync(reader);
+  writePidFile(path, 4711);
+  expect(readFileSync(path, 'utf8')).toBe('4711\n');
 });
 
 test.runIf(IS_ROOT)('root opens a socket to everybody, and no other file that is in its place', async (t) => {
