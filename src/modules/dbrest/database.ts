@@ -9,7 +9,7 @@ import type { Reader, ReadRules } from './reader.ts';
 import { EVERYONE, PATIENT, PROBE } from './reader.ts';
 import type { Catalogue, Reading, Schema, ShareKey } from './schema/index.ts';
 import { CatalogueShare, CatalogueWriter, inSlices, SchemaCache, schemaOf } from './schema/index.ts';
-import type { Results, Session, Step, Verdict, WireError } from './session/index.ts';
+import type { Leftovers, Results, Session, Step, Verdict, WireError } from './session/index.ts';
 import { ConnectionLost } from './session/index.ts';
 import { SlowClients } from './slow-clients.ts';
 import type { WatchOptions } from './watch.ts';
@@ -83,11 +83,12 @@ export class Database {
    * Runs an idempotent read: cancelled when the reader goes away, sent once more when its connection broke or was ended by
    * the server before the reader was given anything. Rejects with `PoolRefusal`, `ConnectionLost`, the server's error or a sink's.
    */
-  async read(steps: readonly Step[], reader: Reader, rules: ReadRules): Promise<Results> {
-    const resets = rules.poolReset === 'discard';
-    const use = this.#user(reader, rules, (session, deadlineMs) =>
-      session.run(steps, deadlineMs, { resets }),
-    );
+  async read(
+    steps: readonly Step[],
+    { reader, rules, leaves }: { reader: Reader; rules: ReadRules; leaves?: Leftovers },
+  ): Promise<Results> {
+    const batch = { resets: rules.poolReset === 'discard', ...(leaves && { leaves }) };
+    const use = this.#user(reader, rules, (session, deadlineMs) => session.run(steps, deadlineMs, batch));
     try {
       return await use();
     } catch (error) {
@@ -106,7 +107,7 @@ export class Database {
     steps: readonly Step[],
     { writer, rules, verdict }: { writer: Reader; rules: ReadRules; verdict?: Verdict | undefined },
   ): Promise<Results> {
-    const batch = { verdict, resets: rules.poolReset === 'discard', isVolatile: true };
+    const batch = { verdict, resets: rules.poolReset === 'discard', leaves: 'anything' } as const;
     return this.#user(writer, rules, (session, deadlineMs) => session.run(steps, deadlineMs, batch))();
   }
 
@@ -207,13 +208,16 @@ export class Database {
 
   async #readCatalogue(): Promise<Catalogue> {
     const sink = new CatalogueWriter();
-    await this.read(catalogueSteps(sink), EVERYONE, PATIENT);
+    await this.read(catalogueSteps(sink), OWN_READ);
     return sink.finish();
   }
 
   /** One text, for nobody in particular. */
   async #readOnce(text: string, rules = PATIENT): Promise<string> {
-    const [, row] = await this.read([NO_PATH, { statement: { text, values: [] } }], EVERYONE, rules);
+    const [, row] = await this.read([NO_PATH, { statement: { text, values: [] } }], {
+      ...OWN_READ,
+      rules,
+    });
     return row?.[0] ?? '';
   }
 
@@ -227,6 +231,9 @@ export class Database {
     else this.#log.write('notice', `dbrest: connected to ${this.#name} again`);
   }
 }
+
+/** Of the catalogue alone: nothing that users made is run. */
+const OWN_READ = { reader: EVERYONE, rules: PATIENT, leaves: 'nothing' } as const;
 
 /** Ended by an administrator, a crash or a limit on idle sessions; or its prepared statements are gone. */
 const SESSION_LOST = /^(?:57P0\d|25P0[34]|26000)$/;

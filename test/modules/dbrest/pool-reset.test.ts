@@ -34,6 +34,26 @@ const FIXTURE = `
   end $$;
   create view listening as select count(*) as channels from pg_listening_channels();
   create view outer_role as select session_user as login, current_setting('statement_timeout') as timeout;
+  create type mood as enum ('glad', 'sad');
+  create domain word as text check (value <> '');
+  create table plain (id int primary key, word text, feelings mood[], parent int references plain);
+  create table guarded (id int primary key);
+  alter table guarded enable row level security;
+  create policy p on guarded using (true);
+  create table of_domains (id int primary key, word word);
+  create table others (id int primary key);
+  create table pairs (one int references plain, other int references others, primary key (one, other));
+  alter table pairs enable row level security;
+  create function computed(plain) returns text stable language sql as 'select $1.word';
+  create view shown as select id, lower(word) as word, count(*) over () from plain;
+  create view shown_twice as select shown.* from shown join plain using (id);
+  create view calling as select state() from plain;
+  create view over_calling as select * from calling;
+  create view over_guarded as select * from guarded;
+  create materialized view kept_rows as select * from keeping;
+  create view prepared as select array_agg(statement) as statements from pg_prepared_statements;
+  grant select on plain, others, guarded, of_domains, pairs, shown, shown_twice, calling, over_calling, over_guarded,
+    kept_rows, prepared to anon;
   grant usage on sequence numbers to anon;
   grant select, insert on items to anon, web_user;
   grant select on keeping, outer_role, listening to anon, web_user;
@@ -42,6 +62,28 @@ const FIXTURE = `
 const file = wholeFile();
 let db: TestDatabase;
 let gw: Gateway;
+/** What is read, and whether it may leave something in its session. */
+const reads: (readonly [path: string, mayLeave: boolean])[] = [
+  ['plain', false],
+  ['plain?select=word::int,n:feelings->0&word=like.a*&order=id', false],
+  ['plain?select=id,plain!parent(id)&or=(id.eq.1,not.and(id.eq.2,id.gt.1))', false],
+  ['plain?select=count(),id.sum()', false],
+  ['kept_rows', false],
+  ['shown', false],
+  ['shown_twice?select=id', false],
+  ['plain?select=computed', true],
+  ['plain?computed=eq.a', true],
+  ['plain?order=computed', true],
+  ['plain?select=word::mood', true],
+  ['plain?select=id,others(id)', true],
+  ['guarded', true],
+  ['of_domains', true],
+  ['over_guarded', true],
+  ['calling', true],
+  ['over_calling', true],
+  ['keeping', true],
+];
+
 beforeAll(async () => {
   db = await postgres(FIXTURE);
   const location = (more: string): string =>
@@ -51,6 +93,7 @@ beforeAll(async () => {
     `server {
        location /api/ ${location('')}
        location /kept/ ${location('dbrest_pool_reset none;')}
+       ${reads.map((_, i) => `location /${i}/ ${location('').replace(db.dsn, `${db.dsn}?application_name=${i}`)}`).join('\n')}
      }`,
   );
 });
@@ -111,6 +154,17 @@ test.each(leaving)('what %s leaves in its session no other request meets', async
   expect(await state()).toEqual(before);
   expect(await ask('GET outer_role')).toMatchObject({ status: 200, body: login.body });
 });
+
+for (const [i, [path, mayLeave]] of reads.entries()) {
+  test(`a session ${mayLeave ? 'is' : 'need not be'} reset after a read of ${path}`, async () => {
+    const location = `/${i}/`;
+    for (let turn = 0; turn < 2; turn++)
+      expect(await ask(`GET ${path}`, location)).toMatchObject({ status: 200 });
+    const { body } = await ask('GET prepared', location);
+    expect(body.includes('"reset all"')).toBe(mayLeave);
+    expect(body).toContain('set_config');
+  });
+}
 
 test('a session that a function made listen listens to the end of the next request', async () => {
   expect(await ask(run('listen somebody'))).toMatchObject({ status: 204 });

@@ -45,7 +45,7 @@ export function compileCall(
     const { answer } = work;
     const verdict = work.held ? () => answer.judge() : undefined;
     // A volatile function may do what no transaction undoes: it is never asked twice.
-    if (readOnly && called.volatility !== 'volatile') await database.read(sent.steps, x, rules);
+    if (readOnly && called.volatility !== 'volatile') await database.read(sent.steps, { reader: x, rules });
     else await database.write(sent.steps, { writer: x, rules, verdict });
     await answer.end();
   };

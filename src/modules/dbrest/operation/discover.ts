@@ -37,7 +37,7 @@ export function compileDiscovery(
     const known = await database.schema.current();
     const main = { statement: { text: 'select 1', values: [] } };
     const sent = transaction(x, { ...asker, asked }, { main, readOnly: true });
-    const results = await database.read(sent.steps, x, config);
+    const results = await database.read(sent.steps, { reader: x, rules: config });
     asker.watch?.lap('transaction');
     const body = await documents.of({ known, schema: asked.schema, role: asker.identity.role });
     const chosen = sent.responses(results);

@@ -4,11 +4,11 @@ import type { RestDatabase } from '../database.ts';
 import type { Media, RowRange } from '../headers/index.ts';
 import { contentRange, only, rangeStatus, rowRange } from '../headers/index.ts';
 import type { ReadPlan } from '../plan/index.ts';
-import { mediaHandlersOf, planRead } from '../plan/index.ts';
+import { isInert, mediaHandlersOf, planRead } from '../plan/index.ts';
 import type { AnswerCounts, AnswerStart } from '../reply/index.ts';
 import { mostRows, openAnswer, shapeOf } from '../reply/index.ts';
 import { parseReadQuery } from '../request/index.ts';
-import type { Results, Step } from '../session/index.ts';
+import type { Leftovers, Results, Step } from '../session/index.ts';
 import { setHead } from './answer-head.ts';
 import type { Asker } from './asker.ts';
 import type { Asked } from './asking.ts';
@@ -33,6 +33,10 @@ export function compileRead(
 ): (x: Exchange, table: string, asker: Asker) => Promise<void> {
   const decide = compileDecision(config, database);
   const transaction = compileTransaction(config, database);
+  const leavesOf = ({ plan, media }: Decided): Leftovers =>
+    config.preRequest || media.handler || media.plan?.media.handler || !isInert(plan)
+      ? 'settings'
+      : 'nothing';
 
   return async (x, table, asker) => {
     const { watch } = asker;
@@ -58,7 +62,7 @@ export function compileRead(
       ...(described && { described }),
     };
     const sent = transaction(x, { ...asker, asked }, { counts: counted.steps, main, readOnly: true });
-    await database.read(sent.steps, x, config);
+    await database.read(sent.steps, { reader: x, rules: config, leaves: leavesOf(decided) });
     await answer.end();
   };
 }

@@ -1,5 +1,6 @@
 export type { Cast } from './casts.ts';
 export type { Context, ReadTarget } from './context.ts';
+export { isInert } from './is-inert.ts';
 export { mediaHandlersOf } from './media-handlers.ts';
 export { planCall } from './plan-call.ts';
 export type { CallPlan, CallRequest } from './plan-call.ts';

@@ -56,6 +56,8 @@ export interface CatalogueEntries extends DiscoveryEntries {
   readonly type: readonly [schema: string, name: string, formatted: string, base: string | null];
   /** A cast between a domain and what clients see of it. */
   readonly representation: readonly [domain: string, isShown: boolean, schema: string, name: string];
+  /** Object id of a relation. */
+  readonly inert: string;
   readonly textSearchConfig: string;
   readonly role: readonly [
     name: string,

@@ -1,5 +1,6 @@
 import { DISCOVERY_SQL } from './discovery-sql.ts';
 import { FUNCTIONS_SQL } from './functions-sql.ts';
+import { INERT_SQL } from './inert-sql.ts';
 import { WRITE_FACTS_SQL } from './write-facts-sql.ts';
 
 /**
@@ -120,4 +121,5 @@ select 'role', json_build_array(
 from pg_catalog.pg_roles r
 where pg_catalog.pg_has_role(r.oid, 'member')
 ${WRITE_FACTS_SQL}
-${DISCOVERY_SQL}`;
+${DISCOVERY_SQL}
+${INERT_SQL}`;

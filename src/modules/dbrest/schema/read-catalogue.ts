@@ -71,6 +71,7 @@ class SchemaDraft {
     writing: (entry) => this.#addFacts(entry),
     access: (entry) => this.#addAccess(entry),
     shape: (entry) => void this.#shapes.set(entry[0], shapeOf(entry)),
+    inert: (entry) => void (this.#relation(entry).isInert = true),
     namespace: (entry) => void this.#namespaces.set(entry[0], namespaceOf(entry)),
   };
 
@@ -160,8 +161,8 @@ function rowFunctionOf(
 }
 
 function tableOf(relation: Relation, relations: Relations): Table {
-  const { id, name, kind, primaryKey, uniques, grantees, comment, functions, shown, facts, access } =
-    relation;
+  const { id, name, kind, primaryKey, uniques, grantees, comment, functions, shown, facts } = relation;
+  const { access, isInert } = relation;
   const bases = shown ? basesOf(relation, relations) : [{ base: id }];
   return {
     ...name,
@@ -176,6 +177,7 @@ function tableOf(relation: Relation, relations: Relations): Table {
     bases,
     functions,
     ...(access && { access }),
+    ...(isInert && { isInert }),
   };
 }
 

@@ -15,6 +15,7 @@ export interface Relation {
   readonly grantees: readonly string[];
   readonly comment: string | null;
   readonly functions: RowFunction[];
+  isInert?: true;
   access?: Access;
   facts?: WriteFacts;
   /** Of a view: what its columns are. */

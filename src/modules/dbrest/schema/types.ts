@@ -61,6 +61,8 @@ export interface Table extends TableName {
   readonly bases?: readonly BaseColumns[];
   readonly functions?: readonly RowFunction[];
   readonly access?: Access;
+  /** Reading its columns runs nothing that could leave something in the session. */
+  readonly isInert?: true;
 }
 
 export interface TableName {

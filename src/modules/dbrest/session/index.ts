@@ -1,4 +1,5 @@
 export type { Results, RowSink, Step } from './batch.ts';
+export type { Leftovers } from './leftovers.ts';
 export { Listener } from './listener.ts';
 export type { Hearing } from './listener.ts';
 export { connect, openSession } from './open-session.ts';

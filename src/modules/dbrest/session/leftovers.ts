@@ -1,7 +1,14 @@
 import type { Step } from './batch.ts';
 
-/** What the requests of before may have left in a session. */
+/** What requests may leave in a session. */
 export type Leftovers = 'nothing' | 'settings' | 'anything';
+
+const BY_AMOUNT: readonly Leftovers[] = ['nothing', 'settings', 'anything'];
+
+/** The more of two. */
+export function more(one: Leftovers, other: Leftovers): Leftovers {
+  return BY_AMOUNT.indexOf(one) < BY_AMOUNT.indexOf(other) ? other : one;
+}
 
 /** `RESET ALL` does not touch the role. */
 const NO_ROLE = `pg_catalog.set_config('role', 'none', false)`;

@@ -3,7 +3,7 @@ import type { Results, Step } from './batch.ts';
 import { Batch } from './batch.ts';
 import { sendCancel } from './cancel.ts';
 import type { Leftovers } from './leftovers.ts';
-import { compileReset } from './leftovers.ts';
+import { compileReset, more } from './leftovers.ts';
 import { StatementNames } from './statement-names.ts';
 import type { Pg, WireClient, WireError } from './wire.ts';
 
@@ -35,8 +35,8 @@ export interface BatchRules {
   readonly verdict?: Verdict | undefined;
   /** What requests of before left in the session is discarded first. */
   readonly resets?: boolean;
-  /** It may run functions that leave more than settings. */
-  readonly isVolatile?: boolean;
+  /** What it may leave in the session in its turn; default: settings. */
+  readonly leaves?: Leftovers;
 }
 
 /** An open connection, and how another one gets there. */
@@ -173,9 +173,8 @@ export class Session {
     const { results, steps } = running.batch;
     const error = running.batch.error ?? running.ending?.error;
     // What was discarded is there again when the transaction was undone.
-    const isReset = running.resets === true && !error;
-    if (running.isVolatile) this.#leftovers = 'anything';
-    else if (isReset || this.#leftovers === 'nothing') this.#leftovers = 'settings';
+    const before = running.resets === true && !error ? 'nothing' : this.#leftovers;
+    this.#leftovers = more(before, running.leaves ?? 'settings');
     if (error && endsSession(error)) this.broken = true;
     if (error) return running.reject(error);
     const lacks = steps.some(({ silent, sink }, i) => !silent && !sink && !results[i]);
