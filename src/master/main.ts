@@ -8,7 +8,7 @@ import { loadCandidate, pack, unpack } from './candidate.ts';
 import type { Candidate } from './candidate.ts';
 import { setEnvironment, tellUser } from './environment.ts';
 import { Master } from './master.ts';
-import { KeeperLine, KeptPrivileges, ownPrivileges, servingAccount } from './privileges/index.ts';
+import { KeeperChannel, KeptPrivileges, ownPrivileges, servingAccount } from './privileges/index.ts';
 import { commandName, nameProcess } from './process-name.ts';
 import { untilStopped } from './signals.ts';
 import type { LastCandidate, ToSupervisor } from './supervisor.ts';
@@ -37,7 +37,7 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   if (typeof account === 'string') return refuse(account, log);
   const master = new Master({
     privileges: account
-      ? new KeptPrivileges({ account, keeper: new KeeperLine(JSON.stringify(source)), log })
+      ? new KeptPrivileges({ account, keeper: new KeeperChannel(JSON.stringify(source)), log })
       : ownPrivileges({
           source,
           pid: Number(process.env['GW_SUPERVISOR']) || process.pid,

@@ -109,7 +109,7 @@ class Supervisor {
     return new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         clearInterval(watch);
-        // A process that it left behind may have its line still.
+        // A process that it left behind may still hold the channel.
         child.removeAllListeners('message');
         if (child.connected) child.disconnect();
         this.#lastGood = keeper.candidate ?? this.#lastGood;

@@ -25,7 +25,7 @@ import { chmodSocket, openErrorLogs } from '../../src/log/index.ts';
 import { openLogFile } from '../../src/log/log-file.ts';
 import { Keeper } from '../../src/master/keeper/index.ts';
 import { readPidFile, writePidFile } from '../../src/master/pid-file.ts';
-import { handOver } from '../../src/master/privileges/ownership.ts';
+import { handOver } from '../../src/master/privileges/hand-over.ts';
 import type { Owner } from '../harness/owner.ts';
 import { childrenOf, IS_ROOT, NOBODY } from './rights.ts';
 

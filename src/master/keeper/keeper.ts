@@ -74,7 +74,7 @@ export class Keeper {
   receive(message: ToKeeper): void {
     // Whoever took over the process that serves says what it likes.
     if (typeof message !== 'object' || message === null) return;
-    // A process that it left behind may have its line still.
+    // A process that it left behind may still hold the channel.
     if (this.#isEnded) return;
     if (message.type === 'grant') this.#grant(message);
     else void this.#reply(message);

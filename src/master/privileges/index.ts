@@ -1,5 +1,5 @@
 export { servingAccount } from './account.ts';
-export { KeeperLine } from './keeper-line.ts';
-export { KeptPrivileges } from './kept.ts';
-export { ownPrivileges } from './own.ts';
+export { KeeperChannel } from './keeper-channel.ts';
+export { KeptPrivileges } from './kept-privileges.ts';
+export { ownPrivileges } from './own-privileges.ts';
 export type { Privileges } from './privileges.ts';

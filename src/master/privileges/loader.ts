@@ -4,12 +4,12 @@ import { load } from '../../pipeline.ts';
 import type { GatewayPlan } from '../../plan/index.ts';
 import { loadCandidate, pack } from '../candidate.ts';
 import { findingLines } from '../judgement.ts';
-import { servingAccount } from './account.ts';
-import { holdingsOf } from './holdings.ts';
-import { handOver } from './ownership.ts';
 import type { FromLoader, Holdings, LoaderQuestion } from '../keeper/index.ts';
+import { servingAccount } from './account.ts';
+import { handOver } from './hand-over.ts';
+import { holdingsOf } from './holdings.ts';
 
-// A process of root's that does one thing, tells what came of it, and ends.
+// A process that runs as root, answers one question, and ends.
 
 async function answerTo(question: LoaderQuestion): Promise<FromLoader> {
   if (question.wants === 'handover') {

@@ -3,7 +3,7 @@ import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
 import type { Openings } from '../../worker/index.ts';
 import type { Accepted, Candidate } from '../candidate.ts';
 
-/** What the master does with the rights that it was started with, whether it has them still or asks for it. */
+/** What the master does with the rights that it was started with, whether it still has them or has to ask for them. */
 export interface Privileges {
   /** Loads the configuration again. */
   load(): Promise<Candidate>;
@@ -15,7 +15,7 @@ export interface Privileges {
   probe(ports: readonly PortPlan[]): Promise<void>;
   /** How a worker comes by ports that this process may not bind. */
   openings(ports: readonly PortPlan[]): Promise<Openings>;
-  /** For a worker that starts: its line to the thread that accepts for it. */
+  /** For a worker that starts: its port to the thread that accepts for it. */
   connect(workerId: number): MessagePort | undefined;
   /** A worker does not respond: it gets no connections from that thread any more. */
   hold(workerId: number): void;

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { FromKeeper, KeeperAnswer, KeeperQuestion, ToKeeper } from '../keeper/index.ts';
 
-/** A socket that came from the keeper: open as long as this process is, or whoever uses the descriptor. */
+/** A socket that the keeper sent. It stays open until its user closes the descriptor, or this process ends. */
 export interface ReceivedSocket {
   readonly fd: number;
 }
@@ -13,11 +13,11 @@ interface Answered {
   readonly socket: ReceivedSocket | undefined;
 }
 
-/** The line to the process that stayed root: the supervisor, or where there is none a child of this one. */
-export class KeeperLine {
+/** The channel to the process that stayed root: the supervisor, or a child of this process where there is no supervisor. */
+export class KeeperChannel {
   readonly #process: NodeJS.Process | ChildProcess;
   readonly #waiting = new Map<number, (answered: Answered) => void>();
-  /** What was received stays referenced: the workers use the descriptors, and collecting the handle would close them. */
+  /** Kept from garbage collection, which would close descriptors that workers use. */
   readonly #received: ReceivedSocket[] = [];
   #questions = 0;
 
@@ -57,7 +57,7 @@ function forkKeeper(source: string): ChildProcess {
   const keeper = fork(fileURLToPath(new URL('../master/keeper/keeper-process.js', import.meta.url)), [
     source,
   ]);
-  // It must not keep the gateway from ending.
+  // The gateway may end before it.
   keeper.unref();
   keeper.channel?.unref();
   return keeper;

@@ -10,17 +10,17 @@ import { pack, unpack } from '../candidate.ts';
 import type { Accepted, Candidate } from '../candidate.ts';
 import type { KeeperAnswer, KeeperQuestion } from '../keeper/index.ts';
 import { probePort } from '../probe-port.ts';
-import { Acceptor } from './acceptor.ts';
+import { AcceptorThread } from './acceptor-thread.ts';
 import { become, checkProgram, checkWritable } from './account.ts';
+import { handOver } from './hand-over.ts';
 import { holdingsOf, portsOfRoot } from './holdings.ts';
-import type { KeeperLine } from './keeper-line.ts';
-import { handOver } from './ownership.ts';
+import type { KeeperChannel } from './keeper-channel.ts';
 import type { Privileges } from './privileges.ts';
 
 /** Whom the process becomes, and who keeps root's rights for it. */
 export interface KeptOptions {
   readonly account: Account;
-  readonly keeper: KeeperLine;
+  readonly keeper: KeeperChannel;
   readonly log: ErrorLog;
 }
 
@@ -31,11 +31,11 @@ export interface KeptOptions {
  */
 export class KeptPrivileges implements Privileges {
   readonly #account: Account;
-  readonly #keeper: KeeperLine;
+  readonly #keeper: KeeperChannel;
   readonly #log: ErrorLog;
   /** Ports whose engine has been told. */
   readonly #told = new Set<string>();
-  #acceptor: Acceptor | undefined;
+  #acceptor: AcceptorThread | undefined;
   #settled = false;
 
   constructor({ account, keeper, log }: KeptOptions) {
@@ -49,7 +49,7 @@ export class KeptPrivileges implements Privileges {
     const { main, ports } = plan;
     const accepted = portsOfRoot(ports).filter(({ engine }) => engine !== 'node');
     if (accepted.length > 0) {
-      this.#acceptor = await Acceptor.open(
+      this.#acceptor = await AcceptorThread.open(
         accepted.map(({ address }) => ({ key: addressText(address), address })),
       );
     }

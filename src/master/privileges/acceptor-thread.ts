@@ -5,7 +5,7 @@ import type { FromAcceptor, ToAcceptor } from '../../worker/index.ts';
 import type { NamedAddress } from '../keeper/index.ts';
 
 /** The thread that accepts connections for all workers, on ports that it bound while the process was root. */
-export class Acceptor {
+export class AcceptorThread {
   readonly #thread: Worker;
   readonly #keys: Set<string>;
 
@@ -15,11 +15,11 @@ export class Acceptor {
   }
 
   /** Binds what it can; without uWebSockets.js nothing. */
-  static async open(addresses: readonly NamedAddress[]): Promise<Acceptor> {
+  static async open(addresses: readonly NamedAddress[]): Promise<AcceptorThread> {
     const thread = new Worker(new URL('../worker/acceptor.js', import.meta.url), { workerData: addresses });
     const [opened] = (await once(thread, 'message')) as [FromAcceptor];
     const refused = opened.type === 'open' ? new Set(opened.refused) : undefined;
-    const acceptor = new Acceptor(thread, refused ? addresses.map(({ key }) => key) : []);
+    const acceptor = new AcceptorThread(thread, refused ? addresses.map(({ key }) => key) : []);
     const [first] = refused ?? [];
     if (first === undefined) return acceptor;
     acceptor.keep(new Set());
@@ -31,7 +31,7 @@ export class Acceptor {
     return this.#keys.has(key);
   }
 
-  /** A worker's line to it. */
+  /** A worker's port for talking to it. */
   connect(workerId: number): MessagePort {
     const { port1, port2 } = new MessageChannel();
     this.#tell({ type: 'connect', workerId, port: port1 }, [port1]);
