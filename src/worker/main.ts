@@ -1,12 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Counters } from '../zone/index.ts';
-import type { FromWorker, Openings, Shipment, ToWorker, WorkerStart } from './messages.ts';
+import type { FromWorker, ToWorker, WorkerStart } from './messages.ts';
 import { ThreadLog } from './thread-log.ts';
 import { AcceptorClient, Heartbeat } from './transport/index.ts';
 import { Vitals } from './vitals.ts';
 import { Worker } from './worker.ts';
 
-/** Between two beats; the master complains after 2 s of silence. */
+/** Between two beats; the master interrupts a worker after 2 s of silence. */
 const HEARTBEAT_MS = 250;
 
 /** Buffers up to half of it share an allocation (Node's default is 8 KB); what lives long asks for memory of its own. */
@@ -30,29 +30,18 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   const vitals = new Vitals(metrics, { workerId, everyMs: HEARTBEAT_MS });
   const beat = beatRegularly(heartbeat, vitals);
 
-  const obey = async (message: Exclude<ToWorker, { type: 'stop' | 'interrupted' }>): Promise<void> => {
-    switch (message.type) {
-      case 'prepare':
-        return prepare(worker, message, tell);
-      case 'switch':
-        worker.switch();
-        return tell({ type: 'switched' });
-      case 'discard':
-        return worker.discard();
-      case 'reopen':
-        return worker.reopen();
-    }
-  };
   // One message after the other, the start first: a reload never meets one that is half done. Only an end waits for nothing.
-  let last = serve(worker, start, tell).finally(beat);
+  let last = prepare(worker, start, () => serve(worker))
+    .then(tell)
+    .finally(beat);
   port.on('message', (message: ToWorker) => {
     if (message.type === 'stop') void worker.stop(message.graceful).then(() => leave(0), crash);
     else if (message.type === 'interrupted') end('it did not respond and was interrupted');
-    else last = last.then(() => obey(message)).catch(crash);
+    else last = last.then(() => obey(worker, message, tell)).catch(crash);
   });
 }
 
-/** Gives what beats once more. */
+/** Gives the function that beats once more. */
 function beatRegularly(heartbeat: Heartbeat, vitals: Vitals): () => void {
   const beat = (): void => {
     heartbeat.beat();
@@ -66,35 +55,41 @@ function acceptorOf({ acceptor }: WorkerStart): AcceptorClient | undefined {
   return acceptor && new AcceptorClient(acceptor);
 }
 
-interface Wanted {
-  readonly shipment: Shipment;
-  readonly openings: Openings;
-}
-
-async function serve(
+async function obey(
   worker: Worker,
-  { shipment, openings }: Wanted,
+  message: Exclude<ToWorker, { type: 'stop' | 'interrupted' }>,
   tell: (message: FromWorker) => void,
 ): Promise<void> {
-  try {
-    await worker.prepare(shipment, openings);
-    worker.switch();
-    tell({ type: 'listening' });
-  } catch (error) {
-    tell({ type: 'refused', reason: reasonOf(error) });
+  switch (message.type) {
+    case 'prepare':
+      return tell(await prepare(worker, message, () => ({ type: 'prepared' })));
+    case 'switch':
+      worker.switch();
+      return tell({ type: 'switched' });
+    case 'discard':
+      return worker.discard();
+    case 'reopen':
+      return worker.reopen();
   }
 }
 
+/** Begins with the first configuration. */
+function serve(worker: Worker): FromWorker {
+  worker.switch();
+  return { type: 'listening' };
+}
+
+/** Opens a configuration and its sockets; gives what the master is to hear of it. */
 async function prepare(
   worker: Worker,
-  { shipment, openings }: Wanted,
-  tell: (message: FromWorker) => void,
-): Promise<void> {
+  { shipment, openings }: Pick<WorkerStart, 'shipment' | 'openings'>,
+  whenReady: () => FromWorker,
+): Promise<FromWorker> {
   try {
     await worker.prepare(shipment, openings);
-    tell({ type: 'prepared' });
+    return whenReady();
   } catch (error) {
-    tell({ type: 'refused', reason: reasonOf(error) });
+    return { type: 'refused', reason: reasonOf(error) };
   }
 }
 
