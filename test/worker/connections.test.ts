@@ -111,7 +111,7 @@ test('idle connections make room where the engine can tell them, and answers clo
   await leave(idle);
 });
 
-test('a gateway that has no descriptors for more clients rests, says so once, and recovers', async (t) => {
+test('a gateway that has no descriptors for more clients rests, says so once each time, and recovers', async (t) => {
   const gw = await startPoor(t, 120);
   const idle = await clients(gw, 110);
   await expect.poll(() => linesOf(gw, /24: Too many open files/g)).toBe(1);
@@ -124,4 +124,9 @@ test('a gateway that has no descriptors for more clients rests, says so once, an
   await leave(idle);
   await expect.poll(() => visit(gw)).toMatch(/ok$/);
   await gw.expect('GET /file', { status: 200, body: 'content' });
+  // With room for everybody again connections stay open, and the next shortage is told.
+  expect(await visit(gw)).not.toMatch(/Connection: close/i);
+  const again = await clients(gw, 110);
+  await expect.poll(() => linesOf(gw, /24: Too many open files/g)).toBe(2);
+  await leave(again);
 });

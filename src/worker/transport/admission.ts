@@ -4,7 +4,7 @@ import type { ErrorLog } from '../../log/index.ts';
 import type { Connections } from '../../zone/index.ts';
 import { descriptorLimit } from './descriptor-limit.ts';
 
-/** Each client may need a descriptor more, for its upstream or a file: so many parts of them are for clients. */
+/** Clients get this part of all descriptors: each may need another one, for its upstream or a file. */
 const CLIENTS_SHARE = 1 / 2;
 /** Below this part of all descriptors clients alone cannot have used them up. */
 const HARMLESS_SHARE = 1 / 8;
@@ -24,7 +24,7 @@ export class Admission {
   private readonly descriptors = descriptorLimit();
   private most = Infinity;
   private open = 0;
-  /** What was logged since there was room for the last time. */
+  /** What was logged since there last was room. */
   private told: '' | 'reusing' | 'refusing' = '';
 
   constructor(log: ErrorLog, connections: Connections) {
@@ -37,7 +37,7 @@ export class Admission {
     this.most = workerConnections ?? Infinity;
   }
 
-  /** Answers had better close their connections. */
+  /** Whether responses should close their connections. */
   get isCrowded(): boolean {
     return this.told !== '' || this.most - this.open < this.most * CROWDED_SHARE;
   }
@@ -65,8 +65,7 @@ export class Admission {
   private hasRoom(): boolean {
     const places = this.most - this.open;
     const ofDescriptors = this.clientDescriptors();
-    if (places > this.most * CROWDED_SHARE && ofDescriptors > this.descriptors * CROWDED_SHARE)
-      this.told = '';
+    if (!isScarce(places, this.most) && !isScarce(ofDescriptors, this.descriptors)) this.told = '';
     return places > 0 && ofDescriptors > 0;
   }
 
@@ -93,4 +92,9 @@ export class Admission {
       return 0;
     }
   }
+}
+
+/** Whether so little is left that a worker is crowded. Of what has no limit there is always enough. */
+function isScarce(left: number, limit: number): boolean {
+  return limit !== Infinity && left <= limit * CROWDED_SHARE;
 }
