@@ -64,8 +64,11 @@ class Supervisor {
     for (const signal of OTHERS) process.on(signal, () => this.#forward(signal));
     // Whoever read our standard error may be gone.
     process.stderr.on('error', () => undefined);
-    // What a master writes that is no message makes Node.js throw here, where nobody could catch it.
-    process.on('uncaughtException', ({ message }) => this.#giveUp(message));
+    // When a master writes something else than a message, Node.js throws where nobody can catch it.
+    process.on('uncaughtException', ({ message }) => {
+      this.#tell(message);
+      this.#child?.kill('SIGKILL');
+    });
   }
 
   /** A first start that fails is the operator's; a gateway that has served once is brought back whatever it takes. */
@@ -107,7 +110,7 @@ class Supervisor {
       if (this.#ready && ++silentSeconds > SILENT_SECONDS) child.kill('SIGKILL');
     }, 1_000);
     return new Promise((resolve) => {
-      child.once('exit', (code, signal) => {
+      const ended = (code: number | null, signal: NodeJS.Signals | null): void => {
         clearInterval(watch);
         // A process that it left behind may still hold the channel.
         child.removeAllListeners('message');
@@ -116,13 +119,18 @@ class Supervisor {
         keeper.end();
         this.#ready = false;
         resolve({ code, signal });
+      };
+      child.once('exit', ended);
+      child.on('error', ({ message }) => {
+        this.#tell(message);
+        // It could not be started, so it will not exit either.
+        if (child.pid === undefined) ended(1, null);
       });
     });
   }
 
-  #giveUp(reason: string): void {
-    process.stderr.write(`gw: [alert] supervisor: ${reason}\n`);
-    this.#child?.kill('SIGKILL');
+  #tell(trouble: string): void {
+    process.stderr.write(`gw: [alert] supervisor: ${trouble}\n`);
   }
 
   #hear(message: ToSupervisor | ToKeeper, keeper: Keeper): void {

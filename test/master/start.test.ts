@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -34,6 +34,21 @@ test('a port in use ends the second gateway in the words of nginx, and leaves th
   expect(gw.read('second.log')).toContain(message);
   expect(gw.pid).toBe(pid);
   await gw.expect('GET /', { status: 200, body: 'ok' });
+});
+
+test('a process that cannot be started ends the start', async (t) => {
+  const gw = await startGateway(t, CONF);
+  const preload = join(gw.dir, 'preload.cjs');
+  writeFileSync(preload, `process.execPath = '/nonexistent/node';`);
+  const { status, stderr } = spawnSync(process.execPath, ['--require', preload, GW, '-c', gw.conf], {
+    encoding: 'utf8',
+    timeout: 10_000,
+    killSignal: 'SIGKILL',
+  });
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: 'gw: [alert] supervisor: spawn /nonexistent/node ENOENT\n',
+  });
 });
 
 test('an error log that cannot be opened is told in the words of nginx', async (t) => {
