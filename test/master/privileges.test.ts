@@ -165,6 +165,23 @@ test.runIf(IS_ROOT)('a keeper whose process has ended hears nobody any more', as
   expect(readdirSync(dir)).toEqual([]);
 });
 
+test('a keeper that could not start a process tries again with the next question', async (t) => {
+  const answers: unknown[] = [];
+  const keeper = new Keeper({ source: '{}', pid: 1, answer: (message) => void answers.push(message) });
+  const { execPath } = process;
+  t.onTestFinished(() => void (process.execPath = execPath));
+  process.execPath = '/dev/null/node';
+  keeper.receive({ type: 'findings', question: 1 });
+  await expect.poll(() => answers).toEqual([failed('ENOTDIR', 1)]);
+  process.execPath = execPath;
+  keeper.receive({ type: 'findings', question: 2 });
+  await expect.poll(() => answers).toEqual([failed('ENOTDIR', 1), failed('ended (code 1)', 2)]);
+});
+
+function failed(reason: string, question: number): unknown {
+  return { type: 'failed', reason: expect.stringContaining(reason) as string, question };
+}
+
 test('a keeper starts one process at a time, and refuses what piles up', async () => {
   const answers: { readonly type: string }[] = [];
   const keeper = new Keeper({ source: '{}', pid: 1, answer: (message) => void answers.push(message) });

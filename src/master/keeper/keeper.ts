@@ -62,7 +62,7 @@ export class Keeper {
   #next: Holdings | undefined;
   #candidate: string | undefined;
   #nextCandidate: string | undefined;
-  /** One process of root's at a time, however many the other one asks for. */
+  /** One process of root's at a time, however many the other one asks for; never fails. */
   #busy: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #isEnded = false;
@@ -156,7 +156,7 @@ export class Keeper {
     if (this.#waiting >= MOST_WAITING) throw new Error('too many questions wait for root');
     this.#waiting++;
     const answered = this.#busy.then(() => askLoader(question));
-    this.#busy = answered;
+    this.#busy = answered.catch(() => undefined);
     return answered.finally(() => this.#waiting--);
   }
 
@@ -195,13 +195,13 @@ function askLoader(question: LoaderQuestion): Promise<FromLoader> {
   const loader = fork(fileURLToPath(new URL('../master/privileges/loader.js', import.meta.url)), [], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  // Where it ends before it hears the question, its end is the answer.
+  // Where it ends before it receives the question, its end is the answer.
   loader.send(question, () => undefined);
   return new Promise((resolve) => {
     loader.once('message', (message: FromLoader) => resolve(message));
     loader.once('error', ({ message }) => resolve({ type: 'failed', reason: message }));
     loader.once('exit', (code, signal) => {
-      resolve({ type: 'failed', reason: `the process that loads it ended (${signal ?? `code ${code}`})` });
+      resolve({ type: 'failed', reason: `the process that loads the configuration ended (${signal ?? `code ${code}`})` });
     });
   });
 }
