@@ -78,10 +78,11 @@ export class Master {
       this.#reloadWaits = false;
       if (this.#stopping) return;
       const refusal = await this.#tryReload().catch((error: unknown) => (error as Error).message);
-      const { log } = this.#options;
+      const { log, privileges } = this.#options;
       this.#metrics.loaded(refusal === undefined);
-      if (refusal === undefined) log.write('notice', `reload done, configuration ${this.#generation}`);
-      else log.write('error', `reload refused, the old configuration goes on: ${refusal}`);
+      if (refusal === undefined) return log.write('notice', `reload done, configuration ${this.#generation}`);
+      await privileges.refused().catch((error: unknown) => log.write('alert', (error as Error).message));
+      log.write('error', `reload refused, the old configuration goes on: ${refusal}`);
     });
   }
 

@@ -59,18 +59,22 @@ for (const engine of ['auto', 'node'] as const) {
   test.runIf(IS_ROOT)(
     `a gateway that root starts refuses a reload whose low port is taken, and goes on (${engine})`,
     async (t) => {
-      const [mine, taken] = [await freeLowPort(), await freeLowPort()];
+      const [mine, free, taken] = [await freeLowPort(), await freeLowPort(), await freeLowPort()];
       const gw = await startAsNobody(t, `server { listen 127.0.0.1:${mine}; return 200 ok; }`, {
         main,
         port: mine,
       });
       const other = createServer().listen(taken, '127.0.0.1');
       await once(other, 'listening');
-      expect(
-        await gw.reload(`server { listen 127.0.0.1:${mine}; listen 127.0.0.1:${taken}; return 200 new; }`),
-      ).toBe('refused');
+      const added = `listen 127.0.0.1:${free}; listen unix:${gw.dir}/a.sock; listen 127.0.0.1:${taken};`;
+      expect(await gw.reload(`server { listen 127.0.0.1:${mine}; ${added} return 200 new; }`)).toBe(
+        'refused',
+      );
       expect(gw.errorLog()).toContain(`bind() to 127.0.0.1:${taken} failed (98: Address already in use)`);
       await gw.expect('GET /', { status: 200, body: 'ok' });
+      // Nobody would accept there.
+      await expect.poll(() => call(free, '/').then(() => 'answered', String)).toContain('ECONNREFUSED');
+      expect(readdirSync(gw.dir)).not.toContain('a.sock');
       other.close();
     },
   );

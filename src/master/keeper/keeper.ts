@@ -129,6 +129,9 @@ export class Keeper {
       case 'accepted':
         this.#accept();
         return DONE;
+      case 'refused':
+        this.#refuse();
+        return DONE;
       case 'leave':
         this.#close();
         return DONE;
@@ -147,6 +150,7 @@ export class Keeper {
   async #ask(question: LoaderQuestion): Promise<KeeperAnswer> {
     const answer = await this.#afterOthers(question);
     if (answer.type !== 'candidate') return answer;
+    this.#refuse();
     this.#next = answer.holdings;
     this.#nextCandidate = answer.candidate;
     return { type: 'loaded', candidate: answer.candidate };
@@ -166,16 +170,29 @@ export class Keeper {
     this.#holdings = this.#next;
     this.#candidate = this.#nextCandidate;
     this.#next = this.#nextCandidate = undefined;
-    const { pidFile, addresses } = this.#holdings;
-    const keys = new Set(addresses.map(({ key }) => key));
-    for (const gone of before.addresses.filter(({ key }) => !keys.has(key))) {
-      this.#sockets.get(gone.key)?.close();
-      this.#sockets.delete(gone.key);
-      removeSocketFile(gone.address);
-    }
+    const { pidFile } = this.#holdings;
+    this.#leaveAddresses(before.addresses);
     if (pidFile === before.pidFile) return;
     writePidFile(pidFile, this.#options.pid);
     removePidFile(before.pidFile, this.#options.pid);
+  }
+
+  /** A socket that stayed open would keep clients waiting: a worker may have listened on it already. */
+  #refuse(): void {
+    const bound = this.#next?.addresses.filter(({ key }) => this.#sockets.has(key)) ?? [];
+    this.#next = this.#nextCandidate = undefined;
+    this.#leaveAddresses(bound);
+  }
+
+  /** Closes the sockets of those that the configuration which serves does not have. */
+  #leaveAddresses(addresses: readonly NamedAddress[]): void {
+    const kept = new Set(this.#holdings?.addresses.map(({ key }) => key));
+    for (const { key, address } of addresses) {
+      if (kept.has(key)) continue;
+      this.#sockets.get(key)?.close();
+      this.#sockets.delete(key);
+      removeSocketFile(address);
+    }
   }
 
   #socket(key: string): BoundSocket | number {

@@ -30,6 +30,8 @@ export type KeeperQuestion =
   | { readonly type: 'load' }
   /** The configuration that was loaded last serves. */
   | { readonly type: 'accepted' }
+  /** The configuration that was loaded last will not serve. */
+  | { readonly type: 'refused' }
   | { readonly type: 'findings' }
   | { readonly type: 'socket'; readonly key: string }
   /** Log files were rotated. */

@@ -115,6 +115,10 @@ export class KeptPrivileges implements Privileges {
     await this.#ask({ type: 'accepted' });
   }
 
+  async refused(): Promise<void> {
+    await this.#ask({ type: 'refused' });
+  }
+
   async reopen(): Promise<void> {
     await this.#ask({ type: 'reopen' });
   }

@@ -41,6 +41,7 @@ export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
       writePidFile(pidFileOf(now), pid);
       removePidFile(pidFileOf(before), pid);
     },
+    refused: () => Promise.resolve(),
     reopen: () => Promise.resolve(),
     leave: () => undefined,
     async ended(served) {

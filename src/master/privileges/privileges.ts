@@ -23,6 +23,8 @@ export interface Privileges {
   serving(candidate: Accepted): Promise<void>;
   /** The configuration that was loaded last has taken over. */
   replaced(before: GatewayPlan, now: Accepted): Promise<void>;
+  /** The configuration that was loaded last will not serve: what was bound for it is closed. */
+  refused(): Promise<void>;
   /** Log files were rotated: those of now can be opened when it resolves. */
   reopen(): Promise<void>;
   /** A graceful stop or a fast one begins: nobody should come any more. */
