@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import { openAsRoot } from '../log/index.ts';
+import { openAsRoot, systemFailure } from '../log/index.ts';
 
 const { O_CREAT, O_EXCL, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 
@@ -17,14 +17,23 @@ export function writePidFile(path: string, pid: number): void {
 }
 
 function openAnew(path: string): number {
-  const open = process.getuid?.() === 0 ? openAsRoot : openSync;
   try {
     rmSync(path, { force: true });
   } catch {
     // Not ours to remove; perhaps to write.
-    return open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644);
+    return openToWrite(path, O_TRUNC);
   }
-  return open(path, O_WRONLY | O_CREAT | O_EXCL, 0o644);
+  return openToWrite(path, O_EXCL);
+}
+
+function openToWrite(path: string, flag: number): number {
+  const open = process.getuid?.() === 0 ? openAsRoot : openSync;
+  try {
+    return open(path, O_WRONLY | O_CREAT | flag, 0o644);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).errno === undefined) throw error;
+    throw new Error(systemFailure('open', path, error), { cause: error });
+  }
 }
 
 /** The id in the file; fails with nginx's words when it is not there or holds something else. */
@@ -33,18 +42,14 @@ export function readPidFile(path: string): number {
   try {
     text = readWhole(path).trim();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Error(
-      `open() "${path}" failed (${code === 'ENOENT' ? '2: No such file or directory' : code})`,
-      { cause: error },
-    );
+    throw new Error(systemFailure('open', path, error), { cause: error });
   }
   const pid = Number(text);
   if (!/^\d+$/.test(text) || pid < 2) throw new Error(`invalid PID number "${text}" in "${path}"`);
   return pid;
 }
 
-/** Of a pipe, nothing: whoever made it could keep us waiting. */
+/** Reads nothing from a pipe: whoever made it could keep us waiting. */
 function readWhole(path: string): string {
   const descriptor = openSync(path, O_RDONLY | O_NONBLOCK);
   try {

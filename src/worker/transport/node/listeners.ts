@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import type { ListenOptions, Server, Socket } from 'node:net';
 import type { PortHandler } from '../../../compile/index.ts';
 import type { ListenAddress } from '../../../contract/index.ts';
+import { systemReason } from '../../../log/index.ts';
 import { admitEverybody } from '../socket-file.ts';
 import type { Opening } from '../transport.ts';
 import { plainAddress } from './socket-line.ts';
@@ -112,9 +113,7 @@ function socketOf(
 
 function bind(server: Server, { address, key, opening }: PortToOpen): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(new Error(`bind() to ${key} failed (${error.code ?? error.message})`));
-    });
+    server.once('error', (error) => reject(new Error(`bind() to ${key} failed (${systemReason(error)})`)));
     server.listen({ ...socketOf(address, opening), backlog: BACKLOG }, () => {
       server.removeAllListeners('error');
       if (!opening) admitEverybody(address);
