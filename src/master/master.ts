@@ -162,7 +162,10 @@ export class Master {
     this.#commitZones(shipment.zones);
     log.use(plan.main.core.errorLogs);
     this.#tellLimits(before);
-    await privileges.replaced(before, { ...candidate, plan });
+    // It serves already: a pid file that cannot be written does not change that.
+    await privileges
+      .replaced(before, { ...candidate, plan })
+      .catch((error: unknown) => log.write('alert', (error as Error).message));
     await this.#resources?.close();
     this.#resources = resources;
     void this.#tellFindings(candidate);

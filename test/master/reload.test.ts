@@ -117,6 +117,19 @@ test('many reloads at once end with the last configuration', async (t) => {
   await expect.poll(async () => (await gw.fetch('/')).body).toBe('generation 2');
 });
 
+test('a pid file that cannot be written is told, and the configuration that came with it serves', async (t) => {
+  const gw = await startGateway(t, 'server { return 200 old; }', { expectAlerts: true });
+  const conf = readFileSync(gw.conf, 'utf8');
+  writeFileSync(gw.conf, conf.replace('gw.pid', 'none/gw.pid').replace('200 old', '200 new'));
+  gw.signal('SIGHUP');
+  const [, verdict] = await gw.waitForLog(/reload (done|refused)/);
+  expect(verdict).toBe('done');
+  await gw.expect('GET /', { status: 200, body: 'new' });
+  expect(gw.errorLog()).toMatch(
+    /\[alert\] .*open\(\) ".*\/none\/gw\.pid" failed \(2: No such file or directory\)/,
+  );
+});
+
 test('the pid file and the error log follow a reload', async (t) => {
   const gw = await startGateway(t, 'server { location / { return 200; } }');
   const { pid } = gw;
