@@ -57,9 +57,9 @@ export type Act =
   | 'hang in a request'
   | 'hang outside of JavaScript';
 
-/** One worker does it now. */
-export function sabotage(gw: Gateway, act: Act): void {
+/** Lets one worker of the gateway in a directory do it now. */
+export function sabotage({ dir }: Pick<Gateway, 'dir'>, act: Act): void {
   // Whole at once: a worker may look at any time.
-  writeFileSync(join(gw.dir, 'sabotage.new'), act);
-  renameSync(join(gw.dir, 'sabotage.new'), join(gw.dir, 'sabotage'));
+  writeFileSync(join(dir, 'sabotage.new'), act);
+  renameSync(join(dir, 'sabotage.new'), join(dir, 'sabotage'));
 }

@@ -13,7 +13,7 @@ export interface Turn {
   violation(message: string, evidence?: string | Uint8Array): void;
 }
 
-/** Somebody who does the same kind of thing over and over. All that a turn does follows from its `random`. */
+/** Does the same kind of thing over and over. All that a turn does follows from its `random`. */
 export interface Actor {
   readonly name: string;
   /** How many do it at a time; default 1. */
@@ -25,8 +25,8 @@ export interface Actor {
   act(turn: Turn): Promise<void>;
 }
 
-/** One thing that an honest client does, and what it must see. */
-export type Dealing = (turn: Turn) => Promise<void>;
+/** Sends what an honest client sends, and compares the response with what it must be. */
+export type HonestRequest = (turn: Turn) => Promise<void>;
 
 /** What is done to the gateway or to what stands behind it, one at a time. */
 export interface Happening {

@@ -1,6 +1,6 @@
 import type { SoakedGateway } from './gateway.ts';
 
-/** What happenings leave in the log on purpose. */
+/** What happenings leave in the log. */
 const ASKED_FOR = [
   /worker \d+ crashed: (Error: sabotage|it did not respond)/,
   /\[emerg\] .*gw\.conf:\d+/,
@@ -10,7 +10,7 @@ const ASKED_FOR = [
   /asked for/,
 ];
 
-/** Lines that nobody has asked for: each kind of line once, with its number of times. */
+/** Lines that no happening accounts for: the first line of each kind, by the kind. */
 export function foundInLog(gateway: SoakedGateway): Map<string, string> {
   const found = new Map<string, string>();
   const lines = `${gateway.errorLog()}\n${gateway.output()}`.split('\n');

@@ -3,7 +3,7 @@ import { NO_ANSWER } from './client.ts';
 import type { Got } from './client.ts';
 import type { Exchanged } from './exchange.ts';
 
-export interface Wanted {
+export interface ExpectedResponse {
   readonly status: number | readonly number[];
   readonly body?: string | RegExp;
   /** What stands behind the location: while it is disturbed, 502, 503 and 504 are right too. */
@@ -11,7 +11,11 @@ export interface Wanted {
 }
 
 /** Counts an answer that is as wanted or excused; anything else is a violation. True when it is as wanted. */
-export function judge(turn: Turn, line: string, { got, wanted }: { got: Got; wanted: Wanted }): boolean {
+export function judge(
+  turn: Turn,
+  line: string,
+  { got, wanted }: { got: Got; wanted: ExpectedResponse },
+): boolean {
   const { status, body, failure } = got;
   const statuses = typeof wanted.status === 'number' ? [wanted.status] : wanted.status;
   if (statuses.includes(status) && matches(body, wanted.body)) {

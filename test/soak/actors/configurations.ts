@@ -32,7 +32,11 @@ export const configurations: Actor = {
     const file = join(dir, 'mutant.conf');
     writeFileSync(file, mutant);
     const { code, signal, output } = await test(file, dir);
-    if (signal !== null) violation(`gw -t takes more than ${VERDICT_SECONDS} s of CPU time`, mutant);
+    if (signal !== null)
+      violation(
+        `gw -t takes more than ${VERDICT_SECONDS} s of CPU time or ${MAX_MEMORY_MB} MB (${signal})`,
+        mutant,
+      );
     else if (code === 0) count('taken');
     else if (code === 1) count('refused');
     else violation(`gw -t ends with ${code}`, `${output.slice(0, 1500)} <- ${mutant.toString('latin1')}`);

@@ -1,10 +1,10 @@
-import type { Actor, Dealing } from '../actor.ts';
+import type { Actor, HonestRequest } from '../actor.ts';
 import { databaseRequests } from '../requests/database.ts';
 import { eventRequests } from '../requests/events.ts';
 import { plainRequests } from '../requests/plain.ts';
 import { storeRequests } from '../requests/store.ts';
 
-const DEALINGS: readonly Dealing[] = [
+const REQUESTS: readonly HonestRequest[] = [
   ...plainRequests,
   ...databaseRequests,
   ...storeRequests,
@@ -15,5 +15,5 @@ const DEALINGS: readonly Dealing[] = [
 export const requests: Actor = {
   name: 'requests',
   lanes: 6,
-  act: (turn) => turn.random.pick(DEALINGS)(turn),
+  act: (turn) => turn.random.pick(REQUESTS)(turn),
 };

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
-import type { Dealing, Turn } from '../actor.ts';
+import type { HonestRequest, Turn } from '../actor.ts';
 import { ask } from '../client.ts';
 import type { Asked, Got } from '../client.ts';
 import { JWT_SECRET } from '../configuration.ts';
 import { judge } from '../judge.ts';
-import type { Wanted } from '../judge.ts';
+import type { ExpectedResponse } from '../judge.ts';
 
 const behind = ['database', 'worker'] as const;
 const json = { 'content-type': 'application/json' };
@@ -12,7 +12,7 @@ const json = { 'content-type': 'application/json' };
 async function api(
   turn: Turn,
   path: string,
-  { init = {}, wanted }: { init?: Asked; wanted: Wanted },
+  { init = {}, wanted }: { init?: Asked; wanted: ExpectedResponse },
 ): Promise<Got> {
   const got = await ask(turn.stage.sites.port, `/api/${path}`, init);
   judge(turn, `${init.method ?? 'GET'} /api/${path}`, { got, wanted: { ...wanted, behind } });
@@ -27,7 +27,7 @@ function token(claims: Readonly<Record<string, unknown>>): string {
 
 const bearer = (claims: Readonly<Record<string, unknown>>) => ({ authorization: `Bearer ${token(claims)}` });
 
-export const databaseRequests: readonly Dealing[] = [
+export const databaseRequests: readonly HonestRequest[] = [
   async function readsARow(turn) {
     const id = turn.random.between(1, 500);
     await api(turn, `fixed?id=eq.${id}`, {

@@ -1,4 +1,4 @@
-import type { Dealing } from '../actor.ts';
+import type { HonestRequest } from '../actor.ts';
 import { ask } from '../client.ts';
 import { PUBLISH_KEY } from '../configuration.ts';
 import { judge } from '../judge.ts';
@@ -9,7 +9,7 @@ interface Published {
   readonly generation?: number;
 }
 
-export const eventRequests: readonly Dealing[] = [
+export const eventRequests: readonly HonestRequest[] = [
   async function publishesAndReads(turn) {
     const { port } = turn.stage.sites;
     const payload = turn.random.word(12);

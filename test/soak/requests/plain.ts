@@ -1,4 +1,4 @@
-import type { Dealing } from '../actor.ts';
+import type { HonestRequest } from '../actor.ts';
 import { ask } from '../client.ts';
 import { judge } from '../judge.ts';
 import { FILES } from '../stage.ts';
@@ -6,7 +6,7 @@ import { FILES } from '../stage.ts';
 const NAMES = Object.keys(FILES);
 
 /** What the gateway answers by itself, from files, or from an upstream. */
-export const plainRequests: readonly Dealing[] = [
+export const plainRequests: readonly HonestRequest[] = [
   async function says(turn) {
     const [path, word, tls] = [turn.random.word(12), turn.random.word(12), turn.random.chance(0.3)];
     const { port, tlsPort } = turn.stage.sites;

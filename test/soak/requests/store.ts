@@ -1,25 +1,25 @@
-import type { Dealing, Turn } from '../actor.ts';
+import type { HonestRequest, Turn } from '../actor.ts';
 import { ask } from '../client.ts';
 import type { Asked } from '../client.ts';
 import { judge } from '../judge.ts';
-import type { Wanted } from '../judge.ts';
+import type { ExpectedResponse } from '../judge.ts';
 
 const behind = ['store', 'worker'] as const;
 
 async function command(
   turn: Turn,
   path: string,
-  { init = {}, wanted }: { init?: Asked; wanted: Wanted },
+  { init = {}, wanted }: { init?: Asked; wanted: ExpectedResponse },
 ): Promise<boolean> {
   const got = await ask(turn.stage.sites.port, path, init);
   return judge(turn, `${init.method ?? 'GET'} ${path}`, { got, wanted: { ...wanted, behind } });
 }
 
 /** A store that was disturbed meanwhile has forgotten what it held. */
-const held = (turn: Turn, sinceMs: number, body: RegExp): Wanted =>
+const held = (turn: Turn, sinceMs: number, body: RegExp): ExpectedResponse =>
   turn.stage.disturbances.excuse(['store'], sinceMs) ? { status: 200 } : { status: 200, body };
 
-export const storeRequests: readonly Dealing[] = [
+export const storeRequests: readonly HonestRequest[] = [
   async function setsAndGets(turn) {
     const [key, value] = [turn.random.word(12), turn.random.word(turn.random.pick([1, 12, 4000]))];
     const sinceMs = performance.now();

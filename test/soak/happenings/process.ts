@@ -1,5 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { sabotage } from '../../master/saboteur.ts';
 import type { Happening } from '../actor.ts';
 import type { Stage } from '../stage.ts';
 import { untilAnswered } from './until.ts';
@@ -16,7 +15,7 @@ export const processHappenings: readonly Happening[] = [
     hits: ['process'],
     async happen({ stage }) {
       const from = stage.gateway.errorLog().length;
-      sabotage(stage, 'hang');
+      sabotage(stage.sites, 'hang');
       await stage.gateway.waitForLog(/start worker processes|worker \d+ was started again/, from);
       await untilAnswered(stage.sites.port, '/live', BACK_MS);
     },
@@ -37,13 +36,7 @@ export const processHappenings: readonly Happening[] = [
 
 async function crash(stage: Stage, act: 'throw' | 'reject'): Promise<void> {
   const from = stage.gateway.errorLog().length;
-  sabotage(stage, act);
+  sabotage(stage.sites, act);
   await stage.gateway.waitForLog(/worker \d+ was started again/, from);
   await untilAnswered(stage.sites.port, '/live', BACK_MS);
-}
-
-/** One worker does it now. Whole at once: a worker may look at any time. */
-function sabotage({ sites: { dir } }: Stage, act: 'throw' | 'reject' | 'hang'): void {
-  writeFileSync(join(dir, 'sabotage.new'), act);
-  renameSync(join(dir, 'sabotage.new'), join(dir, 'sabotage'));
 }

@@ -1,4 +1,4 @@
-import type { Actor, Happening } from './actor.ts';
+import type { Actor, Happening } from '../actor.ts';
 
 /** One happening after the other, with pauses in which everything has to work. */
 export function happenings(list: readonly Happening[]): Actor {
