@@ -18,9 +18,9 @@ export class AcceptorThread {
   static async open(addresses: readonly NamedAddress[]): Promise<AcceptorThread> {
     const thread = new Worker(new URL('../worker/acceptor.js', import.meta.url), { workerData: addresses });
     const [opened] = (await once(thread, 'message')) as [FromAcceptor];
-    const refused = opened.type === 'open' ? new Set(opened.refused) : undefined;
-    const acceptor = new AcceptorThread(thread, refused ? addresses.map(({ key }) => key) : []);
-    const [first] = refused ?? [];
+    const isThere = opened.type === 'open';
+    const acceptor = new AcceptorThread(thread, isThere ? addresses.map(({ key }) => key) : []);
+    const [first] = isThere ? opened.refused : [];
     if (first === undefined) return acceptor;
     acceptor.keep(new Set());
     await acceptor.end();

@@ -36,10 +36,9 @@ export type ToAcceptor =
   | { readonly type: 'close'; readonly key: string }
   | { readonly type: 'end' };
 
-/** Acceptor to master, once: the keys that could not be bound, or why there is no acceptor at all. */
+/** Acceptor to master, once: the keys that could not be bound, or that uWebSockets.js does not load here. */
 export type FromAcceptor =
-  | { readonly type: 'open'; readonly refused: readonly string[] }
-  | { readonly type: 'unavailable'; readonly reason: string };
+  { readonly type: 'open'; readonly refused: readonly string[] } | { readonly type: 'unavailable' };
 
 interface Socket {
   readonly app: SharingApp;
@@ -84,8 +83,9 @@ class Acceptor {
       const uws = loadUws();
       const refused = addresses.filter((wanted) => !this.#listen(uws.App() as SharingApp, wanted));
       return { type: 'open', refused: refused.map(({ key }) => key) };
-    } catch (error) {
-      return { type: 'unavailable', reason: (error as Error).message };
+    } catch {
+      // The workers find the same, and tell why.
+      return { type: 'unavailable' };
     }
   }
 
