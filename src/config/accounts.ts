@@ -20,7 +20,7 @@ export function findGroup(name: string): number | undefined {
   return gid === undefined ? undefined : Number(gid);
 }
 
-/** The account of an id that `/etc/passwd` has. */
+/** The account with this id, from `/etc/passwd` alone. */
 export function accountOfId(uid: number): Account | undefined {
   const fields = linesOf('passwd').find((entry) => entry[2] === String(uid));
   return fields && { name: fields[0] as string, uid, gid: Number(fields[3]) };

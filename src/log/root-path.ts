@@ -19,15 +19,18 @@ interface Walk {
 }
 
 /**
- * Where a path leads, links followed; it need not be there yet. `undefined` where somebody else than root has a say in that:
- * the name may be a trap by the time that root opens it.
+ * Where a path leads, links followed; it need not be there yet. `undefined` where another user than root can change that: the
+ * name may lead to a trap by the time that root opens it.
  */
 export function rootPath(path: string): string | undefined {
   const { safe, names } = walk(path);
   return names.length === 0 ? safe : undefined;
 }
 
-/** Opens as root what may be in a directory of somebody else: of his links none is followed, neither symbolic nor hard, and his pipes keep nobody waiting. */
+/**
+ * Opens a file as root, also where other users can write the directory: it follows none of their links, symbolic or hard, and
+ * does not wait for their pipes.
+ */
 export function openAsRoot(path: string, flags: number, mode: number): number {
   const { safe, names } = walk(path);
   const last = names.at(-1);
@@ -42,7 +45,7 @@ export function openAsRoot(path: string, flags: number, mode: number): number {
     const descriptor = openSync(inside(directory, last), flags | O_NOFOLLOW | O_NONBLOCK, mode);
     return withoutTrap(descriptor, (flags & O_PATH) !== 0);
   } catch (error) {
-    // The names that were tried lead through /proc; people know the path.
+    // The error names a path through /proc; people know the one that was given.
     const { errno, code } = error as NodeJS.ErrnoException;
     const known = new Error(systemFailure('open', path, error), { cause: error });
     throw errno === undefined ? known : Object.assign(known, { errno, code });
@@ -72,8 +75,8 @@ function withoutTrap(descriptor: number, isNameOnly: boolean): number {
   const isPlain = isNameOnly || found.isFile();
   if (isPlain && found.nlink <= 1) return descriptor;
   closeSync(descriptor);
-  const fault = isPlain ? 'has several hard links' : 'is no regular file';
-  throw new Error(`it ${fault}, and others write its directory`);
+  const fault = isPlain ? 'has several hard links' : 'is not a regular file';
+  throw new Error(`it ${fault}, and others can write its directory`);
 }
 
 function walk(path: string): Walk {

@@ -6,7 +6,7 @@ export function setEnvironment({ environment = [] }: CoreConfig): void {
   for (const { name, value } of environment) if (value !== undefined) process.env[name] = value;
 }
 
-/** Somebody else than root cannot become the account that the configuration names: an operator has to know. */
+/** Warns where `user` has no effect: only root can become another account. */
 export function tellUser({ user }: CoreConfig, log: ErrorLog): void {
   if (user === undefined || process.getuid?.() === 0) return;
   // nginx's words.

@@ -25,7 +25,7 @@ export interface MasterEvents {
 export async function runMaster(source: ConfigSource, { onReady }: MasterEvents = {}): Promise<number> {
   guardRegexes();
   nameProcess('master', process.env['GW_COMMAND'] ?? commandName(process.argv[1] ?? ''));
-  // Whoever read our standard error may be gone.
+  // It may be a pipe whose reader is gone.
   process.stderr.on('error', () => undefined);
   const candidate = await firstCandidate(source);
   const { plan } = candidate;
@@ -68,7 +68,7 @@ async function firstCandidate(source: ConfigSource): Promise<Candidate & { reado
   return last === undefined ? candidate : { ...unpack(last), isOld: true };
 }
 
-/** Whom to become, or why nobody. */
+/** The account to become, or what is wrong with it. */
 function accountFor(core: CoreConfig): Account | string | undefined {
   try {
     return servingAccount(core);

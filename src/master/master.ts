@@ -16,7 +16,7 @@ import { Zones } from './zones.ts';
 export interface MasterOptions {
   readonly candidate: Accepted;
   readonly privileges: Privileges;
-  /** Whom the process becomes before it serves; absent: it stays who it is. */
+  /** The account that the process becomes before it serves; absent if it keeps its own. */
   readonly account: Account | undefined;
   readonly log: ThreadLog;
   /** Tells what a reload found wrong. */

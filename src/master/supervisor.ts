@@ -62,7 +62,7 @@ class Supervisor {
     nameProcess('supervisor', this.#command);
     for (const signal of ENDING) process.on(signal, () => this.#end(signal));
     for (const signal of OTHERS) process.on(signal, () => this.#forward(signal));
-    // Whoever read our standard error may be gone.
+    // It may be a pipe whose reader is gone.
     process.stderr.on('error', () => undefined);
     // When a master writes something else than a message, Node.js throws where nobody can catch it.
     process.on('uncaughtException', ({ message }) => {

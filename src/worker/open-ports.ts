@@ -30,7 +30,7 @@ export class OpenPorts {
         const open = this.#open.get(port.key);
         if (!open) added.push(await this.#transport.open(port));
         else if (this.#transport.canKeep?.(open, port) === false) {
-          throw new Error(`${port.key} needs another engine: that takes a restart`);
+          throw new Error(`${port.key} needs another engine: restart the gateway`);
         }
       }
       return { wanted, added };

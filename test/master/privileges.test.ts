@@ -116,7 +116,7 @@ test.runIf(IS_ROOT)('a pipe of somebody else does not keep root waiting', (t) =>
   expect(() => openLogFile(path)).toThrow('No such device or address');
   // With a reader it can be opened, and fills up.
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  expect(() => openLogFile(path)).toThrow('it is no regular file, and others write its directory');
+  expect(() => openLogFile(path)).toThrow('it is not a regular file, and others can write its directory');
   closeSync(reader);
   writePidFile(path, 4711);
   expect(readFileSync(path, 'utf8')).toBe('4711\n');

@@ -106,7 +106,7 @@ test.runIf(IS_ROOT)(
     const gw = await startAsNobody(t, 'server { return 200 ok; }', { main });
     const added = await freeLowPort();
     expect(await gw.reload(`server { listen 127.0.0.1:${added}; return 200 new; }`)).toBe('refused');
-    expect(gw.errorLog()).toContain(`127.0.0.1:${added} with engine=uws takes a restart`);
+    expect(gw.errorLog()).toContain(`127.0.0.1:${added} with engine=uws needs a restart`);
     await gw.expect('GET /', { status: 200, body: 'ok' });
   },
 );

@@ -45,7 +45,7 @@ export function mostSteps(source: string): (length: number) => number {
 const LINEAR_ENGINE = 'l';
 let isEnabled = false;
 
-/** A pattern for V8's linear engine; `undefined` when that declines it, which V8 itself says. */
+/** A pattern for V8's linear engine; `undefined` when that declines it. */
 export function linearRegex(source: string): RegExp | undefined {
   if (!isEnabled) setFlagsFromString('--enable-experimental-regexp-engine');
   isEnabled = true;
@@ -56,14 +56,14 @@ export function linearRegex(source: string): RegExp | undefined {
   }
 }
 
-/** The largest power of two, at most, for which a condition holds that holds for everything below it. */
+/** The largest power of two for which the condition holds; it must hold for all lengths below one for which it does. */
 function longest(isFine: (length: number) => boolean): number {
   let length = 1;
   while (length < MAX_LENGTH && isFine(length * 2)) length *= 2;
   return length;
 }
 
-/** An upper bound: steps until every way through a part has been tried, and how many ways there are that lead any further. */
+/** Upper bounds: the steps until every way through a part has been tried, and the ways after which the match goes on. */
 interface Work {
   readonly ways: number;
   readonly steps: number;

@@ -154,7 +154,7 @@ function groupsIn(node: AST.Alternative | AST.Element): AST.CapturingGroup[] {
 
 const UNITS = 0x10000;
 
-/** Which UTF-16 units a character or class accepts; V8 itself says so, and for ASCII it is asked once. */
+/** Which UTF-16 units a character or class accepts, as V8 has it; the result is kept for ASCII. */
 function acceptsOf(
   node: AST.Character | AST.CharacterSet | AST.CharacterClass | AST.ExpressionCharacterClass,
 ) {

@@ -72,7 +72,7 @@ export class Keeper {
   }
 
   receive(message: ToKeeper): void {
-    // Whoever took over the process that serves says what it likes.
+    // Somebody who took over the process that serves may send anything.
     if (typeof message !== 'object' || message === null) return;
     // A process that it left behind may still hold the channel.
     if (this.#isEnded) return;
@@ -80,7 +80,7 @@ export class Keeper {
     else void this.#reply(message);
   }
 
-  /** The configuration that serves, packed; absent where nobody gave up root. */
+  /** The configuration that serves, packed; absent while no process has given up root. */
   get candidate(): string | undefined {
     return this.#candidate;
   }
@@ -142,7 +142,7 @@ export class Keeper {
   }
 
   async #load(): Promise<KeeperAnswer> {
-    if (!this.#holdings) throw new Error('nobody gave up root');
+    if (!this.#holdings) throw new Error('no process has given up root');
     const { account } = this.#holdings;
     return this.#ask({ wants: 'candidate', source: this.#options.source, account });
   }
@@ -218,7 +218,10 @@ function askLoader(question: LoaderQuestion): Promise<FromLoader> {
     loader.once('message', (message: FromLoader) => resolve(message));
     loader.once('error', ({ message }) => resolve({ type: 'failed', reason: message }));
     loader.once('exit', (code, signal) => {
-      resolve({ type: 'failed', reason: `the process that loads the configuration ended (${signal ?? `code ${code}`})` });
+      resolve({
+        type: 'failed',
+        reason: `the process that loads the configuration ended (${signal ?? `code ${code}`})`,
+      });
     });
   });
 }

@@ -18,11 +18,11 @@ export interface Holdings {
 }
 
 /**
- * From the process that serves to the one that stayed root, as JSON: the other form of messages, V8's, is not made to be read
- * from somebody who may be hostile. Each question is answered under its number.
+ * From the process that serves to the one that stayed root, as JSON: the other form of messages, V8's, is not safe to read when
+ * the sender may be hostile. Each question is answered under its number.
  */
 export type ToKeeper =
-  /** What root loaded itself, while it still was root; later ones are not heard. */
+  /** What the process loaded while it still was root; later ones are ignored. */
   | { readonly type: 'grant'; readonly holdings: Holdings; readonly candidate: string }
   | (KeeperQuestion & { readonly question: number });
 
@@ -54,7 +54,7 @@ export type FromKeeper = KeeperAnswer & { readonly question: number };
 
 /** What the loader, a process of root's that lives for one question, is asked and says. */
 export type LoaderQuestion =
-  /** `account` serves already: another `user` takes a restart. */
+  /** `account` serves already: another `user` needs a restart. */
   | { readonly wants: 'candidate'; readonly source: string; readonly account: Account }
   | { readonly wants: 'findings'; readonly source: string }
   | { readonly wants: 'handover'; readonly holdings: Holdings };

@@ -5,7 +5,7 @@ import type { Account } from '../../config/index.ts';
 import type { CoreConfig, UserConfig, Written } from '../../contract/index.ts';
 import { standardStream, systemFailure, systemReason } from '../../log/index.ts';
 
-/** Whom this process becomes before it serves; `undefined` where it stays who it is. Fails in nginx's words for a stranger. */
+/** The account that this process becomes before it serves; `undefined` if it keeps its own. An unknown name fails in nginx's words. */
 export function servingAccount({ user }: CoreConfig): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const account = user ? accountOf(user) : nobody();
@@ -86,7 +86,7 @@ export function checkWritable({ name }: Account, { files, directories }: Require
   }
 }
 
-/** In a directory of its own the account makes the file itself. */
+/** The file is not there, but the account can make it. */
 function mayBeMade(path: string, error: unknown): boolean {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return false;
   try {

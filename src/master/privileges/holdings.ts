@@ -16,7 +16,7 @@ export function holdingsOf({ main, ports }: GatewayPlan, account: Account): Hold
   };
 }
 
-/** Those that only root can bind: low ports, and Unix sockets, which stand in directories of root's. */
+/** Those that only root can bind: low ports, and Unix sockets, which usually lie in directories of root. */
 export function portsOfRoot(ports: readonly PortPlan[]): readonly PortPlan[] {
   const first = firstFreePort();
   return ports.filter(({ address }) => needsRoot(address, first));

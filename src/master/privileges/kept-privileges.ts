@@ -17,7 +17,7 @@ import { holdingsOf, portsOfRoot } from './holdings.ts';
 import type { KeeperChannel } from './keeper-channel.ts';
 import type { Privileges } from './privileges.ts';
 
-/** Whom the process becomes, and who keeps root's rights for it. */
+/** What it takes to give up root. */
 export interface KeptOptions {
   readonly account: Account;
   readonly keeper: KeeperChannel;
@@ -33,7 +33,7 @@ export class KeptPrivileges implements Privileges {
   readonly #account: Account;
   readonly #keeper: KeeperChannel;
   readonly #log: ErrorLog;
-  /** Ports whose engine has been told. */
+  /** Ports for which the log has said that the node engine serves them. */
   readonly #told = new Set<string>();
   #acceptor: AcceptorThread | undefined;
   #settled = false;
@@ -78,7 +78,7 @@ export class KeptPrivileges implements Privileges {
     return answer.type === 'findings' ? answer.lines : [];
   }
 
-  /** Those of root are tried when the keeper binds them. */
+  /** Ports of root are left out: the keeper binds them, and that fails where it has to. */
   async probe(ports: readonly PortPlan[]): Promise<void> {
     const ofRoot = new Set(this.#settled ? portsOfRoot(ports) : []);
     for (const port of ports) if (!ofRoot.has(port)) await probePort(port.address);
@@ -128,7 +128,7 @@ export class KeptPrivileges implements Privileges {
     void this.#keeper.ask({ type: 'leave' });
   }
 
-  /** The keeper sees it by itself. */
+  /** The keeper needs no message: it notices when this process ends. */
   async ended(): Promise<void> {
     await this.#acceptor?.end();
   }
@@ -136,7 +136,7 @@ export class KeptPrivileges implements Privileges {
   #tellEngine(key: string): void {
     if (this.#told.has(key)) return;
     this.#told.add(key);
-    const reason = 'only root can bind it, and the process gave root up';
+    const reason = 'only root can bind it, and the process has given up root';
     this.#log.write('notice', `${key} is served by the node engine until the next start: ${reason}`);
   }
 

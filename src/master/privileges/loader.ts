@@ -25,7 +25,7 @@ async function answerTo(question: LoaderQuestion): Promise<FromLoader> {
 
 /** Logs and directories are there, and belong to whoever serves, before the workers open them. */
 function prepared(plan: GatewayPlan, account: Account): Holdings {
-  // The start after this one must find whoever the configuration names now.
+  // Fails here, not at the next start, where `user` names an account that does not exist.
   servingAccount(plan.main.core);
   const holdings = holdingsOf(plan, account);
   handOver(holdings.written, account);

@@ -9,7 +9,7 @@ import { probePort } from '../probe-port.ts';
 import { removeSocketFiles } from '../socket-files.ts';
 import type { Privileges } from './privileges.ts';
 
-/** What a process that stays who it is knows of itself. */
+/** What a process that keeps its account needs. */
 export interface OwnOptions {
   readonly source: ConfigSource;
   /** The process that takes signals. */
@@ -18,7 +18,7 @@ export interface OwnOptions {
   readonly keep: (candidate: Accepted) => void;
 }
 
-/** A process that stays who it is does everything itself. */
+/** A process that keeps its account does everything itself. */
 export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
   return {
     load: () => loadCandidate(source),

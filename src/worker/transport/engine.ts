@@ -53,7 +53,7 @@ export class Engines implements Transport {
   /** What serves a port: as it is configured, else uWebSockets.js where it loads and can have the socket. */
   private engineOf({ engine, key }: PortHandler, opening: Opening | undefined): 'node' | 'uws' {
     if (opening?.kind === 'descriptor') {
-      if (engine === 'uws') throw new Error(`${key} with engine=uws takes a restart: the port needs root`);
+      if (engine === 'uws') throw new Error(`${key} with engine=uws needs a restart: only root can bind the port`);
       return 'node';
     }
     if (engine !== 'auto') return engine;

@@ -1,11 +1,11 @@
-/** Who ends when a callback fails: a request or a connection. */
+/** A request or connection; it ends when one of its callbacks fails. */
 export interface Failing {
   fail(error: unknown): void;
 }
 
 /**
- * A callback for native code, a socket or a timer. What escaped from it would end the thread, and all other requests with it;
- * so it ends the one that it was about.
+ * A callback for native code, a socket or a timer. An exception that escaped from it would end the thread with all of its
+ * requests; instead it ends only the one that the callback belongs to.
  */
 export function guarded<Args extends unknown[], Result>(
   owner: Failing,
@@ -25,6 +25,6 @@ function endOf(owner: Failing, error: unknown): void {
   try {
     owner.fail(error);
   } catch {
-    // Not even its end can be told; the others go on.
+    // Ending it failed as well. The others go on.
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Shows the master that a worker gets ahead: a number in shared memory that only this thread raises. A timer beats, and so
+ * Shows the master that a worker makes progress: a number in shared memory that only this thread raises. A timer beats, and so
  * does each request: what comes at once is taken in one turn of the event loop, and may keep timers waiting for seconds.
  */
 export class Heartbeat {
