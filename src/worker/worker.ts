@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Connections } from '../zone/index.ts';
 import { Configuration } from './configuration.ts';
 import type { WorkerFacts } from './configuration.ts';
 import type { Shipment } from './messages.ts';
@@ -6,7 +7,6 @@ import { OpenPorts } from './open-ports.ts';
 import type { PortChange } from './open-ports.ts';
 import { SharedResources } from './resources.ts';
 import type { ThreadLog } from './thread-log.ts';
-import { Connections } from '../zone/index.ts';
 import { Engines } from './transport/index.ts';
 import type { AcceptorClient, Heartbeat, Opening, OpenPort } from './transport/index.ts';
 
@@ -56,6 +56,14 @@ export class Worker {
   /** Opens a configuration and its new sockets beside the current one. Fails when anything of it cannot be opened. */
   async prepare(shipment: Shipment, openings: ReadonlyMap<string, Opening>): Promise<void> {
     this.#engines.use(openings);
+    try {
+      await this.#prepare(shipment);
+    } finally {
+      this.#engines.leaveOpenings();
+    }
+  }
+
+  async #prepare(shipment: Shipment): Promise<void> {
     this.#facts.metrics.use(shipment.counters);
     const configuration = await Configuration.open(shipment, this.#facts);
     this.#alive.add(configuration);

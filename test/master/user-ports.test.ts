@@ -111,6 +111,19 @@ test.runIf(IS_ROOT)(
   },
 );
 
+test.runIf(IS_ROOT)('a gateway that root starts keeps no socket of a reload that is refused', async (t) => {
+  const gw = await startAsNobody(t, 'server { return 200 ok; }', { workers: 2 });
+  const low = await freeLowPort();
+  // No worker comes to the second port, for the first one cannot be bound.
+  const refused = `server { listen unix:${gw.dir}/none/a.sock; listen 127.0.0.1:${low}; return 200 new; }`;
+  const descriptors = (): number => readdirSync(`/proc/${masterPid(gw)}/fd`).length;
+  expect(await gw.reload(refused)).toBe('refused');
+  const before = descriptors();
+  for (let n = 0; n < 5; n++) expect(await gw.reload(refused)).toBe('refused');
+  await expect.poll(descriptors).toBeLessThanOrEqual(before);
+  await gw.expect('GET /', { status: 200, body: 'ok' });
+});
+
 test.runIf(IS_ROOT)(
   'a gateway that root starts refuses new clients of all its ports while it drains',
   async (t) => {

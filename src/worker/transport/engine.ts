@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs';
 import type { PortHandler } from '../../compile/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import { Admission } from './admission.ts';
@@ -18,7 +19,8 @@ export class Engines implements Transport {
   private readonly uws: UwsTransport;
   private readonly node: NodeTransport;
   private readonly opened = new WeakMap<OpenPort, Opened>();
-  private openings: ReadonlyMap<string, Opening> = new Map();
+  /** Of ports that are not open yet. */
+  private readonly openings = new Map<string, Opening>();
   /** Why uWebSockets.js cannot be used here; `undefined` while nobody asked, '' when it can. */
   private uwsFault: string | undefined = undefined;
 
@@ -31,15 +33,24 @@ export class Engines implements Transport {
     this.node = new NodeTransport({ ...parts, admission });
   }
 
-  /** From now on: how ports are come by that this process may not bind. */
+  /** How to open those ports of the next configuration that this process may not bind. */
   use(openings: ReadonlyMap<string, Opening>): void {
-    this.openings = openings;
+    this.leaveOpenings();
+    for (const [key, opening] of openings) this.openings.set(key, opening);
+  }
+
+  /** Closes the sockets that came for ports which were not opened. */
+  leaveOpenings(): void {
+    for (const opening of this.openings.values()) if (opening.kind === 'descriptor') closeSync(opening.fd);
+    this.openings.clear();
   }
 
   async open(port: PortHandler): Promise<OpenPort> {
     const opening = this.openings.get(port.key);
     if (opening?.kind === 'refused') throw new Error(opening.reason);
     const engine = this.engineOf(port, opening);
+    // From here on the engine closes its socket.
+    this.openings.delete(port.key);
     const open = await (engine === 'node' ? this.node : this.uws).open(port, opening);
     this.opened.set(open, { engine, opening });
     return open;
@@ -53,7 +64,8 @@ export class Engines implements Transport {
   /** What serves a port: as it is configured, else uWebSockets.js where it loads and can have the socket. */
   private engineOf({ engine, key }: PortHandler, opening: Opening | undefined): 'node' | 'uws' {
     if (opening?.kind === 'descriptor') {
-      if (engine === 'uws') throw new Error(`${key} with engine=uws needs a restart: only root can bind the port`);
+      if (engine === 'uws')
+        throw new Error(`${key} with engine=uws needs a restart: only root can bind the port`);
       return 'node';
     }
     if (engine !== 'auto') return engine;
