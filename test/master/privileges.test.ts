@@ -140,7 +140,7 @@ test.runIf(IS_ROOT)('root opens a socket to everybody, and no other file that is
   server.close();
 });
 
-test('a keeper is not impressed by what is no message', () => {
+test('a keeper ignores what is not a message', () => {
   const answers: unknown[] = [];
   const keeper = new Keeper({ source: '{}', pid: 1, answer: (message) => void answers.push(message) });
   for (const message of [null, 'load', 7, {}, { type: 'serving' }, { type: 'socket', key: 7, question: 1 }])
