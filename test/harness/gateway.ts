@@ -6,6 +6,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,6 +20,7 @@ import { call } from './http.ts';
 import type { Answer, CallInit } from './http.ts';
 import { describeExit, launch } from './launch.ts';
 import type { Launched } from './launch.ts';
+import { wholeFile } from './owner.ts';
 import type { Owner } from './owner.ts';
 import { freePort } from './ports.ts';
 import { connectRaw, exchangeRaw } from './raw.ts';
@@ -66,11 +68,8 @@ export async function startGateway(
   // Root's embedded PostgreSQL runs as another user, who has to pass through here to stay inside.
   chmodSync(dir, 0o711);
   const port = options.port ?? (await freePort());
-  for (const [path, content] of Object.entries(options.files ?? {})) {
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
-    writeFileSync(join(dir, path), content);
-  }
   const gateway = new Gateway(dir, port, options);
+  gateway.lay(options.files ?? {});
   gateway.write(typeof http === 'string' ? http : http(dir));
   gateway.start();
   t.onTestFailed?.(() => console.error(`gateway in ${dir}:\n${gateway.output()}${gateway.errorLog()}`));
@@ -84,6 +83,35 @@ export async function startGateway(
   });
   await gateway.waitForLog(READY);
   return gateway;
+}
+
+/** Loads `http`, and the files beside it, into the gateway of the file; the test fails as it does with one of its own. */
+export type LoadGateway = (
+  t: Owner,
+  http: string | ((dir: string) => string),
+  files?: GatewayOptions['files'],
+) => Promise<Gateway>;
+
+/**
+ * One gateway for the tests of a file, each with its own configuration: the first starts it, the others reload it, which
+ * takes a tenth of the time. For tests that look at answers and logs; what outlives a reload (zones by name, peers that
+ * failed, counters) is the next test's as well. Call it at the top level of the file.
+ */
+export function oneGateway(options: GatewayOptions = {}): LoadGateway {
+  const file = wholeFile();
+  let shared: Gateway | undefined;
+  return async (t, http, files = {}) => {
+    const gw = shared ?? (await startGateway(file, http, { ...options, files }));
+    if (gw === shared) await gw.load(http, files);
+    shared = gw;
+    t.onTestFailed?.(() => {
+      console.error(`gateway in ${gw.dir}:\n${gw.output()}${gw.errorLog()}`);
+      // Whatever is wrong with it is not the next test's.
+      shared = undefined;
+    });
+    t.onTestFinished(async () => gw.assertHealthy());
+    return gw;
+  };
 }
 
 /** A running gateway, its files and its client. */
@@ -114,6 +142,27 @@ export class Gateway {
       cwd: this.dir,
       env: { ...Object.fromEntries(inherited), ...env },
     });
+  }
+
+  /** Writes files below the test's directory. */
+  lay(files: Readonly<Record<string, string>>): void {
+    for (const [path, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(this.dir, path)), { recursive: true });
+      writeFileSync(join(this.dir, path), content);
+    }
+  }
+
+  /** Goes on with other files and another configuration, and empty logs. */
+  async load(
+    http: string | ((dir: string) => string),
+    files: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    this.lay(files);
+    const verdict = await this.reload(typeof http === 'string' ? http : http(this.dir));
+    if (verdict === 'refused') throw new Error(`the configuration is refused:\n${this.output()}`);
+    for (const log of ['error.log', 'access.log']) {
+      if (existsSync(join(this.dir, log))) truncateSync(join(this.dir, log));
+    }
   }
 
   /** Replaces the content of `http` in the configuration file. */

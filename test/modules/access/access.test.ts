@@ -1,5 +1,7 @@
 import { test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const ok = { status: 200, json: { ok: true } };
 const forbidden = { status: 403 };
@@ -23,13 +25,13 @@ const cases = [
 
 for (const { it, rules, expected } of cases) {
   test(`access ${it}`, async (t) => {
-    const gw = await startGateway(t, `server { location / { ${rules} ${served} } }`);
+    const gw = await load(t, `server { location / { ${rules} ${served} } }`);
     await gw.expect('GET /', expected);
   });
 }
 
 test('a level with rules of its own forgets those above it', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { deny all; location /in { ${served} } location /own { allow 10.0.0.1; ${served} } }`,
   );
@@ -39,6 +41,6 @@ test('a level with rules of its own forgets those above it', async (t) => {
 });
 
 test('return answers before the rules are asked', async (t) => {
-  const gw = await startGateway(t, 'server { location / { deny all; return 200 "seen"; } }');
+  const gw = await load(t, 'server { location / { deny all; return 200 "seen"; } }');
   await gw.expect('GET /', { status: 200, body: 'seen' });
 });
