@@ -1,6 +1,5 @@
 import { Locations } from './locations/index.ts';
-import { Patterns, regexUses } from './regex/index.ts';
-import type { RegexUse } from './regex/index.ts';
+import { Patterns, type RegexUse, regexUses } from './regex/index.ts';
 import type { CheckedConfig } from './rule.ts';
 import { Taints } from './taint/index.ts';
 

@@ -1,6 +1,15 @@
-import { BlockView, groupBy } from '../config/index.ts';
-import type { Context } from '../config/index.ts';
+import { BlockView, type Context, groupBy } from '../config/index.ts';
 import type { CheckedConfig, Use } from './rule.ts';
+
+/** A function of an object whose answer is worked out at the first question and kept as long as the object lives. */
+export function oncePer<K extends object, V>(answer: (key: K) => V): (key: K) => V {
+  const known = new WeakMap<K, { readonly value: V }>();
+  return (key) => {
+    let kept = known.get(key);
+    if (!kept) known.set(key, (kept = { value: answer(key) }));
+    return kept.value;
+  };
+}
 
 type Parts = Pick<CheckedConfig, 'tree' | 'bound' | 'registry' | 'modules' | 'plan'>;
 
@@ -42,4 +51,9 @@ function inFileOrder(main: BlockView): readonly BlockView[] {
 function usesOf(blocks: readonly BlockView[]): ReadonlyMap<string, readonly Use[]> {
   const all = blocks.flatMap((block) => block.own().map((node) => ({ node, block })));
   return groupBy(all, ({ node }) => node.name.value);
+}
+
+/** The blocks in which one of these directives stands, each once. */
+export function blocksWith(config: CheckedConfig, ...directives: readonly string[]): ReadonlySet<BlockView> {
+  return new Set(config.uses(...directives).map(({ block }) => block));
 }

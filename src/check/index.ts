@@ -1,13 +1,19 @@
 export { checkedConfig } from './checked-config.ts';
-export type { Finding, SuppressedFinding } from './finding.ts';
+export type {
+  Finding,
+  SuppressedFinding,
+  CheckedConfig,
+  Example,
+  MadeFile,
+  Problem,
+  Rule,
+  RuleSeverity,
+  Use,
+} from './rule.ts';
 export { liveFindings } from './live.ts';
 export * from './output/index.ts';
-export { mendableAtOnce, mended } from './mend.ts';
-export type { Mendable } from './mend.ts';
-export { review } from './review.ts';
-export type { Review, ReviewOptions } from './review.ts';
-export type { CheckedConfig, Example, MadeFile, Problem, Rule, RuleSeverity, Use } from './rule.ts';
+export { mendableAtOnce, mended, type Mendable } from './edits.ts';
+export { review, type Review, type ReviewOptions } from './review.ts';
 export { ruleNamed, RULES } from './rules/index.ts';
 export { contextOf, FRAGMENT_CONTEXTS, innermost, judgesFragments, wholeAround } from './fragment.ts';
-export { isRuleName, means, nearestRule } from './selection.ts';
-export type { Selection } from './selection.ts';
+export { isRuleName, means, nearestRule, type Selection } from './selection.ts';

@@ -1,9 +1,8 @@
 import type { BlockView } from '../config/index.ts';
 import type { AnyModule, LiveProblem, LiveScope } from '../contract/index.ts';
-import { findingFor } from './engine.ts';
-import type { Finding } from './finding.ts';
+import { findingFor } from './review.ts';
+import type { CheckedConfig, Finding, Rule } from './rule.ts';
 import { upstreamNamed } from './proxying.ts';
-import type { CheckedConfig, Rule } from './rule.ts';
 import { ruleNamed } from './rules/index.ts';
 
 /** Long enough for another continent, short enough to wait for. */

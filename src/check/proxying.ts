@@ -1,6 +1,6 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView, ComplexValue } from '../config/index.ts';
-import { oncePer } from './once-per.ts';
+import { oncePer } from './checked-config.ts';
 import type { CheckedConfig, Use } from './rule.ts';
 
 /** What a `proxy_pass` says, as its module reads it. */

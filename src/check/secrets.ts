@@ -1,9 +1,10 @@
+import { statSync } from 'node:fs';
 import type { DirectiveNode, Span } from '../../grammar/index.ts';
 import { secretSpans } from '../config/index.ts';
 import type { CheckedConfig } from './rule.ts';
 
 /** A secret that stands in the configuration, and the directive that takes it. */
-export interface WrittenSecret {
+interface WrittenSecret {
   readonly node: DirectiveNode;
   readonly span: Span;
 }
@@ -42,4 +43,15 @@ function isDefault({ source, start, end }: Span, { span: whole }: DirectiveNode)
   return [...text.matchAll(EXPANSIONS)].some(
     ({ index, 0: { length } }) => whole.start + index <= start && end <= whole.start + index + length,
   );
+}
+
+const WORLD_READABLE = 0o004;
+/** Containers get their secrets there, readable by all that runs in them. */
+const SECRETS = /^(?:\/var)?\/run\/secrets\//;
+
+/** How chmod calls the mode of a file that every user of the machine may read, else `undefined`. */
+export function worldReadableMode(path: string): string | undefined {
+  if (SECRETS.test(path)) return undefined;
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  return (mode & WORLD_READABLE) === 0 ? undefined : (mode & 0o777).toString(8).padStart(4, '0');
 }

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { findingsOfLoad, runRules } from '../../src/check/engine.ts';
-import { checkedConfig } from '../../src/check/index.ts';
-import type { CheckedConfig, Finding, Rule } from '../../src/check/index.ts';
+import { findingsOfLoad, runRules } from '../../src/check/review.ts';
+import { checkedConfig, type CheckedConfig, type Finding, type Rule } from '../../src/check/index.ts';
 import { Registry } from '../../src/config/index.ts';
 import { MODULES } from '../../src/modules/index.ts';
 import { load } from '../../src/pipeline.ts';

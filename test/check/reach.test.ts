@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Locations } from '../../src/check/locations/index.ts';
-import type { LocationTree, Place } from '../../src/check/locations/index.ts';
+import { Locations, type LocationTree, type Place } from '../../src/check/locations/index.ts';
 import { Patterns } from '../../src/check/regex/index.ts';
 import { configOf } from './configured.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { weaknessesOf } from '../../src/check/weak-suites.ts';
+import { weaknessesOf } from '../../src/check/rules/ciphers.ts';
 import { testRule } from './findings-in.ts';
 
 const inHttp = { in: 'http' } as const;

@@ -1,7 +1,60 @@
-export { Locations } from './locations.ts';
-export { LocationTree, wayTo } from './tree.ts';
-export type { Level, Place } from './tree.ts';
-export { reachOf } from './reach.ts';
-export type { Asking, Reach, Taken } from './reach.ts';
-export { named, shownUri, wordsOf } from './shown.ts';
-export { answerOf, isRefusal, isSame, ownAnswer, ownGuard, refuses } from './answers.ts';
+import type { Budget, Patterns } from '../regex/index.ts';
+import type { CheckedConfig } from '../rule.ts';
+import { type Reach, reachOf } from './reach.ts';
+import { LocationTree, type Place } from './tree.ts';
+
+export { LocationTree, wayTo, type Level, type Place, named, shownUri, wordsOf } from './tree.ts';
+export { reachOf, type Asking, type Reach, type Taken } from './reach.ts';
+
+/** What all searches of one check may cost: about a second on a slow machine. */
+const MAX_STATES = 60_000;
+/** How many regexes may be tried for all URIs that are asked for: thousands of them make thousands of questions. */
+const MAX_TRIALS = 1_000_000;
+
+/** The location trees of a configuration, and what is known of their locations. */
+export class Locations {
+  readonly trees: readonly LocationTree[];
+  readonly patterns: Patterns;
+  readonly budget: Budget = { states: MAX_STATES };
+  #trials = MAX_TRIALS;
+  readonly #reaches = new Map<Place, Reach>();
+
+  constructor(config: CheckedConfig, patterns: Patterns) {
+    this.patterns = patterns;
+    this.trees = config.blocks('server').map((server) => new LocationTree(server, patterns));
+  }
+
+  /** Every location of every server with what requests get to it, those nested in one that gets none left out. */
+  *reached(): Generator<{ readonly place: Place; readonly reach: Reach }> {
+    const lost = new Set<Place>();
+    for (const tree of this.trees) {
+      for (const place of tree.levels.flatMap(({ places }) => places)) {
+        const { around } = place.level;
+        const reach = around && lost.has(around) ? NOTHING : this.#reachOf(place, tree);
+        if (reach.kind === 'none') lost.add(place);
+        if (!around || !lost.has(around)) yield { place, reach };
+      }
+    }
+  }
+
+  #reachOf(place: Place, tree: LocationTree): Reach {
+    const { patterns, budget } = this;
+    const known = this.#reaches.get(place);
+    const reach = known ?? (this.#mayAsk(tree) ? reachOf(place, { tree, patterns, budget }) : UNKNOWN);
+    this.#reaches.set(place, reach);
+    return reach;
+  }
+
+  /** Where a URI leads, as long as looking it up costs too little to matter. */
+  find(uri: string, tree: LocationTree): Place | undefined {
+    return this.#mayAsk(tree) ? tree.find(uri) : undefined;
+  }
+
+  #mayAsk(tree: LocationTree): boolean {
+    this.#trials -= tree.regexes;
+    return this.#trials >= 0;
+  }
+}
+
+const UNKNOWN: Reach = { kind: 'unknown' };
+const NOTHING: Reach = { kind: 'none', instead: undefined };

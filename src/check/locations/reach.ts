@@ -1,8 +1,32 @@
-import { both, except, not, shortestWord } from '../regex/index.ts';
-import type { Budget, Language, Machine, Patterns } from '../regex/index.ts';
-import type { LocationTree, Place } from './tree.ts';
-import { wayTo } from './tree.ts';
-import { allUris, ordinaryUris } from './uris.ts';
+import {
+  both,
+  type Budget,
+  except,
+  type Language,
+  type Machine,
+  not,
+  type Patterns,
+  shortestWord,
+} from '../regex/index.ts';
+import { type LocationTree, type Place, wayTo } from './tree.ts';
+
+const PLAIN_CHARACTERS = '/\\x00-\\x1f\\x7f';
+/** A segment of a path that is left when `.` and `..` are resolved. */
+const SEGMENT = `(?:[^.${PLAIN_CHARACTERS}][^${PLAIN_CHARACTERS}]*|\\.[^.${PLAIN_CHARACTERS}][^${PLAIN_CHARACTERS}]*|\\.\\.[^${PLAIN_CHARACTERS}]+)`;
+
+/** Decoded paths as requests bring them: slashes merged, dots resolved, no control characters. */
+function ordinaryUris(patterns: Patterns): Machine {
+  return machineOf(`^(?:(?:/${SEGMENT})+/?|/)$`, patterns);
+}
+
+/** All decoded paths that a request can bring. */
+function allUris(patterns: Patterns): Machine {
+  return machineOf('^/[^\\x00]*$', patterns);
+}
+
+function machineOf(text: string, patterns: Patterns): Machine {
+  return patterns.of(text, false)?.language as Machine;
+}
 
 /**
  * Which requests get to a location. `some`: `uri` does. `odd`: only such with control characters or unresolved dots, as

@@ -1,8 +1,62 @@
+import type { Span } from '../../../grammar/index.ts';
 import { LocationLevel } from '../../compile/index.ts';
 import type { BlockView } from '../../config/index.ts';
 import type { LocationMatch } from '../../contract/index.ts';
-import type { Pattern, Patterns } from '../regex/index.ts';
-import { PrefixTrie } from './prefix-trie.ts';
+import { encodePath } from '../../http/index.ts';
+import { locationText } from '../../plan/index.ts';
+import { cutsAround, DEAD, type Machine, type Pattern, type Patterns } from '../regex/index.ts';
+
+/** The longest of some prefixes that a text has, as an automaton. */
+class PrefixTrie<T> {
+  readonly #edges: Map<number, number>[] = [new Map()];
+  /** By node: the longest prefix up to it. */
+  readonly #longest: (T | undefined)[] = [undefined];
+  readonly #texts: string[] = [];
+  #cuts: readonly number[] | undefined;
+  #isSettled = true;
+
+  set(prefix: string, value: T): void {
+    let node = 0;
+    for (let at = 0; at < prefix.length; at++) node = this.#next(node, prefix.charCodeAt(at));
+    this.#longest[node] = value;
+    this.#texts.push(prefix);
+    this.#cuts = undefined;
+    this.#isSettled = false;
+  }
+
+  /** The texts whose longest prefix is right; `undefined` stands for those that have none. */
+  machine(isRight: (longest: T | undefined) => boolean): Machine {
+    this.#settle();
+    // Behind the last node of the trie the answer stands: it is counted on from the nodes' own numbers.
+    const away = this.#edges.length;
+    const right = this.#longest.map((value) => isRight(value));
+    const leave = (node: number): number => (right[node] ? away + node : DEAD);
+    return {
+      start: 0,
+      cuts: (this.#cuts ??= cutsAround(this.#texts)),
+      step: (state, unit) => (state >= away ? state : (this.#edges[state]?.get(unit) ?? leave(state))),
+      accepts: (state) => right[state >= away ? state - away : state] === true,
+    };
+  }
+
+  #next(node: number, unit: number): number {
+    const known = this.#edges[node]?.get(unit);
+    if (known !== undefined) return known;
+    const added = this.#edges.push(new Map()) - 1;
+    this.#edges[node]?.set(unit, added);
+    this.#longest.push(undefined);
+    return added;
+  }
+
+  /** A node is made behind the one that leads to it: in their order, each finds its value there. */
+  #settle(): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    for (const [node, edges] of this.#edges.entries()) {
+      for (const next of edges.values()) this.#longest[next] ??= this.#longest[node];
+    }
+  }
+}
 
 /** A location that URIs may lead to. */
 export interface Place {
@@ -89,4 +143,21 @@ function addTo(search: LocationLevel<Place>, place: Place, inner: LocationLevel<
 /** The locations that a location is nested in, outermost first, and itself. */
 export function wayTo(place: Place | undefined): readonly Place[] {
   return place ? [...wayTo(place.level.around), place] : [];
+}
+
+/** A location as messages name it, in double quotes. */
+export function named({ match }: Place): string {
+  return `"${locationText(match)}"`;
+}
+
+/** Where a location says what it matches. */
+export function wordsOf({ block }: Place): Span {
+  const { name, args } = block.node!;
+  const last = args.at(-1) ?? name;
+  return { ...last.span, start: (args[0] ?? name).span.start };
+}
+
+/** A decoded path as a client sends it. */
+export function shownUri(uri: string): string {
+  return encodePath(uri);
 }

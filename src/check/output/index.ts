@@ -1,18 +1,13 @@
-import type { CheckReport } from './check-report.ts';
-import { concise } from './concise.ts';
-import { github } from './github.ts';
-import { gitlab } from './gitlab.ts';
-import { human } from './human.ts';
+import type { CheckReport } from './report.ts';
+import { concise, human } from './text.ts';
+import { github, gitlab } from './github-gitlab.ts';
 import { json } from './json.ts';
 import { junit } from './junit.ts';
 import { sarif } from './sarif.ts';
 
-export { reportOf } from './check-report.ts';
-export type { CheckedFile, CheckReport } from './check-report.ts';
-export { findingText } from './human.ts';
+export { reportOf, type CheckedFile, type CheckReport, tallyOf, tallyText, type Tally } from './report.ts';
+export { findingText } from './text.ts';
 export type { JsonFinding, JsonReport } from './json.ts';
-export { tallyOf, tallyText } from './tally.ts';
-export type { Tally } from './tally.ts';
 
 /** What a format needs to know besides the findings. */
 export interface FormatOptions {

@@ -1,12 +1,7 @@
 import type { Span } from '../../../grammar/index.ts';
-import type { Finding, SuppressedFinding } from '../finding.ts';
-import type { RuleSeverity } from '../rule.ts';
-import type { CheckReport } from './check-report.ts';
-import { fileOf, rangeOf } from './range.ts';
-import type { Range } from './range.ts';
+import type { Finding, RuleSeverity, SuppressedFinding } from '../rule.ts';
+import { type CheckReport, fileOf, type Range, rangeOf, type Tally, tallyOf } from './report.ts';
 import { shownFix } from './shown-fix.ts';
-import { tallyOf } from './tally.ts';
-import type { Tally } from './tally.ts';
 
 /** What `-f json` prints. `version` grows when a field changes its meaning or goes; new fields may come at any time. */
 export interface JsonReport {

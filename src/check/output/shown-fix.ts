@@ -1,6 +1,5 @@
-import { lineOf } from '../../../grammar/index.ts';
-import type { Fix, Span, TextEdit } from '../../../grammar/index.ts';
-import type { Finding } from '../finding.ts';
+import { type Fix, lineOf, type Span, type TextEdit } from '../../../grammar/index.ts';
+import type { Finding } from '../rule.ts';
 
 /** The fix of a finding, unless its text would show a secret. */
 export function shownFix({ fix }: Finding, hidden: readonly Span[]): Fix | undefined {

@@ -1,10 +1,20 @@
+import {
+  CharSet,
+  type Concatenation,
+  DFA,
+  type Element,
+  type Expression,
+  type JS,
+  NFA,
+  type NoParent,
+  TooManyNodesError,
+} from 'refa';
 import type { AST } from '../../config/index.ts';
-import { CharSet, DFA, NFA, TooManyNodesError } from 'refa';
-import type { Concatenation, Element, Expression, JS, NoParent } from 'refa';
+import { DEAD, type Language } from './machine.ts';
 
 /** Stand for the two ends of a text, so that `^` and `$` are units like others; no text has these noncharacters. */
-export const START = 0xfffe;
-export const END = 0xffff;
+const START = 0xfffe;
+const END = 0xffff;
 const LAST_UNIT = 0xffff;
 
 /** A pattern that needs more is too large to be judged. */
@@ -15,7 +25,7 @@ const ENDS = CharSet.fromCharacters(LAST_UNIT, [START, END]);
 const TEXT = ALL.without(ENDS);
 
 /** An automaton, and how many ends of a text it may ask for. */
-export interface Automaton {
+interface Automaton {
   readonly dfa: DFA;
   readonly ends: number;
 }
@@ -116,9 +126,60 @@ function toDfa(alternatives: Alternatives): DFA {
 }
 
 /** The first units of the ranges that a DFA tells apart. */
-export function cutsOf(dfa: DFA): readonly number[] {
+function cutsOf(dfa: DFA): readonly number[] {
   const cuts = new Set([0]);
   for (const { out } of dfa.nodes()) for (const { min, max } of out.keys()) cuts.add(min).add(max + 1);
   for (const { min } of TEXT.ranges) cuts.add(min);
   return [...cuts].filter((cut) => cut <= LAST_UNIT).toSorted((a, b) => a - b);
+}
+
+/** The texts that an automaton stands for, the ends of a text taken care of. */
+export class AutomatonLanguage implements Language {
+  readonly start: number;
+  readonly cuts: readonly number[];
+  readonly #nodes: readonly DFA.ReadonlyNode[];
+  readonly #ids: ReadonlyMap<DFA.ReadonlyNode, number>;
+  readonly #accepted: readonly boolean[];
+  #universal: ReadonlySet<number> | undefined;
+
+  constructor({ dfa, ends }: Automaton) {
+    this.#nodes = [...dfa.nodes()];
+    this.#ids = new Map(this.#nodes.map((node, id) => [node, id]));
+    this.cuts = cutsOf(dfa).filter((cut) => cut < START);
+    const after = (node: DFA.ReadonlyNode | undefined, end: number): DFA.ReadonlyNode | undefined =>
+      Array.from({ length: ends }).reduce<DFA.ReadonlyNode | undefined>((at) => at?.out.get(end), node);
+    const finals: ReadonlySet<DFA.ReadonlyNode> = dfa.finals;
+    this.#accepted = this.#nodes.map((node) => {
+      const last = after(node, END);
+      return last !== undefined && finals.has(last);
+    });
+    const first = after(dfa.initial, START);
+    this.start = first ? (this.#ids.get(first) ?? DEAD) : DEAD;
+  }
+
+  step(state: number, unit: number): number {
+    const next = this.#nodes[state]?.out.get(unit);
+    return next ? (this.#ids.get(next) ?? DEAD) : DEAD;
+  }
+
+  accepts(state: number): boolean {
+    return this.#accepted[state] === true;
+  }
+
+  isUniversal(state: number): boolean {
+    return (this.#universal ??= this.#findUniversal()).has(state);
+  }
+
+  /** Accepting states that only lead to such states: the largest set of which that is true. */
+  #findUniversal(): ReadonlySet<number> {
+    const universal = new Set(this.#nodes.keys());
+    for (let before = -1; before !== universal.size;) {
+      before = universal.size;
+      for (const state of universal) {
+        const stays = this.accepts(state) && this.cuts.every((cut) => universal.has(this.step(state, cut)));
+        if (!stays) universal.delete(state);
+      }
+    }
+    return universal;
+  }
 }

@@ -1,12 +1,17 @@
-export { both, DEAD, cutsAround, except, having, not } from './machine.ts';
-export type { Language, Machine } from './machine.ts';
-export { Pattern, Patterns } from './pattern.ts';
-export type { Sample } from './sample.ts';
-export { regexUses } from './uses.ts';
-export type { RegexUse } from './uses.ts';
-export { backtrackingOf } from './backtracking.ts';
-export type { Backtracking } from './backtracking.ts';
-export { extensionEnd } from './extension.ts';
+export {
+  both,
+  DEAD,
+  cutsAround,
+  except,
+  having,
+  not,
+  type Language,
+  type Machine,
+  shortestWord,
+  type Budget,
+  type Searched,
+} from './machine.ts';
+export { Pattern, Patterns, backtrackingOf, type Backtracking } from './pattern.ts';
+export { type Sample, extensionEnd } from './syntax.ts';
+export { regexUses, type RegexUse } from './uses.ts';
 export { acceptedStranger } from './stranger.ts';
-export { shortestWord } from './search.ts';
-export type { Budget, Searched } from './search.ts';

@@ -1,5 +1,4 @@
-import { partOfWord } from '../../../grammar/index.ts';
-import type { DirectiveNode, Span, Word } from '../../../grammar/index.ts';
+import { type DirectiveNode, partOfWord, type Span, type Word } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
 import type { LocationMatch } from '../../contract/index.ts';
 import type { CheckedConfig, Use } from '../rule.ts';

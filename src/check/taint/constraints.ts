@@ -1,11 +1,142 @@
+import type { DirectiveNode, RelatedPlace } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
 import type { LocationMatch } from '../../contract/index.ts';
-import { not } from '../regex/index.ts';
-import type { Machine, Patterns, RegexUse } from '../regex/index.ts';
-import { isPath } from './built-in.ts';
-import { ifBlocks } from './if-blocks.ts';
-import type { Conditions } from './matched.ts';
-import type { Site } from './site.ts';
+import { type Machine, not, type Patterns, type RegexUse } from '../regex/index.ts';
+
+/** Where a value stands. */
+export interface Site {
+  readonly block: BlockView;
+  readonly node: DirectiveNode;
+  /** In a `map`: the pattern of the line, `none` for a line without one. */
+  readonly matched?: RegexUse | 'none';
+  /** What the place itself says of variables, besides the blocks around it. */
+  readonly known?: ReadonlyMap<string, readonly Machine[]>;
+  /** How many variables were passed on the way here. */
+  readonly depth: number;
+}
+
+/** A variable or a capture that a client fills. */
+export interface Source {
+  /** As the configuration writes it: `$uri`, `$1`. */
+  readonly name: string;
+  /** Its texts are those of all of these. */
+  readonly texts: readonly Machine[];
+  /** For a capture: what it is cut out of. */
+  readonly within?: readonly Source[] | undefined;
+  /** Where it comes in, and what it went through on the way. */
+  readonly related: readonly RelatedPlace[];
+}
+
+/** What stands in a value: text of the operator, or what a client fills. */
+export type Piece = string | Source;
+
+/** One of the texts that a value may be. */
+export type Alternative = readonly Piece[];
+
+/** What clients can make of built-in variables: by pattern, because automata are made of those. */
+const DECODED_PATH = '^/[^\\x00]*$';
+/** From the request line as it came: what is special in it is escaped. */
+const RAW = '^[^\\x00-\\x20\\x7f]*$';
+const RAW_PATH = '^/[^\\x00-\\x20\\x7f]*$';
+const HEADER = '^[^\\x00-\\x1f\\x7f]*$';
+/** Both nginx and gw refuse other characters in the name of a host. */
+const HOST = '^[^\\x00-\\x20/?#@\\x7f]*$';
+const ANYTHING = '^[^\\x00]*$';
+
+const NAMED: Readonly<Record<string, string>> = {
+  uri: DECODED_PATH,
+  document_uri: DECODED_PATH,
+  request_filename: DECODED_PATH,
+  request_uri: RAW_PATH,
+  args: RAW,
+  query_string: RAW,
+  content_type: HEADER,
+  host: HOST,
+  http_host: HOST,
+  request_body: ANYTHING,
+};
+
+const FAMILIES: Readonly<Record<string, string>> = { arg_: RAW, http_: HEADER, cookie_: HEADER };
+
+/** The texts that a client can give a built-in variable, as a pattern; `undefined` where clients have no say. */
+export function textsOfClient(variable: string): string | undefined {
+  const family = Object.keys(FAMILIES).find((prefix) => variable.startsWith(prefix));
+  return NAMED[variable] ?? (family === undefined ? undefined : FAMILIES[family]);
+}
+
+/** The decoded path of the request. */
+function isPath(variable: string): boolean {
+  return NAMED[variable] === DECODED_PATH && variable !== 'request_filename';
+}
+
+const knownIfBlocks = new WeakMap<BlockView, readonly BlockView[]>();
+
+/** The `if` blocks that stand in a block itself: few, beside thousands of locations. */
+export function ifBlocks(block: BlockView): readonly BlockView[] {
+  const found = knownIfBlocks.get(block) ?? block.inner.filter(({ context }) => context.endsWith(' if'));
+  knownIfBlocks.set(block, found);
+  return found;
+}
+
+/** The patterns of a configuration by the block that they are the condition of, and by their directive. */
+export class Conditions {
+  readonly #byBlock = new Map<BlockView, RegexUse>();
+  readonly #byNode = new Map<DirectiveNode, RegexUse>();
+
+  constructor(uses: readonly RegexUse[]) {
+    for (const use of uses) {
+      if (use.kind === 'if' || use.kind === 'location') this.#byBlock.set(use.block, use);
+      if (use.kind === 'rewrite' || use.kind === 'server_name') this.#byNode.set(use.node, use);
+    }
+  }
+
+  of(block: BlockView): RegexUse | undefined {
+    return this.#byBlock.get(block);
+  }
+
+  /** The pattern that `$1` is about at a place; `undefined` where that depends on the request. */
+  matchedAt({ block, node, matched }: Site): RegexUse | undefined {
+    if (matched) return matched === 'none' ? undefined : matched;
+    const own = this.#byNode.get(node);
+    if (own) return own;
+    let inside: DirectiveNode | undefined;
+    for (const around of block.outward()) {
+      if (this.#mayMatchBetween(around, inside)) return undefined;
+      const condition = this.of(around);
+      if (condition && !condition.negated) return condition;
+      if (around.context === 'server') return this.#serverName(around);
+      inside = around.node;
+    }
+    return undefined;
+  }
+
+  /** The named captures that are set at a place: patterns of the blocks around it, and of rewrites beside it. */
+  *around({ block, node, matched }: Site): Generator<RegexUse> {
+    if (matched && matched !== 'none') yield matched;
+    const own = this.#byNode.get(node);
+    if (own) yield own;
+    for (const around of block.outward()) {
+      const condition = this.of(around);
+      if (condition && !condition.negated) yield condition;
+      // One name at a time: those are indexed, and a server may have thousands of directives.
+      for (const directive of [...around.own('rewrite'), ...around.own('server_name')]) {
+        const use = this.#byNode.get(directive);
+        if (use) yield use;
+      }
+    }
+  }
+
+  /** Whether another directive of a block with a pattern may have matched before what stands inside it. */
+  #mayMatchBetween(block: BlockView, inside: DirectiveNode | undefined): boolean {
+    const others = ifBlocks(block).filter((inner) => inner.node !== inside && this.#byBlock.has(inner));
+    return others.length > 0 || block.own('rewrite').length > 0;
+  }
+
+  #serverName(server: BlockView): RegexUse | undefined {
+    const uses = server.own('server_name').flatMap((node) => this.#byNode.get(node) ?? []);
+    return uses.length === 1 && server.own('server_name').length === 1 ? uses[0] : undefined;
+  }
+}
 
 /** What the blocks around a place let a variable be. */
 export class Constraints {

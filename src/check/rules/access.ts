@@ -1,0 +1,228 @@
+import type { DirectiveNode } from '../../../grammar/index.ts';
+import type { BlockView } from '../../config/index.ts';
+import type { LocationMatch } from '../../contract/index.ts';
+import { type AccessEntry, accessIn, authIn, covers, isAnyEnough, ownAccess } from '../access.ts';
+import { blocksWith } from '../checked-config.ts';
+import { lineBefore, lineBehind, removed } from '../edits.ts';
+import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+
+const allowWithoutDeny: Rule = {
+  id: 'GW307',
+  slug: 'allow-without-deny',
+  severity: 'error',
+  summary: '"allow" without any "deny" keeps nobody out',
+  why: 'Whom no rule fits is let in. A list of "allow" alone therefore admits everybody.',
+  fix: 'End the list with "deny all".',
+  bad: { in: 'location', text: 'allow 10.0.0.0/8;' },
+  good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const block of blocksWith(config, 'allow')) {
+      const rules = ownAccess(block);
+      const [first] = rules;
+      const last = rules.at(-1);
+      if (!first || !last) continue;
+      // "allow all" lifts a list of the level above, and says so.
+      if (rules.some(({ allows, who }) => !allows || who === 'all')) continue;
+      // Whom no rule fits still has to pass the other checks.
+      if (isAnyEnough(block) && authIn(block).length > 0) continue;
+      yield {
+        at: first.node,
+        message: `"allow ${first.node.args[0]?.value}" without "deny all" keeps nobody out`,
+        fix: {
+          title: 'add "deny all": everybody else gets 403 then',
+          safe: false,
+          edits: [lineBehind(last.node, 'deny all;')],
+        },
+      };
+    }
+  },
+};
+
+const returnBypassesAcl: Rule = {
+  id: 'GW308',
+  slug: 'return-bypasses-acl',
+  severity: 'error',
+  summary: '"return" answers before anybody is asked for access',
+  why: 'The rewrite phase comes before the access phase: "allow", "deny", "auth_basic" and "auth_request" of the same block are never reached.',
+  fix: 'Answer in a location of its own that an inner "try_files" or "rewrite ... last" leads to, or serve a file.',
+  bad: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;\nreturn 200 "for us only";' },
+  good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;\ntry_files /page.html =404;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('return')) {
+      const asks = asking(block);
+      const [first] = asks;
+      if (!first || isRefusal(node)) continue;
+      yield {
+        at: node,
+        message: `"return" runs before "${first.name.value}": everybody gets the answer`,
+        label: 'answers first',
+        related: asks.map(({ span }) => ({ span, label: 'never asked' })),
+      };
+    }
+  },
+};
+
+/** What keeps somebody out, in the block itself: what comes from outside may well be meant for other locations. */
+function asking(block: BlockView): readonly DirectiveNode[] {
+  return block
+    .own('deny', 'auth_basic', 'auth_request')
+    .filter(({ args }) => args[0] !== undefined && args[0].value !== 'off');
+}
+
+function isRefusal({ args }: DirectiveNode): boolean {
+  return /^[45]\d\d$/.test(args[0]?.value ?? '');
+}
+
+const aclOrder: Rule = {
+  id: 'GW309',
+  slug: 'acl-order',
+  severity: 'warning',
+  summary: 'an "allow" or "deny" behind one that decides the same addresses already',
+  why: 'The first rule that fits decides. A narrower one behind a wider one is never tried.',
+  fix: 'Put the narrower rule first.',
+  bad: { in: 'location', text: 'allow all;\ndeny 192.0.2.7;' },
+  good: { in: 'location', text: 'deny 192.0.2.7;\nallow all;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const block of blocksWith(config, 'allow', 'deny')) {
+      const rules = accessIn(block);
+      for (const [index, rule] of rules.entries()) {
+        const first = rules.slice(0, index).find((other) => covers(other.who, rule.who));
+        // Saying the same twice changes nothing.
+        if (first && first.allows !== rule.allows) yield orderProblem(rule, first);
+      }
+    }
+  },
+};
+
+function orderProblem({ node }: AccessEntry, first: AccessEntry): Problem {
+  const [later, earlier] = [node, first.node].map(textOf) as [string, string];
+  return {
+    at: node,
+    message: `"${later}" after "${earlier}" never applies`,
+    related: [{ span: first.node.span, label: 'decides first' }],
+    fix: {
+      title: `put "${later}" before "${earlier}"`,
+      safe: false,
+      edits: [lineBefore(first.node, `${later};`), removed(node)],
+    },
+  };
+}
+
+function textOf({ name, args }: AccessEntry['node']): string {
+  return [name, ...args].map(({ value }) => value).join(' ');
+}
+
+/** Where one of them stands it comes together. */
+const PARTS = ['satisfy', 'allow', 'deny', 'auth_basic', 'auth_request'] as const;
+
+const satisfyAnyOpen: Rule = {
+  id: 'GW310',
+  slug: 'satisfy-any-open',
+  severity: 'warning',
+  summary: '"satisfy any" beside "allow all": nobody is asked for a password',
+  why: 'One check that lets in is enough, and "allow all" lets everybody in.',
+  fix: 'Name the networks that need no password and end the list with "deny all".',
+  bad: {
+    in: 'location',
+    text: 'satisfy any;\nallow all;\nauth_basic "staff";\nauth_basic_user_file staff;',
+  },
+  good: {
+    in: 'location',
+    text: 'satisfy any;\nallow 10.0.0.0/8;\ndeny all;\nauth_basic "staff";\nauth_basic_user_file staff;',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const block of blocksWith(config, ...PARTS)) {
+      const everybody = accessIn(block).find(({ who }) => who === 'all');
+      const [auth] = authIn(block);
+      if (!isAnyEnough(block) || !everybody?.allows || !auth) continue;
+      yield {
+        at: everybody.node,
+        message: `"allow all" with "satisfy any" disables "${auth.name.value}"`,
+        related: [{ span: auth.span, label: 'never asked' }],
+      };
+    }
+  },
+};
+
+/** Their targets are asked by the gateway itself; nobody else has business there. */
+const ASKING = ['auth_request', 'mirror'] as const;
+
+const internalLeak: Rule = {
+  id: 'GW318',
+  slug: 'internal-leak',
+  severity: 'warning',
+  summary: 'a location for subrequests that everybody can call',
+  why: 'Whoever calls the location of "auth_request" or "mirror" directly talks to the service behind it, with headers of their own choice.',
+  fix: 'Add "internal" to the location.',
+  bad: {
+    text: 'location / { auth_request /auth; }\nlocation = /auth {\n    proxy_pass http://127.0.0.1:9000;\n}',
+  },
+  good: {
+    text: 'location / { auth_request /auth; }\nlocation = /auth {\n    internal;\n    proxy_pass http://127.0.0.1:9000;\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const server of config.blocks('server')) {
+      const all = within(server);
+      const targets = targetsIn([...server.outward(), ...all]);
+      for (const block of all) {
+        const match = block.args as LocationMatch | undefined;
+        const path = block.context === 'location' && match && 'path' in match ? match.path : '/';
+        const asking = targets.get(path);
+        // Who gets a fixed answer learns nothing.
+        const isFixed = block.own('return').length > 0 || block.config('core')['internal'] === true;
+        if (path === '/' || !asking || !block.node || isFixed) continue;
+        yield leakProblem(block.node, asking);
+      }
+    }
+  },
+};
+
+function leakProblem(location: DirectiveNode, asking: DirectiveNode): Problem {
+  const path = location.args.at(-1);
+  const [first] = location.block ?? [];
+  return {
+    at: path?.span ?? location,
+    message: `location "${path?.value}" answers "${asking.name.value}" and everybody else: add "internal"`,
+    related: [{ span: asking.span, label: 'asks it' }],
+    ...(first && {
+      fix: {
+        title: 'add "internal": requests from outside get 404 then',
+        safe: false,
+        edits: [lineBefore(first, 'internal;')],
+      },
+    }),
+  };
+}
+
+function targetsIn(blocks: readonly BlockView[]): ReadonlyMap<string, DirectiveNode> {
+  return new Map(
+    blocks
+      .flatMap((block) => block.own(...ASKING))
+      .flatMap((node) => (node.args[0] ? [[node.args[0].value, node] as const] : [])),
+  );
+}
+
+function within(block: BlockView): readonly BlockView[] {
+  return [block, ...block.inner.flatMap(within)];
+}
+
+const cidrHostBits: Rule = {
+  id: 'GW325',
+  slug: 'cidr-host-bits',
+  severity: 'warning',
+  summary: 'a network whose address has bits behind its mask',
+  why: 'They are ignored: the network is larger than the address suggests.',
+  fix: 'Write the first address of the network, or the mask of one address (/32, /128).',
+  bad: { in: 'location', text: 'allow 10.0.0.5/8;\ndeny all;' },
+  good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;' },
+};
+
+/** Who is let in: `allow`, `deny`, passwords, internal locations. */
+export const ACCESS_RULES: readonly Rule[] = [
+  allowWithoutDeny,
+  returnBypassesAcl,
+  aclOrder,
+  satisfyAnyOpen,
+  internalLeak,
+  cidrHostBits,
+];

@@ -1,0 +1,72 @@
+import type { DirectiveNode, Word } from '../../../grammar/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import { variablesIn } from '../variables.ts';
+
+const logFormatUnsafe: Rule = {
+  id: 'GW906',
+  slug: 'log-format-unsafe',
+  severity: 'warning',
+  summary: 'a log format of JSON whose values are not escaped as JSON',
+  why: 'A client that sends a quotation mark or a backslash breaks the line, or writes members of its own into it.',
+  fix: 'Add escape=json.',
+  bad: { in: 'http', text: `log_format main '{"uri":"$uri","status":$status}';` },
+  good: { in: 'http', text: `log_format main escape=json '{"uri":"$uri","status":$status}';` },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('log_format')) {
+      const [name, second, ...more] = node.args;
+      if (!name || !second || !isJson(node)) continue;
+      const escape = second.value.startsWith('escape=') ? second : undefined;
+      if (escape?.value === 'escape=json' || (escape && more.length === 0)) continue;
+      yield {
+        at: node,
+        message: `"log_format ${name.value}" writes JSON without "escape=json"`,
+        fix: { title: 'escape values as JSON', safe: true, edits: [escapeEdit(name, escape)] },
+      };
+    }
+  },
+};
+
+/** A text that begins as an object and has a variable between quotation marks. */
+function isJson({ args }: DirectiveNode): boolean {
+  const [, ...words] = args;
+  const text = words
+    .map(({ value }) => value)
+    .filter((value) => !value.startsWith('escape='))
+    .join('');
+  return /^\s*\{/.test(text) && /"\s*:\s*"[^"]*\$/.test(text);
+}
+
+function escapeEdit(
+  name: Word,
+  escape: Word | undefined,
+): { readonly span: Word['span']; readonly text: string } {
+  if (escape) return { span: escape.span, text: 'escape=json' };
+  const { source, end } = name.span;
+  return { span: { source, start: end, end }, text: ' escape=json' };
+}
+
+/** What gw does not mask by itself: it does mask "Authorization", "Cookie" and known parameters of queries. */
+const SECRET_VARIABLE =
+  /^(?:cookie_\w*(?:session|sess|sid|token|auth|jwt)\w*|http_\w*(?:api_?key|token|secret|password)\w*|(?:sent|upstream)_http_set_cookie|request_body)$/;
+
+const secretsLogged: Rule = {
+  id: 'GW907',
+  slug: 'secrets-logged',
+  severity: 'warning',
+  summary: 'a log that keeps what clients prove themselves with',
+  why: 'Whoever reads the log, or a copy of it, can act as the clients: sessions and tokens are as good as passwords.',
+  fix: 'Log something that tells requests apart and opens nothing: $request_id.',
+  bad: { in: 'http', text: `log_format who '$remote_addr $cookie_session';` },
+  good: { in: 'http', text: `log_format who '$remote_addr $request_id';` },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('log_format')) {
+      for (const variable of new Set(variablesIn(node).filter((name) => SECRET_VARIABLE.test(name)))) {
+        const word = node.args.find(({ value }) => value.toLowerCase().includes(variable));
+        yield { at: word?.span ?? node, message: `"$${variable}" may hold a secret, and is logged` };
+      }
+    }
+  },
+};
+
+/** Formats of the access log. */
+export const ACCESS_LOG_RULES: readonly Rule[] = [logFormatUnsafe, secretsLogged];

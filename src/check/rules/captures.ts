@@ -1,0 +1,141 @@
+import { type DirectiveNode, type Span, spanInWord, type Word } from '../../../grammar/index.ts';
+import type { BlockView } from '../../config/index.ts';
+import type { CoreConfig, LocationMatch } from '../../contract/index.ts';
+import { oncePer } from '../checked-config.ts';
+import { stepsOf } from '../rewriting.ts';
+import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+
+/** A `$1` to `$9` in a word. */
+interface CaptureUse {
+  readonly capture: number;
+  readonly span: Span;
+}
+
+/** A pattern of the configuration: how many groups it has, and the directive that holds it. */
+interface Pattern {
+  readonly groups: number;
+  readonly node: DirectiveNode | undefined;
+}
+
+/** The captures that a word asks for; what came out of `${env:…}` is text. */
+function capturesIn(word: Word): readonly CaptureUse[] {
+  return [...word.value.matchAll(/\$([1-9])/g)].flatMap(({ index, 1: digit }) =>
+    word.literals.some(([start, end]) => start <= index && index < end)
+      ? []
+      : { capture: Number(digit), span: spanInWord(word, index, index + 2) },
+  );
+}
+
+/** The pattern of each `rewrite` and `if` of a block, by its directive. */
+const stepPatterns = oncePer(
+  (block: BlockView): ReadonlyMap<DirectiveNode, Pattern> =>
+    new Map(
+      stepsOf(block).flatMap(({ step, node }) => {
+        const regex = step.regex ?? step.condition?.regex;
+        return regex ? [[node, { groups: regex.groups, node }]] : [];
+      }),
+    ),
+);
+
+/** The patterns that a block is found by, and those of the steps in it and in the blocks inside it. */
+function patternsOf(block: BlockView): readonly Pattern[] {
+  return [...ownPatterns(block), ...stepPatterns(block).values(), ...block.inner.flatMap(patternsOf)];
+}
+
+/** The pattern of a location, or those among the names of a server. */
+function ownPatterns(block: BlockView): readonly Pattern[] {
+  const { args, context, node } = block;
+  if (context === 'server') {
+    const { serverNames } = block.config('core') as Partial<CoreConfig>;
+    return (serverNames?.flat() ?? []).flatMap((name) =>
+      name.kind === 'regex' ? { groups: name.regex.groups, node } : [],
+    );
+  }
+  const match = context === 'location' ? (args as LocationMatch | undefined) : undefined;
+  return match?.kind === 'regex' ? [{ groups: match.regex.groups, node }] : [];
+}
+
+const captureMissing: Rule = {
+  id: 'GW115',
+  slug: 'capture-missing',
+  severity: 'warning',
+  summary: 'a "$1" to "$9" that no pattern can have filled',
+  why: 'It is empty for every request: the path or the host that it should have completed is another one.',
+  fix: 'Count the groups of the pattern, or give them names: "(?<id>...)" and "$id".',
+  bad: { text: 'rewrite ^/user/([0-9]+)$ /users/$1/$2 last;' },
+  good: { text: 'rewrite ^/user/([0-9]+)/([a-z]+)$ /users/$1/$2 last;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const elsewhere = groupsElsewhere(config);
+    const known = new Map<BlockView, Reaching>();
+    for (const { node, block } of config.uses(...TAKES_CAPTURES)) {
+      const isRewrite = node.name.value === 'rewrite';
+      const captures = (isRewrite ? node.args.slice(1) : node.args).flatMap(capturesIn);
+      if (captures.length === 0) continue;
+      const reaching = isRewrite ? ownOf(node, block) : reachingTo(block, known);
+      // The pattern of a "rewrite" could not be read, which has been reported.
+      if (!reaching) continue;
+      const most = Math.max(reaching.most, isRewrite ? 0 : elsewhere);
+      for (const use of captures) if (use.capture > most) yield captureProblem(use, most, reaching.only);
+    }
+  },
+};
+
+/** The patterns whose groups may be there: the most groups that one of them has, and the pattern if it is the only one. */
+interface Reaching {
+  readonly most: number;
+  readonly only: Pattern | undefined;
+}
+
+function reachingOf(patterns: readonly Pattern[]): Reaching {
+  const most = patterns.reduce((so, { groups }) => Math.max(so, groups), 0);
+  return { most, only: patterns.length === 1 ? patterns[0] : undefined };
+}
+
+/** Directives that take captures of what has matched before; those of `proxy_redirect` and the like are their own. */
+const TAKES_CAPTURES =
+  'rewrite return set root alias try_files error_page proxy_pass add_header proxy_set_header kv_key access_log'.split(
+    ' ',
+  );
+
+function ownOf(node: DirectiveNode, block: BlockView): Reaching | undefined {
+  const pattern = stepPatterns(block).get(node);
+  return pattern && reachingOf([pattern]);
+}
+
+/**
+ * A location that is found by a pattern has its groups, and those of the steps in it; any other, be it by an internal redirect,
+ * may have those of the whole server.
+ */
+function reachingTo(block: BlockView, known: Map<BlockView, Reaching>): Reaching {
+  const around = [...block.outward()];
+  const from =
+    around.find((each) => each.context === 'location' && ownPatterns(each).length > 0) ??
+    around.find(({ context }) => context === 'server') ??
+    block;
+  const reaching = known.get(from) ?? reachingOf(patternsOf(from));
+  known.set(from, reaching);
+  return reaching;
+}
+
+/** The patterns of maps and of `valid_referers` leave their groups, too; where there are some, the most that it can be. */
+function groupsElsewhere(config: CheckedConfig): number {
+  const lines = config.uses('map').flatMap(({ node }) => (node.block ?? []).map(({ name }) => name));
+  const words = [...lines, ...config.uses('valid_referers').flatMap(({ node }) => node.args)];
+  const brackets = words.map(({ value }) => (value.startsWith('~') ? value.split('(').length - 1 : 0));
+  return brackets.reduce((most, count) => Math.max(most, count), 0);
+}
+
+function captureProblem({ capture, span }: CaptureUse, most: number, only: Pattern | undefined): Problem {
+  const groups = most === 1 ? '1 group' : `${most} groups`;
+  const several = most === 0 ? 'no pattern here has a group' : `no pattern here has more than ${groups}`;
+  const pattern = only && only.groups === most && most > 0 ? only : undefined;
+  const at = pattern?.node?.args.at(pattern.node.name.value === 'location' ? -1 : 0)?.span;
+  return {
+    at: span,
+    message: `"$${capture}" is used, but ${pattern ? `the pattern has ${groups}` : several}`,
+    related: at && [{ span: at, label: `${groups} here` }],
+  };
+}
+
+/** Captures that no pattern fills. */
+export const CAPTURE_RULES: readonly Rule[] = [captureMissing];

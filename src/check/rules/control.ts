@@ -1,0 +1,213 @@
+import type { BlockView } from '../../config/index.ts';
+import type { CoreConfig } from '../../contract/index.ts';
+import { isLocal } from '../addresses.ts';
+import { exposed, isPublic, KEEP_OUT, serverOf } from '../exposure.ts';
+import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+
+const statusExposed: Rule = {
+  id: 'GW315',
+  slug: 'status-exposed',
+  severity: 'warning',
+  summary: 'stub_status or metrics that everybody may read',
+  why: 'Numbers of requests, locations and upstreams tell strangers how the gateway is built and when it is weak.',
+  fix: 'Let in only whom you know: allow and deny, a loopback address, a Unix socket.',
+  bad: { in: 'http', text: 'server { listen 80; location = /status { stub_status; } }' },
+  good: {
+    in: 'http',
+    text: 'server { listen 80; location = /status { allow 127.0.0.1; deny all; stub_status; } }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of exposed(config, 'status-exposed')) {
+      const text = [node.name, ...node.args].map(({ value }) => value).join(' ');
+      yield { at: node, message: `"${text}" can be read by everybody`, hint: KEEP_OUT };
+    }
+  },
+};
+
+const controlPublic: Rule = {
+  id: 'GW811',
+  slug: 'control-public',
+  severity: 'error',
+  summary: 'the control surface or the console, open to everybody',
+  why: 'Whoever finds the address switches feature flags and reads what the gateway is made of: the control surface leaves it to the configuration who may call it.',
+  fix: 'Let in only whom you know: allow and deny, auth_basic or auth_request, a loopback address, a Unix socket.',
+  bad: {
+    in: 'http',
+    text: `shared_dict_zone zone=feature_flags:1m;
+server { listen 80; location /runtime/ { control_api; } }`,
+  },
+  good: {
+    in: 'http',
+    text: `shared_dict_zone zone=feature_flags:1m;
+server { listen 127.0.0.1:80; location /runtime/ { control_api; } }`,
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of exposed(config, 'control-public')) {
+      yield { at: node, message: `"${node.name.value}" can be called by everybody`, hint: KEEP_OUT };
+    }
+  },
+};
+
+const controlNoTls: Rule = {
+  id: 'GW812',
+  slug: 'control-no-tls',
+  severity: 'warning',
+  summary: 'operators call the control surface over plain HTTP from other machines',
+  why: 'Passwords and what the gateway tells of itself can be read on the way, and answers can be changed.',
+  fix: 'Add "ssl" to the listen, or listen on a loopback address and come in by SSH.',
+  bad: {
+    in: 'http',
+    text: `shared_dict_zone zone=feature_flags:1m;
+server { listen 80; location /runtime/ { allow 10.0.0.0/8; deny all; control_api; } }`,
+  },
+  good: {
+    in: 'http',
+    text: `shared_dict_zone zone=feature_flags:1m;
+server { listen 80; location /runtime/ { allow 127.0.0.1; deny all; control_api; } }`,
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const control = config.modules.find(({ name }) => name === 'control');
+    for (const { node, block } of config.uses('control_api', 'control_console')) {
+      if (!control?.sensitive?.(block.config('control')) || isGuardedTo(block) !== 'others') continue;
+      const plain = plainListen(block);
+      if (!plain) continue;
+      yield {
+        at: node,
+        message: `"${node.name.value}" is called over plain HTTP from other machines`,
+        hint: 'add "ssl" to the listen directive',
+      };
+    }
+  },
+};
+
+/** Whom a guard lets in: nobody's guard is another rule's affair. */
+function isGuardedTo(block: BlockView): 'others' | 'here' | undefined {
+  const asked = block.effective('auth_basic', 'auth_request').filter(({ args }) => args[0]?.value !== 'off');
+  const allowed = block.effective('allow').map(({ args }) => args[0]?.value ?? '');
+  if (allowed.length > 0) return allowed.every((who) => who === 'unix:' || isLocal(who)) ? 'here' : 'others';
+  return asked.length > 0 ? 'others' : undefined;
+}
+
+function plainListen(block: BlockView): boolean {
+  const server = serverOf(block);
+  if (!server || !isPublic(block)) return false;
+  const { listens = [] } = server.config('core') as unknown as CoreConfig;
+  return (
+    listens.length === 0 ||
+    listens.some(({ address, ssl }) => !ssl && address.kind === 'inet' && !isLocal(address.host))
+  );
+}
+
+const flagUndefined: Rule = {
+  id: 'GW814',
+  slug: 'flag-undefined',
+  severity: 'error',
+  summary: 'the variable of a feature flag that was not declared',
+  why: 'The configuration does not load.',
+  fix: 'Declare it in the http block: feature_flag $flag_new_shop new_shop.',
+  bad: { text: 'location / { return 200 $flag_new_shop; }' },
+  good: {
+    in: 'http',
+    text: `shared_dict_zone zone=feature_flags:1m;
+feature_flag $flag_new_shop new_shop;
+server { listen 127.0.0.1:8080; location / { return 200 $flag_new_shop; } }`,
+  },
+};
+
+const flagUnused: Rule = {
+  id: 'GW815',
+  slug: 'flag-unused',
+  severity: 'info',
+  summary: 'the variable of a feature flag that nothing reads',
+  why: 'Operators switch a flag that changes nothing; mostly a name is misspelt somewhere.',
+  fix: 'Use the variable, or take the directive out.',
+  bad: {
+    in: 'http',
+    text: `shared_dict_zone zone=feature_flags:1m;
+feature_flag $new_shop new_shop;
+server { listen 127.0.0.1:8080; location / { return 204; } }`,
+  },
+  good: {
+    in: 'http',
+    text: `shared_dict_zone zone=feature_flags:1m;
+feature_flag $new_shop new_shop;
+server { listen 127.0.0.1:8080; location / { return 200 $new_shop; } }`,
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const used = new Set(config.bound.uses.map(({ name }) => name));
+    for (const { node } of config.uses('feature_flag')) {
+      const variable = node.args[0]?.value ?? '';
+      if (!/^\$\w+$/.test(variable) || used.has(variable.slice(1).toLowerCase())) continue;
+      yield { at: node, message: `"${variable}" is not used anywhere` };
+    }
+  },
+};
+
+const probeTargetMissing: Rule = {
+  id: 'GW816',
+  slug: 'probe-target-missing',
+  severity: 'error',
+  summary: 'a probe of dictionaries where there is none',
+  why: 'Every answer says that the dictionary cannot be reached: whoever watches the gateway takes it for broken.',
+  fix: 'Declare the dictionary: shared_dict_zone zone=cache:1m, or leave the probe out.',
+  bad: { text: 'location = /probe { control_api cache_probe; }' },
+  good: {
+    in: 'http',
+    text: `shared_dict_zone zone=cache:1m;
+server { listen 127.0.0.1:8080; location = /probe { control_api cache_probe; } }`,
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('control_api')) {
+      if (!/^(?:cache|session)_probe$/.test(node.args[0]?.value ?? '')) continue;
+      if (block.config('control')['dictionaries'] !== undefined) continue;
+      yield {
+        at: node,
+        message: `there is no dictionary for "${node.args[0]?.value}"`,
+        hint: 'declare one: shared_dict_zone zone=cache:1m',
+      };
+    }
+  },
+};
+
+const PROBES = /^(?:health|live|ready)$/;
+
+const healthInAccessLog: Rule = {
+  id: 'GW818',
+  slug: 'health-in-access-log',
+  severity: 'info',
+  summary: 'probes fill the access log',
+  why: 'A load balancer asks every second or so: what people do is hard to find between, and the numbers of requests tell nothing.',
+  fix: 'Add access_log off to the location.',
+  bad: {
+    in: 'http',
+    text: 'access_log /dev/stdout; server { listen 127.0.0.1:8080; location = /live { control_api live; } }',
+  },
+  good: {
+    in: 'http',
+    text: `access_log /dev/stdout;
+server { listen 127.0.0.1:8080; location = /live { control_api live; access_log off; } }`,
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('control_api')) {
+      const endpoint = node.args[0]?.value ?? '';
+      const logs = block.effective('access_log').filter(({ args }) => args[0]?.value !== 'off');
+      if (!PROBES.test(endpoint) || logs.length === 0) continue;
+      yield {
+        at: node,
+        message: `each request for "${endpoint}" is a line of the access log`,
+        hint: 'add access_log off to the location',
+      };
+    }
+  },
+};
+
+/** The operator surface: control, status, probes, feature flags. */
+export const CONTROL_RULES: readonly Rule[] = [
+  statusExposed,
+  controlPublic,
+  controlNoTls,
+  flagUndefined,
+  flagUnused,
+  probeTargetMissing,
+  healthInAccessLog,
+];

@@ -1,0 +1,132 @@
+import { rewritten } from '../edits.ts';
+import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+
+const versionDisclosure: Rule = {
+  id: 'GW311',
+  slug: 'version-disclosure',
+  severity: 'warning',
+  summary: '"server_tokens" tells everybody the version',
+  why: 'Who knows the version knows which holes to try.',
+  fix: 'Say "server_tokens off".',
+  bad: { text: 'server_tokens on;' },
+  good: { text: 'server_tokens off;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('server_tokens')) {
+      const [word] = node.args;
+      if (word?.value !== 'on' && word?.value !== 'build') continue;
+      yield {
+        at: node,
+        message: `"server_tokens ${word.value}" tells everybody the version`,
+        fix: { title: 'say "off"', safe: true, edits: [rewritten(word, 'off')] },
+      };
+    }
+  },
+};
+
+const errorLogOff: Rule = {
+  id: 'GW902',
+  slug: 'error-log-off',
+  severity: 'warning',
+  summary: 'error_log off, which is the name of a file',
+  why: 'Unlike access_log, error_log cannot be turned off: errors go on being written, into a file named "off".',
+  fix: 'Say what is wanted: error_log /dev/null emerg writes next to nothing.',
+  bad: { text: 'error_log off;' },
+  good: { text: 'error_log /dev/null emerg;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('error_log')) {
+      if (node.args[0]?.value !== 'off') continue;
+      yield {
+        at: node,
+        message: '"error_log off" writes to a file named "off"',
+        hint: 'error_log /dev/null emerg writes next to nothing',
+      };
+    }
+  },
+};
+
+const FEW_REQUESTS = 100;
+
+const keepaliveRequestsLow: Rule = {
+  id: 'GW903',
+  slug: 'keepalive-requests-low',
+  severity: 'info',
+  summary: 'connections that end after a few requests',
+  why: 'Each new connection costs a handshake, and with TLS several times the work of a request.',
+  fix: 'Leave keepalive_requests out: a thousand is the default.',
+  bad: { text: 'keepalive_requests 10;' },
+  good: { text: 'keepalive_requests 1000;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('keepalive_requests')) {
+      const requests = Number(node.args[0]?.value);
+      // 0 is another wish: to have no such connections.
+      if (!(requests > 0 && requests < FEW_REQUESTS)) continue;
+      yield { at: node, message: `connections end after ${requests} request${requests === 1 ? '' : 's'}` };
+    }
+  },
+};
+
+const workerProcessesUnset: Rule = {
+  id: 'GW909',
+  slug: 'worker-processes-unset',
+  severity: 'info',
+  off: true,
+  summary: 'one worker, because nobody said how many',
+  why: 'The default is one, whatever the machine has: the other cores idle.',
+  fix: 'Set worker_processes auto.',
+  bad: { in: 'main', text: 'http { server { listen 127.0.0.1:8080; } }' },
+  good: { in: 'main', text: 'worker_processes auto; http { server { listen 127.0.0.1:8080; } }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const [http] = config.blocks('http');
+    if (!http?.node || config.uses('worker_processes').length > 0) return;
+    yield {
+      at: http.node.name.span,
+      message: '"worker_processes" is not set: one worker serves everything',
+      hint: 'add worker_processes auto',
+    };
+  },
+};
+
+const tmpPathShared: Rule = {
+  id: 'GW910',
+  slug: 'tmp-path-shared',
+  severity: 'warning',
+  summary: 'files of requests in a directory that all users share',
+  why: 'Others on the machine see which files come and go, and can take their names beforehand; cleaners delete them in use.',
+  fix: 'Name a directory of its own, for the user of the gateway alone.',
+  bad: { text: 'client_body_temp_path /tmp;' },
+  good: { text: 'client_body_temp_path /var/lib/gw/bodies;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('client_body_temp_path', 'proxy_temp_path')) {
+      const path = node.args[0]?.value.replace(/(?<=.)\/+$/, '') ?? '';
+      if (!/^\/(?:tmp|var\/tmp|dev\/shm)$/.test(path)) continue;
+      yield { at: node, message: `"${node.name.value} ${path}" is a directory that all users share` };
+    }
+  },
+};
+
+const servesAsRoot: Rule = {
+  id: 'GW911',
+  slug: 'serves-as-root',
+  severity: 'warning',
+  summary: 'what serves requests keeps the rights of root',
+  why: 'Whatever goes wrong in a request then goes wrong as root: a path that leads too far reads any file of the machine.',
+  fix: 'Name an account of its own: ports, keys and logs that only root can open are opened before it takes over.',
+  bad: { in: 'main', text: 'user root;' },
+  good: { in: 'main', text: 'user nobody;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('user')) {
+      if (node.args[0]?.value !== 'root') continue;
+      yield { at: node, message: '"user root" serves requests with the rights of root' };
+    }
+  },
+};
+
+/** Directives of the core module. */
+export const CORE_RULES: readonly Rule[] = [
+  versionDisclosure,
+  errorLogOff,
+  keepaliveRequestsLow,
+  workerProcessesUnset,
+  tmpPathShared,
+  servesAsRoot,
+];

@@ -1,0 +1,190 @@
+import type { CoreConfig } from '../../../contract/index.ts';
+import { isLocal } from '../../addresses.ts';
+import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import { type ServedDatabase, servedDatabases, settingsOf } from './settings.ts';
+
+const dbrestPlainRemote: Rule = {
+  id: 'GW609',
+  slug: 'dbrest-plain-remote',
+  severity: 'warning',
+  summary: 'a database on another machine whose certificate is not verified',
+  why: 'Whoever sits in between reads what passes, the password first; without "verify-full" he only has to show any certificate.',
+  fix: 'Add sslmode=verify-full, and sslrootcert with the authority of the certificate.',
+  bad: {
+    text: 'location /api/ { dbrest_pass postgresql://authenticator@db.example.com/app; dbrest_schemas api; dbrest_anon_role anon; }',
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass postgresql://authenticator@db.example.com/app?sslmode=verify-full; dbrest_schemas api; dbrest_anon_role anon; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, settings } of servedDatabases(config)) {
+      if (settings.pass?.kind !== 'server') continue;
+      const { hosts, sslMode } = settings.pass.target;
+      const isHere = hosts.every(({ host }) => host.startsWith('/') || isLocal(host));
+      if (isHere || sslMode === 'verify-full') continue;
+      yield {
+        at: node,
+        message: `"dbrest_pass" reaches another machine with "sslmode=${sslMode}": nobody knows who answers`,
+        hint: 'add sslmode=verify-full',
+      };
+    }
+  },
+};
+
+/** `max_connections` of PostgreSQL as installed, less `superuser_reserved_connections`. */
+const USUAL_CONNECTIONS = 97;
+
+const dbrestPool: Rule = {
+  id: 'GW612',
+  slug: 'dbrest-pool',
+  severity: 'warning',
+  summary: 'more connections than a database takes as installed',
+  why: 'Each worker has its own pool: under load the database refuses the connections that are too many, for everybody who uses it.',
+  fix: 'Set dbrest_pool_size so that workers × pool stays below max_connections, or raise that.',
+  bad: {
+    in: 'main',
+    text: `worker_processes 16;
+http { server { listen 127.0.0.1:8080;
+  location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; dbrest_anon_role anon; }
+} }`,
+  },
+  good: {
+    in: 'main',
+    text: `worker_processes 16;
+http { dbrest_pool_size 4; server { listen 127.0.0.1:8080;
+  location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; dbrest_anon_role anon; }
+} }`,
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const { workerProcesses } = config.main.config('core') as unknown as CoreConfig;
+    // How many "auto" are is known on the machine that it runs on.
+    if (workerProcesses === 'auto') return;
+    for (const [{ node, block }, size] of pools(config)) {
+      const connections = workerProcesses * size;
+      if (connections <= USUAL_CONNECTIONS) continue;
+      yield {
+        at: block.from('dbrest').get('poolSize')?.nodes[0] ?? node,
+        message: `workers × pool (${workerProcesses} × ${size} = ${connections}) is more than a PostgreSQL takes as installed (${USUAL_CONNECTIONS})`,
+        hint: `set "dbrest_pool_size" to ${Math.max(1, Math.floor(USUAL_CONNECTIONS / workerProcesses))} or less, or raise max_connections`,
+      };
+    }
+  },
+};
+
+/** The largest pool of each server: all its locations share one. */
+function pools(config: CheckedConfig): ReadonlyMap<ServedDatabase, number> {
+  const largest = new Map<string, ServedDatabase>();
+  for (const served of servedDatabases(config)) {
+    const { pass, poolSize } = served.settings;
+    if (pass?.kind !== 'server') continue;
+    const key = JSON.stringify(pass.target);
+    if (poolSize > (largest.get(key)?.settings.poolSize ?? 0)) largest.set(key, served);
+  }
+  return new Map([...largest.values()].map((served) => [served, served.settings.poolSize]));
+}
+
+const LONGEST_TIMEOUT_MS = 5 * 60_000;
+
+const dbrestNoTimeout: Rule = {
+  id: 'GW613',
+  slug: 'dbrest-no-timeout',
+  severity: 'info',
+  summary: 'a statement timeout so long that it is none',
+  why: 'A request keeps its connection, and its locks, for as long: as many slow ones as the pool has connections, and nobody is served.',
+  fix: 'Set dbrest_timeout to what a client waits for; give long jobs a location of their own.',
+  bad: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_timeout 1h; }',
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_timeout 15s; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('dbrest_timeout')) {
+      if (settingsOf(block).timeoutMs <= LONGEST_TIMEOUT_MS) continue;
+      yield {
+        at: node,
+        message: `"dbrest_timeout ${node.args[0]?.value}" lets one request hold a connection for as long`,
+      };
+    }
+  },
+};
+
+const dbrestDsn: Rule = {
+  id: 'GW616',
+  slug: 'dbrest-dsn',
+  severity: 'error',
+  summary: 'a connection string that cannot be read',
+  why: 'The configuration does not load.',
+  fix: 'Write keywords as libpq takes them ("host=… dbname=…"), or a URI: postgresql://user@host/dbname.',
+  bad: {
+    text: 'location /api/ { dbrest_pass "host=localhost prot=5432"; dbrest_schemas api; dbrest_anon_role anon; }',
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass "host=localhost port=5432"; dbrest_schemas api; dbrest_anon_role anon; }',
+  },
+};
+
+const dbrestServerOld: Rule = {
+  id: 'GW654',
+  slug: 'dbrest-server-old',
+  severity: 'error',
+  live: true,
+  summary: 'a PostgreSQL that is too old',
+  why: 'Statements that gw writes are not understood.',
+  fix: 'Use PostgreSQL 12 or later.',
+  bad: {
+    text: `# select version(): PostgreSQL 11
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+  good: {
+    text: `# select version(): PostgreSQL 16
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+};
+
+const dbrestEmbedUnindexed: Rule = {
+  id: 'GW655',
+  slug: 'dbrest-embed-unindexed',
+  severity: 'info',
+  live: true,
+  summary: 'a foreign key that no index supports',
+  why: 'A request that embeds along it reads the whole table, once for each row.',
+  fix: 'Create an index on the columns of the foreign key.',
+  bad: {
+    text: `# orders.client_id references clients, without an index
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+  good: {
+    text: `# create index on api.orders (client_id)
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+};
+
+const databaseUnreachable: Rule = {
+  id: 'GW656',
+  slug: 'database-unreachable',
+  severity: 'error',
+  live: true,
+  summary: 'a database that cannot be reached',
+  why: 'The gateway starts, and its location answers 503 until the database is there.',
+  fix: 'See that it runs, that the address and the login are right, and that pg_hba.conf lets the gateway in.',
+  bad: {
+    text: `# nothing listens there
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+  good: {
+    text: `# PostgreSQL listens there
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+};
+
+/** The connections to the database. */
+export const CONNECTION_RULES: readonly Rule[] = [
+  dbrestPlainRemote,
+  dbrestPool,
+  dbrestNoTimeout,
+  dbrestDsn,
+  dbrestServerOld,
+  dbrestEmbedUnindexed,
+  databaseUnreachable,
+];

@@ -1,0 +1,143 @@
+import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import { isSuperuser, servedDatabases, settingsOf } from './settings.ts';
+
+const dbrestSuperuser: Rule = {
+  id: 'GW601',
+  slug: 'dbrest-superuser',
+  severity: 'error',
+  summary: 'requests reach the database over a superuser',
+  why: 'A superuser may become every role, and row security does not hold for him: a token that names another superuser, or one function that resets the role, has the whole server.',
+  fix: 'Log in as a role of its own, "authenticator noinherit", that was granted the roles of requests and nothing else.',
+  bad: {
+    text: 'location /api/ { dbrest_pass postgresql://postgres@localhost/app; dbrest_schemas api; dbrest_anon_role anon; }',
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; dbrest_anon_role anon; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, settings } of servedDatabases(config)) {
+      const { pass } = settings;
+      if (pass?.kind !== 'server' || !isSuperuser(pass.target.user)) continue;
+      yield {
+        at: node,
+        message: `"dbrest_pass" connects as "${pass.target.user}" (superuser): row security is not applied to it`,
+        hint: 'connect as a role "authenticator noinherit" that was granted the roles of requests',
+      };
+    }
+  },
+};
+
+const dbrestSuperuserAnon: Rule = {
+  id: 'GW602',
+  slug: 'dbrest-superuser-no-anon',
+  severity: 'error',
+  summary: 'unauthenticated requests run as a superuser',
+  why: 'Everybody reads and writes everything: neither privileges nor row security hold for a superuser.',
+  fix: 'Name a role that was granted only what everybody may do.',
+  bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role postgres; }' },
+  good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('dbrest_anon_role')) {
+      const { anonRole } = settingsOf(block);
+      if (!isSuperuser(anonRole)) continue;
+      yield {
+        at: node,
+        message: `unauthenticated requests run as "${anonRole}", a superuser`,
+        hint: 'name a role that was granted only what everybody may do',
+      };
+    }
+  },
+};
+
+const dbrestNoAuth: Rule = {
+  id: 'GW603',
+  slug: 'dbrest-no-auth',
+  severity: 'warning',
+  summary: 'a database that no request can get at',
+  why: 'Without a secret no token is believed, and without an anonymous role nobody does without: every request gets 401.',
+  fix: 'Set dbrest_anon_role for unauthenticated requests, dbrest_jwt_secret for tokens, or both.',
+  bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; }' },
+  good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, settings } of servedDatabases(config)) {
+      if (settings.anonRole !== undefined || settings.jwtKeys) continue;
+      yield {
+        at: node,
+        message: 'neither "dbrest_jwt_secret" nor "dbrest_anon_role" is set: every request is refused',
+      };
+    }
+  },
+};
+
+const dbrestAnonLogin: Rule = {
+  id: 'GW618',
+  slug: 'dbrest-anon-login',
+  severity: 'warning',
+  summary: 'unauthenticated requests run as the role that the gateway logs in with',
+  why: 'That role may become all the others: requests have the rights of everybody.',
+  fix: 'Let the gateway log in as a role of its own, and grant it the anonymous one.',
+  bad: {
+    text: 'location /api/ { dbrest_pass postgresql://web@localhost/app; dbrest_schemas api; dbrest_anon_role web; }',
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; dbrest_anon_role web; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block, settings } of servedDatabases(config)) {
+      const { pass, anonRole } = settings;
+      if (pass?.kind !== 'server' || anonRole === undefined || pass.target.user !== anonRole) continue;
+      if (isSuperuser(anonRole)) continue;
+      yield {
+        at: block.from('dbrest').get('anonRole')?.nodes[0] ?? node,
+        message: `"dbrest_anon_role" is the role that "dbrest_pass" logs in with, so requests have all its rights`,
+        related: [{ span: node.name.span, label: 'logs in as the same' }],
+      };
+    }
+  },
+};
+
+const dbrestRoleSuperuser: Rule = {
+  id: 'GW650',
+  slug: 'dbrest-role-superuser',
+  severity: 'error',
+  live: true,
+  summary: 'a role that no privilege and no row security holds for',
+  why: 'Every request that comes to act as it reads and writes everything.',
+  fix: 'Take superuser and bypassrls from the role, or log in as another: create role authenticator login noinherit.',
+  bad: {
+    text: `# create role admin login superuser
+location /api/ { dbrest_pass postgresql://admin@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+  good: {
+    text: `# create role authenticator login noinherit
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+};
+
+const dbrestAnonMissing: Rule = {
+  id: 'GW651',
+  slug: 'dbrest-anon-missing',
+  severity: 'error',
+  live: true,
+  summary: 'an anonymous role that the gateway cannot become',
+  why: 'Every request without a token fails.',
+  fix: 'Create the role, and grant it to the one that dbrest_pass logs in with.',
+  bad: {
+    text: `# there is no role "nobody"
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role nobody; }`,
+  },
+  good: {
+    text: `# grant anon to authenticator
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+};
+
+/** The roles that requests run as. */
+export const ROLE_RULES: readonly Rule[] = [
+  dbrestSuperuser,
+  dbrestSuperuserAnon,
+  dbrestNoAuth,
+  dbrestAnonLogin,
+  dbrestRoleSuperuser,
+  dbrestAnonMissing,
+];

@@ -1,0 +1,271 @@
+import type { LocationMatch } from '../../../contract/index.ts';
+import { lengthened } from '../../edits.ts';
+import { isOpen } from '../../exposure.ts';
+import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import { type ServedDatabase, servedDatabases, settingsOf } from './settings.ts';
+
+const dbrestNoSchema: Rule = {
+  id: 'GW607',
+  slug: 'dbrest-no-schema',
+  severity: 'warning',
+  summary: 'a database served without saying which schema',
+  why: 'Then it is "public", where every extension puts its tables and functions, and where one more table is served as soon as it is made.',
+  fix: 'Make a schema of views and functions that are meant to be served, and name it: dbrest_schemas api.',
+  bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_anon_role anon; }' },
+  good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of servedDatabases(config)) {
+      if (block.from('dbrest').has('schemas')) continue;
+      yield {
+        at: node,
+        message: '"dbrest_schemas" is not set: "public" is served with every table of every extension',
+        hint: 'name a schema that is made to be served: dbrest_schemas api',
+      };
+    }
+  },
+};
+
+/** PostgreSQL's own, and where platforms keep passwords, keys and jobs. */
+const SYSTEM_SCHEMAS = /^(?:pg_\w+|information_schema|auth|vault|pgsodium|pgsodium_masks|cron|supabase_\w+)$/;
+
+const dbrestSystemSchema: Rule = {
+  id: 'GW608',
+  slug: 'dbrest-system-schema',
+  severity: 'error',
+  summary: 'a schema of the system is served',
+  why: 'It tells every table, role and function there is; "auth" and its like hold users with their passwords.',
+  fix: 'Serve views in a schema of your own that show what is meant to be shown.',
+  bad: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas "api, pg_catalog"; dbrest_anon_role anon; }',
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas "api, reports"; dbrest_anon_role anon; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('dbrest_schemas')) {
+      for (const schema of settingsOf(block).schemas.filter((name) => SYSTEM_SCHEMAS.test(name))) {
+        const word = node.args.find(({ value }) => value.split(/[\s,]+/).includes(schema));
+        yield {
+          at: word?.span ?? node,
+          message: `"dbrest_schemas" serves "${schema}", a schema of the system`,
+        };
+      }
+    }
+  },
+};
+
+const WRITES = ['POST', 'PATCH', 'PUT', 'DELETE'];
+
+const dbrestWritesOpen: Rule = {
+  id: 'GW610',
+  slug: 'dbrest-writes-open',
+  severity: 'warning',
+  summary: 'tables that strangers may try to write to',
+  why: 'Nothing but the privileges of the anonymous role stands between everybody and the rows: one grant too many, and they are gone.',
+  fix: 'Say who may write: limit_except GET { allow …; deny all; }, or leave out dbrest_anon_role where tokens are needed anyway.',
+  bad: {
+    in: 'http',
+    text: `server {
+  listen 443;
+  location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_max_rows 100; }
+}`,
+  },
+  good: {
+    in: 'http',
+    text: `server {
+  listen 443;
+  location /api/ {
+    dbrest_pass embedded;
+    dbrest_schemas api;
+    dbrest_anon_role anon;
+    dbrest_max_rows 100;
+    limit_except GET { allow 10.0.0.0/8; deny all; }
+  }
+}`,
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const served of servedDatabases(config)) {
+      const { node, block, settings } = served;
+      if (settings.anonRole === undefined || servesFunctions(served)) continue;
+      const method = WRITES.find((name) => isOpen(config, block, name));
+      if (method === undefined) continue;
+      yield {
+        at: node,
+        message: `${method} of everybody reaches the database as the anonymous role`,
+        hint: 'say who may write: limit_except GET { deny all; }',
+      };
+    }
+  },
+};
+
+/** Functions are called by POST: whoever serves them alone means them to be called. */
+function servesFunctions({ block, settings: { rpc } }: ServedDatabase): boolean {
+  const match = block.args as LocationMatch | undefined;
+  return rpc === 'on' || (rpc === 'auto' && match?.kind === 'prefix' && match.path.endsWith('/rpc/'));
+}
+
+const dbrestNoLimit: Rule = {
+  id: 'GW611',
+  slug: 'dbrest-no-limit',
+  severity: 'warning',
+  summary: 'tables that strangers may read as a whole in one request',
+  why: 'One request takes a copy of a table, and the database is busy with nothing else meanwhile.',
+  fix: 'Set dbrest_max_rows.',
+  bad: {
+    in: 'http',
+    text: `server {
+  listen 443;
+  location /api/ {
+    dbrest_pass embedded;
+    dbrest_schemas api;
+    dbrest_anon_role anon;
+    limit_except GET { deny all; }
+  }
+}`,
+  },
+  good: {
+    in: 'http',
+    text: `server {
+  listen 443;
+  location /api/ {
+    dbrest_pass embedded;
+    dbrest_schemas api;
+    dbrest_anon_role anon;
+    dbrest_max_rows 1000;
+    limit_except GET { deny all; }
+  }
+}`,
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block, settings } of servedDatabases(config)) {
+      if (settings.anonRole === undefined || settings.maxRows !== undefined || !isOpen(config, block))
+        continue;
+      yield {
+        at: node,
+        message: 'everybody may read whole tables: "dbrest_max_rows" is not set',
+        hint: 'add dbrest_max_rows 1000',
+      };
+    }
+  },
+};
+
+const dbrestPrefixSlash: Rule = {
+  id: 'GW615',
+  slug: 'dbrest-prefix-slash',
+  severity: 'warning',
+  summary: 'a location for a database that also takes its neighbours',
+  why: 'The prefix "/rest" also matches "/restore": requests for another part of the site go to the database.',
+  fix: 'End the location with a slash.',
+  bad: { text: 'location /rest { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
+  good: { text: 'location /rest/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { block } of servedDatabases(config)) {
+      const match = block.args as LocationMatch | undefined;
+      const prefix = block.node?.args.at(-1);
+      if (match?.kind !== 'prefix' || match.path.endsWith('/') || !prefix) continue;
+      yield {
+        at: prefix.span,
+        message: `location "${match.path}" also takes "${match.path}ore" to the database`,
+        fix: {
+          title: `end the location with "/": "${match.path}" itself is answered otherwise then`,
+          safe: false,
+          edits: [lengthened(prefix, '/')],
+        },
+      };
+    }
+  },
+};
+
+const dbrestOpenapiPublic: Rule = {
+  id: 'GW617',
+  slug: 'dbrest-openapi-public',
+  severity: 'info',
+  summary: 'the description of all tables and functions is shown to strangers',
+  why: 'With "ignore-privileges" the root of the location lists what the anonymous role may not even use.',
+  fix: 'Leave dbrest_openapi at follow-privileges, or turn it off.',
+  bad: {
+    in: 'http',
+    text: `server {
+  listen 443;
+  location /api/ {
+    dbrest_pass embedded;
+    dbrest_schemas api;
+    dbrest_anon_role anon;
+    dbrest_max_rows 1000;
+    dbrest_openapi ignore-privileges;
+    limit_except GET { deny all; }
+  }
+}`,
+  },
+  good: {
+    in: 'http',
+    text: `server {
+  listen 443;
+  location /api/ {
+    dbrest_pass embedded;
+    dbrest_schemas api;
+    dbrest_anon_role anon;
+    dbrest_max_rows 1000;
+    limit_except GET { deny all; }
+  }
+}`,
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block, settings } of servedDatabases(config)) {
+      const { anonRole, openapi } = settings;
+      if (openapi !== 'ignore-privileges' || anonRole === undefined || !isOpen(config, block)) continue;
+      yield {
+        at: block.from('dbrest').get('openapi')?.nodes[0] ?? node,
+        message: '"dbrest_openapi ignore-privileges" shows strangers what they may not use',
+      };
+    }
+  },
+};
+
+const dbrestTableOpen: Rule = {
+  id: 'GW652',
+  slug: 'dbrest-table-open',
+  severity: 'warning',
+  live: true,
+  summary: 'a table that strangers get at as a whole',
+  why: 'The anonymous role was granted the table, and no row security says which rows.',
+  fix: 'Enable row level security and write policies, or revoke the privilege; say that it is meant where it is: # gw-ignore GW652: ….',
+  bad: {
+    text: `# grant select on api.users to anon
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+  good: {
+    text: `# alter table api.users enable row level security
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+};
+
+const dbrestSchemaMissing: Rule = {
+  id: 'GW653',
+  slug: 'dbrest-schema-missing',
+  severity: 'error',
+  live: true,
+  summary: 'a schema that the database does not have',
+  why: 'Every request for it fails.',
+  fix: 'Correct the name, or create the schema.',
+  bad: {
+    text: `# there is no schema "apy"
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas apy; dbrest_anon_role anon; }`,
+  },
+  good: {
+    text: `# create schema api
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+};
+
+/** Schemas and tables that are served, and to whom. */
+export const SERVED_RULES: readonly Rule[] = [
+  dbrestNoSchema,
+  dbrestSystemSchema,
+  dbrestWritesOpen,
+  dbrestNoLimit,
+  dbrestPrefixSlash,
+  dbrestOpenapiPublic,
+  dbrestTableOpen,
+  dbrestSchemaMissing,
+];

@@ -1,0 +1,156 @@
+import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import { type Jwk, type KeySource, tokenKeys } from './settings.ts';
+
+/** RFC 7518, 3.2: a key of the size of the hash or larger. */
+const LEAST_SECRET_BYTES = 32;
+
+/** The secrets of a `dbrest_jwt_secret` that sign with HMAC. */
+function hmacSecrets(keys: KeySource): readonly Buffer[] {
+  if (keys.kind === 'secret') return [Buffer.from(keys.secret)];
+  return keys.keys.flatMap(({ k }) => (k === undefined ? [] : [Buffer.from(k, 'base64url')]));
+}
+
+/** From tutorials and templates: everybody who attacks tries them first. */
+const EXAMPLE_SECRETS: ReadonlySet<string> = new Set([
+  // jwt.io
+  'your-256-bit-secret',
+  'your-384-bit-secret',
+  'your-512-bit-secret',
+  'a-string-secret-at-least-256-bits-long',
+  'a-valid-string-secret-that-is-at-least-512-bits-long-which-is-very-long',
+  // PostgREST's tutorial and its tests
+  'reallyreallyreallyreallyverysafe',
+  'safe-secret-that-is-at-least-32-characters-long',
+  // Supabase's command line and its files for Docker
+  'super-secret-jwt-token-with-at-least-32-characters-long',
+  'your-super-secret-jwt-token-with-at-least-32-characters-long',
+  'secret',
+  'jwt-secret',
+  'jwtsecret',
+  'mysecret',
+  'supersecret',
+  'changeme',
+  'password',
+  'test',
+]);
+
+/** What people write where a secret has yet to come. */
+const PLACEHOLDER =
+  /change[-_ ]?(?:me|this|it)|replace[-_ ]?(?:me|this|it|with)|your[-_ ].*(?:secret|key|token)|at[-_ ]least[-_ ]\d+|placeholder/i;
+
+/** A text that somebody wrote for others to see, or that repeats itself. */
+function isExampleSecret(secret: Buffer): boolean {
+  const text = secret.toString();
+  return EXAMPLE_SECRETS.has(text.toLowerCase()) || PLACEHOLDER.test(text) || /^(.{1,16}?)\1+$/s.test(text);
+}
+
+const dbrestSecretShort: Rule = {
+  id: 'GW604',
+  slug: 'dbrest-secret-short',
+  severity: 'error',
+  summary: 'a secret for tokens that can be guessed',
+  why: 'Whoever has one token tries secrets at home, millions a second, until one fits; then he writes tokens for every role.',
+  fix: 'Take at least 32 random bytes: "gw secret" prints some.',
+  bad: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwt.key}; }',
+    files: { 'jwt.key': 'Vq3xT8nZpLk' },
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwt.key}; }',
+    files: { 'jwt.key': 'Vq3xT8nZpLkWm7RcYd2JsHf6BgQe9UtA' },
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, keys } of tokenKeys(config)) {
+      const secrets = hmacSecrets(keys).filter((secret) => !isExampleSecret(secret));
+      const bytes = Math.min(...secrets.map(({ length }) => length));
+      if (bytes >= LEAST_SECRET_BYTES) continue;
+      yield {
+        at: node,
+        message: `"dbrest_jwt_secret" has ${bytes} bytes, HS256 needs at least ${LEAST_SECRET_BYTES}`,
+        hint: '"gw secret" prints one',
+      };
+    }
+  },
+};
+
+const dbrestSecretExample: Rule = {
+  id: 'GW605',
+  slug: 'dbrest-secret-example',
+  severity: 'error',
+  summary: 'a secret for tokens that stands in a tutorial, or is a placeholder',
+  why: 'Everybody knows it, and so everybody can write tokens for every role.',
+  fix: 'Take at least 32 random bytes: "gw secret" prints some.',
+  bad: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwt.key}; }',
+    files: { 'jwt.key': 'reallyreallyreallyreallyverysafe' },
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwt.key}; }',
+    files: { 'jwt.key': 'Vq3xT8nZpLkWm7RcYd2JsHf6BgQe9UtA' },
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, keys } of tokenKeys(config)) {
+      if (!hmacSecrets(keys).some(isExampleSecret)) continue;
+      yield {
+        at: node,
+        message: 'the secret of "dbrest_jwt_secret" is a known example',
+        hint: '"gw secret" prints a new one',
+      };
+    }
+  },
+};
+
+/** Which algorithms go with a type of key (RFC 7518, RFC 8037). */
+const ALGORITHMS: Readonly<Record<string, RegExp>> = {
+  oct: /^HS(?:256|384|512)$/,
+  RSA: /^[RP]S(?:256|384|512)$/,
+  EC: /^ES(?:256|384|512)$/,
+  OKP: /^(?:EdDSA|Ed25519)$/,
+};
+
+const dbrestAlgNone: Rule = {
+  id: 'GW606',
+  slug: 'dbrest-alg-none',
+  severity: 'error',
+  summary: 'a key for tokens whose algorithm proves nothing: "none", or HMAC with a public key',
+  why: 'A token without a signature, or one signed with what everybody may know, can be written by everybody.',
+  fix: 'Give each key the algorithm of its type: HS256 for "oct", RS256 for "RSA", ES256 for "EC", EdDSA for "OKP".',
+  bad: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwk.json}; }',
+    files: {
+      'jwk.json':
+        '{"kty":"RSA","alg":"HS256","n":"u1SU1LfVLPHCozMxH2Mo4lgOEePzNm0tRgeLezV6ffAt0gunVTLw7onLRnrq0_IzW7yWR7QkrmBL7jTKEn5u","e":"AQAB"}',
+    },
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwk.json}; }',
+    files: {
+      'jwk.json':
+        '{"kty":"RSA","alg":"RS256","n":"u1SU1LfVLPHCozMxH2Mo4lgOEePzNm0tRgeLezV6ffAt0gunVTLw7onLRnrq0_IzW7yWR7QkrmBL7jTKEn5u","e":"AQAB"}',
+    },
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, keys } of tokenKeys(config)) {
+      const wrong = keys.kind === 'keys' ? keys.keys.filter(isMixed) : [];
+      for (const { kty, alg } of wrong)
+        yield { at: node, message: `a key of type "${kty}" cannot be used with the algorithm "${alg}"` };
+      if (hmacSecrets(keys).some(isPublicKey))
+        yield { at: node, message: '"dbrest_jwt_secret" uses a public key as the secret of HMAC' };
+    }
+  },
+};
+
+function isMixed({ kty, alg }: Jwk): boolean {
+  return alg !== undefined && ALGORITHMS[kty]?.test(alg) !== true;
+}
+
+/** As text, or once more in base64. */
+function isPublicKey(secret: Buffer): boolean {
+  const text = secret.toString();
+  return [text, Buffer.from(text, 'base64').toString()].some((pem) =>
+    /-----BEGIN (?:[A-Z]+ )?(?:PUBLIC KEY|CERTIFICATE)-----/.test(pem),
+  );
+}
+
+/** The keys that tokens are verified with. */
+export const TOKEN_RULES: readonly Rule[] = [dbrestSecretShort, dbrestSecretExample, dbrestAlgNone];

@@ -1,0 +1,259 @@
+import { existsSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { type BlockView, constantText } from '../../config/index.ts';
+import type { CoreConfig, LocationMatch } from '../../contract/index.ts';
+import { analysisOf } from '../analysis.ts';
+import { lengthened, lineBehind } from '../edits.ts';
+import { isOpen, serverOf } from '../exposure.ts';
+import { namesText, shown } from '../messages.ts';
+import { targetOf } from '../proxying.ts';
+import type { Patterns } from '../regex/index.ts';
+import type { CheckedConfig, Problem, Rule, Use } from '../rule.ts';
+
+const tryFilesProxy: Rule = {
+  id: 'GW212',
+  slug: 'try-files-proxy',
+  severity: 'warning',
+  summary: '"try_files" and "proxy_pass" in one location',
+  why: '"try_files" only decides which URI it is: the file is never sent, the upstream answers for it. What is not there goes to the last word, past the "proxy_pass".',
+  fix: 'Move "proxy_pass" to a named location, and name that as the last word of "try_files".',
+  bad: { in: 'location', text: 'try_files $uri /index.html;\nproxy_pass http://127.0.0.1:9000;' },
+  good: {
+    text: 'location / { try_files $uri @app; }\nlocation @app { proxy_pass http://127.0.0.1:9000; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('proxy_pass')) {
+      const [files] = block.context === 'location' ? block.own('try_files') : [];
+      // With a status as the last word it is a gate: only what is there reaches the upstream.
+      if (!files || files.args.at(-1)?.value.startsWith('=')) continue;
+      yield {
+        at: node,
+        message: '"proxy_pass" answers for what "try_files" finds: no file is ever sent',
+        related: [{ span: files.span, label: 'decides the URI only' }],
+      };
+    }
+  },
+};
+
+const aliasTraversal: Rule = {
+  id: 'GW301',
+  slug: 'alias-traversal',
+  severity: 'error',
+  summary: 'a location without a final slash whose alias has one',
+  why: 'The prefix "/img" also matches "/img../", which nginx maps to the folder above the alias: everything beside it can be read.',
+  fix: 'End the location with a slash, as the alias does.',
+  bad: { text: 'location /img { alias /srv/img/; }' },
+  good: { text: 'location /img/ { alias /srv/img/; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const use of config.uses('alias')) {
+      const match = use.block.args as LocationMatch | undefined;
+      const problem =
+        match?.kind === 'prefix'
+          ? problemOfPrefix(use, match.path)
+          : match?.kind === 'regex' && problemOfRegex(use, match.regex.pattern);
+      if (problem) yield problem;
+    }
+  },
+};
+
+function problemOfPrefix({ node, block }: Use, prefix: string): Problem | undefined {
+  const [path] = node.args;
+  const word = block.node?.args.at(-1);
+  if (prefix.endsWith('/') || !path?.value.endsWith('/') || !word) return undefined;
+  return {
+    at: node,
+    message: `location "${prefix}" + alias "${shown(path, path.value)}" also serves "${prefix}../"`,
+    label: 'alias has one',
+    related: [{ span: word.span, label: 'prefix has no trailing slash' }],
+    fix: {
+      title: `end the location with "/": requests for "${prefix}" itself are answered otherwise then`,
+      safe: false,
+      edits: [lengthened(word, '/')],
+    },
+  };
+}
+
+/** A group for any text, behind something that is no slash: `^/img(.*)$`. */
+const ANY_REST = /(?:[^/\\([|]|\\.)\((?:\?P?<(\w+)>)?\.[*+]\??\)\$?$/;
+
+function problemOfRegex({ node, block }: Use, pattern: string): Problem | undefined {
+  const [path] = node.args;
+  const word = block.node?.args.at(-1);
+  const group = ANY_REST.exec(pattern);
+  const used = /\/\$(?:\{?(\w+)\}?)$/.exec(path?.value ?? '')?.[1];
+  const last = String(pattern.match(/\((?!\?[:=!])/g)?.length);
+  if (!group || !path || !word || (used !== group[1] && used !== last)) return undefined;
+  return {
+    at: node,
+    message: `alias "${shown(path, path.value)}" also serves the folder above: $${used} can begin with "../"`,
+    hint: 'let a slash stand before the group: "^/img/(.*)$"',
+    related: [{ span: word.span, label: 'matches any text behind the prefix' }],
+  };
+}
+
+/** Directories of the system itself: no site lives right in one of them. */
+const SYSTEM = new Set(
+  '/ /bin /boot /dev /etc /etc/nginx /etc/ssh /etc/ssl /home /lib /lib64 /proc /root /run /sbin /sys /usr /usr/local /var /var/lib /var/log /var/run'.split(
+    ' ',
+  ),
+);
+/** In these every directory belongs to the system. */
+const BELOW = /^\/(?:boot|etc\/(?:ssh|ssl)|proc|root\/\.ssh|sys)\//;
+
+const rootExposure: Rule = {
+  id: 'GW302',
+  slug: 'root-exposure',
+  severity: 'error',
+  summary: 'a directory of the system is served',
+  why: 'Everybody can read what the gateway can: configuration, keys, password hashes, logs.',
+  fix: 'Name the directory that holds the site and nothing else.',
+  bad: { text: 'root /;' },
+  good: { text: 'root /srv/www;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const { patterns } = analysisOf(config);
+    for (const use of config.uses('root', 'alias')) {
+      const path = servedBy(use, patterns);
+      if (path === undefined || !(SYSTEM.has(path) || BELOW.test(`${path}/`))) continue;
+      const [word] = use.node.args;
+      const what = path === '/' ? 'the whole file system' : `the directory "${path}" of the system`;
+      yield {
+        at: use.node,
+        message: `"${use.node.name.value} ${shown(word, word?.value ?? '')}" serves ${what}`,
+      };
+    }
+  },
+};
+
+/** The directory whose files a location gives away; `undefined` where it is not known, or one file is named. */
+function servedBy({ node, block }: Use, patterns: Patterns): string | undefined {
+  const value = node.args[0]?.value;
+  if (!value?.startsWith('/') || value.includes('$')) return undefined;
+  const match = matchOf(block);
+  if (node.name.value === 'alias') return match?.kind === 'prefix' ? withoutSlash(value) : undefined;
+  if (match?.kind === 'exact') return undefined;
+  return withoutSlash(value + pathTo(block, patterns));
+}
+
+/** What the paths of all requests begin with that get to a block. */
+function pathTo(block: BlockView, patterns: Patterns): string {
+  const match = matchOf(block);
+  if (match?.kind === 'prefix') return match.path;
+  const start = match?.kind === 'regex' ? patterns.read(match.regex, match.caseless).start : '';
+  return start !== '' || !block.outer ? start : pathTo(block.outer, patterns);
+}
+
+function matchOf({ context, args }: BlockView): LocationMatch | undefined {
+  return context === 'location' ? (args as LocationMatch | undefined) : undefined;
+}
+
+function withoutSlash(path: string): string {
+  const normal = posix.normalize(path);
+  return normal === '/' ? normal : normal.replace(/\/$/, '');
+}
+
+/** What tools leave beside the files of a site: sources, passwords, keys. */
+const LEFT_BEHIND = ['.git', '.svn', '.hg', '.env', '.htpasswd', '.aws', '.ssh', '.npmrc'] as const;
+
+const dotfilesServed: Rule = {
+  id: 'GW316',
+  slug: 'dotfiles-served',
+  severity: 'warning',
+  summary: 'hidden files below a root can be fetched',
+  why: 'Robots ask every address for "/.git/config" and "/.env": the source of the site and its passwords.',
+  fix: 'Refuse them: "location ~ /\\\\.(?!well-known/) { return 404; }", and keep the repository out of the root.',
+  bad: {
+    in: 'http',
+    text: 'server {\n    listen 80;\n    root site;\n}',
+    files: { 'site/.env': 'PASSWORD=1234' },
+  },
+  good: {
+    in: 'http',
+    text: 'server {\n    listen 80;\n    root site;\n    location ~ /\\.(?!well-known/) { return 404; }\n}',
+    files: { 'site/.env': 'PASSWORD=1234' },
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('root')) {
+      const { documentRoot } = block.config('core') as Partial<CoreConfig>;
+      const path = documentRoot && constantText(documentRoot.path);
+      const server = serverOf(block);
+      if (path === undefined || !server || !isWhole(block) || !isOpen(config, server)) continue;
+      if (isProxied(block)) continue;
+      const found = LEFT_BEHIND.filter(
+        (name) => existsSync(join(path, name)) && !isRefused(server, `/${name}`),
+      );
+      if (found.length === 0) continue;
+      yield {
+        at: node,
+        message: `${namesText(found)} below this root can be fetched by everybody`,
+        ...(block.context === 'server' && {
+          fix: {
+            title: 'refuse hidden files, except those of "/.well-known/"',
+            safe: false,
+            edits: [lineBehind(node, REFUSAL)],
+          },
+        }),
+      };
+    }
+  },
+};
+
+const REFUSAL = 'location ~ /\\.(?!well-known/) { return 404; }';
+
+/** The files of the root itself: not those of a folder below it. */
+function isWhole({ context, args }: BlockView): boolean {
+  const match = args as LocationMatch | undefined;
+  return context === 'server' || (match?.kind === 'prefix' && match.path === '/');
+}
+
+/** Where all requests go to an upstream no file is served. */
+function isProxied(block: BlockView): boolean {
+  return [block, ...block.inner].some(
+    (one) => (one === block || isWhole(one)) && (targetOf(one) !== undefined || one.own('return').length > 0),
+  );
+}
+
+/** A location that takes the path and gives no file for it. */
+function isRefused(block: BlockView, path: string): boolean {
+  return block.inner.some((inner) => {
+    if (inner.context !== 'location' || !matches(inner.args as LocationMatch | undefined, path)) return false;
+    const refuses = inner
+      .own('return', 'deny')
+      .some(({ args }) => /^(?:all|4\d\d)$/.test(args[0]?.value ?? ''));
+    return refuses || inner.config('core')['internal'] === true || isRefused(inner, path);
+  });
+}
+
+/** Also what lies below it: tools ask for "/.git/config". */
+function matches(match: LocationMatch | undefined, path: string): boolean {
+  if (match?.kind === 'regex') {
+    const regex = new RegExp(match.regex.source);
+    return regex.test(path) || regex.test(`${path}/`) || regex.test(`${path}/config`);
+  }
+  return match?.kind === 'prefix' && match.path !== '/' && path.startsWith(match.path.replace(/\/$/, ''));
+}
+
+const autoindexOn: Rule = {
+  id: 'GW317',
+  slug: 'autoindex-on',
+  severity: 'info',
+  summary: 'directories are listed for everybody',
+  why: 'A listing shows every file, those that nobody links to as well: backups, drafts, dumps.',
+  fix: 'Leave "autoindex" off, or keep strangers out of that location.',
+  bad: { in: 'http', text: 'server {\n    listen 80;\n    location /files/ { autoindex on; }\n}' },
+  good: { in: 'http', text: 'server {\n    listen 80;\n    location /files/ { autoindex off; }\n}' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('autoindex')) {
+      if (node.args[0]?.value.toLowerCase() === 'on' && isOpen(config, block))
+        yield { at: node, message: '"autoindex on" shows everybody every file of the directory' };
+    }
+  },
+};
+
+/** Files that are served: `root`, `alias`, `try_files`, `autoindex`. */
+export const FILE_RULES: readonly Rule[] = [
+  tryFilesProxy,
+  aliasTraversal,
+  rootExposure,
+  dotfilesServed,
+  autoindexOn,
+];

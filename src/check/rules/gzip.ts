@@ -1,0 +1,26 @@
+import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+
+const gzipTypes: Rule = {
+  id: 'GW905',
+  slug: 'gzip-types',
+  severity: 'info',
+  off: true,
+  summary: 'compression of HTML alone',
+  why: 'Style sheets, scripts and JSON, which are most of what is sent, go out as they are.',
+  fix: 'Name the types: gzip_types text/css application/javascript application/json image/svg+xml.',
+  bad: { text: 'gzip on;' },
+  good: { text: 'gzip on; gzip_types text/css application/javascript application/json;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('gzip')) {
+      if (node.args[0]?.value !== 'on' || block.effective('gzip_types').length > 0) continue;
+      yield {
+        at: node,
+        message: '"gzip on" compresses "text/html" only',
+        hint: 'add gzip_types text/css application/javascript application/json',
+      };
+    }
+  },
+};
+
+/** Directives of the gzip module. */
+export const GZIP_RULES: readonly Rule[] = [gzipTypes];

@@ -1,0 +1,219 @@
+import type { DirectiveNode, Fix, Span, Word } from '../../../grammar/index.ts';
+import type { BlockView } from '../../config/index.ts';
+import { analysisOf } from '../analysis.ts';
+import { blocksWith } from '../checked-config.ts';
+import { droppedIn, type Dropping, headerOf, writtenText } from '../dropped-headers.ts';
+import { lineBefore, rewritten } from '../edits.ts';
+import { namesText } from '../messages.ts';
+import { having } from '../regex/index.ts';
+import type { CheckedConfig, Problem, Rule, Use } from '../rule.ts';
+import type { Source } from '../taint/index.ts';
+
+/** What becomes part of the head of an answer or of a request. */
+const SINKS = ['return', 'rewrite', 'add_header', 'add_trailer', 'proxy_set_header', 'proxy_pass'];
+
+const httpSplitting: Rule = {
+  id: 'GW303',
+  slug: 'http-splitting',
+  severity: 'error',
+  summary: 'a decoded value, which can hold line breaks, in a header or a redirect',
+  why: 'The path in "$uri" is decoded: "%0d%0a" in a request becomes a line break, and what follows it becomes a header of the client\'s choice: a cookie, a second answer. gw refuses to send such a header, but nginx does send it.',
+  fix: 'Use "$request_uri", which stays as the client sent it, or a pattern whose groups take no line breaks.',
+  bad: { text: 'location / { return 301 https://example.com$uri; }' },
+  good: { text: 'location / { return 301 https://example.com$request_uri; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const use of config.uses(...SINKS)) {
+      for (const word of wordsOf(use.node)) yield* splittingProblems(word, use, config);
+    }
+  },
+};
+
+const LINE_BREAK = having('\n');
+
+function* splittingProblems(word: Word, use: Use, config: CheckedConfig): Iterable<Problem> {
+  if (!word.value.includes('$')) return;
+  const { taints } = analysisOf(config);
+  const told = new Set<string>();
+  for (const piece of taints.alternativesOf(word, use).flat()) {
+    if (typeof piece === 'string' || told.has(piece.name)) continue;
+    if (taints.badTextOf(piece, LINE_BREAK) === undefined) continue;
+    told.add(piece.name);
+    const related = piece.related.filter(({ span }) => !isInside(span, word.span));
+    const fix = requestUriFix(word, piece);
+    yield {
+      at: word.span,
+      message: `"${piece.name}" can hold line breaks of the client's here: ${whatFor(use.node)}`,
+      related,
+      ...(fix && { fix }),
+    };
+  }
+}
+
+/** The words of a directive that end up in a head. */
+function wordsOf({ name, args }: DirectiveNode): readonly Word[] {
+  const [first, second, flag] = args;
+  switch (name.value) {
+    case 'return':
+      return first && (!second || /^30[12378]$/.test(first.value)) ? [second ?? first] : [];
+    case 'rewrite':
+      return second &&
+        (/^(redirect|permanent)$/.test(flag?.value ?? '') || /^(https?:|\$scheme)/.test(second.value))
+        ? [second]
+        : [];
+    case 'proxy_pass':
+      return first ? [first] : [];
+    default:
+      return second ? [second] : [];
+  }
+}
+
+function whatFor({ name, args }: DirectiveNode): string {
+  switch (name.value) {
+    case 'return':
+    case 'rewrite':
+      return 'header "Location" can be split';
+    case 'proxy_pass':
+      return 'the request to the upstream can be split';
+    default:
+      return `header "${args[0]?.value ?? ''}" can be split`;
+  }
+}
+
+/** The path and what belongs to it, as the client sent it; a path in the middle of something else is left to the author. */
+const WHOLE = /^(.*?)\$(?:document_)?uri(?:\$is_args\$(?:args|query_string)|\?\$(?:args|query_string))?$/;
+
+function requestUriFix({ value, span, quote }: Word, { name }: Source): Fix | undefined {
+  const before = name === '$uri' || name === '$document_uri' ? WHOLE.exec(value)?.[1] : undefined;
+  const isPlain = span.source.text.slice(span.start + quote.length, span.end - quote.length) === value;
+  if (before === undefined || !isPlain) return undefined;
+  const start = span.start + quote.length + before.length;
+  return {
+    title: 'use "$request_uri": escapes stay as they came, and the query comes along',
+    safe: false,
+    edits: [{ span: { ...span, start, end: span.end - quote.length }, text: '$request_uri' }],
+  };
+}
+
+function isInside(inner: Span, outer: Span): boolean {
+  return inner.source === outer.source && inner.start >= outer.start && inner.end <= outer.end;
+}
+
+const headerRedefinition: Rule = {
+  id: 'GW304',
+  slug: 'header-redefinition',
+  severity: 'warning',
+  summary: '"add_header" on an inner level drops the headers of the level above',
+  why: 'A level with "add_header" of its own inherits none: security headers that were set once for all are gone here, silently.',
+  fix: 'Say "add_header_inherit merge;" on this level, or repeat the headers.',
+  bad: {
+    text: 'add_header X-Frame-Options DENY;\nlocation /files/ {\n    add_header Cache-Control no-cache;\n}',
+  },
+  good: {
+    text: 'add_header X-Frame-Options DENY;\nlocation /files/ {\n    add_header_inherit merge;\n    add_header Cache-Control no-cache;\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const block of blocksWith(config, 'add_header')) {
+      const dropping = droppedIn(block, 'add_header');
+      // Who says how headers come down means it.
+      if (!dropping || block.own('add_header_inherit').length > 0) continue;
+      const { at, dropped } = dropping;
+      yield {
+        at,
+        message: `"add_header" here drops ${namesText(dropped.map(headerOf))} of the level above`,
+        label: 'from here on only the headers of this level count',
+        related: dropped.map(({ span }) => ({ span, label: 'dropped' })),
+        fix: keepingFix(dropping),
+      };
+    }
+  },
+};
+
+/** Merging keeps what both levels say: a header that is replaced here would come twice. */
+function keepingFix({ at, dropped, replaces }: Dropping): Fix {
+  if (!replaces) {
+    return {
+      title: 'add "add_header_inherit merge": the answers get the dropped headers too',
+      safe: false,
+      edits: [lineBefore(at, 'add_header_inherit merge;')],
+    };
+  }
+  return {
+    title: 'repeat the dropped headers',
+    safe: false,
+    edits: dropped.map((node) => lineBefore(at, writtenText(node))),
+  };
+}
+
+const headerMultiline: Rule = {
+  id: 'GW305',
+  slug: 'header-multiline',
+  severity: 'error',
+  summary: 'the value of a header goes over several lines',
+  why: 'Headers that go on in a second line are obsolete (RFC 9112, 5.2): nginx sends the line break as it is, and clients and proxies refuse the answer, or take the rest for a header of its own.',
+  fix: 'Write the value in one line; a long one may be put together with "set" or "map".',
+  bad: { text: 'add_header Content-Security-Policy "default-src \'self\';\n    img-src *";' },
+  good: { text: 'add_header Content-Security-Policy "default-src \'self\'; img-src *";' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('add_header', 'add_trailer', 'proxy_set_header')) {
+      const [name, value] = node.args;
+      if (!name || !value || !/[\r\n]/.test(value.value)) continue;
+      yield {
+        at: value.span,
+        message: `the value of header "${name.value}" holds a line break`,
+        ...(!value.secret && { fix: joiningFix(value) }),
+      };
+    }
+  },
+};
+
+function joiningFix(word: Word): Problem['fix'] {
+  const edit = rewritten(word, word.value.replaceAll(/[ \t]*(?:\r?\n|\r)[ \t]*/g, ' '));
+  return { title: 'join the lines', safe: false, edits: [edit] };
+}
+
+const headerContentType: Rule = {
+  id: 'GW306',
+  slug: 'header-content-type',
+  severity: 'info',
+  summary: '"add_header Content-Type" does not set the type, it adds a second header',
+  why: 'The answer has two Content-Type headers; which one a client believes is its own choice.',
+  fix: 'Set the type with "default_type" or "types"; hide an upstream\'s with "proxy_hide_header".',
+  bad: { in: 'location', text: 'add_header Content-Type application/json;\nreturn 200 "{}";' },
+  good: { in: 'location', text: 'default_type application/json;\nreturn 200 "{}";' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('add_header')) {
+      const [name, value] = node.args;
+      if (name?.value.toLowerCase() !== 'content-type' || !value) continue;
+      // The upstream's own is taken away first: then there is one.
+      const hidden = block.effective('proxy_hide_header');
+      if (hidden.some(({ args }) => args[0]?.value.toLowerCase() === 'content-type')) continue;
+      // An answer without a body has no type of its own.
+      if (block.own('return').some(({ args }) => args[0]?.value === '204')) continue;
+      yield {
+        at: node,
+        message: `"add_header Content-Type" adds a second Content-Type beside that of the answer`,
+        hint: 'set the type with "default_type"',
+        ...(isMovable(node, block) && {
+          fix: {
+            title: `say "default_type ${value.value}" instead`,
+            safe: false,
+            edits: [{ span: node.span, text: `default_type ${rewritten(value, value.value).text};` }],
+          },
+        }),
+      };
+    }
+  },
+};
+
+function isMovable({ args }: DirectiveNode, block: BlockView): boolean {
+  const isConstant = args[1]?.secret === false && !args[1].value.includes('$');
+  return isConstant && block.context !== 'location if' && block.own('default_type').length === 0;
+}
+
+/** Headers of responses, and what clients can put into them. */
+export const HEADER_RULES: readonly Rule[] = [
+  httpSplitting,
+  headerRedefinition,
+  headerMultiline,
+  headerContentType,
+];

@@ -1,0 +1,306 @@
+import type { DirectiveNode } from '../../../grammar/index.ts';
+import type { BlockView, ComplexValue } from '../../config/index.ts';
+import type { LocationMatch } from '../../contract/index.ts';
+import { hostOf, isLocal } from '../addresses.ts';
+import { exposed, isOpen, isPublic, KEEP_OUT, rejectsEmpty } from '../exposure.ts';
+import { upstreamNamed } from '../proxying.ts';
+import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+
+/** What rules read of the directives `kv_*`. */
+interface KvSettings {
+  readonly pass?: KvPass;
+  readonly key?: ComplexValue;
+  readonly command: string;
+}
+
+/** Where a store is. */
+type KvPass =
+  | { readonly kind: 'embedded' | 'unix' | 'variable' }
+  | (Login & { readonly kind: 'inet'; readonly host: string })
+  | (Login & { readonly kind: 'name'; readonly name: string });
+
+interface Login {
+  readonly password?: string;
+  readonly tls?: true;
+}
+
+/** A place that answers with a command of a store. */
+interface ServedStore {
+  /** Its `kv_pass`. */
+  readonly node: DirectiveNode;
+  readonly block: BlockView;
+  readonly settings: KvSettings & { readonly pass: KvPass };
+}
+
+/** Every place that answers with a command of a store. */
+function servedStores(config: CheckedConfig): readonly ServedStore[] {
+  return config.uses('kv_pass').flatMap(({ node, block }) => {
+    const settings = block.config('kv') as unknown as KvSettings;
+    const { pass } = settings;
+    return pass ? [{ node, block, settings: { ...settings, pass } }] : [];
+  });
+}
+
+/** The directive that gave a field, else the `kv_pass`. */
+function placeOf({ block, node }: ServedStore, field: 'key' | 'command'): DirectiveNode {
+  return block.from('kv').get(field)?.nodes[0] ?? node;
+}
+
+const CHANGES: ReadonlySet<string> = new Set(['set', 'del', 'incr', 'decr', 'expire', 'hset', 'hdel']);
+
+/** The method that a command is called by. */
+function methodOf(command: string): 'GET' | 'POST' {
+  return CHANGES.has(command) ? 'POST' : 'GET';
+}
+
+const kvWritePublic: Rule = {
+  id: 'GW701',
+  slug: 'kv-write-public',
+  severity: 'error',
+  summary: 'a command that changes the store, and that everybody may call',
+  why: 'Whoever finds the address changes, deletes or fills the store.',
+  fix: 'Let in only whom you know: allow and deny, auth_basic or auth_request, a loopback address, a Unix socket.',
+  bad: {
+    in: 'http',
+    text: 'server { listen 80; location /set/ { kv_pass 127.0.0.1:6379; kv_key s:$uri; kv_command del; } }',
+  },
+  good: {
+    in: 'http',
+    text: `server {
+  listen 80;
+  location /set/ { allow 10.0.0.0/8; deny all; kv_pass 127.0.0.1:6379; kv_key s:$uri; kv_command del; }
+}`,
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of exposed(config, 'kv-write-public')) {
+      yield {
+        at: node,
+        message: `"kv_command ${node.args[0]?.value}" can be called by everybody`,
+        hint: KEEP_OUT,
+      };
+    }
+  },
+};
+
+const kvDangerous: Rule = {
+  id: 'GW703',
+  slug: 'kv-dangerous',
+  severity: 'error',
+  summary: 'a command that concerns the whole store',
+  why: 'FLUSHALL, CONFIG, EVAL, KEYS and their like empty, stop, block or take over a store: no location may run them, and the configuration does not load.',
+  fix: 'Use one of the fourteen commands for one key; do the rest with redis-cli.',
+  bad: { text: 'location = /clear { kv_pass 127.0.0.1:6379; kv_key x; kv_command flushall; }' },
+  good: { text: 'location = /clear { kv_pass 127.0.0.1:6379; kv_key x; kv_command del; }' },
+};
+
+/** What a client fills with whatever it likes. */
+const FREE = /^(?:arg_|http_|cookie_|args$|query_string$|request_body$|is_args$)/;
+/** They begin with the path of the location. */
+const PATH = /^(?:uri|document_uri|request_uri)$/;
+
+const kvNoPrefix: Rule = {
+  id: 'GW704',
+  slug: 'kv-no-prefix',
+  severity: 'warning',
+  summary: 'strangers choose any key of the store',
+  why: 'Whatever else is kept in the store can be asked for by name: sessions, tokens, the keys of other applications.',
+  fix: 'Begin the key with a text of its own: kv_key page:$1.',
+  bad: {
+    in: 'http',
+    text: 'server { listen 80; location ~ ^/pages/(.+)$ { kv_pass 127.0.0.1:6379; kv_key $1; } }',
+  },
+  good: {
+    in: 'http',
+    text: 'server { listen 80; location ~ ^/pages/(.+)$ { kv_pass 127.0.0.1:6379; kv_key page:$1; } }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const store of servedStores(config)) {
+      const { block, settings } = store;
+      const asMany = settings.command === 'mget';
+      if (settings.command === 'ping' || !(asMany || isFree(store))) continue;
+      if (!isOpen(config, block, methodOf(settings.command))) continue;
+      yield {
+        at: placeOf(store, asMany ? 'command' : 'key'),
+        message: asMany
+          ? '"kv_command mget" gives everybody whichever keys a request names'
+          : 'everybody chooses any key of the store',
+        hint: asMany
+          ? 'say who may ask, or give each key a location of its own'
+          : 'begin "kv_key" with a text of its own: kv_key page:$1',
+      };
+    }
+  },
+};
+
+/** A key that a request makes up from its first character on. */
+function isFree({ block, settings: { key } }: ServedStore): boolean {
+  const match = block.args as LocationMatch | undefined;
+  const isWhole = match?.kind === 'prefix' && match.path === '/';
+  if (!key) return isWhole;
+  return key.parts.length > 0 && key.parts.every((part) => isChosen(part, { match, isWhole }));
+}
+
+function isChosen(
+  part: ComplexValue['parts'][number],
+  { match, isWhole }: { match: LocationMatch | undefined; isWhole: boolean },
+): boolean {
+  if (typeof part === 'string') return part === '';
+  if ('capture' in part) return true;
+  if (PATH.test(part.variable)) return isWhole;
+  return FREE.test(part.variable) || (match?.kind === 'regex' && match.regex.names.includes(part.variable));
+}
+
+const kvPlainRemote: Rule = {
+  id: 'GW705',
+  slug: 'kv-plain-remote',
+  severity: 'warning',
+  summary: 'a store on another machine without TLS or without a password',
+  why: 'Keys, values and the password can be read on the way; a store without a password serves whoever reaches it.',
+  fix: 'Name it by an URL with both: rediss://:${file:/run/secrets/redis}@host:6379.',
+  bad: { text: 'location = /hits { kv_pass 10.1.2.3:6379; kv_key hits; }' },
+  good: {
+    text: 'location = /hits { kv_pass "rediss://:${file:redis.password}@10.1.2.3:6379"; kv_key hits; }',
+    files: { 'redis.password': '8hYqPz3vTn' },
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, settings } of servedStores(config)) {
+      const { pass } = settings;
+      if ((pass.kind !== 'inet' && pass.kind !== 'name') || isHere(pass, config)) continue;
+      const missing = [pass.tls ? [] : 'TLS', pass.password === undefined ? 'a password' : []].flat();
+      if (missing.length === 0) continue;
+      yield {
+        at: node,
+        message: `"kv_pass" reaches another machine without ${missing.join(' and without ')}`,
+        hint: 'use an URL: rediss://:password@host:port',
+      };
+    }
+  },
+};
+
+/** A name is an upstream's, or a host. */
+function isHere(pass: Extract<KvPass, { kind: 'inet' | 'name' }>, config: CheckedConfig): boolean {
+  if (pass.kind === 'inet') return isLocal(pass.host);
+  const group = upstreamNamed(config, pass.name);
+  const servers = group?.own('server').map(({ args }) => args[0]?.value ?? '') ?? [pass.name];
+  return servers.every((server) => isLocal(hostOf(server)));
+}
+
+const kvKeyVariableEmpty: Rule = {
+  id: 'GW707',
+  slug: 'kv-key-variable-empty',
+  severity: 'warning',
+  summary: 'a key that loses its end where a request leaves something out',
+  why: 'A request without the argument gets the key "user:", and so do all others without it: they read and write one value together.',
+  fix: 'Refuse such requests: if ($arg_id = "") { return 400; }.',
+  bad: { text: 'location = /user { kv_pass 127.0.0.1:6379; kv_key user:$arg_id; }' },
+  good: {
+    text: 'location = /user { if ($arg_id = "") { return 400; } kv_pass 127.0.0.1:6379; kv_key user:$arg_id; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const store of servedStores(config)) {
+      const variable = store.settings.key && mayBeEmpty(config, store.settings.key, store.block);
+      if (variable === undefined) continue;
+      yield {
+        at: placeOf(store, 'key'),
+        message: `"$${variable}" may be empty: such requests share one key`,
+        hint: `refuse them: if ($${variable} = "") { return 400; }`,
+      };
+    }
+  },
+};
+
+/** A key that is empty as a whole is refused; one that only loses a part is not. */
+function mayBeEmpty(config: CheckedConfig, { parts }: ComplexValue, block: BlockView): string | undefined {
+  if (parts.length < 2) return undefined;
+  return parts
+    .flatMap((part) => (typeof part === 'object' && 'variable' in part ? part.variable : []))
+    .find((name) => /^(?:arg|http|cookie)_/.test(name) && !rejectsEmpty(config, block, name));
+}
+
+const kvEmbeddedMulti: Rule = {
+  id: 'GW708',
+  slug: 'kv-embedded-multi',
+  severity: 'info',
+  summary: 'the embedded store on a gateway that others reach',
+  why: 'It lies on this machine alone: a second gateway beside it has a store of its own, and clients find now the one and now the other.',
+  fix: 'Keep it where there is one gateway; for several, run Redis or Valkey.',
+  bad: { in: 'http', text: 'server { listen 80; location = /hits { kv_pass embedded; kv_key hits; } }' },
+  good: {
+    in: 'http',
+    text: 'server { listen 80; location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; } }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const first = servedStores(config).find(
+      ({ block, settings }) => settings.pass.kind === 'embedded' && isPublic(block),
+    );
+    if (first) yield { at: first.node, message: 'the embedded store is local to this machine' };
+  },
+};
+
+const storeUnreachable: Rule = {
+  id: 'GW750',
+  slug: 'store-unreachable',
+  severity: 'error',
+  live: true,
+  summary: 'a store that cannot be reached',
+  why: 'The gateway starts, and its location answers 502 until the store is there.',
+  fix: 'See that it runs, and that the address is right.',
+  bad: {
+    text: `# nothing listens there
+location = /hits { kv_pass 127.0.0.1:6380; kv_key hits; kv_command get; }`,
+  },
+  good: {
+    text: `# Redis listens there
+location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command get; }`,
+  },
+};
+
+const storeRefused: Rule = {
+  id: 'GW751',
+  slug: 'store-refused',
+  severity: 'error',
+  live: true,
+  summary: 'a store that refuses the login',
+  why: 'Every request fails.',
+  fix: 'Name user and password in the address: redis://user:${file:/run/secrets/redis}@host.',
+  bad: {
+    text: `# its redis.conf says: requirepass
+location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command get; }`,
+  },
+  good: {
+    text: `# its redis.conf says: requirepass
+location = /hits { kv_pass "redis://:\${file:redis.password}@127.0.0.1:6379"; kv_key hits; kv_command get; }`,
+    files: { 'redis.password': '8hYqPz3vTn' },
+  },
+};
+
+const storeReadOnly: Rule = {
+  id: 'GW752',
+  slug: 'store-read-only',
+  severity: 'error',
+  live: true,
+  summary: 'a writing command on a replica',
+  why: 'Every request fails: a replica takes writes from its master only.',
+  fix: 'Name the master.',
+  bad: {
+    text: `# its redis.conf says: replicaof
+location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command incr; }`,
+  },
+  good: {
+    text: `# it is a master
+location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command get; }`,
+  },
+};
+
+/** The key-value store: GW7xx. */
+export const KV_RULES: readonly Rule[] = [
+  kvWritePublic,
+  kvDangerous,
+  kvNoPrefix,
+  kvPlainRemote,
+  kvKeyVariableEmpty,
+  kvEmbeddedMulti,
+  storeUnreachable,
+  storeRefused,
+  storeReadOnly,
+];

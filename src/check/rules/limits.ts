@@ -1,0 +1,59 @@
+import type { LocationMatch } from '../../contract/index.ts';
+import { targetOf } from '../proxying.ts';
+import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+
+/** What clients can write as they like, and what people take for an address. */
+const FORGEABLE =
+  /\$\{?(http_(?:x_forwarded_for|x_real_ip|x_client_ip|x_cluster_client_ip|forwarded|client_ip|true_client_ip|cf_connecting_ip|user_agent)|proxy_add_x_forwarded_for)\b/i;
+
+const limitKeyForgeable: Rule = {
+  id: 'GW323',
+  slug: 'limit-key-forgeable',
+  severity: 'warning',
+  summary: 'a limit counts by a header that clients choose',
+  why: 'Another value with each request is another key: the limit never applies to those whom it is meant for.',
+  fix: 'Count by "$binary_remote_addr"; behind a proxy let "set_real_ip_from" and "real_ip_header" find the address.',
+  bad: { in: 'http', text: 'limit_req_zone $http_x_forwarded_for zone=calls:1m rate=10r/s;' },
+  good: { in: 'http', text: 'limit_req_zone $binary_remote_addr zone=calls:1m rate=10r/s;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('limit_req_zone', 'limit_conn_zone')) {
+      const [key] = node.args;
+      const variable = FORGEABLE.exec(key?.value ?? '')?.[1];
+      if (!key || variable === undefined) continue;
+      yield {
+        at: key.span,
+        message: `"$${variable}" in the key of "${node.name.value}" is what the client says`,
+        hint: 'count by "$binary_remote_addr"',
+      };
+    }
+  },
+};
+
+const bodySizeUnset: Rule = {
+  id: 'GW324',
+  slug: 'body-size-unset',
+  severity: 'info',
+  summary: 'uploads are cut off at one megabyte, the default',
+  why: 'Larger bodies are refused with 413 before the upstream sees them.',
+  fix: 'Say with "client_max_body_size" how large an upload may be.',
+  bad: { text: 'location /upload/ {\n    proxy_pass http://127.0.0.1:9000;\n}' },
+  good: {
+    text: 'location /upload/ {\n    client_max_body_size 50m;\n    proxy_pass http://127.0.0.1:9000;\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const block of config.blocks('location')) {
+      const match = block.args as LocationMatch | undefined;
+      if (!match || !('path' in match) || !/upload(?!ed)s?\b/i.test(match.path)) continue;
+      if (!targetOf(block) || block.effective('client_max_body_size').length > 0) continue;
+      const at = block.node?.args.at(-1)?.span;
+      if (at)
+        yield {
+          at,
+          message: `uploads to "${match.path}" are limited to 1m, the default of "client_max_body_size"`,
+        };
+    }
+  },
+};
+
+/** Limits on what clients send. */
+export const LIMIT_RULES: readonly Rule[] = [limitKeyForgeable, bodySizeUnset];

@@ -1,0 +1,68 @@
+import type { DirectiveNode } from '../../../grammar/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import { variablesIn } from '../variables.ts';
+
+const mapNoDefault: Rule = {
+  id: 'GW215',
+  slug: 'map-no-default',
+  severity: 'warning',
+  summary: 'a "map" without a default whose variable must not be empty',
+  why: 'For everything that the map does not list the variable is the empty string: a path without its folder, an upstream without a host, a check that passes.',
+  fix: 'Say what all others get: "default ...;". Where the empty string is meant, say so: default "";',
+  bad: {
+    in: 'http',
+    text: 'map $host $site { a.example /srv/a; }\nserver { listen 8080; root $site; }',
+  },
+  good: {
+    in: 'http',
+    text: 'map $host $site { default /srv/none; a.example /srv/a; }\nserver { listen 8080; root $site; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const open = new Map<string, DirectiveNode>();
+    for (const { node } of config.uses('map')) {
+      const name = /^\$(\w+)$/.exec(node.args[1]?.value ?? '')?.[1];
+      if (name !== undefined && !(node.block ?? []).some(matchesAll)) open.set(name.toLowerCase(), node);
+    }
+    if (open.size === 0) return;
+    for (const [name, use] of harmfulUses(config, open)) {
+      const map = open.get(name) as DirectiveNode;
+      yield {
+        at: { ...map.span, end: (map.args.at(-1) ?? map.name).span.end },
+        message: `map "$${name}" has no default: it is empty for all else`,
+        related: [{ span: use.span, label: 'must not be empty here' }],
+      };
+    }
+  },
+};
+
+function matchesAll({ name }: DirectiveNode): boolean {
+  return name.value === 'default' || /^~\*?(\^?\(?\.[*+]?\)?\$?|\^|\$)$/.test(name.value);
+}
+
+/** Directives for which an empty value means that nothing is done, or that take any text. */
+const TAKES_EMPTY =
+  /^(if|map|geo|set|access_log|log_format|add_header|add_trailer|expires|limit_|proxy_(set_header|no_cache|cache_bypass|cookie_|hide_)|split_clients|sub_filter|auth_request_set)/;
+
+/** The first use of each variable in which an empty value does harm, where no `if` around it has asked for it. */
+function harmfulUses(
+  config: CheckedConfig,
+  open: ReadonlyMap<string, unknown>,
+): ReadonlyMap<string, DirectiveNode> {
+  const found = new Map<string, DirectiveNode>();
+  for (const block of config.blocks()) {
+    const asked = new Set(
+      [...block.outward()].flatMap(({ context, node }) =>
+        context.endsWith(' if') && node ? variablesIn(node) : [],
+      ),
+    );
+    for (const node of block.own()) {
+      if (TAKES_EMPTY.test(node.name.value)) continue;
+      for (const name of variablesIn(node))
+        if (open.has(name) && !asked.has(name) && !found.has(name)) found.set(name, node);
+    }
+  }
+  return found;
+}
+
+/** Directives of the map module. */
+export const MAP_RULES: readonly Rule[] = [mapNoDefault];

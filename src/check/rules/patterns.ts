@@ -1,0 +1,198 @@
+import type { LocationMatch } from '../../contract/index.ts';
+import { refuses } from '../access.ts';
+import { analysisOf } from '../analysis.ts';
+import { named, type Place, type Reach, shownUri, wordsOf } from '../locations/index.ts';
+import { backtrackingOf, extensionEnd, type RegexUse } from '../regex/index.ts';
+import type { CheckedConfig, Problem, Rule, RuleSeverity } from '../rule.ts';
+
+/** What stands in patterns and not in the paths of requests. */
+const LIKE_A_PATTERN = /\\[.dwsSDW/-]|\.[*+](?![a-z])|\([^()]*\|[^()]*\)|\[[^\]]*\][*+]|^\^|\$$|\(\?[:=!<P]/;
+
+const regexInPrefix: Rule = {
+  id: 'GW205',
+  slug: 'regex-in-prefix',
+  severity: 'warning',
+  summary: 'a pattern in a location that compares its text as it is',
+  why: 'Without "~" the dots, stars and brackets stand for themselves, so the location answers next to nothing.',
+  fix: 'Put "~" (or "~*", which takes any case) before the pattern.',
+  bad: { text: String.raw`location /files/.*\.php { return 404; }` },
+  good: { text: String.raw`location ~ ^/files/.*\.php$ { return 404; }` },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { args, node } of config.blocks('location')) {
+      const match = args as LocationMatch | undefined;
+      const word = node?.args.at(-1);
+      if (!word || (match?.kind !== 'prefix' && match?.kind !== 'exact')) continue;
+      if (!LIKE_A_PATTERN.test(match.path)) continue;
+      const isBare = match.kind === 'prefix' && !match.stop;
+      const { span } = word;
+      yield {
+        at: span,
+        message: `"${match.path}" is ${isBare ? 'a literal prefix' : 'compared as it is'}; did you mean "~"?`,
+        fix: isBare
+          ? {
+              title: 'make it a pattern',
+              safe: false,
+              edits: [{ span: { ...span, end: span.start }, text: '~ ' }],
+            }
+          : undefined,
+      };
+    }
+  },
+};
+
+const unanchoredRegex: Rule = {
+  id: 'GW208',
+  slug: 'unanchored-regex',
+  severity: 'warning',
+  summary: 'a regex for an extension that does not say where the name ends',
+  why: 'Without "$" the extension may stand anywhere in the URI: a file with a longer name, or one below a folder of that name, is handled as if it had the extension.',
+  fix: 'End the pattern with "$".',
+  bad: { text: 'location ~ \\.php { return 200 script; }' },
+  good: { text: 'location ~ \\.php$ { return 200 script; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { place, reach } of analysisOf(config).locations.reached())
+      yield* unanchoredProblems(place, reach);
+  },
+};
+
+function* unanchoredProblems(place: Place, reach: Reach): Iterable<Problem> {
+  const { pattern, block } = place;
+  if (!pattern || reach.kind !== 'some' || refuses(block) || isOneName(pattern.ast.raw)) return;
+  if (extensionEnd(pattern.ast)?.isAnchored !== false) return;
+  const other = `${reach.uri}x/b`;
+  if (!pattern.regex.test(other)) return;
+  const at = wordsOf(place);
+  const end = { ...at, start: at.end - block.node!.args.at(-1)!.quote.length };
+  yield {
+    at,
+    message: `location ${named(place)} matches "${shownUri(reach.uri)}", and "${shownUri(other)}" as well`,
+    ...(pattern.ast.alternatives.length === 1 && {
+      fix: {
+        title: 'end the pattern with "$": other URIs are answered elsewhere then',
+        safe: false,
+        edits: [{ span: { ...end, end: end.start }, text: '$' }],
+      },
+    }),
+  };
+}
+
+/** `^/index\.php`: a whole path, which no other file's name is likely to begin with. */
+function isOneName(source: string): boolean {
+  return source.startsWith('^') && !/[*+]/.test(source);
+}
+
+const regexRedos: Rule = {
+  id: 'GW209',
+  slug: 'regex-redos',
+  severity: 'error',
+  summary: 'a pattern that tries a text in very many ways',
+  why: 'The pattern can split a long text into repeated parts in many ways, and tries them all before it gives up. gw turns to an engine that takes linear time, but that engine knows neither look-arounds nor back-references nor large counts; where a pattern has none of them, this is only a remark, for other servers do not have that engine. All other patterns are matched step by step on long texts, ten times slower, and a request that takes more than 250,000 steps gets a 500.',
+  fix: 'Make the repeated parts exclude each other, for example "([^/]+/)*" instead of "(.+/?)*", and leave out look-arounds and counts above 16.',
+  bad: { text: 'location ~ ^/(?!api/)(\\w+\\.?)+/end$ { return 200; }' },
+  good: { text: 'location ~ ^/(?!api/)\\w+(?:\\.\\w+)*/end$ { return 200; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const uses = analysisOf(config).regexes.filter((use) => isFromClients(use) && mayBacktrack(use));
+    // Those that the linear engine does not take come first.
+    const first = uses.toSorted((a, b) => Number(isUnguarded(b)) - Number(isUnguarded(a)));
+    const patterns = new Set(first.map(({ pattern }) => pattern));
+    const judged = new Set([...patterns].slice(0, MAX_PATTERNS));
+    for (const use of first) if (judged.has(use.pattern)) yield* backtrackingProblems(use);
+  },
+};
+
+/** More are not looked at: a configuration of thousands is to be checked at once, too. */
+const MAX_PATTERNS = 150;
+
+/** A pattern that repeats no group and one character at most takes linear time. */
+function mayBacktrack({ pattern: { source } }: RegexUse): boolean {
+  return /\)[*+{]/.test(source) || source.replaceAll(/\\.|[^*+{]/g, '').length > 1;
+}
+
+/** V8's linear engine declines it. */
+function isUnguarded({ pattern }: RegexUse): boolean {
+  return pattern.translated.bounds.linear === 0;
+}
+
+/** What upstreams send is not in the hands of clients. */
+function isFromClients({ kind, subject }: RegexUse): boolean {
+  return kind !== 'other' || subject !== undefined;
+}
+
+/** The longest text that clients send anywhere but in a body, by default. */
+const LONG_TEXT = 32_768;
+/** Longer texts than that are nothing unusual in a URL or a header. */
+const USUAL = 1024;
+
+function* backtrackingProblems({ pattern, at }: RegexUse): Iterable<Problem> {
+  const { usual, linear } = pattern.translated.bounds;
+  if (usual >= LONG_TEXT) return;
+  const worst = backtrackingOf(pattern);
+  const severity = worst && severityOf(linear > 0, worst.isExponential);
+  if (severity) {
+    const how = worst.isExponential ? 'exponentially' : 'polynomially';
+    const guard = severity === 'info' ? '; gw falls back to its linear engine' : '';
+    yield {
+      at,
+      severity,
+      message: `pattern "${pattern.text}" backtracks ${how} on texts such as "${worst.attack}…"${guard}`,
+    };
+  } else if (linear === 0 && usual < USUAL) {
+    yield {
+      at,
+      severity: 'warning',
+      message: `pattern "${pattern.text}" can be tried in so many ways that gw counts the steps on texts of more than ${usual} characters`,
+    };
+  }
+}
+
+/** A quadratic pattern that has the linear engine behind it costs nothing worth a remark. */
+function severityOf(isGuarded: boolean, isExponential: boolean): RuleSeverity | undefined {
+  if (isGuarded) return isExponential ? 'info' : undefined;
+  return isExponential ? 'error' : 'warning';
+}
+
+const caseSensitiveRegex: Rule = {
+  id: 'GW210',
+  slug: 'case-sensitive-regex',
+  severity: 'info',
+  off: true,
+  summary: 'a regex for extensions that misses them in capitals',
+  why: 'Cameras and older systems write extensions in capitals; such files are answered by another location.',
+  fix: 'Write "~*" instead of "~".',
+  bad: { text: 'location ~ \\.(?:jpg|png)$ { expires 1d; }' },
+  good: { text: 'location ~* \\.(?:jpg|png)$ { expires 1d; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { place, reach } of analysisOf(config).locations.reached()) yield* caseProblems(place, reach);
+  },
+};
+
+/** Programs call scripts by the name that they have. */
+const SCRIPT = /\.(?:php|cgi|pl|py|asp|aspx|jsp)$/;
+
+function* caseProblems(place: Place, reach: Reach): Iterable<Problem> {
+  const { pattern, match, block } = place;
+  if (!pattern || match.kind !== 'regex' || match.caseless || reach.kind !== 'some') return;
+  if (!extensionEnd(pattern.ast)?.isAnchored || SCRIPT.test(reach.uri)) return;
+  const upper = reach.uri.replace(/\.\w+$/, (extension) => extension.toUpperCase());
+  if (upper === reach.uri || pattern.regex.test(upper)) return;
+  const [modifier] = block.node!.args;
+  yield {
+    at: wordsOf(place),
+    message: `location ${named(place)} matches "${shownUri(reach.uri)}", but not "${shownUri(upper)}"`,
+    ...(modifier?.value === '~' && {
+      fix: {
+        title: 'ignore case: other URIs are answered here then',
+        safe: false,
+        edits: [{ span: modifier.span, text: '~*' }],
+      },
+    }),
+  };
+}
+
+/** What regular expressions match, and at what cost. */
+export const PATTERN_RULES: readonly Rule[] = [
+  regexInPrefix,
+  unanchoredRegex,
+  regexRedos,
+  caseSensitiveRegex,
+];

@@ -1,0 +1,220 @@
+import type { DirectiveNode } from '../../../../grammar/index.ts';
+import { secretSpans } from '../../../config/index.ts';
+import { blocksWith } from '../../checked-config.ts';
+import { droppedIn, headerOf, writtenText } from '../../dropped-headers.ts';
+import { lineBefore, lineBehind, rewritten } from '../../edits.ts';
+import { namesText, shown } from '../../messages.ts';
+import { forwards, headersSent, literalPasses, passes, upstreamNamed } from '../../proxying.ts';
+import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import { textsOf, UNKNOWN } from '../../variables.ts';
+
+const proxyHeaderRedefinition: Rule = {
+  id: 'GW404',
+  slug: 'proxy-header-redefinition',
+  severity: 'warning',
+  summary: '"proxy_set_header" on an inner level drops the headers of the level above',
+  why: 'A level with "proxy_set_header" of its own inherits none: the upstream no longer learns the host or the address of the client.',
+  fix: 'Repeat the headers of the level above.',
+  bad: {
+    text: 'proxy_set_header Host $host;\nlocation / {\n    proxy_set_header X-Request-ID $request_id;\n    proxy_pass http://127.0.0.1:9000;\n}',
+  },
+  good: {
+    text: 'proxy_set_header Host $host;\nlocation / {\n    proxy_set_header Host $host;\n    proxy_set_header X-Request-ID $request_id;\n    proxy_pass http://127.0.0.1:9000;\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const block of blocksWith(config, 'proxy_set_header')) {
+      const dropping = forwards(block) ? droppedIn(block, 'proxy_set_header') : undefined;
+      const dropped = dropping?.dropped.filter((node) => !isDefaultHeader(node)) ?? [];
+      if (!dropping || dropped.length === 0) continue;
+      const { at } = dropping;
+      yield {
+        at,
+        message: `"proxy_set_header" here drops ${namesText(dropped.map(headerOf))} of the level above`,
+        label: 'from here on only the headers of this level count',
+        related: dropped.map(({ span }) => ({ span, label: 'dropped' })),
+        // A secret is not written down a second time, nor shown in a patch.
+        ...(secretSpans({ directives: dropped, sources: [] }, config.registry).length === 0 && {
+          fix: {
+            title: 'repeat the headers of the level above',
+            safe: false,
+            edits: dropped.map((node) => lineBefore(at, writtenText(node))),
+          },
+        }),
+      };
+    }
+  },
+};
+
+/** What the upstream gets without being told. */
+function isDefaultHeader({ args }: DirectiveNode): boolean {
+  const [name, value] = args.map((word) => word.value.toLowerCase());
+  return (name === 'connection' && value === '') || (name === 'host' && value === '$proxy_host');
+}
+
+const hostSpoofing: Rule = {
+  id: 'GW405',
+  slug: 'host-spoofing',
+  severity: 'warning',
+  summary: 'the upstream gets the Host header as the client wrote it',
+  why: 'A request line with another host decides which server answers, while the upstream builds links, mails and cached pages with the header: that is how caches and password resets are poisoned.',
+  fix: 'Send "$host", with ":$server_port" where the upstream needs the port.',
+  bad: {
+    in: 'location',
+    text: 'proxy_pass http://127.0.0.1:9000;\nproxy_set_header Host $http_host;',
+  },
+  good: { in: 'location', text: 'proxy_pass http://127.0.0.1:9000;\nproxy_set_header Host $host;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('proxy_set_header')) {
+      const [name, value] = node.args;
+      if (name?.value.toLowerCase() !== 'host' || !value) continue;
+      if (!/^\$(?:http_host|\{http_host\})$/i.test(value.value)) continue;
+      yield {
+        at: node,
+        message: `"Host ${value.value}" passes on what the client wrote`,
+        fix: {
+          title: 'send "$host": in lower case, without a port',
+          safe: false,
+          edits: [rewritten(value, '$host')],
+        },
+      };
+    }
+  },
+};
+
+const missingHostHeader: Rule = {
+  id: 'GW406',
+  slug: 'missing-host-header',
+  severity: 'info',
+  summary: 'the upstream gets the name of an "upstream" block as its Host',
+  why: 'Without "proxy_set_header Host" it is "$proxy_host": a name that only this configuration knows. The upstream chooses the wrong site and builds wrong links with it.',
+  fix: 'Say "proxy_set_header Host $host;".',
+  bad: {
+    in: 'http',
+    text: 'upstream backend { server 127.0.0.1:9000; }\nserver {\n    listen 127.0.0.1:8080;\n    location / { proxy_pass http://backend; }\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'upstream backend { server 127.0.0.1:9000; }\nserver {\n    listen 127.0.0.1:8080;\n    proxy_set_header Host $host;\n    location / { proxy_pass http://backend; }\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block, target } of literalPasses(config)) {
+      // A group that is called like a real host is meant to be asked for it.
+      if (target.host.includes('.') || !upstreamNamed(config, target.host)) continue;
+      const headers = headersSent(block);
+      if (headers.has('host')) continue;
+      const isDropping = headers.size > 0 && block.own('proxy_set_header').length === 0;
+      yield {
+        at: node,
+        message: `the upstream gets "Host: ${shown(node.args[0], target.host)}"`,
+        ...(!isDropping &&
+          block.context === 'location' && {
+            fix: {
+              title: 'send the host that the client asked for',
+              safe: false,
+              edits: [lineBehind(node, 'proxy_set_header Host $host;')],
+            },
+          }),
+      };
+    }
+  },
+};
+
+const websocketUpgrade: Rule = {
+  id: 'GW412',
+  slug: 'websocket-upgrade',
+  severity: 'warning',
+  summary: 'an upgrade is passed on by half: "Upgrade" without "Connection", or the other way round',
+  why: 'Both headers end at each hop. An upstream that gets only one of them answers with ordinary HTTP: WebSockets do not open.',
+  fix: 'Send both: "Upgrade $http_upgrade" and "Connection $connection_upgrade" with a "map" from "$http_upgrade".',
+  bad: {
+    in: 'location',
+    text: 'proxy_pass http://127.0.0.1:9000;\nproxy_set_header Upgrade $http_upgrade;',
+  },
+  good: {
+    in: 'location',
+    text: 'proxy_pass http://127.0.0.1:9000;\nproxy_set_header Upgrade $http_upgrade;\nproxy_set_header Connection upgrade;',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const told = new Set<DirectiveNode>();
+    for (const { block } of passes(config)) {
+      const headers = headersSent(block);
+      const [upgrade, connection] = ['upgrade', 'connection'].map((name) => headers.get(name));
+      const problem = upgradeProblem({ upgrade: sent(upgrade), connection }, config);
+      if (!problem || told.has(problem.at)) continue;
+      told.add(problem.at);
+      yield problem;
+    }
+  },
+};
+
+function sent(node: DirectiveNode | undefined): DirectiveNode | undefined {
+  return node?.args[1]?.value === '' ? undefined : node;
+}
+
+interface UpgradeHeaders {
+  readonly upgrade: DirectiveNode | undefined;
+  readonly connection: DirectiveNode | undefined;
+}
+
+function upgradeProblem(
+  { upgrade, connection }: UpgradeHeaders,
+  config: CheckedConfig,
+): (Problem & { readonly at: DirectiveNode }) | undefined {
+  const value = connection?.args[1]?.value ?? '';
+  const texts = textsOf(config, value);
+  // What only the request knows may well be "upgrade".
+  const asks = texts.some((text) => text.includes(UNKNOWN) || /\bupgrade\b/i.test(text));
+  if (upgrade && !asks) {
+    if (connection) {
+      const message = `"Upgrade" goes to the upstream with "Connection: ${value}"`;
+      return { at: upgrade, message, related: [{ span: connection.span, label: 'set here' }] };
+    }
+    const message = '"Upgrade" goes to the upstream without "Connection: upgrade"';
+    const edits = [lineBehind(upgrade, 'proxy_set_header Connection upgrade;')];
+    return { at: upgrade, message, fix: { title: 'send "Connection: upgrade"', safe: false, edits } };
+  }
+  if (upgrade || !connection || !texts.every((text) => /^upgrade$/i.test(text))) return undefined;
+  const edits = [lineBehind(connection, 'proxy_set_header Upgrade $http_upgrade;')];
+  const fix = { title: 'send "Upgrade" too', safe: false, edits };
+  return { at: connection, message: '"Connection: upgrade" goes to the upstream without "Upgrade"', fix };
+}
+
+/** Headers in which upstreams look for the client's address, and values that are the client's own word for it. */
+const ADDRESS = /^(?:x-forwarded-for|x-real-ip|x-client-ip|true-client-ip|forwarded)$/i;
+const CLIENT_SAYS = /^\$\{?http_(?:x_forwarded_for|x_real_ip|x_client_ip|true_client_ip|forwarded)\}?$/i;
+
+const xffAppend: Rule = {
+  id: 'GW414',
+  slug: 'xff-append',
+  severity: 'info',
+  summary: 'the upstream gets the address that the client claims to have',
+  why: 'The header goes on as it came, without the address of the connection: upstreams log and trust what anybody wrote.',
+  fix: 'Send "$remote_addr", or "$proxy_add_x_forwarded_for", which ends in it.',
+  bad: {
+    in: 'location',
+    text: 'proxy_pass http://127.0.0.1:9000;\nproxy_set_header X-Forwarded-For $http_x_forwarded_for;',
+  },
+  good: {
+    in: 'location',
+    text: 'proxy_pass http://127.0.0.1:9000;\nproxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('proxy_set_header')) {
+      const [name, value] = node.args;
+      if (!name || !value || !ADDRESS.test(name.value) || !CLIENT_SAYS.test(value.value)) continue;
+      yield {
+        at: node,
+        message: `"${name.value} ${value.value}" is what the client says of its own address`,
+      };
+    }
+  },
+};
+
+/** Headers of requests to upstreams. */
+export const PROXY_HEADER_RULES: readonly Rule[] = [
+  proxyHeaderRedefinition,
+  hostSpoofing,
+  missingHostHeader,
+  websocketUpgrade,
+  xffAppend,
+];

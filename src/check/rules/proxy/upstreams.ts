@@ -1,0 +1,149 @@
+import { existsSync } from 'node:fs';
+import type { BlockView } from '../../../config/index.ts';
+import type { LocationMatch } from '../../../contract/index.ts';
+import { hostOf, isLocal, isName } from '../../addresses.ts';
+import { lineBehind } from '../../edits.ts';
+import { passes, type PassTarget, targetOf, upstreamNamed } from '../../proxying.ts';
+import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+
+const bufferingOff: Rule = {
+  id: 'GW413',
+  slug: 'buffering-off',
+  severity: 'info',
+  summary: 'buffering is off for everything, not just where answers are streams',
+  why: 'Without it a slow client holds the upstream as long as its download lasts.',
+  fix: 'Turn it off only in the locations of event streams and the like.',
+  bad: { text: 'proxy_buffering off;\nlocation / { proxy_pass http://127.0.0.1:9000; }' },
+  good: { text: 'location /events/ {\n    proxy_buffering off;\n    proxy_pass http://127.0.0.1:9000;\n}' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('proxy_buffering')) {
+      if (node.args[0]?.value.toLowerCase() === 'off' && isWide(block))
+        yield {
+          at: node,
+          message: '"proxy_buffering off" ties the upstream to slow clients, for all requests here',
+        };
+    }
+  },
+};
+
+function isWide({ context, args }: BlockView): boolean {
+  const match = args as LocationMatch | undefined;
+  return context !== 'location' || (match?.kind === 'prefix' && match.path === '/');
+}
+
+const singleServerRetry: Rule = {
+  id: 'GW415',
+  slug: 'single-server-retry',
+  severity: 'info',
+  summary: '"proxy_next_upstream" where there is no next one',
+  why: 'The upstream has one address: a request that fails there fails.',
+  fix: 'Add a server to the "upstream" block, or take the directive out.',
+  bad: {
+    in: 'location',
+    text: 'proxy_pass http://127.0.0.1:9000;\nproxy_next_upstream error timeout;',
+  },
+  good: {
+    in: 'http',
+    text: 'upstream app {\n    server 127.0.0.1:9000;\n    server 127.0.0.1:9001;\n}\nserver {\n    listen 127.0.0.1:8080;\n    location / {\n        proxy_pass http://app;\n        proxy_set_header Host $host;\n        proxy_next_upstream error timeout;\n    }\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('proxy_next_upstream')) {
+      const target = targetOf(block);
+      if (target?.kind !== 'literal' || node.args.some(({ value }) => value === 'off')) continue;
+      const servers = upstreamNamed(config, target.host)?.own('server');
+      const hosts = servers?.map(({ args }) => hostOf(args[0]?.value ?? '')) ?? [target.host];
+      const [only] = hosts;
+      // A name may have several addresses.
+      if (hosts.length === 1 && only !== undefined && !isName(only))
+        yield { at: node, message: '"proxy_next_upstream" has no effect: the upstream is one server' };
+    }
+  },
+};
+
+const retryNonIdempotent: Rule = {
+  id: 'GW416',
+  slug: 'retry-non-idempotent',
+  severity: 'warning',
+  summary: 'requests that change something may be sent twice',
+  why: 'A POST whose answer did not come may have been carried out all the same; the next server does it again: two orders, two payments.',
+  fix: 'Leave "non_idempotent" out, or set it only where the upstream recognises repeated requests.',
+  bad: {
+    in: 'http',
+    text: 'proxy_next_upstream error timeout non_idempotent;',
+  },
+  good: { in: 'http', text: 'proxy_next_upstream error timeout;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('proxy_next_upstream')) {
+      const word = node.args.find(({ value }) => value === 'non_idempotent');
+      if (word) yield { at: word.span, message: '"non_idempotent" may send a POST to two servers' };
+    }
+  },
+};
+
+/** Where systems keep the authorities that they trust. */
+const BUNDLES = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/cert.pem',
+] as const;
+
+const proxySslUnverified: Rule = {
+  id: 'GW417',
+  slug: 'proxy-ssl-unverified',
+  severity: 'warning',
+  summary: 'an upstream is asked over TLS, and nobody looks at its certificate',
+  why: 'Without "proxy_ssl_verify" anybody on the way can answer in the place of the upstream: the encryption only looks like protection.',
+  fix: 'Say "proxy_ssl_verify on;" with "proxy_ssl_trusted_certificate", and "proxy_ssl_server_name on;".',
+  bad: { in: 'location', text: 'proxy_pass https://192.0.2.7;' },
+  good: {
+    in: 'location',
+    text: 'proxy_pass https://192.0.2.7;\nproxy_ssl_verify on;\nproxy_ssl_trusted_certificate authority.crt;',
+    files: { 'authority.crt': '' },
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block, target } of passes(config)) {
+      if (block.config('proxy')['sslVerify'] === true || !goesOut(config, target)) continue;
+      const bundle = BUNDLES.find((path) => existsSync(path));
+      const lines = [
+        'proxy_ssl_verify on;',
+        `proxy_ssl_trusted_certificate ${bundle};`,
+        'proxy_ssl_server_name on;',
+      ].filter((line) => block.own(line.split(' ')[0] as string).length === 0);
+      yield {
+        at: node,
+        message: '"proxy_pass" over https does not verify whom it talks to',
+        hint: 'say "proxy_ssl_verify on" with "proxy_ssl_trusted_certificate"',
+        ...(bundle !== undefined &&
+          lines.length === 3 && {
+            fix: {
+              title: `verify with the authorities of this machine (${bundle})`,
+              safe: false,
+              edits: lines.map((line) => lineBehind(node, line)),
+            },
+          }),
+      };
+    }
+  },
+};
+
+/** Over TLS, to another machine. */
+function goesOut(config: CheckedConfig, target: PassTarget): boolean {
+  if (target.kind === 'variables') {
+    const [first] = target.value.parts;
+    return (
+      typeof first === 'string' && /^https:\/\//i.test(first) && !isLocal(first.slice('https://'.length))
+    );
+  }
+  if (target.scheme !== 'https') return false;
+  const servers = upstreamNamed(config, target.host)?.own('server');
+  const hosts = servers?.map(({ args }) => hostOf(args[0]?.value ?? '')) ?? [target.host];
+  return !hosts.every(isLocal);
+}
+
+/** Buffering, retries and TLS towards upstreams. */
+export const PROXY_UPSTREAM_RULES: readonly Rule[] = [
+  bufferingOff,
+  singleServerRetry,
+  retryNonIdempotent,
+  proxySslUnverified,
+];

@@ -1,0 +1,91 @@
+import { spanInWord } from '../../../../grammar/index.ts';
+import type { LocationMatch } from '../../../contract/index.ts';
+import { lengthened } from '../../edits.ts';
+import { type LiteralPass, literalPasses, type Pass } from '../../proxying.ts';
+import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+
+const proxyUriNormalized: Rule = {
+  id: 'GW408',
+  slug: 'proxy-uri-normalized',
+  severity: 'warning',
+  summary: 'a URI in "proxy_pass" that maps the path to itself, but decodes it',
+  why: 'With a URI the path is decoded, cleaned and encoded again: "%2F" arrives as "/", "//" as "/". Programs behind the proxy that tell them apart see other paths than the client sent.',
+  fix: 'Leave the URI out: the path then goes on as the client wrote it.',
+  bad: { text: 'location /api/ { proxy_pass http://127.0.0.1:9000/api/; }' },
+  good: { text: 'location /api/ { proxy_pass http://127.0.0.1:9000; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block, target } of literalPasses(config)) {
+      const match = block.args as LocationMatch | undefined;
+      const [word] = node.args;
+      if (match?.kind !== 'prefix' || match.path !== target.uri || !word || word.secret) continue;
+      const { length } = word.value;
+      yield {
+        at: node,
+        message: `"${target.uri}" in "proxy_pass" changes no path, but decodes it: "%2F" arrives as "/"`,
+        fix: {
+          title: 'leave the URI out: the path goes on as the client wrote it',
+          safe: false,
+          edits: [{ span: spanInWord(word, length - target.uri.length, length), text: '' }],
+        },
+      };
+    }
+  },
+};
+
+const proxySlashMismatch: Rule = {
+  id: 'GW409',
+  slug: 'proxy-slash-mismatch',
+  severity: 'warning',
+  summary: 'only one of the location and the URI of its "proxy_pass" ends in a slash',
+  why: 'The URI takes the place of the prefix, letter by letter: "/api" to "/v1/" makes "/v1//x" of "/api/x", and "/api/" to "/v1" makes "/v1x".',
+  fix: 'End both with a slash, or neither.',
+  bad: { text: 'location /api { proxy_pass http://127.0.0.1:9000/v1/; }' },
+  good: { text: 'location /api/ { proxy_pass http://127.0.0.1:9000/v1/; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const pass of literalPasses(config)) {
+      const match = pass.block.args as LocationMatch | undefined;
+      if (match?.kind !== 'prefix' || pass.node.args[0]?.secret || !isMismatch(match.path, pass.target.uri))
+        continue;
+      yield slashProblem(pass, match.path);
+    }
+  },
+};
+
+/** A URI that ends in `-` or `=` is meant to go on in the same word, and a file such as `/hook.php` is asked for itself. */
+function isMismatch(path: string, uri: string): boolean {
+  if (uri === '' || uri.includes('?')) return false;
+  return path.endsWith('/') ? /(?:^|\/)[^/.]*[a-z0-9]$/i.test(uri) : uri.endsWith('/');
+}
+
+function slashProblem({ node, block, target }: Pass<LiteralPass>, path: string): Problem {
+  const [word] = node.args;
+  const prefix = block.node?.args.at(-1);
+  const example = path.endsWith('/') ? `${path}x` : `${path}/x`;
+  const short = path.endsWith('/') ? word : prefix;
+  return {
+    at: node,
+    message: `location "${path}" + URI "${target.uri}" maps "${example}" to "${target.uri}${example.slice(path.length)}"`,
+    ...(prefix && { related: [{ span: prefix.span, label: 'takes the place of this' }] }),
+    ...(short && {
+      fix: {
+        title: `end ${path.endsWith('/') ? 'the URI' : 'the location'} with "/"`,
+        safe: false,
+        edits: [lengthened(short, '/')],
+      },
+    }),
+  };
+}
+
+const proxyUriInRegex: Rule = {
+  id: 'GW410',
+  slug: 'proxy-uri-in-regex',
+  severity: 'error',
+  summary: 'a URI in "proxy_pass" where there is no prefix that it could take the place of',
+  why: 'The configuration does not load: in a regex or named location, in "if" and in "limit_except" nobody could say what the URI replaces.',
+  fix: 'Leave the URI out and change the path with "rewrite ... break", or use a prefix location.',
+  bad: { text: 'location ~ ^/v1/ { proxy_pass http://127.0.0.1:9000/; }' },
+  good: { text: 'location ~ ^/v1/ { proxy_pass http://127.0.0.1:9000; }' },
+};
+
+/** The URI of a `proxy_pass`. */
+export const PROXY_URI_RULES: readonly Rule[] = [proxyUriNormalized, proxySlashMismatch, proxyUriInRegex];

@@ -1,0 +1,79 @@
+import { type BlockView, parseNetwork } from '../../config/index.ts';
+import type { CoreConfig } from '../../contract/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import { socketsOf, speaksTls } from '../servers.ts';
+
+/** Half of all addresses is as good as all of them: two such lines make the whole. */
+const MAX_BITS = 1;
+
+const realipAny: Rule = {
+  id: 'GW322',
+  slug: 'realip-any',
+  severity: 'error',
+  summary: 'every client is believed what it says of its own address',
+  why: 'Clients forge the address that "allow", "deny", rate limits and logs go by.',
+  fix: 'Name the networks of your own proxies.',
+  bad: {
+    in: 'http',
+    text: 'set_real_ip_from 0.0.0.0/0;\nserver {\n    listen 127.0.0.1:8080 engine=node;\n    return 204;\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'set_real_ip_from 10.0.0.0/8;\nserver {\n    listen 127.0.0.1:8080 engine=node;\n    return 204;\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('set_real_ip_from')) {
+      const network = parseNetwork(node.args[0]?.value ?? '')?.network;
+      if (network && network.bits <= MAX_BITS)
+        yield {
+          at: node,
+          message: `"set_real_ip_from ${node.args[0]?.value}" lets clients forge their address`,
+        };
+    }
+  },
+};
+
+const frontProxyEngine: Rule = {
+  id: 'GW330',
+  slug: 'front-proxy-engine',
+  severity: 'info',
+  summary: 'a port behind another proxy is served by uWebSockets.js',
+  why: 'uWebSockets.js takes bytes from 0x80 on for blanks around header values: "Content-Length: 3\\xa0" counts as 3, where the proxy in front may read something else. Two readers that disagree on where a request ends let a client smuggle one in.',
+  fix: 'Serve that port with the node engine, which refuses such values.',
+  bad: {
+    in: 'http',
+    text: 'set_real_ip_from 10.0.0.0/8;\nserver {\n    listen 127.0.0.1:8080;\n    return 204;\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'set_real_ip_from 10.0.0.0/8;\nserver {\n    listen 127.0.0.1:8080 engine=node;\n    return 204;\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const uses = config.uses('set_real_ip_from', 'real_ip_header');
+    if (uses.length === 0) return;
+    const { httpEngine } = config.main.config('core') as Partial<CoreConfig>;
+    for (const { address, listeners } of socketsOf(config)) {
+      if (listeners.some((listener) => speaksTls(listener) || listener.listen.proxyProtocol)) continue;
+      const asked = listeners.find(({ listen }) => listen.engine !== undefined)?.listen.engine;
+      if ((asked ?? httpEngine) === 'node') continue;
+      const behind = listeners.find(({ server }) => uses.some(({ block }) => isAround(block, server)));
+      if (behind)
+        yield {
+          at: behind.node,
+          message: `"${address}" is behind another proxy and served by uWebSockets.js`,
+        };
+    }
+  },
+};
+
+/** Whether a directive of the block is about requests to the server. */
+function isAround(block: BlockView, server: BlockView): boolean {
+  const isIn = (inner: BlockView, outer: BlockView): boolean => {
+    for (let at: BlockView | undefined = inner; at; at = at.outer) if (at === outer) return true;
+    return false;
+  };
+  return isIn(server, block) || isIn(block, server);
+}
+
+/** Requests that come through another proxy. */
+export const REALIP_RULES: readonly Rule[] = [realipAny, frontProxyEngine];

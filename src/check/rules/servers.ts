@@ -1,0 +1,218 @@
+import type { DirectiveNode, TextEdit, Word } from '../../../grammar/index.ts';
+import type { CoreConfig } from '../../contract/index.ts';
+import { serverNameText } from '../../plan/index.ts';
+import { lineBehind, rewritten } from '../edits.ts';
+import type { CheckedConfig, Problem, Rule, Use } from '../rule.ts';
+import { type Listener, socketsOf, speaksTls, sslOf } from '../servers.ts';
+
+const duplicateServerName: Rule = {
+  id: 'GW206',
+  slug: 'duplicate-server-name',
+  severity: 'warning',
+  summary: 'two servers of one port with the same name',
+  why: 'The first one keeps the name, the second never answers for it.',
+  fix: 'Delete one of the names.',
+  bad: {
+    in: 'http',
+    text: 'server { listen 8080; server_name a.example; return 204; }\nserver { listen 8080 default_server; server_name b.example a.example; return 404; }',
+  },
+  good: {
+    in: 'http',
+    text: 'server { listen 8080; server_name a.example; return 204; }\nserver { listen 8080 default_server; server_name b.example; return 404; }',
+  },
+};
+
+const noDefaultServer: Rule = {
+  id: 'GW207',
+  slug: 'no-default-server',
+  severity: 'warning',
+  summary: 'servers share a socket and none is the default',
+  why: 'A request with a name that no server has, or with none, goes to the server that stands first in the file: which one that is changes when files are renamed.',
+  fix: 'Mark the one that should answer with "default_server", or add one that refuses: "return 444;".',
+  bad: {
+    in: 'http',
+    text: 'server { listen 8080; server_name a.example; return 204; }\nserver { listen 8080; server_name b.example; return 204; }',
+  },
+  good: {
+    in: 'http',
+    text: 'server { listen 8080 default_server; return 444; }\nserver { listen 8080; server_name a.example; return 204; }\nserver { listen 8080; server_name b.example; return 204; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const told = new Set<Listener['server']>();
+    for (const { address, listeners } of socketsOf(config)) {
+      const [first] = listeners;
+      if (!first || listeners.length < 2 || listeners.some(({ listen }) => listen.defaultServer)) continue;
+      if (isCatchAll(first) || told.has(first.server)) continue;
+      told.add(first.server);
+      const last = first.node.args.at(-1)?.span;
+      yield {
+        at: first.node,
+        message: `${listeners.length} servers share ${address} and none is "default_server"`,
+        label: 'the first answers unknown names',
+        fix: last && {
+          title: 'mark the first as "default_server", as it is now',
+          safe: false,
+          edits: [{ span: { ...last, start: last.end }, text: ' default_server' }],
+        },
+      };
+    }
+  },
+};
+
+/** By name, the first server is meant for everybody: it has none, or one that nobody asks for. */
+function isCatchAll({ server }: Listener): boolean {
+  const { serverNames } = server.config('core') as Partial<CoreConfig>;
+  const names = serverNames?.flat().map(serverNameText) ?? [''];
+  return names.some((name) => /^$|^_$|^""$|^localhost$|^~\^?\.[*+]\$?$/.test(name));
+}
+
+const serverIfHost: Rule = {
+  id: 'GW214',
+  slug: 'server-if-host',
+  severity: 'info',
+  summary: 'an "if" on the host in a server',
+  why: 'It is asked for each request, and the server answers for names that it does not name. A server is found by its name before that, at no cost.',
+  fix: 'Give that host a server of its own.',
+  bad: { text: 'if ($host = www.example.com) { return 301 https://example.com$request_uri; }' },
+  good: {
+    in: 'http',
+    text: 'server { listen 8080; server_name www.example.com; return 301 https://example.com$request_uri; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.blocks('server if')) {
+      const variable = /^\(?\$\{?(host|http_host|server_name)\}?$/i.exec(
+        node?.args.find(({ value }) => value !== '(')?.value ?? '',
+      )?.[1];
+      if (!node || variable === undefined || node.args.length < 2) continue;
+      yield {
+        at: node.name.span,
+        message: `"if ($${variable} ...)" in a server: a server of its own is found by its name`,
+      };
+    }
+  },
+};
+
+const listenConflict: Rule = {
+  id: 'GW216',
+  slug: 'listen-conflict',
+  severity: 'error',
+  summary: 'two "listen" that ask different things of one socket',
+  why: 'A socket is opened once: it speaks TLS with everybody or with nobody, and has one default server.',
+  fix: 'Say the same in each of them, or give one of the servers another port.',
+  bad: { text: 'listen 127.0.0.1:8080;' },
+  good: { text: 'listen 127.0.0.1:8081;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { address, listeners } of socketsOf(config)) {
+      const secure = listeners.find(speaksTls);
+      if (!secure) continue;
+      for (const { node, server } of listeners.filter(isPlain)) {
+        yield {
+          at: node,
+          message: `"listen" without "ssl" on ${address}, which speaks TLS`,
+          hint: 'the server has no certificate: move it to a port of its own',
+          label: 'plain HTTP meant here',
+          related: [
+            { span: secure.node.span, label: 'TLS for all servers of the socket' },
+            ...(server.node ? [{ span: server.node.name.span, label: 'without "ssl_certificate"' }] : []),
+          ],
+        };
+      }
+    }
+  },
+};
+
+/** A server with a certificate on such a socket just relies on the other's word. */
+function isPlain(listener: Listener): boolean {
+  const { certificates, rejectHandshake } = sslOf(listener.server);
+  return !speaksTls(listener) && certificates === undefined && rejectHandshake !== true;
+}
+
+const suspiciousServerName: Rule = {
+  id: 'GW219',
+  slug: 'suspicious-server-name',
+  severity: 'warning',
+  summary: 'a server name with a scheme, a path, a port or a comma',
+  why: 'Names are compared with the host of a request alone: such a name never matches, and the default server answers.',
+  fix: 'Write the host alone; several names are parted by blanks.',
+  bad: { text: 'server_name http://www.example.com;' },
+  good: { text: 'server_name www.example.com;' },
+  /** nginx itself warns of slashes. */
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('server_name')) {
+      for (const word of node.args) {
+        const [, host, port, comma] = /^([^~/,:][^/,:]*)?(:\d+)?(,)?$/.exec(word.value) ?? [];
+        if (host !== undefined && (port !== undefined || comma !== undefined))
+          yield nameProblem(word, host, port === undefined ? 'a comma' : 'a port');
+      }
+    }
+  },
+};
+
+function nameProblem(word: Word, host: string, what: string): Problem {
+  return {
+    at: word.span,
+    message: `server name "${word.value}" has ${what}, which the name of a request never has`,
+    fix: { title: `leave "${host}"`, safe: false, edits: [rewritten(word, host)] },
+  };
+}
+
+const deprecated: Rule = {
+  id: 'GW116',
+  slug: 'deprecated',
+  severity: 'warning',
+  summary: 'a form that nginx has given up for another',
+  why: 'It still works here. New versions of nginx warn about it, and a later one will refuse it.',
+  fix: 'Write the new form: "http2 on", "listen ... ssl", "listen ... default_server".',
+  bad: { text: 'listen 127.0.0.1:8443 default;' },
+  good: { text: 'listen 127.0.0.1:8443 default_server;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const block of config.blocks('server')) yield* http2Problems(block.own('listen'), block);
+    for (const { node } of config.uses('listen')) {
+      const word = node.args.find(({ value }, index) => index > 0 && value === 'default');
+      if (word) yield defaultProblem(word);
+    }
+  },
+};
+
+/** One for all `listen` of a server: `http2 on` takes the place of all of them. */
+function* http2Problems(listens: readonly DirectiveNode[], block: Use['block']): Iterable<Problem> {
+  const found = listens.flatMap((node) => {
+    const index = node.args.findIndex(({ value }, at) => at > 0 && value.toLowerCase() === 'http2');
+    return index < 0 ? [] : [{ node, word: node.args[index] as Word, before: node.args[index - 1] as Word }];
+  });
+  const [first, ...others] = found;
+  if (!first) return;
+  const takenOut = found.map(({ word: { span }, before }): TextEdit => ({
+    span: { ...span, start: before.span.end },
+    text: '',
+  }));
+  const isSaid = block.effective('http2').length > 0;
+  yield {
+    at: first.word.span,
+    message: '"listen ... http2" is deprecated, use "http2 on"',
+    related: others.map(({ word: { span } }) => ({ span, label: 'here too' })),
+    fix: {
+      title: 'say "http2 on"',
+      safe: true,
+      edits: isSaid ? takenOut : [...takenOut, lineBehind((found.at(-1) ?? first).node, 'http2 on;')],
+    },
+  };
+}
+
+function defaultProblem(word: Word): Problem {
+  return {
+    at: word.span,
+    message: '"listen ... default" is deprecated, use "default_server"',
+    fix: { title: 'say "default_server"', safe: true, edits: [rewritten(word, 'default_server')] },
+  };
+}
+
+/** Which server answers: `listen` and `server_name`. */
+export const SERVER_RULES: readonly Rule[] = [
+  deprecated,
+  duplicateServerName,
+  noDefaultServer,
+  serverIfHost,
+  listenConflict,
+  suspiciousServerName,
+];

@@ -1,0 +1,101 @@
+import type { BlockView } from '../../config/index.ts';
+import { type Analysis, analysisOf } from '../analysis.ts';
+import type { Machine } from '../regex/index.ts';
+import type { CheckedConfig, Problem, Rule, Use } from '../rule.ts';
+import type { Alternative, Source } from '../taint/index.ts';
+
+const ssrf: Rule = {
+  id: 'GW407',
+  slug: 'ssrf',
+  severity: 'error',
+  summary: 'the client chooses the host that a request is forwarded to, or the store that it asks',
+  why: 'Whoever sends the request names the host, and so reaches what only this machine should reach: services behind the firewall, and the credentials that clouds give out at 169.254.169.254.',
+  fix: 'Choose the host by a "map" from what the client sends to the hosts that you allow, or list those: proxy_allow_hosts, kv_allow_hosts.',
+  bad: { text: 'resolver 127.0.0.53;\nlocation /fetch { proxy_pass http://$arg_host; }' },
+  good: {
+    in: 'http',
+    text: 'map $arg_host $allowed {\n  a a.internal:8080;\n  default b.internal:8080;\n}\nserver {\n  listen 127.0.0.1:8080;\n  resolver 127.0.0.53;\n  location /fetch { proxy_pass http://$allowed; }\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const analysis = analysisOf(config);
+    const [first] = config.blocks('server');
+    for (const use of config.uses('proxy_pass', 'kv_pass')) {
+      const problem = problemOf(use, analysis, first);
+      if (problem) yield problem;
+    }
+  },
+};
+
+/** Hosts that nobody means to forward to. */
+const EVIL = '(?:evil\\.example|169\\.254\\.169\\.254)';
+/** What stands in front of the host where the value does not say it; a store needs none. */
+const SCHEMES: Readonly<Record<string, string>> = { proxy_pass: 'https?://', kv_pass: '(?:rediss?://)?' };
+
+/** What says which hosts may be named. */
+const LISTS: Readonly<Record<string, string>> = {
+  proxy_pass: 'proxy_allow_hosts',
+  kv_pass: 'kv_allow_hosts',
+};
+
+function problemOf(
+  { node, block }: Use,
+  { taints, patterns }: Analysis,
+  first: BlockView | undefined,
+): Problem | undefined {
+  const [word] = node.args;
+  if (!word?.value.includes('$')) return undefined;
+  if (block.effective(LISTS[node.name.value] ?? '').length > 0) return undefined;
+  for (const alternative of taints.alternativesOf(word, { node, block })) {
+    for (const { source, bad } of hostSources(alternative, SCHEMES[node.name.value] ?? '')) {
+      if (/^\$(?:http_)?host$/.test(source.name) && !takesAnyHost(block, first)) continue;
+      const text = taints.badTextOf(source, patterns.of(bad, false)?.language as Machine);
+      if (text === undefined) continue;
+      return {
+        at: word.span,
+        message: `the client chooses the ${node.name.value === 'kv_pass' ? 'store' : 'upstream host'}: "${source.name}" may be "${text}"`,
+        related: source.related.filter(
+          ({ span }) => span.start < word.span.start || span.start >= word.span.end,
+        ),
+      };
+    }
+  }
+  return undefined;
+}
+
+/** What clients have a say in of the scheme and the host of a URL, and which texts would give them the host. */
+function* hostSources(
+  alternative: Alternative,
+  scheme: string,
+): Generator<{ readonly source: Source; readonly bad: string }> {
+  let before = '';
+  for (const [index, piece] of alternative.entries()) {
+    // What follows a port or a slash is not the host any more.
+    if (typeof piece === 'string') before += piece;
+    else yield { source: piece, bad: badTexts(before, textBehind(alternative, index), scheme) };
+    if (/:\/\/.*[/?:]|^[^/?:]+:(?!\/\/)/.test(before)) return;
+  }
+}
+
+/** Behind a host come its port and its path; other text stays part of it unless the client ends the host before. */
+function badTexts(before: string, behind: string, scheme: string): string {
+  const isBegun = before.includes('://') || (before !== '' && scheme.endsWith('?'));
+  if (!isBegun && (behind === '' || !scheme.endsWith('?'))) return `^${scheme}${EVIL}(?:[/:?]|$)`;
+  return behind === '' || /^[:/?]/.test(behind) ? `^${EVIL}$` : `^${EVIL}[/?]`;
+}
+
+function textBehind(alternative: Alternative, index: number): string {
+  const next = alternative.slice(index + 1).find((piece) => piece !== '');
+  return next === undefined ? '' : typeof next === 'string' ? next : '.';
+}
+
+/** Requests for other hosts than the server's names come to it as well. */
+function takesAnyHost(block: BlockView, first: BlockView | undefined): boolean {
+  const server = [...block.outward()].find(({ context }) => context === 'server');
+  if (!server || server === first) return true;
+  const isDefault = ({ args }: { readonly args: readonly { readonly value: string }[] }): boolean =>
+    args.some(({ value }) => value === 'default_server' || value === 'default');
+  return server.own('listen').some(isDefault) || server.own('server_name').length === 0;
+}
+
+/** Who chooses the host that a request is forwarded to. */
+export const SSRF_RULES: readonly Rule[] = [ssrf];

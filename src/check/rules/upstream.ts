@@ -1,0 +1,90 @@
+import type { DirectiveNode } from '../../../grammar/index.ts';
+import type { BlockView } from '../../config/index.ts';
+import { rewritten } from '../edits.ts';
+import { headersSent, literalPasses, upstreamNamed } from '../proxying.ts';
+import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import { textsOf } from '../variables.ts';
+
+const keepaliveHeaders: Rule = {
+  id: 'GW411',
+  slug: 'keepalive-headers',
+  severity: 'warning',
+  summary: 'an upstream wants to keep connections, and its requests end them',
+  why: 'Connections are kept only with HTTP/1.1 and without "Connection: close"; "keepalive" is of no use otherwise.',
+  fix: 'Say "proxy_http_version 1.1;" and "proxy_set_header Connection \\"\\";" (both are what gw does by itself).',
+  bad: {
+    in: 'http',
+    text: 'upstream app {\n    server 127.0.0.1:9000;\n    keepalive 16;\n}\nserver {\n    listen 127.0.0.1:8080;\n    location / {\n        proxy_pass http://app;\n        proxy_http_version 1.0;\n        proxy_set_header Host $host;\n    }\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'upstream app {\n    server 127.0.0.1:9000;\n    keepalive 16;\n}\nserver {\n    listen 127.0.0.1:8080;\n    location / {\n        proxy_pass http://app;\n        proxy_http_version 1.1;\n        proxy_set_header Connection "";\n        proxy_set_header Host $host;\n    }\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const told = new Set<DirectiveNode>();
+    for (const { block, target } of literalPasses(config)) {
+      const [keepalive] = upstreamNamed(config, target.host)?.own('keepalive') ?? [];
+      if (!keepalive || keepalive.args[0]?.value === '0') continue;
+      for (const problem of endings(config, block)) {
+        if (told.has(problem.at)) continue;
+        told.add(problem.at);
+        const span = keepalive.span;
+        yield { ...problem, related: [{ span, label: `upstream "${target.host}" wants to keep them` }] };
+      }
+    }
+  },
+};
+
+/** What ends the connection behind each request of a block. */
+function* endings(
+  config: CheckedConfig,
+  block: BlockView,
+): Generator<Problem & { readonly at: DirectiveNode }> {
+  const [version] = block.effective('proxy_http_version');
+  const number = version?.args[0];
+  if (version && number?.value === '1.0') {
+    const fix = { title: 'say "1.1"', safe: false, edits: [rewritten(number, '1.1')] };
+    yield { at: version, message: '"proxy_http_version 1.0" ends each connection to the upstream', fix };
+  }
+  const connection = headersSent(block).get('connection');
+  const value = connection?.args[1];
+  if (!connection || !value) return;
+  const closes = textsOf(config, value.value).some((text) => text.toLowerCase() === 'close');
+  if (!closes) return;
+  const isConstant = !value.value.includes('$');
+  const fix = { title: 'say ""', safe: false, edits: [{ span: value.span, text: '""' }] };
+  yield {
+    at: connection,
+    message: `"Connection ${value.value}" ends ${isConstant ? 'each connection' : 'connections'} to the upstream`,
+    ...(isConstant ? { fix } : { hint: `give "${value.value}" the value "" in the place of "close"` }),
+  };
+}
+
+const ipHash24: Rule = {
+  id: 'GW908',
+  slug: 'ip-hash-24',
+  severity: 'info',
+  summary: 'ip_hash, which takes 256 neighbours for one client',
+  why: 'Of an IPv4 address it looks at the first three numbers: an office or a proxy goes to one server as a whole.',
+  fix: 'Hash the whole address: hash $remote_addr consistent.',
+  bad: {
+    in: 'http',
+    text: 'upstream app { ip_hash; server 127.0.0.1:8001; server 127.0.0.1:8002; }',
+  },
+  good: {
+    in: 'http',
+    text: 'upstream app { hash $remote_addr consistent; server 127.0.0.1:8001; server 127.0.0.1:8002; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('ip_hash')) {
+      yield {
+        at: node,
+        message: '"ip_hash" sends all clients of a /24 network to one server',
+        hint: 'hash $remote_addr consistent',
+      };
+    }
+  },
+};
+
+/** Directives of the upstream module. */
+export const UPSTREAM_RULES: readonly Rule[] = [keepaliveHeaders, ipHash24];

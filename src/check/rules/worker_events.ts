@@ -1,0 +1,182 @@
+import { type ComplexValue, constantText } from '../../config/index.ts';
+import { exposed } from '../exposure.ts';
+import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+
+const eventsPublishOpen: Rule = {
+  id: 'GW801',
+  slug: 'events-publish-open',
+  severity: 'error',
+  summary: 'worker events that everybody may publish',
+  why: 'Whoever finds the address makes the workers and all who listen believe what he writes, and pushes real events out of the ring.',
+  fix: 'Set worker_events_publish_key, or let in only whom you know.',
+  bad: {
+    in: 'http',
+    text: `server {
+  listen 80;
+  location = /events { worker_events_api; worker_events_zone bus; worker_events_channel cache; }
+}`,
+  },
+  good: {
+    in: 'http',
+    text: `server {
+  listen 80;
+  location = /events {
+    worker_events_api;
+    worker_events_zone bus;
+    worker_events_channel cache;
+    limit_except GET { allow 10.0.0.0/8; deny all; }
+  }
+}`,
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of exposed(config, 'events-publish-open')) {
+      yield {
+        at: node,
+        message: '"worker_events_api" lets everybody publish',
+        hint: 'add worker_events_publish_key, or allow and deny in "limit_except GET"',
+      };
+    }
+  },
+};
+
+const eventsKeyQuery: Rule = {
+  id: 'GW802',
+  slug: 'events-key-query',
+  severity: 'warning',
+  summary: 'the key for publishing is written into an address',
+  why: 'Addresses are logged by whoever passes them on, and kept by browsers; gw masks the key in its own logs only.',
+  fix: 'Send it as a header: proxy_set_header X-Publish-Key ….',
+  bad: {
+    text: `location = /events {
+  worker_events_api;
+  worker_events_zone bus;
+  worker_events_channel cache;
+  worker_events_publish_key \${file:events.key};
+}
+location = /purged { proxy_pass http://127.0.0.1:8080/events?key=\${file:events.key}; }`,
+    files: { 'events.key': 'tR7uWx2LqPz9Vb4N' },
+  },
+  good: {
+    text: `location = /events {
+  worker_events_api;
+  worker_events_zone bus;
+  worker_events_channel cache;
+  worker_events_publish_key \${file:events.key};
+}
+location = /purged {
+  proxy_pass http://127.0.0.1:8080/events;
+  proxy_set_header X-Publish-Key \${file:events.key};
+}`,
+    files: { 'events.key': 'tR7uWx2LqPz9Vb4N' },
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    if (config.uses('worker_events_publish_key').length === 0) return;
+    for (const { node } of config.uses('proxy_pass', 'return', 'rewrite', 'mirror', 'auth_request')) {
+      if (!node.args.some(({ value }) => /[?&]key=./.test(value))) continue;
+      yield {
+        at: node,
+        message: `"${node.name.value}" writes the key for publishing into an address`,
+        hint: 'send it as header "X-Publish-Key"',
+      };
+    }
+  },
+};
+
+const LEAST_KEY_BYTES = 16;
+
+const eventsKeyWeak: Rule = {
+  id: 'GW803',
+  slug: 'events-key-weak',
+  severity: 'error',
+  summary: 'a key for publishing that can be guessed',
+  why: 'Whoever guesses it publishes what workers and listeners then believe.',
+  fix: 'Take at least 16 random bytes: "gw secret" prints some.',
+  bad: {
+    text: `location = /events {
+  worker_events_api;
+  worker_events_zone bus;
+  worker_events_channel cache;
+  worker_events_publish_key \${file:events.key};
+}`,
+    files: { 'events.key': 's3same' },
+  },
+  good: {
+    text: `location = /events {
+  worker_events_api;
+  worker_events_zone bus;
+  worker_events_channel cache;
+  worker_events_publish_key \${file:events.key};
+}`,
+    files: { 'events.key': 'tR7uWx2LqPz9Vb4N' },
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('worker_events_publish_key')) {
+      const key = block.config('worker_events')['publishKey'] as ComplexValue | undefined;
+      const text = key && constantText(key);
+      if (text === undefined || text === '') continue;
+      const bytes = Buffer.byteLength(text);
+      if (bytes >= LEAST_KEY_BYTES) continue;
+      yield {
+        at: node,
+        message: `"worker_events_publish_key" has ${bytes} bytes, it needs at least ${LEAST_KEY_BYTES}`,
+        hint: '"gw secret" prints one',
+      };
+    }
+  },
+};
+
+const eventsZoneMissing: Rule = {
+  id: 'GW804',
+  slug: 'events-zone-missing',
+  severity: 'error',
+  summary: 'worker events without the memory or the channel that they go to',
+  why: 'The configuration does not load.',
+  fix: 'Name both: worker_events_zone and worker_events_channel.',
+  bad: { text: 'location = /events { worker_events_api; worker_events_channel cache; }' },
+  good: {
+    text: 'location = /events { worker_events_api; worker_events_zone bus; worker_events_channel cache; }',
+  },
+};
+
+const FEW_EVENTS = 16;
+
+const eventsRingSize: Rule = {
+  id: 'GW805',
+  slug: 'events-ring-size',
+  severity: 'info',
+  summary: 'a ring that keeps a handful of events',
+  why: 'A burst of so many events overwrites the oldest before anybody who asks every few seconds has seen them.',
+  fix: 'Keep as many as come between two looks: 1024 is the default, an entry takes less than a kilobyte.',
+  bad: {
+    text: `location = /events {
+  worker_events_api;
+  worker_events_zone bus;
+  worker_events_channel cache;
+  worker_events_ring_size 4;
+}`,
+  },
+  good: {
+    text: `location = /events {
+  worker_events_api;
+  worker_events_zone bus;
+  worker_events_channel cache;
+  worker_events_ring_size 512;
+}`,
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('worker_events_ring_size')) {
+      const size = block.config('worker_events')['ringSize'] as number | undefined;
+      if (size === undefined || size >= FEW_EVENTS) continue;
+      yield { at: node, message: `a ring of ${size} events loses the oldest in any burst` };
+    }
+  },
+};
+
+/** Worker events. */
+export const WORKER_EVENTS_RULES: readonly Rule[] = [
+  eventsPublishOpen,
+  eventsKeyQuery,
+  eventsKeyWeak,
+  eventsZoneMissing,
+  eventsRingSize,
+];
