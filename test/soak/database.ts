@@ -2,8 +2,7 @@ import { mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.ts';
-import type { EmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.ts';
 import { freePort } from '../harness/ports.ts';
 
 const FIXTURE = `

@@ -1,6 +1,6 @@
 import type { KeySource, RolePath } from './auth/index.ts';
 import type { CorsOrigins } from './cors.ts';
-import type { DbrestPass } from './dsn/index.ts';
+import type { DbrestPass } from './dsn.ts';
 
 /** What the directives of one location say. */
 export interface DbrestConfig {

@@ -1,19 +1,140 @@
 import type { ErrorLog } from '../../log/index.ts';
 import { Pool, PoolRefusal } from '../../pool/index.ts';
-import { catalogueSteps, NO_PATH } from './catalogue-steps.ts';
-import type { DatabaseMetrics } from './metrics.ts';
-import type { Facts } from './facts.ts';
-import { FACTS_SQL, readFacts } from './facts.ts';
 import { noSchemaCache } from './fault/index.ts';
-import type { Reader, ReadRules } from './reader.ts';
-import { EVERYONE, PATIENT, PROBE } from './reader.ts';
-import type { Catalogue, Reading, Schema, ShareKey } from './schema/index.ts';
-import { CatalogueShare, CatalogueWriter, inSlices, SchemaCache, schemaOf } from './schema/index.ts';
-import type { Leftovers, Results, Session, Step, Verdict, WireError } from './session/index.ts';
-import { ConnectionLost } from './session/index.ts';
-import { SlowClients } from './slow-clients.ts';
-import type { WatchOptions } from './watch.ts';
-import { Watch } from './watch.ts';
+import type { DatabaseMetrics } from './metrics.ts';
+import {
+  type Catalogue,
+  CATALOGUE_SQL,
+  CatalogueShare,
+  CatalogueWriter,
+  type Reading,
+  type Schema,
+  SchemaCache,
+  schemaOf,
+  type ShareKey,
+} from './schema/index.ts';
+import {
+  ConnectionLost,
+  type Leftovers,
+  type Results,
+  type Session,
+  type Step,
+  type Verdict,
+  type WireError,
+} from './session/index.ts';
+import { inSlices } from './turn.ts';
+import { Watch, type WatchOptions } from './watch.ts';
+
+/** Who waits for a read: an exchange. */
+interface Reader {
+  readonly aborted: boolean;
+  /** Has been given a part of the answer. */
+  readonly done?: boolean;
+  onAbort(listener: () => void): void;
+}
+
+/** What a location allows its requests. */
+interface ReadRules {
+  readonly poolTimeoutMs: number;
+  readonly poolQueue: number;
+  readonly timeoutMs: number;
+  /** `discard`: it meets nothing that requests of before left in its session. */
+  readonly poolReset: 'discard' | 'none';
+}
+
+/** Whom a read for nobody in particular serves. */
+const EVERYONE: Reader = { aborted: false, onAbort: () => undefined };
+/** It can wait. */
+const PATIENT: ReadRules = {
+  poolTimeoutMs: 10_000,
+  poolQueue: Infinity,
+  timeoutMs: 30_000,
+  poolReset: 'discard',
+};
+/** It must know soon. */
+const PROBE: ReadRules = { ...PATIENT, poolTimeoutMs: 1_000 };
+
+/** What a database can do, and few requests ask for. */
+export interface Facts {
+  readonly timeZones: ReadonlySet<string>;
+  /** Where PostGIS turns a row into a feature; absent without PostGIS. */
+  readonly geoSchema?: string;
+}
+
+const FACTS_SQL = `
+select json_build_object(
+  'timeZones', (select json_agg(z.name) from pg_catalog.pg_timezone_names z),
+  'geoSchema', (
+    select n.nspname
+    from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    where p.proname = 'st_asgeojson' and p.pronargs - p.pronargdefaults = 1
+      and p.proargtypes[0] in ('pg_catalog.record'::regtype, 'pg_catalog.anyelement'::regtype)
+    limit 1
+  )
+)::text`;
+
+/** The row of `FACTS_SQL`. */
+function readFacts(json: string): Facts {
+  const { timeZones, geoSchema } = JSON.parse(json) as { timeZones: string[]; geoSchema: string | null };
+  return { timeZones: new Set(timeZones), ...(geoSchema !== null && { geoSchema }) };
+}
+
+/** Names of types and defaults then come with their schema: they are used under the search paths of requests. */
+const NO_PATH: Step = {
+  statement: { text: `select pg_catalog.set_config('search_path', '', true)`, values: [] },
+};
+
+/** What a session runs to read the catalogue. */
+export function catalogueSteps(sink: CatalogueWriter): readonly Step[] {
+  return [NO_PATH, { statement: { text: CATALOGUE_SQL, values: [] }, sink }];
+}
+
+/** Who takes nothing of an answer for so long holds up others. */
+const LONGEST_STALL_MS = 1_000;
+const CHECK_MS = 250;
+
+/**
+ * Sessions in use. While somebody waits for one, a client that does not take the answer it has asked for loses its own: else
+ * a handful of slow clients would keep all others from the database.
+ */
+class SlowClients {
+  readonly #inUse = new Set<Session>();
+  readonly #isAnybodyWaiting: () => boolean;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(isAnybodyWaiting: () => boolean) {
+    this.#isAnybodyWaiting = isAnybodyWaiting;
+  }
+
+  begin(session: Session): void {
+    this.#inUse.add(session);
+  }
+
+  end(session: Session): void {
+    this.#inUse.delete(session);
+  }
+
+  /** From now on, until nobody waits any more. */
+  watch(): void {
+    if (this.#timer || !this.#isAnybodyWaiting()) return;
+    this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #check(): void {
+    if (!this.#isAnybodyWaiting()) return this.close();
+    let slowest: Session | undefined;
+    for (const session of this.#inUse) {
+      if (session.stalledMs > (slowest?.stalledMs ?? LONGEST_STALL_MS)) slowest = session;
+    }
+    slowest?.drop('the client does not take its answer, and others wait');
+  }
+}
 
 const MAX_AGE_MS = 30 * 60_000;
 /** What the server gets on top of `statement_timeout` to say so itself. */
@@ -22,7 +143,7 @@ const GRACE_MS = 500;
 /** What requests ask of a database. */
 export type RestDatabase = Pick<Database, 'schema' | 'read' | 'write' | 'facts'>;
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** As the log names it; without secrets. */
   readonly name: string;
   /** Connects; `ended` is called when the session is gone. */

@@ -1,20 +1,15 @@
 import { userInfo } from 'node:os';
-import { moduleFor } from '../../contract/index.ts';
-import type { WorkerScope } from '../../contract/index.ts';
+import { moduleFor, type WorkerScope } from '../../contract/index.ts';
 import { openAuthenticator } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
 import { Database } from './database.ts';
-import { directives } from './directives/index.ts';
-import type { ConnectionTarget, DbrestPass } from './dsn/index.ts';
-import { readDsn, targetName } from './dsn/index.ts';
-import { runEmbeddedInit } from './embedded-init.ts';
-import { explanation } from './explanation/index.ts';
-import type { DbrestResources } from './handler.ts';
-import { compileDbrest } from './handler.ts';
+import { directives } from './directives.ts';
+import { type ConnectionTarget, type DbrestPass, readDsn, targetName } from './dsn.ts';
+import { explanation } from './explanation.ts';
+import { compileDbrest, type DbrestResources } from './handler.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
-import { probeDatabase } from './live/index.ts';
-import type { ShareKey } from './schema/index.ts';
-import { openShare } from './schema/index.ts';
+import { probeDatabase } from './live.ts';
+import { openShare, type ShareKey } from './schema/index.ts';
 import { connect, Listener, openSession } from './session/index.ts';
 
 export * as dbrestTools from './tools/index.ts';
@@ -58,7 +53,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       ),
     );
     if (dirs.size === 0) return;
-    const { startEmbeddedPostgres } = await import('./embedded/index.ts');
+    const { runEmbeddedInit, startEmbeddedPostgres } = await import('./embedded/index.ts');
     for (const [dir, initFile] of dirs) {
       const starting = master.share(
         providedKey(dir),

@@ -2,3 +2,40 @@
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+const MOST_BYTES = 8_192;
+const MOST_DEPTH = 32;
+
+const OPENS = new Set([0x5b, 0x7b]);
+const CLOSES = new Set([0x5d, 0x7d]);
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** UTF-8 bytes as JSON with its text; `undefined` when it is none, or too large or too deep for a token. */
+export function parseLimited(
+  bytes: Uint8Array,
+): { readonly text: string; readonly value: unknown } | undefined {
+  if (bytes.length > MOST_BYTES || depthOf(bytes) > MOST_DEPTH) return undefined;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return { text, value: JSON.parse(text) as unknown };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Counted before anything recursive sees the text. */
+function depthOf(bytes: Uint8Array): number {
+  let depth = 0;
+  let deepest = 0;
+  let quoted = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] as number;
+    if (quoted && byte === BACKSLASH) at += 1;
+    else if (byte === QUOTE) quoted = !quoted;
+    else if (quoted) continue;
+    else if (OPENS.has(byte)) deepest = Math.max(deepest, (depth += 1));
+    else if (CLOSES.has(byte)) depth -= 1;
+  }
+  return deepest;
+}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
-import type { Turn } from '../../../src/modules/dbrest/request/index.ts';
-import { parseCallBody, readWritten, turnsFor } from '../../../src/modules/dbrest/request/index.ts';
+import { parseCallBody, readWritten } from '../../../src/modules/dbrest/request/index.ts';
+import { type Turn, turnsFor } from '../../../src/modules/dbrest/turn.ts';
 import { startGateway } from '../../harness/gateway.ts';
 import type { Gateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';

@@ -1,10 +1,8 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
-import type { KeySource } from '../../../src/modules/dbrest/auth/index.ts';
+import { type KeySource, readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
 import { startGateway } from '../../harness/gateway.ts';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { direct } from './direct.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 

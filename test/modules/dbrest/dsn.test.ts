@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Report } from '../../../grammar/index.ts';
-import type { Word } from '../../../grammar/index.ts';
-import { passReader, readDsn } from '../../../src/modules/dbrest/dsn/index.ts';
+import { Report, type Word } from '../../../grammar/index.ts';
+import { passReader, readDsn } from '../../../src/modules/dbrest/dsn.ts';
 
 const DEFAULTS = {
   hosts: [

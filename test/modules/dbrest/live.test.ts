@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { LiveScope } from '../../../src/contract/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
-import { readDsn } from '../../../src/modules/dbrest/dsn/index.ts';
-import { probeDatabase } from '../../../src/modules/dbrest/live/index.ts';
+import { readDsn } from '../../../src/modules/dbrest/dsn.ts';
+import { probeDatabase } from '../../../src/modules/dbrest/live.ts';
 import { oldPostgres } from '../../check/live/old-postgres.ts';
 
 const SCOPE: LiveScope = { timeoutMs: 300, once: (_key, ask) => ask(), upstream: () => undefined };

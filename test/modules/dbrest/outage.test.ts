@@ -6,10 +6,8 @@ import pg from 'pg';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { startEmbeddedPostgres } from '../../../src/modules/dbrest/embedded/index.ts';
 import { freePort } from '../../harness/ports.ts';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
-import type { Direct } from './direct.ts';
-import { direct } from './direct.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
+import { type Direct, direct } from './direct.ts';
 
 /** `gate` answers once nobody holds the lock: the test decides how long a query runs. */
 const FIXTURE = `

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StatementNames } from '../../../src/modules/dbrest/session/statement-names.ts';
+import { StatementNames } from '../../../src/modules/dbrest/session/batch.ts';
 
 test('a statement is parsed once and keeps its name', () => {
   const names = new StatementNames(10);

@@ -1,8 +1,6 @@
 import { onTestFinished } from 'vitest';
-import type { KeySource } from '../../../src/modules/dbrest/auth/index.ts';
-import { readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
-import type { Direct } from './direct.ts';
-import { direct } from './direct.ts';
+import { type KeySource, readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
+import { type Direct, direct } from './direct.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
 /** `whoami` shows what the database was told; nobody may read `closed`. */

@@ -1,7 +1,6 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { claimAt, readRolePath } from '../../../src/modules/dbrest/auth/role-path.ts';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
+import { claimAt, readRolePath } from '../../../src/modules/dbrest/auth/index.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { direct } from './direct.ts';
 import { secured, seen, user, WHOAMI, withHeader } from './token-location.ts';
 import { bearer, inSeconds, sign } from './tokens.ts';

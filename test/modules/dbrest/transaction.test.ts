@@ -1,11 +1,9 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
 import type { TxEnd } from '../../../src/modules/dbrest/config.ts';
-import type { Direct } from './direct.ts';
-import { direct } from './direct.ts';
+import { type Direct, direct } from './direct.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
 const FIXTURE = `

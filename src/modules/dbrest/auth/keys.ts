@@ -1,6 +1,84 @@
-import type { KeyObject } from 'node:crypto';
-import { createPublicKey } from 'node:crypto';
-import type { Jwk, KeySource } from './key-source.ts';
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { isObject } from '../json.ts';
+
+/** A JSON Web Key as configured (RFC 7517); its members are checked, what is not needed to verify is gone. */
+interface Jwk {
+  readonly kty: string;
+  readonly alg?: string;
+  readonly kid?: string;
+  readonly k?: string;
+  readonly n?: string;
+  readonly e?: string;
+  readonly crv?: string;
+  readonly x?: string;
+  readonly y?: string;
+}
+
+/** `dbrest_jwt_secret`: the bytes of an HS256 secret, or keys. */
+export type KeySource =
+  | { readonly kind: 'secret'; readonly secret: string }
+  | { readonly kind: 'keys'; readonly keys: readonly Jwk[] };
+
+/** What verifies with each type of key, and the members that do it: no private part stays. */
+const KEY_TYPES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['oct', ['k']],
+  ['RSA', ['n', 'e']],
+  ['EC', ['crv', 'x', 'y']],
+  ['OKP', ['crv', 'x']],
+]);
+
+/** RFC 7518, 3.2: a key of the size of the hash or larger. */
+export const LEAST_SECRET_BYTES = 32;
+
+/** A secret, a JWK or a JWK set; `fault` completes `invalid value in "…" directive, `. */
+export function readKeySource(text: string): KeySource | { readonly fault: string } {
+  const trimmed = text.trim();
+  // As an HMAC secret it would be known to everybody who knows the public key.
+  if (trimmed.startsWith('-----BEGIN')) return { fault: 'a PEM key cannot be used, expected a JWK' };
+  if (!trimmed.startsWith('{'))
+    return text === '' ? { fault: 'empty secret' } : { kind: 'secret', secret: text };
+  const json = parse(trimmed);
+  if (!isObject(json)) return { fault: 'malformed JSON' };
+  if (!Object.hasOwn(json, 'keys')) {
+    const key = readKey(json);
+    return key ? { kind: 'keys', keys: [key] } : { fault: 'no key that can verify a signature' };
+  }
+  // RFC 7517, 5: keys of a set that are not understood are left out.
+  const { keys: given } = json;
+  const keys = Array.isArray(given) ? given.flatMap((key: unknown) => readKey(key) ?? []) : [];
+  return keys.length > 0 ? { kind: 'keys', keys } : { fault: 'no key that can verify a signature' };
+}
+
+/** The length of the shortest HMAC secret, if there is one. */
+export function shortestSecretBytes(source: KeySource): number {
+  if (source.kind === 'secret') return Buffer.byteLength(source.secret);
+  return Math.min(
+    ...source.keys.map(({ k }) => (k === undefined ? Infinity : Buffer.from(k, 'base64url').length)),
+  );
+}
+
+function readKey(value: unknown): Jwk | undefined {
+  if (!isObject(value)) return undefined;
+  const { kty, use, key_ops: operations } = value;
+  const needed = typeof kty === 'string' ? KEY_TYPES.get(kty) : undefined;
+  if (!needed || (use !== undefined && use !== 'sig')) return undefined;
+  if (Array.isArray(operations) && !operations.some((name) => name === 'verify' || name === 'sign'))
+    return undefined;
+  if (!needed.every((name) => typeof value[name] === 'string' && value[name] !== '')) return undefined;
+  const names = ['kty', 'alg', 'kid', ...needed];
+  const kept = names
+    .filter((name) => typeof value[name] === 'string')
+    .map((name) => [name, value[name]] as const);
+  return Object.fromEntries(kept) as unknown as Jwk;
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
 
 /** A key and the only algorithms that it may be used with. */
 export interface Key {

@@ -5,17 +5,18 @@ import {
   mkdir,
   mkdtemp,
   readdir,
+  readFile,
   realpath,
   rename,
   rm,
   rmdir,
   stat,
   symlink,
+  writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ErrorLog } from '../../../log/index.ts';
-import { runAs } from './account.ts';
-import type { Account } from './account.ts';
+import { type Account, runAs } from './programs.ts';
 
 /** Root's home is closed to the server's account, so a cluster below it lives here and is linked from there. */
 const SYSTEM_HOME = '/var/lib/gw';
@@ -81,6 +82,38 @@ async function initialise(dir: string, { account, binDir }: ClusterOptions): Pro
   const options = ['--username=postgres', '--auth=trust', '--locale=C', '--encoding=UTF8', '--no-sync'];
   const { ok, output } = await runAs(account, join(binDir, 'initdb'), ['-D', dir, ...options]);
   if (!ok) throw new Error(`initdb failed: ${output.split('\n').at(-1)}`);
+}
+
+/** Left in the data directory when the file has run: it never runs twice. */
+const MARKER = 'gw_init_done';
+
+/** What `dbrest_embedded_init` asks for, and the server to ask. */
+interface EmbeddedInit {
+  readonly dsn: string;
+  readonly dataDir: string;
+  readonly file: string;
+}
+
+/** Runs the operator's SQL once in a database's life, all of it or nothing. Fails with the database's reason. */
+export async function runEmbeddedInit({ dsn, dataDir, file }: EmbeddedInit): Promise<void> {
+  const marker = join(dataDir, MARKER);
+  if (await exists(marker)) return;
+  const sql = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new Error(`"dbrest_embedded_init" cannot read "${file}"`, { cause });
+  });
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: dsn });
+  await client.connect();
+  try {
+    // One simple query is one transaction. Single-user mode would need no driver, but gives the tables the object ids of
+    // system tables, on which row-level security has no effect.
+    await client.query(sql);
+    await writeFile(marker, `${file}\n`);
+  } catch (cause) {
+    throw new Error(`"dbrest_embedded_init" failed in "${file}": ${(cause as Error).message}`, { cause });
+  } finally {
+    await client.end();
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

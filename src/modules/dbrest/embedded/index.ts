@@ -1,2 +1,241 @@
-export { startEmbeddedPostgres } from './server.ts';
-export type { EmbeddedOptions, EmbeddedPostgres } from './server.ts';
+import { spawn } from 'node:child_process';
+import { chmod, chown, mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ErrorLog } from '../../../log/index.ts';
+import { openCluster } from './cluster.ts';
+import { type Account, chooseAccount, findBinaries, idsOf, serverEnvironment } from './programs.ts';
+
+export { runEmbeddedInit } from './cluster.ts';
+
+/** `postmaster.pid`: what a server says about itself in its data directory (PostgreSQL, src/include/utils/pidfile.h). */
+export interface LockFile {
+  readonly pid: number;
+  readonly port: number;
+  readonly socketDir: string;
+  readonly status: string;
+}
+
+/** The lock file of a data directory; `undefined` when there is none or it is not complete yet. */
+export async function readLockFile(dataDir: string): Promise<LockFile | undefined> {
+  const text = await readFile(join(dataDir, 'postmaster.pid'), 'utf8').catch(() => '');
+  const [pid, , , port, socketDir, , , status] = text.split('\n');
+  if (socketDir === undefined || status === undefined) return undefined;
+  return { pid: Number(pid), port: Number(port), socketDir, status: status.trim() };
+}
+
+/** True while the process that wrote the file, or one that took over its number, lives. */
+export function isAlive({ pid }: LockFile): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** True when a server listens: a file that a crash left behind says "ready" for ever. */
+export function isServing({ status, socketDir, port }: LockFile): Promise<boolean> {
+  if (status !== 'ready') return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const socket = connect(socketPath(socketDir, port));
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}
+
+/** PostgreSQL derives the socket's name from the port, also where it listens on no port. */
+export function socketPath(socketDir: string, port: number): string {
+  return join(socketDir, `.s.PGSQL.${port}`);
+}
+
+/** A server that ends with this process, at the latest. */
+export interface GuardedServer {
+  ended(): boolean;
+  /** Resolves when the server is gone. */
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Its standard input is a pipe from gw: when that ends, by `stop` or because gw died in whatever way, the server gets
+ * SIGINT, PostgreSQL's fast shutdown. Meanwhile `wait` sees the server end by itself.
+ */
+const GUARD = `
+  exec 3<&0 </dev/null
+  "$@" 3<&- & server=$!
+  { read -r _ <&3; kill -INT "$server"; } & guard=$!
+  wait "$server"; code=$?
+  kill "$guard" 2>/dev/null
+  exit "$code"`;
+
+/** Starts a server as `account`; its output goes to a new file at `logPath`. */
+export async function spawnGuarded(
+  command: readonly string[],
+  logPath: string,
+  account: Account,
+): Promise<GuardedServer> {
+  // The directory is the account's: opened as root, a link planted under this name would overwrite its target.
+  await rm(logPath, { force: true });
+  const logFile = await open(logPath, 'wx', 0o600);
+  const child = spawn('/bin/sh', ['-c', GUARD, 'gw-postgres-guard', ...command], {
+    ...idsOf(account),
+    cwd: '/',
+    env: serverEnvironment(),
+    // A session of its own: Ctrl-C in the terminal must reach gw alone, which still has requests to finish.
+    detached: true,
+    stdio: ['pipe', logFile.fd, logFile.fd],
+  });
+  // Neither keeps gw alive: when gw ends, the pipe ends.
+  child.unref();
+  (child.stdin as Socket).unref();
+  let ended = false;
+  const exited = new Promise<void>((resolve) => {
+    const finish = () => {
+      ended = true;
+      resolve();
+    };
+    child.once('exit', finish).once('error', finish);
+  });
+  await logFile.close();
+  const stop = async () => {
+    child.ref();
+    child.stdin?.destroy();
+    await exited;
+  };
+  return { ended: () => ended, stop };
+}
+
+export interface EmbeddedOptions {
+  /** Absolute; created (mode 700) when it does not exist. */
+  readonly dataDir: string;
+  readonly log: ErrorLog;
+  /** Whom the process becomes that connects to the server; absent: it stays who it is. */
+  readonly servedBy?: Account | undefined;
+  /** PostgreSQL settings in addition to ours, for example `{ fsync: 'off' }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Directory of `initdb` and `postgres`; absent: those of the npm package, else of the system. */
+  readonly binDir?: string | undefined;
+}
+
+export interface EmbeddedPostgres {
+  /** URI of the database `postgres`, as the superuser `postgres`, through the Unix socket. */
+  readonly dsn: string;
+  readonly socketDir: string;
+  /** Resolves when the server is gone. A server that somebody else started stays. */
+  stop(): Promise<void>;
+}
+
+/** sockaddr_un holds 104 bytes on macOS and 108 on Linux, with the final NUL. */
+const SOCKET_PATH_BYTES = 104;
+/** Crash recovery after a SIGKILL included; pg_ctl waits as long. */
+const START_TIMEOUT_MS = 60_000;
+/** pg_ctl polls the same file; PostgreSQL offers no event. */
+const POLL_MS = 10;
+
+/**
+ * Starts PostgreSQL on a data directory, or joins the server that already runs on it. It listens on a Unix socket only
+ * and never outlives this process. Throws an Error that says what to do instead.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  try {
+    return await start(options);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const instead = 'set DATABASE_URL to use a PostgreSQL server of your own';
+    throw new Error(`embedded PostgreSQL cannot start in "${options.dataDir}": ${reason}; ${instead}`, {
+      cause: error,
+    });
+  }
+}
+
+async function start({
+  dataDir,
+  log,
+  servedBy,
+  settings = {},
+  binDir: given,
+}: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const running = await joinRunning(dataDir);
+  if (running) return { ...address(running), stop: () => Promise.resolve() };
+
+  const account = await chooseAccount(dataDir, servedBy);
+  const binDir = given ?? (await findBinaries(account));
+  const home = await openCluster({ dataDir, account, binDir, log });
+  const port = settings['port'] ?? '5432';
+  const socketDir = await chooseSocketDir({ home, port: Number(port), account, servedBy });
+  const removeSocketDir = async () => {
+    if (socketDir !== home) await rm(socketDir, { recursive: true, force: true });
+  };
+  const own = {
+    listen_addresses: '',
+    unix_socket_directories: `"${socketDir.replaceAll('"', '""')}"`,
+    shared_buffers: '32MB',
+    port,
+  };
+  const args = Object.entries({ ...own, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  try {
+    const server = await launch([join(binDir, 'postgres'), '-D', home, ...args], home, account);
+    return { ...address(server.lockFile), stop: () => server.stop().then(removeSocketDir) };
+  } catch (error) {
+    await removeSocketDir();
+    throw error;
+  }
+}
+
+function address({ socketDir, port }: LockFile): { dsn: string; socketDir: string } {
+  const dsn = `postgresql:///postgres?host=${encodeURIComponent(socketDir)}&port=${port}&user=postgres`;
+  return { dsn, socketDir };
+}
+
+/** The server of another gw on this directory; one that is just starting or stopping is waited for. */
+async function joinRunning(dataDir: string): Promise<LockFile | undefined> {
+  const deadlineMs = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    const lockFile = await readLockFile(dataDir);
+    if (!lockFile || !isAlive(lockFile)) return undefined;
+    if (await isServing(lockFile)) return lockFile;
+    // Its number went to another process after a crash: PostgreSQL itself decides whether the file is stale.
+    if (lockFile.status === 'ready' || Date.now() > deadlineMs) return undefined;
+    await sleep(POLL_MS);
+  }
+}
+
+interface SocketNeeds {
+  readonly home: string;
+  readonly port: number;
+  readonly account: Account;
+  readonly servedBy: Account | undefined;
+}
+
+/** The data directory, unless its path is too long, or whoever connects cannot enter it. */
+async function chooseSocketDir({ home, port, account, servedBy }: SocketNeeds): Promise<string> {
+  const { uid, gid } = account;
+  const isStranger = servedBy !== undefined && servedBy.uid !== uid;
+  if (!isStranger && Buffer.byteLength(socketPath(home, port)) < SOCKET_PATH_BYTES) return home;
+  const dir = await mkdtemp('/tmp/gw-');
+  if (isStranger) await chmod(dir, 0o710);
+  if (uid !== undefined && gid !== undefined) await chown(dir, uid, servedBy?.gid ?? gid);
+  return dir;
+}
+
+interface Launched {
+  readonly lockFile: LockFile;
+  stop(): Promise<void>;
+}
+
+async function launch(command: readonly string[], home: string, account: Account): Promise<Launched> {
+  const logPath = join(home, 'server.log');
+  const server = await spawnGuarded(command, logPath, account);
+  const deadlineMs = Date.now() + START_TIMEOUT_MS;
+  while (!server.ended() && Date.now() < deadlineMs) {
+    const lockFile = await readLockFile(home);
+    if (lockFile && (await isServing(lockFile))) return { lockFile, stop: server.stop };
+    await sleep(POLL_MS);
+  }
+  const what = server.ended() ? 'the server ended' : 'the server is not ready after 60 s';
+  await server.stop();
+  const lines = (await readFile(logPath, 'utf8')).trim().split('\n');
+  const reason = lines.findLast((line) => /FATAL: /.test(line))?.replace(/^.*FATAL: +/, '') ?? lines.at(-1);
+  throw new Error(`${what}: ${reason} (see "${logPath}")`);
+}

@@ -1,12 +1,5 @@
-export * from './availability.ts';
-export * from './call-faults.ts';
-export { DbrestFault } from './dbrest-fault.ts';
-export type { FaultShape } from './dbrest-fault.ts';
-export * from './faults.ts';
-export * from './read-faults.ts';
+export { DbrestFault, type FaultShape } from './dbrest-fault.ts';
+export * from './request-faults.ts';
+export * from './schema-faults.ts';
+export * from './server-faults.ts';
 export * from './token-faults.ts';
-export * from './write-faults.ts';
-export * from './relationship-faults.ts';
-export { raisedFault } from './raised.ts';
-export { serverFault } from './sqlstate.ts';
-export type { ServerError } from './sqlstate.ts';

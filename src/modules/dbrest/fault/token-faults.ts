@@ -10,6 +10,16 @@ export function undecodableToken(message: string, details: string | null = null)
   return tokenFault('PGRST301', message, details);
 }
 
+/** PGRST302, 401. */
+export function anonymousDisabled(): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST302',
+    status: 401,
+    message: 'Anonymous access is disabled',
+    headers: ['WWW-Authenticate', 'Bearer'],
+  });
+}
+
 /** PGRST303, 401: the token is genuine, but what it claims does not hold. */
 export function badClaims(message: string): DbrestFault {
   return tokenFault('PGRST303', message, null);

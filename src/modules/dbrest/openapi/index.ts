@@ -1,2 +1,193 @@
-export { writeDocument } from './document.ts';
-export type { ApiFacts } from './document.ts';
+import { VERSION } from '../../../version.ts';
+import type { Rights, Schema } from '../schema/index.ts';
+import {
+  ERROR,
+  FILTER_SCHEMA,
+  FILTER_SCHEMA_NAME,
+  profileParameters,
+  SHARED_PARAMETERS,
+  SHARED_RESPONSES,
+} from './components.ts';
+import {
+  callable,
+  functionPath,
+  type Overloads,
+  type Profiles,
+  rowFilters,
+  rowsResponse,
+  tablePath,
+} from './paths.ts';
+import { type ShownTable, showTable, tableSchemas } from './table-schema.ts';
+import { componentName, splitComment, type TypeContext } from './type-schema.ts';
+
+const PIECE_CHARACTERS = 65_536;
+
+/** The members of a JSON object, as bytes from the start: nothing large has to be gone through in one go at the end. */
+class Members {
+  readonly #pieces: Buffer[] = [];
+  #text = '';
+  #isEmpty = true;
+
+  add(name: string, value: object): void {
+    this.#begin(name);
+    this.#text += JSON.stringify(value);
+    if (this.#text.length > PIECE_CHARACTERS) this.#flush();
+  }
+
+  addAll(entries: Iterable<readonly [name: string, value: object]>): void {
+    for (const [name, value] of entries) this.add(name, value);
+  }
+
+  /** An object that has these members, and gets no more. */
+  addMembers(name: string, members: Members): void {
+    this.#begin(name);
+    this.#text += '{';
+    this.#flush();
+    this.#pieces.push(...members.pieces());
+    this.#text += '}';
+  }
+
+  pieces(): readonly Buffer[] {
+    this.#flush();
+    return this.#pieces;
+  }
+
+  #begin(name: string): void {
+    this.#text += `${this.#isEmpty ? '' : ','}${JSON.stringify(name)}:`;
+    this.#isEmpty = false;
+  }
+
+  #flush(): void {
+    this.#pieces.push(Buffer.from(this.#text));
+    this.#text = '';
+  }
+}
+
+/** What a description is made of. */
+interface Subject {
+  readonly known: Schema;
+  /** Of the allowlist. */
+  readonly schema: string;
+  readonly rights: Rights;
+  readonly api: ApiFacts;
+}
+
+/** What the configuration of a location says of its API. */
+export interface ApiFacts {
+  readonly schemas: readonly string[];
+  readonly hasTables: boolean;
+  /** What stands in front of the name of a function in its path; absent: the location has none. */
+  readonly functionPath?: '/rpc/' | '/';
+  /** Tokens are verified. */
+  readonly hasTokens: boolean;
+  /** Requests without a token have a role. */
+  readonly isOpen: boolean;
+}
+
+/**
+ * An OpenAPI 3.1 document as JSON, but for its first members, which depend on the request: what is given follows
+ * `{"openapi":"3.1.0","servers":[…],`. A step for each table and function, for a database may have thousands.
+ */
+export function* writeDocument(subject: Subject): Generator<undefined, Buffer> {
+  const { known, schema, rights } = subject;
+  const tables: ShownTable[] = [];
+  const isOpen = rights.usesSchema(schema);
+  for (const table of (isOpen && known.tables.get(schema)?.values()) || []) {
+    tables.push(...showTable(table, rights));
+    yield;
+  }
+  tables.sort((a, b) => (a.table.name < b.table.name ? -1 : 1));
+  const draft = new Draft(subject, tables);
+  for (const shown of tables) {
+    draft.addTable(shown);
+    yield;
+  }
+  for (const overloads of isOpen ? draft.functions : []) {
+    draft.addFunctions(overloads);
+    yield;
+  }
+  return draft.finish();
+}
+
+const DOCUMENT = { schema: { type: 'object' } };
+const ROOT_PATH = {
+  get: {
+    tags: ['Introspection'],
+    summary: 'OpenAPI description (this document)',
+    responses: {
+      200: {
+        description: 'OK',
+        content: { 'application/openapi+json': DOCUMENT, 'application/json': DOCUMENT },
+      },
+      default: ERROR,
+    },
+  },
+};
+
+/** Members of the objects that grow with each table, as JSON. */
+class Draft {
+  readonly functions: readonly Overloads[];
+  readonly #subject: Subject;
+  readonly #context: TypeContext;
+  readonly #profiles: Profiles;
+  readonly #paths = new Members();
+  readonly #schemas = new Members();
+  readonly #parameters = new Members();
+  readonly #responses = new Members();
+
+  constructor(subject: Subject, tables: readonly ShownTable[]) {
+    const { known, schema, api, rights } = subject;
+    this.#subject = subject;
+    this.functions = api.functionPath === undefined ? [] : callable(known.functions?.get(schema), rights);
+    const names = new Set(tables.map(({ table }) => table.name));
+    this.#context = { known, hasComponent: (of, table) => of === schema && names.has(table) };
+    const profiles = profileParameters(api.schemas);
+    const profile = (name: string) => (name in profiles ? [{ $ref: `#/components/parameters/${name}` }] : []);
+    this.#profiles = { read: profile('acceptProfile'), write: profile('contentProfile') };
+    this.#paths.add('/', ROOT_PATH);
+    this.#schemas.add(FILTER_SCHEMA_NAME, FILTER_SCHEMA);
+    this.#parameters.addAll(Object.entries({ ...SHARED_PARAMETERS, ...profiles }));
+    this.#responses.addAll(Object.entries(SHARED_RESPONSES));
+  }
+
+  addTable(shown: ShownTable): void {
+    const { name } = shown.table;
+    this.#schemas.addAll(tableSchemas(shown, this.#context));
+    if (!this.#subject.api.hasTables) return;
+    const response = rowsResponse(shown);
+    if (response) this.#responses.add(componentName(name), response);
+    this.#parameters.addAll(rowFilters(shown));
+    this.#paths.add(`/${encodeURIComponent(name)}`, tablePath(shown, this.#profiles));
+  }
+
+  addFunctions(overloads: Overloads): void {
+    const path = `${this.#subject.api.functionPath}${encodeURIComponent(overloads[0]?.name ?? '')}`;
+    this.#paths.add(path, functionPath(overloads, this.#context, this.#profiles));
+  }
+
+  finish(): Buffer {
+    const { hasTokens, isOpen } = this.#subject.api;
+    const security = [...(isOpen ? [{}] : []), ...(hasTokens ? [{ JWT: [] }] : [])];
+    const scheme = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' };
+    const components = new Members();
+    components.addMembers('schemas', this.#schemas);
+    components.addMembers('parameters', this.#parameters);
+    components.addMembers('responses', this.#responses);
+    if (hasTokens) components.add('securitySchemes', { JWT: scheme });
+    const whole = new Members();
+    whole.add('info', infoOf(this.#subject));
+    if (hasTokens) whole.add('security', security);
+    whole.addMembers('paths', this.#paths);
+    whole.addMembers('components', components);
+    return Buffer.concat([...whole.pieces(), Buffer.from('}')]);
+  }
+}
+
+function infoOf({ known, schema }: Subject) {
+  const { summary, description } = splitComment(known.namespaces?.get(schema)?.comment);
+  return {
+    title: summary ?? `REST API of the schema "${schema}"`,
+    description: description ?? 'Made by gw from what the database tells of itself.',
+    version: VERSION,
+  };
+}

@@ -1,10 +1,104 @@
-import type { Relationship } from '../schema/index.ts';
-import { relationshipsOf } from '../schema/index.ts';
-import { defaultOf } from './default-value.ts';
-import { componentName, propertyReference, reference } from './names.ts';
-import type { ShownColumn, ShownTable } from './shown-table.ts';
-import type { JsonSchema, TypeContext } from './type-schema.ts';
-import { nullable, typeSchema } from './type-schema.ts';
+import {
+  type Column,
+  type Privilege,
+  type Relationship,
+  relationshipsOf,
+  type Rights,
+  type Table,
+} from '../schema/index.ts';
+import {
+  componentName,
+  type JsonSchema,
+  nullable,
+  propertyReference,
+  reference,
+  type TypeContext,
+  typeSchema,
+} from './type-schema.ts';
+
+/** A column with what may be done with it. */
+interface ShownColumn {
+  readonly column: Column;
+  readonly isReadable: boolean;
+  readonly isInsertable: boolean;
+  readonly isUpdatable: boolean;
+}
+
+/** A table or view with what a description says of it. */
+export interface ShownTable {
+  readonly table: Table;
+  /** Those with which anything may be done. */
+  readonly columns: readonly ShownColumn[];
+  readonly methods: {
+    readonly get: boolean;
+    readonly post: boolean;
+    readonly put: boolean;
+    readonly patch: boolean;
+    readonly delete: boolean;
+  };
+}
+
+/** What somebody with these rights sees of a table, if anything. Partitions are seen as their table. */
+export function showTable(table: Table, rights: Rights): readonly ShownTable[] {
+  const { access } = table;
+  if (!access || access.isPartition) return [];
+  const columns = Array.from(table.columns.values(), (column) => showColumn(column, table, rights));
+  const any = (privilege: Privilege, allows: (column: ShownColumn) => boolean): boolean =>
+    columns.some(allows) || (columns.length === 0 && rights.may(privilege, table));
+  const get = any('r', ({ isReadable }) => isReadable);
+  const post = access.insertable && any('a', ({ isInsertable }) => isInsertable);
+  const patch = access.updatable && any('w', ({ isUpdatable }) => isUpdatable);
+  const isDeletable = access.deletable && rights.may('d', table);
+  if (!get && !post && !patch && !isDeletable) return [];
+  const isKey = ({ column }: ShownColumn): boolean => table.primaryKey.includes(column.name);
+  const keys = columns.filter(isKey);
+  const put = post && patch && keys.length > 0 && keys.every(({ isInsertable }) => isInsertable);
+  const shown = columns.filter((column) => column.isReadable || column.isInsertable || column.isUpdatable);
+  return [{ table, columns: shown, methods: { get, post, put, patch, delete: isDeletable } }];
+}
+
+function showColumn(column: Column, table: Table, rights: Rights): ShownColumn {
+  const { insertable = false, updatable = false } = table.access ?? {};
+  const isWritable = column.isGenerated !== true && column.identity !== 'always';
+  return {
+    column,
+    isReadable: rights.may('r', table, column.name),
+    isInsertable: isWritable && insertable && rights.may('a', table, column.name),
+    isUpdatable: isWritable && updatable && rights.may('w', table, column.name),
+  };
+}
+
+/** A constant with its casts: `'new'::text`, `'{}'::public.tags[]`, `1.5`, `'-1'::integer`, `true`. */
+const QUOTED = /^'((?:[^']|'')*)'::(.*)$/s;
+const NUMBER = /^\(?(-?\d+(?:\.\d+)?)\)?(?:::[\w ]+)?$/;
+
+/** What a column gets without a value: as JSON where it is a constant, else as the SQL that computes it. */
+function defaultOf(sql: string, jsonType: unknown): { default: unknown } | { 'x-pg-default': string } {
+  const value = constantOf(sql, jsonType);
+  return value === undefined ? { 'x-pg-default': sql } : { default: value };
+}
+
+function constantOf(sql: string, jsonType: unknown): unknown {
+  if (sql === 'true' || sql === 'false') return sql === 'true';
+  const text = QUOTED.exec(sql)?.[1]?.replaceAll("''", "'") ?? NUMBER.exec(sql)?.[1];
+  if (text === undefined) return undefined;
+  const types: readonly unknown[] = Array.isArray(jsonType) ? jsonType : [jsonType];
+  if (types.includes('string')) return text;
+  if (types.includes('array')) return text === '{}' ? [] : undefined;
+  return jsonConstant(text, types);
+}
+
+/** Only a number that comes out as it went in; any JSON where the column takes any. */
+function jsonConstant(text: string, types: readonly unknown[]): unknown {
+  const isNumber = types.includes('integer') || types.includes('number');
+  if (isNumber) return String(Number(text)) === text ? Number(text) : undefined;
+  if (types.some((type) => type !== undefined)) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The schemas of one table's rows: as they are read, and as they are written where that is possible. */
 export function tableSchemas(shown: ShownTable, context: TypeContext): readonly [name: string, JsonSchema][] {

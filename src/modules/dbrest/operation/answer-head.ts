@@ -1,7 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import type { Preferences } from '../headers/index.ts';
-import { appliedPreferences } from '../headers/index.ts';
+import { appliedPreferences, type Preferences } from '../headers/index.ts';
 import type { AnswerStart, ResponseSettings } from '../reply/index.ts';
 import type { Asker } from './asker.ts';
 

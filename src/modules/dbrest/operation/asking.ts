@@ -1,9 +1,15 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
-import type { RestDatabase } from '../database.ts';
-import type { Facts } from '../facts.ts';
-import type { Accepted, Media, Preferences } from '../headers/index.ts';
-import { acceptedMedia, chooseSchema, honoured, parsePreferences } from '../headers/index.ts';
+import type { Facts, RestDatabase } from '../database.ts';
+import {
+  type Accepted,
+  acceptedMedia,
+  chooseSchema,
+  honoured,
+  type Media,
+  parsePreferences,
+  type Preferences,
+} from '../headers/index.ts';
 
 /** What the headers of a request ask for, checked as far as no table or function has to be known. */
 export interface Asked {

@@ -1,10 +1,17 @@
 import type { Exchange } from '../../../http/index.ts';
 import { offsetBeyond, tooManyAffected } from '../fault/index.ts';
-import type { AnswerCounts, AnswerParts, OpenAnswer } from '../reply/index.ts';
-import { EmptyAnswer, mostRows, openAnswer, shapeOf, tailOf } from '../reply/index.ts';
+import {
+  type AnswerCounts,
+  type AnswerParts,
+  EmptyAnswer,
+  mostRows,
+  type OpenAnswer,
+  openAnswer,
+  shapeOf,
+  tailOf,
+} from '../reply/index.ts';
 import type { Results, Step } from '../session/index.ts';
-import type { AnswerShape } from '../sql/index.ts';
-import { callSource, guessSql } from '../sql/index.ts';
+import { type AnswerShape, callSource, guessSql } from '../sql/index.ts';
 import { guessed } from './counting.ts';
 import type { DecidedCall } from './decide-call.ts';
 import { isDescribed, isPicky, shownSql } from './showing.ts';

@@ -2,15 +2,18 @@ import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { RestDatabase } from '../database.ts';
 import { noSet } from '../fault/index.ts';
-import type { Media, Preferences, RowRange } from '../headers/index.ts';
-import { only, rowRange } from '../headers/index.ts';
-import type { CallPlan } from '../plan/index.ts';
-import { mediaHandlersOf, planCall } from '../plan/index.ts';
-import type { CallInput, ReadRequest } from '../request/index.ts';
-import { asJsonObject, parseCallBody, parseCallQuery, parseWriteQuery } from '../request/index.ts';
+import { type Media, only, type Preferences, type RowRange, rowRange } from '../headers/index.ts';
+import { type CallPlan, mediaHandlersOf, planCall } from '../plan/index.ts';
+import {
+  asJsonObject,
+  type CallInput,
+  parseCallBody,
+  parseCallQuery,
+  parseWriteQuery,
+  type ReadRequest,
+} from '../request/index.ts';
 import type { Asker } from './asker.ts';
-import type { Asked } from './asking.ts';
-import { compileAsking } from './asking.ts';
+import { type Asked, compileAsking } from './asking.ts';
 import { requestBody } from './request-body.ts';
 import { chooseShown } from './showing.ts';
 import { withSchema } from './with-schema.ts';

@@ -1,16 +1,21 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { RestDatabase } from '../database.ts';
-import type { Media, Preference, Preferences } from '../headers/index.ts';
-import { only } from '../headers/index.ts';
-import type { Context, PlannedWrite } from '../plan/index.ts';
-import { mediaHandlersOf, planDelete, planInsert, planPut, planUpdate, writtenTable } from '../plan/index.ts';
-import type { WriteQuery, WrittenBody } from '../request/index.ts';
-import { parseWriteQuery, readWritten } from '../request/index.ts';
+import { type Media, only, type Preference, type Preferences } from '../headers/index.ts';
+import {
+  type Context,
+  mediaHandlersOf,
+  planDelete,
+  planInsert,
+  type PlannedWrite,
+  planPut,
+  planUpdate,
+  writtenTable,
+} from '../plan/index.ts';
+import { parseWriteQuery, readWritten, type WriteQuery, type WrittenBody } from '../request/index.ts';
 import type { BoundValue } from '../sql/index.ts';
 import type { Asker } from './asker.ts';
-import type { Asked } from './asking.ts';
-import { compileAsking } from './asking.ts';
+import { type Asked, compileAsking } from './asking.ts';
 import { requestBody } from './request-body.ts';
 import { chooseShown } from './showing.ts';
 import { withSchema } from './with-schema.ts';

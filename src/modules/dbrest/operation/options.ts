@@ -4,8 +4,7 @@ import type { RestDatabase } from '../database.ts';
 import { noFunction, noTable } from '../fault/index.ts';
 import { chooseSchema } from '../headers/index.ts';
 import type { Resource } from '../resource.ts';
-import type { StoredFunction, Table } from '../schema/index.ts';
-import { mayUse } from '../schema/index.ts';
+import { mayUse, type StoredFunction, type Table } from '../schema/index.ts';
 import { withSchema } from './with-schema.ts';
 
 /**

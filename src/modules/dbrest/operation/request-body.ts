@@ -1,7 +1,7 @@
 import type { Exchange } from '../../../http/index.ts';
 import { unreadableEncoding } from '../fault/index.ts';
 import type { ReceivedBody } from '../request/index.ts';
-import { turnsFor } from '../request/index.ts';
+import { turnsFor } from '../turn.ts';
 import { wholeBody } from './whole-body.ts';
 
 /**

@@ -2,8 +2,7 @@ import type { Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { RoleSettings } from '../schema/index.ts';
-import type { RequestSettings, Statement } from '../sql/index.ts';
-import { searchPath, settingsWriter } from '../sql/index.ts';
+import { type RequestSettings, searchPath, settingsWriter, type Statement } from '../sql/index.ts';
 
 /** Who asks, for which schema, in which time zone (absent: the database's own), and whether to read only. */
 export interface Asking {

@@ -1,12 +1,9 @@
 import type { DbrestConfig } from '../config.ts';
-import type { Facts } from '../facts.ts';
-import type { Media } from '../headers/index.ts';
-import { chooseMedia, customMedia, isAsked } from '../headers/index.ts';
-import type { ReadPlan } from '../plan/index.ts';
-import { hasEmbeds } from '../plan/index.ts';
+import type { Facts } from '../database.ts';
+import { chooseMedia, customMedia, isAsked, type Media } from '../headers/index.ts';
+import { hasEmbeds, type ReadPlan } from '../plan/index.ts';
 import type { MediaHandler } from '../schema/index.ts';
-import type { AnswerShape, RowForm, Statement } from '../sql/index.ts';
-import { answerSql, explainSql } from '../sql/index.ts';
+import { type AnswerShape, answerSql, explainSql, type RowForm, type Statement } from '../sql/index.ts';
 import type { Asked } from './asking.ts';
 
 /** What the rows of an answer are, before it is known how they are shown. */

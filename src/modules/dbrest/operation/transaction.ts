@@ -1,12 +1,10 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { RestDatabase } from '../database.ts';
-import type { ResponseSettings } from '../reply/index.ts';
-import { responseSettings } from '../reply/index.ts';
+import { type ResponseSettings, responseSettings } from '../reply/index.ts';
 import type { Results, Step } from '../session/index.ts';
 import { callSql, responseSettingsSql } from '../sql/index.ts';
-import type { Asked } from './asking.ts';
-import { rollsBack } from './asking.ts';
+import { type Asked, rollsBack } from './asking.ts';
 import type { Asker } from './asker.ts';
 import { compileSettings } from './request-settings.ts';
 

@@ -7,11 +7,9 @@ import type { Results } from '../session/index.ts';
 import { UPDATED_SQL } from '../sql/index.ts';
 import { setHead } from './answer-head.ts';
 import type { Asker } from './asker.ts';
-import type { DecidedWrite } from './decide-write.ts';
-import { compileWriteDecision } from './decide-write.ts';
+import { compileWriteDecision, type DecidedWrite } from './decide-write.ts';
 import { isPicky } from './showing.ts';
-import type { Transaction } from './transaction.ts';
-import { compileTransaction } from './transaction.ts';
+import { compileTransaction, type Transaction } from './transaction.ts';
 import { writeHeaders, writeStatus } from './write-head.ts';
 import { shownBy, writeReply } from './write-reply.ts';
 

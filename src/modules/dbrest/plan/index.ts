@@ -1,11 +1,31 @@
-export type { Cast } from './casts.ts';
-export type { Context, ReadTarget } from './context.ts';
-export { isInert } from './is-inert.ts';
-export { mediaHandlersOf } from './media-handlers.ts';
-export { planCall } from './plan-call.ts';
-export type { CallPlan, CallRequest } from './plan-call.ts';
-export { hasEmbeds, planRead, planRows } from './plan-read.ts';
-export { planDelete, planInsert, planPut, planUpdate, writtenTable } from './plan-write.ts';
-export type { BodyShape, WriteRequest } from './plan-write.ts';
-export type { Condition, Embed, Output, ReadNode, ReadPlan, Sort, Value } from './read-plan.ts';
-export type { Conflict, PlannedWrite, TouchedRows, WritePlan, Written, WrittenColumn } from './write-plan.ts';
+export {
+  type Cast,
+  type Context,
+  type ReadTarget,
+  isInert,
+  mediaHandlersOf,
+  type Condition,
+  type Embed,
+  type Output,
+  type ReadNode,
+  type ReadPlan,
+  type Sort,
+  type Value,
+} from './read-plan.ts';
+export { planCall, type CallPlan, type CallRequest } from './plan-call.ts';
+export { hasEmbeds, planRead, planRows } from './plan-node.ts';
+export {
+  planDelete,
+  planInsert,
+  planPut,
+  planUpdate,
+  writtenTable,
+  type BodyShape,
+  type WriteRequest,
+  type Conflict,
+  type PlannedWrite,
+  type TouchedRows,
+  type WritePlan,
+  type Written,
+  type WrittenColumn,
+} from './plan-write.ts';

@@ -1,11 +1,14 @@
 import { badEmbedOperator } from '../fault/index.ts';
-import type { Filter, Logic, Operand } from '../request/index.ts';
-import { BINARY_OPERATORS, SEARCH_OPERATORS } from '../request/index.ts';
+import {
+  BINARY_OPERATORS,
+  type Filter,
+  type Logic,
+  type Operand,
+  SEARCH_OPERATORS,
+} from '../request/index.ts';
 import type { Schema, Table } from '../schema/index.ts';
-import type { Context } from './context.ts';
-import type { EmbedDraft } from './embed-draft.ts';
-import { embedNamed } from './embed-draft.ts';
-import type { Condition, Test, Value } from './read-plan.ts';
+import type { Condition, Context, Test, Value } from './read-plan.ts';
+import { type EmbedDraft, embedNamed } from './plan-embed.ts';
 import { planValue } from './value.ts';
 
 /** Where a filter stands: the table it filters, and what is embedded in its rows. */

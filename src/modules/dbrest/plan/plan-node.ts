@@ -1,15 +1,111 @@
-import { noAggregates } from '../fault/index.ts';
-import type { SelectedEmbed, SelectItem } from '../request/index.ts';
-import type { Table } from '../schema/index.ts';
-import type { Context, LevelAt } from './context.ts';
-import type { EmbedDraft } from './embed-draft.ts';
-import { everyColumn, isRepresented } from './every-column.ts';
-import { findWay } from './find-way.ts';
-import { planCondition } from './plan-condition.ts';
-import { asEmbed, levelsBelow } from './plan-embed.ts';
-import { groupedSort, planSort } from './plan-order.ts';
-import { countColumn, planColumn, planCount } from './plan-output.ts';
-import type { Output, ReadNode } from './read-plan.ts';
+import { noAggregates, noRelatedOrder, noTable, notEmbedded } from '../fault/index.ts';
+import type {
+  OrderTerm,
+  ReadRequest,
+  SelectedColumn,
+  SelectedCount,
+  SelectedEmbed,
+  SelectItem,
+} from '../request/index.ts';
+import { type Schema, similarTable, type Table } from '../schema/index.ts';
+import { type Place, planCondition } from './plan-condition.ts';
+import { asEmbed, type EmbedDraft, embedNamed, findWay, levelsBelow } from './plan-embed.ts';
+import type { Context, LevelAt, Output, ReadNode, ReadPlan, ReadTarget, Sort, Value } from './read-plan.ts';
+import {
+  castType,
+  everyColumn,
+  isRepresented,
+  placeAmong,
+  planValue,
+  rowFunctions,
+  shownThrough,
+} from './value.ts';
+
+/** Throws 42703 for a column that is not there, and what a bad cast throws. */
+function planColumn(item: SelectedColumn, table: Table, context: Context): Output {
+  const { cast, aggregate, aggregateCast } = item;
+  const value = planValue(item, table, context);
+  return {
+    kind: 'value',
+    value,
+    name: outputName(item),
+    ...(value.path.length === 0 && !aggregate && shownThrough(value, context.known)),
+    ...(cast !== undefined && { cast: castType(cast, context) }),
+    ...(aggregate && { aggregate }),
+    ...(aggregateCast !== undefined && { aggregateCast: castType(aggregateCast, context) }),
+  };
+}
+
+/** Throws what a bad cast throws. */
+function planCount({ alias = 'count', cast }: SelectedCount, context: Context): Output {
+  const shown = { kind: 'rows', name: alias, aggregate: 'count' } as const;
+  return cast === undefined ? shown : { ...shown, aggregateCast: castType(cast, context) };
+}
+
+/**
+ * `orders(count)`: where no column is called so, the number of rows, as PostgreSQL itself reads `orders.count`. Clients
+ * wrote it before there were aggregates, so that it stands where aggregates are off, alone.
+ */
+function countColumn(item: SelectedColumn, table: Table, context: Context): SelectedCount | undefined {
+  const { column, path, aggregate, alias, cast } = item;
+  if (column !== 'count' || path || aggregate || table.columns.has(column)) return undefined;
+  if (rowFunctions(table, column, context).length > 0) return undefined;
+  return { kind: 'count', ...(alias !== undefined && { alias }), ...(cast && { cast }) };
+}
+
+/** The alias, else what is done to the column, else the last key of its path, else the column. */
+function outputName({ alias, aggregate, path = [], column }: SelectedColumn): string {
+  const key = path.findLast((step) => typeof step.key === 'string')?.key;
+  return alias ?? aggregate ?? (key as string | undefined) ?? column;
+}
+
+/** Throws a `DbrestFault` for a field that is not there, or an embed that has no or many rows to order by. */
+function planSort(term: OrderTerm, { table, embeds }: Place, context: Context): Sort {
+  const { relation, direction, nulls } = term;
+  const way = { ...(direction && { direction }), ...(nulls && { nulls }) };
+  if (relation === undefined) return { kind: 'value', value: planValue(term, table, context), ...way };
+  const embed = embedNamed(embeds, relation, 'any name');
+  if (!embed) throw notEmbedded(relation);
+  if (!embed.single) throw noRelatedOrder(table.name, relation);
+  embed.used = true;
+  const place = placeOf(relatedValue(term, embed, context), embed, context);
+  return { kind: 'related', embed, place, ...way };
+}
+
+/** A field of an embed's table, or what the embed shows under a name that no column has: in a spread by its place. */
+function relatedValue(
+  term: OrderTerm,
+  { node, shown, spread }: EmbedDraft,
+  context: Context,
+): Value | number {
+  const { column, path } = term;
+  const place = node.outputs.findIndex((output) => output.kind !== 'all' && output.name === column);
+  const output = node.outputs[place];
+  const isAlias = output && place < shown && !path && !node.table.columns.has(column);
+  if (isAlias && spread) return place;
+  if (isAlias && output.kind === 'value' && !output.cast && !output.aggregate) return output.value;
+  return planValue(term, node.table, context);
+}
+
+/** The place of a value among the outputs of an embed; put behind those that are shown unless it stands alone there. */
+function placeOf(value: Value | number, embed: EmbedDraft, { known }: Context): number {
+  if (typeof value === 'number') return value;
+  const { outputs, table } = embed.node;
+  const shown = embed.spread ? placeAmong(value, outputs) : undefined;
+  if (shown !== undefined) return shown;
+  const named = outputs.flatMap((output) => everyColumn(output, table, known));
+  embed.shown += named.length - outputs.length;
+  outputs.splice(0, outputs.length, ...named);
+  return outputs.push({ kind: 'value', value, name: '' }) - 1;
+}
+
+/** Where rows are grouped, their order is one of what they are grouped by: the same expression, not one like it. */
+function groupedSort(sort: Sort, outputs: readonly Output[]): Sort {
+  if (sort.kind !== 'value') return sort;
+  const { value, ...way } = sort;
+  const place = placeAmong(value, outputs);
+  return place === undefined ? sort : { ...way, kind: 'output', place };
+}
 
 /** What a request says of one node and of all below it. */
 interface Asked {
@@ -21,7 +117,7 @@ interface Asked {
 const EVERYTHING: LevelAt = { path: [], filters: [], order: [], offset: 0 };
 
 /** Checks what is asked of a table against the schema, depth first. Throws a `DbrestFault`. */
-export function planNode(table: Table, { select, levels, spread }: Asked, context: Context): ReadNode {
+function planNode(table: Table, { select, levels, spread }: Asked, context: Context): ReadNode {
   const items = select.filter((item) => item.kind === 'embed');
   const below = levelsBelow(levels, items);
   const embeds: EmbedDraft[] = [];
@@ -74,4 +170,25 @@ function isAggregate(output: Output): boolean {
 /** Whether an embed is shown or has a say in which rows come, and in which order. */
 function isNeeded(embed: EmbedDraft, outputs: readonly Output[]): boolean {
   return embed.inner || embed.used || outputs.some((output) => 'embed' in output && output.embed === embed);
+}
+
+/** Checks a request against the schema: every name in the result is the schema's. Throws a `DbrestFault`. */
+export function planRead(request: ReadRequest, target: ReadTarget, known: Schema): ReadPlan {
+  const table = known.tables.get(target.schema)?.get(target.table);
+  if (!table) throw noTable(target.schema, target.table, similarTable(target, target.role, known));
+  return planRows(request, table, { ...target, known });
+}
+
+/** The same for rows of a table that is known already, wherever they come from. */
+export function planRows(request: ReadRequest, table: Table, context: Context): ReadPlan {
+  const { select, embedded, filters, order, limit, offset } = request;
+  const root = { path: [], filters, order, ...(limit !== undefined && { limit }), offset };
+  const levels = [root, ...embedded];
+  const items: ReadRequest['select'] = select.length === 0 ? [{ kind: 'all' }] : select;
+  return planNode(table, { select: items, levels, spread: false }, context);
+}
+
+/** Whether a read shows more than columns of its table: only JSON can hold that. */
+export function hasEmbeds({ embeds }: ReadPlan): boolean {
+  return embeds.length > 0;
 }

@@ -1,6 +1,34 @@
-import type { Aggregate, JsonStep, OrderTerm, Truth } from '../request/index.ts';
-import type { Column, Relationship, RowFunction, Table, TableName } from '../schema/index.ts';
-import type { Cast } from './casts.ts';
+import type { Aggregate, JsonStep, Level, OrderTerm, Truth } from '../request/index.ts';
+import type {
+  Column,
+  MediaHandler,
+  Relationship,
+  RowFunction,
+  Schema,
+  Table,
+  TableName,
+} from '../schema/index.ts';
+
+/** The table that a request is about, the role that asks, and what the location allows. */
+export interface ReadTarget {
+  readonly schema: string;
+  readonly table: string;
+  readonly role: string;
+  /** Where computed columns and relationships are looked for; the schema of the table when absent. */
+  readonly searchPath?: readonly string[];
+  /** Most rows of the answer and of each embed. */
+  readonly maxRows?: number | undefined;
+  /** `false`: no aggregate functions. */
+  readonly aggregates?: boolean;
+}
+
+/** What every step of planning looks at. */
+export interface Context extends ReadTarget {
+  readonly known: Schema;
+}
+
+/** What a request says of one level; `path` leads there from the node in hand. */
+export type LevelAt = Level & { readonly path: readonly string[] };
 
 /** A column or computed column, or what lies below it in its JSON. `type` is that of the whole, as `format_type` prints it. */
 export interface Value {
@@ -10,6 +38,9 @@ export interface Value {
   readonly path: readonly JsonStep[];
   readonly type: string;
 }
+
+/** A built-in type as SQL writes it, or one that users of the database made. */
+export type Cast = string | { readonly schema: string; readonly name: string; readonly isArray: boolean };
 
 /** How an output's value becomes what is shown; casts are to types that are known to exist. */
 interface Shown {
@@ -97,4 +128,58 @@ export interface Embed {
   readonly tests: number;
   /** How many of its outputs are shown; those behind are for the order only. */
   readonly shown: number;
+}
+
+/**
+ * Whether a read runs no function that users of the database made, nor one that could leave something in the session: who
+ * comes next needs not be protected from it.
+ */
+export function isInert({ table, outputs, embeds, conditions, sorts }: ReadNode): boolean {
+  return (
+    table.isInert === true &&
+    outputs.every(isInertOutput) &&
+    conditions.every(isInertCondition) &&
+    sorts.every(isInertSort) &&
+    embeds.every(({ by, node }) => isInertWay(by) && isInert(node))
+  );
+}
+
+function isInertWay(by: Embed['by']): boolean {
+  return 'target' in by && (by.junction === undefined || by.junction.table.isInert === true);
+}
+
+function isInertOutput(output: Output): boolean {
+  if (output.kind === 'all') return true;
+  if (typeof output.cast === 'object' || typeof output.aggregateCast === 'object') return false;
+  return output.kind !== 'value' || (output.through === undefined && isColumn(output.value));
+}
+
+function isInertCondition(condition: Condition): boolean {
+  if ('terms' in condition) return condition.terms.every(isInertCondition);
+  if ('embed' in condition) return true;
+  return isColumn(condition.value) && !('read' in condition && condition.read !== undefined);
+}
+
+function isInertSort(sort: Sort): boolean {
+  return sort.kind !== 'value' || isColumn(sort.value);
+}
+
+function isColumn({ of }: Value): boolean {
+  return of.kind === 'column';
+}
+
+/** The aggregates that can take the rows of a read, nearest first: those of its table need all of its columns. */
+export function mediaHandlersOf(
+  plan: ReadPlan,
+  { known, schema, searchPath = [schema] }: Context,
+): MediaHandler[] {
+  const handlers = known.mediaHandlers ?? [];
+  if (handlers.length === 0) return [];
+  const { table, outputs, embeds } = plan;
+  const isWhole = embeds.length === 0 && outputs.every(({ kind }) => kind === 'all');
+  const isOwn = (one: MediaHandler): boolean => {
+    return isWhole && one.table?.schema === table.schema && one.table.name === table.name;
+  };
+  const near = [...new Set(searchPath)].flatMap((place) => handlers.filter((one) => one.schema === place));
+  return [...near.filter(isOwn), ...near.filter((one) => !one.table)];
 }

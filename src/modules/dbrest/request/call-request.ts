@@ -2,11 +2,10 @@ import { unreadableBody } from '../fault/index.ts';
 import { readCsv } from './csv-body.ts';
 import { readForm } from './form-body.ts';
 import { scanJson } from './json-scan.ts';
-import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './operators.ts';
+import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './filter.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
 import type { ReadRequest } from './read-request.ts';
-import type { ReceivedBody } from './written-body.ts';
-import { JSON_TYPE } from './written-body.ts';
+import { JSON_TYPE, type ReceivedBody } from './write-request.ts';
 
 /** Texts by the name that each was given for. */
 export type Texts = ReadonlyMap<string, readonly string[]>;

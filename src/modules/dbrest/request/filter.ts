@@ -1,8 +1,144 @@
-import type { Ending } from './operand.ts';
-import { parseOperand } from './operand.ts';
-import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './operators.ts';
-import type { Field, Filter } from './read-request.ts';
-import { DELIMITER, Scanner } from './scanner.ts';
+import { tooLarge } from '../fault/index.ts';
+import { type Field, type Filter, type Logic, type Operand, TRUTHS } from './read-request.ts';
+import { DELIMITER, FIELD_NAME, parseField, Scanner } from './scanner.ts';
+
+/** Operators of the form `column <sql> value`; the only place where an operator's SQL stands. */
+export const BINARY_OPERATORS: ReadonlyMap<string, string> = new Map([
+  ['eq', '='],
+  ['neq', '<>'],
+  ['gt', '>'],
+  ['gte', '>='],
+  ['lt', '<'],
+  ['lte', '<='],
+  ['like', 'like'],
+  ['ilike', 'ilike'],
+  ['match', '~'],
+  ['imatch', '~*'],
+  ['isdistinct', 'is distinct from'],
+  ['cs', '@>'],
+  ['cd', '<@'],
+  ['ov', '&&'],
+  ['sl', '<<'],
+  ['sr', '>>'],
+  ['nxr', '&<'],
+  ['nxl', '&>'],
+  ['adj', '-|-'],
+]);
+
+/** Operators that take `(any)` and `(all)`, and then an array. */
+export const QUANTIFIABLE: ReadonlySet<string> = new Set(
+  'eq gt gte lt lte like ilike match imatch'.split(' '),
+);
+
+/** Full text search: `column @@ <function>([config,] query)`. */
+export const SEARCH_OPERATORS: ReadonlyMap<string, string> = new Map([
+  ['fts', 'to_tsquery'],
+  ['plfts', 'plainto_tsquery'],
+  ['phfts', 'phraseto_tsquery'],
+  ['wfts', 'websearch_to_tsquery'],
+]);
+
+export function isOperator(name: string): boolean {
+  return name === 'in' || name === 'is' || BINARY_OPERATORS.has(name) || SEARCH_OPERATORS.has(name);
+}
+
+/** Where a value ends: with its text, or at the comma or parenthesis of a logic tree. */
+type Ending = 'input' | 'tree';
+
+const MOST_VALUES = 5_000;
+const UNTIL_DELIMITER = /[^,)]*/y;
+/** A literal array, other arrays and quoted texts in it. */
+const BRACES = /[{}"]/g;
+
+/** What follows an operator and, where it takes one, its modifier. Throws a `DbrestFault`. */
+function parseOperand(scanner: Scanner, operator: string, ending: Ending): Operand {
+  const config = SEARCH_OPERATORS.has(operator) && scanner.take('(') ? parseConfig(scanner) : undefined;
+  scanner.expect('.', DELIMITER);
+  if (operator === 'in') return parseList(scanner, ending);
+  if (operator === 'is') return parseTruth(scanner, ending);
+  const text = ending === 'input' ? restOf(scanner) : parseTreeValue(scanner);
+  if (!SEARCH_OPERATORS.has(operator)) return { kind: 'text', text };
+  return { kind: 'search', query: text, ...(config !== undefined && { config }) };
+}
+
+function restOf(scanner: Scanner): string {
+  const rest = scanner.text.slice(scanner.at);
+  scanner.at = scanner.text.length;
+  return rest;
+}
+
+function parseConfig(scanner: Scanner): string {
+  const config = scanner.identifier('text search configuration');
+  scanner.expect(')');
+  return config;
+}
+
+/** `(a,"b,c",d)`; `()` has no element at all. */
+function parseList(scanner: Scanner, ending: Ending): Operand {
+  scanner.expect('(');
+  scanner.skipBlanks();
+  const values: string[] = [];
+  if (!scanner.take(')')) {
+    do {
+      values.push(parseElement(scanner));
+      if (values.length > MOST_VALUES) throw tooLarge(`"in" takes at most ${MOST_VALUES} values`);
+    } while (scanner.take(','));
+    scanner.expect(')', '"," or ")"');
+  }
+  scanner.skipBlanks();
+  if (ending === 'input') scanner.end();
+  return { kind: 'list', values };
+}
+
+/** A quoted text only counts as one when it is the whole element; else its quotes are characters like others. */
+function parseElement(scanner: Scanner): string {
+  const start = scanner.at;
+  if (scanner.sees('"') && scanner.text.includes('"', start + 1)) {
+    const value = closedQuote(scanner);
+    if (value !== undefined && (scanner.done || scanner.sees(',') || scanner.sees(')'))) return value;
+    scanner.at = start;
+  }
+  return scanner.match(UNTIL_DELIMITER) as string;
+}
+
+function closedQuote(scanner: Scanner): string | undefined {
+  try {
+    return scanner.quoted();
+  } catch {
+    return undefined;
+  }
+}
+
+function parseTreeValue(scanner: Scanner): string {
+  if (!scanner.sees('{')) return parseElement(scanner);
+  const end = endOfArray(scanner.text, scanner.at);
+  if (end === undefined || !/^\s*[,)]/.test(scanner.text.slice(end, end + 2))) return parseElement(scanner);
+  const literal = scanner.text.slice(scanner.at, end);
+  scanner.at = end;
+  return literal;
+}
+
+/** The place behind the brace that closes the one at `start`. */
+function endOfArray(text: string, start: number): number | undefined {
+  let depth = 0;
+  let inQuotes = false;
+  BRACES.lastIndex = start;
+  for (let found = BRACES.exec(text); found; found = BRACES.exec(text)) {
+    if (found[0] === '"') inQuotes = text[found.index - 1] === '\\' ? inQuotes : !inQuotes;
+    else if (!inQuotes) depth += found[0] === '{' ? 1 : -1;
+    if (depth === 0) return found.index + 1;
+  }
+  return undefined;
+}
+
+function parseTruth(scanner: Scanner, ending: Ending): Operand {
+  const start = scanner.at;
+  const given = (ending === 'input' ? restOf(scanner) : (scanner.match(UNTIL_DELIMITER) as string)).trim();
+  const truth = TRUTHS.find((name) => name === given.toLowerCase());
+  if (truth !== undefined) return { kind: 'truth', truth };
+  scanner.at = start;
+  throw scanner.unexpected('isVal: (null, not_null, true, false, unknown)');
+}
 
 const OPERATOR_NAME = /[a-z]+/y;
 
@@ -13,7 +149,7 @@ export function parseFilter(field: Field, value: string): Filter {
 }
 
 /** The same inside a logic tree, where a comma or a parenthesis ends a value. */
-export function parseTest(scanner: Scanner, field: Field, ending: Ending): Filter {
+function parseTest(scanner: Scanner, field: Field, ending: Ending): Filter {
   const negated = scanner.take('not.');
   const operator = parseOperator(scanner, negated);
   const quantifier = QUANTIFIABLE.has(operator) ? parseQuantifier(scanner) : undefined;
@@ -38,4 +174,41 @@ function parseQuantifier(scanner: Scanner): 'any' | 'all' | undefined {
   const quantifier = (['any', 'all'] as const).find((word) => scanner.take(`${word})`));
   if (!quantifier) throw scanner.unexpected('"any)" or "all)"');
   return quantifier;
+}
+
+const DEEPEST = 20;
+const TERM = `${FIELD_NAME}, negation operator (not) or logic operator (and, or)`;
+const GROUP = /(?:not\.)?(?:and|or)(?= *\()/y;
+
+/** `or=(a.eq.1,not.and(b.gt.2,c.is.null))`; `operator` is `and`, `or`, `not.and` or `not.or`. Throws a `DbrestFault`. */
+export function parseLogic(operator: string, value: string): Logic {
+  // An error counts its column from the operator, as if both were written together.
+  const scanner = new Scanner('logic tree', operator + value, value);
+  scanner.at = operator.length;
+  const logic = parseGroup(scanner, operator, 1);
+  scanner.end();
+  return logic;
+}
+
+function parseGroup(scanner: Scanner, operator: string, depth: number): Logic {
+  if (depth > DEEPEST) throw tooLarge(`"and" and "or" nest at most ${DEEPEST} deep`);
+  scanner.skipBlanks();
+  scanner.expect('(');
+  const terms: Logic[] = [];
+  do terms.push(parseTerm(scanner, depth));
+  while (scanner.take(','));
+  scanner.expect(')', '"," or ")"');
+  scanner.skipBlanks();
+  return { kind: operator.endsWith('or') ? 'or' : 'and', negated: operator.startsWith('not.'), terms };
+}
+
+function parseTerm(scanner: Scanner, depth: number): Logic {
+  scanner.skipBlanks();
+  const group = scanner.match(GROUP);
+  if (group !== undefined) return parseGroup(scanner, group, depth + 1);
+  const field = parseField(scanner, TERM);
+  scanner.expect('.', DELIMITER);
+  const filter = parseTest(scanner, field, 'tree');
+  scanner.skipBlanks();
+  return filter;
 }

@@ -1,5 +1,5 @@
 import { invalidBody, tooLarge } from '../fault/index.ts';
-import type { Turn } from './turn.ts';
+import type { Turn } from '../turn.ts';
 
 /** A form as a JSON object of strings. */
 export interface FormRow {

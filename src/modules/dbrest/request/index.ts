@@ -1,30 +1,37 @@
-export { scanJson } from './json-scan.ts';
-export type { JsonShape } from './json-scan.ts';
-export { asJsonObject, parseCallBody, parseCallQuery } from './call-request.ts';
-export type { CallInput, Texts, WholeType } from './call-request.ts';
-export { BINARY_OPERATORS, SEARCH_OPERATORS } from './operators.ts';
+export { scanJson, type JsonShape } from './json-scan.ts';
+export {
+  asJsonObject,
+  parseCallBody,
+  parseCallQuery,
+  type CallInput,
+  type Texts,
+  type WholeType,
+} from './call-request.ts';
+export { BINARY_OPERATORS, SEARCH_OPERATORS } from './filter.ts';
 export { parametersOf, parseReadQuery } from './query.ts';
-export { turnsFor } from './turn.ts';
-export type { Turn } from './turn.ts';
-export { parseWriteQuery } from './write-query.ts';
-export type { WriteQuery } from './write-query.ts';
-export { readWritten } from './written-body.ts';
-export type { ReceivedBody, WrittenBody } from './written-body.ts';
-export { AGGREGATES, TRUTHS } from './read-request.ts';
-export type {
-  Aggregate,
-  Field,
-  Filter,
-  JsonStep,
-  Level,
-  Logic,
-  Operand,
-  OrderTerm,
-  ReadRequest,
-  SelectedColumn,
-  SelectedCount,
-  SelectedEmbed,
-  SelectItem,
-  Truth,
-  TypeName,
+export {
+  parseWriteQuery,
+  type WriteQuery,
+  readWritten,
+  type ReceivedBody,
+  type WrittenBody,
+} from './write-request.ts';
+export {
+  AGGREGATES,
+  TRUTHS,
+  type Aggregate,
+  type Field,
+  type Filter,
+  type JsonStep,
+  type Level,
+  type Logic,
+  type Operand,
+  type OrderTerm,
+  type ReadRequest,
+  type SelectedColumn,
+  type SelectedCount,
+  type SelectedEmbed,
+  type SelectItem,
+  type Truth,
+  type TypeName,
 } from './read-request.ts';

@@ -1,10 +1,84 @@
 import { rangeNotSatisfiable, tooLarge, unparsable } from '../fault/index.ts';
-import { parseFilter } from './filter.ts';
-import { parseLogic } from './logic.ts';
-import { parseOrder } from './order.ts';
-import { parseKey } from './query-key.ts';
-import type { Level, Logic, OrderTerm, ReadRequest } from './read-request.ts';
+import { parseFilter, parseLogic } from './filter.ts';
+import type { Field, Level, Logic, OrderTerm, ReadRequest } from './read-request.ts';
+import { DELIMITER, FIELD_NAME, parseField, parsePath, Scanner } from './scanner.ts';
 import { parseSelect } from './select.ts';
+
+/** What a parameter is about; `path` leads to the embed that it belongs to, empty for the root. */
+type QueryKey = { readonly path: readonly string[] } & (
+  | { readonly kind: 'filter'; readonly field: Field }
+  | { readonly kind: 'logic'; readonly operator: string }
+  | { readonly kind: 'order' | 'limit' | 'offset' }
+);
+
+const DEEPEST = 10;
+
+/** `id`, `data->>a`, `orders.items.id`, `orders.order`, `orders.not.or` … Throws a `DbrestFault`. */
+function parseKey(key: string): QueryKey {
+  const scanner = new Scanner('tree path', key);
+  const names: string[] = [];
+  let start: number;
+  do {
+    scanner.refuseOver(names.length, DEEPEST + 2, 'names in a path');
+    start = scanner.at;
+    names.push(scanner.identifier());
+  } while (scanner.take('.'));
+  const word = scanner.text.slice(start);
+  const path = names.slice(0, -1);
+  switch (word) {
+    case 'order':
+    case 'limit':
+    case 'offset':
+      return { kind: word, path };
+    case 'and':
+    case 'or':
+      if (path.at(-1) !== 'not') return { kind: 'logic', operator: word, path };
+      return { kind: 'logic', operator: `not.${word}`, path: path.slice(0, -1) };
+  }
+  const column = names.at(-1) as string;
+  const steps = parsePath(scanner);
+  scanner.end(DELIMITER);
+  return { kind: 'filter', path, field: steps.length === 0 ? { column } : { column, path: steps } };
+}
+
+const MOST_TERMS = 500;
+const NULLS = '"nullsfirst" or "nullslast"';
+
+/** `order=name.desc.nullslast,data->>a,clients(name)`. Throws a `DbrestFault`. */
+function parseOrder(text: string): OrderTerm[] {
+  const scanner = new Scanner('order', text);
+  const terms: OrderTerm[] = [];
+  while (!scanner.done) {
+    const term = parseTerm(scanner);
+    terms.push(term);
+    if (terms.length > MOST_TERMS) throw tooLarge(`"order" has at most ${MOST_TERMS} terms`);
+    scanner.skipBlanks();
+    if (!scanner.take(',')) scanner.end(term.nulls ? '","' : `${DELIMITER}, ","`);
+    else if (scanner.done) throw scanner.unexpected(FIELD_NAME);
+  }
+  return terms;
+}
+
+function parseTerm(scanner: Scanner): OrderTerm {
+  const first = parseField(scanner);
+  const field = !first.path && scanner.take('(') ? related(scanner, first.column) : first;
+  const direction = takeOneOf(scanner, ['asc', 'desc']);
+  const nulls = takeOneOf(scanner, ['nullsfirst', 'nullslast']);
+  if (!nulls && scanner.take('.')) {
+    throw scanner.unexpected(direction ? NULLS : `"asc", "desc", ${NULLS}`);
+  }
+  return { ...field, ...(direction && { direction }), ...(nulls && { nulls }) };
+}
+
+function related(scanner: Scanner, relation: string): OrderTerm {
+  const field = parseField(scanner);
+  scanner.expect(')');
+  return { relation, ...field };
+}
+
+function takeOneOf<const T extends string>(scanner: Scanner, words: readonly T[]): T | undefined {
+  return words.find((word) => scanner.take(`.${word}`));
+}
 
 const MOST_FILTERS = 500;
 /** Only of writes; a read has nothing that they could change. */

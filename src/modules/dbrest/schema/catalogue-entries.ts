@@ -1,5 +1,5 @@
 import type { DiscoveryEntries } from './discovery.ts';
-import type { RelationKind } from './types.ts';
+import type { RelationKind } from './schema.ts';
 
 /** What each section of the catalogue is made of; `CATALOGUE_SQL` writes them, but for `view`, which is made of its trees. */
 export interface CatalogueEntries extends DiscoveryEntries {
@@ -79,3 +79,120 @@ export interface CatalogueEntries extends DiscoveryEntries {
 }
 
 export type Section = keyof CatalogueEntries;
+
+/** A column of a view that is a column of a relation, both by attribute number. */
+interface ViewColumn {
+  readonly number: number;
+  /** Object id of the relation, itself perhaps a view. */
+  readonly table: string;
+  readonly column: number;
+}
+
+/** Brackets, and the fields of a node tree that matter here; a backslash escapes the next character. */
+const TOKEN = /\\.|[({})]|:(?:targetList|resno|resorigtbl|resorigcol|resjunk) (-?[\w<>]+)?/gs;
+/** Of the outermost query: the list of one query, the query, its target list, an entry. */
+const QUERY_DEPTH = 2;
+const ENTRY_DEPTH = 4;
+
+/**
+ * Where the columns of a view come from, read from the parse tree of its rule (`pg_rewrite.ev_action`): PostgreSQL
+ * notes the origin of every plain column there, through joins and subqueries, as a table and a column number.
+ */
+function viewColumns(tree: string): ViewColumn[] {
+  const columns: ViewColumn[] = [];
+  let depth = 0;
+  let inTargets = false;
+  let entry: Record<string, string> = {};
+  for (const [token, value] of tree.matchAll(TOKEN)) {
+    if (token === '(' || token === '{') {
+      depth += 1;
+      if (inTargets && depth === ENTRY_DEPTH) entry = {};
+    } else if (token === ')' || token === '}') {
+      if (inTargets && depth === ENTRY_DEPTH) columns.push(...columnOf(entry));
+      depth -= 1;
+      if (depth === QUERY_DEPTH) inTargets = false;
+    } else if (depth === QUERY_DEPTH && token.startsWith(':targetList')) {
+      inTargets = true;
+    } else if (inTargets && depth === ENTRY_DEPTH && value !== undefined) {
+      entry[token.slice(1, token.indexOf(' '))] = value;
+    }
+  }
+  return columns;
+}
+
+function columnOf({ resno, resorigtbl, resorigcol, resjunk }: Record<string, string>): ViewColumn[] {
+  if (resjunk !== 'false' || resorigtbl === undefined || resorigtbl === '0') return [];
+  return [{ number: Number(resno), table: resorigtbl, column: Number(resorigcol) }];
+}
+
+/** The catalogue as every worker can read it: UTF-8, each entry `section`, blank, JSON, NUL. */
+export type Catalogue = SharedArrayBuffer;
+
+/** Nothing that PostgreSQL gives has a NUL in it. */
+const END = '\0';
+/** Between two pieces of this size others have their turn. */
+const PIECE_CHARACTERS = 65_536;
+
+/**
+ * Takes the rows of `CATALOGUE_SQL` as a session hands them out. Of the parse trees of views, by far the most of the text,
+ * only the columns are kept.
+ */
+export class CatalogueWriter {
+  #pieces: Buffer[] = [];
+  #text = '';
+  #taken = 0;
+
+  begin(): void {
+    this.#pieces = [];
+    this.#text = '';
+  }
+
+  /** Rows that nobody described: never called. */
+  columns(): void {}
+
+  row([section, entry]: readonly (string | null)[]): Promise<void> | undefined {
+    if (!section || !entry) return undefined;
+    this.#text += section === 'viewTree' ? viewEntry(entry) : `${section} ${entry}${END}`;
+    this.#taken += entry.length;
+    if (this.#taken < PIECE_CHARACTERS) return undefined;
+    this.#flush();
+    return new Promise((resolve) => setImmediate(resolve));
+  }
+
+  finish(): Catalogue {
+    this.#flush();
+    const catalogue = new SharedArrayBuffer(this.#pieces.reduce((sum, { length }) => sum + length, 0));
+    const bytes = Buffer.from(catalogue);
+    let at = 0;
+    for (const piece of this.#pieces) at += piece.copy(bytes, at);
+    return catalogue;
+  }
+
+  #flush(): void {
+    this.#pieces.push(Buffer.from(this.#text));
+    this.#text = '';
+    this.#taken = 0;
+  }
+}
+
+/** An entry with its section. */
+export type Entry = { [S in Section]: readonly [section: S, entry: CatalogueEntries[S]] }[Section];
+
+/** All entries in their order. */
+export function* entriesOf(catalogue: Catalogue): Generator<Entry> {
+  const bytes = Buffer.from(catalogue);
+  for (let from = 0; from < bytes.length;) {
+    const blank = bytes.indexOf(' ', from);
+    const end = bytes.indexOf(END, blank);
+    const section = bytes.toString('latin1', from, blank);
+    yield [section, JSON.parse(bytes.toString('utf8', blank + 1, end))] as unknown as Entry;
+    from = end + 1;
+  }
+}
+
+function viewEntry(text: string): string {
+  const blank = text.indexOf(' ');
+  const id = text.slice(0, blank);
+  const columns = viewColumns(text.slice(blank)).map(({ number, table, column }) => [number, table, column]);
+  return `view ${JSON.stringify([id, columns])}${END}`;
+}

@@ -1,6 +1,6 @@
 import type { CatalogueEntries } from './catalogue-entries.ts';
 import type { Access } from './discovery.ts';
-import type { Column, RowFunction, TableName, UniqueIndex } from './types.ts';
+import type { BaseColumns, Column, RowFunction, TableName, UniqueIndex } from './schema.ts';
 
 /** A table or view while the schema is put together. */
 export interface Relation {
@@ -23,7 +23,7 @@ export interface Relation {
 }
 
 /** What a write has to know of a relation. */
-export interface WriteFacts {
+interface WriteFacts {
   /** By attribute number. */
   readonly columns: ReadonlyMap<number, Omit<Column, 'name' | 'type'>>;
   readonly uniqueIndexes: readonly UniqueIndex[];
@@ -59,4 +59,153 @@ function columnOf(name: string, type: string, comment: string | null): Column {
 /** Columns by their attribute numbers. */
 export function namesOf(numbers: readonly number[], names: Relation['columnNames']): string[] {
   return numbers.map((number) => names.get(number) ?? '');
+}
+
+/** Views on views: PostgreSQL has no limit, a definition in a circle cannot be made. */
+const DEEPEST_VIEW = 50;
+
+/** What a view shows of tables, seen through the views below it. */
+export function basesOf({ columnNames, shown = [] }: Relation, relations: Relations): BaseColumns[] {
+  const found = new Map<string, Map<string, string[]>>();
+  for (const [number, table, column] of shown) {
+    const name = columnNames.get(number);
+    const origin = originOf(table, column, relations);
+    if (name === undefined || !origin) continue;
+    const byBase = found.get(origin.table) ?? new Map<string, string[]>();
+    found.set(origin.table, byBase);
+    byBase.set(origin.column, [...(byBase.get(origin.column) ?? []), name]);
+  }
+  return Array.from(found, ([base, names]) => ({ base, columns: names }));
+}
+
+/** A column of a base table, by its name and its attribute number. */
+interface Origin {
+  /** Object id. */
+  readonly table: string;
+  readonly column: string;
+  readonly number: number;
+}
+
+/** The column of a base table that a column of a relation shows, through all views in between. */
+function originOf(table: string, column: number, relations: Relations): Origin | undefined {
+  let at: { table: string; column: number } | undefined = { table, column };
+  for (let depth = 0; at && depth < DEEPEST_VIEW; depth += 1) {
+    const relation = relations.get(at.table);
+    if (!relation?.shown) {
+      const name = relation?.columnNames.get(at.column);
+      return name === undefined ? undefined : { table: at.table, column: name, number: at.column };
+    }
+    at = shownBy(relation.shown, at.column);
+  }
+  return undefined;
+}
+
+function shownBy(
+  columns: CatalogueEntries['view'][1],
+  wanted: number,
+): { table: string; column: number } | undefined {
+  const found = columns.find(([number]) => number === wanted);
+  return found && { table: found[1], column: found[2] };
+}
+
+/** The key of a base table that a view shows whole. */
+export function viewKey(bases: readonly BaseColumns[], relations: Relations): readonly string[] | undefined {
+  for (const { base, columns } of bases) {
+    const key = relations.get(base)?.primaryKey;
+    const shown = key?.flatMap((name) => columns?.get(name)?.slice(0, 1) ?? []);
+    if (shown && shown.length === key?.length) return shown;
+  }
+  return undefined;
+}
+
+/**
+ * The section `writing`, to follow those of `CATALOGUE_SQL`, whose `relations` it uses: what a write has to know of columns
+ * (only of those of which there is something to know) and of unique indexes over plain columns.
+ */
+export const WRITE_FACTS_SQL = `
+union all
+select 'writing', json_build_array(c.oid::text, coalesce(facts.columns, '[]'), coalesce(indexes.list, '[]'))::text
+from relations c
+left join (
+  select a.attrelid, json_agg(json_build_array(
+    a.attnum, a.attnotnull or t.typnotnull, a.attidentity, a.attgenerated <> '',
+    case
+      when a.attidentity = 'd' then (
+        select 'pg_catalog.nextval(' || pg_catalog.quote_literal(s.objid::regclass::text) || '::pg_catalog.regclass)'
+        from pg_catalog.pg_depend s
+        where s.refclassid = 'pg_catalog.pg_class'::regclass and s.refobjid = a.attrelid and s.refobjsubid = a.attnum
+          and s.classid = 'pg_catalog.pg_class'::regclass and s.deptype = 'i'
+        limit 1)
+      when a.attgenerated <> '' then null
+      else coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), pg_catalog.pg_get_expr(t.typdefaultbin, 0))
+    end)) as columns
+  from pg_catalog.pg_attribute a
+  join relations c on c.oid = a.attrelid
+  join pg_catalog.pg_type t on t.oid = a.atttypid
+  left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+  where a.attnum > 0 and not a.attisdropped
+    and (a.attnotnull or a.attidentity <> '' or a.atthasdef or t.typtype = 'd' and (t.typnotnull or t.typdefaultbin is not null))
+  group by a.attrelid
+) facts on facts.attrelid = c.oid
+left join (
+  select i.indrelid, json_agg(json_build_array(
+    (i.indkey::int2[])[0:i.indnkeyatts - 1], pg_catalog.pg_get_expr(i.indpred, i.indrelid)) order by i.indexrelid) as list
+  from pg_catalog.pg_index i
+  join relations c on c.oid = i.indrelid
+  where i.indisunique and i.indisvalid and i.indimmediate and i.indexprs is null
+  group by i.indrelid
+) indexes on indexes.indrelid = c.oid
+where facts.columns is not null or indexes.list is not null`;
+
+/** `names`: columns by their attribute numbers. */
+export function writeFactsOf(
+  [, columns, indexes]: CatalogueEntries['writing'],
+  names: ReadonlyMap<number, string>,
+): WriteFacts {
+  return {
+    columns: new Map(columns.map(([number, ...facts]) => [number, columnFacts(facts)])),
+    uniqueIndexes: indexes.map(([numbers, predicate]) => ({
+      columns: numbers.map((number) => names.get(number) ?? ''),
+      ...(predicate !== null && { predicate }),
+    })),
+  };
+}
+
+type Entry = CatalogueEntries['writing'][1][number] extends readonly [number, ...infer Facts] ? Facts : never;
+
+function columnFacts([isNotNull, identity, isGenerated, defaultSql]: Entry): Partial<Column> {
+  return {
+    ...(isNotNull && { isNotNull }),
+    ...(identity !== '' && { identity: identity === 'a' ? ('always' as const) : ('by default' as const) }),
+    ...(isGenerated && { isGenerated }),
+    ...(defaultSql !== null && { defaultSql }),
+  };
+}
+
+/** The columns of a relation with what is known of them; a column of a view has the default of the one that it shows. */
+export function columnsWithFacts(relation: Relation, relations: Relations): ReadonlyMap<string, Column> {
+  const { columns, columnNames, facts, shown } = relation;
+  if (!facts && !shown) return columns;
+  const known = new Map(columns);
+  for (const [number, name] of columnNames) {
+    const own = facts?.columns.get(number);
+    const defaultSql = own?.defaultSql ?? (shown && baseDefault(shown, number, relations));
+    if (!own && defaultSql === undefined) continue;
+    known.set(name, {
+      ...(columns.get(name) as Column),
+      ...own,
+      ...(defaultSql !== undefined && { defaultSql }),
+    });
+  }
+  return known;
+}
+
+function baseDefault(
+  shown: NonNullable<Relation['shown']>,
+  wanted: number,
+  relations: Relations,
+): string | undefined {
+  const found = shown.find(([number]) => number === wanted);
+  const origin = found && originOf(found[1], found[2], relations);
+  return origin && relations.get(origin.table)?.facts?.columns.get(origin.number)?.defaultSql;
 }

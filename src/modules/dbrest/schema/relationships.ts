@@ -1,4 +1,4 @@
-import type { BaseColumns, ForeignKey, Schema, Table } from './types.ts';
+import type { BaseColumns, ForeignKey, Schema, Table } from './schema.ts';
 
 export type Cardinality = 'many-to-one' | 'one-to-many' | 'one-to-one' | 'many-to-many';
 type Pairs = readonly (readonly [from: string, to: string])[];

@@ -1,5 +1,5 @@
 import type { Privilege } from './discovery.ts';
-import type { Schema, Table } from './types.ts';
+import type { Schema, Table } from './schema.ts';
 
 /** What one role may do. */
 export interface Rights {
@@ -31,4 +31,55 @@ export function rightsOf(role: string, { roles, namespaces }: Schema): Rights {
       has(access?.grants, privilege) ||
       (column !== undefined && has(access?.columnGrants?.get(column), privilege)),
   };
+}
+
+const LEAST_SIMILARITY = 0.75;
+/** A bound on the work that one unknown name causes. */
+const MOST_CANDIDATES = 1_000;
+
+/** The table whose name is most like an unknown one, among those that the role may use: a hint must not tell of others. */
+export function similarTable(
+  { schema, table }: { readonly schema: string; readonly table: string },
+  role: string,
+  known: Schema,
+): string | undefined {
+  const siblings = [...(known.tables.get(schema)?.values() ?? [])];
+  if (siblings.length > MOST_CANDIDATES) return undefined;
+  const names = siblings.filter((sibling) => mayUse(role, sibling, known)).map(({ name }) => name);
+  return mostSimilar(table, names, LEAST_SIMILARITY);
+}
+
+/** Whether a role holds any privilege on a table or function. */
+export function mayUse(role: string, { grantees }: Pick<Table, 'grantees'>, { roles }: Schema): boolean {
+  const privileges = roles.get(role);
+  return privileges === 'all' || grantees.some((grantee) => privileges?.has(grantee));
+}
+
+/** The name that is most like another, if its similarity (0 to 1) is `least` or more; the first of equals. */
+export function mostSimilar(name: string, candidates: readonly string[], least: number): string | undefined {
+  let best: string | undefined;
+  let bestSimilarity = least;
+  for (const candidate of candidates) {
+    const similarity = similarityOf(name, candidate, bestSimilarity);
+    if (similarity < bestSimilarity || (best !== undefined && similarity === bestSimilarity)) continue;
+    best = candidate;
+    bestSimilarity = similarity;
+  }
+  return best;
+}
+
+/** 1 for equal names, falling with each character to insert, drop or replace (Levenshtein) in relation to the length. */
+function similarityOf(a: string, b: string, least: number): number {
+  const longest = Math.max(a.length, b.length);
+  if (Math.abs(a.length - b.length) > longest * (1 - least)) return 0;
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (previous[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, (previous[j] as number) + 1, (row[j - 1] as number) + 1));
+    }
+    previous = row;
+  }
+  return 1 - (previous[b.length] as number) / longest;
 }

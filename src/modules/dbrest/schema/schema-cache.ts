@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Schema } from './types.ts';
+import type { Schema } from './schema.ts';
 
 /** For what may be a change: at most a tenth of the time goes into reloads, and never more than one reload a second. */
 const SHORTEST_PAUSE_MS = 1_000;

@@ -1,5 +1,5 @@
 import type { QueryConfig } from 'pg';
-import type { WireClient } from './wire.ts';
+import type { WireClient } from './connection.ts';
 
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 5_000;

@@ -1,11 +1,48 @@
-import type { Attempt } from './attempts.ts';
-import type { Results, Step } from './batch.ts';
-import { Batch } from './batch.ts';
-import { sendCancel } from './cancel.ts';
-import type { Leftovers } from './leftovers.ts';
-import { compileReset, more } from './leftovers.ts';
-import { StatementNames } from './statement-names.ts';
-import type { Pg, WireClient, WireError } from './wire.ts';
+import { Batch, type Results, StatementNames, type Step } from './batch.ts';
+import { type Attempt, type Pg, sendCancel, type WireClient, type WireError } from './connection.ts';
+
+/** What requests may leave in a session. */
+export type Leftovers = 'nothing' | 'settings' | 'anything';
+
+const BY_AMOUNT: readonly Leftovers[] = ['nothing', 'settings', 'anything'];
+
+/** The more of two. */
+function more(one: Leftovers, other: Leftovers): Leftovers {
+  return BY_AMOUNT.indexOf(one) < BY_AMOUNT.indexOf(other) ? other : one;
+}
+
+/** `RESET ALL` does not touch the role. */
+const NO_ROLE = `pg_catalog.set_config('role', 'none', false)`;
+const NO_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
+
+/**
+ * The statements that rid a session of it, in front of the next request and in its transaction: that costs no round trip,
+ * and a request that fails leaves nothing half done. What `DISCARD ALL` discards, but for the plans, which cost the most
+ * and hold nothing of a request. `own`: a call that makes the session's own settings again.
+ */
+function compileReset(own: readonly string[]): (leftovers: Leftovers) => readonly Step[] {
+  const calls = [NO_ROLE, ...own];
+  const settings = ['reset all', selectNothing(calls)].map(silent);
+  const all = [
+    'close all',
+    'set session authorization default',
+    'reset all',
+    selectNothing([...calls, NO_LOCKS]),
+    'unlisten *',
+    'discard temp',
+    'discard sequences',
+  ].map(silent);
+  return (leftovers) => (leftovers === 'nothing' ? [] : leftovers === 'settings' ? settings : all);
+}
+
+/** Calls functions whose results nobody needs. */
+function selectNothing(calls: readonly string[]): string {
+  return `select from (select ${calls.join(', ')}) s`;
+}
+
+function silent(text: string): Step {
+  return { statement: { text, values: [] }, silent: true };
+}
 
 const PREPARED_STATEMENTS = 256;
 const GOODBYE_MS = 1_000;
@@ -30,7 +67,7 @@ export class UnexpectedResult extends Error {}
 export type Verdict = (results: Results) => void;
 
 /** What holds for one batch beside its deadline. */
-export interface BatchRules {
+interface BatchRules {
   /** A transaction that the statements leave open is committed, or undone by it. */
   readonly verdict?: Verdict | undefined;
   /** What requests of before left in the session is discarded first. */
@@ -40,7 +77,7 @@ export interface BatchRules {
 }
 
 /** An open connection, and how another one gets there. */
-export interface Opened {
+interface Opened {
   readonly client: WireClient;
   readonly attempt: Attempt;
   /** Calls in SQL that make the settings that every session has of us. */

@@ -1,11 +1,14 @@
 import type { CallPlan } from '../plan/index.ts';
 import type { CallInput } from '../request/index.ts';
 import type { Argument } from '../schema/index.ts';
-import { qualifiedName, quoteIdentifier } from './identifier.ts';
-import type { Parameters } from './statement.ts';
-import { arrayLiteral } from './statement.ts';
-import type { RowSource } from './writing.ts';
-import { ROWS } from './writing.ts';
+import {
+  arrayLiteral,
+  type Parameters,
+  qualifiedName,
+  quoteIdentifier,
+  ROWS,
+  type RowSource,
+} from './statement.ts';
 
 /** The rows of a call, by a name: however often they are referred to, the function runs once. */
 const RESULT = 'w';

@@ -6,15 +6,18 @@ export {
   guessSql,
   responseSettingsSql,
   totalSql,
+  type AnswerShape,
+  type RowForm,
 } from './answer-sql.ts';
-export type { AnswerShape, RowForm } from './answer-sql.ts';
 export { callSource } from './call-sql.ts';
-export { quoteIdentifier } from './identifier.ts';
+export {
+  quoteIdentifier,
+  Parameters,
+  type BoundValue,
+  type Statement,
+  ROWS,
+  type RowSource,
+} from './statement.ts';
 export { countedSql, rowsSql } from './read-sql.ts';
-export { searchPath, settingsWriter } from './settings-sql.ts';
-export type { RequestSettings } from './settings-sql.ts';
-export { Parameters } from './statement.ts';
-export type { BoundValue, Statement } from './statement.ts';
+export { searchPath, settingsWriter, type RequestSettings } from './settings-sql.ts';
 export { locationSql, writeSource, writeSql, UPDATED_SQL } from './write-sql.ts';
-export { ROWS } from './writing.ts';
-export type { RowSource } from './writing.ts';

@@ -1,5 +1,4 @@
-import { quoteIdentifier } from './identifier.ts';
-import type { Statement } from './statement.ts';
+import { quoteIdentifier, type Statement } from './statement.ts';
 
 /** What the database learns of a request; it all ends with the request's implicit transaction. */
 export interface RequestSettings {

@@ -1,17 +1,100 @@
-import type { Conflict, PlannedWrite, TouchedRows, WritePlan, WrittenColumn } from '../plan/index.ts';
+import type {
+  Conflict,
+  PlannedWrite,
+  ReadPlan,
+  TouchedRows,
+  WritePlan,
+  Written,
+  WrittenColumn,
+} from '../plan/index.ts';
 import type { Table } from '../schema/index.ts';
-import { conditionSql } from './condition.ts';
-import { qualifiedName, quoteIdentifier } from './identifier.ts';
-import { existsSql, nodeSql } from './node-sql.ts';
-import { columnsSql, returningSql } from './returning.ts';
-import type { BoundValue, Statement } from './statement.ts';
-import { Parameters } from './statement.ts';
-import type { RowSource, Writing } from './writing.ts';
-import { ROWS } from './writing.ts';
-import { writtenRows } from './written-rows.ts';
+import { conditionSql } from './condition-sql.ts';
+import { existsSql, nodeSql } from './read-sql.ts';
+import {
+  type BoundValue,
+  Parameters,
+  qualifiedName,
+  quoteIdentifier,
+  ROWS,
+  type RowSource,
+  type Statement,
+  type Writing,
+} from './statement.ts';
+
+/** The rows of a body as something to select from, and the value of a column in one of them. */
+interface WrittenRows {
+  readonly from: string;
+  readonly value: (column: WrittenColumn) => string;
+}
+
+/** Alias of a row of the body. */
+const WRITTEN = 'p';
+
+/** Rows of a JSON body: PostgreSQL makes the values itself, so that they are exact. `first`: one row at most. */
+function writtenRows(
+  { form, columns, defaults }: Written,
+  { parameters, body, first }: { parameters: Parameters; body: BoundValue; first: boolean },
+): WrittenRows {
+  const json = parameters.bind(body);
+  const isArray = form === 'array';
+  const list = columns
+    .map(({ member, type, isText }) => `${quoteIdentifier(member)} ${isText ? 'pg_catalog.text' : type}`)
+    .join(', ');
+  const value = ({ member, type, isText }: WrittenColumn): string => {
+    return `${WRITTEN}.${quoteIdentifier(member)}${isText ? `::${type}` : ''}`;
+  };
+  if (!defaults) {
+    const rows = `pg_catalog.${isArray ? 'json_to_recordset' : 'json_to_record'}(${json}) as ${WRITTEN}(${list})`;
+    return { from: first && isArray ? `(select * from ${rows} limit 1) ${WRITTEN}` : rows, value };
+  }
+  const elements = isArray
+    ? `(select * from pg_catalog.json_array_elements(${json})${first ? ' limit 1' : ''}) e(j)`
+    : `(select ${json}::pg_catalog.json) e(j)`;
+  return {
+    from: `${elements} cross join lateral pg_catalog.json_to_record(e.j) as ${WRITTEN}(${list})`,
+    value(column) {
+      const { defaultSql } = column.column;
+      if (defaultSql === undefined) return value(column);
+      const isMissing = `(e.j -> ${parameters.bind(column.member)}::pg_catalog.text) is null`;
+      return `case when ${isMissing} then ${defaultSql} else ${value(column)} end`;
+    },
+  };
+}
+
+/** Columns of written rows that what is shown of them needs: a role need not be allowed to read the others. */
+function returningSql(answer: ReadPlan): string {
+  const names = neededColumns(answer);
+  if (!names) return `${ROWS}.*`;
+  // Something has to come back for each row.
+  return names.size === 0 ? '1' : columnsSql([...names]);
+}
+
+/** Columns of written rows by name. */
+function columnsSql(names: readonly string[]): string {
+  return names.map((name) => `${ROWS}.${quoteIdentifier(name)}`).join(', ');
+}
+
+/** `undefined`: all of them, or a row as a whole. */
+function neededColumns({ outputs, sorts, embeds }: ReadPlan): Set<string> | undefined {
+  const names = new Set<string>();
+  const values = [
+    ...outputs.flatMap((output) => (output.kind === 'value' ? [output.value] : [])),
+    ...sorts.flatMap((sort) => (sort.kind === 'value' ? [sort.value] : [])),
+  ];
+  if (outputs.some(({ kind }) => kind === 'all')) return undefined;
+  for (const { of } of values) {
+    if (of.kind === 'computed') return undefined;
+    names.add(of.column.name);
+  }
+  for (const { by } of embeds) {
+    if (!('pairs' in by)) return undefined;
+    for (const [here] of by.pairs) names.add(here);
+  }
+  return names;
+}
 
 /** What goes with a plan. */
-export interface WriteParts {
+interface WriteParts {
   /** JSON of the rows to write; of a delete nothing. */
   readonly body: BoundValue;
   /** Rows that are merged into others are counted: `UPDATED_SQL` tells how many there were. */

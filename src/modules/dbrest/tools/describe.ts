@@ -1,16 +1,19 @@
-import { catalogueSteps } from '../catalogue-steps.ts';
+import { catalogueSteps } from '../database.ts';
 import type { DbrestConfig } from '../config.ts';
 import { writeDocument } from '../openapi/index.ts';
 import { apiFacts } from '../operation/index.ts';
-import type { Column, Schema, StoredFunction, Table } from '../schema/index.ts';
 import {
   CatalogueWriter,
+  type Column,
   EVERY_RIGHT,
-  inSlices,
   relationshipsOf,
   rightsOf,
+  type Schema,
   schemaOf,
+  type StoredFunction,
+  type Table,
 } from '../schema/index.ts';
+import { inSlices } from '../turn.ts';
 import { withDatabase } from './open-database.ts';
 
 const TIMEOUT_MS = 30_000;

@@ -1,9 +1,7 @@
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { DEFAULT_EMBEDDED_DIR, readDsn, targetName } from '../dsn/index.ts';
-import type { ConnectionTarget, DbrestPass } from '../dsn/index.ts';
-import { connect, openSession } from '../session/index.ts';
-import type { Session, WireClient } from '../session/index.ts';
+import { type ConnectionTarget, type DbrestPass, DEFAULT_EMBEDDED_DIR, readDsn, targetName } from '../dsn.ts';
+import { connect, openSession, type Session, type WireClient } from '../session/index.ts';
 
 const SILENT = { write: () => undefined };
 

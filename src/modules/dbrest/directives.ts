@@ -1,0 +1,327 @@
+import { resolve } from 'node:path';
+import { directivesFor, pathFrom, readers } from '../../config/index.ts';
+import { type KeySource, readKeySource, readRolePath, type RolePath } from './auth/index.ts';
+import type { DbrestConfig, Setting } from './config.ts';
+import type { CorsOrigins } from './cors.ts';
+import { passReader } from './dsn.ts';
+
+/** The contexts of what locations inherit. */
+const EVERYWHERE = ['http', 'server', 'location'] as const;
+
+/** `"a, b"` or several words: names, each at most once. */
+const nameList = readers.words<readonly string[]>(
+  { syntax: '"name, ..."', min: 1, max: Infinity },
+  (list, { directive, report, span }) => {
+    const names = list.flatMap(({ value }) => value.split(',')).flatMap((name) => name.trim() || []);
+    if (names.length > 0) return [...new Set(names)];
+    report.emerg(`no name in "${directive}" directive`, span);
+    return undefined;
+  },
+);
+
+/** `none` means "no role switch" to PostgreSQL: requests would run as the login role. */
+const role = readers.oneWord<string>('role', (word, { directive, report }) => {
+  if (word.value !== '' && word.value !== 'none') return word.value;
+  report.emerg(`invalid role in "${directive}" directive`, word.span, 'expected the name of a database role');
+  return undefined;
+});
+
+/** What verifies tokens. */
+const keySource = readers.oneWord<KeySource>('secret | JWK | JWK set', (word, { directive, report }) => {
+  const source = readKeySource(word.value);
+  if (!('fault' in source)) return source;
+  report.emerg(`invalid value in "${directive}" directive, ${source.fault}`, word.span);
+  return undefined;
+});
+
+/** Where in its claims a token names the role. */
+const rolePath = readers.oneWord<RolePath>('name | .path', (word, { directive, report }) => {
+  const path = readRolePath(word.value);
+  if (!path)
+    report.emerg(
+      `invalid path in "${directive}" directive`,
+      word.span,
+      `expected a name, or a path such as ".app.roles[0]" or '.roles[?(@ == "author")]'`,
+    );
+  return path;
+});
+
+const NAME = String.raw`("(?:[^"\0]|"")+"|[^".\0]+)`;
+const QUALIFIED = new RegExp(`^${NAME}(?:\\.${NAME})?$`);
+
+/** `schema.function` or `function`, each as SQL writes it, but in the case that it is written in. */
+const functionName = readers.oneWord<readonly string[]>(
+  '[schema.]function',
+  (word, { directive, report }) => {
+    const [, ...names] = QUALIFIED.exec(word.value) ?? [];
+    if (names[0] !== undefined) {
+      return names.filter(Boolean).map((name) => name.replace(/^"(.*)"$/s, '$1').replaceAll('""', '"'));
+    }
+    report.emerg(`invalid function in "${directive}" directive`, word.span, 'expected "schema.function"');
+    return undefined;
+  },
+);
+
+const PREFIX = 'app.settings.';
+
+/** A name, with its prefix or without, and a value. */
+const setting = readers.words<Setting>(
+  { syntax: 'name value', min: 2, max: 2 },
+  ([name, value], { directive, report }) => {
+    if (!name || !value) return undefined;
+    const full = name.value.startsWith(PREFIX) ? name.value : `${PREFIX}${name.value}`;
+    // What PostgreSQL takes for the name of a setting of one's own.
+    if (/^[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)*$/.test(full)) return { name: full, value: value.value };
+    report.emerg(`invalid name "${name.value}" in "${directive}" directive`, name.span);
+    return undefined;
+  },
+);
+
+/** As browsers write it: no path, not even a slash. */
+const ORIGIN = /^(?:[a-z][a-z0-9+.-]*:\/\/[^\s/?#]+|null)$/;
+
+/** `*`, `off`, or origins, separated by blanks or commas. */
+const corsOrigins = readers.words<CorsOrigins>(
+  { syntax: '* | off | origin ...', min: 1, max: Infinity },
+  (list, { directive, report }) => {
+    const origins = list.flatMap(({ value, span }) =>
+      value
+        .split(',')
+        .flatMap((piece) => (piece.trim() ? [{ origin: piece.trim().toLowerCase(), span }] : [])),
+    );
+    const [first, ...others] = origins;
+    if (others.length === 0 && first?.origin === '*') return '*';
+    if (others.length === 0 && first?.origin === 'off') return [];
+    for (const { origin, span } of origins) {
+      if (ORIGIN.test(origin)) continue;
+      report.emerg(`invalid origin "${origin}" in "${directive}" directive`, span, 'expected "https://host"');
+      return undefined;
+    }
+    return origins.map(({ origin }) => origin);
+  },
+);
+
+/** Which database, and how it is reached. */
+const connection = directivesFor<DbrestConfig>()({
+  dbrest_pass: {
+    contexts: ['location'],
+    args: passReader,
+    into: 'pass',
+    inherit: false,
+    secret: 'password',
+    summary: 'Serves the tables of a PostgreSQL database as REST.',
+    source: 'gw',
+  },
+  dbrest_embedded_init: {
+    contexts: EVERYWHERE,
+    args: readers.oneWord('file', (word, { confDir }) => resolve(confDir, word.value)),
+    into: 'embeddedInit',
+    summary: 'SQL that runs once as superuser, when the embedded database is created.',
+    roles: pathFrom('confDir'),
+    source: 'gw',
+  },
+  dbrest_pool_size: {
+    contexts: EVERYWHERE,
+    args: readers.integer({ min: 1, max: 16 }),
+    into: 'poolSize',
+    default: 16,
+    summary: 'Most connections per database and worker.',
+    source: 'gw',
+  },
+  dbrest_pool_timeout: {
+    contexts: EVERYWHERE,
+    args: readers.time,
+    into: 'poolTimeoutMs',
+    default: 10_000,
+    defaultText: '10s',
+    summary: 'Longest wait of a request for a connection.',
+    source: 'gw',
+  },
+  dbrest_pool_queue: {
+    contexts: EVERYWHERE,
+    args: readers.integer({ min: 0, max: 1_000_000 }),
+    into: 'poolQueue',
+    default: 512,
+    summary: 'Most requests that wait for a connection.',
+    source: 'gw',
+  },
+  dbrest_pool_reset: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('discard', 'none'),
+    into: 'poolReset',
+    default: 'discard',
+    summary:
+      'Whether a request meets settings, roles, temporary tables and locks that functions of earlier ones left in its connection: "discard", nothing of it; "none", all.',
+    source: 'gw',
+  },
+  dbrest_timeout: {
+    contexts: EVERYWHERE,
+    args: readers.time,
+    into: 'timeoutMs',
+    default: 15_000,
+    defaultText: '15s',
+    summary: 'Longest run of a request in the database (statement_timeout).',
+    source: 'gw',
+  },
+});
+
+/** What a request may ask for, and what it gets. */
+const requests = directivesFor<DbrestConfig>()({
+  dbrest_schemas: {
+    contexts: EVERYWHERE,
+    args: nameList,
+    into: 'schemas',
+    default: ['public'],
+    defaultText: 'public',
+    summary: 'Schemas that requests may read; the first is the default.',
+    source: 'gw',
+  },
+  dbrest_extra_search_path: {
+    contexts: EVERYWHERE,
+    args: nameList,
+    into: 'extraSearchPath',
+    default: ['public'],
+    defaultText: 'public',
+    summary: 'Schemas where operators and functions are looked for besides the served one.',
+    source: 'gw',
+  },
+  dbrest_max_rows: {
+    contexts: EVERYWHERE,
+    args: readers.integer({ min: 1 }),
+    into: 'maxRows',
+    summary: 'Most rows in one answer.',
+    source: 'gw',
+  },
+  dbrest_pre_request: {
+    contexts: EVERYWHERE,
+    args: functionName,
+    into: 'preRequest',
+    summary: 'Function that runs in front of every request, as its role and in its transaction.',
+    source: 'gw',
+  },
+  dbrest_tx_end: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('commit', 'commit-allow-override', 'rollback', 'rollback-allow-override'),
+    into: 'txEnd',
+    default: 'commit',
+    summary: 'How the transaction of a request ends, and whether "Prefer: tx" may choose.',
+    source: 'gw',
+  },
+  dbrest_setting: {
+    contexts: EVERYWHERE,
+    args: setting,
+    into: 'settings',
+    repeat: 'append',
+    secret: 'whole',
+    summary: 'A setting "app.settings.name" that the database finds in every request.',
+    source: 'gw',
+  },
+  dbrest_error_verbosity: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('verbose', 'minimal'),
+    into: 'errorVerbosity',
+    default: 'verbose',
+    summary: 'What an error tells the client: all, or its code and message alone. The log has all of it.',
+    source: 'gw',
+  },
+  dbrest_aggregates: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'aggregates',
+    default: true,
+    defaultText: 'on',
+    summary: 'Lets "select" count and sum up rows.',
+    source: 'gw',
+  },
+  dbrest_rpc: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('auto', 'on', 'off'),
+    into: 'rpc',
+    default: 'auto',
+    summary:
+      'Which paths call functions: "auto", those below "rpc/", and all of a location whose path ends in "/rpc/"; "on", all; "off", none.',
+    source: 'gw',
+  },
+  dbrest_openapi: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('follow-privileges', 'ignore-privileges', 'off'),
+    into: 'openapi',
+    default: 'follow-privileges',
+    summary:
+      'What the description at the root of a location shows: what the role may use, everything; "off", no description.',
+    source: 'gw',
+  },
+  dbrest_cors_origins: {
+    contexts: EVERYWHERE,
+    args: corsOrigins,
+    into: 'corsOrigins',
+    default: '*',
+    defaultText: '*',
+    summary: 'Origins of pages that may read the answers; listed ones may send credentials.',
+    source: 'gw',
+  },
+  dbrest_plan: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'plan',
+    default: false,
+    defaultText: 'off',
+    summary: 'Answers with the execution plan where "Accept" asks for it.',
+    source: 'gw',
+  },
+  dbrest_server_timing: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'serverTiming',
+    default: false,
+    defaultText: 'off',
+    summary: 'Tells in "Server-Timing" how long each part of a request took.',
+    source: 'gw',
+  },
+});
+
+/** Who asks. */
+const tokens = directivesFor<DbrestConfig>()({
+  dbrest_anon_role: {
+    contexts: EVERYWHERE,
+    args: role,
+    into: 'anonRole',
+    summary: 'Database role of unauthenticated requests.',
+    source: 'gw',
+  },
+  dbrest_jwt_secret: {
+    contexts: EVERYWHERE,
+    args: keySource,
+    into: 'jwtKeys',
+    secret: 'whole',
+    summary: 'Verifies bearer tokens: the secret of HS256, a JSON Web Key or a set of them.',
+    source: 'gw',
+  },
+  dbrest_jwt_role_claim: {
+    contexts: EVERYWHERE,
+    args: rolePath,
+    into: 'jwtRolePath',
+    default: ['role'],
+    defaultText: 'role',
+    summary: 'Claim of a token that names the database role: a name, or a path that may end in a filter.',
+    source: 'gw',
+  },
+  dbrest_jwt_audience: {
+    contexts: EVERYWHERE,
+    args: readers.text,
+    into: 'jwtAudience',
+    summary: 'Audience that tokens with an "aud" claim must be meant for.',
+    source: 'gw',
+  },
+  dbrest_jwt_invalid: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('anon', 'reject'),
+    into: 'jwtInvalid',
+    default: 'anon',
+    summary: 'What a request with a bad token gets: the anonymous role, or 401.',
+    source: 'gw',
+  },
+});
+
+/** The directives of `dbrest_*` (contract, `dbrest.md`). */
+export const directives = { ...connection, ...tokens, ...requests };

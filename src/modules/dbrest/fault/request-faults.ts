@@ -1,0 +1,204 @@
+import { DbrestFault } from './dbrest-fault.ts';
+
+/** What of a query string did not parse, as PostgREST names it. */
+export type ParsedPart =
+  | 'select parameter'
+  | 'columns parameter'
+  | 'on_conflict parameter'
+  | 'filter'
+  | 'order'
+  | 'tree path'
+  | 'logic tree'
+  | 'limit'
+  | 'offset'
+  | 'query string';
+
+/** PGRST100. `column` counts code points from 1; `report` is `unexpected X expecting A, B or C`. */
+export function unparsable(
+  part: ParsedPart,
+  text: string,
+  { column, report }: { column: number; report: string },
+): DbrestFault {
+  const message = `"failed to parse ${part} (${text})" (line 1, column ${column})`;
+  return new DbrestFault({ code: 'PGRST100', status: 400, message, details: report });
+}
+
+/** A limit of the contract, told before the database sees anything. */
+export function tooLarge(what: string): DbrestFault {
+  return new DbrestFault({ code: 'PGRST100', status: 400, message: `Request exceeds a limit: ${what}` });
+}
+
+/** PGRST103, 416. */
+export function rangeNotSatisfiable(details: string, headers: readonly string[] = []): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST103',
+    status: 416,
+    message: 'Requested range not satisfiable',
+    details,
+    headers,
+  });
+}
+
+/** PGRST107, 406. */
+export function notAcceptable(types: readonly string[]): DbrestFault {
+  const message = `None of these media types are available: ${types.join(', ')}`;
+  return new DbrestFault({ code: 'PGRST107', status: 406, message });
+}
+
+/** PGRST117, 405. */
+export function methodNotAllowed(method: string, allowed: string): DbrestFault {
+  const message = `Unsupported HTTP method: ${method}`;
+  return new DbrestFault({ code: 'PGRST117', status: 405, message, headers: ['Allow', allowed] });
+}
+
+/** PGRST125, 404. */
+export function invalidPath(): DbrestFault {
+  return new DbrestFault({ code: 'PGRST125', status: 404, message: 'Invalid path specified in request URL' });
+}
+
+/** PGRST126, 404. */
+export function noRoot(): DbrestFault {
+  return new DbrestFault({ code: 'PGRST126', status: 404, message: 'Root endpoint metadata is disabled' });
+}
+
+/** PGRST100, 400: a `Range` header that is none. */
+export function malformedRange(range: string): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST100',
+    status: 400,
+    message: `"failed to parse range (${range})" (line 1, column 1)`,
+    details: 'unexpected text expecting "first-last" or "first-"',
+  });
+}
+
+/** PGRST103, 416. */
+export function lowerAboveUpper(): DbrestFault {
+  return rangeNotSatisfiable(
+    'The lower boundary must be lower than or equal to the upper boundary in the Range header.',
+  );
+}
+
+/** PGRST103, 416: the rows are counted, and there are fewer. */
+export function offsetBeyond(offset: number, total: number): DbrestFault {
+  const details = `An offset of ${offset} was requested, but there are only ${total} rows.`;
+  return rangeNotSatisfiable(details, ['Content-Range', `*/${total}`]);
+}
+
+/** PGRST116, 406. */
+export function notSingular(rows: number): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST116',
+    status: 406,
+    message: 'Cannot coerce the result to a single JSON object',
+    details: `The result contains ${rows} rows`,
+  });
+}
+
+/** PGRST122, 400. */
+export function invalidPreferences(invalid: readonly string[]): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST122',
+    status: 400,
+    message: 'Invalid preferences given with handling=strict',
+    details: `Invalid preferences: ${invalid.join(', ')}`,
+  });
+}
+
+/** PGRST111, 500. */
+export function malformedResponseHeaders(): DbrestFault {
+  const message =
+    'response.headers guc must be a JSON array composed of objects with a single key and a string value';
+  return new DbrestFault({ code: 'PGRST111', status: 500, message });
+}
+
+/** PGRST112, 500. */
+export function malformedResponseStatus(): DbrestFault {
+  const message = 'response.status guc must be a valid status code';
+  return new DbrestFault({ code: 'PGRST112', status: 500, message });
+}
+
+/** PGRST102, 400. */
+export function invalidJson(): DbrestFault {
+  return invalidBody('Empty or invalid json');
+}
+
+/** PGRST102, 400: rows that do not have the same columns. */
+export function unequalKeys(): DbrestFault {
+  return invalidBody('All object keys must match');
+}
+
+/** PGRST102, 400. */
+export function unequalLines(): DbrestFault {
+  return invalidBody('All lines must have same number of fields');
+}
+
+/** PGRST102, 400. `why`: without anything of the body in it. */
+export function invalidBody(why: string): DbrestFault {
+  return new DbrestFault({ code: 'PGRST102', status: 400, message: why });
+}
+
+/** PGRST102, 415. */
+export function unreadableBody(type: string): DbrestFault {
+  const message = `Content-Type not acceptable: ${type}`;
+  return new DbrestFault({ code: 'PGRST102', status: 415, message });
+}
+
+/** PGRST102, 415: a body is never decompressed here. */
+export function unreadableEncoding(encoding: string): DbrestFault {
+  const message = `Content-Encoding not acceptable: ${encoding}`;
+  return new DbrestFault({
+    code: 'PGRST102',
+    status: 415,
+    message,
+    headers: ['Accept-Encoding', 'identity'],
+  });
+}
+
+/** PGRST102, 413. */
+export function bodyTooLarge(): DbrestFault {
+  return new DbrestFault({ code: 'PGRST102', status: 413, message: 'The request body is too large' });
+}
+
+/** PGRST105, 405. */
+export function notByKey(): DbrestFault {
+  const message = `Filters must include all and only primary key columns with 'eq' operators`;
+  return new DbrestFault({ code: 'PGRST105', status: 405, message });
+}
+
+/** PGRST114, 400. */
+export function rangeOfPut(): DbrestFault {
+  const message = 'limit/offset querystring parameters are not allowed for PUT';
+  return new DbrestFault({ code: 'PGRST114', status: 400, message });
+}
+
+/** PGRST115, 400. */
+export function otherKey(): DbrestFault {
+  const message = 'Payload values do not match URL in primary key column(s)';
+  return new DbrestFault({ code: 'PGRST115', status: 400, message });
+}
+
+/** PGRST124, 400: more rows than the client allowed; the change is undone. */
+export function tooManyAffected(rows: number): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST124',
+    status: 400,
+    message: 'Query result exceeds max-affected preference constraint',
+    details: `The query affects ${rows} rows`,
+  });
+}
+
+/** PGRST204, 400: a column of the body or of `columns`. */
+export function noWrittenColumn(table: string, column: string): DbrestFault {
+  const message = `Could not find the '${column}' column of '${table}' in the schema cache`;
+  return new DbrestFault({ code: 'PGRST204', status: 400, message });
+}
+
+/** PGRST127, 400: `limit` on a write needs something that tells one row from another. */
+export function notLimitable(table: string): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST127',
+    status: 400,
+    message: 'Feature not implemented',
+    details: `limit and offset need a primary key to change or delete rows of '${table}'.`,
+  });
+}

@@ -1,0 +1,224 @@
+import { DbrestFault } from './dbrest-fault.ts';
+
+/** PGRST106, 406: the same whether the schema exists or not. */
+export function schemaNotExposed(schema: string, exposed: readonly string[]): DbrestFault {
+  const hint = `Only the following schemas are exposed: ${exposed.join(', ')}`;
+  return new DbrestFault({ code: 'PGRST106', status: 406, message: `Invalid schema: ${schema}`, hint });
+}
+
+/** PGRST205, 404. `similar`: a table that was perhaps meant. */
+export function noTable(schema: string, table: string, similar: string | undefined): DbrestFault {
+  const message = `Could not find the table '${schema}.${table}' in the schema cache`;
+  const hint = similar === undefined ? null : `Perhaps you meant the table '${schema}.${similar}'`;
+  return new DbrestFault({ code: 'PGRST205', status: 404, message, hint });
+}
+
+/** 42703, 400, worded as PostgreSQL does: the name never gets as far as a statement. */
+export function noColumn(table: string, column: string): DbrestFault {
+  return new DbrestFault({ code: '42703', status: 400, message: `column ${table}.${column} does not exist` });
+}
+
+/** 42704, 400, worded as PostgreSQL does. */
+export function noType(type: string): DbrestFault {
+  return new DbrestFault({ code: '42704', status: 400, message: `type "${type}" does not exist` });
+}
+
+/** 42601, 400, worded as PostgreSQL does: a cast to `text(3)`. */
+export function noModifiers(type: string): DbrestFault {
+  const message = `type modifier is not allowed for type "${type}"`;
+  return new DbrestFault({ code: '42601', status: 400, message });
+}
+
+interface Name {
+  readonly schema: string;
+  readonly name: string;
+}
+type Pairs = readonly (readonly [from: string, to: string])[];
+
+/** What an ambiguous embed could mean. */
+export interface Choice {
+  readonly cardinality: string;
+  readonly origin: Name;
+  readonly target: Name;
+  readonly constraint: string;
+  readonly pairs: Pairs;
+  readonly junction?: { readonly table: Name; readonly constraint: string; readonly pairs: Pairs };
+}
+
+interface Asked {
+  readonly target: string;
+  readonly hint?: string;
+}
+
+/** PGRST108, 400: a filter, order or limit on something that `select` does not embed. */
+export function notEmbedded(name: string): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST108',
+    status: 400,
+    message: `'${name}' is not an embedded resource in this request`,
+    hint: `Verify that '${name}' is included in the 'select' query parameter.`,
+  });
+}
+
+/** PGRST118, 400: an order by rows of which there may be many. */
+export function noRelatedOrder(origin: string, target: string): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST118',
+    status: 400,
+    message: `A related order on '${target}' is not possible`,
+    details: `'${origin}' and '${target}' do not form a many-to-one or one-to-one relationship`,
+  });
+}
+
+/** PGRST120, 400. */
+export function badEmbedOperator(target: string): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST120',
+    status: 400,
+    message: `Bad operator on the '${target}' embedded resource`,
+    details: 'Only is null or not is null filters are allowed on embedded resources',
+  });
+}
+
+/** PGRST123, 400. */
+export function noAggregates(): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST123',
+    status: 400,
+    message: 'Use of aggregate functions is not allowed',
+  });
+}
+
+/** PGRST127, 400: an aggregate over the arrays that a spread makes of many rows. */
+export function toManyAggregate(): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST127',
+    status: 400,
+    message: 'Feature not implemented',
+    details: 'Aggregates are not implemented for one-to-many or many-to-many spreads.',
+  });
+}
+
+/** PGRST200, 400. `similar`: a name that was perhaps meant, and the one in its place. */
+export function noRelationship(
+  { target, hint }: Asked,
+  { schema, name }: Name,
+  similar: { instead: string; of: string } | undefined,
+): DbrestFault {
+  const between = `between '${name}' and '${target}'`;
+  const using = hint === undefined ? '' : ` using the hint '${hint}'`;
+  return new DbrestFault({
+    code: 'PGRST200',
+    status: 400,
+    message: `Could not find a relationship ${between} in the schema cache`,
+    details: `Searched for a foreign key relationship ${between}${using} in the schema '${schema}', but no matches were found.`,
+    hint: similar ? `Perhaps you meant '${similar.instead}' instead of '${similar.of}'.` : null,
+  });
+}
+
+/** PGRST201, 300, with all that could be meant. */
+export function ambiguousRelationship(
+  { target }: Asked,
+  origin: Name,
+  choices: readonly Choice[],
+): DbrestFault {
+  const names = choices.map((choice) => `'${choice.target.name}!${hintOf(choice)}'`);
+  return new DbrestFault({
+    code: 'PGRST201',
+    status: 300,
+    reason: 'Multiple Choices',
+    message: `Could not embed because more than one relationship was found for '${origin.name}' and '${target}'`,
+    details: choices.map((choice) => ({
+      cardinality: choice.cardinality,
+      embedding: `${choice.origin.name} with ${choice.target.name}`,
+      relationship: relationshipText(choice),
+    })),
+    hint: `Try changing '${target}' to one of the following: ${names.join(', ')}. Find the desired relationship in the 'details' key.`,
+  });
+}
+
+/** Between rows of one table the junction says nothing of the direction, the key that points to the others does. */
+function hintOf({ origin, target, constraint, junction }: Choice): string {
+  if (!junction) return constraint;
+  return origin.name === target.name ? junction.constraint : junction.table.name;
+}
+
+function relationshipText({ origin, target, constraint, pairs, junction }: Choice): string {
+  const columns = (list: Pairs, side: 0 | 1): string => list.map((pair) => pair[side]).join(', ');
+  if (!junction)
+    return `${constraint} using ${origin.name}(${columns(pairs, 0)}) and ${target.name}(${columns(pairs, 1)})`;
+  const keys = `${constraint}(${columns(pairs, 1)}) and ${junction.constraint}(${columns(junction.pairs, 0)})`;
+  return `${junction.table.name} using ${keys}`;
+}
+
+/** A function by its schema and name, as a request looked for it. */
+export interface SoughtFunction {
+  readonly schema: string;
+  readonly name: string;
+  /** Names of the arguments that it was given. */
+  readonly given: readonly string[];
+  /** A body that can only be the one argument of a function: of which type. */
+  readonly whole?: 'text' | 'xml' | 'bytea' | undefined;
+  /** A JSON body: it could be the one argument as well. */
+  readonly isJson: boolean;
+}
+
+/** PGRST101, 405. */
+export function notCallable(method: string): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST101',
+    status: 405,
+    message: `Cannot use the ${method} method on RPC`,
+    headers: ['Allow', 'OPTIONS, GET, HEAD, POST'],
+  });
+}
+
+/** PGRST202, 404. `hint`: what was perhaps meant. */
+export function noFunction(
+  { schema, name, given, whole, isJson }: SoughtFunction,
+  hint: string | null,
+): DbrestFault {
+  const names = given.toSorted().join(', ');
+  const sought = `${schema}.${name}`;
+  const shown = whole ? '' : given.length === 0 ? ' without parameters' : `(${names})`;
+  const by =
+    given.length === 0 ? ' without parameters' : ` with parameter${given.length > 1 ? 's' : ''} ${names}`;
+  const looked = whole
+    ? ` with a single unnamed ${whole} parameter`
+    : `${by}${isJson ? ' or with a single unnamed json/jsonb parameter' : ''}`;
+  return new DbrestFault({
+    code: 'PGRST202',
+    status: 404,
+    message: `Could not find the function ${sought}${shown} in the schema cache`,
+    details: `Searched for the function ${sought}${looked}, but no matches were found in the schema cache.`,
+    hint,
+  });
+}
+
+interface Overload {
+  readonly schema: string;
+  readonly name: string;
+  readonly arguments: readonly { readonly name: string; readonly type: string }[];
+}
+
+/** PGRST203, 300. */
+export function ambiguousFunction(overloads: readonly Overload[]): DbrestFault {
+  const shown = overloads.map(({ schema, name, arguments: list }) => {
+    return `${schema}.${name}(${list.map((one) => `${one.name} => ${one.type}`).join(', ')})`;
+  });
+  return new DbrestFault({
+    code: 'PGRST203',
+    status: 300,
+    message: `Could not choose the best candidate function between: ${shown.join(', ')}`,
+    hint: 'Try renaming the parameters or the function itself in the database so function overloading can be resolved',
+  });
+}
+
+/** PGRST128, 400. */
+export function noSet(): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST128',
+    status: 400,
+    message: 'Function must return SETOF or TABLE when max-affected preference is used with handling=strict',
+  });
+}

@@ -1,0 +1,205 @@
+import { isObject } from '../json.ts';
+import { DbrestFault, type FaultShape } from './dbrest-fault.ts';
+
+/** The fields of a server error that an answer passes on. */
+export interface ServerError {
+  readonly code: string;
+  readonly message: string;
+  readonly detail?: string | undefined;
+  readonly hint?: string | undefined;
+  /** The function of the server that raised it. */
+  readonly routine?: string | undefined;
+}
+
+type StatusOf = number | ((error: ServerError, authenticated: boolean) => number);
+
+/** SQLSTATE or its first characters to a status; the first match from above counts (contract, `dbrest-errors.md`). */
+const STATUSES: readonly (readonly [prefix: string, status: StatusOf])[] = [
+  ['08', 503],
+  ['09', 500],
+  ['0L', 403],
+  ['0P', 403],
+  ['23503', 409],
+  ['23505', 409],
+  ['25006', 405],
+  ['21000', ({ message }) => (message.endsWith('requires a WHERE clause') ? 400 : 500)],
+  ['22023', ({ message }) => (/^role .* does not exist$/s.test(message) ? 401 : 400)],
+  ['25', 500],
+  ['2D', 500],
+  ['38', 500],
+  ['39', 500],
+  ['3B', 500],
+  ['40', 500],
+  ['28', 403],
+  ['53400', 500],
+  ['53', 503],
+  ['54', 500],
+  ['55', 500],
+  ['57P01', 503],
+  ['57', 500],
+  ['58', 500],
+  ['F0', 500],
+  ['HV', 500],
+  ['P0001', 400],
+  ['P0', 500],
+  ['XX', 500],
+  ['42883', ({ message }) => (message.startsWith('function xmlagg(') ? 406 : 404)],
+  ['42P01', 404],
+  ['42P17', 500],
+  ['42501', (_, authenticated) => (authenticated ? 403 : 401)],
+  ['PT', ({ code }) => chosenStatus(code)],
+];
+
+/**
+ * Of these the server and its extensions tell hosts, roles and paths that are nobody's business: a client gets the title of
+ * their class (PostgreSQL, Appendix A), or of the code where that says more.
+ */
+const TITLES: readonly (readonly [prefix: string, title: string])[] = [
+  ['08', 'connection exception'],
+  ['28', 'invalid authorization specification'],
+  ['3D', 'invalid catalog name'],
+  ['53', 'insufficient resources'],
+  ['57P', 'operator intervention'],
+  ['58', 'system error'],
+  ['F0', 'configuration file error'],
+  ['HV00N', 'unable to establish connection'],
+  ['XX', 'internal error'],
+];
+
+/** What the client is told; the words of a `raise` are meant for it whatever code they come with. */
+function told(error: ServerError): Pick<FaultShape, 'message' | 'details' | 'hint' | 'logged'> {
+  const { code, message, detail = null, routine } = error;
+  const [, title] = TITLES.find(([prefix]) => code.startsWith(prefix)) ?? [];
+  if (title === undefined || routine === 'exec_stmt_raise') {
+    return { message, details: detail, hint: error.hint ?? ownHint(error) };
+  }
+  return { message: title, logged: detail === null ? message : `${message}: ${detail}` };
+}
+
+/** A server error as an answer. `authenticated`: the role in use is not the anonymous one. */
+export function serverFault(error: ServerError, authenticated: boolean): DbrestFault {
+  const [, of] = STATUSES.find(([prefix]) => error.code.startsWith(prefix)) ?? ['', 400];
+  const status = typeof of === 'number' ? of : of(error, authenticated);
+  return new DbrestFault({
+    code: error.code,
+    status,
+    ...told(error),
+    ...(error.code.startsWith('PT') && { reason: error.message }),
+    headers: status === 401 ? ['WWW-Authenticate', 'Bearer'] : status === 503 ? ['Retry-After', '1'] : [],
+  });
+}
+
+/** Where the server says nothing of what a client could do about it. */
+function ownHint({ code, message }: ServerError): string | null {
+  const isUngroupable =
+    code === '42883' && message.startsWith('could not identify an equality operator for type');
+  return isUngroupable
+    ? 'Rows are grouped by every column beside an aggregate: cast it, for example to jsonb or text.'
+    : null;
+}
+
+/** `PTnnn`: nnn, where it is a status that can be sent. */
+function chosenStatus(code: string): number {
+  const digits = /^PT([2-5]\d\d)$/.exec(code);
+  return digits ? Number(digits[1]) : 500;
+}
+
+const MESSAGE_HINT =
+  "MESSAGE must be a JSON object with obligatory keys: 'code', 'message' and optional keys: 'details', 'hint'.";
+const DETAIL_HINT =
+  "DETAIL must be a JSON object with obligatory keys: 'status', 'headers' and optional key: 'status_text'.";
+
+/** `raise sqlstate 'PGRST'`: the answer is what MESSAGE and DETAIL say, or PGRST121. */
+export function raisedFault({ message, detail }: ServerError): DbrestFault {
+  const body = readMessage(message);
+  if (!body) return unparsableRaise(`Invalid JSON value for MESSAGE: '${message}'`, MESSAGE_HINT);
+  if (detail === undefined) return unparsableRaise('DETAIL is missing in the RAISE statement', DETAIL_HINT);
+  const head = readDetail(detail);
+  if (!head) return unparsableRaise(`Invalid JSON value for DETAIL: '${detail}'`, DETAIL_HINT);
+  return new DbrestFault({ ...body, ...head });
+}
+
+function readMessage(json: string) {
+  const value = parse(json);
+  if (!isObject(value)) return undefined;
+  const { code, message, details, hint } = value;
+  const valid = isText(code) && isText(message) && isOptionalText(details) && isOptionalText(hint);
+  return valid ? { code, message, details: details ?? null, hint: hint ?? null } : undefined;
+}
+
+function readDetail(json: string): Pick<FaultShape, 'status' | 'reason' | 'headers'> | undefined {
+  const value = parse(json);
+  if (!isObject(value)) return undefined;
+  const { status, status_text: reason, headers } = value;
+  // 1xx would not be an answer, and HTTP has no room for more than three digits.
+  const known = typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599;
+  if (!known || !isObject(headers) || !isOptionalText(reason)) return undefined;
+  const pairs = Object.entries(headers);
+  if (!pairs.every(([, text]) => isText(text))) return undefined;
+  return { status, reason: reason ?? undefined, headers: pairs.flat() as string[] };
+}
+
+function unparsableRaise(details: string, hint: string): DbrestFault {
+  const message = `Could not parse JSON in the "RAISE SQLSTATE 'PGRST'" error`;
+  return new DbrestFault({ code: 'PGRST121', status: 500, message, details, hint });
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isOptionalText(value: unknown): value is string | null | undefined {
+  return value === undefined || value === null || typeof value === 'string';
+}
+
+const retryAfter = ['Retry-After', '1'];
+
+/** PGRST000, 503: no connection can be opened. What the driver says of it names hosts and roles. */
+export function cannotConnect(driverText: string): DbrestFault {
+  const message = 'Database connection error.';
+  return new DbrestFault({
+    code: 'PGRST000',
+    status: 503,
+    message,
+    logged: driverText,
+    headers: retryAfter,
+  });
+}
+
+/** PGRST001, 503: a connection broke, or was given up for a reason of ours, which the client is told. */
+export function connectionLost(driverText: string, ownReason: string | null): DbrestFault {
+  const message = 'Database client error. Retrying the connection.';
+  return new DbrestFault({
+    code: 'PGRST001',
+    status: 503,
+    message,
+    details: ownReason,
+    logged: driverText,
+    headers: retryAfter,
+  });
+}
+
+/** PGRST002, 503. */
+export function noSchemaCache(): DbrestFault {
+  const message = 'Could not query the database for the schema cache. Retrying.';
+  return new DbrestFault({ code: 'PGRST002', status: 503, message, headers: retryAfter });
+}
+
+/** PGRST003: 504 when the wait for a connection was too long, 503 when the line is full. */
+export function noConnectionFree(status: 503 | 504): DbrestFault {
+  const message = 'Timed out acquiring connection from connection pool.';
+  return new DbrestFault({ code: 'PGRST003', status, message, headers: status === 503 ? retryAfter : [] });
+}
+
+/** PGRSTX00, 500. */
+export function unexpectedResult(text: string): DbrestFault {
+  return new DbrestFault({ code: 'PGRSTX00', status: 500, message: text });
+}

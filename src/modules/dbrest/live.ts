@@ -1,0 +1,250 @@
+import type { QueryConfig } from 'pg';
+import type { LiveProblem, LiveScope } from '../../contract/index.ts';
+import type { DbrestConfig } from './config.ts';
+import type { ConnectionTarget } from './dsn.ts';
+import { connect, type WireError } from './session/index.ts';
+
+/** What a database says of itself to those who check a configuration. */
+interface LiveFacts {
+  /** 150004. */
+  readonly version: number;
+  readonly login: RoleFacts;
+  /** Absent where the role does not exist, or none is configured. */
+  readonly anon?: RoleFacts & { readonly granted: boolean };
+  readonly schemas: readonly string[];
+  /** Tables without row security that the anonymous role gets at. */
+  readonly open: readonly { readonly name: string; readonly writes: boolean }[];
+  /** Foreign keys that no index supports: `api.orders (client_id)`. */
+  readonly unindexed: readonly string[];
+}
+
+/** What rights do not hold for. */
+interface RoleFacts {
+  readonly superuser: boolean;
+  readonly bypassesRowSecurity: boolean;
+}
+
+/** One text of JSON; $1 is the anonymous role or null, $2 the served schemas. Works from PostgreSQL 10 on. */
+const LIVE_SQL = `
+with anon as (
+  select r.oid, r.rolsuper, r.rolbypassrls from pg_catalog.pg_roles r where r.rolname = $1::text
+), served as (
+  select n.oid, n.nspname from pg_catalog.pg_namespace n where n.nspname = any($2::text[])
+), tables as (
+  select c.oid, c.relrowsecurity, s.oid as schema, format('%I.%I', s.nspname, c.relname) as name
+  from served s
+  join pg_catalog.pg_class c on c.relnamespace = s.oid and c.relkind in ('r', 'p') and not c.relispartition
+  where not exists (
+    select from pg_catalog.pg_depend d
+    where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = c.oid and d.deptype = 'e'
+  )
+), rights as (
+  select t.name,
+    has_table_privilege(a.oid, t.oid, 'select') or has_any_column_privilege(a.oid, t.oid, 'select') as reads,
+    has_table_privilege(a.oid, t.oid, 'insert, update, delete')
+      or has_any_column_privilege(a.oid, t.oid, 'insert, update') as writes
+  from tables t cross join anon a
+  where not t.relrowsecurity and has_schema_privilege(a.oid, t.schema, 'usage')
+), foreign_keys as (
+  select t.name, k.conrelid, k.conkey, (
+    select string_agg(quote_ident(a.attname), ', ' order by p.place)
+    from unnest(k.conkey) with ordinality p (number, place)
+    join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = p.number
+  ) as columns
+  from tables t
+  join pg_catalog.pg_constraint k on k.conrelid = t.oid and k.contype = 'f'
+)
+select json_build_object(
+  'version', current_setting('server_version_num')::int,
+  'login', (
+    select json_build_object('superuser', r.rolsuper, 'bypassesRowSecurity', r.rolbypassrls)
+    from pg_catalog.pg_roles r where r.rolname = session_user
+  ),
+  'anon', (
+    select json_build_object(
+      'superuser', a.rolsuper, 'bypassesRowSecurity', a.rolbypassrls,
+      'granted', pg_has_role(
+        session_user, a.oid,
+        case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end
+      )
+    ) from anon a
+  ),
+  'schemas', coalesce((select json_agg(s.nspname) from served s), '[]'),
+  'open', coalesce((
+    select json_agg(json_build_object('name', r.name, 'writes', r.writes) order by r.name)
+    from rights r where r.reads or r.writes
+  ), '[]'),
+  'unindexed', coalesce((
+    select json_agg(format('%s (%s)', f.name, f.columns) order by f.name, f.columns)
+    from foreign_keys f
+    where not exists (
+      select from pg_catalog.pg_index i
+      where i.indrelid = f.conrelid and i.indisvalid and i.indpred is null
+        and (i.indkey::int2[])[0:cardinality(f.conkey) - 1] @> f.conkey
+    )
+  ), '[]')
+)::text as facts`;
+
+/** What is asked of one database. */
+interface Question {
+  readonly target: ConnectionTarget;
+  readonly anonRole: string | undefined;
+  readonly schemas: readonly string[];
+}
+
+/** Connects, asks and closes. Why it did not come to that, if so, fit to be shown. Never rejects. */
+async function askDatabase(
+  question: Question,
+  timeoutMs: number,
+): Promise<LiveFacts | { readonly reason: string }> {
+  try {
+    return await ask(question, timeoutMs);
+  } catch (error) {
+    return { reason: reasonOf(error as WireError, question.target) };
+  }
+}
+
+/** JSON has null where the facts have nothing. */
+type Answered = Omit<LiveFacts, 'anon'> & { readonly anon: LiveFacts['anon'] | null };
+
+async function ask({ target, anonRole, schemas }: Question, timeoutMs: number): Promise<LiveFacts> {
+  const { default: pg } = await import('pg');
+  const limited = { ...target, connectTimeoutMs: Math.min(target.connectTimeoutMs, timeoutMs) };
+  const query = (text: string, values: unknown[] = []): QueryConfig & { query_timeout: number } => ({
+    text,
+    values,
+    query_timeout: timeoutMs,
+  });
+  const { client } = await connect(pg, limited, (connected) =>
+    connected.query(query(`set default_transaction_read_only = on; set statement_timeout = ${timeoutMs}`)),
+  );
+  try {
+    const { rows } = await client.query<{ facts: string }>(query(LIVE_SQL, [anonRole ?? null, schemas]));
+    const { anon, ...facts } = JSON.parse(rows[0]?.facts ?? '{}') as Answered;
+    return { ...facts, ...(anon && { anon }) };
+  } finally {
+    await client.end();
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the connection was closed',
+  ENOTFOUND: 'its name cannot be resolved',
+  EAI_AGAIN: 'its name cannot be resolved',
+  ENOENT: 'there is no such socket or file',
+  EACCES: 'permission denied',
+  EHOSTUNREACH: 'no route to host',
+  ENETUNREACH: 'network is unreachable',
+  ETIMEDOUT: 'no answer in time',
+};
+
+function reasonOf({ code = '', message }: WireError, { password }: ConnectionTarget): string {
+  const known = REASONS[code] ?? (/\btimeout\b/i.test(message) ? REASONS['ETIMEDOUT'] : undefined);
+  if (known !== undefined) return known;
+  const line = message.split('\n', 1)[0] ?? '';
+  return password === undefined || password === '' ? line : line.replaceAll(password, '***');
+}
+
+type Problem = LiveProblem<DbrestConfig>;
+
+const LEAST_VERSION = 12;
+/** Names that one message shows. */
+const SHOWN = 3;
+
+/** What only the database knows of a location. The embedded one is the gateway's own: it is made as it must be. */
+export async function probeDatabase(config: DbrestConfig, live: LiveScope): Promise<readonly Problem[]> {
+  const { pass, anonRole, schemas } = config;
+  if (pass?.kind !== 'server') return [];
+  const question = { target: pass.target, anonRole, schemas };
+  const answer = await live.once(`dbrest ${JSON.stringify(question)}`, () =>
+    askDatabase(question, live.timeoutMs),
+  );
+  if ('reason' in answer) {
+    const message = `the database cannot be reached: ${answer.reason}`;
+    return [{ rule: 'database-unreachable', field: 'pass', message }];
+  }
+  return [
+    ...versionProblems(answer),
+    ...loginProblems(answer),
+    ...anonProblems(answer, anonRole),
+    ...schemaProblems(answer, schemas),
+    ...tableProblems(answer),
+    ...indexProblems(answer),
+  ];
+}
+
+function* versionProblems({ version }: LiveFacts): Generator<Problem> {
+  const major = Math.floor(version / 10_000);
+  if (major >= LEAST_VERSION) return;
+  const message = `the database is PostgreSQL ${major}, at least ${LEAST_VERSION} is needed`;
+  yield { rule: 'dbrest-server-old', field: 'pass', message };
+}
+
+function* loginProblems({ login }: LiveFacts): Generator<Problem> {
+  const what = unboundBy(login);
+  if (what === undefined) return;
+  yield {
+    rule: 'dbrest-role-superuser',
+    field: 'pass',
+    message: `the role that "dbrest_pass" logs in with ${what}`,
+    hint: 'log in as a role "authenticator noinherit" that was granted the roles of requests',
+  };
+}
+
+function* anonProblems({ anon }: LiveFacts, role: string | undefined): Generator<Problem> {
+  if (role === undefined) return;
+  const field = 'anonRole';
+  if (!anon) {
+    const message = `the database has no role "${role}"`;
+    yield { rule: 'dbrest-anon-missing', field, message, hint: `create role "${role}" nologin` };
+    return;
+  }
+  const what = unboundBy(anon);
+  if (what !== undefined)
+    yield { rule: 'dbrest-role-superuser', field, message: `the anonymous role ${what}` };
+  if (anon.granted) return;
+  yield {
+    rule: 'dbrest-anon-missing',
+    field,
+    message: `the role that "dbrest_pass" logs in with was not granted "${role}"`,
+    hint: `grant "${role}" to it`,
+  };
+}
+
+function unboundBy({ superuser, bypassesRowSecurity }: LiveFacts['login']): string | undefined {
+  if (superuser) return 'is a superuser: no privilege and no row security holds for it';
+  return bypassesRowSecurity ? 'bypasses row security' : undefined;
+}
+
+function* schemaProblems({ schemas: found }: LiveFacts, schemas: readonly string[]): Generator<Problem> {
+  for (const schema of schemas.filter((name) => !found.includes(name))) {
+    const message = `the database has no schema "${schema}"`;
+    yield { rule: 'dbrest-schema-missing', field: 'schemas', message };
+  }
+}
+
+function* tableProblems({ open }: LiveFacts): Generator<Problem> {
+  for (const writes of [true, false]) {
+    const names = open.filter((table) => table.writes === writes).map(({ name }) => name);
+    if (names.length === 0) continue;
+    yield {
+      rule: 'dbrest-table-open',
+      field: 'pass',
+      message: `the anonymous role may ${writes ? 'write' : 'read'} all rows of ${listed(names)}: no row security`,
+      hint: 'alter table … enable row level security, or revoke the privilege',
+    };
+  }
+}
+
+function* indexProblems({ unindexed }: LiveFacts): Generator<Problem> {
+  if (unindexed.length === 0) return;
+  const message = `embedding along ${listed(unindexed)} has no index to use`;
+  yield { rule: 'dbrest-embed-unindexed', field: 'pass', message };
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - SHOWN;
+  const shown = names.slice(0, SHOWN).join(', ');
+  return more > 0 ? `${shown} and ${more} more` : shown;
+}

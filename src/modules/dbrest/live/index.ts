@@ -1,1 +1,0 @@
-export { probeDatabase } from './probe.ts';

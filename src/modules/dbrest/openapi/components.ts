@@ -1,0 +1,128 @@
+import { BINARY_OPERATORS, SEARCH_OPERATORS } from '../request/index.ts';
+import { type JsonSchema, reference } from './type-schema.ts';
+
+const TEXT: JsonSchema = { type: 'string' };
+
+function inQuery(name: string, description: string, schema: JsonSchema = TEXT): JsonSchema {
+  return { name, in: 'query', description, schema };
+}
+
+function inHeader(name: string, description: string, schema: JsonSchema = TEXT): JsonSchema {
+  return { name, in: 'header', description, schema };
+}
+
+/** `Prefer` with what one kind of operation honours: a list, of which each may be given. */
+function prefer(...preferences: readonly string[]): JsonSchema {
+  const values = [...preferences, 'handling=strict', 'handling=lenient', 'tx=commit', 'tx=rollback'];
+  const items = { anyOf: [{ enum: values }, { type: 'string', pattern: '^(timezone|max-affected)=' }] };
+  return inHeader('Prefer', 'Preferences', { type: 'array', items });
+}
+
+const COUNTS = ['count=exact', 'count=planned', 'count=estimated'] as const;
+const RETURNS = ['return=minimal', 'return=headers-only', 'return=representation'] as const;
+
+/** Parameters that many operations share, by the names of their components. */
+export const SHARED_PARAMETERS = {
+  select: inQuery('select', 'Columns and embedded relations, for example `id,name,orders(total)`'),
+  order: inQuery('order', 'Order of the rows, for example `name.asc,id.desc.nullslast`'),
+  limit: inQuery('limit', 'Most rows', { type: 'integer', minimum: 0 }),
+  offset: inQuery('offset', 'Rows to leave out in front', { type: 'integer', minimum: 0 }),
+  and: inQuery('and', 'Filters that all must hold, for example `(id.gt.1,name.eq.x)`'),
+  or: inQuery('or', 'Filters of which one must hold, for example `(id.gt.1,name.eq.x)`'),
+  columns: inQuery('columns', 'Columns to take from the body, others are passed over'),
+  on_conflict: inQuery('on_conflict', 'Columns that decide whether a row is there already'),
+  range: inHeader('Range', 'Rows from first to last, for example `0-9`'),
+  rangeUnit: inHeader('Range-Unit', 'Unit of the range', { type: 'string', default: 'items' }),
+  preferRead: prefer(...COUNTS),
+  preferInsert: prefer(
+    ...RETURNS,
+    ...COUNTS,
+    'resolution=merge-duplicates',
+    'resolution=ignore-duplicates',
+    'missing=default',
+    'missing=null',
+  ),
+  preferUpdate: prefer(...RETURNS, ...COUNTS, 'missing=default', 'missing=null'),
+  preferDelete: prefer(...RETURNS, ...COUNTS),
+  preferCall: prefer(...COUNTS, 'params=single-object'),
+} as const satisfies Readonly<Record<string, JsonSchema>>;
+
+/** Where the location serves several schemas: the header that chooses one. */
+export function profileParameters(schemas: readonly string[]): Readonly<Record<string, JsonSchema>> {
+  if (schemas.length < 2) return {};
+  const schema = { type: 'string', enum: schemas, default: schemas[0] };
+  return {
+    acceptProfile: inHeader('Accept-Profile', 'Schema to read', schema),
+    contentProfile: inHeader('Content-Profile', 'Schema to write', schema),
+  };
+}
+
+/** References to shared parameters. */
+export function shared(...names: readonly (keyof typeof SHARED_PARAMETERS)[]): readonly JsonSchema[] {
+  return names.map((name) => reference('parameters', name));
+}
+
+/** Names of query parameters that say something else than a filter. */
+export const RESERVED: ReadonlySet<string> = new Set([
+  'select',
+  'order',
+  'limit',
+  'offset',
+  'and',
+  'or',
+  'columns',
+  'on_conflict',
+]);
+
+const OPERATORS = [...BINARY_OPERATORS.keys(), ...SEARCH_OPERATORS.keys(), 'in', 'is'].join('|');
+
+/** The name of the schema below; no table has it, for the dot. */
+export const FILTER_SCHEMA_NAME = 'row.filter';
+
+/** The value of a filter: `operator.value`. */
+export const FILTER_SCHEMA: JsonSchema = {
+  type: 'string',
+  description: 'An operator and a value, for example `eq.1`, `not.in.(a,b)`, `like(any).{a*,b*}`',
+  pattern: `^(not\\.)?(${OPERATORS})(\\([^)]*\\))?\\.`,
+};
+
+/** The filter by one column. */
+export function rowFilter(column: string, comment: string | undefined): JsonSchema {
+  return {
+    name: column,
+    in: 'query',
+    ...(comment !== undefined && { description: comment }),
+    schema: reference('schemas', FILTER_SCHEMA_NAME),
+  };
+}
+
+/** Name of the component below; no table has it, for the dot. */
+const ERROR_NAME = 'any.error';
+
+/** Whatever goes wrong. */
+export const ERROR: JsonSchema = reference('responses', ERROR_NAME);
+export const NO_CONTENT: JsonSchema = { description: 'No Content' };
+
+const NULLABLE_TEXT = { type: ['string', 'null'] };
+
+/** Answers that all operations share, by the names of their components. */
+export const SHARED_RESPONSES: Readonly<Record<string, JsonSchema>> = {
+  [ERROR_NAME]: {
+    description: 'Error',
+    headers: { 'Proxy-Status': { description: 'The code of the error', schema: { type: 'string' } } },
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          required: ['code', 'message'],
+          properties: {
+            code: { type: 'string' },
+            details: { type: ['string', 'array', 'null'] },
+            hint: NULLABLE_TEXT,
+            message: { type: 'string' },
+          },
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,299 @@
+import type { Rights, StoredFunction } from '../schema/index.ts';
+import { ERROR, NO_CONTENT, RESERVED, rowFilter, shared } from './components.ts';
+import type { ShownTable } from './table-schema.ts';
+import {
+  componentName,
+  type JsonSchema,
+  nullable,
+  reference,
+  splitComment,
+  type TypeContext,
+  typeSchema,
+} from './type-schema.ts';
+
+/** Where one location keeps a table: its profile headers come with every operation. */
+export interface Profiles {
+  readonly read: readonly JsonSchema[];
+  readonly write: readonly JsonSchema[];
+}
+
+/** The filters by the columns of a table, as components. */
+export function rowFilters({ table, columns }: ShownTable): readonly [name: string, JsonSchema][] {
+  return filterable(columns).map(({ column: { name, comment } }) => [
+    filterName(table.name, name),
+    rowFilter(name, comment),
+  ]);
+}
+
+/** The operations on one table. */
+export function tablePath(shown: ShownTable, profiles: Profiles): JsonSchema {
+  const { methods } = shown;
+  return {
+    ...(methods.get && { get: readOperation(shown, profiles) }),
+    ...(methods.post && { post: insertOperation(shown, profiles) }),
+    ...(methods.put && { put: replaceOperation(shown, profiles) }),
+    ...(methods.patch && { patch: updateOperation(shown, profiles) }),
+    ...(methods.delete && { delete: deleteOperation(shown, profiles) }),
+  };
+}
+
+/** The rows of a table as an answer; `undefined` where they cannot be read. */
+export function rowsResponse({ table, methods }: ShownTable): JsonSchema | undefined {
+  if (!methods.get) return undefined;
+  const row = reference('schemas', componentName(table.name));
+  return {
+    description: `Rows of ${table.name}`,
+    headers: { 'Content-Range': { description: 'Which rows, of how many', schema: { type: 'string' } } },
+    content: {
+      'application/json': { schema: { type: 'array', items: row } },
+      'application/vnd.pgrst.object+json': { schema: row },
+      'text/csv': { schema: { type: 'string' } },
+    },
+  };
+}
+
+function readOperation(shown: ShownTable, { read }: Profiles): JsonSchema {
+  const paging = shared('select', 'order', 'limit', 'offset', 'range', 'rangeUnit', 'preferRead');
+  return {
+    ...tableHeading(shown),
+    parameters: [...filters(shown), ...paging, ...read],
+    responses: { 200: rows(shown), 206: rows(shown), default: ERROR },
+  };
+}
+
+function insertOperation(shown: ShownTable, { write }: Profiles): JsonSchema {
+  return {
+    ...tableHeading(shown),
+    parameters: [...shared('select', 'columns', 'on_conflict', 'preferInsert'), ...write],
+    requestBody: body(shown, 'insert', 'any number'),
+    responses: { 200: rows(shown), 201: rows(shown, 'Created'), default: ERROR },
+  };
+}
+
+/** PUT: the row of the key, there afterwards whether it was there before or not. */
+function replaceOperation(shown: ShownTable, { write }: Profiles): JsonSchema {
+  const key = shown.table.primaryKey.map((name) => ({
+    name,
+    in: 'query',
+    required: true,
+    schema: { type: 'string', pattern: '^eq\\.' },
+  }));
+  return {
+    ...tableHeading(shown),
+    parameters: [...key, ...shared('select', 'columns', 'preferInsert'), ...write],
+    requestBody: body(shown, 'insert', 'one'),
+    responses: { 200: rows(shown), 201: rows(shown, 'Created'), 204: NO_CONTENT, default: ERROR },
+  };
+}
+
+function updateOperation(shown: ShownTable, { write }: Profiles): JsonSchema {
+  const own = shared('select', 'columns', 'order', 'limit', 'preferUpdate');
+  return {
+    ...tableHeading(shown),
+    parameters: [...filters(shown), ...own, ...write],
+    requestBody: body(shown, 'update', 'one'),
+    responses: { 200: rows(shown), 204: NO_CONTENT, default: ERROR },
+  };
+}
+
+function deleteOperation(shown: ShownTable, { write }: Profiles): JsonSchema {
+  return {
+    ...tableHeading(shown),
+    parameters: [...filters(shown), ...shared('select', 'order', 'limit', 'preferDelete'), ...write],
+    responses: { 200: rows(shown), 204: NO_CONTENT, default: ERROR },
+  };
+}
+
+function tableHeading({ table }: ShownTable): JsonSchema {
+  return { tags: [table.name], ...splitComment(table.comment) };
+}
+
+function filters({ table, columns }: ShownTable): readonly JsonSchema[] {
+  const byColumn = filterable(columns).map(({ column }) =>
+    reference('parameters', filterName(table.name, column.name)),
+  );
+  return [...byColumn, ...shared('and', 'or')];
+}
+
+function filterable(columns: ShownTable['columns']): ShownTable['columns'] {
+  return columns.filter(({ column, isReadable }) => isReadable && !RESERVED.has(column.name));
+}
+
+function filterName(table: string, column: string): string {
+  return `rowFilter.${componentName(table)}.${componentName(column)}`;
+}
+
+/** Where nothing can be read nothing comes back either. */
+function rows({ table, methods }: ShownTable, description = 'OK'): JsonSchema {
+  return methods.get ? reference('responses', componentName(table.name)) : { description };
+}
+
+function body({ table }: ShownTable, use: 'insert' | 'update', number: 'one' | 'any number'): JsonSchema {
+  const row = reference('schemas', `${componentName(table.name)}.${use}`);
+  const schema = number === 'one' ? row : { oneOf: [row, { type: 'array', items: row }] };
+  return {
+    required: true,
+    content: {
+      'application/json': { schema },
+      'application/x-www-form-urlencoded': { schema: row },
+      'text/csv': { schema: { type: 'string' } },
+    },
+  };
+}
+
+/** Functions of one name that somebody may call; never empty. */
+export type Overloads = readonly StoredFunction[];
+
+/** What somebody with these rights may call, by name. */
+export function callable(
+  functions: ReadonlyMap<string, readonly StoredFunction[]> | undefined,
+  rights: Rights,
+): readonly Overloads[] {
+  const byName = Array.from(functions?.values() ?? [], (overloads) =>
+    overloads.filter(({ isProcedure, grantees }) => !isProcedure && rights.isAmong(grantees)),
+  );
+  return byName
+    .filter((overloads) => overloads.length > 0)
+    .sort(([a], [b]) => ((a?.name ?? '') < (b?.name ?? '') ? -1 : 1));
+}
+
+/** The operations on the functions of one name: what GET may run, and POST for all of them. */
+export function functionPath(overloads: Overloads, context: TypeContext, profiles: Profiles): JsonSchema {
+  const readable = overloads.filter(({ volatility }) => volatility !== 'volatile');
+  return {
+    ...(readable.length > 0 && {
+      get: {
+        ...functionHeading(readable),
+        parameters: [
+          ...argumentParameters(readable, context),
+          ...resultParameters(readable),
+          ...profiles.read,
+        ],
+        responses: responsesOf(readable, context),
+      },
+    }),
+    post: {
+      ...functionHeading(overloads),
+      parameters: [...resultParameters(overloads), ...profiles.write],
+      ...bodyOf(overloads, context),
+      responses: responsesOf(overloads, context),
+    },
+  };
+}
+
+function functionHeading(overloads: Overloads): JsonSchema {
+  const name = overloads[0]?.name ?? '';
+  return {
+    tags: [`(rpc) ${name}`],
+    ...splitComment(overloads.find(({ comment }) => comment !== undefined)?.comment),
+  };
+}
+
+/** Of several functions that differ in an argument, the first one's; needed is only what all of them need. */
+function argumentParameters(overloads: Overloads, context: TypeContext): readonly JsonSchema[] {
+  const names = new Set(overloads.flatMap((one) => one.arguments.map(({ name }) => name)));
+  return Array.from(names)
+    .filter((name) => name !== '' && !RESERVED.has(name))
+    .map((name) => {
+      const found = overloads.map((one) => one.arguments.find((argument) => argument.name === name));
+      const type = found.find(Boolean)?.type ?? '';
+      return {
+        name,
+        in: 'query',
+        required: found.every((argument) => argument?.required === true),
+        schema: querySchema(typeSchema(type, context)),
+      };
+    });
+}
+
+/** In a query all but plain values are written as PostgreSQL writes them. */
+function querySchema(schema: JsonSchema): JsonSchema {
+  const isPlain = ['string', 'integer', 'number', 'boolean'].includes(String(schema['type']));
+  return isPlain ? schema : { type: 'string', ...('format' in schema && { format: schema['format'] }) };
+}
+
+/** The rows of a set are chosen as those of a table. */
+function resultParameters(overloads: Overloads): readonly JsonSchema[] {
+  const isTable = overloads.some(({ returnsSet, returns: { kind } }) => returnsSet && kind !== 'void');
+  return isTable
+    ? shared('select', 'order', 'limit', 'offset', 'and', 'or', 'range', 'rangeUnit', 'preferCall')
+    : shared('preferCall');
+}
+
+const WHOLE_BODY: Readonly<Record<string, { readonly type: string; readonly schema: JsonSchema }>> = {
+  json: { type: 'application/json', schema: {} },
+  jsonb: { type: 'application/json', schema: {} },
+  text: { type: 'text/plain', schema: { type: 'string' } },
+  xml: { type: 'text/xml', schema: { type: 'string' } },
+  bytea: { type: 'application/octet-stream', schema: { type: 'string', format: 'binary' } },
+};
+
+function bodyOf(overloads: Overloads, context: TypeContext): { requestBody?: JsonSchema } {
+  const named = overloads.filter((one) => one.arguments.every(({ name }) => name !== ''));
+  const schemas = named.map((one) => argumentsSchema(one, context));
+  const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
+  const whole = overloads
+    .filter((one) => !named.includes(one))
+    .flatMap((one) => WHOLE_BODY[one.arguments[0]?.type ?? ''] ?? [])
+    .map((body) => [body.type, { schema: body.schema }] as const);
+  const content = {
+    ...(schemas.length > 0 && {
+      'application/json': { schema },
+      'application/x-www-form-urlencoded': { schema },
+    }),
+    ...Object.fromEntries(whole),
+  };
+  const takesNothing = overloads.every((one) => one.arguments.length === 0);
+  return takesNothing ? {} : { requestBody: { content } };
+}
+
+function argumentsSchema(one: StoredFunction, context: TypeContext): JsonSchema {
+  const required = one.arguments.filter((argument) => argument.required).map(({ name }) => name);
+  const properties = one.arguments.map(
+    ({ name, type }) => [name, nullable(typeSchema(type, context))] as const,
+  );
+  return {
+    type: 'object',
+    ...(required.length > 0 && { required }),
+    properties: Object.fromEntries(properties),
+  };
+}
+
+function responsesOf(overloads: Overloads, context: TypeContext): JsonSchema {
+  const given = overloads.filter(({ returns }) => returns.kind !== 'void');
+  const schemas = given.map((one) => resultSchema(one, context));
+  const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
+  const types = new Set(given.map(({ mediaType = 'application/json' }) => mediaType));
+  const content = Object.fromEntries(
+    Array.from(types, (type) => [type, { schema: type === 'application/json' ? schema : {} }]),
+  );
+  return {
+    ...(given.length > 0 && { 200: { description: 'OK', content } }),
+    ...(given.length < overloads.length && { 204: NO_CONTENT }),
+    default: ERROR,
+  };
+}
+
+function resultSchema({ returns, returnsSet }: StoredFunction, context: TypeContext): JsonSchema {
+  const one = onceSchema(returns, context);
+  return returnsSet ? { type: 'array', items: one } : one;
+}
+
+function onceSchema(returns: StoredFunction['returns'], context: TypeContext): JsonSchema {
+  switch (returns.kind) {
+    case 'void':
+      return {};
+    case 'scalar':
+      return nullable(typeSchema(returns.type, context));
+    case 'table':
+      return context.hasComponent(returns.table.schema, returns.table.name)
+        ? reference('schemas', componentName(returns.table.name))
+        : { type: 'object' };
+    case 'columns': {
+      const properties = returns.columns.map(
+        ({ name, type }) => [name, nullable(typeSchema(type, context))] as const,
+      );
+      return { type: 'object', properties: Object.fromEntries(properties) };
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import type { Exchange } from '../../../http/index.ts';
+import { PoolRefusal } from '../../../pool/index.ts';
+import {
+  cannotConnect,
+  connectionLost,
+  DbrestFault,
+  noConnectionFree,
+  raisedFault,
+  type ServerError,
+  serverFault,
+  unexpectedResult,
+} from '../fault/index.ts';
+import { ConnectionLost, UnexpectedResult } from '../session/index.ts';
+
+/** The answer to whatever went wrong; `undefined` when nobody is left to be answered. Throws what is no failure of a request. */
+export function faultOf(
+  error: unknown,
+  { authenticated }: { authenticated: boolean },
+): DbrestFault | undefined {
+  if (error instanceof DbrestFault) return error;
+  if (error instanceof PoolRefusal) return refusalFault(error);
+  if (error instanceof ConnectionLost) {
+    return connectionLost(error.message, error.late ? error.message : null);
+  }
+  if (error instanceof UnexpectedResult) return unexpectedResult(error.message);
+  if (!isServerError(error)) throw error;
+  return error.code === 'PGRST' ? raisedFault(error) : serverFault(error, authenticated);
+}
+
+function refusalFault({ reason, message }: PoolRefusal): DbrestFault | undefined {
+  switch (reason) {
+    case 'abandoned':
+      return undefined;
+    case 'late':
+      return noConnectionFree(504);
+    case 'full':
+      return noConnectionFree(503);
+    case 'closed':
+    case 'unreachable':
+      return cannotConnect(message);
+  }
+}
+
+/** A SQLSTATE is five characters; Node's own codes are words. */
+function isServerError(error: unknown): error is ServerError {
+  return (
+    error instanceof Error &&
+    'severity' in error &&
+    'code' in error &&
+    /^[0-9A-Z]{5}$/.test(String(error.code))
+  );
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** An error as every client of the contract knows it; `minimal` keeps what it knows of the database to itself. */
+export function sendFault(x: Exchange, fault: DbrestFault, verbosity: 'verbose' | 'minimal'): void {
+  x.setHeader('Proxy-Status', `gw; error=${fault.code}`);
+  for (let i = 0; i + 1 < fault.headers.length; i += 2) {
+    x.setHeader(fault.headers[i] as string, fault.headers[i + 1] as string);
+  }
+  if (fault.reason !== undefined) x.setReason(fault.reason);
+  x.send(fault.status, JSON_TYPE, fault.body(verbosity));
+}

@@ -1,0 +1,112 @@
+import { readFile } from 'node:fs/promises';
+import type { ConnectionOptions } from 'node:tls';
+import type { Client, Connection } from 'pg';
+import type { ConnectionTarget, Host } from '../dsn.ts';
+
+/** What is used of the loaded driver. */
+export type Pg = Pick<typeof import('pg'), 'Client' | 'Connection'>;
+
+/** Members of pg's `Connection` that its type declarations leave out. */
+interface WireConnection extends Connection {
+  connect(portOrPath: number | string, host?: string): void;
+  requestSsl(): void;
+  cancel(processId: number, secretKey: number): void;
+}
+
+/** Members of pg's `Client` that its type declarations leave out. */
+export interface WireClient extends Client {
+  readonly processID: number;
+  readonly secretKey: number;
+}
+
+/** A server's error as pg gives it. */
+export interface WireError extends Error {
+  readonly code?: string;
+  readonly severity?: string;
+  readonly detail?: string;
+  readonly hint?: string;
+  /** Where it came up within a function; absent: in the statement itself. */
+  readonly where?: string;
+  /** The character of the statement that it is about: the statement could not even be planned. */
+  readonly position?: string;
+  /** The function of the server that raised it: unlike the message, the same in every language. */
+  readonly routine?: string;
+}
+
+/** One row, every column as text. */
+export type Row = readonly (string | null)[];
+
+/** A column of a result. */
+export interface Column {
+  readonly name: string;
+  /** Object id of its type. */
+  readonly dataTypeID: number;
+}
+
+/** One way to reach one host. */
+export interface Attempt extends Host {
+  readonly ssl: false | ConnectionOptions;
+}
+
+/** In order, every way that libpq's `sslmode` allows; Unix sockets never use TLS. Reads certificate files. */
+export async function connectionAttempts(target: ConnectionTarget): Promise<Attempt[]> {
+  const plain = (host: Host): Attempt => ({ ...host, ssl: false });
+  const remote = target.hosts.some(({ host }) => !host.startsWith('/'));
+  const ssl = target.sslMode === 'disable' || !remote ? {} : await sslOptions(target);
+  const secure = (host: Host): Attempt => ({ ...host, ssl });
+  return target.hosts.flatMap((host) => {
+    if (host.host.startsWith('/') || target.sslMode === 'disable') return [plain(host)];
+    if (target.sslMode === 'prefer') return [secure(host), plain(host)];
+    if (target.sslMode === 'allow') return [plain(host), secure(host)];
+    return [secure(host)];
+  });
+}
+
+/** libpq: `require` checks the certificate only when a root is given; only `verify-full` checks the name. */
+async function sslOptions({
+  sslMode,
+  sslRootCert,
+  sslCert,
+  sslKey,
+}: ConnectionTarget): Promise<ConnectionOptions> {
+  const read = async (path: string | undefined): Promise<Buffer | undefined> =>
+    path === undefined ? path : readFile(path);
+  const [ca, cert, key] = await Promise.all([read(sslRootCert), read(sslCert), read(sslKey)]);
+  const verified = sslMode.startsWith('verify') || (sslMode === 'require' && ca !== undefined);
+  return {
+    rejectUnauthorized: verified,
+    ...(sslMode !== 'verify-full' && { checkServerIdentity: () => undefined }),
+    ...(ca && { ca }),
+    ...(cert && { cert }),
+    ...(key && { key }),
+  };
+}
+
+const TIMEOUT_MS = 2_000;
+
+/**
+ * Asks the server, on a connection of its own, to cancel what a client's session runs. Resolves when that connection
+ * is closed, which the server does once the signal is sent: only then can a late cancel no longer hit the next query.
+ * Rejects when it could not be delivered.
+ */
+export function sendCancel(pg: Pg, { host, port, ssl }: Attempt, client: WireClient): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const connection = new pg.Connection({ ssl }) as WireConnection;
+    const timer = setTimeout(() => connection.stream.destroy(new Error('cancel timed out')), TIMEOUT_MS);
+    let sent = false;
+    const send = (): void => {
+      sent = true;
+      connection.cancel(client.processID, client.secretKey);
+    };
+    connection.on('connect', () => (ssl ? connection.requestSsl() : send()));
+    connection.on('sslconnect', send);
+    connection.on('error', reject);
+    connection.on('end', () => {
+      clearTimeout(timer);
+      if (sent) resolve();
+      else reject(new Error('cancel connection closed'));
+    });
+    if (host.startsWith('/')) connection.connect(`${host}/.s.PGSQL.${port}`);
+    else connection.connect(port, host);
+  });
+}

@@ -1,0 +1,89 @@
+import type { Condition, Embed, Value } from '../plan/index.ts';
+import type { TableName } from '../schema/index.ts';
+import { arrayLiteral, qualifiedName, quoteIdentifier, rowOf, type Writing } from './statement.ts';
+
+const JSON_TYPE = /^jsonb?$/;
+
+/** A value of a row of `relation`. The keys of a path are the client's, so they get bound. */
+export function valueSql({ of, path }: Value, relation: string, writing: Writing): string {
+  const [base, type] =
+    of.kind === 'column'
+      ? [`${relation}.${quoteIdentifier(of.column.name)}`, of.column.type]
+      : [`${qualifiedName(of.call)}(${rowOf(relation, writing)})`, of.call.type];
+  if (path.length === 0) return base;
+  const json = JSON_TYPE.test(type) ? base : `pg_catalog.to_jsonb(${base})`;
+  const steps = path.map(({ arrow, key }) => {
+    return `${arrow}${writing.parameters.bind(String(key))}::${typeof key === 'number' ? 'integer' : 'text'}`;
+  });
+  return `(${json}${steps.join('')})`;
+}
+
+const TRUTH_SQL = {
+  null: 'is null',
+  not_null: 'is not null',
+  true: 'is true',
+  false: 'is false',
+  unknown: 'is unknown',
+};
+
+/** Where a condition stands. */
+export interface Surroundings {
+  /** Alias of the rows that are filtered. */
+  readonly relation: string;
+  readonly writing: Writing;
+  /** The test that an embed of them has a row. */
+  readonly isThere: (embed: Embed) => string;
+}
+
+/**
+ * A condition as SQL. Values have no cast: PostgreSQL then gives them the column's type, and a text that is not of that
+ * type is its own error (22P02).
+ */
+export function conditionSql(condition: Condition, at: Surroundings): string {
+  const test = testSql(condition, at);
+  return condition.negated ? `not (${test})` : test;
+}
+
+function testSql(condition: Condition, at: Surroundings): string {
+  const { relation, writing } = at;
+  const { parameters } = writing;
+  switch (condition.kind) {
+    case 'and':
+    case 'or':
+      return `(${condition.terms.map((term) => conditionSql(term, at)).join(` ${condition.kind} `)})`;
+    case 'none':
+      return `not (${at.isThere(condition.embed)})`;
+    case 'truth':
+      return `${valueSql(condition.value, relation, writing)} ${TRUTH_SQL[condition.truth]}`;
+    case 'list': {
+      const value = valueSql(condition.value, relation, writing);
+      return `${value} = any(${read(parameters.bind(arrayLiteral(condition.values)), condition.read, true)})`;
+    }
+    case 'binary': {
+      const value = valueSql(condition.value, relation, writing);
+      const { operator, quantifier } = condition;
+      const operand = read(parameters.bind(condition.operand), condition.read, quantifier !== undefined);
+      return `${value} ${operator} ${quantifier ? `${quantifier}(${operand})` : operand}`;
+    }
+    case 'search':
+      return searchSql(condition, at);
+  }
+}
+
+/** An operand, or each of an array's elements, as the domain's own function reads it. */
+function read(operand: string, reader: TableName | undefined, isArray: boolean): string {
+  if (!reader) return operand;
+  const call = qualifiedName(reader);
+  return isArray
+    ? `array(select ${call}(v) from pg_catalog.unnest(${operand}::text[]) v)`
+    : `${call}(${operand}::text)`;
+}
+
+function searchSql(condition: Condition & { kind: 'search' }, { relation, writing }: Surroundings): string {
+  const { parameters } = writing;
+  const value = valueSql(condition.value, relation, writing);
+  const config =
+    condition.config === undefined ? '' : `${parameters.bind(condition.config)}::pg_catalog.regconfig, `;
+  const document = condition.isVector ? value : `pg_catalog.to_tsvector(${config}${value})`;
+  return `${document} @@ pg_catalog.${condition.operator}(${config}${parameters.bind(condition.query)})`;
+}
