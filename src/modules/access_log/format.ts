@@ -1,7 +1,7 @@
 import type { Build } from '../../contract/index.ts';
 import type { Exchange, Getter } from '../../http/index.ts';
 import { escapeDefault, escapeJson, isCredential, isSecretParameter, redactQuery } from '../../log/index.ts';
-import type { Escape, LogFormat } from './config.ts';
+import type { Escape, LogFormat } from './directives.ts';
 
 /** nginx's predefined format, byte for byte what log tools expect. */
 export const COMBINED: LogFormat = {

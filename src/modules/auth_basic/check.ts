@@ -1,17 +1,95 @@
+import { readFileSync, type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
-import type { ComplexValue } from '../../config/index.ts';
+import { type ComplexValue, constantText } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
-import { logContext } from '../../http/index.ts';
-import type { AccessCheck, Denial, Exchange, Verdict } from '../../http/index.ts';
+import { type AccessCheck, type Denial, type Exchange, logContext, type Verdict } from '../../http/index.ts';
 import type { Level } from '../../log/index.ts';
-import type { AuthBasicConfig } from './config.ts';
-import { readCredentials } from './credentials.ts';
+import { LRUCache } from '../../pool/index.ts';
 import type { Outcome, Verifier } from './password/verifier.ts';
-import type { UserFiles } from './user-file.ts';
+
+/** Who may enter one location. */
+export interface AuthBasicConfig {
+  readonly realm?: ComplexValue;
+  readonly userFile?: {
+    readonly path: ComplexValue;
+    /** Where a relative path starts. */
+    readonly directory: string;
+  };
+}
+
+/** `auth_basic off;` */
+export function isOff(realm: ComplexValue): boolean {
+  return constantText(realm) === 'off';
+}
+
+/** What `Authorization: Basic …` says. */
+interface Credentials {
+  /** One byte per character. */
+  readonly user: string;
+  readonly password: Buffer;
+}
+
+const BASE64 = /^[A-Za-z0-9+/]*$/;
+const COLON = 0x3a;
+
+/** Name and password of a header value, or `undefined` (nginx ngx_http_auth_basic_user). The name is never empty. */
+function readCredentials(authorization: string | undefined): Credentials | undefined {
+  const [, encoded] = /^basic +(.*)$/is.exec(authorization ?? '') ?? [];
+  // Whatever follows the padding does not count.
+  const digits = encoded?.split('=', 1)[0] ?? '';
+  if (digits === '' || digits.length % 4 === 1 || !BASE64.test(digits)) return undefined;
+  const text = Buffer.from(digits, 'base64');
+  const colon = text.indexOf(COLON);
+  if (colon <= 0) return undefined;
+  return { user: text.toString('latin1', 0, colon), password: text.subarray(colon + 1) };
+}
+
+/** Users with what is stored of their passwords, both with one byte per character. */
+type Users = ReadonlyMap<string, string>;
+
+interface Known {
+  readonly identity: string;
+  readonly users: Users;
+}
+
+/** File names may have variables: so many files are remembered. */
+const MAX_FILES = 100;
+
+/** The user files of one worker. A file is read again as soon as it has changed, as if each request read it (nginx). */
+export class UserFiles {
+  readonly #known = new LRUCache<string, Known>({ max: MAX_FILES });
+
+  /** What the file stores for a user; `undefined`: nothing. Throws when the file cannot be read. */
+  stored(path: string, user: string): string | undefined {
+    const identity = identityOf(statSync(path));
+    let known = this.#known.get(path);
+    if (known?.identity !== identity) {
+      known = { identity, users: parseUsers(readFileSync(path, 'latin1')) };
+      this.#known.set(path, known);
+    }
+    return known.users.get(user);
+  }
+}
+
+/** Changes whenever the file does. */
+function identityOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+}
+
+/** `name:password`, up to another colon; of two lines with one name the first counts. `#` begins a comment. */
+function parseUsers(text: string): Users {
+  const users = new Map<string, string>();
+  for (const line of text.split(/[\r\n]+/)) {
+    const [user = '', stored] = line.split(':', 2);
+    if (stored !== undefined && user !== '' && !user.startsWith('#') && !users.has(user))
+      users.set(user, stored);
+  }
+  return users;
+}
 
 /** What the checks of a worker share. */
-export interface CheckParts {
+interface CheckParts {
   readonly verifier: Verifier;
   readonly files: UserFiles;
 }

@@ -1,17 +1,10 @@
 import { directivesFor, pathFrom, readers } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
-import { atMost } from './password/at-most.ts';
-import { compileCheck } from './check.ts';
-import { isOff } from './config.ts';
-import type { AuthBasicConfig } from './config.ts';
-import { computeCrypt } from './password/compute-crypt.ts';
-import { CryptWorker } from './password/crypt-worker.ts';
-import { Verifier } from './password/verifier.ts';
-import type { PasswordLibraries } from './password/verify.ts';
-import { UserFiles } from './user-file.ts';
+import { atMost, CryptWorker, type PasswordLibraries, Verifier } from './password/verifier.ts';
+import { type AuthBasicConfig, compileCheck, isOff, UserFiles } from './check.ts';
+import { computeCrypt } from './password/crypt.ts';
 
-export { hashPassword, PASSWORD_SCHEMES } from './password/hash.ts';
-export type { HashOrder, PasswordScheme } from './password/hash.ts';
+export { hashPassword, PASSWORD_SCHEMES, type HashOrder, type PasswordScheme } from './password/hash.ts';
 
 /** The thread pool reads files as well: they must not wait behind all the passwords that somebody tries. */
 const MAX_IN_POOL = 2;

@@ -1,5 +1,7 @@
-import type { Endpoint } from './endpoint.ts';
-import { sendError, sendOk } from './envelope.ts';
+import type { Exchange } from '../../http/index.ts';
+import { VERSION } from '../../version.ts';
+import { type Dictionary, DictionaryFault } from '../../zone/index.ts';
+import { ControlFault, type Endpoint, readQuery, required, sendError, sendOk } from './endpoint.ts';
 
 /** `/runtime/health`: 200 as long as new requests are welcome. */
 export const health: Endpoint = {
@@ -17,5 +19,125 @@ export const health: Endpoint = {
       if (worker.draining || worker.retiring.aborted) return sendError(x, 503, 'draining');
       return sendOk(x, { ...facts, uptime_s: String(Math.floor(process.uptime())) });
     };
+  },
+};
+
+/** draft-inadarei-api-health-check: a list per component. */
+interface Health {
+  readonly status: 'pass' | 'fail';
+  readonly checks: Readonly<Record<string, readonly CheckResult[]>>;
+}
+
+interface CheckResult {
+  readonly status: 'pass' | 'fail';
+  readonly output?: string;
+}
+
+/** `/runtime/live`: a worker turns its event loop, for whoever would start the gateway again otherwise. */
+export const live: Endpoint = {
+  name: 'live',
+  path: 'live',
+  harmless: true,
+  description: 'liveness: 200 as long as a worker answers',
+  compile: () => (x) => sendHealth(x, { status: 'pass', checks: {} }),
+};
+
+/** `/runtime/ready`: whether requests are welcome, for load balancers. */
+export const ready: Endpoint = {
+  name: 'ready',
+  path: 'ready',
+  description: 'readiness: 503 while the gateway drains or something it needs cannot be reached',
+  compile({ resources: { worker } }) {
+    return async (x) => {
+      const faults = await Promise.all(
+        [...worker.checks].map(async ([name, check]) => [name, await check()] as const),
+      );
+      const isLeaving = worker.draining || worker.retiring.aborted;
+      const all = [['gateway', isLeaving ? 'draining' : undefined] as const, ...faults];
+      sendHealth(x, {
+        status: all.every(([, fault]) => fault === undefined) ? 'pass' : 'fail',
+        checks: Object.fromEntries(all.map(([name, fault]) => [name, [resultOf(fault)]])),
+      });
+    };
+  },
+};
+
+function resultOf(fault: string | undefined): CheckResult {
+  return fault === undefined ? { status: 'pass' } : { status: 'fail', output: fault };
+}
+
+function sendHealth(x: Exchange, health: Health): void {
+  x.send(health.status === 'pass' ? 200 : 503, 'application/health+json', JSON.stringify(health));
+}
+
+/** In case that this thread dies before it has removed the sentinel. */
+const SENTINEL_TTL_MS = 1_000;
+
+/** `/runtime/cache/probe`: whether a dictionary can be written and read. */
+export const cacheProbe: Endpoint = probe('cache_probe', {
+  what: 'cache',
+  subject: 'shared dict',
+  fields: (dict) => ({ dict }),
+});
+
+/** `/runtime/session/probe`: the same for the dictionary of sessions. */
+export const sessionProbe: Endpoint = probe('session_probe', {
+  what: 'session',
+  subject: 'session dict',
+  fields: (dict) => ({ dict, session_dict: dict }),
+});
+
+interface Probe {
+  readonly what: string;
+  readonly subject: string;
+  fields(dict: string): Record<string, string>;
+}
+
+function probe(name: string, { what, subject, fields }: Probe): Endpoint {
+  return {
+    name,
+    path: `${what}/probe`,
+    description: `whether the ${what} dictionary ?dict= can be written and read`,
+    writes: true,
+    compile: ({ resources: { dictionaries, worker } }) => {
+      let count = 0;
+      return (x) => {
+        const dict = required(readQuery(x.args), 'dict');
+        const sentinel = `gw probe ${worker.workerId} ${worker.generation} ${++count}`;
+        if (!isReachable(dictionaries.get(dict), sentinel)) {
+          throw new ControlFault(200, `${subject} not reachable: ${dict}`);
+        }
+        sendOk(x, { ...fields(dict), reachable: 'true' });
+      };
+    },
+  };
+}
+
+function isReachable(dictionary: Dictionary | undefined, sentinel: string): boolean {
+  try {
+    dictionary?.set(sentinel, sentinel, SENTINEL_TTL_MS);
+    return dictionary?.get(sentinel) === sentinel && dictionary.delete(sentinel);
+  } catch (error) {
+    if (error instanceof DictionaryFault) return false;
+    throw error;
+  }
+}
+
+/** `/runtime/system`: what runs here, and what time it thinks it is. */
+export const system: Endpoint = {
+  name: 'system',
+  path: 'system',
+  description: 'version, time, Node.js version and process id',
+  compile: () => (x) => {
+    const nowMs = Date.now();
+    sendOk(x, {
+      module: 'control_api',
+      version: VERSION,
+      timestamp: String(nowMs),
+      now_ms: String(nowMs),
+      time: new Date(nowMs).toISOString(),
+      node: process.versions.node,
+      pid: String(process.pid),
+    });
   },
 };

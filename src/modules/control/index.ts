@@ -1,24 +1,68 @@
-import { moduleFor } from '../../contract/index.ts';
-import type { LocationParts } from '../../contract/index.ts';
+import {
+  type Deed,
+  type LocationFacts,
+  type LocationParts,
+  type ModuleExplanation,
+  moduleFor,
+  type Telling,
+} from '../../contract/index.ts';
 import type { Handler } from '../../http/index.ts';
 import { LOG_TAIL } from '../../zone/index.ts';
-import { WHOLE_INVENTORY } from './config.ts';
-import type { ControlConfig } from './config.ts';
 import { compileConsole } from './console/console.ts';
-import { prepareConsole } from './console/resources.ts';
-import { directives } from './directives.ts';
-import type { Surface } from './endpoint.ts';
-import { ENDPOINTS } from './endpoints.ts';
-import { explanation } from './explanation.ts';
-import { flagVariables } from './flag-variable.ts';
-import { guardEndpoint, refuse } from './guard.ts';
+import { prepareConsole } from './console/history.ts';
+import { directives, validate } from './directives.ts';
+import { type Endpoint, guardEndpoint, refuse, type Surface } from './endpoint.ts';
+import { flagVariables } from './flags.ts';
+import { ENDPOINTS } from './inventory.ts';
 import { metrics } from './metrics.ts';
-import { openResources } from './resources.ts';
-import type { ControlResources } from './resources.ts';
-import { inventoryRoutes, prefixOf, singleRoute } from './routes.ts';
-import { validate } from './validate.ts';
+import {
+  type ControlConfig,
+  type ControlResources,
+  inventoryRoutes,
+  openResources,
+  prefixOf,
+  singleRoute,
+  WHOLE_INVENTORY,
+} from './resources.ts';
 
-export { endpointPath } from './endpoint-path.ts';
+export { endpointPath } from './inventory.ts';
+
+/** Which endpoint would answer. The console's own resources come from the process. */
+const explanation: ModuleExplanation<ControlConfig, ControlResources> = {
+  provision: (config, scope) => openResources({ ...config, console: false }, scope),
+  tell: ({ api, console }, _resources, { location }) => {
+    if (console) return { content: () => ({ does: 'serves the console' }) };
+    return api === undefined ? {} : { content: tellEndpoint(api, location) };
+  },
+};
+
+function tellEndpoint(api: string, location: LocationFacts): Telling {
+  const prefix = prefixOf(location);
+  const endpointFor = (uri: string): Endpoint | undefined =>
+    ENDPOINTS.find(({ name, path }) => (api === WHOLE_INVENTORY ? prefix + path === uri : name === api));
+  return (x): Deed | undefined => {
+    const endpoint = endpointFor(x.uri);
+    if (!endpoint) {
+      refuse(x, 404, `unknown endpoint: see ${prefix}describe`);
+      return undefined;
+    }
+    if (x.method !== 'GET' && x.method !== 'HEAD') {
+      x.setHeader('Allow', 'GET, HEAD');
+      refuse(x, 405, 'method not allowed');
+      return undefined;
+    }
+    return {
+      does: `serves the endpoint "${endpoint.name}"`,
+      facts: [
+        {
+          label: 'endpoint',
+          value: `${endpoint.description}${endpoint.writes ? ' (it changes something)' : ''}`,
+        },
+      ],
+      unknown: 'what the gateway knows of itself',
+    };
+  };
+}
 
 /** The control surface: a JSON API for operators, the dictionaries in shared memory, and feature flags in them. */
 export const control = moduleFor<ControlConfig>()<ControlResources>({

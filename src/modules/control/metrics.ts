@@ -1,8 +1,50 @@
-import { DictionaryFault } from '../../zone/index.ts';
-import type { Dictionary, MetricFamily, MetricSample } from '../../zone/index.ts';
+import {
+  type Dictionary,
+  DictionaryFault,
+  type Labels,
+  type MetricFamily,
+  type MetricSample,
+} from '../../zone/index.ts';
 import type { Endpoint } from './endpoint.ts';
 import { decodeFlag } from './flags.ts';
-import { PROMETHEUS_TYPE, prometheusText } from './prometheus.ts';
+
+const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Metrics in Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). */
+export function prometheusText(families: readonly MetricFamily[]): string {
+  let text = '';
+  for (const { name, help, kind, samples } of families) {
+    text += `# HELP ${name} ${escape(help, /[\\\n]/g)}\n# TYPE ${name} ${kind}\n`;
+    for (const sample of samples) text += linesOf(name, sample);
+  }
+  return text;
+}
+
+function linesOf(name: string, { labels, value, buckets, bounds = [] }: MetricSample): string {
+  if (!buckets) return `${name}${labelText(labels)} ${numberText(value)}\n`;
+  let count = 0;
+  const lines = buckets.map((inBucket, index) => {
+    count += inBucket;
+    const le = numberText(bounds[index] ?? Infinity);
+    return `${name}_bucket${labelText({ ...labels, le })} ${count}\n`;
+  });
+  const sum = `${name}_sum${labelText(labels)} ${numberText(value)}\n`;
+  return `${lines.join('')}${sum}${name}_count${labelText(labels)} ${count}\n`;
+}
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escape(value, /[\\\n"]/g)}"`);
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+function escape(text: string, special: RegExp): string {
+  return text.replace(special, (character) => (character === '\n' ? '\\n' : `\\${character}`));
+}
+
+function numberText(value: number): string {
+  if (Number.isFinite(value) || Number.isNaN(value)) return String(value);
+  return value > 0 ? '+Inf' : '-Inf';
+}
 
 const MAX_FLAGS = 1_000;
 

@@ -1,7 +1,45 @@
-import { moduleFor } from '../../contract/index.ts';
-import type { CoreConfig } from '../../contract/index.ts';
-import { directives } from './directives/index.ts';
-import { families, variables } from './variables/index.ts';
+import type { Rows } from '../../config/index.ts';
+import { type CoreConfig, moduleFor } from '../../contract/index.ts';
+import { ACCEPTED } from './directives/accepted.ts';
+import { answers } from './directives/answers.ts';
+import { checking } from './directives/check.ts';
+import { compression } from './directives/compression.ts';
+import { connections } from './directives/connections.ts';
+import { files } from './directives/files.ts';
+import { processes } from './directives/process.ts';
+import { requests } from './directives/requests.ts';
+import { resolving } from './directives/resolver.ts';
+import { structure } from './directives/structure.ts';
+import { answerFamilies, ofAnswer } from './variables/answer.ts';
+import { ofClock, ofConnection, ofProxyProtocol, proxyProtocolFamilies } from './variables/connection.ts';
+import type { Families, Variables } from './variables/reading.ts';
+import { ofRequest, requestFamilies } from './variables/request.ts';
+
+/** nginx's core and http core directives. */
+const directives: Rows<CoreConfig> = {
+  ...structure,
+  ...checking,
+  ...processes,
+  ...requests,
+  ...connections,
+  ...answers,
+  ...compression,
+  ...files,
+  ...resolving,
+  ...ACCEPTED,
+};
+
+/** nginx's core variables (nginx ngx_http_core_module#variables). */
+export const variables: Variables = {
+  ...ofRequest,
+  ...ofConnection,
+  ...ofProxyProtocol,
+  ...ofAnswer,
+  ...ofClock,
+};
+
+/** Variables whose names continue: `$arg_page`, `$http_user_agent`. */
+export const families: Families = { ...requestFamilies, ...answerFamilies, ...proxyProtocolFamilies };
 
 /** nginx's core: structure, sockets, limits, error pages. The plan and compile stages act on its config themselves. */
 export const core = moduleFor<CoreConfig>()({

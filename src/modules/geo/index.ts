@@ -1,8 +1,57 @@
-import { AT, defines, directivesFor } from '../../config/index.ts';
-import { moduleFor } from '../../contract/index.ts';
-import { compileGeo } from './compile-geo.ts';
-import type { GeosConfig } from './config.ts';
+import { addressBytes, AT, contains, defines, directivesFor, type Network } from '../../config/index.ts';
+import { type Build, moduleFor } from '../../contract/index.ts';
+import type { Getter } from '../../http/index.ts';
+import { type GeoConfig, type GeosConfig, lookUp } from './lookup.ts';
 import { readGeo } from './read-geo.ts';
+
+/** `1.2.3.4:80`, `[2001:db8::1]` and `[2001:db8::1]:80`. */
+const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([\da-f:.]+)\](?::\d+)?)$/i;
+
+interface Proxies {
+  readonly proxies: readonly Network[];
+  readonly recursive: boolean;
+}
+
+/**
+ * The client behind proxies that are believed (nginx ngx_http_get_forwarded_addr): the last address of `X-Forwarded-For`,
+ * or with `recursive` the last one that is no such proxy itself. A word that is no address ends the search.
+ */
+function forwardedAddress(peer: string, forwarded: string, { proxies, recursive }: Proxies): string {
+  const hops = forwarded.split(/[ ,]+/).filter((hop) => hop !== '');
+  let address = peer;
+  for (let hop = hops.pop(); hop !== undefined && isProxy(address, proxies); hop = hops.pop()) {
+    const [, ipv4, ipv6] = WITH_PORT.exec(hop) ?? [];
+    const next = ipv4 ?? ipv6 ?? hop;
+    if (!addressBytes(next)) break;
+    address = next;
+    if (!recursive) break;
+  }
+  return address;
+}
+
+function isProxy(address: string, proxies: readonly Network[]): boolean {
+  const bytes = addressBytes(address);
+  return bytes !== undefined && proxies.some((network) => contains(network, bytes));
+}
+
+/** The variable of a `geo` block. */
+function compileGeo(geo: GeoConfig, build: Build): Getter {
+  const address = compileAddress(geo, build);
+  return (x) => geo.values[lookUp(geo, address(x) ?? '')] ?? '';
+}
+
+/** The address that decides: the client's or a variable's, and behind proxies that are believed what they forward. */
+function compileAddress({ address, proxies, proxyRecursive: recursive }: GeoConfig, build: Build): Getter {
+  if (!address) build.needPeer();
+  const read: Getter = address ? build.optionalValue(address) : (x) => x.remoteAddress;
+  if (proxies.length === 0) return read;
+  build.needHeader('x-forwarded-for');
+  return (x) => {
+    const peer = read(x) ?? '';
+    const forwarded = x.header('x-forwarded-for');
+    return forwarded === undefined ? peer : forwardedAddress(peer, forwarded, { proxies, recursive });
+  };
+}
 
 const directives = directivesFor<GeosConfig>()({
   geo: {

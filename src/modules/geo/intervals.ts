@@ -45,3 +45,83 @@ function mark(boundaries: Boundary[], { start, value }: Boundary): void {
   if (boundaries.at(-1)?.start === start) boundaries.pop();
   if (boundaries.at(-1)?.value !== value) boundaries.push({ start, value });
 }
+
+/** From `start` to `end`, both included; `value` is the index of its value. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+  readonly value: number;
+}
+
+/** What adding a range met: the same range, which has the new value now, or one that it lies across. */
+interface Met {
+  readonly kind: 'same' | 'across';
+  readonly old: Range;
+}
+
+const BLOCK = 0x1_0000;
+
+/**
+ * The ranges of one `geo` block with `ranges`, each with the index of its value. As in nginx they are cut at every 65,536
+ * addresses, and within such a block a range lies inside an earlier one, which it splits, or apart from all.
+ */
+export class Ranges {
+  readonly #blocks = new Map<number, Range[]>();
+
+  /** Stops at what it lies across. */
+  add(range: Range): readonly Met[] {
+    const met: Met[] = [];
+    for (const piece of piecesOf(range)) {
+      const found = this.#addPiece(piece);
+      if (found) met.push(found);
+      if (found?.kind === 'across') break;
+    }
+    return met;
+  }
+
+  /** False: some of it was not there. */
+  delete(range: Omit<Range, 'value'>): boolean {
+    let isComplete = true;
+    for (const { start, end } of piecesOf({ ...range, value: 0 })) {
+      const block = this.#blocks.get(blockOf(start)) ?? [];
+      const index = block.findIndex((each) => each.start === start && each.end === end);
+      if (index >= 0) block.splice(index, 1);
+      else isComplete = false;
+    }
+    return isComplete;
+  }
+
+  boundaries(fallback: number): readonly Boundary[] {
+    const stretches: Stretch[] = [...this.#blocks.values()]
+      .flat()
+      .map(({ start, end, value }) => ({ start: BigInt(start), end: BigInt(end), value }));
+    return boundariesOf([{ start: 0n, end: 0xffff_ffffn, value: fallback }, ...stretches], 32);
+  }
+
+  #addPiece(piece: Range): Met | undefined {
+    const block = this.#blocks.get(blockOf(piece.start)) ?? [];
+    this.#blocks.set(blockOf(piece.start), block);
+    // From the end: bases are sorted.
+    const index = block.findLastIndex(({ start }) => start <= piece.end);
+    const old = block[index];
+    if (!old || old.end < piece.start) {
+      block.splice(index + 1, 0, piece);
+      return undefined;
+    }
+    if (piece.start < old.start || piece.end > old.end) return { kind: 'across', old };
+    const before = { ...old, end: piece.start - 1 };
+    const after = { ...old, start: piece.end + 1 };
+    const pieces = [before, piece, after].filter(({ start, end }) => start <= end);
+    block.splice(index, 1, ...pieces);
+    return pieces.length === 1 ? { kind: 'same', old } : undefined;
+  }
+}
+
+function blockOf(address: number): number {
+  return Math.floor(address / BLOCK);
+}
+
+function* piecesOf({ start, end, value }: Range): Generator<Range> {
+  for (let from = start; from <= end; from = (blockOf(from) + 1) * BLOCK)
+    yield { start: from, end: Math.min(end, (blockOf(from) + 1) * BLOCK - 1), value };
+}

@@ -1,12 +1,173 @@
-import type { DirectiveNode, Word } from '../../../grammar/index.ts';
-import { readers } from '../../config/index.ts';
-import type { Network, ReadScope } from '../../config/index.ts';
-import type { GeoConfig, Intervals } from './config.ts';
-import type { Entries } from './entries.ts';
-import type { Boundary } from './intervals.ts';
-import { NetworkEntries, readNetwork } from './network-entries.ts';
-import { RangeEntries } from './range-entries.ts';
-import { Values } from './values.ts';
+import type { DirectiveNode, Report, Word } from '../../../grammar/index.ts';
+import { type Network, parseNetwork, readers, type ReadScope } from '../../config/index.ts';
+import { boundariesOf, type Boundary, type Range, Ranges, type Stretch } from './intervals.ts';
+import { type GeoConfig, type Intervals, ipv4Number } from './lookup.ts';
+
+/** The distinct values of a block: many lines have few. */
+class Values {
+  readonly all: string[] = [];
+  readonly #indices = new Map<string, number>();
+
+  indexOf(text: string): number {
+    const known = this.#indices.get(text);
+    if (known !== undefined) return known;
+    const index = this.all.push(text) - 1;
+    this.#indices.set(text, index);
+    return index;
+  }
+}
+
+/** The entries of a `geo` block: networks, or with `ranges` ranges. What is wrong they report. */
+interface Entries {
+  setDefault(name: Word, value: Word): void;
+  set(name: Word, value: Word): void;
+  delete(name: Word): void;
+  boundaries(): { readonly v4: readonly Boundary[]; readonly v6: readonly Boundary[] };
+}
+
+/** A network of a `geo` block; what is none is reported. Warns about address bits behind the mask, as nginx does. */
+function readNetwork(word: Word, report: Report): Network | undefined {
+  const { value, span } = word;
+  const parsed = parseNetwork(value);
+  if (!parsed) {
+    report.emerg(`invalid network "${value}"`, span, 'expected an address such as 10.0.0.1 or 10.0.0.0/8');
+    return undefined;
+  }
+  readers.warnOfHostBits(word, parsed, report);
+  return parsed.network;
+}
+
+const EVERYTHING: readonly Network[] = [4, 16].map((length) => ({
+  bytes: Array.from({ length }, () => 0),
+  bits: 0,
+}));
+
+/** Entries by network; the smallest network that an address lies in decides. */
+class NetworkEntries implements Entries {
+  readonly #values: Values;
+  readonly #report: Report;
+  readonly #v4 = new Map<string, Stretch>();
+  readonly #v6 = new Map<string, Stretch>();
+
+  constructor(values: Values, report: Report) {
+    this.#values = values;
+    this.#report = report;
+  }
+
+  setDefault(name: Word, value: Word): void {
+    for (const network of EVERYTHING) this.#add(network, name, value);
+  }
+
+  set(name: Word, value: Word): void {
+    const network = readNetwork(name, this.#report);
+    if (network) this.#add(network, name, value);
+  }
+
+  delete(name: Word): void {
+    const network = readNetwork(name, this.#report);
+    if (!network || this.#of(network).delete(keyOf(network))) return;
+    this.#report.warn(`no network "${name.value}" to delete`, name.span);
+  }
+
+  boundaries(): ReturnType<Entries['boundaries']> {
+    return { v4: boundariesOf([...this.#v4.values()], 32), v6: boundariesOf([...this.#v6.values()], 128) };
+  }
+
+  /** A network that is there already gets the new value. */
+  #add(network: Network, name: Word, { value: text }: Word): void {
+    const stretches = this.#of(network);
+    const key = keyOf(network);
+    const old = stretches.get(key);
+    stretches.set(key, stretchOf(network, this.#values.indexOf(text)));
+    if (!old) return;
+    const values = `value: "${text}", old value: "${this.#values.all[old.value]}"`;
+    this.#report.warn(`duplicate network "${name.value}", ${values}`, name.span, {
+      rule: 'duplicate-directive',
+    });
+  }
+
+  #of({ bytes }: Network): Map<string, Stretch> {
+    return bytes.length === 4 ? this.#v4 : this.#v6;
+  }
+}
+
+function keyOf({ bytes, bits }: Network): string {
+  return `${bytes.join('.')}/${bits}`;
+}
+
+function stretchOf({ bytes, bits }: Network, value: number): Stretch {
+  const start = BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+  const size = 1n << BigInt(bytes.length * 8 - bits);
+  return { start, end: start + size - 1n, value };
+}
+
+/** Entries by range, IPv4 only. */
+class RangeEntries implements Entries {
+  readonly #values: Values;
+  readonly #report: Report;
+  readonly #ranges = new Ranges();
+  #default: number | undefined = undefined;
+
+  constructor(values: Values, report: Report) {
+    this.#values = values;
+    this.#report = report;
+  }
+
+  setDefault({ span }: Word, { value: text }: Word): void {
+    if (this.#default !== undefined) {
+      const old = this.#values.all[this.#default];
+      this.#report.warn(`duplicate default geo range value: "${text}", old value: "${old}"`, span, {
+        rule: 'duplicate-directive',
+      });
+    }
+    this.#default = this.#values.indexOf(text);
+  }
+
+  set(name: Word, { value: text }: Word): void {
+    const range = this.#read(name);
+    if (!range) return;
+    for (const { kind, old } of this.#ranges.add({ ...range, value: this.#values.indexOf(text) })) {
+      if (kind === 'across') {
+        const other = `${dotted(old.start)}-${dotted(old.end)}`;
+        this.#report.emerg(`range "${name.value}" overlaps "${other}"`, name.span);
+      } else {
+        const values = `value: "${text}", old value: "${this.#values.all[old.value]}"`;
+        this.#report.warn(`duplicate range "${name.value}", ${values}`, name.span, {
+          rule: 'duplicate-directive',
+        });
+      }
+    }
+  }
+
+  delete(name: Word): void {
+    const range = this.#read(name);
+    if (range && !this.#ranges.delete(range))
+      this.#report.warn(`no address range "${name.value}" to delete`, name.span);
+  }
+
+  /** An IPv6 address is in no range. */
+  boundaries(): ReturnType<Entries['boundaries']> {
+    const value = this.#default ?? -1;
+    return { v4: this.#ranges.boundaries(value), v6: [{ start: 0n, value }] };
+  }
+
+  #read({ value, span }: Word): Omit<Range, 'value'> | undefined {
+    const [start, end, ...more] = value.split('-').map(number);
+    if (start !== undefined && end !== undefined && start <= end && more.length === 0) return { start, end };
+    this.#report.emerg(`invalid range "${value}"`, span, 'expected two addresses such as 10.0.0.1-10.0.0.9');
+    return undefined;
+  }
+}
+
+/** 255.255.255.255 is no address here: nginx keeps it for clients that have none. */
+function number(address: string): number | undefined {
+  const read = ipv4Number(address);
+  return read === 0xffff_ffff ? undefined : read;
+}
+
+function dotted(address: number): string {
+  return [24, 16, 8, 0].map((shift) => (address >>> shift) & 0xff).join('.');
+}
 
 /** The block `geo [$address] $variable { ... }` (nginx ngx_http_geo_module#geo). */
 export function readGeo({ args, block = [] }: DirectiveNode, scope: ReadScope): GeoConfig | undefined {

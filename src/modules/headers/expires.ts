@@ -1,6 +1,5 @@
 import type { Word } from '../../../grammar/index.ts';
-import { constantText, readers } from '../../config/index.ts';
-import type { ArgReader, ComplexValue } from '../../config/index.ts';
+import { type ArgReader, type ComplexValue, constantText, readers } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
 import type { Exchange, HeaderFilter } from '../../http/index.ts';
 import { isGood } from './added.ts';

@@ -1,11 +1,42 @@
 import type { Word } from '../../../grammar/index.ts';
-import type { ComplexValue, ReadScope } from '../../config/index.ts';
-import { constantText, directivesFor, nearest, readers, renaming, uses } from '../../config/index.ts';
-import { allowedHosts } from '../../upstream/index.ts';
-import { AddressProblem, parseAddress } from './address.ts';
-import type { CommandName } from './commands.ts';
-import { COMMAND_NAMES } from './commands.ts';
-import type { KvConfig, KvPass } from './config.ts';
+import {
+  type ComplexValue,
+  constantText,
+  directivesFor,
+  nearest,
+  readers,
+  type ReadScope,
+  renaming,
+  uses,
+} from '../../config/index.ts';
+import { type AllowedHost, allowedHosts } from '../../upstream/index.ts';
+import { AddressProblem, type KvAddress, parseAddress } from './address.ts';
+import { COMMAND_NAMES, type CommandName } from './commands.ts';
+
+/** A store that the configuration names, or one that each request names. */
+type KvPass = KvAddress | { readonly kind: 'variable'; readonly value: ComplexValue };
+
+/** What `kv_*` says for one location. */
+export interface KvConfig extends StoreSettings {
+  readonly pass?: KvPass;
+  /** Hosts that variables in `pass` may name; absent: any but this machine's where clients fill them. */
+  readonly allowHosts?: readonly (readonly AllowedHost[])[];
+  /** Absent: the URI without its leading slash. */
+  readonly key?: ComplexValue;
+  readonly command: CommandName;
+}
+
+/** How connections to a store behave; stores are shared between locations that agree on it. */
+export interface StoreSettings {
+  readonly timeoutMs: number;
+  readonly connectTimeoutMs: number;
+  /** Multiplexed connections per worker and address. */
+  readonly connections: number;
+  /** False: one command in flight per connection. */
+  readonly pipelining: boolean;
+  /** Bytes of a request body or of a reply's values. */
+  readonly maxValueBytes: number;
+}
 
 const LEVELS = ['http', 'server', 'location'] as const;
 

@@ -1,13 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import type { open, RootDatabase } from 'lmdb';
 import type { ErrorLog } from '../../log/index.ts';
-import type { CommandName } from './commands.ts';
-import type { StoreSettings } from './config.ts';
+import type { Bytes, CommandName, ConnectionState, Done, Reply, Store } from './commands.ts';
+import type { StoreSettings } from './directives.ts';
 import { EMBEDDED_COMMANDS } from './embedded-commands.ts';
 import { Records } from './embedded-records.ts';
-import { printable } from './errors.ts';
+import { printable } from './answer.ts';
 import { Call, Outstanding } from './outstanding.ts';
-import type { Bytes, ConnectionState, Done, Reply, Store } from './store.ts';
 
 /** Writes of one worker that may wait for their commit. */
 const MAX_OUTSTANDING = 10_000;

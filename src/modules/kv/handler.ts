@@ -1,17 +1,53 @@
 import type { Build } from '../../contract/index.ts';
-import { answerFault } from '../../http/index.ts';
-import type { Exchange, Handler } from '../../http/index.ts';
+import { answerFault, type Exchange, type Handler } from '../../http/index.ts';
 import { HostRefused } from '../../upstream/index.ts';
-import { JSON_TYPE, replyBytes, replyText, sendError } from './answer.ts';
-import type { CommandRow } from './commands.ts';
-import { COMMANDS, DEFAULT_EXPIRE, MAX_KEYS } from './commands.ts';
-import type { KvConfig } from './config.ts';
-import type { ErrorCode } from './errors.ts';
-import { printable } from './errors.ts';
-import { commandMeter } from './metrics.ts';
-import { faultOutcome, keepOutcome, keepsOutcome, replyOutcome } from './outcome.ts';
-import { percentDecode, rawParameter } from './query.ts';
-import type { Bytes, Reply, Store, StoreFault } from './store.ts';
+import { type ErrorCode, JSON_TYPE, printable, replyBytes, replyText, sendError } from './answer.ts';
+import {
+  type Bytes,
+  type CommandRow,
+  COMMANDS,
+  DEFAULT_EXPIRE,
+  MAX_KEYS,
+  type Reply,
+  type Store,
+  type StoreFault,
+} from './commands.ts';
+import type { KvConfig } from './directives.ts';
+import { commandMeter, faultOutcome, keepOutcome, keepsOutcome, replyOutcome } from './outcome.ts';
+
+/** The first parameter of that name in a raw query, still encoded; `undefined` when there is none. */
+export function rawParameter(args: string, name: string): string | undefined {
+  let start = 0;
+  while (start <= args.length) {
+    const next = args.indexOf('&', start);
+    const end = next < 0 ? args.length : next;
+    if (args.startsWith(name, start) && args[start + name.length] === '=') {
+      return args.slice(start + name.length + 1, end);
+    }
+    start = end + 1;
+  }
+  return undefined;
+}
+
+/**
+ * Percent-decodes to text, or to bytes where the result is not UTF-8. A `%` without two hex digits stands for itself
+ * and `+` is no blank, as in nginx.
+ */
+export function percentDecode(raw: string): Bytes {
+  if (!raw.includes('%')) return raw;
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    const bytes = Buffer.from(raw)
+      .toString('latin1')
+      .replace(/%([0-9a-fA-F]{2})/g, hexToByte);
+    return Buffer.from(bytes, 'latin1');
+  }
+}
+
+function hexToByte(_: string, hex: string): string {
+  return String.fromCharCode(Number.parseInt(hex, 16));
+}
 
 /**
  * The store that serves this request; `undefined` when its address is refused, which the source has logged. Throws, or rejects

@@ -1,13 +1,100 @@
-import { moduleFor } from '../../contract/index.ts';
+import {
+  type Build,
+  type Deed,
+  type ExplainScope,
+  type Fact,
+  type ModuleExplanation,
+  moduleFor,
+  type Telling,
+} from '../../contract/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import { HostPolicy } from '../../upstream/index.ts';
+import { addressLabel, AddressProblem, DEFAULT_PORT, parseRequestAddress, requestHostOf } from './address.ts';
 import { sendError } from './answer.ts';
-import { COMMANDS } from './commands.ts';
-import type { KvConfig } from './config.ts';
-import { directives } from './directives.ts';
-import { explanation } from './explanation.ts';
-import { compileCommand } from './handler.ts';
+import { COMMANDS, type Store } from './commands.ts';
+import { directives, type KvConfig } from './directives.ts';
+import { compileCommand, readArgs, refuseHost } from './handler.ts';
 import { probeStore } from './live.ts';
-import { compileSource, provisionStore } from './sources.ts';
-import { variables } from './variables.ts';
+import { variables } from './outcome.ts';
+import { compileSource, type Provisioned, provisionStore } from './sources.ts';
+
+/** A store that nobody has opened. */
+interface Closed extends Store {
+  isBlock(name: string): boolean;
+}
+
+function closed(_config: KvConfig, scope: ExplainScope): Closed {
+  return {
+    label: '',
+    state: 'error',
+    run: () => {
+      throw new Error('a store that is not open was asked');
+    },
+    close: () => Promise.resolve(),
+    isBlock: (name) => scope.upstream(name) !== undefined,
+  };
+}
+
+/** The command as it would be sent. */
+const explanation: ModuleExplanation<KvConfig, Provisioned> = {
+  provision: closed,
+  tell: (config, store, build) => ({ content: tellCommand(config, store as Closed, build) }),
+};
+
+function tellCommand(config: KvConfig, store: Closed, build: Build): Telling {
+  const row = COMMANDS[config.command];
+  const readKey = config.key ? build.value(config.key) : (x: Exchange) => x.uri.slice(1);
+  const addressOf = compileAddress(config, store, build);
+  return (x): Deed | undefined => {
+    if (!row.methods.includes(x.method)) {
+      x.setHeader('Allow', row.methods.join(', '));
+      sendError(x, 'method_not_allowed');
+      return undefined;
+    }
+    const args = readArgs(x, row, readKey);
+    if (typeof args === 'string') {
+      sendError(x, args);
+      return undefined;
+    }
+    const address = addressOf(x);
+    if (address === undefined) return undefined;
+    const words = [config.command.toUpperCase(), ...args.map((arg) => JSON.stringify(arg.toString()))];
+    const facts: Fact[] = [
+      { label: 'command', value: [...words, ...(row.body ? ['<body>'] : [])].join(' ') },
+      { label: 'store', value: address },
+    ];
+    return { does: `asks the store for "${config.command}"`, facts, unknown: 'what the store says' };
+  };
+}
+
+/** The store as a request names it; `undefined` where it must not, which is answered then. */
+function compileAddress(
+  { pass, allowHosts }: KvConfig,
+  { isBlock }: Closed,
+  build: Build,
+): (x: Exchange) => string | undefined {
+  if (!pass) return () => '';
+  if (pass.kind !== 'variable') {
+    const label = addressLabel(pass);
+    return () => label;
+  }
+  const render = build.value(pass.value);
+  const policy = HostPolicy.of(pass.value, allowHosts, () => build.origins(pass.value));
+  return (x) => {
+    const text = render(x);
+    const address = parseRequestAddress(text);
+    if (!policy || address instanceof AddressProblem) return text;
+    if (address.kind === 'name' && isBlock(address.name)) return text;
+    const named = requestHostOf(address);
+    try {
+      const isSettled = policy.settles(named, named.port ?? DEFAULT_PORT);
+      return isSettled ? text : `${text}, whose addresses are looked up: not all are allowed`;
+    } catch (error) {
+      refuseHost(x, error);
+      return undefined;
+    }
+  };
+}
 
 /** Key-value access: one command of Redis, Valkey or the embedded store per location. */
 export const kv = moduleFor<KvConfig>()({

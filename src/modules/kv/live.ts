@@ -1,9 +1,8 @@
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
-import type { Endpoint } from './address.ts';
-import { endpointsOf } from './address.ts';
+import { type Endpoint, endpointsOf } from './address.ts';
 import { COMMANDS } from './commands.ts';
-import type { KvConfig } from './config.ts';
-import { clientOptions } from './client-options.ts';
+import type { KvConfig } from './directives.ts';
+import { clientOptions } from './redis-connection.ts';
 
 type Problem = LiveProblem<KvConfig>;
 

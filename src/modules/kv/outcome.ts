@@ -1,10 +1,17 @@
-import type { Build } from '../../contract/index.ts';
+import type { Build, VariableDefinition } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import type { CommandRow } from './commands.ts';
-import type { ConnectionState, Reply, StoreFault } from './store.ts';
+import type { Counters } from '../../zone/index.ts';
+import {
+  type CommandName,
+  type CommandRow,
+  COMMANDS,
+  type ConnectionState,
+  type Reply,
+  type StoreFault,
+} from './commands.ts';
 
 /** What the four variables say of this request's command; absent members are variables without a value. */
-export interface Outcome {
+interface Outcome {
   readonly value?: string;
   readonly exists?: '0' | '1';
   readonly error?: 'kv_error' | 'connection_failed';
@@ -14,7 +21,7 @@ export interface Outcome {
 const OUTCOME = Symbol('kv outcome');
 
 /** The variables, by name, and where each reads its value. */
-export const OUTCOME_OF = {
+const OUTCOME_OF = {
   kv_last_value: 'value',
   kv_last_exists: 'exists',
   kv_last_error: 'error',
@@ -31,7 +38,7 @@ export function keepOutcome(x: Exchange, outcome: Outcome): void {
   x.setState(OUTCOME, outcome);
 }
 
-export function outcomeOf(x: Exchange): Outcome | undefined {
+function outcomeOf(x: Exchange): Outcome | undefined {
   return x.state<Outcome>(OUTCOME);
 }
 
@@ -52,8 +59,66 @@ export function faultOutcome(fault: StoreFault, state: ConnectionState): Outcome
 }
 
 /** Whether the key (for `mget`: one of them) was there; `undefined` for `ping`, which has none. */
-export function existed(row: CommandRow, reply: Reply): boolean | undefined {
+function existed(row: CommandRow, reply: Reply): boolean | undefined {
   if (row.reply === 'texts') return (reply as readonly unknown[]).some((item) => item !== null);
   if (!row.takesKey) return undefined;
   return row.reply === 'text' ? reply !== null : reply !== row.missing;
 }
+
+const SENT = { name: 'gw_kv_commands_total', help: 'Commands that were given to a store.' };
+const TIME = {
+  name: 'gw_kv_command_seconds',
+  help: 'Time from a command to its reply.',
+  scale: 'seconds',
+} as const;
+const ERRORS = {
+  name: 'gw_kv_errors_total',
+  help: 'Commands without a reply, and those that the store refused.',
+};
+const HITS = { name: 'gw_kv_hits_total', help: 'Commands on a key that was there.' };
+const MISSES = { name: 'gw_kv_misses_total', help: 'Commands on a key that was not there.' };
+
+/** Counts one command. To be called when it is given to the store; what it gives, when the store has answered. */
+type CommandMeter = () => (fault: StoreFault | undefined, reply: Reply) => void;
+
+export function commandMeter(metrics: Counters, command: CommandName): CommandMeter {
+  const labels = { command };
+  const row: CommandRow = COMMANDS[command];
+  const sent = metrics.counter(SENT, labels);
+  const time = metrics.histogram(TIME, labels);
+  const errors = {
+    kv_error: metrics.counter(ERRORS, { ...labels, code: 'kv_error' }),
+    connection_failed: metrics.counter(ERRORS, { ...labels, code: 'connection_failed' }),
+    timeout: metrics.counter(ERRORS, { ...labels, code: 'timeout' }),
+  };
+  const [hits, misses] = [metrics.counter(HITS, labels), metrics.counter(MISSES, labels)];
+  return () => {
+    sent.add();
+    const startedMs = performance.now();
+    return (fault, reply) => {
+      time.observe((performance.now() - startedMs) / 1000);
+      if (fault) return errors[fault.code].add();
+      const found = existed(row, reply);
+      if (found !== undefined) (found ? hits : misses).add();
+    };
+  };
+}
+
+const variable = (summary: string, name: keyof typeof OUTCOME_OF): VariableDefinition => ({
+  summary,
+  compile: () => {
+    const field = OUTCOME_OF[name];
+    return (x) => outcomeOf(x)?.[field];
+  },
+});
+
+/** What a location's command left behind for headers and logs (specification, section 2.3). */
+export const variables = {
+  kv_last_value: variable('Value that get or hget found.', 'kv_last_value'),
+  kv_last_exists: variable('1 when the key existed, 0 when not.', 'kv_last_exists'),
+  kv_last_error: variable('kv_error or connection_failed when the command failed.', 'kv_last_error'),
+  kv_connection_state: variable(
+    'connected, degraded or error: the store as this worker sees it.',
+    'kv_connection_state',
+  ),
+};

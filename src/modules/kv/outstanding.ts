@@ -1,5 +1,21 @@
-import type { Done, Reply, StoreFault } from './store.ts';
-import { TickClock } from './tick-clock.ts';
+import type { Done, Reply, StoreFault } from './commands.ts';
+
+/** The clock of `performance.now()`, read once per turn of the event loop: near enough for time limits. */
+export class TickClock {
+  #nowMs: number | undefined;
+
+  nowMs(): number {
+    if (this.#nowMs === undefined) {
+      this.#nowMs = performance.now();
+      setImmediate(this.#forget);
+    }
+    return this.#nowMs;
+  }
+
+  readonly #forget = (): void => {
+    this.#nowMs = undefined;
+  };
+}
 
 /** One command without an answer yet, and its place among the others. */
 export class Call {

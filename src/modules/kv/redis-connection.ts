@@ -1,17 +1,44 @@
 import type { Socket } from 'node:net';
-import type { Redis } from 'ioredis';
-import type { Endpoint } from './address.ts';
-import { addressLabel } from './address.ts';
-import { clientOptions } from './client-options.ts';
-import { ReplyError, RespReader } from './resp-reader.ts';
-import { RespWriter } from './resp-writer.ts';
-import type { Bytes, Reply } from './store.ts';
-import type { TickClock } from './tick-clock.ts';
+import type { Redis, RedisOptions } from 'ioredis';
+import { addressLabel, type Endpoint } from './address.ts';
+import type { Bytes, Reply } from './commands.ts';
+import type { TickClock } from './outstanding.ts';
+import { ReplyError, RespReader, RespWriter } from './resp.ts';
+
+const KEEP_ALIVE_MS = 30_000;
+/** What broke may be there again at once; what cannot be reached is asked ever more rarely. */
+const retryDelayMs = (attempt: number): number => Math.min(50 * (attempt - 1), 500);
+
+/** ioredis with everything off that resends, queues or speaks by itself (reliability.md, 4d). */
+export function clientOptions(
+  endpoint: Endpoint,
+  connectTimeoutMs: number,
+): Omit<RedisOptions, 'replyMapping'> {
+  const { username, password, db, tls } = endpoint;
+  return {
+    ...(endpoint.kind === 'unix' ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port }),
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(db !== undefined && { db }),
+    ...(tls && { tls: {} }),
+    protocol: 2,
+    stringNumbers: true,
+    connectTimeout: connectTimeoutMs,
+    keepAlive: KEEP_ALIVE_MS,
+    retryStrategy: retryDelayMs,
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    enableReadyCheck: false,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
+    disableClientInfo: true,
+  };
+}
 
 /** ioredis, loaded where a worker provisions and never on import. */
 export type RedisClient = typeof import('./redis-client.ts');
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly client: RedisClient;
   readonly clock: TickClock;
   readonly connectTimeoutMs: number;

@@ -1,14 +1,21 @@
 import type { ErrorLog } from '../../log/index.ts';
 import type { Endpoint } from './address.ts';
-import type { CommandName, ReplyShape } from './commands.ts';
-import { COMMANDS, MAX_KEYS } from './commands.ts';
-import type { StoreSettings } from './config.ts';
-import { printable } from './errors.ts';
+import {
+  type Bytes,
+  type CommandName,
+  COMMANDS,
+  type ConnectionState,
+  type Done,
+  MAX_KEYS,
+  type Reply,
+  type ReplyShape,
+  type Store,
+} from './commands.ts';
+import type { StoreSettings } from './directives.ts';
+import { printable } from './answer.ts';
 import { Call, Outstanding } from './outstanding.ts';
-import type { ConnectionOwner, RedisClient, Request } from './redis-connection.ts';
-import { RedisConnection } from './redis-connection.ts';
-import { ReplyError } from './resp-reader.ts';
-import type { Bytes, ConnectionState, Done, Reply, Store } from './store.ts';
+import { type ConnectionOwner, type RedisClient, RedisConnection, type Request } from './redis-connection.ts';
+import { ReplyError } from './resp.ts';
 
 /** Commands of one store that may wait for their reply in one worker (reliability.md, 4d). */
 const MAX_OUTSTANDING = 10_000;

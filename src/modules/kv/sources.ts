@@ -2,24 +2,24 @@ import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import type { Build, Check, WorkerScope } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import { admits, HostPolicy, HostRefused, lookUpHost } from '../../upstream/index.ts';
-import type { AddressRule } from '../../upstream/index.ts';
-import type { Endpoint, RedisAddress, RequestAddress } from './address.ts';
+import { type AddressRule, admits, HostPolicy, HostRefused, lookUpHost } from '../../upstream/index.ts';
 import {
   addressLabel,
   AddressProblem,
   DEFAULT_PORT,
+  type Endpoint,
   endpointsOf,
   parseRequestAddress,
+  type RedisAddress,
+  type RequestAddress,
   requestHostOf,
 } from './address.ts';
-import type { KvConfig, StoreSettings } from './config.ts';
+import type { KvConfig, StoreSettings } from './directives.ts';
 import { EmbeddedStore } from './embedded-store.ts';
 import type { StoreSource } from './handler.ts';
 import type { RedisClient } from './redis-connection.ts';
-import type { RedisStoreParts } from './redis-store.ts';
-import { RedisStore } from './redis-store.ts';
-import type { Store, StoreFault } from './store.ts';
+import { RedisStore, type RedisStoreParts } from './redis-store.ts';
+import type { Store, StoreFault } from './commands.ts';
 
 /** Addresses that variables may have opened at one time in one worker and location. */
 const MAX_REQUEST_STORES = 64;

@@ -1,7 +1,38 @@
 import type { Word } from '../../../grammar/index.ts';
-import { AT, defines, directivesFor, readers, uses } from '../../config/index.ts';
-import type { ArgReader } from '../../config/index.ts';
-import type { ConnLimitConfig, ConnZoneConfig, LimitConnConfig } from './config.ts';
+import {
+  type ArgReader,
+  AT,
+  type ComplexValue,
+  defines,
+  directivesFor,
+  readers,
+  uses,
+} from '../../config/index.ts';
+import type { ConfigReport } from '../../contract/index.ts';
+
+/** `limit_conn_zone key zone=name:size`. */
+export interface ConnZoneConfig {
+  readonly name: string;
+  readonly sizeBytes: number;
+  readonly key: ComplexValue;
+  /** As it was written. */
+  readonly keyText: string;
+}
+
+/** `limit_conn zone number`. */
+interface ConnLimitConfig {
+  readonly zone: string;
+  readonly maxRequests: number;
+}
+
+/** Connection limits of one location. */
+export interface LimitConnConfig {
+  readonly zones?: readonly ConnZoneConfig[];
+  readonly limits?: readonly ConnLimitConfig[];
+  readonly status: number;
+  readonly logLevel: 'info' | 'notice' | 'warn' | 'error';
+  readonly dryRun: boolean;
+}
 
 const HSL = ['http', 'server', 'location'] as const;
 const MAX_REQUESTS = 65_535;
@@ -80,3 +111,34 @@ export const directives = directivesFor<LimitConnConfig>()({
     source: 'nginx ngx_http_limit_conn_module#limit_conn_dry_run',
   },
 });
+
+const DUPLICATE = 'duplicate-directive';
+
+/** Each zone is declared once, each limit has a zone, and no two limits the same one. */
+export function validate(
+  { zones = [], limits = [] }: LimitConnConfig,
+  report: ConfigReport<LimitConnConfig>,
+): void {
+  const bound = new Map<string, string>();
+  for (const [index, { name, keyText }] of zones.entries()) {
+    const before = bound.get(name);
+    if (before === undefined) bound.set(name, keyText);
+    else
+      report.phrase('zones', `limit_conn_zone "${name}" is already bound to key "${before}"`, {
+        index,
+        rule: DUPLICATE,
+      });
+  }
+  const used = new Set<string>();
+  for (const [index, { zone }] of limits.entries()) {
+    if (!bound.has(zone))
+      report.phrase('limits', `zero size shared memory zone "${zone}"`, {
+        index,
+        rule: 'bad-reference',
+        hint: `declare it: limit_conn_zone key zone=${zone}:10m`,
+      });
+    if (used.has(zone))
+      report.phrase('limits', '"limit_conn" directive is duplicate', { index, rule: DUPLICATE });
+    used.add(zone);
+  }
+}

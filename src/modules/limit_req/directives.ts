@@ -1,7 +1,43 @@
 import type { Word } from '../../../grammar/index.ts';
-import { AT, defines, directivesFor, readers, uses } from '../../config/index.ts';
-import type { ArgReader, ReadScope } from '../../config/index.ts';
-import type { LimitReqConfig, RateLimitConfig, RateZoneConfig } from './config.ts';
+import {
+  type ArgReader,
+  AT,
+  type ComplexValue,
+  defines,
+  directivesFor,
+  readers,
+  type ReadScope,
+  uses,
+} from '../../config/index.ts';
+import type { ConfigReport } from '../../contract/index.ts';
+
+/** `limit_req_zone key zone=name:size rate=rate`. */
+export interface RateZoneConfig {
+  readonly name: string;
+  readonly sizeBytes: number;
+  /** Thousandths of a request per second. */
+  readonly ratePerSecond: number;
+  readonly key: ComplexValue;
+  /** As it was written. */
+  readonly keyText: string;
+}
+
+/** `limit_req zone=name [burst=number] [nodelay | delay=number]`; all numbers in thousandths of requests. */
+interface RateLimitConfig {
+  readonly zone: string;
+  readonly burst: number;
+  /** From how full on requests wait; `Infinity`: never. */
+  readonly delay: number;
+}
+
+/** Request limits of one location. */
+export interface LimitReqConfig {
+  readonly zones?: readonly RateZoneConfig[];
+  readonly limits?: readonly RateLimitConfig[];
+  readonly status: number;
+  readonly logLevel: 'info' | 'notice' | 'warn' | 'error';
+  readonly dryRun: boolean;
+}
 
 const HSL = ['http', 'server', 'location'] as const;
 const REQUEST = 1000;
@@ -122,3 +158,34 @@ export const directives = directivesFor<LimitReqConfig>()({
     source: 'nginx ngx_http_limit_req_module#limit_req_dry_run',
   },
 });
+
+const DUPLICATE = 'duplicate-directive';
+
+/** Each zone is declared once, each limit has a zone, and no two limits the same one. */
+export function validate(
+  { zones = [], limits = [] }: LimitReqConfig,
+  report: ConfigReport<LimitReqConfig>,
+): void {
+  const bound = new Map<string, string>();
+  for (const [index, { name, keyText }] of zones.entries()) {
+    const before = bound.get(name);
+    if (before === undefined) bound.set(name, keyText);
+    else
+      report.phrase('zones', `limit_req_zone "${name}" is already bound to key "${before}"`, {
+        index,
+        rule: DUPLICATE,
+      });
+  }
+  const used = new Set<string>();
+  for (const [index, { zone }] of limits.entries()) {
+    if (!bound.has(zone))
+      report.phrase('limits', `zero size shared memory zone "${zone}"`, {
+        index,
+        rule: 'bad-reference',
+        hint: `declare it: limit_req_zone key zone=${zone}:10m rate=10r/s`,
+      });
+    if (used.has(zone))
+      report.phrase('limits', '"limit_req" directive is duplicate', { index, rule: DUPLICATE });
+    used.add(zone);
+  }
+}

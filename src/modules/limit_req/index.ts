@@ -1,12 +1,150 @@
-import { moduleFor } from '../../contract/index.ts';
-import type { WorkerScope } from '../../contract/index.ts';
-import { openRequestRates, zoneIdentity } from '../../zone/index.ts';
-import type { LimitReqConfig } from './config.ts';
-import { directives } from './directives.ts';
-import { explanation } from './explanation.ts';
-import { compileLimits, readStatus } from './limit.ts';
-import type { OpenZone } from './limit.ts';
-import { validate } from './validate.ts';
+import { type Build, type ModuleExplanation, moduleFor, type WorkerScope } from '../../contract/index.ts';
+import { type Exchange, type Getter, type Handler, logContext } from '../../http/index.ts';
+import type { Level } from '../../log/index.ts';
+import {
+  type Admission,
+  admit,
+  openRequestRates,
+  type RateLimit,
+  type RequestRates,
+  zoneIdentity,
+} from '../../zone/index.ts';
+import { directives, type LimitReqConfig, type RateZoneConfig, validate } from './directives.ts';
+
+/** A zone that is open in this worker. */
+interface OpenZone {
+  readonly config: RateZoneConfig;
+  readonly rates: RequestRates;
+}
+
+/** What a request is checked against: a limit without its key. */
+interface CompiledLimit extends Omit<RateLimit, 'key'> {
+  readonly zone: string;
+  readonly keyText: string;
+  readonly keyOf: (x: Exchange) => string;
+}
+
+type KeyedLimit = CompiledLimit & { readonly key: string };
+
+const LONGEST_KEY_BYTES = 65_535;
+const STATUS = Symbol('limit_req_status');
+
+/** `$limit_req_status`: nothing as long as no limit was asked. */
+const readStatus: Getter = (x) => x.main.state(STATUS);
+
+/** One level less severe. */
+const LESS: Readonly<Record<LimitReqConfig['logLevel'], Level>> = {
+  error: 'warn',
+  warn: 'notice',
+  notice: 'info',
+  info: 'info',
+};
+
+/** Delays and refuses requests; each request is asked once, however often it is redirected (nginx). */
+function compileLimits(config: LimitReqConfig, zones: ReadonlyMap<string, OpenZone>, build: Build): Handler {
+  const limits = (config.limits ?? []).map(({ zone, burst, delay }): CompiledLimit => {
+    const { config: declared, rates } = zones.get(zone) as OpenZone;
+    const { ratePerSecond, keyText, key } = declared;
+    return { zone, keyText, rates, ratePerSecond, burst, delay, keyOf: build.value(key) };
+  });
+  const act = compileVerdict(config, build);
+  return (x) => {
+    if (x.main.state(STATUS) !== undefined) return undefined;
+    const keyed: KeyedLimit[] = [];
+    for (const limit of limits) {
+      const key = limit.keyOf(x);
+      if (key === '') continue;
+      if (key.length * 3 > LONGEST_KEY_BYTES && Buffer.byteLength(key) > LONGEST_KEY_BYTES) {
+        build.log.write(
+          'error',
+          `the value of the "${limit.keyText}" key is more than 65535 bytes`,
+          logContext(x),
+        );
+      } else keyed.push({ ...limit, key });
+    }
+    return keyed.length === 0 ? undefined : act(x, admit(keyed));
+  };
+}
+
+type Act = (x: Exchange, admission: Admission) => void | Promise<void>;
+
+function compileVerdict({ status, dryRun, logLevel }: LimitReqConfig, { log }: Build): Act {
+  const dry = dryRun ? ', dry run' : '';
+  const suffix = dryRun ? '_DRY_RUN' : '';
+  return (x, admission) => {
+    if (admission.verdict === 'passed') return x.main.setState(STATUS, 'PASSED');
+    const { zone } = admission.limit as KeyedLimit;
+    if (admission.verdict === 'delayed') {
+      const { delayMs, excess } = admission;
+      log.write(
+        LESS[logLevel],
+        `delaying request${dry}, excess: ${decimal(excess)}, by zone "${zone}"`,
+        logContext(x),
+      );
+      x.main.setState(STATUS, `DELAYED${suffix}`);
+      return dryRun ? undefined : delay(delayMs, x);
+    }
+    if (admission.verdict === 'rejected') {
+      const { excess } = admission;
+      log.write(
+        logLevel,
+        `limiting requests${dry}, excess: ${decimal(excess)} by zone "${zone}"`,
+        logContext(x),
+      );
+    } else if (admission.why === 'full') {
+      log.write('alert', `could not allocate node in limit_req zone "${zone}"`, logContext(x));
+    } else log.write('error', `limit_req zone "${zone}" is busy`, logContext(x));
+    x.main.setState(STATUS, `REJECTED${suffix}`);
+    return dryRun ? undefined : x.end(status);
+  };
+}
+
+/** Thousandths as a decimal number, as nginx prints them: `1.500`. */
+function decimal(thousandths: number): string {
+  return (thousandths / 1000).toFixed(3);
+}
+
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Ends early when the client leaves. */
+function delay(delayMs: number, x: Exchange): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, Math.min(delayMs, LONGEST_TIMER_MS));
+    x.onAbort(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+const THOUSANDTHS = 1000;
+
+/** Limits count in zones that only the gateway has: told is who shares a count, and how much it may be. */
+const explanation: ModuleExplanation<LimitReqConfig, ReadonlyMap<string, OpenZone>> = {
+  runs: true,
+  tell({ limits = [], zones = [], status, dryRun }, _open, build) {
+    const keyed = limits.flatMap(({ zone: name, burst }) => {
+      const zone = zones.find((each) => each.name === name);
+      return zone ? [{ zone, burst, key: build.value(zone.key) }] : [];
+    });
+    return {
+      preaccess: (x) => ({
+        does: `limits how fast requests come${dryRun ? ', and only logs it' : `, and answers ${status} beyond`}`,
+        facts: keyed.map(({ zone, burst, key }) => ({
+          label: 'limit',
+          value: `${zone.ratePerSecond / THOUSANDTHS}r/s, burst ${burst / THOUSANDTHS}, counted in "${zone.name}" by ${shown(zone.keyText, key(x))}`,
+        })),
+        unknown: 'the counts',
+      }),
+    };
+  },
+};
+
+function shown(text: string, value: string): string {
+  const isText = /^[\x20-\x7e]*$/.test(value);
+  return value === '' ? `${text}, which is empty: not limited` : isText ? `${text} = "${value}"` : text;
+}
 
 /** Limits on how fast requests come, shared by all workers. */
 export const limitReq = moduleFor<LimitReqConfig>()<ReadonlyMap<string, OpenZone>>({

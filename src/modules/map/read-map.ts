@@ -1,9 +1,47 @@
-import { partOfWord } from '../../../grammar/index.ts';
-import type { DirectiveNode, Word } from '../../../grammar/index.ts';
-import { readers, readRegex } from '../../config/index.ts';
-import type { ComplexValue, ReadRegex, ReadScope } from '../../config/index.ts';
-import type { KeyTable, MapConfig } from './config.ts';
-import { lowerCase } from './lower-case.ts';
+import { type DirectiveNode, partOfWord, type Word } from '../../../grammar/index.ts';
+import { type ComplexValue, readers, type ReadRegex, readRegex, type ReadScope } from '../../config/index.ts';
+
+/** Strings in lower case, and beside each the index of its value. */
+export interface KeyTable {
+  readonly keys: readonly string[];
+  readonly values: readonly number[];
+}
+
+/** One `map` block. */
+export interface MapConfig {
+  /** In lower case. */
+  readonly variable: string;
+  readonly source: ComplexValue;
+  /** Evaluated whenever it is read; otherwise once per request. */
+  readonly isVolatile: boolean;
+  /** A trailing dot of the source does not count. */
+  readonly hostnames: boolean;
+  readonly exact: KeyTable;
+  /** `*.example.org` and `.example.org` as `example.org`. */
+  readonly suffixes: KeyTable;
+  /** `www.example.*` as `www.example`. */
+  readonly prefixes: KeyTable;
+  /** In file order. */
+  readonly regexes: readonly { readonly regex: ReadRegex; readonly value: number }[];
+  /** Of what nothing matches; absent: the empty string. */
+  readonly fallback?: number;
+  /** The distinct values of all entries. */
+  readonly values: readonly ComplexValue[];
+}
+
+/** All `map` blocks. */
+export interface MapsConfig {
+  readonly maps?: readonly MapConfig[];
+}
+
+const CAPITAL = /[A-Z]/;
+const CAPITALS = /[A-Z]+/g;
+
+/** Lower case as nginx sees it: ASCII letters only. */
+export function lowerCase(text: string): string {
+  // Nearly every text that is looked up is in lower case already, and looking costs a quarter of replacing.
+  return CAPITAL.test(text) ? text.replace(CAPITALS, (letters) => letters.toLowerCase()) : text;
+}
 
 /** The block `map string $variable { ... }` (nginx ngx_http_map_module#map). */
 export function readMap({ args, block = [] }: DirectiveNode, scope: ReadScope): MapConfig | undefined {

@@ -1,10 +1,8 @@
 import type { Build } from '../../contract/index.ts';
-import { isSafeHeaderValue, statusLine } from '../../http/index.ts';
-import type { Exchange } from '../../http/index.ts';
+import { type Exchange, isSafeHeaderValue, statusLine } from '../../http/index.ts';
 import type { AnswerHead } from './client/answer-head.ts';
 import type { IgnoredHeader, ProxyConfig } from './config.ts';
-import { compileCookies } from './cookies.ts';
-import { compileRedirects } from './redirects.ts';
+import { compileCookies, compileRedirects } from './replacements.ts';
 
 /** What an answer tells the gateway (`X-Accel-*`). */
 export interface Accel {

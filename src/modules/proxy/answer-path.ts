@@ -1,16 +1,70 @@
 import type { Socket } from 'node:net';
 import type { Build } from '../../contract/index.ts';
-import { decodeComponent } from '../../http/index.ts';
-import type { Exchange } from '../../http/index.ts';
-import { AnswerHeaders } from './answer-headers.ts';
-import type { Accel } from './answer-headers.ts';
-import { CHUNKED } from './client/answer-head.ts';
-import type { AnswerHead } from './client/answer-head.ts';
+import { decodeComponent, type Exchange, isSafeHeaderName, isSafeHeaderValue } from '../../http/index.ts';
+import { type Accel, AnswerHeaders } from './answer-headers.ts';
+import { type AnswerHead, CHUNKED } from './client/answer-head.ts';
 import type { ProxyConfig } from './config.ts';
-import { Relay } from './relay.ts';
-import type { Source } from './relay.ts';
-import { passedTrailers } from './trailers.ts';
-import { openTunnel } from './tunnel.ts';
+import { Relay, type Source } from './relay.ts';
+
+/** Behind a body they could only mislead: they frame, route or describe what went before (RFC 9110, 6.5.1). */
+const NEVER_TRAILERS: ReadonlySet<string> = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-range',
+  'content-type',
+  'host',
+  'keep-alive',
+  'proxy-connection',
+  'set-cookie',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** The fields behind an upstream's body that the client may get; none of them can end the answer early or begin another. */
+export function passedTrailers(fields: readonly string[]): readonly string[] {
+  return fields.flatMap((name, index) => {
+    const value = fields[index + 1];
+    if (index % 2 === 1 || value === undefined) return [];
+    const isPassed = isSafeHeaderName(name) && !NEVER_TRAILERS.has(name.toLowerCase());
+    return isPassed && isSafeHeaderValue(value) ? [name, value] : [];
+  });
+}
+
+/** The upstream's end of a tunnel. */
+interface TunnelEnd {
+  readonly head: AnswerHead;
+  readonly socket: Socket;
+  /** What came behind the head. */
+  readonly rest: Buffer;
+  /** Longest silence on the upstream's side, either way. */
+  readonly readTimeoutMs: number;
+}
+
+/** Lets client and upstream speak another protocol (101), where the transport can. */
+function openTunnel(x: Exchange, { head, socket, rest, readTimeoutMs }: TunnelEnd): void {
+  // From here on only its new user hears of errors, and there is one from the first moment on.
+  socket.on('error', () => socket.destroy());
+  socket.setTimeout(readTimeoutMs, () => socket.destroy());
+  socket.pause();
+  if (rest.length > 0) socket.unshift(rest);
+  const protocol = upgradeOf(head);
+  if (x.tunnel(protocol, socket)) return;
+  socket.destroy();
+  x.responseHeaders = x.reason = undefined;
+  x.rules.warn(
+    `"${protocol}" cannot be spoken here: only "listen ... engine=node" hands over connections`,
+    x,
+  );
+  x.end(502);
+}
+
+function upgradeOf({ headers }: AnswerHead): string {
+  const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'upgrade');
+  return headers[at + 1] ?? '';
+}
 
 /** What becomes of an answer: the client gets it, or something of this server in its place. */
 export class AnswerPath {

@@ -1,14 +1,12 @@
 import type { Build, Deed, ExplainScope, Fact, ModuleExplanation, Telling } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import type { Peer, UpstreamGroup } from '../../upstream/index.ts';
-import type { Connections } from './client/connections.ts';
+import type { Connections } from './client/keepalive.ts';
 import type { PassTarget, ProxyConfig } from './config.ts';
 import { compileAsk } from './handler.ts';
 import type { Provisioned } from './provision.ts';
-import { compileRequestHead } from './request-head.ts';
-import { compileRequestTarget } from './request-target.ts';
-import { compileTarget } from './target.ts';
-import type { Target } from './target.ts';
+import { compileRequestHead, compileRequestTarget } from './request-head.ts';
+import { compileTarget, type Target } from './target.ts';
 import { beginRound } from './tries.ts';
 
 /** Statuses of the gateway's own when no upstream has answered. */

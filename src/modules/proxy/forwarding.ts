@@ -1,17 +1,43 @@
 import type { Socket } from 'node:net';
-import type { Level } from '../../log/index.ts';
-import { answerFault, logContext } from '../../http/index.ts';
-import type { Exchange } from '../../http/index.ts';
+import { answerFault, type Exchange, logContext } from '../../http/index.ts';
+import type { ErrorLog, Level } from '../../log/index.ts';
 import type { Peer, Selection } from '../../upstream/index.ts';
+import type { AnswerPath } from './answer-path.ts';
 import type { AnswerHead } from './client/answer-head.ts';
-import type { Caller } from './client/caller.ts';
-import type { Connection } from './client/connection.ts';
+import type { Caller, Connection } from './client/connection.ts';
 import { UpstreamFault } from './client/fault.ts';
-import type { Progress } from './next.ts';
-import type { ForwardingRules, Outgoing } from './outgoing.ts';
+import type { ProxyConfig } from './config.ts';
 import type { Relay } from './relay.ts';
-import { beginTry, noteAnswer, proxyFacts } from './tries.ts';
-import type { ProxyFacts, Try } from './tries.ts';
+import type { RequestHead } from './request-head.ts';
+import type { Target } from './target.ts';
+import {
+  beginTry,
+  type NextRules,
+  noteAnswer,
+  type Progress,
+  proxyFacts,
+  type ProxyFacts,
+  type Try,
+} from './tries.ts';
+import type { Upload } from './upload.ts';
+
+/** What all requests of a location share. */
+export interface ForwardingRules {
+  readonly config: ProxyConfig;
+  readonly next: NextRules;
+  readonly answers: AnswerPath;
+  readonly log: ErrorLog;
+  /** `proxy_ssl_name`. */
+  readonly sslName: (x: Exchange, target: Target) => string;
+}
+
+/** One request as it goes out. */
+interface Outgoing {
+  readonly target: Target;
+  readonly requestTarget: string;
+  readonly head: RequestHead;
+  readonly upload: Upload | undefined;
+}
 
 /** One request on its way through the peers of a group, until one of them answers or none is left. */
 export class Forwarding implements Caller {

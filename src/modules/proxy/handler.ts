@@ -1,22 +1,15 @@
 import type { Build } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
-import { spoolBody, spooledBody } from '../../pool/index.ts';
-import type { SpooledBody } from '../../pool/index.ts';
+import { spoolBody, spooledBody, type SpooledBody } from '../../pool/index.ts';
 import type { Ask, UpstreamGroup } from '../../upstream/index.ts';
 import { AnswerPath } from './answer-path.ts';
 import type { PassTarget, ProxyConfig } from './config.ts';
-import { Forwarding } from './forwarding.ts';
-import { NextRules } from './next.ts';
-import type { ForwardingRules } from './outgoing.ts';
+import { Forwarding, type ForwardingRules } from './forwarding.ts';
+import { beginRound, NextRules } from './tries.ts';
 import type { Provisioned } from './provision.ts';
-import { compileRequestHead } from './request-head.ts';
-import { compileRequestTarget } from './request-target.ts';
-import { SpooledUpload } from './spooled-upload.ts';
-import { compileTarget } from './target.ts';
-import type { Target } from './target.ts';
-import { beginRound } from './tries.ts';
-import { PassingUpload, WholeUpload } from './upload.ts';
-import type { Upload } from './upload.ts';
+import { compileRequestHead, compileRequestTarget } from './request-head.ts';
+import { PassingUpload, SpooledUpload, type Upload, WholeUpload } from './upload.ts';
+import { compileTarget, type Target } from './target.ts';
 import { keepsFacts } from './variables.ts';
 
 /** The content handler of `proxy_pass`. No promise where nothing is waited for: answers come in callbacks. */

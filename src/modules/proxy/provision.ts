@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { constantText } from '../../config/index.ts';
 import type { WorkerScope } from '../../contract/index.ts';
 import type { UpstreamGroup, Upstreams } from '../../upstream/index.ts';
-import { Connections } from './client/connections.ts';
-import { Connector } from './client/connector.ts';
-import type { ConnectorSettings, TlsSettings } from './client/connector.ts';
+import { Connections } from './client/keepalive.ts';
+import { Connector, type ConnectorSettings, type TlsSettings } from './client/connector.ts';
 import type { ProxyConfig, TlsVersion } from './config.ts';
 
 /** What a location forwards through: the groups of peers, and connections to them. */

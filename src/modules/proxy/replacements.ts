@@ -1,16 +1,23 @@
 import type { Build } from '../../contract/index.ts';
-import { compileRegex } from '../../http/index.ts';
-import type { Exchange } from '../../http/index.ts';
-import type { CookieFlagsRule, CookieRule, Pattern, Replacement } from './config.ts';
+import { compileRegex, type Exchange } from '../../http/index.ts';
+import type {
+  CookieFlagsRule,
+  CookieRule,
+  LiteralTarget,
+  Pattern,
+  ProxyConfig,
+  RedirectRule,
+  Replacement,
+} from './config.ts';
 
 /** A text with something in it replaced; `undefined` when the rule does not match. */
-export type Rewrite = (x: Exchange, text: string) => string | undefined;
+type Rewrite = (x: Exchange, text: string) => string | undefined;
 
 /** Where a plain text has to stand: at the beginning, or as a whole whatever its case. */
-export type Match = 'prefix' | 'whole';
+type Match = 'prefix' | 'whole';
 
 /** One `proxy_redirect`, `proxy_cookie_domain` or `proxy_cookie_path`. */
-export function compileReplacement({ pattern, by }: Replacement, match: Match, build: Build): Rewrite {
+function compileReplacement({ pattern, by }: Replacement, match: Match, build: Build): Rewrite {
   const render = build.value(by);
   if (pattern.kind === 'regex') {
     const regex = compileRegex(pattern.regex);
@@ -53,7 +60,7 @@ function keepNamed(x: Exchange, { captures, names }: Named, build: Build): void 
 }
 
 /** The first rule that matches; `off` ends the search. */
-export function compileRules(
+function compileRules(
   rules: readonly CookieRule[] | undefined,
   match: Match,
   build: Build,
@@ -65,7 +72,7 @@ export function compileRules(
 }
 
 /** Asks one rewrite after the other. */
-export function firstOf(rewrites: readonly Rewrite[]): Rewrite {
+function firstOf(rewrites: readonly Rewrite[]): Rewrite {
   return (x, text) => {
     for (const rewrite of rewrites) {
       const rewritten = rewrite(x, text);
@@ -76,7 +83,7 @@ export function firstOf(rewrites: readonly Rewrite[]): Rewrite {
 }
 
 /** `proxy_cookie_flags`: the flags of the first rule whose cookie it is. */
-export function compileCookieFlags(
+function compileCookieFlags(
   rules: readonly CookieFlagsRule[] | undefined,
   build: Build,
 ): ((x: Exchange, name: string, attributes: string[]) => string[]) | undefined {
@@ -135,4 +142,70 @@ function kindOf(flag: string): string {
 
 function attributeName(attribute: string): string {
   return attribute.split('=', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+/** Rewrites a `Set-Cookie` header as `proxy_cookie_domain`, `_path` and `_flags` say; `undefined` where none is configured. */
+export function compileCookies(
+  config: ProxyConfig,
+  build: Build,
+): ((x: Exchange, cookie: string) => string) | undefined {
+  const domain = compileRules(config.cookieDomains, 'whole', build);
+  const path = compileRules(config.cookiePaths, 'prefix', build);
+  const flags = compileCookieFlags(config.cookieFlags, build);
+  if (!domain && !path && !flags) return undefined;
+  return (x, cookie) => {
+    const [pair = '', ...rest] = cookie.split(';');
+    const attributes = rest.map((attribute) => {
+      const equals = attribute.indexOf('=');
+      const name = attribute.slice(0, equals).trim().toLowerCase();
+      const rewrite: Rewrite | undefined = name === 'domain' ? domain : name === 'path' ? path : undefined;
+      const value = equals < 0 ? undefined : rewrite?.(x, attribute.slice(equals + 1).trim());
+      return value === undefined ? attribute : attribute.slice(0, equals + 1) + value;
+    });
+    if (!flags) return [pair, ...attributes].join(';');
+    const name = pair.split('=', 1)[0]?.trim() ?? '';
+    return [pair, ...flags(x, name, attributes).map((attribute) => ` ${attribute.trim()}`)].join(';');
+  };
+}
+
+/** How `Location` and `Refresh` of an answer are rewritten. */
+interface Redirects {
+  location(x: Exchange, value: string): string;
+  refresh(x: Exchange, value: string): string;
+}
+
+/** `proxy_redirect` of one location; `undefined` where nothing is rewritten. */
+export function compileRedirects(
+  { pass, redirects = ['default'] }: ProxyConfig,
+  build: Build,
+): Redirects | undefined {
+  const rewrites = redirects.flatMap(
+    (rule) => compileRule(rule, pass?.kind === 'literal' ? pass : undefined, build) ?? [],
+  );
+  if (redirects.includes('off') || rewrites.length === 0) return undefined;
+  const rewrite = firstOf(rewrites);
+  return {
+    location: (x, value) => {
+      const rewritten = rewrite(x, value);
+      return rewritten === undefined ? value : x.absolute(rewritten);
+    },
+    refresh: (x, value) => {
+      const start = value.toLowerCase().indexOf('url=');
+      if (start < 0) return value;
+      const rewritten = rewrite(x, value.slice(start + 4));
+      return rewritten === undefined ? value : value.slice(0, start + 4) + rewritten;
+    },
+  };
+}
+
+function compileRule(rule: RedirectRule, pass: LiteralTarget | undefined, build: Build): Rewrite | undefined {
+  if (rule === 'off') return undefined;
+  if (rule !== 'default') return compileReplacement(rule, 'prefix', build);
+  return pass && compileDefault(pass, build);
+}
+
+/** What leads into the upstream leads into the location (nginx: `proxy_redirect default`). */
+function compileDefault({ url, uri }: LiteralTarget, build: Build): Rewrite {
+  const [prefix, by] = uri === '' ? [`${url}/`, '/'] : [url, build.location.path];
+  return (_x, text) => (text.startsWith(prefix) ? by + text.slice(prefix.length) : undefined);
 }

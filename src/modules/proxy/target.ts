@@ -1,14 +1,19 @@
 import type { Build } from '../../contract/index.ts';
-import { HttpFault } from '../../http/index.ts';
-import type { Exchange } from '../../http/index.ts';
-import { HostPolicy, HostRefused, readRequestHost, ResolveFault } from '../../upstream/index.ts';
-import type { RequestHosts, UpstreamAddress, UpstreamGroup } from '../../upstream/index.ts';
-import type { Connections } from './client/connections.ts';
+import { type Exchange, HttpFault } from '../../http/index.ts';
+import {
+  HostPolicy,
+  HostRefused,
+  readRequestHost,
+  type RequestHosts,
+  ResolveFault,
+  type UpstreamAddress,
+  type UpstreamGroup,
+} from '../../upstream/index.ts';
+import type { Connections } from './client/keepalive.ts';
 import type { LiteralTarget, PassTarget, ProxyConfig } from './config.ts';
 import { parseTarget } from './directives/index.ts';
-import { fixedLocalAddress } from './provision.ts';
-import type { Provisioned } from './provision.ts';
-import type { PassUri } from './request-target.ts';
+import { fixedLocalAddress, type Provisioned } from './provision.ts';
+import type { PassUri } from './request-head.ts';
 
 /** Where one request goes. */
 export interface Target {

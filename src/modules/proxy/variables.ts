@@ -1,8 +1,7 @@
 import type { Build, ModuleDefinition, VariableDefinition } from '../../contract/index.ts';
 import type { Getter } from '../../http/index.ts';
 import type { ProxyConfig } from './config.ts';
-import { proxyFacts } from './tries.ts';
-import type { ProxyFacts, Try } from './tries.ts';
+import { proxyFacts, type ProxyFacts, type Try } from './tries.ts';
 
 type Variables = NonNullable<ModuleDefinition<ProxyConfig>['variables']>;
 type Families = NonNullable<ModuleDefinition<ProxyConfig>['families']>;

@@ -1,12 +1,20 @@
-import type { ComplexValue } from '../../config/index.ts';
+import type { ComplexValue, ReadRegex } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
-import { encodeArgument } from '../../http/index.ts';
-import type { Exchange } from '../../http/index.ts';
+import { encodeArgument, type Exchange, logContext } from '../../http/index.ts';
+
+/** What the steps of one block are compiled with. */
+export interface Compiling {
+  readonly build: Build;
+  /** `rewrite_log` */
+  readonly log: boolean;
+  /** Where relative paths of file tests start. */
+  readonly prefix: string;
+}
 
 type Text = (x: Exchange) => string;
 
 /** The path of the request was encoded: what is cut out of `$uri` may hold characters that mean something in a URL. */
-export function isEncoded({ requestUri }: Exchange): boolean {
+function isEncoded({ requestUri }: Exchange): boolean {
   const mark = requestUri.indexOf('?');
   const end = mark < 0 ? requestUri.length : mark;
   const isInPath = (at: number): boolean => at >= 0 && at < end;
@@ -42,4 +50,24 @@ export function compileEscaping(
  */
 export function compileOperand(value: ComplexValue, build: Build): Text {
   return compileEscaping(value, build, (x) => !x.uriReplaced && isEncoded(x));
+}
+
+/** Whether a text matches. Unlike elsewhere, one that does not leaves no captures (nginx ngx_http_script_regex_start_code). */
+export function compileMatch(
+  regex: ReadRegex,
+  { build, log }: Compiling,
+): (x: Exchange, text: string) => boolean {
+  const matches = build.matcher(regex);
+  const test = (x: Exchange, text: string): boolean => {
+    if (matches(x, text)) return true;
+    x.captures = undefined;
+    return false;
+  };
+  if (!log) return test;
+  return (x, text) => {
+    const isMatch = test(x, text);
+    const verb = isMatch ? 'matches' : 'does not match';
+    build.log.write('notice', `"${regex.pattern}" ${verb} "${text}"`, logContext(x));
+    return isMatch;
+  };
 }

@@ -1,9 +1,50 @@
-import type { Exchange } from '../../http/index.ts';
-import { compileOperand } from './captures.ts';
-import type { Compiling } from './compiling.ts';
-import type { Condition } from './config.ts';
-import { compileFileTest } from './file-test.ts';
-import { compileMatch } from './match.ts';
+import { type Stats, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Exchange, logContext } from '../../http/index.ts';
+import { systemFailure } from '../../log/index.ts';
+import { compileMatch, compileOperand, type Compiling } from './captures.ts';
+import type { Condition, FileTest } from './directives.ts';
+
+const OWNER_MAY_EXECUTE = 0o100;
+
+/** What each test asks of what is there. A socket or a device is neither file nor directory. */
+const TESTS: Readonly<Record<FileTest, (stats: Stats) => boolean>> = {
+  f: (stats) => stats.isFile(),
+  d: (stats) => stats.isDirectory(),
+  e: (stats) => stats.isFile() || stats.isDirectory(),
+  x: (stats) => (stats.mode & OWNER_MAY_EXECUTE) !== 0,
+};
+
+/** Nothing is there: no more than that is wrong. */
+const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
+
+/**
+ * `-f`, `-d`, `-e` and `-x`. The file system is asked at once: a step may not wait for long, and what it asks about is
+ * nearly always in the system's cache.
+ */
+function compileFileTest(
+  { test, negated, value }: Extract<Condition, { readonly test: FileTest }>,
+  { build, prefix }: Compiling,
+): (x: Exchange) => boolean {
+  const render = compileOperand(value, build);
+  const fits = TESTS[test];
+  return (x) => {
+    const path = render(x);
+    try {
+      const stats = isPath(path) ? statSync(resolve(prefix, path), { throwIfNoEntry: false }) : undefined;
+      return (stats !== undefined && fits(stats)) !== negated;
+    } catch (error) {
+      if (!ABSENT.has((error as NodeJS.ErrnoException).code))
+        build.log.write('crit', systemFailure('stat', path, error), logContext(x));
+      return negated;
+    }
+  };
+}
+
+/** nginx does not know the empty path, and nobody a NUL in one. */
+function isPath(path: string): boolean {
+  return path !== '' && !path.includes('\0');
+}
 
 /** Whether the condition of an `if` holds for a request. */
 export function compileCondition(condition: Condition, compiling: Compiling): (x: Exchange) => boolean {

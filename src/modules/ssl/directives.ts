@@ -1,11 +1,134 @@
-import { directivesFor, pathFrom, readers, shares } from '../../config/index.ts';
-import type { Context } from '../../config/index.ts';
-import type { SslConfig } from '../../contract/index.ts';
-import { ACCEPTED } from './accepted.ts';
-import { command, file, protocols, secretFile, sessionCache } from './readers.ts';
+import { resolve } from 'node:path';
+import type { Word } from '../../../grammar/index.ts';
+import {
+  type ArgReader,
+  type Context,
+  directivesFor,
+  pathFrom,
+  readers,
+  type ReadScope,
+  type Rows,
+  shares,
+} from '../../config/index.ts';
+import type { FileName, SessionCache, SslConfig, TlsVersion } from '../../contract/index.ts';
 
-const { flag, integer, oneOf, text, time } = readers;
+const { flag, integer, oneOf, size, text, texts, time } = readers;
 const HS: readonly Context[] = ['http', 'server'];
+
+const ONLY_TUNES = 'it tunes how nginx sends and keeps things';
+const NO_STAPLING = 'certificate answers are not stapled';
+
+const LIST: readonly (readonly [name: string, args: ArgReader<unknown>, why: string])[] = [
+  ['ssl_stapling', flag, NO_STAPLING],
+  ['ssl_stapling_verify', flag, NO_STAPLING],
+  ['ssl_stapling_file', text, NO_STAPLING],
+  ['ssl_stapling_responder', text, NO_STAPLING],
+  ['ssl_ocsp_responder', text, 'OCSP is not asked'],
+  ['ssl_ocsp_cache', text, 'OCSP is not asked'],
+  ['ssl_early_data', flag, 'early data is not taken, which is the safe choice'],
+  ['ssl_buffer_size', size, ONLY_TUNES],
+  ['ssl_certificate_cache', texts, ONLY_TUNES],
+  ['ssl_certificate_compression', flag, ONLY_TUNES],
+];
+
+/** Rows of the directives that are accepted for compatibility. */
+const ACCEPTED: Rows<SslConfig> = Object.fromEntries(
+  LIST.map(([name, args, why]) => [
+    name,
+    {
+      contexts: HS,
+      args,
+      accepted: why,
+      summary: `Accepted, without effect: ${why}.`,
+      source: `nginx ngx_http_ssl_module#${name}`,
+    },
+  ]),
+);
+
+/** What one session takes in nginx's shared cache: 4000 to a megabyte. */
+const SESSION_BYTES = 262;
+const BUILT_IN_SESSIONS = 20_480;
+/** nginx: eight pages, so that the cache can be managed. */
+const SMALLEST_CACHE_BYTES = 8 * 4096;
+
+const VERSIONS: readonly TlsVersion[] = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
+
+/** A file that lies beside the configuration. */
+const file: ArgReader<FileName> = readers.oneWord('file', (word, scope) => readFile(word, scope));
+
+/** A certificate or key: a file, neither made up by the request nor kept by an engine. */
+const secretFile: ArgReader<FileName> = readers.oneWord('file', (word, scope) => {
+  const { value, span } = word;
+  const refusal = value.includes('$')
+    ? ['variables are not supported in the name of a certificate', 'name one server per certificate']
+    : /^(engine|data|store):/.test(value) && [
+        `"${value.split(':', 1)[0]}:" is not supported`,
+        'name a PEM file',
+      ];
+  if (!refusal) return readFile(word, scope);
+  scope.report.emerg(`${refusal[0]} by "${scope.directive}"`, span, refusal[1]);
+  return undefined;
+});
+
+function readFile({ value }: Word, { confDir }: ReadScope): FileName {
+  return { text: value, path: resolve(confDir, value) };
+}
+
+/** `ssl_protocols`. */
+const protocols: ArgReader<readonly TlsVersion[]> = readers.words(
+  { syntax: '[SSLv2] [SSLv3] [TLSv1] [TLSv1.1] [TLSv1.2] [TLSv1.3]', min: 1, max: Infinity },
+  (words, { report }) => {
+    const versions: TlsVersion[] = [];
+    for (const word of words) {
+      const { value, span } = word;
+      const version = VERSIONS.find((name) => name.toLowerCase() === value.toLowerCase());
+      if (!version) {
+        report.emerg(`invalid value "${value}"`, span, readers.expectedOf(word, VERSIONS));
+        return undefined;
+      }
+      if (versions.includes(version))
+        report.warn(`duplicate value "${value}"`, span, { rule: 'duplicate-directive' });
+      versions.push(version);
+    }
+    return versions;
+  },
+);
+
+/** `ssl_session_cache`; of several caches the shared one counts. */
+const sessionCache: ArgReader<SessionCache> = readers.words(
+  { syntax: 'off | none | [builtin[:size]] [shared:name:size]', min: 1, max: 2 },
+  (words, scope) => {
+    const caches = words.map((word) => readCache(word, scope));
+    return caches.includes(undefined) ? undefined : caches.at(-1);
+  },
+);
+
+function readCache(word: Word, scope: ReadScope): SessionCache | undefined {
+  const { value, span } = word;
+  if (value === 'off' || value === 'none') return value;
+  const [, builtInSize] = /^builtin(?::(\d+))?$/.exec(value) ?? [];
+  if (value.startsWith('builtin') && (value === 'builtin' || builtInSize !== undefined)) {
+    return { name: '', sessions: Number(builtInSize ?? BUILT_IN_SESSIONS) };
+  }
+  const [, name, size] = /^shared:([^:]+):([^:]+)$/.exec(value) ?? [];
+  const bytes = size === undefined ? undefined : readers.size.read([{ ...word, value: size }], scope);
+  if (name === undefined || bytes === undefined) {
+    scope.report.emerg(`invalid session cache "${value}"`, span);
+    return undefined;
+  }
+  if (bytes < SMALLEST_CACHE_BYTES) {
+    scope.report.emerg(`session cache "${value}" is too small`, span);
+    return undefined;
+  }
+  return { name, sessions: Math.floor(bytes / SESSION_BYTES) };
+}
+
+/** `ssl_conf_command name value`. */
+const command: ArgReader<readonly [string, string]> = readers.words(
+  { syntax: 'name value', min: 2, max: 2 },
+  ([name, value]) => [(name as Word).value, (value as Word).value],
+);
+
 const source = (name: string): string => `nginx ngx_http_ssl_module#${name}`;
 
 /** nginx's TLS for servers. All of it needs the node engine, which serves every TLS port. */

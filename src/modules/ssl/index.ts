@@ -1,8 +1,82 @@
 import { randomBytes } from 'node:crypto';
-import { moduleFor, TICKET_KEY } from '../../contract/index.ts';
-import type { SslConfig } from '../../contract/index.ts';
+import { type ModuleDefinition, moduleFor, type SslConfig, TICKET_KEY } from '../../contract/index.ts';
+import type { ClientCertificate, TlsFacts } from '../../http/index.ts';
+import * as text from './certificate-text.ts';
 import { directives } from './directives.ts';
-import { variables } from './variables.ts';
+
+type Variables = NonNullable<ModuleDefinition<SslConfig>['variables']>;
+
+const ofTls = (summary: string, read: (tls: TlsFacts) => string): Variables[string] => ({
+  summary,
+  live: true,
+  compile: () => (x) => {
+    const tls = x.connection?.tls;
+    return tls && (read(tls) || undefined);
+  },
+});
+
+const ofClient = (summary: string, read: (client: ClientCertificate) => string): Variables[string] =>
+  ofTls(summary, ({ client }) => (client ? read(client) : ''));
+
+/** nginx's TLS variables (nginx ngx_http_ssl_module#variables); empty where the connection is plain. */
+const variables: Variables = {
+  ssl_protocol: ofTls('Version of TLS.', ({ protocol }) => protocol),
+  ssl_cipher: ofTls('Cipher of the connection.', ({ cipher }) => cipher),
+  ssl_ciphers: ofTls('Ciphers that the client offered.', ({ ciphers }) => ciphers),
+  ssl_curve: ofTls('Curve of the key exchange; node does not tell, so it is empty.', ({ curve }) => curve),
+  ssl_curves: ofTls('Curves that the client offered.', ({ curves }) => curves),
+  ssl_session_id: ofTls('Id of the session in hexadecimal.', ({ sessionId }) => sessionId),
+  ssl_session_reused: ofTls('`r` when the client resumed a session, else `.`.', ({ sessionReused }) =>
+    sessionReused ? 'r' : '.',
+  ),
+  ssl_server_name: ofTls('Name that the client asked for in its handshake.', ({ serverName }) => serverName),
+  ssl_alpn_protocol: ofTls('Protocol that ALPN chose.', ({ alpnProtocol }) => alpnProtocol),
+  ssl_early_data: ofTls('Always empty: early data is not taken.', () => ''),
+  ssl_client_cert: ofClient(
+    'Certificate of the client, PEM, lines behind the first indented.',
+    ({ certificate }) => text.indentedPem(certificate),
+  ),
+  ssl_client_raw_cert: ofClient('Certificate of the client, PEM.', ({ certificate }) =>
+    certificate.toString(),
+  ),
+  ssl_client_escaped_cert: ofClient('Certificate of the client, PEM, percent-encoded.', ({ certificate }) =>
+    encodeURIComponent(certificate.toString()),
+  ),
+  ssl_client_s_dn: ofClient('Subject of the certificate (RFC 2253).', ({ certificate }) =>
+    text.dnText(certificate.subject),
+  ),
+  ssl_client_i_dn: ofClient('Issuer of the certificate (RFC 2253).', ({ certificate }) =>
+    text.dnText(certificate.issuer),
+  ),
+  ssl_client_s_dn_legacy: ofClient('Subject of the certificate in the old form.', ({ certificate }) =>
+    text.legacyDnText(certificate.subject),
+  ),
+  ssl_client_i_dn_legacy: ofClient('Issuer of the certificate in the old form.', ({ certificate }) =>
+    text.legacyDnText(certificate.issuer),
+  ),
+  ssl_client_serial: ofClient(
+    'Serial number of the certificate.',
+    ({ certificate }) => certificate.serialNumber,
+  ),
+  ssl_client_fingerprint: ofClient('SHA-1 of the certificate.', ({ certificate }) =>
+    certificate.fingerprint.replaceAll(':', '').toLowerCase(),
+  ),
+  ssl_client_verify: ofTls('`SUCCESS`, `FAILED:reason`, or `NONE` without a certificate.', ({ client }) => {
+    if (!client) return 'NONE';
+    return client.fault ? `FAILED:${client.fault.text}` : 'SUCCESS';
+  }),
+  ssl_client_v_start: ofClient(
+    'Begin of the validity of the certificate.',
+    ({ certificate }) => certificate.validFrom,
+  ),
+  ssl_client_v_end: ofClient(
+    'End of the validity of the certificate.',
+    ({ certificate }) => certificate.validTo,
+  ),
+  ssl_client_v_remain: ofClient('Days until the certificate expires.', ({ certificate }) =>
+    text.daysUntil(certificate.validTo),
+  ),
+};
 
 const TICKET_KEY_BYTES = 48;
 

@@ -1,14 +1,9 @@
 import type { Build } from '../../contract/index.ts';
-import type { Exchange } from '../../http/index.ts';
-import { compileConditions } from './conditions.ts';
-import type { StaticConfig } from './config.ts';
-import { multipartBody, singleBody } from './file-body.ts';
-import type { FileBody } from './file-body.ts';
+import type { Exchange, Handler } from '../../http/index.ts';
+import { compileConditions, type HttpDates, parseHttpDate } from './conditions.ts';
+import type { StaticConfig } from './directives.ts';
 import type { OpenFile } from './files.ts';
-import { parseHttpDate } from './http-date.ts';
-import type { HttpDates } from './http-date.ts';
-import { parseRanges } from './ranges.ts';
-import type { RangeVerdict } from './ranges.ts';
+import { type FileBody, multipartBody, parseRanges, type RangeVerdict, singleBody } from './ranges.ts';
 import type { FileSender, Sending } from './send-file.ts';
 
 /** Answers with an open file and releases it; `path` is for the error log. */
@@ -134,4 +129,18 @@ function partialBody(
   }
   x.setHeader('Content-Range', `bytes ${only.from}-${only.to - 1}/${sizeBytes}`);
   return singleBody(only, type);
+}
+
+/** One transparent pixel. */
+const PIXEL = Buffer.from('R0lGODlhAQABAIABAAAAAP///yH5BAEAAAEALAAAAAABAAEAAAICTAEAOw==', 'base64');
+
+/** It has not changed since nginx was first made up: Mon, 28 Sep 1970 06:00:00 GMT. */
+const MODIFIED_SECONDS = 23_349_600;
+
+/** `empty_gif` (nginx: ngx_http_empty_gif_handler). */
+export function compileEmptyGif(validators: ValidatorsOf): Handler {
+  return (x) => {
+    if (x.method !== 'GET' && x.method !== 'HEAD') return x.end(405);
+    return validators(x, MODIFIED_SECONDS, '') ? undefined : x.send(200, 'image/gif', PIXEL);
+  };
 }

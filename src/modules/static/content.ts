@@ -1,10 +1,143 @@
-import type { Exchange, Handler } from '../../http/index.ts';
-import type { IndexFile } from './index-file.ts';
-import { mayRead } from './serve-file.ts';
+import { randomInt } from 'node:crypto';
+import { type ComplexValue, constantText } from '../../config/index.ts';
+import type { Build } from '../../contract/index.ts';
+import { encodePath, type Exchange, type Handler } from '../../http/index.ts';
+import type { FileAnswer } from './answer-file.ts';
+import { readEntries } from './autoindex.ts';
+import { exactFault, type FileFault, isAbsent, isFault, severityOf } from './files.ts';
 import type { Site } from './site.ts';
 
+/** Serves the file that `$uri` names (nginx: ngx_http_static_handler). */
+export function compileServeFile({ paths, files, faults }: Site, answer: FileAnswer): Handler {
+  return (x) => {
+    if (!mayRead(x)) return x.end(405);
+    const path = paths.of(x, x.uri);
+    if (path === undefined) return faults.unsafe(x);
+    const file = files.open(path, x);
+    if (isFault(file)) return faults.answer(x, path, file);
+    if (file.kind === 'file' && x.method !== 'POST') return answer(x, file, path);
+    file.release();
+    if (file.kind === 'directory') return redirectToDirectory(x);
+    return file.kind === 'file' ? x.end(405) : faults.notRegular(x, path);
+  };
+}
+
+/** Methods that nginx looks for a file for; POST finds it and may not read it. */
+function mayRead({ method }: Exchange): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'POST';
+}
+
+function redirectToDirectory(x: Exchange): void {
+  x.redirect(301, `${encodePath(x.uri)}/${x.args === '' ? '' : `?${x.args}`}`);
+}
+
+/** What takes over where there is no file in gzip, or the client does not take it. */
+interface GzipStaticParts {
+  readonly mode: 'on' | 'always';
+  readonly answer: FileAnswer;
+  readonly plain: Handler;
+}
+
+/** `gzip_static`: a file in gzip beside the plain one is sent in its place (nginx: ngx_http_gzip_static_handler). */
+export function compileGzipStatic(
+  { mode, answer, plain }: GzipStaticParts,
+  { paths, files, faults }: Site,
+  build: Build,
+): Handler {
+  const accepts = mode === 'always' ? (): boolean => true : build.acceptsGzip();
+  const varies = build.core.gzipVary && mode === 'on';
+  return (x: Exchange) => {
+    if (x.method !== 'GET' && x.method !== 'HEAD') return plain(x);
+    const isAccepted = accepts(x);
+    const path = paths.of(x, x.uri);
+    if (path === undefined || (!isAccepted && !varies)) return plain(x);
+    const file = files.open(`${path}.gz`, x);
+    if (isFault(file)) {
+      if (!isAbsent(file)) faults.note(x, `${path}.gz`, { ...file, level: severityOf(file).level });
+      return plain(x);
+    }
+    if (varies) x.setHeader('Vary', 'Accept-Encoding');
+    if (isAccepted && file.kind === 'file') {
+      x.setHeader('Content-Encoding', 'gzip');
+      return answer(x, file, `${path}.gz`);
+    }
+    const { kind } = file;
+    file.release();
+    return isAccepted && kind === 'other' ? faults.notRegular(x, `${path}.gz`) : plain(x);
+  };
+}
+
+/** Looks for the index of the directory that `$uri` names. True: answered, or sent on to the file. */
+type IndexFile = (x: Exchange) => boolean | Promise<boolean>;
+
+/** `index`: the first file that is there is served by an internal redirect (nginx: ngx_http_index_handler). */
+export function compileIndex(names: readonly ComplexValue[], site: Site, build: Build): IndexFile {
+  const candidates = names.map((name) => ({ render: build.value(name), fixed: constantText(name) }));
+  return (x) => {
+    const directory = site.paths.of(x, x.uri);
+    if (directory === undefined) {
+      site.faults.unsafe(x);
+      return true;
+    }
+    for (const { render, fixed } of candidates) {
+      const name = fixed ?? render(x);
+      if (name.startsWith('/')) return sentTo(x, name);
+      const outcome = site.files.look(directory + name, x);
+      if (!isFault(outcome)) return sentTo(x, x.uri + name);
+      if (!mayGoOn(x, { directory, path: directory + name, fault: outcome }, site)) return true;
+    }
+    return false;
+  };
+}
+
+interface Missing {
+  readonly directory: string;
+  readonly path: string;
+  readonly fault: FileFault;
+}
+
+/** Without one index file the next is asked for, but only in a directory that is there; else it answers. */
+function mayGoOn(x: Exchange, { directory, path, fault }: Missing, { files, faults }: Site): boolean {
+  const { code } = fault.error;
+  if (code === 'ENOTDIR' || code === 'ENAMETOOLONG' || code === 'EACCES' || code === 'ELOOP') {
+    faults.index(x, path, fault);
+    return false;
+  }
+  const outcome = files.look(directory, x);
+  if (isFault(outcome)) faults.index(x, path, exactFault(path, fault));
+  else if (code !== 'ENOENT') faults.answer(x, path, fault);
+  else return true;
+  return false;
+}
+
+function sentTo(x: Exchange, uri: string): boolean | Promise<boolean> {
+  const waiting = x.redirectToPath(uri);
+  return waiting ? waiting.then(() => true) : true;
+}
+
+/** `random_index`: any file of the directory serves as its index (nginx: ngx_http_random_index_handler). */
+export function compileRandomIndex({ paths, faults }: Site): IndexFile {
+  return (x) => {
+    const path = paths.of(x, x.uri);
+    if (path === undefined) {
+      faults.unsafe(x);
+      return true;
+    }
+    try {
+      const files = readEntries(path).filter(({ kind }) => kind === 'file');
+      const [chosen] = files.slice(files.length > 0 ? randomInt(files.length) : 0);
+      if (!chosen) return false;
+      const waiting = x.redirectToPath(x.uri + Buffer.from(chosen.name, 'latin1').toString());
+      return waiting ? waiting.then(() => true) : true;
+    } catch (error) {
+      faults.answer(x, path, { call: 'opendir()', error: error as NodeJS.ErrnoException });
+      return true;
+    }
+  };
+}
+
 /** What a location does with a URI, in the order of nginx's content handlers. */
-export interface ContentSteps {
+interface ContentSteps {
   /** For a URI that ends with a slash: each may send the request on. */
   readonly indexes: readonly IndexFile[];
   readonly autoindex: Handler | undefined;

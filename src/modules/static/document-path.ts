@@ -1,6 +1,8 @@
+import { realpathSync } from 'node:fs';
 import { constantText } from '../../config/index.ts';
-import type { Build, DocumentRootConfig } from '../../contract/index.ts';
+import type { Build, DocumentRootConfig, ModuleDefinition } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
+import type { StaticConfig } from './directives.ts';
 
 /** From URIs to paths in one location (nginx: ngx_http_map_uri_to_path). */
 export interface DocumentPath {
@@ -107,3 +109,31 @@ function joined(root: string | undefined, rest: string): string | undefined {
 function timesUpwards(path: string): number {
   return path.match(UPWARDS)?.length ?? 0;
 }
+
+/** Variables that say where the files of a location are. */
+export const variables: NonNullable<ModuleDefinition<StaticConfig>['variables']> = {
+  document_root: {
+    summary: 'What `root` or `alias` of the location say.',
+    compile: (build) => compileDocumentPath(build).root,
+  },
+  realpath_root: {
+    summary: 'The same as an absolute path without symbolic links.',
+    compile: (build) => {
+      const { root } = compileDocumentPath(build);
+      return (x) => {
+        try {
+          return realpathSync(root(x));
+        } catch {
+          return undefined;
+        }
+      };
+    },
+  },
+  request_filename: {
+    summary: 'Path of the file that `$uri` leads to.',
+    compile: (build) => {
+      const { of } = compileDocumentPath(build);
+      return (x) => of(x, x.uri);
+    },
+  },
+};

@@ -1,28 +1,139 @@
-import { moduleFor } from '../../contract/index.ts';
-import type { Build, LocationParts } from '../../contract/index.ts';
-import type { Handler } from '../../http/index.ts';
-import { compileFileAnswer, compileValidators } from './answer-file.ts';
-import type { ValidatorsOf } from './answer-file.ts';
-import { compileAutoindex } from './autoindex/index.ts';
-import type { StaticConfig } from './config.ts';
-import { compileContent } from './content.ts';
-import { directives } from './directives.ts';
-import { compileDocumentPath } from './document-path.ts';
-import { compileEmptyGif } from './empty-gif.ts';
-import { explanation } from './explanation.ts';
-import { Faults } from './faults.ts';
-import { compileGzipStatic } from './gzip-static.ts';
-import { compileIndex } from './index-file.ts';
-import type { PieceBuffers } from './piece-buffers.ts';
-import { compileRandomIndex } from './random-index.ts';
-import { filesOf, openResources } from './resources.ts';
-import type { StaticResources } from './resources.ts';
-import { FileSender } from './send-file.ts';
-import { compileServeFile } from './serve-file.ts';
-import type { Site } from './site.ts';
-import { CAN_WALK } from './symlinks.ts';
+import {
+  type Build,
+  type Deed,
+  type Fact,
+  type LocationParts,
+  type ModuleExplanation,
+  moduleFor,
+  type WorkerScope,
+} from '../../contract/index.ts';
+import type { Exchange, Handler } from '../../http/index.ts';
+import { compileEmptyGif, compileFileAnswer, compileValidators, type ValidatorsOf } from './answer-file.ts';
+import { compileAutoindex } from './autoindex.ts';
+import { HttpDates } from './conditions.ts';
+import {
+  compileContent,
+  compileGzipStatic,
+  compileIndex,
+  compileRandomIndex,
+  compileServeFile,
+} from './content.ts';
+import { directives, type StaticConfig, type TriedFile } from './directives.ts';
+import { compileDocumentPath, type DocumentPath, variables } from './document-path.ts';
+import { type Files, FRESH_FILES, isFault } from './files.ts';
+import { OpenFileCache } from './open-file-cache.ts';
+import { FileSender, PieceBuffers } from './send-file.ts';
+import { Faults, type Site } from './site.ts';
+import { CAN_WALK, guardedFiles } from './symlinks.ts';
 import { compileTryFiles } from './try-files.ts';
-import { variables } from './variables.ts';
+
+/** What locations of one worker share. */
+interface StaticResources {
+  readonly dates: HttpDates;
+  readonly buffers: PieceBuffers;
+  readonly files: Files;
+}
+
+/** Locations with the same rules share a cache, and a reload keeps it. */
+function openResources(config: StaticConfig, worker: WorkerScope): StaticResources {
+  const nothing = (): void => undefined;
+  return {
+    dates: worker.share('static: dates', () => new HttpDates(), nothing),
+    buffers: worker.share('static: buffers', () => new PieceBuffers(), nothing),
+    files: openCache(config, worker) ?? FRESH_FILES,
+  };
+}
+
+function openCache(config: StaticConfig, worker: WorkerScope): Files | undefined {
+  const { openFileCache } = config;
+  if (openFileCache === 'off') return undefined;
+  const rules = {
+    ...openFileCache,
+    validMs: config.openFileCacheValidMs,
+    minUses: config.openFileCacheMinUses,
+    errors: config.openFileCacheErrors,
+  };
+  return worker.share(
+    `static: open_file_cache ${JSON.stringify(rules)}`,
+    () => new OpenFileCache(FRESH_FILES, rules),
+    (cache) => cache.close(),
+  );
+}
+
+/** The files of one location. Paths that may not have links are walked for every request, whatever is remembered of them. */
+function filesOf({ disableSymlinks: { rule, from } }: StaticConfig, files: Files, build: Build): Files {
+  if (rule === 'off') return files;
+  return guardedFiles({ sameOwner: rule === 'if_not_owner', from: from ? build.value(from) : () => '' });
+}
+
+/** Files are looked for on disk as ever; told are the paths that this leads to. */
+const explanation: ModuleExplanation<StaticConfig, StaticResources> = {
+  runs: true,
+  tell(config, _resources, build) {
+    const paths = compileDocumentPath(build);
+    const { tryFiles } = config;
+    return {
+      ...(tryFiles && { precontent: tellTries(tryFiles.files, paths, build) }),
+      ...(!config.emptyGif && { content: tellFile(config, paths, build) }),
+    };
+  },
+};
+
+function tellTries(files: readonly TriedFile[], paths: DocumentPath, build: Build): (x: Exchange) => Deed {
+  const tries = files.map(({ name, ...rest }) => ({ ...rest, render: build.value(name) }));
+  return (x) => {
+    const facts: Fact[] = [];
+    for (const { render, isDirectory, hasVariables } of tries) {
+      const rest = hasVariables ? paths.rest(render(x)) : render(x);
+      const found = look(paths.ofRest(x, rest), x);
+      const fits = found.kind === (isDirectory ? 'directory' : 'file');
+      const wanted = isDirectory ? 'directory' : 'file';
+      facts.push({ label: fits ? 'found' : 'tried', value: `${wanted} ${found.text}` });
+      if (fits) return { does: 'finds a file', facts };
+    }
+    return { does: 'finds none of its files: its last word decides', facts };
+  };
+}
+
+function tellFile({ index }: StaticConfig, paths: DocumentPath, build: Build): (x: Exchange) => Deed {
+  const names = index.flat().map((name) => build.value(name));
+  return (x) => {
+    if (!x.uri.endsWith('/')) {
+      const { kind, text } = look(paths.of(x, x.uri), x);
+      return { does: DOES[kind ?? ''] ?? 'finds no file', facts: [{ label: 'file', value: text }] };
+    }
+    const facts: Fact[] = [];
+    for (const render of names) {
+      const name = render(x);
+      const found = look(paths.of(x, x.uri + name), x);
+      facts.push({ label: 'index', value: found.text });
+      if (found.kind !== undefined) break;
+    }
+    return { does: 'looks for an index of the directory', facts };
+  };
+}
+
+const DOES: Readonly<Record<string, string>> = {
+  file: 'sends a file',
+  directory: 'redirects to the directory with a slash behind',
+};
+
+interface Looked {
+  readonly kind: string | undefined;
+  readonly text: string;
+}
+
+function look(path: string | undefined, x: Exchange): Looked {
+  if (path === undefined) return { kind: undefined, text: '(outside of the root)' };
+  const found = FRESH_FILES.look(path, x);
+  if (isFault(found)) return { kind: undefined, text: `${path}  (${reasonOf(found.error)})` };
+  const what = found.kind === 'file' ? `${found.sizeBytes} bytes` : found.kind;
+  return { kind: found.kind, text: `${path}  (${what})` };
+}
+
+function reasonOf({ code }: NodeJS.ErrnoException): string {
+  return code === 'ENOENT' || code === 'ENOTDIR' ? 'not there' : (code ?? 'cannot be looked at');
+}
 
 /** nginx's static files: the last of all modules, for it answers every location that nobody else does. */
 export const staticFiles = moduleFor<StaticConfig>()<StaticResources>({

@@ -1,8 +1,13 @@
 import { LRUCache } from '../../pool/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import { isFault, SMALL_FILE_BYTES } from './files.ts';
-import type { FileFacts, Files, OpenFile } from './files.ts';
-import type { FileFault } from './system-error.ts';
+import {
+  type FileFacts,
+  type FileFault,
+  type Files,
+  isFault,
+  type OpenFile,
+  SMALL_FILE_BYTES,
+} from './files.ts';
 
 /** `open_file_cache` and what belongs to it. */
 export interface CacheRules {

@@ -1,5 +1,7 @@
+import { randomInt } from 'node:crypto';
+
 /** Bytes `from` to, not including, `to`. */
-export interface ByteRange {
+interface ByteRange {
   readonly from: number;
   readonly to: number;
 }
@@ -8,7 +10,7 @@ export interface ByteRange {
 export type RangeVerdict = readonly ByteRange[] | 'whole' | 'unsatisfiable';
 
 /** What the ranges are cut from, and how many there may be. */
-export interface RangeRules {
+interface RangeRules {
   readonly sizeBytes: number;
   readonly maxRanges: number;
 }
@@ -56,4 +58,39 @@ function nextRange(header: string, sizeBytes: number): ByteRange | undefined {
 /** The last bytes; none of an empty file begin with its first. */
 function suffixRange(lengthBytes: number, sizeBytes: number): ByteRange {
   return { from: lengthBytes < sizeBytes ? sizeBytes - lengthBytes : 0, to: sizeBytes };
+}
+
+/** A text and the bytes of the file behind it. */
+interface BodyPart extends ByteRange {
+  readonly head: string;
+}
+
+/** What of a file is sent, and what stands around it. */
+export interface FileBody {
+  readonly contentType: string;
+  readonly lengthBytes: number;
+  readonly parts: readonly BodyPart[];
+  readonly tail: string;
+}
+
+/** One piece of a file, or all of it. */
+export function singleBody({ from, to }: ByteRange, contentType: string): FileBody {
+  return { contentType, lengthBytes: to - from, parts: [{ head: '', from, to }], tail: '' };
+}
+
+/** Several pieces as `multipart/byteranges`, laid out as nginx does (ngx_http_range_multipart_header). */
+export function multipartBody(
+  ranges: readonly ByteRange[],
+  { contentType, sizeBytes }: { readonly contentType: string; readonly sizeBytes: number },
+): FileBody {
+  const boundary = String(randomInt(2 ** 47)).padStart(20, '0');
+  const typeLine = contentType === '' ? '' : `Content-Type: ${contentType}\r\n`;
+  const parts = ranges.map(({ from, to }) => ({
+    head: `\r\n--${boundary}\r\n${typeLine}Content-Range: bytes ${from}-${to - 1}/${sizeBytes}\r\n\r\n`,
+    from,
+    to,
+  }));
+  const tail = `\r\n--${boundary}--\r\n`;
+  const lengthBytes = parts.reduce((sum, { head, from, to }) => sum + head.length + to - from, tail.length);
+  return { contentType: `multipart/byteranges; boundary=${boundary}`, lengthBytes, parts, tail };
 }

@@ -1,13 +1,28 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Exchange, logContext, type ResponseStream } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
-import { logContext } from '../../http/index.ts';
-import type { Exchange, ResponseStream } from '../../http/index.ts';
-import type { FileBody } from './file-body.ts';
-import { SMALL_FILE_BYTES } from './files.ts';
-import type { OpenFile } from './files.ts';
-import { PIECE_BYTES } from './piece-buffers.ts';
-import type { PieceBuffers } from './piece-buffers.ts';
-import { systemErrorText } from './system-error.ts';
+import { type OpenFile, SMALL_FILE_BYTES, systemErrorText } from './files.ts';
+import type { FileBody } from './ranges.ts';
+
+/** Bytes of a file that are read at once. */
+const PIECE_BYTES = 65_536;
+
+/** Buffers that are kept for the next large file; beyond them they are left to the garbage collector. */
+const KEPT = 32;
+
+/** Buffers for pieces of files: to make one costs more than to read into it. */
+export class PieceBuffers {
+  readonly #free: Buffer[] = [];
+
+  take(): Buffer {
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+  }
+
+  /** Nobody may look at the buffer any more. */
+  give(buffer: Buffer): void {
+    if (this.#free.length < KEPT) this.#free.push(buffer);
+  }
+}
 
 /** A client that reads as fast as we write gets so much before others have their turn. */
 const BYTES_PER_TURN = 524_288;

@@ -1,9 +1,15 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs';
 import { constants as systemConstants } from 'node:os';
 import type { Exchange } from '../../http/index.ts';
-import { factsOf, OpenedFile, READ } from './files.ts';
-import type { FileFacts, Files, OpenFile } from './files.ts';
-import type { FileFault } from './system-error.ts';
+import {
+  factsOf,
+  type FileFacts,
+  type FileFault,
+  type Files,
+  OpenedFile,
+  type OpenFile,
+  READ,
+} from './files.ts';
 
 const { errno } = systemConstants;
 

@@ -1,10 +1,9 @@
 import { constantText } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
-import type { TriedFile, TryFilesConfig } from './config.ts';
-import { isFault } from './files.ts';
+import type { TriedFile, TryFilesConfig } from './directives.ts';
+import { isAbsent, isFault } from './files.ts';
 import type { Site } from './site.ts';
-import { isAbsent } from './system-error.ts';
 
 /**
  * `try_files`: the first file that is there becomes `$uri`, else the last word decides (nginx: ngx_http_try_files_handler). A

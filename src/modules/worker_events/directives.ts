@@ -1,8 +1,38 @@
 import type { Word } from '../../../grammar/index.ts';
-import { directivesFor, readers, shares } from '../../config/index.ts';
-import type { ReadScope } from '../../config/index.ts';
-import { DEFAULT_RING_SIZE, MAX_RING_SIZE } from './config.ts';
-import type { EventZone, WorkerEventsConfig } from './config.ts';
+import {
+  type ComplexValue,
+  constantText,
+  directivesFor,
+  readers,
+  type ReadScope,
+  shares,
+} from '../../config/index.ts';
+import type { LocationMatch } from '../../contract/index.ts';
+
+/** `worker_events_*` of one location. */
+export interface WorkerEventsConfig {
+  readonly api?: true;
+  readonly zone?: EventZone;
+  readonly channel?: string;
+  /** Entries; absent: `DEFAULT_RING_SIZE`. */
+  readonly ringSize?: number;
+  readonly publishKey?: ComplexValue;
+  readonly stream: boolean;
+}
+
+/** `worker_events_zone name [size];` */
+interface EventZone {
+  readonly name: string;
+  readonly sizeBytes?: number;
+}
+
+/** What a location that answers has: validation refuses any other. */
+export type EndpointConfig = WorkerEventsConfig & { readonly zone: EventZone; readonly channel: string };
+
+/** Entries of a ring whose size is not configured. */
+export const DEFAULT_RING_SIZE = 1024;
+/** Entries; the zone's own limit in bytes is reached earlier. */
+const MAX_RING_SIZE = 1_048_576;
 
 /** The rows of the contract page's list "Directives". */
 export const directives = directivesFor<WorkerEventsConfig>()({
@@ -61,4 +91,21 @@ function readZone(words: readonly Word[], scope: ReadScope): EventZone {
   if (name.value === '') scope.report.emerg('invalid zone name ""', name.span);
   const sizeBytes = size && readers.size.read([size], scope);
   return { name: name.value, ...(sizeBytes !== undefined && { sizeBytes }) };
+}
+
+/** What a command needs to know of an endpoint to call it. */
+export interface EventsFacts {
+  readonly path: string;
+  /** Absent: none is needed, or it comes from variables. */
+  readonly publishKey?: string;
+}
+
+/** `undefined`: the location serves no events, or no path leads to it for certain. */
+export function eventsFacts(
+  { api, publishKey }: Partial<WorkerEventsConfig>,
+  match: LocationMatch | undefined,
+): EventsFacts | undefined {
+  if (api !== true || (match?.kind !== 'prefix' && match?.kind !== 'exact')) return undefined;
+  const key = publishKey && constantText(publishKey);
+  return { path: match.path, ...(key !== undefined && { publishKey: key }) };
 }

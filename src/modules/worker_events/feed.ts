@@ -1,5 +1,5 @@
 import type { Ring } from '../../zone/index.ts';
-import { entryJson } from './answer.ts';
+import { entryJson } from './query.ts';
 
 const HEARTBEAT_MS = 15_000;
 /** Frames that are kept for the other streams of this worker, which usually want the same ones next. */

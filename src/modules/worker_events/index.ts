@@ -1,22 +1,101 @@
 import { constantText } from '../../config/index.ts';
-import { moduleFor } from '../../contract/index.ts';
-import type { Build, ConfigReport } from '../../contract/index.ts';
-import type { Handler } from '../../http/index.ts';
-import { EVENT_LIMITS, openRing, zoneIdentity } from '../../zone/index.ts';
-import { refuse } from './answer.ts';
-import { DEFAULT_RING_SIZE } from './config.ts';
-import type { EndpointConfig, WorkerEventsConfig } from './config.ts';
-import { directives } from './directives.ts';
-import { explanation } from './explanation.ts';
+import {
+  type Build,
+  type ConfigReport,
+  type Deed,
+  type Fact,
+  type ModuleExplanation,
+  moduleFor,
+  type Telling,
+} from '../../contract/index.ts';
+import type { Exchange, Handler } from '../../http/index.ts';
+import {
+  type Counters,
+  EVENT_LIMITS,
+  openRing,
+  type Ring,
+  type RingSnapshot,
+  zoneIdentity,
+} from '../../zone/index.ts';
+import { DEFAULT_RING_SIZE, directives, type EndpointConfig, type WorkerEventsConfig } from './directives.ts';
 import { Feed } from './feed.ts';
-import { compileInspect } from './inspect.ts';
-import { showRing } from './metrics.ts';
-import { compilePublish } from './publish.ts';
-import { OpenStreams, compileStream, prefersStream } from './stream.ts';
-import type { StreamResources } from './stream.ts';
+import { compileKeyCheck, compilePublish } from './publish.ts';
+import { entryJson, readEventQuery, refuse, refuseBusy } from './query.ts';
+import { compileStream, OpenStreams, prefersStream, type StreamResources } from './stream.ts';
 
-export { eventsFacts } from './facts.ts';
-export type { EventsFacts } from './facts.ts';
+export { eventsFacts, type EventsFacts } from './directives.ts';
+
+/** GET and HEAD: the ring's state and the entries that the query asks for. */
+export function compileInspect({ zone, channel }: EndpointConfig, ring: Ring): Handler {
+  const start = `{"module":"worker_events","zone":${JSON.stringify(zone.name)},"channel":`;
+  return (x: Exchange) => {
+    const query = readEventQuery(x.args, channel);
+    if (typeof query === 'string') return refuse(x, 400, query);
+    const snapshot = ring.snapshot({ ...query, since: query.since ?? 0 });
+    if (!snapshot) return refuseBusy(x);
+    x.send(200, 'application/json', `${start}${JSON.stringify(query.channel ?? '')}${ringJson(snapshot)}`);
+  };
+}
+
+function ringJson(snapshot: RingSnapshot): string {
+  return (
+    `,"capacity":${snapshot.capacity},"oldest_generation":${snapshot.oldestGeneration},` +
+    `"newest_generation":${snapshot.newestGeneration},"dropped_events":${snapshot.droppedEvents},` +
+    `"last_publish_msec":${snapshot.lastPublishMs},"events":[${snapshot.entries.map(entryJson).join(',')}]}`
+  );
+}
+
+const PUBLISHED = { name: 'gw_events_published_total', help: 'Events that were published into a ring.' };
+const DROPPED = { name: 'gw_events_dropped_total', help: 'Events that later ones have overwritten.' };
+
+/** Shows how much has gone through a ring: its generations count from 1. Gives the end of it. */
+function showRing(metrics: Counters, zone: string, ring: Ring): () => void {
+  const labels = { zone };
+  const ends = [
+    metrics.collect('counter', { metric: PUBLISHED, labels, read: () => ring.range()?.newest ?? NaN }),
+    metrics.collect('counter', { metric: DROPPED, labels, read: () => (ring.range()?.oldest ?? NaN) - 1 }),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
+
+/** Which of the endpoint's three parts would answer. */
+const explanation: ModuleExplanation<WorkerEventsConfig, StreamResources> = {
+  tell: (config, _resources, build) => ({ content: tellEndpoint(config as EndpointConfig, build) }),
+};
+
+function tellEndpoint(config: EndpointConfig, build: Build): Telling {
+  const { zone, channel, ringSize = DEFAULT_RING_SIZE, publishKey } = config;
+  const mayPublish = publishKey ? compileKeyCheck(publishKey, build) : () => true;
+  const facts: readonly Fact[] = [
+    { label: 'zone', value: `${zone.name}, ${ringSize} events` },
+    { label: 'channel', value: channel },
+  ];
+  return (x): Deed | undefined => {
+    if (!METHODS.has(x.method)) {
+      x.setHeader('Allow', 'GET, HEAD, POST');
+      refuse(x, 405, 'method not allowed');
+      return undefined;
+    }
+    if (x.method !== 'POST') {
+      const streams = config.stream && prefersStream(x.header('accept'));
+      return {
+        does: streams ? 'streams events as they come' : 'shows the events of the ring',
+        facts,
+        unknown: 'the events',
+      };
+    }
+    if (!mayPublish(x)) {
+      refuse(x, 401, 'unauthorized: the publish key is missing or wrong');
+      return undefined;
+    }
+    const key = publishKey ? 'the publish key is right' : 'no publish key is asked for';
+    return { does: 'publishes the event in the body', facts: [...facts, { label: 'key', value: key }] };
+  };
+}
 
 /** Worker events: a ring of notifications in shared memory, published, shown and streamed over HTTP. */
 export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({

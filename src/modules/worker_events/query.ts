@@ -1,3 +1,6 @@
+import type { Exchange } from '../../http/index.ts';
+import type { RingEntry } from '../../zone/index.ts';
+
 /**
  * Names and values of a raw query, percent-decoded, in order; `undefined` when one is not valid. `+` is no
  * blank.
@@ -17,7 +20,7 @@ export function parseQuery(args: string): readonly (readonly [name: string, valu
 }
 
 /** What a reader asks for. An absent channel or type matches all. */
-export interface EventQuery {
+interface EventQuery {
   /** `undefined` when the query does not say. */
   readonly since: number | undefined;
   readonly limit: number;
@@ -46,4 +49,27 @@ export function readEventQuery(args: string, ownChannel: string): EventQuery | s
 /** True for a non-negative integer in plain decimal digits. */
 export function isCount(text: string): boolean {
   return /^\d+$/.test(text);
+}
+
+/** An answer of this module that is not a success; `error` says what is wrong. */
+export function refuse(x: Exchange, status: number, error: string): void {
+  x.send(
+    status,
+    'application/json',
+    `{"module":"worker_events","status":"error","error":${JSON.stringify(error)}}`,
+  );
+}
+
+/** The zone's lock was not to be had: nothing happened, and the next try may succeed. */
+export function refuseBusy(x: Exchange): void {
+  x.setHeader('Retry-After', '1');
+  refuse(x, 503, 'the ring is busy');
+}
+
+/** An entry as it stands in `events` and in a stream. */
+export function entryJson({ generation, channel, type, payload, timestampMs }: RingEntry): string {
+  return (
+    `{"generation":${generation},"channel":${JSON.stringify(channel)},"type":${JSON.stringify(type)},` +
+    `"payload":${JSON.stringify(payload)},"timestamp":${timestampMs}}`
+  );
 }

@@ -3,10 +3,8 @@ import { verify as bcrypt } from '@node-rs/bcrypt';
 import fc from 'fast-check';
 import { encrypt as shaCrypt } from 'unixcrypt';
 import { expect, test } from 'vitest';
-import { atMost } from '../../../src/modules/auth_basic/password/at-most.ts';
-import { computeCrypt } from '../../../src/modules/auth_basic/password/compute-crypt.ts';
-import { Verifier } from '../../../src/modules/auth_basic/password/verifier.ts';
-import { verifyPassword } from '../../../src/modules/auth_basic/password/verify.ts';
+import { atMost, Verifier, verifyPassword } from '../../../src/modules/auth_basic/password/verifier.ts';
+import { computeCrypt } from '../../../src/modules/auth_basic/password/crypt.ts';
 
 const LIBRARIES = {
   bcrypt,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ENDPOINTS } from '../../../src/modules/control/endpoints.ts';
+import { ENDPOINTS } from '../../../src/modules/control/inventory.ts';
 import { startGateway } from '../../harness/gateway.ts';
 import type { CallInit } from '../../harness/http.ts';
 import { error } from './cases/case.ts';

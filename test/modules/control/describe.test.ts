@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { ENDPOINTS } from '../../../src/modules/control/endpoints.ts';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { ENDPOINTS } from '../../../src/modules/control/inventory.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 
 const FLAGS = 'shared_dict_zone zone=feature_flags:64k;';
 const inventory = (prefix: string) => ENDPOINTS.map(({ path }) => prefix + path);

@@ -1,9 +1,9 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { formatFaults } from '../../../grammar/index.ts';
-import { ENDPOINTS } from '../../../src/modules/control/endpoints.ts';
+import { ENDPOINTS } from '../../../src/modules/control/inventory.ts';
 import { load } from '../../../src/pipeline.ts';
 
 const folder = fileURLToPath(new URL('errors/', import.meta.url));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ENDPOINTS } from '../../../src/modules/control/endpoints.ts';
+import { ENDPOINTS } from '../../../src/modules/control/inventory.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { error } from './cases/case.ts';
 import { surface } from './surface.ts';

@@ -1,9 +1,8 @@
 import { hostname } from 'node:os';
 import { beforeAll, expect, test } from 'vitest';
-import { families, variables } from '../../../src/modules/core/variables/index.ts';
+import { families, variables } from '../../../src/modules/core/index.ts';
 import { VERSION } from '../../../src/version.ts';
-import type { Gateway } from '../../harness/gateway.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 
 /** The value of each variable for the request below; a log takes those that the answer decides. */

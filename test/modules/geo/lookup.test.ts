@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addressBytes, contains, parseNetwork } from '../../../src/config/index.ts';
-import type { Network } from '../../../src/config/index.ts';
-import type { GeoConfig, GeosConfig } from '../../../src/modules/geo/config.ts';
-import { lookUp } from '../../../src/modules/geo/lookup.ts';
+import { addressBytes, contains, type Network, parseNetwork } from '../../../src/config/index.ts';
+import { type GeoConfig, type GeosConfig, lookUp } from '../../../src/modules/geo/lookup.ts';
 import { load } from '../../../src/pipeline.ts';
 
 /** The planned table of a `geo` block. */

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { compressor } from '../../../src/modules/gzip/compress.ts';
-import type { Compression } from '../../../src/modules/gzip/compress.ts';
+import { type Compression, compressor } from '../../../src/modules/gzip.ts';
 import { startGateway } from '../../harness/gateway.ts';
 import { GET, lines, serve } from '../../worker/serve.ts';
 import { connectRaw } from '../../harness/raw.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Store } from '../../../src/modules/kv/store.ts';
+import type { Store } from '../../../src/modules/kv/commands.ts';
 import { redis } from '../../harness/redis.ts';
 import { refused, sequences } from './sequences.ts';
 import { answer, embeddedStore, redisStore } from './stores.ts';

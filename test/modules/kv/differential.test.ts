@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { COMMAND_NAMES, COMMANDS } from '../../../src/modules/kv/commands.ts';
-import type { CommandName } from '../../../src/modules/kv/commands.ts';
-import type { Bytes, Store } from '../../../src/modules/kv/store.ts';
+import {
+  type Bytes,
+  COMMAND_NAMES,
+  type CommandName,
+  COMMANDS,
+  type Store,
+} from '../../../src/modules/kv/commands.ts';
 import { redis } from '../../harness/redis.ts';
 import { answer, embeddedStore, redisStore } from './stores.ts';
 

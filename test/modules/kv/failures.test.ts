@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import type { AddressInfo, Server, Socket } from 'node:net';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { StoreSettings } from '../../../src/modules/kv/config.ts';
-import type { Store } from '../../../src/modules/kv/store.ts';
+import type { StoreSettings } from '../../../src/modules/kv/directives.ts';
+import type { Store } from '../../../src/modules/kv/commands.ts';
 import { freePort } from '../../harness/ports.ts';
 import { redis } from '../../harness/redis.ts';
 import { answer, memoryLog, redisStore } from './stores.ts';

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Build } from '../../../src/contract/index.ts';
-import type { AnswerRules, PortFacts, RequestFacts } from '../../../src/http/index.ts';
-import { Exchange } from '../../../src/http/index.ts';
-import type { KvConfig } from '../../../src/modules/kv/config.ts';
+import { type AnswerRules, Exchange, type PortFacts, type RequestFacts } from '../../../src/http/index.ts';
+import type { KvConfig } from '../../../src/modules/kv/directives.ts';
 import { compileCommand } from '../../../src/modules/kv/handler.ts';
-import type { Done, Store } from '../../../src/modules/kv/store.ts';
+import type { Done, Store } from '../../../src/modules/kv/commands.ts';
 import { SETTINGS } from './stores.ts';
 import { aloneCounters } from '../../harness/counters.ts';
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { COMMAND_NAMES } from '../../../src/modules/kv/commands.ts';
-import type { Gateway } from '../../harness/gateway.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { redis } from '../../harness/redis.ts';
 import { error, ok, sequences } from './requests.ts';
 

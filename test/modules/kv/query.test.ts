@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { percentDecode, rawParameter } from '../../../src/modules/kv/query.ts';
+import { percentDecode, rawParameter } from '../../../src/modules/kv/handler.ts';
 
 const parameters = [
   { args: '', gives: undefined },

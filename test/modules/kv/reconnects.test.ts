@@ -1,13 +1,10 @@
 import { once } from 'node:events';
-import type { AddressInfo, Socket } from 'node:net';
-import { connect, createServer } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import type { TestContext } from 'vitest';
-import type { StoreSettings } from '../../../src/modules/kv/config.ts';
-import type { Store } from '../../../src/modules/kv/store.ts';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { expect, onTestFinished, test, type TestContext, vi } from 'vitest';
+import type { StoreSettings } from '../../../src/modules/kv/directives.ts';
+import type { Store } from '../../../src/modules/kv/commands.ts';
 import { redis } from '../../harness/redis.ts';
-import { answer, memoryLog, redisStore } from './stores.ts';
-import type { Answer } from './stores.ts';
+import { answer, type Answer, memoryLog, redisStore } from './stores.ts';
 
 const unreachable = { fault: 'connection_failed' };
 

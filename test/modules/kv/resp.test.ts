@@ -1,9 +1,8 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { ReplyError, RespReader } from '../../../src/modules/kv/resp-reader.ts';
-import { RespWriter } from '../../../src/modules/kv/resp-writer.ts';
-import type { Bytes, Reply } from '../../../src/modules/kv/store.ts';
+import { ReplyError, RespReader, RespWriter } from '../../../src/modules/kv/resp.ts';
+import type { Bytes, Reply } from '../../../src/modules/kv/commands.ts';
 import { redis } from '../../harness/redis.ts';
 import { answer, redisStore } from './stores.ts';
 

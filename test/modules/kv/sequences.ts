@@ -1,5 +1,4 @@
-import type { CommandName } from '../../../src/modules/kv/commands.ts';
-import type { Bytes } from '../../../src/modules/kv/store.ts';
+import type { Bytes, CommandName } from '../../../src/modules/kv/commands.ts';
 
 /** One command and what it comes to: a reply, or `refused`. */
 export type Step = readonly [expected: unknown, name: CommandName, ...args: Bytes[]];

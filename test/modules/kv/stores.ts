@@ -5,11 +5,10 @@ import * as client from '../../../src/modules/kv/redis-client.ts';
 import { open } from 'lmdb';
 import type { ErrorLog } from '../../../src/log/index.ts';
 import type { Login } from '../../../src/modules/kv/address.ts';
-import type { CommandName } from '../../../src/modules/kv/commands.ts';
-import type { StoreSettings } from '../../../src/modules/kv/config.ts';
+import type { Bytes, CommandName, Reply, Store, StoreFault } from '../../../src/modules/kv/commands.ts';
+import type { StoreSettings } from '../../../src/modules/kv/directives.ts';
 import { EmbeddedStore } from '../../../src/modules/kv/embedded-store.ts';
 import { RedisStore } from '../../../src/modules/kv/redis-store.ts';
-import type { Bytes, Reply, Store, StoreFault } from '../../../src/modules/kv/store.ts';
 
 export const SETTINGS: StoreSettings = {
   timeoutMs: 5_000,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HttpDates, parseHttpDate } from '../../../src/modules/static/http-date.ts';
+import { HttpDates, parseHttpDate } from '../../../src/modules/static/conditions.ts';
 
 const MOMENT = 784_111_777;
 

@@ -1,13 +1,10 @@
 import { appendFileSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, expect, test, vi } from 'vitest';
-import type { TestContext } from 'vitest';
+import { beforeEach, expect, test, type TestContext, vi } from 'vitest';
 import type { Exchange } from '../../../src/http/index.ts';
-import { FRESH_FILES, isFault } from '../../../src/modules/static/files.ts';
-import type { OpenFile } from '../../../src/modules/static/files.ts';
-import { OpenFileCache } from '../../../src/modules/static/open-file-cache.ts';
-import type { CacheRules } from '../../../src/modules/static/open-file-cache.ts';
+import { FRESH_FILES, isFault, type OpenFile } from '../../../src/modules/static/files.ts';
+import { type CacheRules, OpenFileCache } from '../../../src/modules/static/open-file-cache.ts';
 
 const RULES: CacheRules = { max: 100, inactiveMs: 60_000, validMs: 10_000, minUses: 1, errors: false };
 const x = {} as Exchange;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ReplacingTransform } from '../../../src/modules/sub_filter/replacement.ts';
-import { lowerAscii, Search } from '../../../src/modules/sub_filter/search.ts';
+import { lowerAscii, ReplacingTransform, Search } from '../../../src/modules/sub_filter/replacement.ts';
 
 interface Rules {
   readonly find: readonly string[];

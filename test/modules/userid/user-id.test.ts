@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
-import { UserIdSource, decodeUserId, isId, userIdText } from '../../../src/modules/userid/user-id.ts';
+import { decodeUserId, isId, UserIdSource, userIdText } from '../../../src/modules/userid/index.ts';
 
 const ON = { mode: 'on' } as const;
 const V1 = { mode: 'v1' } as const;

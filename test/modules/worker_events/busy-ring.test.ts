@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Build } from '../../../src/contract/index.ts';
 import type { Exchange } from '../../../src/http/index.ts';
-import type { EndpointConfig } from '../../../src/modules/worker_events/config.ts';
-import { compileInspect } from '../../../src/modules/worker_events/inspect.ts';
+import type { EndpointConfig } from '../../../src/modules/worker_events/directives.ts';
+import { compileInspect } from '../../../src/modules/worker_events/index.ts';
 import { compilePublish } from '../../../src/modules/worker_events/publish.ts';
 import { createZone, openRing } from '../../../src/zone/index.ts';
 

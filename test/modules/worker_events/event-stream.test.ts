@@ -1,9 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { EventStream } from '../../../src/modules/worker_events/event-stream.ts';
-import type { StreamStart } from '../../../src/modules/worker_events/event-stream.ts';
+import { EventStream, prefersStream, type StreamStart } from '../../../src/modules/worker_events/stream.ts';
 import { Feed } from '../../../src/modules/worker_events/feed.ts';
-import { prefersStream } from '../../../src/modules/worker_events/stream.ts';
 import { createZone, openRing } from '../../../src/zone/index.ts';
 
 const COMMENT = ': keep-alive\n\n';

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { encrypt } from 'unixcrypt';
-import { computeCrypt } from './compute-crypt.ts';
+import { computeCrypt } from './crypt.ts';
 
 /** What the thread is asked for. */
 export interface CryptOrder {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
-import { md5Crypt } from './md5-crypt.ts';
+import { md5Crypt } from './crypt.ts';
 import { desCrypt } from './des-crypt.ts';
-import { MOST_PASSWORD_BYTES } from './verify.ts';
+import { MOST_PASSWORD_BYTES } from './verifier.ts';
 
 /** How a password is to be stored. */
 export interface HashOrder {

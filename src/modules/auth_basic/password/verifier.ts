@@ -1,7 +1,67 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
 import { LRUCache } from '../../../pool/index.ts';
-import { isSlow, verifyPassword } from './verify.ts';
-import type { PasswordLibraries } from './verify.ts';
+import type { CryptOrder } from './crypt-thread.ts';
+
+/** What takes long, and is not computed in the thread that serves requests. */
+export interface PasswordLibraries {
+  readonly bcrypt: (password: Uint8Array, stored: string) => Promise<boolean>;
+  /** The other forms of crypt(3); `undefined`: the stored one is none of them. */
+  readonly crypt: (password: Buffer, stored: string) => Promise<string | undefined>;
+}
+
+const BCRYPT = /^\$2[aby]\$/;
+const SHA1_BYTES = 20;
+/** As PAM has it. The time that SHA-crypt takes grows with the length of what somebody guesses. */
+export const MOST_PASSWORD_BYTES = 512;
+
+/** Whether a check of this stored form takes so long that a success should be remembered. */
+function isSlow(stored: string): boolean {
+  return !stored.startsWith('{');
+}
+
+/**
+ * Whether a password is the one that a line of a user file stores, one byte per character: `{PLAIN}`, `{SHA}`, `{SSHA}`,
+ * `$apr1$`, `$1$`, `$5$`, `$6$`, `$2a$`, `$2b$`, `$2y$`, or the 13 characters of crypt(3). `undefined`: it is none of these.
+ */
+export function verifyPassword(
+  password: Buffer,
+  stored: string,
+  libraries: PasswordLibraries,
+): boolean | undefined | Promise<boolean | undefined> {
+  // No password that htpasswd takes has one, and those who measure in C would stop there.
+  if (password.includes(0)) return false;
+  if (password.length > MOST_PASSWORD_BYTES) return false;
+  if (BCRYPT.test(stored)) return libraries.bcrypt(password, stored);
+  const judge = (computed: string | undefined): boolean | undefined =>
+    computed === undefined ? undefined : isSame(computed, stored);
+  return isSlow(stored) ? libraries.crypt(password, stored).then(judge) : judge(compute(password, stored));
+}
+
+/** What is computed at once. */
+function compute(password: Buffer, stored: string): string | undefined {
+  if (stored.startsWith('{PLAIN}')) return `{PLAIN}${password.toString('latin1')}`;
+  if (stored.startsWith('{SHA}')) return `{SHA}${sha1(password).toString('base64')}`;
+  return stored.startsWith('{SSHA}') ? ssha(password, stored) : undefined;
+}
+
+/** The salt stands behind the digest. */
+function ssha(password: Buffer, stored: string): string {
+  const salt = Buffer.from(stored.slice('{SSHA}'.length), 'base64').subarray(SHA1_BYTES);
+  return `{SSHA}${Buffer.concat([sha1(password, salt), salt]).toString('base64')}`;
+}
+
+function sha1(...parts: readonly Buffer[]): Buffer {
+  const hash = createHash('sha1');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+/** Takes the same time wherever the two differ; their digests have one length. */
+function isSame(one: string, other: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text, 'latin1').digest();
+  return timingSafeEqual(digest(one), digest(other));
+}
 
 /** What a check comes to; `unknown`: the file stores something that is no password; `busy`: too many checks wait. */
 export type Outcome = 'right' | 'wrong' | 'unknown' | 'busy';
@@ -60,4 +120,62 @@ export class Verifier {
 function outcomeOf(isRight: boolean | undefined): Outcome {
   if (isRight === undefined) return 'unknown';
   return isRight ? 'right' : 'wrong';
+}
+
+/** The same as `act`, of which at most `limit` run at a time; the others wait in the order in which they came. */
+export function atMost<A extends readonly unknown[], T>(
+  limit: number,
+  act: (...args: A) => Promise<T>,
+): (...args: A) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (...args) => {
+    if (running < limit) running++;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await act(...args);
+    } finally {
+      // Whoever waited takes the place over.
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  };
+}
+
+type Computed = string | undefined;
+
+/** Computes the forms of crypt(3) in a thread of its own: a wrong guess costs up to a quarter of a second. One at a time. */
+export class CryptWorker {
+  #thread: Worker | undefined;
+  #pending:
+    { readonly resolve: (computed: Computed) => void; readonly reject: (error: Error) => void } | undefined;
+
+  /** Starts the thread when it is first needed, and again after it has failed. */
+  compute(order: CryptOrder): Promise<Computed> {
+    const thread = (this.#thread ??= this.#start());
+    return new Promise((resolve, reject) => {
+      this.#pending = { resolve, reject };
+      thread.postMessage(order);
+    });
+  }
+
+  close(): void {
+    void this.#thread?.terminate();
+    this.#thread = undefined;
+  }
+
+  #start(): Worker {
+    const thread = new Worker(new URL('../modules/auth_basic/password/crypt-thread.js', import.meta.url));
+    thread.on('message', (computed: Computed) => this.#pending?.resolve(computed));
+    thread.on('error', (error) => this.#fail(error));
+    thread.on('exit', (code) => this.#fail(new Error(`the thread for passwords ended with ${code}`)));
+    thread.unref();
+    return thread;
+  }
+
+  #fail(error: Error): void {
+    this.#thread = undefined;
+    this.#pending?.reject(error);
+  }
 }

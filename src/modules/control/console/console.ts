@@ -1,12 +1,136 @@
-import type { Handler, Exchange } from '../../../http/index.ts';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Build, WorkerScope } from '../../../contract/index.ts';
+import {
+  type Exchange,
+  type Handler,
+  isOwnName,
+  type KnowsHost,
+  SITE_HEADERS,
+  writeRefusal,
+} from '../../../http/index.ts';
 import { DictionaryFault } from '../../../zone/index.ts';
-import { ControlFault } from '../fault.ts';
-import type { Surface } from '../endpoint.ts';
-import { prefixOf } from '../routes.ts';
+import { ControlFault, type Surface } from '../endpoint.ts';
+import { prefixOf } from '../resources.ts';
+import { WRITE_HEADER } from './contract.ts';
 import { compileData } from './data.ts';
-import { ConsoleGuard } from './guard.ts';
-import { readPage } from './page.ts';
-import type { ConsoleResources } from './resources.ts';
+import type { ConsoleResources } from './history.ts';
+
+/** The console's page and the headers that go with it. */
+interface Page {
+  readonly html: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%230f766e'/%3E%3Cpath d='M8 12h9m-9 8h6m3 0l7-8m0 0h-5m5 0v5' fill='none' stroke='%23fff' stroke-width='2.6' stroke-linecap='round' stroke-linejoin='round'/%3E%3C/svg%3E";
+
+/** Puts the built script and styles into one answer. Throws when the build left them out. */
+function readPage(): Page {
+  const built = builtFiles();
+  const script = readFileSync(join(built, 'page.js'), 'utf8').trim();
+  const style = readFileSync(join(built, 'page.css'), 'utf8').trim();
+  return { html: html(script, style), headers: headers(script, style) };
+}
+
+/** Bundles lie at different depths of `dist`. */
+function builtFiles(): string {
+  for (
+    let directory = import.meta.dirname;
+    directory !== dirname(directory);
+    directory = dirname(directory)
+  ) {
+    const found = join(directory, 'dist/console');
+    if (existsSync(found)) return found;
+  }
+  throw new Error('the page of the console was not built');
+}
+
+function html(script: string, style: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>gw console</title>
+<link rel="icon" href="${ICON}">
+<style>${style}</style>
+</head>
+<body>
+<noscript>The console of gw needs JavaScript.</noscript>
+<script>${script}</script>
+</body>
+</html>
+`;
+}
+
+/** Nothing is loaded from anywhere, nothing but this script and these styles counts, and nobody frames the page. */
+function headers(script: string, style: string): Readonly<Record<string, string>> {
+  const policy = [
+    "default-src 'none'",
+    `script-src '${hash(script)}'`,
+    `style-src '${hash(style)}'`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ];
+  return {
+    'Content-Security-Policy': policy.join('; '),
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Cache-Control': 'no-store',
+  };
+}
+
+function hash(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/**
+ * Whom the console answers. A name that nobody configured is refused, for a foreign name that leads here makes foreign
+ * pages ours (DNS rebinding); data goes to pages of this origin alone, and writes need what only those can send.
+ */
+class ConsoleGuard {
+  readonly #knowsHost: KnowsHost;
+
+  constructor(build: Build, worker: WorkerScope) {
+    this.#knowsHost = (host) => worker.view.knowsHost(host);
+    for (const name of [...SITE_HEADERS, 'content-type', WRITE_HEADER]) build.needHeader(name);
+  }
+
+  /** Throws a `ControlFault` (421). */
+  page(x: Exchange): void {
+    if (!isOwnName(x.host, this.#knowsHost))
+      throw new ControlFault(421, `"${x.host}" is no name of this server`);
+  }
+
+  /** Throws a `ControlFault` (403, 415, 421). */
+  data(x: Exchange): void {
+    this.page(x);
+    const refusal = writeRefusal(x, this.#knowsHost);
+    if (refusal !== undefined) throw new ControlFault(403, refusal);
+    if (!READS.has(x.method)) checkWrite(x);
+  }
+}
+
+function checkWrite(x: Exchange): void {
+  if (x.header(WRITE_HEADER) === undefined)
+    throw new ControlFault(403, `header "${WRITE_HEADER}" is missing`);
+  if (!/^application\/json\s*(;|$)/i.test(x.header('content-type') ?? '')) {
+    throw new ControlFault(415, 'content-type must be application/json');
+  }
+}
 
 /** `control_console`: the page at the location's path, its data below. */
 export function compileConsole(surface: Surface, resources: ConsoleResources): Handler {

@@ -1,15 +1,104 @@
-import type { Exchange } from '../../../http/index.ts';
-import type { Surface } from '../endpoint.ts';
-import { ControlFault } from '../fault.ts';
-import { readQuery, required } from '../query.ts';
-import type { Query } from '../query.ts';
-import { DATA_PATHS } from './contract.ts';
-import type { ConsoleResources } from './resources.ts';
-import { Feeds } from './feed.ts';
-import type { FeedQuestion } from './feed.ts';
-import { FlagTable } from './flag-page.ts';
+import type { GatewayView, LocationFacts, LocationView, RouteQuestion } from '../../../contract/index.ts';
+import { type Exchange, parseHost } from '../../../http/index.ts';
+import type { Dictionary } from '../../../zone/index.ts';
+import { ControlFault, type Query, readQuery, required, type Surface } from '../endpoint.ts';
+import { decodeFlag, encodeFlag, readFlagName, readFlagSettings } from '../flags.ts';
+import type { ControlConfig } from '../resources.ts';
+import { DATA_PATHS, type FlagChange, type FlagPage, type RouteAnswer, type RouteTree } from './contract.ts';
+import { type FeedQuestion, Feeds } from './feed.ts';
+import type { ConsoleResources } from './history.ts';
 import { compileOverview } from './overview.ts';
-import { explainUrl, routeTree } from './routes.ts';
+
+const MAX_FLAGS = 1_000;
+
+/** The flags of the configuration's dictionary, as the console shows and changes them. */
+class FlagTable {
+  readonly #config: ControlConfig;
+  readonly #dictionary: Dictionary | undefined;
+
+  constructor(config: ControlConfig, dictionaries: ReadonlyMap<string, Dictionary>) {
+    this.#config = config;
+    this.#dictionary = dictionaries.get(config.flagsZone);
+  }
+
+  page(): FlagPage {
+    const { flagsZone, flags = [] } = this.#config;
+    const entries = this.#dictionary?.list(MAX_FLAGS) ?? [];
+    return {
+      dictionaries: this.#dictionary ? [flagsZone] : [],
+      flags: entries
+        .flatMap(({ key, value, ttlMs }) => {
+          const flag = decodeFlag(value);
+          return flag ? [{ name: key, ...flag, ttlS: Math.ceil(ttlMs / 1000) }] : [];
+        })
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      variables: flags.map(({ variable, flag }) => ({ variable, flag })),
+    };
+  }
+
+  /** Throws a `ControlFault` for what is no change, and the dictionary's own faults. */
+  change(body: unknown): FlagPage {
+    const dictionary = this.#dictionary;
+    if (!dictionary)
+      throw new ControlFault(409, `there is no dictionary "${this.#config.flagsZone}" for flags`);
+    const change = readChange(body);
+    if ('unset' in change) dictionary.delete(change.unset);
+    else {
+      const { name, ttlS, ...flag } = change.set;
+      dictionary.set(name, encodeFlag(flag), ttlS * 1000);
+    }
+    return this.page();
+  }
+}
+
+/** The same rules, and the same words for what breaks them, as `flag/set` has. */
+function readChange(body: unknown): FlagChange {
+  const { set, unset } = (body ?? {}) as { set?: Readonly<Record<string, unknown>>; unset?: unknown };
+  if (typeof unset === 'string') return { unset: readFlagName(new Map([['name', unset]])) };
+  if (typeof set !== 'object' || set === null) throw new ControlFault(400, 'expected "set" or "unset"');
+  const { name, enabled, rolloutPct, ttlS } = set;
+  const fields = { name, enabled, rollout_pct: rolloutPct, ttl_s: ttlS };
+  const query = Object.entries(fields).flatMap(([field, value]) =>
+    value === undefined ? [] : [[field, typeof value === 'string' ? value : JSON.stringify(value)] as const],
+  );
+  return { set: readFlagSettings(new Map(query)) };
+}
+
+/** A location and all that are nested in it. */
+function* eachRoute(route: LocationView): Generator<LocationView> {
+  yield route;
+  for (const inner of route.locations) yield* eachRoute(inner);
+}
+
+/** Servers and locations; `own` is told by the place of the location that serves the console. */
+function routeTree({ servers }: GatewayView, { place }: LocationFacts): RouteTree {
+  const isOwn = ({ root }: RouteTree['servers'][number]): boolean =>
+    [...eachRoute(root)].some((route) => route.place === place);
+  return { servers, own: servers.find(isOwn)?.label ?? '' };
+}
+
+/** What would answer a URL: an absolute one, or a path at the address that the console was asked at. */
+function explainUrl(url: string, { view, x }: { view: GatewayView; x: Exchange }): RouteAnswer {
+  return view.explain(url.startsWith('/') ? { ...ownAddress(x), path: pathOf(url) } : absolute(url));
+}
+
+function ownAddress({ port, host }: Exchange): Omit<RouteQuestion, 'path'> {
+  return { port: port.port, host };
+}
+
+/** Split by hand: a URL object would normalise the path before the gateway sees it. */
+function absolute(url: string): RouteQuestion {
+  const [, authority, rest = ''] = /^http:\/\/([^/?#]*)(.*)$/is.exec(url) ?? [];
+  if (authority === undefined) throw new ControlFault(400, 'a URL starts with http:// or /');
+  const host = parseHost(authority);
+  if (host === undefined) throw new ControlFault(400, `"${authority}" is no host`);
+  const [, port = '80'] = /:(\d+)$/.exec(authority) ?? [];
+  return { host, port: Number(port), path: pathOf(rest.startsWith('/') ? rest : `/${rest}`) };
+}
+
+function pathOf(target: string): string {
+  return target.replace(/[?#].*$/s, '');
+}
 
 const MAX_BODY_BYTES = 16 * 1024;
 

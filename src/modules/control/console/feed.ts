@@ -1,8 +1,7 @@
 import type { WorkerScope } from '../../../contract/index.ts';
 import type { Exchange } from '../../../http/index.ts';
-import { LOG_TAIL, openRing } from '../../../zone/index.ts';
-import type { Ring } from '../../../zone/index.ts';
-import { ControlFault } from '../fault.ts';
+import { LOG_TAIL, openRing, type Ring } from '../../../zone/index.ts';
+import { ControlFault } from '../endpoint.ts';
 import type { EventPage } from './contract.ts';
 
 const WAIT_MS = 20_000;

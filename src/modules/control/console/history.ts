@@ -1,7 +1,75 @@
-import type { Counters } from '../../../zone/index.ts';
-import type { Moment } from './contract.ts';
-import { requestsOf, tallyOf, valueOf } from './tally.ts';
-import type { Tally } from './tally.ts';
+import type { MasterScope, WorkerScope } from '../../../contract/index.ts';
+import {
+  type Counters,
+  keepErrorLine,
+  LOG_TAIL,
+  type MetricFamily,
+  type MetricSample,
+  openRing,
+} from '../../../zone/index.ts';
+import type { ConfigText, Moment } from './contract.ts';
+
+/** What was counted of one location since the start. */
+export interface PlaceTally {
+  readonly server: string;
+  readonly location: string;
+  readonly codes: ReadonlyMap<string, number>;
+  /** Durations. */
+  readonly buckets: readonly number[];
+  readonly bytes: number;
+}
+
+/** By server and location. */
+type Tally = ReadonlyMap<string, PlaceTally>;
+
+/** The samples of a metric; none when nothing was counted. */
+export function samplesOf(families: readonly MetricFamily[], name: string): readonly MetricSample[] {
+  return families.find((family) => family.name === name)?.samples ?? [];
+}
+
+/** The value of a metric without labels. */
+export function valueOf(families: readonly MetricFamily[], name: string): number {
+  return samplesOf(families, name)[0]?.value ?? 0;
+}
+
+/** The requests of every location that had some. */
+export function tallyOf(families: readonly MetricFamily[]): Tally {
+  const durations = byPlace(samplesOf(families, 'gw_http_request_duration_seconds'));
+  const sizes = byPlace(samplesOf(families, 'gw_http_response_size_bytes'));
+  const codes = new Map<string, Map<string, number>>();
+  for (const { labels, value } of samplesOf(families, 'gw_http_requests_total')) {
+    const key = keyOf(labels);
+    const counts = codes.get(key) ?? new Map<string, number>();
+    const code = labels['code'] ?? '';
+    codes.set(key, counts.set(code, (counts.get(code) ?? 0) + value));
+  }
+  return new Map(
+    [...durations].map(([key, { labels, buckets = [] }]) => [
+      key,
+      {
+        server: labels['server'] ?? '',
+        location: labels['location'] ?? '',
+        codes: codes.get(key) ?? new Map<string, number>(),
+        buckets,
+        bytes: sizes.get(key)?.value ?? 0,
+      },
+    ]),
+  );
+}
+
+export function requestsOf({ codes }: Pick<PlaceTally, 'codes'>): number {
+  let sum = 0;
+  for (const count of codes.values()) sum += count;
+  return sum;
+}
+
+function byPlace(samples: readonly MetricSample[]): ReadonlyMap<string, MetricSample> {
+  return new Map(samples.map((sample) => [keyOf(sample.labels), sample]));
+}
+
+function keyOf(labels: MetricSample['labels']): string {
+  return `${labels['server'] ?? ''}\n${labels['location'] ?? ''}`;
+}
 
 const SAMPLE_MS = 2_000;
 const MAX_MOMENTS = 150;
@@ -11,7 +79,7 @@ const MAX_TALLIES = 31;
 const CLASSES = 5;
 
 /** What the counters said at a time. */
-export interface KeptTally {
+interface KeptTally {
   readonly atMs: number;
   readonly tally: Tally;
 }
@@ -94,4 +162,31 @@ function sumOf(tally: Tally): Pick<Moment, 'classes' | 'buckets' | 'bytes'> {
     bytes += place.bytes;
   }
   return { classes, buckets, bytes };
+}
+
+const TEXT_KEY = 'control console configuration';
+
+/** What a console uses in one worker. */
+export interface ConsoleResources {
+  readonly history: History;
+  readonly text: ConfigText;
+}
+
+/** In the master: the configuration's text goes to the workers, who never read files themselves. */
+export function prepareConsole(master: MasterScope): void {
+  master.provide(TEXT_KEY, master.configText());
+}
+
+/** Begins to watch: counters and the error log, as long as some configuration has a console. */
+export function openConsole(worker: WorkerScope): ConsoleResources {
+  const tail = openRing(worker.zone(LOG_TAIL.name), worker.workerId);
+  const hearLog = (): (() => void) =>
+    worker.logListeners.add((level, text) => keepErrorLine(tail, level, text));
+  worker.share('control console log', hearLog, (end) => end());
+  const history = worker.share(
+    'control console history',
+    () => new History(worker.metrics),
+    (opened) => opened.close(),
+  );
+  return { history, text: worker.provided(TEXT_KEY) as ConfigText };
 }

@@ -1,6 +1,6 @@
 import { AT, directivesFor, readers, uses } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
-import { errorPage, readTypes, serverTokens } from '../readers.ts';
+import { errorPage, readTypes, serverTokens } from './readers.ts';
 
 const { flag, oneOf, present, text, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;

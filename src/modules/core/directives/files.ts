@@ -1,6 +1,56 @@
-import { directivesFor, pathFrom } from '../../../config/index.ts';
-import type { CoreConfig } from '../../../contract/index.ts';
-import { alias, root } from '../document-root.ts';
+import type { Word } from '../../../../grammar/index.ts';
+import {
+  type ArgReader,
+  type ComplexValue,
+  directivesFor,
+  pathFrom,
+  readers,
+  type ReadScope,
+} from '../../../config/index.ts';
+import type { CoreConfig, DocumentRootConfig, LocationMatch } from '../../../contract/index.ts';
+
+/** Variables that say where the files are cannot say it themselves. */
+const CIRCULAR = ['document_root', 'realpath_root'];
+
+/** `root path`. One slash at the end goes: every URI brings its own (nginx: ngx_http_core_root). */
+const root: ArgReader<DocumentRootConfig> = readers.oneWord('path', (word, scope) => {
+  const path = readPath(word, scope);
+  return path && { kind: 'root', path: { parts: path.parts.map(withoutSlashAtEnd) } };
+});
+
+/** `alias path`. The text takes the place of the location's own, slash or not. */
+const alias: ArgReader<DocumentRootConfig> = readers.oneWord('path', (word, scope) => {
+  const location = scope.block.args as LocationMatch | undefined;
+  if (location?.kind === 'named') {
+    scope.report.emerg('the "alias" directive cannot be used inside the named location', word.span);
+    return undefined;
+  }
+  const path = readPath(word, scope);
+  // A location whose words could not be read has been reported.
+  if (!path || !location) return undefined;
+  return location.kind === 'regex'
+    ? { kind: 'regex alias', path }
+    : { kind: 'alias', path, location: location.path };
+});
+
+type Part = ComplexValue['parts'][number];
+
+function withoutSlashAtEnd(part: Part, index: number, { length }: readonly Part[]): Part {
+  return typeof part === 'string' && index === length - 1 ? part.replace(/\/$/, '') : part;
+}
+
+function readPath(word: Word, scope: ReadScope): ComplexValue | undefined {
+  const value = scope.complexValue(word);
+  for (const part of value.parts) {
+    if (typeof part === 'string' || !('variable' in part) || !CIRCULAR.includes(part.variable)) continue;
+    const message = `the $${part.variable} variable cannot be used in the "${scope.directive}" directive`;
+    scope.report.emerg(message, word.span);
+    return undefined;
+  }
+  const [first = ''] = value.parts;
+  const isRelative = typeof first === 'string' && !first.startsWith('/');
+  return isRelative ? { parts: [`${scope.prefix}/${first}`, ...value.parts.slice(1)] } : value;
+}
 
 /** Where the files of a location are. */
 export const files = directivesFor<CoreConfig>()({

@@ -1,8 +1,76 @@
-import { directivesFor, pathFrom, readers } from '../../../config/index.ts';
-import type { CoreConfig } from '../../../contract/index.ts';
-import { errorLog } from '../error-log.ts';
-import { environmentVariable, user } from '../process-readers.ts';
-import { workerCount } from '../readers.ts';
+import { placeOf, type Word } from '../../../../grammar/index.ts';
+import { type ArgReader, directivesFor, pathFrom, readers, type ReadScope } from '../../../config/index.ts';
+import type { CoreConfig, EnvironmentVariable, UserConfig } from '../../../contract/index.ts';
+import { type ErrorLogTarget, type Level, LEVELS, parseSyslog } from '../../../log/index.ts';
+import { workerCount } from './readers.ts';
+
+/** `user user [group]`. Whether they exist is asked where gw is about to become them: who checks a file may be elsewhere. */
+const user: ArgReader<UserConfig> = readers.words(
+  { syntax: 'user [group]', min: 1, max: 2 },
+  ([name, group]) => ({
+    name: (name as Word).value,
+    ...(group && { group: group.value }),
+    place: placeOf((name as Word).span),
+  }),
+);
+
+/** `env NAME[=value]`. */
+const environmentVariable: ArgReader<EnvironmentVariable> = readers.oneWord(
+  'NAME[=value]',
+  ({ value: word, span }, { report }) => {
+    const equals = word.indexOf('=');
+    const name = equals < 0 ? word : word.slice(0, equals);
+    if (name === '' || name.includes('\0')) {
+      report.emerg(`invalid value "${word}"`, span, 'expected NAME or NAME=value');
+      return undefined;
+    }
+    return equals < 0 ? { name } : { name, value: word.slice(equals + 1) };
+  },
+);
+
+const SYNTAX =
+  'file | stderr | syslog:server=address[,parameter=value] [debug | info | notice | warn | error | crit | alert | emerg]';
+/** Parts of nginx that can be debugged alone. */
+const DEBUG = /^debug_(core|alloc|mutex|event|http|mail|stream)$/;
+
+/** `error_log target [level]`. */
+const errorLog: ArgReader<ErrorLogTarget> = readers.words(
+  { syntax: SYNTAX, min: 1, max: Infinity },
+  ([target, ...levels], scope) => {
+    const level = readLevel(levels, scope);
+    const place = readPlace(target as Word, scope);
+    return place && level && { ...place, level };
+  },
+);
+
+function readLevel([first, ...more]: readonly Word[], { report }: ReadScope): Level | undefined {
+  if (!first) return 'error';
+  const isDebug = DEBUG.test(first.value);
+  const level = isDebug ? 'debug' : LEVELS.find((name) => name === first.value);
+  const wrong = more.find(({ value }) => !DEBUG.test(value));
+  if (!level)
+    report.emerg(`invalid log level "${first.value}"`, first.span, readers.expectedOf(first, LEVELS));
+  else if (more.length > 0 && (!isDebug || wrong)) {
+    const { value, span } = wrong ?? (more[0] as Word);
+    report.emerg(`duplicate log level "${value}"`, span, { rule: 'duplicate-directive' });
+    return undefined;
+  }
+  return level;
+}
+
+function readPlace({ value, span }: Word, { report }: ReadScope): Place | undefined {
+  if (value.startsWith('memory:')) {
+    report.emerg('"error_log" cannot write to memory', span, 'log to a file or to stderr');
+    return undefined;
+  }
+  if (!value.startsWith('syslog:')) return { path: value };
+  const syslog = parseSyslog(value);
+  if (typeof syslog !== 'string') return { syslog };
+  report.emerg(syslog, span);
+  return undefined;
+}
+
+type Place = { path: string } | { syslog: Exclude<ReturnType<typeof parseSyslog>, string> };
 
 const { flag, integer, oneOf, text, time } = readers;
 

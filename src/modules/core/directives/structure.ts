@@ -1,8 +1,199 @@
-import { AT, defines, directivesFor, readers } from '../../../config/index.ts';
-import type { CoreConfig } from '../../../contract/index.ts';
-import { listen } from '../listen.ts';
-import { locationMatch, serverNames } from '../names.ts';
-import { methods } from '../readers.ts';
+import { isIPv4, isIPv6 } from 'node:net';
+import { hostname } from 'node:os';
+import type { Fix, Word } from '../../../../grammar/index.ts';
+import {
+  type ArgReader,
+  AT,
+  defines,
+  directivesFor,
+  nearest,
+  readers,
+  readRegex,
+  type ReadScope,
+  renaming,
+} from '../../../config/index.ts';
+import type {
+  CoreConfig,
+  ListenAddress,
+  ListenConfig,
+  LocationMatch,
+  ServerName,
+} from '../../../contract/index.ts';
+import { methods } from './readers.ts';
+
+/** Parameters that tune nginx's sockets, or offer a protocol that gw does not speak: checked, then without effect. */
+const WITHOUT_EFFECT =
+  /^(http2|reuseport|deferred|bind|multipath|backlog=\d+|(rcv|snd)buf=\d+[km]?|setfib=\d+|fastopen=\d+|ipv6only=(on|off)|accept_filter=.+|so_keepalive=(on|off|[\d:smh]*))$/i;
+
+const SYNTAX =
+  'address[:port] | port | unix:path [default_server] [ssl] [proxy_protocol] [engine=uws|node] [reuseport] [backlog=number] ...';
+
+/** What a parameter that is not there for nginx's sockets alone says. */
+const MEANINGS: ReadonlyMap<string, Partial<ListenConfig>> = new Map<string, Partial<ListenConfig>>([
+  ['default_server', { defaultServer: true }],
+  ['default', { defaultServer: true }],
+  ['ssl', { ssl: true }],
+  ['proxy_protocol', { proxyProtocol: true }],
+  ['engine=uws', { engine: 'uws' }],
+  ['engine=node', { engine: 'node' }],
+  ['http2', { http2: true }],
+  ['quic', { quic: true }],
+]);
+
+/** `listen` (nginx ngx_http_core_module#listen). */
+const listen: ArgReader<ListenConfig> = readers.words(
+  { syntax: SYNTAX, min: 1, max: Infinity },
+  (words, scope) => {
+    const [target, ...parameters] = words as [Word, ...Word[]];
+    const address = parseListenAddress(target.value);
+    if (typeof address === 'string') {
+      scope.report.emerg(`${address} in "${target.value}" of the "listen" directive`, target.span);
+      return undefined;
+    }
+    if (!parameters.every((word) => checkParameter(word, scope))) return undefined;
+    const meanings = parameters.map(({ value }) => MEANINGS.get(value));
+    return Object.assign({ address, defaultServer: false }, ...meanings) as ListenConfig;
+  },
+);
+
+/** What people write most, for corrections. */
+const COMMON_PARAMETERS = [
+  ...MEANINGS.keys(),
+  'reuseport',
+  'deferred',
+  'bind',
+  'ipv6only=on',
+  'ipv6only=off',
+];
+
+function checkParameter({ value, span }: Word, { report }: ReadScope): boolean {
+  if (MEANINGS.has(value) || WITHOUT_EFFECT.test(value)) return true;
+  const [, option] = /^(backlog|rcvbuf|sndbuf|setfib|fastopen)=/.exec(value) ?? [];
+  const message = option === undefined ? `invalid parameter "${value}"` : `invalid ${option} "${value}"`;
+  const near = option === undefined ? nearest(value, COMMON_PARAMETERS) : undefined;
+  report.emerg(message, span, {
+    hint: `syntax: listen ${SYNTAX}`,
+    fix: near === undefined ? undefined : renaming(span, near),
+  });
+  return false;
+}
+
+/** The address, or what is wrong with it in nginx's words. */
+function parseListenAddress(text: string): ListenAddress | string {
+  if (text.startsWith('unix:')) {
+    const path = text.slice('unix:'.length);
+    return path === '' ? 'no path in the unix domain socket' : { kind: 'unix', path };
+  }
+  if (/^\d+$/.test(text)) return inet('0.0.0.0', text);
+  const bracketed = /^\[([0-9a-f:.]+)\](?::(\d+))?$/i.exec(text);
+  if (bracketed) {
+    const [, host = '', port = '80'] = bracketed;
+    return isIPv6(host) ? inet(host.toLowerCase(), port) : 'invalid IPv6 address';
+  }
+  const named = /^([^:[\]]+)(?::(.*))?$/.exec(text);
+  if (!named) return 'invalid host';
+  const [, host = '', port = '80'] = named;
+  if (!isPort(port)) return 'invalid port';
+  if (host !== '*' && host !== 'localhost' && !isIPv4(host)) return 'host not found';
+  const address = host === '*' ? '0.0.0.0' : host === 'localhost' ? '127.0.0.1' : host;
+  return inet(address, port);
+}
+
+function inet(host: string, portText: string): ListenAddress | string {
+  return isPort(portText) ? { kind: 'inet', host, port: Number(portText) } : 'invalid port';
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
+}
+
+/** `server_name` (nginx ngx_http_core_module#server_name): exact, `*.x`, `x.*`, `.x`, `~regex`, `""`. */
+const serverNames: ArgReader<readonly ServerName[]> = readers.words(
+  { syntax: 'name ...', min: 1, max: Infinity },
+  (words, scope) => words.flatMap((word) => readName(word, scope)),
+);
+
+function readName(word: Word, scope: ReadScope): ServerName[] {
+  const name = word.value.toLowerCase();
+  if (name.startsWith('~')) {
+    if (name === '~') scope.report.emerg(`empty regex in server name "${word.value}"`, word.span);
+    const regex = readRegex(word, { skip: 1, caseless: true }, scope);
+    return regex ? [{ kind: 'regex', regex }] : [];
+  }
+  if (name === '$hostname') return [{ kind: 'exact', name: hostname().toLowerCase() }];
+  const bare = name.replace(/^\*?\./, '').replace(/\.\*$/, '');
+  if (/[*\s]/.test(bare) || (name !== '' && bare === '') || (name.startsWith('*.') && name.endsWith('.*'))) {
+    scope.report.emerg(`server name "${word.value}" is invalid`, word.span);
+    return [];
+  }
+  if (name.includes('/')) {
+    scope.report.warn(`server name "${word.value}" has suspicious symbols`, word.span, {
+      rule: 'suspicious-server-name',
+      fix: withoutUrl(word),
+    });
+  }
+  if (name.startsWith('*.')) return [{ kind: 'leading wildcard', suffix: name.slice(1) }];
+  if (name.endsWith('.*')) return [{ kind: 'trailing wildcard', prefix: name.slice(0, -1) }];
+  if (name.startsWith('.')) {
+    return [
+      { kind: 'exact', name: bare },
+      { kind: 'leading wildcard', suffix: name },
+    ];
+  }
+  return [{ kind: 'exact', name }];
+}
+
+/** The host alone, of what was copied from an address bar. */
+function withoutUrl({ value, span }: Word): Fix | undefined {
+  const host = /^(?:https?:\/\/)?([^/:\s]+)(?::\d+)?(?:\/.*)?$/i.exec(value)?.[1];
+  return host === undefined
+    ? undefined
+    : { title: `leave "${host}"`, safe: false, edits: [{ span, text: host }] };
+}
+
+const SEPARATE_MODIFIERS: ReadonlySet<string> = new Set(['=', '^~', '~', '~*']);
+const MODIFIERS = /^(=|\^~|~\*|~|@)/;
+
+/** The arguments of `location` (nginx ngx_http_core_module#location); `=/x` written together parses as well. */
+const locationMatch: ArgReader<LocationMatch> = readers.words(
+  { syntax: '[ = | ~ | ~* | ^~ ] uri | @name', min: 1, max: 2 },
+  (words, scope) => {
+    const [first, second] = words as [Word, Word?];
+    if (second && !SEPARATE_MODIFIERS.has(first.value)) {
+      const hint = 'expected =, ~, ~* or ^~';
+      scope.report.emerg(`invalid location modifier "${first.value}"`, first.span, hint);
+      return undefined;
+    }
+    if (second) return matchOf(first.value, { word: second, skip: 0 }, scope);
+    const modifier = MODIFIERS.exec(first.value)?.[0] ?? '';
+    return matchOf(modifier, { word: first, skip: modifier.length }, scope);
+  },
+);
+
+interface Pattern {
+  readonly word: Word;
+  readonly skip: number;
+}
+
+function matchOf(modifier: string, { word, skip }: Pattern, scope: ReadScope): LocationMatch | undefined {
+  const path = word.value.slice(skip);
+  switch (modifier) {
+    case '^~':
+      return { kind: 'prefix', path, stop: true };
+    case '=':
+      return { kind: 'exact', path };
+    case '@':
+      return { kind: 'named', name: `@${path}` };
+    case '~':
+    case '~*': {
+      const caseless = modifier === '~*';
+      const regex = readRegex(word, { skip, caseless }, scope);
+      return regex && { kind: 'regex', regex, caseless };
+    }
+    default:
+      return { kind: 'prefix', path, stop: false };
+  }
+}
 
 const { flag, present } = readers;
 const NO_ARGUMENTS = { ...present, syntax: '' };

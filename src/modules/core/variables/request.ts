@@ -1,10 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import type { Exchange, Getter } from '../../../http/index.ts';
 import { spooledBody } from '../../../pool/index.ts';
-import { remoteUser } from './remote-user.ts';
-import { header, headerName, live, plain, readHeader } from './reading.ts';
-import type { Families, Variables } from './reading.ts';
-import { findArgument, findCookie } from './find-pair.ts';
-import { requestId } from './request-id.ts';
-import { requestPort } from './request-port.ts';
+import { type Families, header, headerName, live, plain, readHeader, type Variables } from './reading.ts';
+
+/** The value of the first `name=value` in a query, as it was sent; the name, in lower case, counts in any case (ngx_http_arg). */
+function findArgument(args: string, name: string): string | undefined {
+  for (let at = 0; at < args.length;) {
+    const separator = args.indexOf('&', at);
+    const end = separator < 0 ? args.length : separator;
+    const equals = at + name.length;
+    if (args[equals] === '=' && args.slice(at, equals).toLowerCase() === name)
+      return args.slice(equals + 1, end);
+    at = end + 1;
+  }
+  return undefined;
+}
+
+/**
+ * The value of the first `name=value` in a `Cookie` header. A value ends with `;`, what has another name with `,` as well;
+ * blanks around `=` do not count, at the end of a value they do (ngx_http_parse_multi_header_lines).
+ */
+function findCookie(list: string, name: string): string | undefined {
+  for (let at = 0; at < list.length;) {
+    const end = at + name.length;
+    const isNamed = list.slice(at, end).toLowerCase() === name;
+    const mark = isNamed ? skipBlanks(list, end) : at;
+    if (isNamed && list[mark] === '=') return valueFrom(list, skipBlanks(list, mark + 1));
+    // A name without a value takes the pair behind it along, in nginx too.
+    at = nextPair(list, isNamed ? mark + 1 : at);
+  }
+  return undefined;
+}
+
+function valueFrom(list: string, start: number): string {
+  const stop = list.indexOf(';', start);
+  return list.slice(start, stop < 0 ? list.length : stop);
+}
+
+function nextPair(list: string, at: number): number {
+  let end = at;
+  while (end < list.length && list[end] !== ';' && list[end] !== ',') end++;
+  return skipBlanks(list, end + 1);
+}
+
+function skipBlanks(text: string, at: number): number {
+  let next = at;
+  while (text[next] === ' ') next++;
+  return next;
+}
+
+/** User name out of `Authorization: Basic …` (RFC 7617); nothing is checked here. */
+function remoteUser(authorization: Getter): Getter {
+  return (x) => {
+    const credentials = /^basic +([a-z0-9+/=]+) *$/i.exec(authorization(x) ?? '')?.[1];
+    if (credentials === undefined) return undefined;
+    const text = Buffer.from(credentials, 'base64').toString('utf8');
+    const colon = text.indexOf(':');
+    return colon > 0 ? text.slice(0, colon) : undefined;
+  };
+}
+
+const REQUEST_ID = Symbol('request id');
+
+/** The request's own 32 hexadecimal digits; made when somebody asks first. */
+function requestId(x: Exchange): string {
+  const known = x.state<string>(REQUEST_ID);
+  if (known !== undefined) return known;
+  const made = randomBytes(16).toString('hex');
+  x.setState(REQUEST_ID, made);
+  return made;
+}
+
+/** The port in a `Host` value: behind a name, an address, or the brackets of an IPv6 literal. */
+function requestPort(host: Getter): Getter {
+  return (x) => /^(?:\[[^\]]*\]|[^:]*):(\d+)$/.exec(host(x) ?? '')?.[1];
+}
 
 /** What the client asked for, and what rewrites made of it (nginx ngx_http_core_module#variables). */
 export const ofRequest: Variables = {

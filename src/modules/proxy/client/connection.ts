@@ -1,13 +1,81 @@
 import type { Socket } from 'node:net';
-import { CHUNKED, headLength, readHead, UNTIL_CLOSE } from './answer-head.ts';
-import type { AnswerHead } from './answer-head.ts';
-import { ChunkedReader, CloseReader, LengthReader } from './body-reader.ts';
-import type { BodyReader } from './body-reader.ts';
-import type { Caller } from './caller.ts';
-import { closedEarly, invalidAnswer, systemFault, timedOut } from './fault.ts';
-import type { Stage, UpstreamFault } from './fault.ts';
-import { Silence } from './silence.ts';
 import type { Peer } from '../../../upstream/index.ts';
+import { type AnswerHead, CHUNKED, headLength, readHead, UNTIL_CLOSE } from './answer-head.ts';
+import { type BodyReader, ChunkedReader, CloseReader, LengthReader } from './body-reader.ts';
+import {
+  closedEarly,
+  invalidAnswer,
+  type Stage,
+  systemFault,
+  timedOut,
+  type UpstreamFault,
+} from './fault.ts';
+
+/** Who sends a request over a connection and takes its answer. Each method is called from the connection's events. */
+export interface Caller {
+  readonly method: string;
+  readonly sendTimeoutMs: number;
+  readonly readTimeoutMs: number;
+  /** `proxy_buffer_size`: the largest head. */
+  readonly headLimitBytes: number;
+  /** The request asks for another protocol: a 101 hands over the socket. */
+  readonly upgrades: boolean;
+  head(head: AnswerHead): void;
+  piece(bytes: Buffer): void;
+  /** The answer is complete; the connection may already carry the next request when this returns. */
+  end(trailers: readonly string[] | undefined): void;
+  /** No (more) answer comes; the connection is gone. */
+  fault(fault: UpstreamFault): void;
+  /** What was written has left: more of the body may follow. */
+  drained(): void;
+  /** A 101: the socket is the caller's, and `rest` came behind the head. */
+  switched(head: AnswerHead, socket: Socket, rest: Buffer): void;
+}
+
+/** Longest silence of a peer. One timer serves all waits of a connection: starting and ending one only moves a deadline. */
+class Silence {
+  private readonly broken: () => void;
+  private deadlineMs = Infinity;
+  private timer: NodeJS.Timeout | undefined = undefined;
+  private firesAtMs = Infinity;
+
+  /** `broken` hears of a silence that was too long. */
+  constructor(broken: () => void) {
+    this.broken = broken;
+  }
+
+  /** Something came or went: from now on the peer has so long. */
+  expect(ms: number): void {
+    this.deadlineMs = performance.now() + ms;
+    if (this.deadlineMs < this.firesAtMs) this.arm(ms);
+  }
+
+  /** Nobody waits. */
+  rest(): void {
+    this.deadlineMs = Infinity;
+  }
+
+  /** For good. */
+  stop(): void {
+    this.deadlineMs = this.firesAtMs = Infinity;
+    clearTimeout(this.timer);
+  }
+
+  private arm(ms: number): void {
+    clearTimeout(this.timer);
+    this.firesAtMs = performance.now() + ms;
+    this.timer = setTimeout(this.fire, ms);
+  }
+
+  private readonly fire = (): void => {
+    this.firesAtMs = Infinity;
+    if (this.deadlineMs === Infinity) return;
+    const leftMs = this.deadlineMs - performance.now();
+    if (leftMs > 0) return this.arm(Math.ceil(leftMs));
+    this.deadlineMs = Infinity;
+    this.broken();
+  };
+}
 
 /** Who keeps connections between requests. */
 export interface Keeper {

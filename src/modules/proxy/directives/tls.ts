@@ -1,9 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Word } from '../../../../grammar/index.ts';
-import { directivesFor, pathFrom, readers } from '../../../config/index.ts';
-import type { ArgReader, ReadScope } from '../../../config/index.ts';
-import type { ProxyConfig, TlsVersion } from '../config.ts';
-import { loadedFile } from './files.ts';
+import { type ArgReader, directivesFor, pathFrom, readers, type ReadScope } from '../../../config/index.ts';
+import { systemReason } from '../../../log/index.ts';
+import type { LoadedFile, ProxyConfig, TlsVersion } from '../config.ts';
 import { someOf } from './readers.ts';
+
+/**
+ * The content of a file; a relative path starts from the configuration's directory. It is read with the configuration, for
+ * what serves requests later may not be allowed to.
+ */
+function loadedFile(what: string): ArgReader<LoadedFile> {
+  return readers.oneWord('file', (word, { report, confDir }) => {
+    const path = resolve(confDir, word.value);
+    try {
+      return { path, text: readFileSync(path, 'utf8') };
+    } catch (error) {
+      report.emerg(`cannot load ${what} "${path}": open() failed (${systemReason(error)})`, word.span);
+      return undefined;
+    }
+  });
+}
 
 const { flag, integer, text, value } = readers;
 const HSL = ['http', 'server', 'location'] as const;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { quantile } from '../../../../src/modules/control/console/quantile.ts';
+import { quantile } from '../../../../src/modules/control/console/page/pace.ts';
 
 const BOUNDS = [1, 2, 4];
 

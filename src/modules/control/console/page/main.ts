@@ -1,7 +1,5 @@
-import { Live } from './live.ts';
-import { Shell } from './shell.ts';
-import type { Page } from './shell.ts';
-import type { OpenView } from './view.ts';
+import { Live } from './api.ts';
+import { type OpenView, type Page, Shell } from './shell.ts';
 import { openConfig } from './views/config.ts';
 import { openData } from './views/data.ts';
 import { openEvents } from './views/events.ts';

@@ -1,7 +1,7 @@
 import { h, svg } from './dom.ts';
 import { count } from './format.ts';
 import { sum } from './pace.ts';
-import { areaPath, linePath } from './scale.ts';
+import { areaPath, linePath } from './chart.ts';
 
 const WIDTH = 96;
 const HEIGHT = 24;

@@ -1,5 +1,25 @@
 import type { Moment } from '../contract.ts';
-import { quantile } from '../quantile.ts';
+
+/**
+ * The value below which a share `q` of all counted values lies, by linear interpolation inside its bucket (as Prometheus'
+ * `histogram_quantile`). Beyond the last bound it is that bound. `undefined` without values.
+ */
+export function quantile(
+  buckets: readonly number[],
+  bounds: readonly number[],
+  q: number,
+): number | undefined {
+  const count = buckets.reduce((sum, inBucket) => sum + inBucket, 0);
+  if (count <= 0) return undefined;
+  let rest = q * count;
+  for (const [index, upper] of bounds.entries()) {
+    const inBucket = buckets[index] ?? 0;
+    const lower = bounds[index - 1] ?? 0;
+    if (rest <= inBucket && inBucket > 0) return lower + ((upper - lower) * rest) / inBucket;
+    rest -= inBucket;
+  }
+  return bounds.at(-1);
+}
 
 /** What happened between two moments. */
 export interface Pace {
@@ -36,7 +56,7 @@ export function paces(moments: readonly Moment[], bounds: readonly number[]): re
   });
 }
 
-export function difference(after: readonly number[], before: readonly number[]): readonly number[] {
+function difference(after: readonly number[], before: readonly number[]): readonly number[] {
   return after.map((total, index) => total - (before[index] ?? 0));
 }
 

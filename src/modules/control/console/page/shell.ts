@@ -1,10 +1,88 @@
-import { h, setText, show } from './dom.ts';
+import type { Live, Seen } from './api.ts';
+import { h, segmented, setText, show, svg } from './dom.ts';
 import { plural, span } from './format.ts';
-import { icon } from './icons.ts';
-import type { IconName } from './icons.ts';
-import type { Seen } from './live.ts';
-import { themeSwitch } from './theme.ts';
-import type { View } from './view.ts';
+
+/** One page of the console, as long as it is looked at. */
+interface View {
+  readonly title: string;
+  readonly element: HTMLElement;
+}
+
+/** What a page is opened with. */
+interface ViewScope {
+  readonly live: Live;
+  /** Ends when the page is left. */
+  readonly signal: AbortSignal;
+}
+
+export type OpenView = (scope: ViewScope) => View;
+
+/** Strokes on a grid of 20. */
+const ICONS = {
+  overview: 'M3 12l3.5-4.5 3 3L13 5l4 5M3 16h14',
+  routes: 'M5 4v9a3 3 0 003 3h7m0 0l-2.5-2.5M15 16l-2.5 2.5M5 8h5a3 3 0 003-3',
+  config: 'M4 5h12M4 10h8M4 15h10',
+  data: 'M4 6c0-1.4 2.7-2.5 6-2.5S16 4.600 16 6s-2.700 2.500-6 2.500S4 7.400 4 6zm0 0v8c0 1.400 2.700 2.500 6 2.500s6-1.100 6-2.500V6M4 10c0 1.400 2.700 2.500 6 2.500s6-1.100 6-2.500',
+  events:
+    'M10 10m-1.500 0a1.500 1.500 0 103 0a1.500 1.500 0 10-3 0M6.500 6.500a5 5 0 000 7m7-7a5 5 0 010 7M4 4a8.500 8.500 0 000 12M16 4a8.500 8.500 0 010 12',
+  flags: 'M5 17V4m0 0h9l-2 3.500 2 3.500H5',
+  log: 'M4 4.500h12v11H4zM7 8l2 2-2 2m4 0h3',
+  brand: 'M5 7.500h6m-6 5h4m2 0l4.500-5m0 0h-3.500m3.500 0v3.500',
+} as const;
+
+type IconName = keyof typeof ICONS;
+
+function icon(name: IconName): SVGElement {
+  return svg(
+    'svg',
+    { class: 'icon', viewBox: '0 0 20 20', 'aria-hidden': 'true' },
+    svg('path', { d: ICONS[name] }),
+  );
+}
+
+const KEY = 'gw-console-theme';
+const THEMES = [
+  ['auto', 'Auto'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+] as const;
+
+/** Light, dark, or what the system says; the choice stays in this browser. */
+function themeSwitch(): HTMLElement {
+  const chosen = stored();
+  apply(chosen);
+  return segmented({
+    legend: 'Colours',
+    name: 'theme',
+    chosen,
+    options: THEMES,
+    choose: (theme) => {
+      store(theme);
+      apply(theme);
+    },
+  });
+}
+
+function apply(theme: string): void {
+  document.documentElement.dataset['theme'] = theme;
+}
+
+function stored(): string {
+  try {
+    return THEMES.find(([theme]) => theme === localStorage.getItem(KEY))?.[0] ?? 'auto';
+  } catch {
+    // Storage may be forbidden; then the choice lasts as long as the page.
+    return 'auto';
+  }
+}
+
+function store(theme: string): void {
+  try {
+    localStorage.setItem(KEY, theme);
+  } catch {
+    // See above.
+  }
+}
 
 /** A page of the console as the navigation names it. */
 export interface Page {

@@ -1,11 +1,9 @@
-import { DATA_PATHS } from '../../contract.ts';
-import type { Route, RouteServer, RouteTree } from '../../contract.ts';
+import { DATA_PATHS, type Route, type RouteServer, type RouteTree } from '../../contract.ts';
 import { read } from '../api.ts';
 import { h, show } from '../dom.ts';
 import { chip, empty } from '../marks.ts';
-import { resourcesOf } from '../openapi.ts';
-import type { Resource } from '../openapi.ts';
-import type { OpenView } from '../view.ts';
+import { type Resource, resourcesOf } from '../openapi.ts';
+import type { OpenView } from '../shell.ts';
 import { TryForm } from './try-form.ts';
 
 /** A location that answers from a database. */

@@ -1,10 +1,9 @@
-import { DATA_PATHS } from '../../contract.ts';
-import type { EventEntry, EventPage } from '../../contract.ts';
+import { DATA_PATHS, type EventEntry, type EventPage } from '../../contract.ts';
 import { follow } from '../api.ts';
 import { h, setText, show } from '../dom.ts';
 import { clock, count } from '../format.ts';
 import { chip } from '../marks.ts';
-import type { OpenView } from '../view.ts';
+import type { OpenView } from '../shell.ts';
 import { FeedList } from './feed-list.ts';
 
 const NONE = [

@@ -1,6 +1,5 @@
 import type { EventEntry } from '../../contract.ts';
-import { h, Rows, setText } from '../dom.ts';
-import type { Row } from '../dom.ts';
+import { h, type Row, Rows, setText } from '../dom.ts';
 import { plural } from '../format.ts';
 import { empty } from '../marks.ts';
 

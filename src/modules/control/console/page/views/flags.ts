@@ -1,11 +1,109 @@
-import { DATA_PATHS } from '../../contract.ts';
-import type { FlagChange, FlagPage, FlagState } from '../../contract.ts';
+import { DATA_PATHS, type FlagChange, type FlagPage, type FlagState } from '../../contract.ts';
 import { pause, read, write } from '../api.ts';
-import { h, Rows, setText, show } from '../dom.ts';
+import { h, plainButton, primaryButton, type Row, Rows, setText, show, textInput } from '../dom.ts';
+import { span } from '../format.ts';
 import { empty } from '../marks.ts';
-import type { OpenView } from '../view.ts';
-import { flagForm } from './flag-form.ts';
-import { FlagRow } from './flag-row.ts';
+import type { OpenView } from '../shell.ts';
+
+const LIFETIMES = [
+  [0, 'Never expires'],
+  [3_600, 'One hour'],
+  [86_400, 'One day'],
+  [604_800, 'One week'],
+] as const;
+
+/** A new flag, or an old one anew. `set` tells whether it was taken. */
+function flagForm(set: (flag: FlagState) => Promise<boolean>): HTMLElement {
+  const name = textInput('Name of the flag', { required: true, maxlength: 255, placeholder: 'new_checkout' });
+  const share = h('input', {
+    type: 'number',
+    min: 0,
+    max: 100,
+    value: 100,
+    'aria-label': 'Rollout in percent',
+  });
+  const lifetimes = LIFETIMES.map(([seconds, label]) => h('option', { value: seconds }, label));
+  const lifetime = h('select', { 'aria-label': 'Expiry' }, ...lifetimes);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const flag = {
+      name: name.value,
+      enabled: true,
+      rolloutPct: Number(share.value),
+      ttlS: Number(lifetime.value),
+    };
+    if (await set(flag)) name.value = '';
+  };
+  const percent = h('label', { class: 'suffixed' }, share, h('span', { 'aria-hidden': 'true' }, '%'));
+  const onsubmit = (event: Event): void => void submit(event);
+  return h(
+    'section',
+    { class: 'card' },
+    h('header', { class: 'card-head' }, h('h2', {}, 'Set a flag')),
+    h('form', { class: 'line', onsubmit }, name, percent, lifetime, primaryButton('Set')),
+  );
+}
+
+/** A flag with its switch and its rollout. */
+class FlagRow implements Row<FlagState> {
+  readonly element: HTMLElement;
+  readonly #switch: HTMLElement;
+  readonly #range: HTMLInputElement;
+  readonly #share = h('output');
+  readonly #expires = h('td', { class: 'quiet' });
+  readonly #change: (change: FlagChange) => void;
+  #state: FlagState;
+
+  constructor(
+    flag: FlagState,
+    { variable, change }: { variable: string | undefined; change: (change: FlagChange) => void },
+  ) {
+    const { name } = flag;
+    this.#state = flag;
+    this.#change = change;
+    this.#switch = h('button', {
+      type: 'button',
+      role: 'switch',
+      class: 'switch',
+      'aria-label': name,
+      onclick: () => this.#set({ enabled: !this.#state.enabled }),
+    });
+    this.#range = h('input', {
+      type: 'range',
+      min: 0,
+      max: 100,
+      'aria-label': `Rollout of ${name} in percent`,
+      oninput: () => setText(this.#share, `${this.#range.value} %`),
+      onchange: () => this.#set({ rolloutPct: Number(this.#range.value) }),
+    });
+    const note = variable !== undefined && h('small', {}, `decides $${variable}`);
+    this.element = h(
+      'tr',
+      {},
+      h('th', { scope: 'row' }, h('code', {}, name), note),
+      h('td', {}, this.#switch),
+      h('td', { class: 'rollout' }, h('span', {}, this.#range, this.#share)),
+      this.#expires,
+      h(
+        'td',
+        { class: 'end' },
+        plainButton('Remove', () => change({ unset: name }), `Remove ${name}`),
+      ),
+    );
+  }
+
+  update(flag: FlagState): void {
+    this.#state = flag;
+    this.#switch.setAttribute('aria-checked', String(flag.enabled));
+    if (document.activeElement !== this.#range) this.#range.value = String(flag.rolloutPct);
+    setText(this.#share, `${flag.rolloutPct} %`);
+    setText(this.#expires, flag.ttlS === 0 ? 'never' : `in ${span(flag.ttlS)}`);
+  }
+
+  #set(changed: Partial<FlagState>): void {
+    this.#change({ set: { ...this.#state, ...changed } });
+  }
+}
 
 const EVERY_MS = 3_000;
 

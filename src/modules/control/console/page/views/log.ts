@@ -1,11 +1,9 @@
-import { DATA_PATHS } from '../../contract.ts';
-import type { EventEntry, LogPage } from '../../contract.ts';
+import { DATA_PATHS, type EventEntry, type LogPage } from '../../contract.ts';
 import { follow } from '../api.ts';
-import { h } from '../dom.ts';
+import { h, segmented } from '../dom.ts';
 import { bytes, clock, latency, plural } from '../format.ts';
-import { segmented } from '../inputs.ts';
 import { chip, toneOf } from '../marks.ts';
-import type { OpenView } from '../view.ts';
+import type { OpenView } from '../shell.ts';
 import { FeedList } from './feed-list.ts';
 
 const KINDS = [

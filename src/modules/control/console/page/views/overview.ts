@@ -1,14 +1,33 @@
+import type { Seen } from '../api.ts';
 import { TimeChart } from '../chart.ts';
 import { h, setText, show } from '../dom.ts';
-import { bytes, count, latency, percent, rate } from '../format.ts';
-import type { Seen } from '../live.ts';
+import { ago, bytes, count, latency, percent, plural, rate } from '../format.ts';
 import { sparkline } from '../marks.ts';
-import { paces, sum } from '../pace.ts';
-import type { Pace } from '../pace.ts';
-import type { OpenView } from '../view.ts';
-import { PlaceTable } from './places.ts';
+import { type Pace, paces, sum } from '../pace.ts';
+import type { OpenView } from '../shell.ts';
 import { partCards } from './parts.ts';
-import { notices } from './notices.ts';
+import { PlaceTable } from './places.ts';
+
+/** What an operator should know before anything else; nothing when all is well. */
+function notices({ gateway, configuration, nowMs }: Seen): readonly HTMLElement[] {
+  const { isNewest, loadedMs, findings } = configuration;
+  const told: HTMLElement[] = [];
+  if (gateway.draining)
+    told.push(notice('failed', 'The gateway is about to stop: it finishes what it has begun.'));
+  if (!isNewest) {
+    const text = `The last reload was refused: the configuration loaded ${ago(loadedMs, nowMs)} goes on. See the log.`;
+    told.push(notice('failed', text));
+  }
+  if (findings.warn > 0) {
+    const link = h('a', { href: '#config' }, 'the configuration');
+    told.push(notice('refused', `The load left ${plural(findings.warn, 'warning')}: see `, link, '.'));
+  }
+  return told;
+}
+
+function notice(tone: string, ...content: readonly (string | Node)[]): HTMLElement {
+  return h('p', { class: `notice ${tone}` }, ...content);
+}
 
 const SERVER_ERRORS = 4;
 const CLIENT_ERRORS = 3;

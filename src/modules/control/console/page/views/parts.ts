@@ -1,9 +1,8 @@
 import type { CommandLoad, DatabaseLoad, UpstreamLoad, WorkerLoad } from '../../contract.ts';
-import { quantile } from '../../quantile.ts';
-import { h } from '../dom.ts';
-import type { Child } from '../dom.ts';
+import { quantile } from '../pace.ts';
+import { type Child, h } from '../dom.ts';
 import { ago, bytes, clock, count, latency, percent, plural } from '../format.ts';
-import type { Seen } from '../live.ts';
+import type { Seen } from '../api.ts';
 import { meter } from '../marks.ts';
 
 /** What the gateway stands on: databases, stores, rings, workers, upstreams, configuration. */

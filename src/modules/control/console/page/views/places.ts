@@ -1,9 +1,8 @@
 import type { PlaceLoad } from '../../contract.ts';
-import { quantile } from '../../quantile.ts';
-import { h, Rows, setText, show } from '../dom.ts';
-import type { Row } from '../dom.ts';
+import { quantile } from '../pace.ts';
+import { h, type Row, Rows, setText, show } from '../dom.ts';
 import { ago, count, latency, rate } from '../format.ts';
-import type { Seen } from '../live.ts';
+import type { Seen } from '../api.ts';
 import { codeBar, empty, sparkline } from '../marks.ts';
 
 interface Shown {

@@ -1,11 +1,157 @@
-import { h, setText, show } from '../dom.ts';
-import { labelled, primaryButton, textInput } from '../inputs.ts';
-import type { Resource } from '../openapi.ts';
-import { urlOf } from '../rest-call.ts';
-import type { RestCall } from '../rest-call.ts';
-import { FilterRows } from './filter-rows.ts';
-import { answerTo } from './rest-answer.ts';
-import { SnippetBox } from './snippet-box.ts';
+import { h, labelled, plainButton, primaryButton, segmented, setText, show, textInput } from '../dom.ts';
+import { latency } from '../format.ts';
+import { chip, toneOf } from '../marks.ts';
+import type { Field, Resource } from '../openapi.ts';
+import { type Filter, headersOf, OPERATORS, type RestCall, SNIPPETS, urlOf } from '../rest-call.ts';
+
+interface FilterRow {
+  readonly element: HTMLElement;
+  value(): Filter;
+}
+
+/** Conditions on the columns of a table, or the parameters of a function. */
+class FilterRows {
+  readonly element = h('div', { class: 'filters' });
+  readonly #fields: readonly Field[];
+  readonly #changed: () => void;
+  #rows: readonly FilterRow[] = [];
+
+  constructor(fields: readonly Field[], { isTable, changed }: { isTable: boolean; changed: () => void }) {
+    this.#fields = fields;
+    this.#changed = changed;
+    if (isTable) this.element.append(plainButton('Add a filter', () => this.#add()));
+    else this.#rows = fields.map(parameterRow);
+    this.element.prepend(...this.#rows.map((row) => row.element));
+  }
+
+  /** Those that have a value. */
+  values(): readonly Filter[] {
+    return this.#rows.map((row) => row.value()).filter(({ value }) => value !== '');
+  }
+
+  #add(): void {
+    const row = filterRow(this.#fields, () => {
+      this.#rows = this.#rows.filter((other) => other !== row);
+      row.element.remove();
+      this.#changed();
+    });
+    this.#rows = [...this.#rows, row];
+    this.element.lastElementChild?.before(row.element);
+    row.element.querySelector('select')?.focus();
+  }
+}
+
+function filterRow(fields: readonly Field[], remove: () => void): FilterRow {
+  const column = h('select', { 'aria-label': 'Column' }, ...fields.map(({ name }) => h('option', {}, name)));
+  const operator = h(
+    'select',
+    { 'aria-label': 'Operator' },
+    ...OPERATORS.map((name) => h('option', {}, name)),
+  );
+  const value = textInput('Value', { placeholder: 'value' });
+  const gone = plainButton('×', remove, 'Remove this filter');
+  return {
+    element: h('div', { class: 'line' }, column, operator, value, gone),
+    value: () => ({ column: column.value, operator: operator.value, value: value.value }),
+  };
+}
+
+function parameterRow({ name, type, isRequired }: Field): FilterRow {
+  const value = textInput(name, { placeholder: isRequired ? `${type}, required` : type });
+  return {
+    element: labelled(name, value),
+    value: () => ({ column: name, operator: '', value: value.value }),
+  };
+}
+
+const MAX_SHOWN = 200_000;
+
+/** Sends a call; what came back, to be shown. */
+async function answerTo(call: RestCall): Promise<readonly Node[]> {
+  const startedMs = performance.now();
+  try {
+    const { method, body } = call;
+    const init = { method, headers: headersOf(call), ...(body !== '' && { body }) };
+    const response = await fetch(urlOf(call), init);
+    const text = await response.text();
+    const range = response.headers.get('content-range');
+    const facts = [latency((performance.now() - startedMs) / 1000), range && `rows ${range}`].filter(Boolean);
+    const status = String(response.status);
+    return [
+      h(
+        'p',
+        { class: 'answer-head' },
+        chip(status, toneOf(status)),
+        h('span', {}, response.statusText),
+        h('span', { class: 'quiet' }, facts.join(' · ')),
+      ),
+      h('pre', { tabindex: 0, 'aria-label': 'Answer' }, pretty(text)),
+    ];
+  } catch (error) {
+    return [h('p', { class: 'notice failed' }, (error as Error).message)];
+  }
+}
+
+function pretty(text: string): string {
+  let shown = text;
+  try {
+    shown = JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    // Not JSON: as it came.
+  }
+  return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}\n…` : shown;
+}
+
+/** A call as code, for one client at a time, to be copied. */
+class SnippetBox {
+  readonly element: HTMLElement;
+  readonly #code = h('code');
+  readonly #copied = h('span', { class: 'quiet', role: 'status' });
+  #chosen = SNIPPETS[0]?.name ?? '';
+  #call: RestCall | undefined;
+
+  constructor() {
+    const clients = segmented({
+      legend: 'Client',
+      name: 'client',
+      chosen: this.#chosen,
+      options: SNIPPETS.map(({ name }) => [name, name]),
+      choose: (name) => {
+        this.#chosen = name;
+        this.#draw();
+      },
+    });
+    const copy = plainButton('Copy', () => void this.#copy());
+    this.element = h(
+      'section',
+      { class: 'card' },
+      h('header', { class: 'card-head' }, clients, h('span', { class: 'chips' }, this.#copied, copy)),
+      h('pre', { class: 'snippet', tabindex: 0, 'aria-label': 'The call as code' }, this.#code),
+    );
+  }
+
+  update(call: RestCall): void {
+    this.#call = call;
+    this.#draw();
+  }
+
+  #draw(): void {
+    const snippet = SNIPPETS.find(({ name }) => name === this.#chosen);
+    setText(this.#code, (this.#call && snippet?.text(this.#call)) ?? '');
+    setText(this.#copied, '');
+  }
+
+  async #copy(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(this.#code.textContent ?? '');
+      setText(this.#copied, 'Copied');
+    } catch {
+      // Browsers give the clipboard to secure origins alone.
+      getSelection()?.selectAllChildren(this.#code);
+      setText(this.#copied, 'Selected: copy it with the keyboard');
+    }
+  }
+}
 
 const FIRST_ROWS = '10';
 

@@ -1,0 +1,128 @@
+import {
+  addressBytes,
+  type ArgReader,
+  contains,
+  directivesFor,
+  type Network,
+  networkText,
+  readers,
+} from '../config/index.ts';
+import { type Build, type Deed, moduleFor } from '../contract/index.ts';
+import { type AccessCheck, type Denial, logContext } from '../http/index.ts';
+
+/** One `allow` or `deny`. */
+interface AccessRule {
+  readonly allows: boolean;
+  readonly who: 'all' | 'unix' | Network;
+}
+
+/** A rule as it may be written. */
+function ruleText({ allows, who }: AccessRule): string {
+  return `${allows ? 'allow' : 'deny'} ${whoText(who)}`;
+}
+
+function whoText(who: AccessRule['who']): string {
+  if (who === 'all') return who;
+  if (who === 'unix') return 'unix:';
+  const isOne = who.bits === 8 * who.bytes.length;
+  return isOne ? networkText(who).replace(/\/\d+$/, '') : networkText(who);
+}
+
+/** The first rule that fits an address. */
+function ruleFor(rules: readonly AccessRule[], address: string): AccessRule | undefined {
+  // A client of a Unix socket has none.
+  const bytes = addressBytes(address);
+  return rules.find(({ who }) => {
+    if (who === 'all') return true;
+    return who === 'unix' ? bytes === undefined : bytes !== undefined && contains(who, bytes);
+  });
+}
+
+/** What the rules say to an address that only the rules for everybody fit; the better luck of IPv4 and IPv6 counts. */
+function verdictOnStrangers(rules: readonly AccessRule[]): 'allowed' | 'denied' | undefined {
+  const [ipv4, ipv6] = [IPV4_BYTES, IPV6_BYTES].map((length) => {
+    const rule = rules.find(({ who }) => who === 'all' || isEverybody(who, length));
+    return rule && (rule.allows ? 'allowed' : 'denied');
+  });
+  return ipv4 === 'denied' ? ipv6 : (ipv4 ?? (ipv6 === 'allowed' ? ipv6 : undefined));
+}
+
+const IPV4_BYTES = 4;
+const IPV6_BYTES = 16;
+
+function isEverybody(who: AccessRule['who'], length: number): boolean {
+  return typeof who === 'object' && who.bits === 0 && who.bytes.length === length;
+}
+
+interface AccessConfig {
+  readonly rules?: readonly AccessRule[];
+}
+
+const CONTEXTS = ['http', 'server', 'location', 'limit_except'] as const;
+
+const rule = (allows: boolean): ArgReader<AccessRule> =>
+  readers.oneWord('address | CIDR | unix: | all', (word, scope) => {
+    if (word.value === 'all') return { allows, who: 'all' };
+    if (word.value === 'unix:') return { allows, who: 'unix' };
+    const who = readers.readCidr(word, scope);
+    return who && { allows, who };
+  });
+
+const directives = directivesFor<AccessConfig>()({
+  allow: {
+    contexts: CONTEXTS,
+    args: rule(true),
+    into: 'rules',
+    repeat: 'append',
+    summary: 'Lets a network in; the first rule that fits decides.',
+    source: 'nginx ngx_http_access_module#allow',
+  },
+  deny: {
+    contexts: CONTEXTS,
+    args: rule(false),
+    into: 'rules',
+    repeat: 'append',
+    summary: 'Keeps a network out with 403; the first rule that fits decides.',
+    source: 'nginx ngx_http_access_module#deny',
+  },
+});
+
+/** Access by the client's address. As in nginx, `return` answers before anybody is asked. */
+export const access = moduleFor<AccessConfig>()({
+  name: 'access',
+  directives,
+  enabled: ({ rules }) => rules !== undefined,
+  strangers: ({ rules = [] }) => verdictOnStrangers(rules),
+  compile: ({ rules = [] }, _resources, build) => ({ access: compileAccess(rules, build) }),
+  explanation: {
+    runs: true,
+    tell: ({ rules = [] }) => ({ access: ({ remoteAddress }) => tellRules(rules, remoteAddress) }),
+  },
+});
+
+const FORBIDDEN: Denial = { status: 403 };
+
+function compileAccess(rules: readonly AccessRule[], build: Build): AccessCheck {
+  build.needPeer();
+  // With `satisfy any` others may still allow: then it is the phase that says so in the end.
+  const isLast = build.core.satisfy === 'all';
+  return (x) => {
+    const rule = ruleFor(rules, x.remoteAddress);
+    if (!rule) return undefined;
+    if (rule.allows) return 'allowed';
+    if (isLast) build.log.write('error', 'access forbidden by rule', logContext(x));
+    return FORBIDDEN;
+  };
+}
+
+/** The rules up to the one that decides. */
+function tellRules(rules: readonly AccessRule[], address: string): Deed {
+  const found = ruleFor(rules, address);
+  const client = address === 'unix:' ? 'a client of a Unix socket' : address;
+  const asked = found ? rules.slice(0, rules.indexOf(found)) : rules;
+  return {
+    does: found ? `"${ruleText(found)}" fits ${client}` : `no rule fits ${client}`,
+    ...(found && { nth: rules.indexOf(found) }),
+    facts: asked.map((rule) => ({ label: 'does not fit', value: ruleText(rule) })),
+  };
+}

@@ -1,0 +1,109 @@
+import { directivesFor, readers } from '../config/index.ts';
+import { moduleFor } from '../contract/index.ts';
+import {
+  becomesAnother,
+  type BodyFilter,
+  type BodyTransform,
+  type Exchange,
+  Handover,
+  mediaTypeTest,
+} from '../http/index.ts';
+
+interface AdditionConfig {
+  /** URIs without queries, as in nginx; '' adds nothing. */
+  readonly before: string;
+  readonly after: string;
+  readonly types: readonly (readonly string[])[];
+}
+
+const HSL = ['http', 'server', 'location'] as const;
+
+const directives = directivesFor<AdditionConfig>()({
+  add_before_body: {
+    contexts: HSL,
+    args: readers.text,
+    into: 'before',
+    default: '',
+    defaultText: '-',
+    summary: 'URI whose answer goes out before the body; an empty one adds nothing.',
+    source: 'nginx ngx_http_addition_module#add_before_body',
+  },
+  add_after_body: {
+    contexts: HSL,
+    args: readers.text,
+    into: 'after',
+    default: '',
+    defaultText: '-',
+    summary: 'URI whose answer goes out behind the body; an empty one adds nothing.',
+    source: 'nginx ngx_http_addition_module#add_after_body',
+  },
+  addition_types: {
+    contexts: HSL,
+    args: readers.mediaTypes,
+    into: 'types',
+    repeat: 'append',
+    default: [['text/html']],
+    defaultText: 'text/html',
+    summary: 'Media types of the answers that something is added to, besides text/html; `*` for all.',
+    source: 'nginx ngx_http_addition_module#addition_types',
+  },
+});
+
+/** What other places of the server answer, before and behind a body (nginx ngx_http_addition_filter_module). */
+export const addition = moduleFor<AdditionConfig>()({
+  name: 'addition',
+  directives,
+  enabled: ({ before, after }) => before !== '' || after !== '',
+  compile: (config) => ({ bodyFilter: compileFilter(config) }),
+});
+
+function compileFilter({ types, before, after }: AdditionConfig): BodyFilter {
+  const hasType = mediaTypeTest(types.flat());
+  return {
+    wants: (x: Exchange) => x.status === 200 && x.main === x && hasType(x),
+    open(x: Exchange) {
+      becomesAnother(x);
+      return new AddingTransform(x, { before, after });
+    },
+  };
+}
+
+/** Asks other places before the first piece and behind the last one; their answers pass as they come. */
+class AddingTransform implements BodyTransform {
+  readonly #x: Exchange;
+  readonly #uris: Readonly<Record<'before' | 'after', string>>;
+  #begun = false;
+  #answer: Handover | undefined = undefined;
+
+  constructor(x: Exchange, uris: Readonly<Record<'before' | 'after', string>>) {
+    this.#x = x;
+    this.#uris = uris;
+  }
+
+  write(piece: Uint8Array): Uint8Array | AsyncIterable<Uint8Array> {
+    return this.#begun ? piece : this.#beginWith(piece);
+  }
+
+  async *end(): AsyncIterable<Uint8Array> {
+    if (!this.#begun) yield* this.#beginWith(undefined);
+    yield* this.#ask(this.#uris.after);
+  }
+
+  close(): void {
+    this.#answer?.close();
+  }
+
+  async *#beginWith(piece: Uint8Array | undefined): AsyncIterable<Uint8Array> {
+    this.#begun = true;
+    yield* this.#ask(this.#uris.before);
+    if (piece) yield piece;
+  }
+
+  async *#ask(uri: string): AsyncIterable<Uint8Array> {
+    if (uri === '') return;
+    const answer = new Handover();
+    this.#answer = answer;
+    void this.#x.subrequest({ uri, keep: (piece) => answer.give(piece) }).then(() => answer.end());
+    yield* answer.pieces();
+  }
+}

@@ -1,0 +1,123 @@
+import type { Word } from '../../grammar/index.ts';
+import { type ArgReader, AT, type ComplexValue, defines, directivesFor, readers } from '../config/index.ts';
+import { type Build, moduleFor } from '../contract/index.ts';
+import {
+  type AccessCheck,
+  type AnsweredSubrequest,
+  type Denial,
+  type Exchange,
+  logContext,
+  type Verdict,
+} from '../http/index.ts';
+
+/** `auth_request_set $variable value`. */
+interface Assignment {
+  readonly variable: string;
+  readonly value: ComplexValue;
+}
+
+/** Whom one location asks about a request. */
+interface AuthRequestConfig {
+  /** '' for `off`. */
+  readonly uri?: string;
+  readonly assignments?: readonly Assignment[];
+}
+
+const HSL = ['http', 'server', 'location'] as const;
+
+const assignment: ArgReader<Assignment> = readers.words(
+  { syntax: '$variable value', min: 2, max: 2 },
+  (words, scope) => {
+    const [name, value] = words as [Word, Word];
+    const variable = /^\$(\w+)$/.exec(name.value)?.[1]?.toLowerCase();
+    if (variable === undefined) {
+      scope.report.emerg(`invalid variable name "${name.value}"`, name.span);
+      return undefined;
+    }
+    scope.defineVariable(variable, name.span);
+    return { variable, value: scope.complexValue(value) };
+  },
+);
+
+const directives = directivesFor<AuthRequestConfig>()({
+  auth_request: {
+    contexts: HSL,
+    args: readers.oneWord('uri | off', ({ value }) => (value === 'off' ? '' : value)),
+    into: 'uri',
+    defaultText: 'off',
+    summary: 'Asks another place of the server first: 2xx lets the request in, 401 and 403 keep it out.',
+    source: 'nginx ngx_http_auth_request_module#auth_request',
+  },
+  auth_request_set: {
+    contexts: HSL,
+    args: assignment,
+    into: 'assignments',
+    repeat: 'append',
+    summary: 'Gives a variable a value out of the answer of `auth_request`.',
+    roles: defines('variable', AT.variable),
+    source: 'nginx ngx_http_auth_request_module#auth_request_set',
+  },
+});
+
+/** Access by the answer to a subrequest. */
+export const authRequest = moduleFor<AuthRequestConfig>()({
+  name: 'auth_request',
+  directives,
+  enabled: ({ uri = '' }) => uri !== '',
+  strangers: () => 'denied',
+  compile: ({ uri = '', assignments = [] }, _resources, build) => {
+    const assign = compileAssignments(assignments, build);
+    const judge = compileJudge(build);
+    const access: AccessCheck = async (x) => {
+      const answer = await x.subrequest({ uri, keep: 'head' });
+      if (x.done) return undefined;
+      assign(x, answer);
+      return judge(x, answer);
+    };
+    return { access };
+  },
+  explanation: {
+    runs: true,
+    tell: ({ uri = '', assignments = [] }) => ({
+      access: () => ({
+        does: `asks "${uri}": 2xx lets the request in, 401 and 403 keep it out`,
+        unknown: `what "${uri}" answers`,
+        unknownVariables: assignments.map(({ variable }) => variable),
+      }),
+    }),
+  },
+});
+
+type Take<T> = (x: Exchange, answer: AnsweredSubrequest) => T;
+
+/** Values are what they are in the subrequest; the variables belong to both. */
+function compileAssignments(assignments: readonly Assignment[], build: Build): Take<void> {
+  const steps = assignments.map(({ variable, value }) => ({
+    render: build.value(value),
+    assign: build.assign(variable),
+  }));
+  return (x, answer) => {
+    for (const { render, assign } of steps) assign(x, render(answer));
+  };
+}
+
+function compileJudge({ log }: Build): Take<Verdict> {
+  return (x, answer) => {
+    const { status } = answer;
+    if (status >= 200 && status < 300) return 'allowed';
+    if (status === 403) return { status };
+    if (status === 401) return unauthorized(answer);
+    log.write('error', `auth request unexpected status: ${status}`, logContext(x));
+    return { status: 500 };
+  };
+}
+
+/** The answer says how to log in. */
+function unauthorized({ responseHeaders = [] }: AnsweredSubrequest): Denial {
+  const headers: string[] = [];
+  for (let index = 0; index < responseHeaders.length; index += 2) {
+    const [name = '', value = ''] = responseHeaders.slice(index, index + 2);
+    if (name.toLowerCase() === 'www-authenticate') headers.push('WWW-Authenticate', value);
+  }
+  return { status: 401, headers };
+}

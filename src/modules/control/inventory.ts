@@ -1,0 +1,69 @@
+import type { LocationMatch } from '../../contract/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import { type Endpoint, sendText } from './endpoint.ts';
+import { flag, flagList, flagSet, flagUnset } from './flags.ts';
+import { cacheProbe, health, live, ready, sessionProbe, system } from './health.ts';
+import { metrics } from './metrics.ts';
+import { type ControlConfig, type Described, inventoryRoutes, WHOLE_INVENTORY } from './resources.ts';
+import { metricsDescribe, metricsRender } from './statsd.ts';
+
+/** `/runtime/describe`: the routes that this configuration really binds. `inventory` is asked for at request time. */
+function describe(inventory: () => readonly Described[]): Endpoint {
+  return {
+    name: 'describe',
+    path: 'describe',
+    description: 'the routes of the control surface, this list',
+    compile({ resources: { routes }, build }) {
+      build.needHeader('accept');
+      return (x) => {
+        x.setHeader('Vary', 'Accept');
+        const list = routes.list(inventory());
+        if (wantsJson(x)) return x.send(200, 'application/json', JSON.stringify(list.map(descriptor)));
+        return sendText(x, list.map(({ path, description }) => `GET ${path}: ${description}\n`).join(''));
+      };
+    },
+  };
+}
+
+function descriptor({ name, path, description }: Described): object {
+  return { name, path, method: 'GET', description };
+}
+
+/** JSON for those who name it, with a quality above 0; `*` means text. */
+function wantsJson(x: Exchange): boolean {
+  return (x.header('accept') ?? '')
+    .toLowerCase()
+    .split(',')
+    .some((range) => /^\s*application\/json\s*(;|$)/.test(range) && !/;\s*q=0(\.0*)?\s*(;|$)/.test(range));
+}
+
+/** The inventory: all endpoints, in the order in which `describe` lists them. */
+export const ENDPOINTS: readonly Endpoint[] = [
+  describe(() => ENDPOINTS),
+  health,
+  system,
+  flag,
+  flagSet,
+  flagUnset,
+  flagList,
+  cacheProbe,
+  sessionProbe,
+  metricsRender,
+  metricsDescribe,
+  metrics,
+  live,
+  ready,
+];
+
+/** The path at which a location serves an endpoint; `undefined` when it does not, or when no path can be told. */
+export function endpointPath(
+  name: string,
+  { api }: Pick<ControlConfig, 'api'>,
+  match: LocationMatch | undefined,
+): string | undefined {
+  if (match?.kind !== 'prefix' && match?.kind !== 'exact') return undefined;
+  if (api === name) return match.path;
+  if (api !== WHOLE_INVENTORY) return undefined;
+  const routes = inventoryRoutes(ENDPOINTS, { ...match, place: '', nameless: false });
+  return routes.find((route) => route.name === name)?.path;
+}

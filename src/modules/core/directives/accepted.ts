@@ -1,0 +1,190 @@
+import { type ArgReader, type Context, readers, type Rows } from '../../../config/index.ts';
+import type { CoreConfig } from '../../../contract/index.ts';
+
+/** What nginx has for each of its protocols towards upstreams, behind `fastcgi_`, `uwsgi_` … */
+const ALIKE = `bind buffer_size connect_timeout ignore_headers intercept_errors next_upstream next_upstream_timeout
+  next_upstream_tries read_timeout send_timeout socket_keepalive`;
+
+const CGI = `${ALIKE} buffering buffers busy_buffers_size cache cache_background_update cache_bypass cache_key cache_lock
+  cache_lock_age cache_lock_timeout cache_max_range_offset cache_methods cache_min_uses cache_path cache_purge
+  cache_revalidate cache_use_stale cache_valid force_ranges hide_header ignore_client_abort limit_rate
+  max_temp_file_size no_cache param pass_header pass_request_body pass_request_headers request_buffering store
+  store_access temp_file_write_size`;
+
+const TLS = `ssl_certificate ssl_certificate_cache ssl_certificate_key ssl_ciphers ssl_conf_command ssl_crl ssl_name
+  ssl_password_file ssl_protocols ssl_server_name ssl_session_reuse ssl_trusted_certificate ssl_verify ssl_verify_depth`;
+
+const PROTOCOLS: Readonly<Record<string, string>> = {
+  fastcgi: `${CGI} allow_upstream catch_stderr index keep_conn send_lowat split_path_info`,
+  uwsgi: `${CGI} ${TLS} allow_upstream modifier1 modifier2 string`,
+  scgi: `${CGI} allow_upstream`,
+  grpc: `${ALIKE} ${TLS} allow_upstream hide_header pass_header set_header`,
+  memcached: `${ALIKE} allow_upstream gzip_flag`,
+};
+
+/**
+ * Parameters of protocols that gw does not speak, separated by blanks: files such as `fastcgi_params` are often included
+ * without use. The directives that do forward by them (`fastcgi_pass` …) are refused all the same.
+ */
+const FOREIGN_UPSTREAMS = Object.entries(PROTOCOLS)
+  .flatMap(([protocol, names]) => names.split(/\s+/).map((name) => `${protocol}_${name}`))
+  .join(' ');
+
+const { flag, integer, size, text, time } = readers;
+const M: readonly Context[] = ['main'];
+const E: readonly Context[] = ['events'];
+const H: readonly Context[] = ['http'];
+const HS: readonly Context[] = ['http', 'server'];
+const SL: readonly Context[] = ['server', 'location'];
+const HSL: readonly Context[] = ['http', 'server', 'location'];
+
+interface Group {
+  readonly contexts: readonly Context[];
+  readonly args: ArgReader<unknown>;
+  readonly why?: string;
+  readonly many?: true;
+  /** Separated by blanks. */
+  readonly names: string;
+}
+
+const INTERNALS = "it tunes nginx's internals";
+const HTTP_1_1 = 'gw serves HTTP/1.1';
+
+const some = (syntax: string, min: number, max: number): ArgReader<readonly string[]> => ({
+  ...readers.texts,
+  syntax,
+  min,
+  max,
+});
+const numberAndSize: ArgReader<unknown> = readers.words(
+  { syntax: 'number size', min: 2, max: 2 },
+  (words, scope) => {
+    const [count = [], length = []] = words.map((word) => [word]);
+    return [integer().read(count, scope), size.read(length, scope)];
+  },
+);
+
+/** Directives that a working nginx.conf carries and that have no meaning here; their words are still checked. */
+const GROUPS: readonly Group[] = [
+  { contexts: M, args: text, why: 'the modules of gw are built in', many: true, names: 'load_module' },
+  {
+    contexts: M,
+    args: integer(),
+    why: 'the limit of the process is inherited',
+    names: 'worker_rlimit_nofile',
+  },
+  { contexts: M, args: flag, names: 'pcre_jit ssl_object_cache_inheritable quic_bpf' },
+  { contexts: M, args: text, names: 'lock_file working_directory debug_points ssl_engine worker_priority' },
+  { contexts: M, args: size, names: 'worker_rlimit_core' },
+  { contexts: M, args: time, names: 'timer_resolution' },
+  { contexts: M, args: some('auto [mask] | mask ...', 1, Infinity), names: 'worker_cpu_affinity' },
+  {
+    contexts: M,
+    args: some('name threads=number [max_queue=number]', 2, 3),
+    many: true,
+    names: 'thread_pool',
+  },
+  { contexts: E, args: integer(), names: 'epoll_events worker_aio_requests' },
+  { contexts: E, args: flag, names: 'multi_accept accept_mutex' },
+  { contexts: E, args: text, names: 'use' },
+  { contexts: E, args: time, names: 'accept_mutex_delay' },
+  { contexts: E, args: text, many: true, names: 'debug_connection' },
+  {
+    contexts: HSL,
+    args: flag,
+    names: `sendfile tcp_nopush tcp_nodelay aio_write open_file_cache_events gzip_no_buffer
+      ssi_ignore_recycled_buffers`,
+  },
+  {
+    contexts: HSL,
+    args: size,
+    names: `sendfile_max_chunk postpone_output directio_alignment read_ahead send_lowat proxy_temp_file_write_size
+      proxy_send_lowat proxy_socket_rcvbuf proxy_socket_sndbuf gzip_window gzip_hash postpone_gzipping
+      ssi_min_file_chunk`,
+  },
+  {
+    contexts: HSL,
+    args: flag,
+    why: 'what is in memory of a body is one buffer',
+    names: 'client_body_in_single_buffer',
+  },
+  { contexts: HSL, args: numberAndSize, names: 'output_buffers gzip_buffers gunzip_buffers' },
+  { contexts: HSL, args: text, names: 'aio directio' },
+  {
+    contexts: HSL,
+    args: some('string ...', 1, Infinity),
+    why: 'gw passes no interim answers on',
+    names: 'early_hints',
+  },
+  { contexts: HSL, args: time, names: 'keepalive_min_timeout' },
+  {
+    contexts: HSL,
+    args: size,
+    why: 'gw holds what a subrequest answers as it is',
+    names: 'subrequest_output_buffer_size',
+  },
+  {
+    contexts: [...HSL, 'location if'],
+    args: some('parameter ...', 1, Infinity),
+    why: 'gw talks HTTP to its upstreams',
+    many: true,
+    names: FOREIGN_UPSTREAMS,
+  },
+  {
+    contexts: HSL,
+    args: integer(),
+    names: `types_hash_max_size types_hash_bucket_size proxy_headers_hash_max_size
+      proxy_headers_hash_bucket_size`,
+  },
+  {
+    contexts: HSL,
+    args: some('path [level [level [level]]]', 1, 4),
+    names: 'proxy_temp_path fastcgi_temp_path uwsgi_temp_path scgi_temp_path',
+  },
+  { contexts: HS, args: size, names: 'connection_pool_size request_pool_size' },
+  { contexts: HS, args: flag, names: 'client_body_early_read' },
+  { contexts: SL, args: integer(), names: 'referer_hash_max_size referer_hash_bucket_size' },
+  {
+    contexts: H,
+    args: integer(),
+    names: `variables_hash_max_size variables_hash_bucket_size server_names_hash_max_size
+      server_names_hash_bucket_size map_hash_max_size map_hash_bucket_size`,
+  },
+  { contexts: HS, args: flag, why: HTTP_1_1, names: 'http2 http3 http3_hq quic_retry quic_gso' },
+  {
+    contexts: HS,
+    args: integer(),
+    why: HTTP_1_1,
+    names: `http2_max_concurrent_streams http2_max_requests http2_max_concurrent_pushes http2_streams_index_size
+      http3_max_concurrent_streams quic_active_connection_id_limit`,
+  },
+  {
+    contexts: HS,
+    args: size,
+    why: HTTP_1_1,
+    names: `http2_recv_buffer_size http2_body_preread_size http2_max_field_size http2_max_header_size http2_pool_size
+      http3_stream_buffer_size`,
+  },
+  { contexts: HS, args: time, why: HTTP_1_1, names: 'http2_idle_timeout http2_recv_timeout' },
+  { contexts: HS, args: text, why: HTTP_1_1, names: 'quic_host_key' },
+  { contexts: HSL, args: size, why: HTTP_1_1, names: 'http2_chunk_size' },
+  { contexts: HSL, args: text, why: HTTP_1_1, many: true, names: 'http2_push' },
+  { contexts: HSL, args: flag, why: HTTP_1_1, names: 'http2_push_preload' },
+];
+
+/** Rows of the directives that are accepted for compatibility. */
+export const ACCEPTED: Rows<CoreConfig> = Object.fromEntries(
+  GROUPS.flatMap(({ names, contexts, args, why = INTERNALS, many }) =>
+    names.split(/\s+/).map((name) => [
+      name,
+      {
+        contexts,
+        args,
+        accepted: why,
+        ...(many && { many }),
+        summary: `Accepted, without effect: ${why}.`,
+        source: 'nginx',
+      },
+    ]),
+  ),
+);

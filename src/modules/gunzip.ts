@@ -1,0 +1,55 @@
+import { createGunzip } from 'node:zlib';
+import { directivesFor, readers } from '../config/index.ts';
+import { type Build, moduleFor } from '../contract/index.ts';
+import { becomesAnother, type BodyFilter, EngineTransform, type Exchange } from '../http/index.ts';
+
+interface GunzipConfig {
+  readonly gunzip: boolean;
+}
+
+const directives = directivesFor<GunzipConfig>()({
+  gunzip: {
+    contexts: ['http', 'server', 'location'],
+    args: readers.flag,
+    into: 'gunzip',
+    default: false,
+    summary: 'Unpacks answers in gzip for clients that do not accept it.',
+    source: 'nginx ngx_http_gunzip_module#gunzip',
+  },
+});
+
+/** Answers that came compressed, for clients that want them plain (nginx ngx_http_gunzip_filter_module). */
+export const gunzip = moduleFor<GunzipConfig>()({
+  name: 'gunzip',
+  directives,
+  enabled: (config) => config.gunzip,
+  compile: (_config, _resources, build) => ({
+    ...(build.core.gzipVary && { filter: (x) => (isGzip(x) ? vary(x) : undefined) }),
+    bodyFilter: compileFilter(build),
+  }),
+});
+
+function isGzip(x: Exchange): boolean {
+  return x.responseHeader('Content-Encoding')?.toLowerCase() === 'gzip';
+}
+
+/** nginx writes it before what `add_header` adds. */
+function vary(x: Exchange): void {
+  (x.responseHeaders ??= []).unshift('Vary', 'Accept-Encoding');
+}
+
+/** Most that is unpacked before the client takes it. */
+const PIECE_BYTES = 65_536;
+
+/** Piece by piece, whatever its size: a few bytes may become gigabytes. */
+function compileFilter(build: Build): BodyFilter {
+  const accepts = build.acceptsGzip();
+  return {
+    wants: (x: Exchange) => isGzip(x) && !accepts(x),
+    open(x) {
+      x.removeHeader('Content-Encoding');
+      becomesAnother(x);
+      return new EngineTransform(createGunzip({ chunkSize: PIECE_BYTES }));
+    },
+  };
+}

@@ -1,0 +1,205 @@
+import { constants, createGzip, gzipSync } from 'node:zlib';
+import { directivesFor, readers } from '../config/index.ts';
+import { type Build, moduleFor } from '../contract/index.ts';
+import {
+  becomesAnother,
+  type BodyFilter,
+  type BodyTransform,
+  EngineTransform,
+  type Exchange,
+  type HeaderFilter,
+  mediaTypeTest,
+} from '../http/index.ts';
+
+interface GzipConfig {
+  readonly gzip: boolean;
+  readonly types: readonly (readonly string[])[];
+  readonly minLengthBytes: number;
+  /** 1 … 9. */
+  readonly level: number;
+}
+
+const HSL = ['http', 'server', 'location'] as const;
+
+/** nginx's gzip module; what decides about the client is in the core, for `gunzip` and `gzip_static` ask it too. */
+const directives = directivesFor<GzipConfig>()({
+  gzip: {
+    contexts: [...HSL, 'location if'],
+    args: readers.flag,
+    into: 'gzip',
+    default: false,
+    summary: 'Compresses answers for clients that accept it.',
+    source: 'nginx ngx_http_gzip_module#gzip',
+  },
+  gzip_types: {
+    contexts: HSL,
+    args: readers.mediaTypes,
+    into: 'types',
+    repeat: 'append',
+    default: [['text/html']],
+    defaultText: 'text/html',
+    summary: 'Media types that are compressed, besides text/html; `*` for all.',
+    source: 'nginx ngx_http_gzip_module#gzip_types',
+  },
+  gzip_min_length: {
+    contexts: HSL,
+    args: readers.size,
+    into: 'minLengthBytes',
+    default: 20,
+    summary: 'Shortest answer that is compressed, where its length is known.',
+    source: 'nginx ngx_http_gzip_module#gzip_min_length',
+  },
+  gzip_comp_level: {
+    contexts: HSL,
+    args: readers.integer({ min: 1, max: 9 }),
+    into: 'level',
+    default: 1,
+    summary: 'Effort of the compression: 1 is fastest, 9 smallest.',
+    source: 'nginx ngx_http_gzip_module#gzip_comp_level',
+  },
+});
+
+/** What is known of a body that is to be compressed. */
+export interface Compression {
+  /** 1 … 9. */
+  readonly level: number;
+  /** -1: nobody knows; then each piece can be read as soon as it is there. */
+  readonly lengthBytes: number;
+  /** Hears how many bytes became how many. */
+  readonly measure: ((inBytes: number, outBytes: number) => void) | undefined;
+}
+
+/** The levels above this take so long that only short bodies are compressed in one go. */
+const QUICK_LEVEL = 6;
+const SHORT_BYTES = 32_768;
+/** Room for the output: enough for one piece in most cases, but every byte of it is taken anew for each answer. */
+const LEAST_ROOM_BYTES = 512;
+const MOST_ROOM_BYTES = 16_384;
+
+/** Compresses one body. */
+export function compressor(compression: Compression): BodyTransform {
+  const { level, lengthBytes } = compression;
+  const takesLong = level > QUICK_LEVEL && lengthBytes > SHORT_BYTES;
+  return takesLong ? new Packing(compression) : new QuickPacking(compression);
+}
+
+/** Compresses piece by piece. An engine takes a quarter of a megabyte: there is none before the first piece comes. */
+class Packing implements BodyTransform {
+  protected readonly compression: Compression;
+  #engine: EngineTransform | undefined = undefined;
+  #inBytes = 0;
+  #outBytes = 0;
+
+  constructor(compression: Compression) {
+    this.compression = compression;
+  }
+
+  write(piece: Uint8Array): AsyncIterable<Uint8Array> {
+    this.#inBytes += piece.byteLength;
+    return this.#count((this.#engine ??= this.#open()).write(piece));
+  }
+
+  async *end(): AsyncIterable<Uint8Array> {
+    yield* this.#count((this.#engine ??= this.#open()).end());
+    this.compression.measure?.(this.#inBytes, this.#outBytes);
+  }
+
+  close(): void {
+    this.#engine?.close();
+  }
+
+  #open(): EngineTransform {
+    const { level, lengthBytes } = this.compression;
+    const engine = createGzip({ level, chunkSize: MOST_ROOM_BYTES });
+    if (lengthBytes >= 0) return new EngineTransform(engine);
+    return new EngineTransform(engine, (done) => engine.flush(constants.Z_SYNC_FLUSH, done));
+  }
+
+  async *#count(pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    for await (const piece of pieces) {
+      this.#outBytes += piece.byteLength;
+      yield piece;
+    }
+  }
+}
+
+/** The same for a body that may also be compressed in one go. */
+class QuickPacking extends Packing {
+  whole(body: Uint8Array): Uint8Array {
+    const { level, measure } = this.compression;
+    const chunkSize = Math.max(LEAST_ROOM_BYTES, Math.min(body.byteLength, MOST_ROOM_BYTES));
+    const packed = gzipSync(body, { level, chunkSize });
+    measure?.(body.byteLength, packed.byteLength);
+    return packed;
+  }
+}
+
+const STATUSES: ReadonlySet<number> = new Set([200, 403, 404]);
+const RATIO = Symbol('gzip_ratio');
+
+/** Answers in gzip for clients that accept it (nginx ngx_http_gzip_filter_module). */
+export const gzip = moduleFor<GzipConfig>()({
+  name: 'gzip',
+  directives,
+  variables: {
+    gzip_ratio: {
+      summary: 'How many times smaller the answer became; empty where it was not compressed.',
+      compile: () => (x) => x.state<string>(RATIO),
+    },
+  },
+  enabled: (config) => config.gzip,
+  compile(config, _resources, build) {
+    const fits = compileTest(config);
+    return {
+      ...(build.core.gzipVary && { filter: vary(fits, config) }),
+      bodyFilter: compileFilter(fits, config, build),
+    };
+  },
+});
+
+type Test = (x: Exchange) => boolean;
+
+/** Whether an answer is one to compress, whoever the client is. */
+function compileTest({ types, minLengthBytes }: GzipConfig): Test {
+  const hasType = mediaTypeTest(types.flat());
+  return (x) =>
+    STATUSES.has(x.status) &&
+    (x.responseLength < 0 || x.responseLength >= minLengthBytes) &&
+    hasType(x) &&
+    isPlain(x);
+}
+
+function isPlain(x: Exchange): boolean {
+  return (x.responseHeader('Content-Encoding') ?? '') === '';
+}
+
+/** nginx writes it before what `add_header` adds. A range may be one of an answer that is compressed as a whole. */
+function vary(fits: Test, { types }: GzipConfig): HeaderFilter {
+  const hasType = mediaTypeTest(types.flat());
+  const isRange: Test = (x) =>
+    x.status === 206 &&
+    (x.partsType !== '' || x.responseHeader('Content-Range') !== undefined) &&
+    hasType(x.partsType === '' ? x : { responseType: x.partsType, configuredType: x.configuredType }) &&
+    isPlain(x);
+  return (x) => {
+    // A file in gzip that lies beside the plain one has said so.
+    if ((fits(x) || isRange(x)) && x.responseHeader('Vary') !== 'Accept-Encoding')
+      (x.responseHeaders ??= []).unshift('Vary', 'Accept-Encoding');
+  };
+}
+
+function compileFilter(fits: Test, { level }: GzipConfig, build: Build): BodyFilter {
+  const accepts = build.acceptsGzip();
+  const isMeasured = build.uses('gzip_ratio');
+  return {
+    wants: (x: Exchange) => fits(x) && accepts(x),
+    open(x) {
+      x.setHeader('Content-Encoding', 'gzip');
+      becomesAnother(x);
+      const measure = isMeasured
+        ? (inBytes: number, outBytes: number) => x.setState(RATIO, (inBytes / outBytes).toFixed(2))
+        : undefined;
+      return compressor({ level, lengthBytes: x.responseLength, measure });
+    },
+  };
+}

@@ -1,0 +1,242 @@
+import type { Writable } from 'node:stream';
+import type { Bytes, Reply } from './commands.ts';
+
+/**
+ * Commands that leave together, as RESP2 arrays of bulk strings. Every argument goes with its length in bytes, so
+ * nothing in it can become another frame (https://redis.io/docs/latest/develop/reference/protocol-spec/).
+ */
+export class RespWriter {
+  #text = '';
+  /** Such text is copied to the socket as it is, which is cheaper than encoding it. */
+  #isAscii = true;
+  readonly #pieces: Bytes[] = [];
+
+  /** `name` is a command of ours; the arguments may be anybody's. */
+  add(name: string, args: readonly Bytes[]): void {
+    let text = `*${args.length + 1}\r\n$${name.length}\r\n${name}\r\n`;
+    for (const arg of args) {
+      if (typeof arg === 'string') {
+        const size = Buffer.byteLength(arg);
+        if (size !== arg.length) this.#isAscii = false;
+        text += `$${size}\r\n${arg}\r\n`;
+      } else {
+        this.#pieces.push(`${this.#text}${text}$${arg.length}\r\n`, arg);
+        this.#text = '';
+        text = '\r\n';
+      }
+    }
+    this.#text += text;
+  }
+
+  /** Writes what was added in one go, and forgets it. */
+  flush(socket: Writable): void {
+    // A command ends with text, so without text there is none.
+    if (this.#text === '') return;
+    const encoding = this.#isAscii ? 'latin1' : 'utf8';
+    if (this.#pieces.length === 0) socket.write(this.#text, encoding);
+    else {
+      socket.cork();
+      for (const piece of this.#pieces) socket.write(piece, encoding);
+      socket.write(this.#text, encoding);
+      socket.uncork();
+    }
+    this.clear();
+  }
+
+  clear(): void {
+    this.#text = '';
+    this.#isAscii = true;
+    this.#pieces.length = 0;
+  }
+}
+
+/** An error that the store answered, without its `-`. */
+export class ReplyError {
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
+/** Longest error, status or number. */
+const MAX_LINE_BYTES = 4_096;
+/** More digits are no length: strings end at 512 MB. */
+const MAX_LENGTH_DIGITS = 10;
+const CARRIAGE_RETURN = 13;
+const LINE_FEED = 10;
+const MINUS = 45;
+const ZERO = 48;
+
+const NO_BYTES: Buffer = Buffer.alloc(0);
+
+/** Not whole yet, or no RESP at all. */
+const NONE = Symbol('none');
+type Element = Reply | ReplyError | typeof NONE;
+
+/**
+ * Cuts what a connection receives into the replies of RESP2, in order: strings and statuses as bytes, integers as their
+ * text, nil, errors, and arrays of strings and nil. The fourteen commands answer with nothing else
+ * (https://redis.io/docs/latest/develop/reference/protocol-spec/).
+ */
+export class RespReader {
+  readonly #maxReplyBytes: number;
+  readonly #onReply: (reply: Reply | ReplyError) => void;
+  /** The start of a reply whose end has not come, in pieces. */
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  /** Length of `#bytes` below which it is of no use to look again. */
+  #neededBytes = 0;
+  #bytes = NO_BYTES;
+  /** Where the next element begins. */
+  #at = 0;
+  #problem: string | undefined;
+
+  constructor(maxReplyBytes: number, onReply: (reply: Reply | ReplyError) => void) {
+    this.#maxReplyBytes = maxReplyBytes;
+    this.#onReply = onReply;
+  }
+
+  /** Gives what is wrong, if anything: then nothing more can be read from the connection. It never quotes a reply. */
+  read(chunk: Buffer): string | undefined {
+    if (this.#problem !== undefined || !this.#gather(chunk)) return this.#problem;
+    let start = 0;
+    while (start < this.#bytes.length) {
+      this.#at = start;
+      const reply = this.#element();
+      if (reply === NONE) break;
+      start = this.#at;
+      this.#onReply(reply);
+    }
+    return this.#problem ?? this.#hold(start);
+  }
+
+  /** Puts the chunk behind what is held; false when it is still too little. */
+  #gather(chunk: Buffer): boolean {
+    this.#bytes = chunk;
+    if (this.#heldBytes === 0) return true;
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (this.#heldBytes < this.#neededBytes) return false;
+    this.#bytes = Buffer.concat(this.#held, this.#heldBytes);
+    return true;
+  }
+
+  #hold(start: number): string | undefined {
+    this.#heldBytes = this.#bytes.length - start;
+    this.#neededBytes -= start;
+    this.#held = this.#heldBytes > 0 ? [this.#bytes.subarray(start)] : [];
+    this.#bytes = NO_BYTES;
+    // What is held never grows beyond what is needed and one chunk.
+    if (this.#heldBytes > 0 && Math.max(this.#heldBytes, this.#neededBytes) > this.#maxReplyBytes) {
+      this.#problem = `a reply exceeds ${this.#maxReplyBytes} bytes`;
+      this.#held = [];
+    }
+    return this.#problem;
+  }
+
+  #element(): Element {
+    switch (this.#bytes[this.#at]) {
+      case 0x24: // $
+        return this.#string();
+      case 0x3a: // :
+        return this.#integer();
+      case 0x2b: // +
+        return this.#line() ?? NONE;
+      case 0x2d: // -
+        return this.#error();
+      case 0x2a: // *
+        return this.#array();
+      case undefined:
+        return this.#wait(this.#at + 1);
+      default:
+        return this.#malformed();
+    }
+  }
+
+  #string(): Buffer | null | typeof NONE {
+    const length = this.#length();
+    if (length === undefined) return NONE;
+    if (length < 0) return null;
+    const start = this.#at;
+    const end = start + length;
+    if (end + 2 > this.#bytes.length) return this.#wait(end + 2);
+    if (this.#bytes[end] !== CARRIAGE_RETURN || this.#bytes[end + 1] !== LINE_FEED) return this.#malformed();
+    this.#at = end + 2;
+    return this.#bytes.subarray(start, end);
+  }
+
+  #array(): Element {
+    const length = this.#length();
+    if (length === undefined) return NONE;
+    if (length < 0) return null;
+    const items: (Buffer | null)[] = [];
+    while (items.length < length) {
+      const isString = this.#at >= this.#bytes.length || this.#bytes[this.#at] === 0x24;
+      const item = isString ? this.#element() : this.#malformed();
+      if (item !== null && !(item instanceof Buffer)) return NONE;
+      items.push(item);
+    }
+    return items;
+  }
+
+  #integer(): string | typeof NONE {
+    const digits = this.#line()?.toString('latin1');
+    if (digits === undefined) return NONE;
+    return /^-?\d{1,19}$/.test(digits) ? digits : this.#malformed();
+  }
+
+  #error(): ReplyError | typeof NONE {
+    const line = this.#line();
+    return line ? new ReplyError(line.toString()) : NONE;
+  }
+
+  #line(): Buffer | undefined {
+    const start = this.#at + 1;
+    const end = this.#lineEnd();
+    return end < 0 ? undefined : this.#bytes.subarray(start, end);
+  }
+
+  /** The number behind the type, -1 for nil. */
+  #length(): number | undefined {
+    const start = this.#at + 1;
+    const end = this.#lineEnd();
+    if (end < 0) return undefined;
+    const bytes = this.#bytes;
+    if (end === start + 2 && bytes[start] === MINUS && bytes[start + 1] === ZERO + 1) return -1;
+    let length = 0;
+    for (let at = start; at < end; at++) {
+      const digit = (bytes[at] as number) - ZERO;
+      if (digit < 0 || digit > 9) length = Number.NaN;
+      length = length * 10 + digit;
+    }
+    if (end > start && end - start <= MAX_LENGTH_DIGITS && !Number.isNaN(length)) return length;
+    this.#malformed();
+    return undefined;
+  }
+
+  /** The end of the line that begins here; goes on behind it. -1: there is none. */
+  #lineEnd(): number {
+    const bytes = this.#bytes;
+    let end = this.#at + 1;
+    while (end < bytes.length && bytes[end] !== CARRIAGE_RETURN) end++;
+    if (end - this.#at > MAX_LINE_BYTES) this.#malformed();
+    else if (end + 2 > bytes.length) this.#wait(bytes.length + 1);
+    else if (bytes[end + 1] !== LINE_FEED) this.#malformed();
+    else {
+      this.#at = end + 2;
+      return end;
+    }
+    return -1;
+  }
+
+  #wait(neededBytes: number): typeof NONE {
+    this.#neededBytes = neededBytes;
+    return NONE;
+  }
+
+  #malformed(): typeof NONE {
+    this.#problem ??= 'a reply that is not RESP';
+    return NONE;
+  }
+}

@@ -1,0 +1,212 @@
+import { lookup } from 'node:dns/promises';
+import { isIPv4 } from 'node:net';
+import {
+  addressBytes,
+  addressText,
+  type ArgReader,
+  contains,
+  directivesFor,
+  type Network,
+  parseNetwork,
+  readers,
+} from '../config/index.ts';
+import { type Build, moduleFor, type WorkerScope } from '../contract/index.ts';
+import type { Exchange, Handler, RemoteFacts } from '../http/index.ts';
+
+/** Who is believed: a network, the clients of Unix sockets, or the addresses of a host. */
+type Proxy = Network | 'unix' | { readonly host: string };
+
+/** Where the client's address stands: in a request header, by its lower-case name, or before the request. */
+type Source = { readonly header: string } | 'proxy_protocol';
+
+/** Whose word on the client's address counts in one location. */
+interface RealIpConfig {
+  readonly proxies?: readonly Proxy[];
+  readonly source: Source;
+  readonly recursive: boolean;
+}
+
+const HSL = ['http', 'server', 'location'] as const;
+const HOST = /^[\w-]+(?:\.[\w-]+)*\.?$/;
+
+const proxy: ArgReader<Proxy> = readers.oneWord('address | CIDR | unix: | host', (word, scope) => {
+  if (word.value === 'unix:') return 'unix';
+  if (parseNetwork(word.value)) return readers.readCidr(word, scope);
+  if (HOST.test(word.value)) return { host: word.value };
+  scope.report.emerg(
+    `host not found in set_real_ip_from "${word.value}"`,
+    word.span,
+    'expected an address such as 10.0.0.1 or 10.0.0.0/8, unix: or the name of a host',
+  );
+  return undefined;
+});
+
+const source: ArgReader<Source> = readers.oneWord(
+  'field | X-Real-IP | X-Forwarded-For | proxy_protocol',
+  (word) => (word.value === 'proxy_protocol' ? word.value : { header: word.value.toLowerCase() }),
+);
+
+/** nginx's realip module. */
+const directives = directivesFor<RealIpConfig>()({
+  set_real_ip_from: {
+    contexts: HSL,
+    args: proxy,
+    into: 'proxies',
+    repeat: 'append',
+    summary: 'Proxies that are believed what they say of the address of the client.',
+    source: 'nginx ngx_http_realip_module#set_real_ip_from',
+  },
+  real_ip_header: {
+    contexts: HSL,
+    args: source,
+    into: 'source',
+    default: { header: 'x-real-ip' },
+    defaultText: 'X-Real-IP',
+    summary: 'Request header in which trusted proxies tell the address of the client.',
+    source: 'nginx ngx_http_realip_module#real_ip_header',
+  },
+  real_ip_recursive: {
+    contexts: HSL,
+    args: readers.flag,
+    into: 'recursive',
+    default: false,
+    summary: 'Takes the last address that is not itself a trusted proxy, not just the last one.',
+    source: 'nginx ngx_http_realip_module#real_ip_recursive',
+  },
+});
+
+/** Proxies that are believed, names resolved. */
+export type Trusted = readonly (Network | 'unix')[];
+
+/** What to make of a list of addresses. */
+interface Belief {
+  readonly trusted: Trusted;
+  readonly recursive: boolean;
+}
+
+/**
+ * The client's address by a list such as `X-Forwarded-For`, which each proxy has continued at its end: the last one, or with
+ * `recursive` the last one that is no trusted proxy (nginx ngx_http_get_forwarded_addr). `undefined`: the peer is not
+ * believed, or what it says is no address.
+ */
+export function clientAddress(
+  peer: string,
+  list: string,
+  { trusted, recursive }: Belief,
+): RemoteFacts | undefined {
+  let found: RemoteFacts | undefined;
+  let end = list.length;
+  while (end > 0 && isTrusted(trusted, found?.address ?? peer)) {
+    while (end > 1 && isSeparator(list, end - 1)) end--;
+    let start = end - 1;
+    while (start > 0 && !isSeparator(list, start - 1)) start--;
+    const next = parseAddressPort(list.slice(start, end));
+    if (!next) return found;
+    found = next;
+    if (!recursive) return found;
+    end = start - 1;
+  }
+  return found;
+}
+
+function isSeparator(list: string, index: number): boolean {
+  return list[index] === ' ' || list[index] === ',';
+}
+
+/** A client of a Unix socket has no address. */
+function isTrusted(trusted: Trusted, address: string): boolean {
+  const bytes = addressBytes(address);
+  return trusted.some((who) => (who === 'unix' ? !bytes : bytes !== undefined && contains(who, bytes)));
+}
+
+const WITH_PORT = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/;
+
+/** `10.0.0.1`, `10.0.0.1:80`, `2001:db8::1` or `[2001:db8::1]:80` (nginx ngx_parse_addr_port). */
+function parseAddressPort(text: string): RemoteFacts | undefined {
+  const plain = addressText(text);
+  if (plain !== undefined) return { address: plain, port: 0 };
+  const [, six, four = '', digits] = WITH_PORT.exec(text) ?? [];
+  const port = Number(digits);
+  const address = six === undefined && !isIPv4(four) ? undefined : addressText(six ?? four);
+  return address !== undefined && port >= 1 && port <= 65_535 ? { address, port } : undefined;
+}
+
+/** The client's address, where a trusted proxy stands between. Everything that asks for the address gets that one. */
+export const realip = moduleFor<RealIpConfig>()<Trusted>({
+  name: 'realip',
+  directives,
+  variables: {
+    realip_remote_addr: {
+      summary: 'Address of the other end of the connection, whatever a proxy told.',
+      compile: (build) => {
+        build.needPeer();
+        return (x) => x.main.peerAddress;
+      },
+    },
+    realip_remote_port: {
+      summary: 'Port of the other end of the connection; empty where uWebSockets.js does not tell.',
+      compile: (build) => {
+        build.needPeer();
+        return (x) => (x.main.peerPort === 0 ? '' : String(x.main.peerPort));
+      },
+    },
+  },
+  enabled: ({ proxies }) => proxies !== undefined,
+  provision: async ({ proxies = [] }, worker) =>
+    (await Promise.all(proxies.map((proxy) => resolve(proxy, worker)))).flat(),
+  compile(config, trusted, build) {
+    const handler = compileRealIp(config, trusted, build);
+    return { postRead: handler, preaccess: handler };
+  },
+  // Names are not looked up: hosts that only name servers know are believed nothing.
+  explanation: {
+    provision: ({ proxies = [] }) => proxies.flatMap((proxy) => (isNamed(proxy) ? [] : [proxy])),
+  },
+});
+
+function isNamed(proxy: Proxy): proxy is { readonly host: string } {
+  return proxy !== 'unix' && 'host' in proxy;
+}
+
+/** A name that does not resolve trusts nobody. */
+async function resolve(proxy: Proxy, { log }: WorkerScope): Promise<Trusted> {
+  if (!isNamed(proxy)) return [proxy];
+  try {
+    const found = await lookup(proxy.host, { all: true });
+    return found.map(({ address }) => parseNetwork(address)?.network as Network);
+  } catch {
+    log.write('warn', `host not found in set_real_ip_from "${proxy.host}"`);
+    return [];
+  }
+}
+
+const KNOWN = Symbol('the address of the client is known');
+
+/** Runs on server level and again in the location; the first that learns an address is right (nginx). */
+function compileRealIp({ source, recursive }: RealIpConfig, trusted: Trusted, build: Build): Handler {
+  build.needPeer();
+  const isBefore = source === 'proxy_protocol';
+  const listOf = isBefore ? toldBefore : compileList(source.header, build);
+  return ({ main: x }) => {
+    const list = listOf(x);
+    if (list === undefined || x.state(KNOWN) !== undefined) return;
+    const found = clientAddress(x.peerAddress, list, { trusted, recursive });
+    if (!found) return;
+    x.setRemote(isBefore ? { ...found, port: x.connection?.proxyProtocol?.port ?? 0 } : found);
+    x.setState(KNOWN, true);
+  };
+}
+
+const toldBefore = (x: Exchange): string | undefined => x.connection?.proxyProtocol?.address;
+
+/** A client can put a second `X-Real-IP` beside that of its proxy: the first one counts, as in nginx. */
+function compileList(header: string, build: Build): (x: Exchange) => string | undefined {
+  build.needHeader(header);
+  if (header !== 'x-real-ip') return (x) => x.header(header);
+  return ({ headers }) => {
+    for (let index = 0; index < headers.length; index += 2) {
+      if (headers[index]?.toLowerCase() === header) return headers[index + 1];
+    }
+    return undefined;
+  };
+}

@@ -1,0 +1,141 @@
+import type { DirectiveNode, Word } from '../../grammar/index.ts';
+import { AT, type ComplexValue, defines, directivesFor, readers, type ReadScope } from '../config/index.ts';
+import { type Build, moduleFor } from '../contract/index.ts';
+import type { Getter } from '../http/index.ts';
+
+/** A share of the clients. */
+interface Part {
+  /** The hash of a client of this part is below it; absent: all that are left. */
+  readonly below?: number;
+  readonly value: string;
+}
+
+/** One `split_clients` block. */
+interface SplitConfig {
+  /** In lower case. */
+  readonly variable: string;
+  readonly key: ComplexValue;
+  /** In file order. */
+  readonly parts: readonly Part[];
+}
+
+/** All `split_clients` blocks. */
+interface SplitsConfig {
+  readonly splits?: readonly SplitConfig[];
+}
+
+/** All clients, in hundredths of a percent. */
+const ALL = 10_000;
+
+const PERCENT = /^(\d*)(?:\.(\d{0,2}))?%$/;
+
+/** The block `split_clients string $variable { ... }` (nginx ngx_http_split_clients_module#split_clients). */
+function readSplit({ args, block = [] }: DirectiveNode, scope: ReadScope): SplitConfig | undefined {
+  const [keyWord, name] = args as [Word, Word];
+  const variable = readers.readVariableName(name, scope);
+  const key = scope.complexValue(keyWord);
+  const parts: Part[] = [];
+  let sum = 0;
+  let below = 0;
+  for (const line of block) {
+    const share = readShare(line, scope);
+    const value = line.args[0]?.value ?? '';
+    if (share === undefined) return undefined;
+    sum = share === 'rest' ? ALL : sum + share;
+    if (sum > ALL) {
+      scope.report.emerg('percent total is greater than 100%', line.name.span);
+      return undefined;
+    }
+    // Rounded part by part, as nginx does.
+    if (share !== 'rest') below += Math.floor((share * 0xffff_ffff) / ALL);
+    parts.push(share === 'rest' ? { value } : { below, value });
+  }
+  return variable === undefined ? undefined : { variable, key, parts };
+}
+
+/** Hundredths of a percent. */
+function readShare({ name, args, block }: DirectiveNode, { report }: ReadScope): number | 'rest' | undefined {
+  if (block || args.length !== 1) {
+    const message = block ? 'unexpected "{"' : 'invalid number of arguments in "split_clients" block';
+    const rule = block ? 'unexpected-token' : 'wrong-arity';
+    report.emerg(message, name.span, { rule, hint: 'expected a percentage or "*", and a value' });
+    return undefined;
+  }
+  if (name.value === '*') return 'rest';
+  const [, whole = '', fraction = ''] = PERCENT.exec(name.value) ?? [];
+  const share = Number(whole) * 100 + Number(fraction.padEnd(2, '0'));
+  if (share > 0) return share;
+  report.emerg(`invalid percent value "${name.value}"`, name.span, 'expected a percentage such as 0.5%');
+  return undefined;
+}
+
+const MULTIPLIER = 0x5bd1_e995;
+// eslint-disable-next-line no-control-regex -- all of ASCII is what it looks for
+const ASCII = /^[\0-\x7f]*$/;
+
+/** MurmurHash2 of a text's UTF-8 bytes, seeded with their number, as nginx has it (ngx_murmur_hash2): 32 bits, unsigned. */
+function murmurHash2(text: string): number {
+  // One character per byte; a buffer for a short text costs more than hashing it.
+  const bytes = ASCII.test(text) ? text : Buffer.from(text).toString('latin1');
+  const { length } = bytes;
+  let hash = length;
+  let at = 0;
+  for (; at + 4 <= length; at += 4) {
+    let word = Math.imul(wordAt(bytes, at), MULTIPLIER);
+    word = Math.imul(word ^ (word >>> 24), MULTIPLIER);
+    hash = Math.imul(hash, MULTIPLIER) ^ word;
+  }
+  if (at < length) hash = Math.imul(hash ^ wordAt(bytes, at), MULTIPLIER);
+  hash = Math.imul(hash ^ (hash >>> 13), MULTIPLIER);
+  return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+/** Four bytes, the first one lowest; behind the end they are 0. */
+function wordAt(bytes: string, at: number): number {
+  return (
+    bytes.charCodeAt(at) |
+    (bytes.charCodeAt(at + 1) << 8) |
+    (bytes.charCodeAt(at + 2) << 16) |
+    (bytes.charCodeAt(at + 3) << 24)
+  );
+}
+
+const directives = directivesFor<SplitsConfig>()({
+  split_clients: {
+    contexts: ['http'],
+    words: { min: 2, max: 2 },
+    data: (node, scope) => {
+      const split = readSplit(node, scope);
+      return split && [split];
+    },
+    into: 'splits',
+    merge: (before, added) => [...before, ...added],
+    syntax: 'string $variable { ... }',
+    summary: 'A variable for A/B tests: its value follows the hash of a string.',
+    roles: defines('variable', AT.secondVariable),
+    source: 'nginx ngx_http_split_clients_module#split_clients',
+  },
+});
+
+/** Variables for A/B tests (nginx ngx_http_split_clients_module): the same client has the same value as in nginx. */
+export const splitClients = moduleFor<SplitsConfig>()({
+  name: 'split_clients',
+  directives,
+  enabled: ({ splits }) => splits !== undefined,
+  defines: ({ splits = [] }) =>
+    Object.fromEntries(
+      splits.map((each) => [
+        each.variable,
+        { summary: 'The value that `split_clients` gives.', compile: (build) => compileSplit(each, build) },
+      ]),
+    ),
+  compile: () => ({}),
+});
+
+function compileSplit({ key, parts }: SplitConfig, build: Build): Getter {
+  const render = build.value(key);
+  return (x) => {
+    const hash = murmurHash2(render(x));
+    return parts.find(({ below }) => below === undefined || hash < below)?.value ?? '';
+  };
+}

@@ -1,2 +1,0 @@
-export { compileAutoindex } from './autoindex.ts';
-export { readEntries } from './entries.ts';

@@ -1,0 +1,76 @@
+import { directivesFor, readers } from '../config/index.ts';
+import { type Deed, moduleFor, type VariableDefinition } from '../contract/index.ts';
+import type { Exchange, Handler } from '../http/index.ts';
+import { Connections, type ConnectionTotals } from '../zone/index.ts';
+
+/** What `stub_status` says for one location. */
+interface StubStatusConfig {
+  readonly status?: true;
+}
+
+const directives = directivesFor<StubStatusConfig>()({
+  stub_status: {
+    contexts: ['server', 'location'],
+    // nginx: until 1.7.5 it wanted an argument, and since then ignores one.
+    args: readers.words({ syntax: '[on]', min: 0, max: 1 }, () => true as const),
+    into: 'status',
+    inherit: false,
+    summary: 'Answers with the numbers of connections and requests, over all workers.',
+    source: 'nginx ngx_http_stub_status_module#stub_status',
+  },
+});
+
+const total = (summary: string, field: keyof ConnectionTotals): VariableDefinition => ({
+  summary,
+  live: true,
+  compile({ metrics }) {
+    const connections = new Connections(metrics);
+    return () => String(connections.totals()[field]);
+  },
+});
+
+/** nginx's numbers of connections, as its stub_status module shows them. */
+export const stubStatus = moduleFor<StubStatusConfig>()({
+  name: 'stub_status',
+  directives,
+  content: 'status',
+  enabled: ({ status }) => status === true,
+  variables: {
+    connections_active: total('Connections that are open.', 'active'),
+    connections_reading: total('Connections where the request head is being read: 0.', 'reading'),
+    connections_writing: total('Requests that are being answered.', 'writing'),
+    connections_waiting: total('Connections that are idle.', 'waiting'),
+  },
+  sensitive: () => ({ rule: 'status-exposed', field: 'status' }),
+  compile: (_config, _resources, { metrics }) => ({ content: answer(new Connections(metrics)) }),
+  explanation: {
+    tell: () => ({
+      content: (x) => {
+        if (isRead(x)) return TOLD;
+        x.end(405);
+        return undefined;
+      },
+    }),
+  },
+});
+
+const TOLD: Deed = { does: 'shows the numbers of connections and requests', unknown: 'the numbers' };
+
+function isRead({ method }: Exchange): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+function answer(connections: Connections): Handler {
+  return (x) => {
+    if (!isRead(x)) return x.end(405);
+    const { active, accepted, handled, requests, reading, writing, waiting } = connections.totals();
+    x.send(
+      200,
+      'text/plain',
+      `Active connections: ${active} \n` +
+        'server accepts handled requests\n' +
+        ` ${accepted} ${handled} ${requests} \n` +
+        `Reading: ${reading} Writing: ${writing} Waiting: ${waiting} \n`,
+    );
+  };
+}
