@@ -1,10 +1,8 @@
 import { resolve } from 'node:path';
 import type { Report } from './diagnostic.ts';
-import type { ReadFile } from './files.ts';
-import { decodeText, errorCode, MAX_SECRET_BYTES, systemError } from './files.ts';
+import { decodeText, errorCode, MAX_SECRET_BYTES, type ReadFile, systemError } from './files.ts';
 import type { Span } from './source.ts';
-import type { Edit, Word } from './tree.ts';
-import { spanInWord } from './tree.ts';
+import { type Edit, spanInWord, type Word } from './tree.ts';
 
 /** Where `${env:…}` and `${file:…}` take their values from. */
 export interface Expansion {

@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { constants } from 'node:os';
+import { join } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
 
 /** All that one load may read: sources and their repetitions. */
@@ -71,4 +72,105 @@ export function systemError(error: unknown): string {
 
 function withoutMark(bytes: Uint8Array): Uint8Array {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}
+
+const PIECE = /\*|\?|\[([!^]?)(\]?[^\]]*)\]|\\(.)|[^]/gu;
+
+/** The paths that match a pattern, which may be relative to a directory, in C order. */
+export type Glob = (pattern: string, directory: string) => string[];
+
+/** Whether nginx takes the path of an `include` for a pattern. */
+export function isGlob(pattern: string): boolean {
+  return /[*?[]/.test(pattern);
+}
+
+/**
+ * The paths that match, in C order, as glob(3) finds them: `*` `?` `[…]`, no match across `/` nor of a leading dot,
+ * through symbolic links, dangling ones included. No braces and no `**`: nginx has neither.
+ */
+export function globPaths(pattern: string, directory: string): string[] {
+  const isAbsolute = pattern.startsWith('/');
+  let paths = [isAbsolute ? '/' : ''];
+  for (const segment of pattern.split('/').filter((part) => part !== '')) {
+    paths = paths.flatMap((base) => step(base, segment, directory));
+  }
+  return paths.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+}
+
+/** Whether an absolute path is one that a pattern means, for files that do not lie in the file system. */
+export function matchesGlob(path: string, pattern: string): boolean {
+  const [segments, patterns] = [path.split('/'), pattern.split('/')];
+  return (
+    segments.length === patterns.length &&
+    patterns.every((each, index) => toRegExp(each).test(segments[index] as string))
+  );
+}
+
+function step(base: string, segment: string, directory: string): string[] {
+  const inBase = (name: string): string => (base === '' || base === '/' ? base + name : `${base}/${name}`);
+  const absolute = base.startsWith('/') ? base : join(directory, base);
+  try {
+    if (!isGlob(segment)) {
+      const name = segment.replace(/\\(.)/g, '$1');
+      lstatSync(join(absolute, name));
+      return [inBase(name)];
+    }
+    const matcher = toRegExp(segment);
+    return readdirSync(absolute)
+      .filter((name) => matcher.test(name))
+      .map(inBase);
+  } catch {
+    // As glob(3) without GLOB_ERR: what cannot be looked into matches nothing.
+    return [];
+  }
+}
+
+function toRegExp(segment: string): RegExp {
+  const body = Array.from(segment.matchAll(PIECE), ([text, negation, set, escaped]) => {
+    if (text === '*') return '[^]*';
+    if (text === '?') return '[^]';
+    if (set !== undefined) return `[${negation ? '^' : ''}${set.replace(/[\\[\]^]/g, '\\$&')}]`;
+    return (escaped ?? text).replace(/[\\^$.*+?()[\]{}|]/, '\\$&');
+  });
+  return new RegExp(`^${segment.startsWith('.') ? '' : '(?!\\.)'}${body.join('')}$`, 'u');
+}
+
+/** The files of a configuration that `nginx -T` or `gw -T` printed. */
+export interface DumpedFiles {
+  /** The main file: the first. */
+  readonly main: string;
+  /** Text by path, as the dump names it. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+const MARKER = /^# configuration file (.+):$/;
+/** What nginx says before the dump when both streams go to one file. */
+const TALK = /^(nginx|gw): /;
+
+/** The files of a dump; undefined for a text that does not begin as one. */
+export function filesOfDump(text: string): DumpedFiles | undefined {
+  const lines = text.split('\n');
+  const first = lines.findIndex((line) => line.trim() !== '' && !TALK.test(line));
+  const [, main] = MARKER.exec(trimmed(lines[first] ?? '')) ?? [];
+  if (main === undefined) return undefined;
+  const texts = new Map<string, string>();
+  let name = main;
+  let own: string[] = [];
+  // nginx ends each file with a line feed of its own.
+  const keep = (): void => void texts.set(name, own.join('\n').replace(/\n$/, ''));
+  for (const line of lines.slice(first + 1)) {
+    const [, next] = MARKER.exec(trimmed(line)) ?? [];
+    if (next === undefined) {
+      own.push(line);
+      continue;
+    }
+    keep();
+    [name, own] = [next, []];
+  }
+  keep();
+  return { main, texts };
+}
+
+function trimmed(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line;
 }

@@ -1,32 +1,55 @@
-export { indentAt, lineOf, placeOf } from './source.ts';
-export type { Source, Span, Place } from './source.ts';
-export { partOfWord, printableWord, spanInWord } from './tree.ts';
-export type { Word, DirectiveNode, ConfigTree, Edit } from './tree.ts';
-export { removed } from './removed.ts';
-export { Report } from './diagnostic.ts';
-export type { Fault, FaultDetails, Fix, RelatedPlace, Severity, TextEdit } from './diagnostic.ts';
-export { paintsFor, takesColor } from './colors.ts';
-export type { Paints } from './colors.ts';
-export { excerptOf } from './excerpt.ts';
-export { filesOfDump } from './dumped.ts';
-export type { DumpedFiles } from './dumped.ts';
-export { formatFault, formatFaults } from './print.ts';
-export type { PrintOptions } from './print.ts';
-export { printable } from './terminal.ts';
-export { splitValue } from './value.ts';
-export type { ValuePart } from './value.ts';
-export { checkSyntax } from './check-syntax.ts';
-export { outlineOf } from './outline.ts';
-export { decodeText, systemError } from './files.ts';
-export { globPaths, isGlob, matchesGlob } from './glob.ts';
-export type { Glob } from './glob.ts';
-export { buildConfig, parsePayload } from './crossplane/index.ts';
-export type { ParseOptions, Payload, PayloadFile, Statement } from './crossplane/index.ts';
-export { piecesOf } from './pieces.ts';
-export type { Piece } from './pieces.ts';
-export { formatConfig, minifyConfig } from './format.ts';
-export type { FormatOptions } from './format.ts';
-export { loadTree } from './load.ts';
-export type { LoadOptions } from './load.ts';
-export { readFileBytes } from './files.ts';
-export type { ReadFile } from './files.ts';
+export { indentAt, lineOf, placeOf, type Source, type Span, type Place } from './source.ts';
+export {
+  partOfWord,
+  printableWord,
+  spanInWord,
+  type Word,
+  type DirectiveNode,
+  type ConfigTree,
+  type Edit,
+  removed,
+} from './tree.ts';
+export {
+  Report,
+  type Fault,
+  type FaultDetails,
+  type Fix,
+  type RelatedPlace,
+  type Severity,
+  type TextEdit,
+} from './diagnostic.ts';
+export {
+  paintsFor,
+  takesColor,
+  type Paints,
+  excerptOf,
+  formatFault,
+  formatFaults,
+  type PrintOptions,
+  printable,
+} from './format-fault.ts';
+export {
+  filesOfDump,
+  type DumpedFiles,
+  decodeText,
+  systemError,
+  globPaths,
+  isGlob,
+  matchesGlob,
+  type Glob,
+  readFileBytes,
+  type ReadFile,
+} from './files.ts';
+export { splitValue, type ValuePart } from './value.ts';
+export { checkSyntax, outlineOf } from './parser.ts';
+export {
+  buildConfig,
+  parsePayload,
+  type ParseOptions,
+  type Payload,
+  type PayloadFile,
+  type Statement,
+} from './crossplane.ts';
+export { piecesOf, type Piece } from './words.ts';
+export { formatConfig, minifyConfig, type FormatOptions } from './format-config.ts';
+export { loadTree, type LoadOptions } from './load-tree.ts';

@@ -1,12 +1,12 @@
-import { EmbeddedActionsParser, Lexer } from 'chevrotain';
-import type { IToken } from 'chevrotain';
-import type { ParseInput } from './parse-input.ts';
-import { TreeBuilder } from './build.ts';
+import { EmbeddedActionsParser, type IToken, Lexer } from 'chevrotain';
+import { Report } from './diagnostic.ts';
+import type { Source } from './source.ts';
 import { BlockEnd, BlockStart, LuaBlock, Semicolon, tokenTypes, WordToken } from './tokens.ts';
+import { type ParseInput, startOfNext, TreeBuilder } from './tree-builder.ts';
 import type { DirectiveNode } from './tree.ts';
 
 /** What one source holds; `include` is still a directive in it. */
-export interface Parsed {
+interface Parsed {
   readonly directives: readonly DirectiveNode[];
   /** False when the braces do not match: a directive may then stand in a block it was not written for. */
   readonly balanced: boolean;
@@ -107,4 +107,44 @@ export function parseSource(input: ParseInput): Parsed {
   const builder = new TreeBuilder(input);
   const directives = parser.parse(builder.limitDepth(tokens), builder);
   return { directives, balanced: builder.finish() };
+}
+
+/** What is wrong with one text as text: braces, quotes, missing ends. Includes are not followed, `${…}` not expanded. */
+export function checkSyntax(source: Source, knownDirective: (name: string) => boolean = () => false): Report {
+  const report = new Report();
+  report.sources.push(source);
+  const opensBlock = () => false;
+  const expand = <T>(word: T): T => word;
+  parseSource({ source, report, knownDirective, opensBlock, expand, isParameter: false, depth: 0 });
+  return report;
+}
+
+type IsKnown = (name: string) => boolean;
+
+/**
+ * The directives of one text as far as they can be made out, whatever is wrong with it: for editors. `include` is still a
+ * directive in it, and `${env:…}` is not expanded.
+ */
+export function outlineOf(source: Source, knownDirective: IsKnown): readonly DirectiveNode[] {
+  const report = new Report();
+  const expand = <T>(word: T): T => word;
+  const opensBlock = () => false;
+  const input = { source, report, knownDirective, opensBlock, expand, isParameter: false, depth: 0 };
+  return split(parseSource(input).directives, knownDirective);
+}
+
+/** What looks like two directives of which the first lacks its `;` becomes two. */
+function split(nodes: readonly DirectiveNode[], knownDirective: IsKnown): readonly DirectiveNode[] {
+  return nodes.flatMap((node) => {
+    const { args, block, name, span } = node;
+    const at = startOfNext(node, knownDirective);
+    const next = args[at];
+    if (!next) return block ? { ...node, block: split(block, knownDirective) } : node;
+    const end = (args[at - 1] ?? name).span.end;
+    const rest = { name: next, args: args.slice(at + 1), span: { ...span, start: next.span.start } };
+    return [
+      { name, args: args.slice(0, at), span: { ...span, end } },
+      ...split([{ ...rest, ...(block && { block }) }], knownDirective),
+    ];
+  });
 }

@@ -1,4 +1,5 @@
-import type { Source, Span } from './source.ts';
+import type { TextEdit } from './diagnostic.ts';
+import { indentAt, lineOf, type Source, type Span } from './source.ts';
 
 /**
  * One word of the configuration after nginx's unquoting.
@@ -79,4 +80,13 @@ function sourceOffset(word: Word, offset: number, side: 0 | 1): number {
     base = source[1];
   }
   return base + offset - from;
+}
+
+/** The directive taken out, with its line where nothing else stands on it. */
+export function removed({ span }: DirectiveNode): TextEdit {
+  const { source, start, end } = span;
+  const indent = indentAt(source.text, start);
+  const rest = /^[ \t]*\r?(?:\n|$)/.exec(source.text.slice(end, lineOf({ source, start: end, end }).end + 2));
+  if (indent === undefined || !rest) return { span, text: '' };
+  return { span: { source, start: start - indent, end: end + rest[0].length }, text: '' };
 }

@@ -1,7 +1,6 @@
 import type { Report } from './diagnostic.ts';
 import type { Span } from './source.ts';
-import { spanInWord } from './tree.ts';
-import type { Word } from './tree.ts';
+import { spanInWord, type Word } from './tree.ts';
 
 /** A piece of a complex value. A capture is the number in `$1` to `$9`. */
 export type ValuePart =

@@ -4,22 +4,119 @@ import type {
   Build,
   CoreConfig,
   LocationFacts,
+  LocationParts,
   RegexConfig,
   ServerName,
   VariableDefinition,
   VariableFamily,
 } from '../contract/index.ts';
-import { logContext } from '../http/index.ts';
-import type { Exchange, Getter, Handler } from '../http/index.ts';
+import {
+  type AnswerRules,
+  charsetOf,
+  type Exchange,
+  type Getter,
+  type Handler,
+  logContext,
+} from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
-import type { VariablePlan } from '../plan/index.ts';
+import type { LocationPlan, VariablePlan } from '../plan/index.ts';
 import type { Counters } from '../zone/index.ts';
-import type { ErrorLogs } from './error-logs.ts';
 import { compileAcceptsGzip } from './accepts-gzip.ts';
 import type { Matcher, Matchers } from './captures.ts';
-import { compileContentType } from './content-type.ts';
-import type { CompileWatch } from './watch.ts';
-import { compileOptionalValue, compileValue } from './values.ts';
+import type { ErrorLogs } from './logs.ts';
+
+/** Where a module takes part. */
+export interface WatchedPart {
+  readonly plan: LocationPlan;
+  readonly module: AnyModule;
+  readonly config: object;
+  readonly resources: unknown;
+  readonly build: Build;
+}
+
+/** Follows a compile whose handlers are looked at instead of served with. Nothing of it exists in a worker. */
+export interface CompileWatch {
+  /** What a module does in a location, as it is to be done here. */
+  parts(parts: LocationParts, part: WatchedPart): LocationParts;
+  /** A variable as a location reads it; `live`: what it gives means nothing outside of a running gateway. */
+  getter(getter: Getter, variable: { readonly name: string; readonly live: boolean }): Getter;
+  /** The way into the `if` at this place of a location: by then its condition has been found to hold. */
+  block(enter: Handler): Handler;
+  /** A text was compared with a regular expression. */
+  matched(x: Exchange, match: { readonly pattern: string; readonly matches: boolean }): void;
+  /** A variable was given a value. */
+  assigned(x: Exchange, name: string, value: string): void;
+  /** Exchanges that have these rules are in that place; `plan` is that of an `if` or `limit_except` too. */
+  rules(rules: AnswerRules, plan: LocationPlan): void;
+}
+
+type Text = (x: Exchange) => string;
+
+/** A value with variables as one closure. `getter` gives the closure of a variable by its name. */
+function compileValue({ parts }: ComplexValue, getter: (variable: string) => Getter): Text {
+  const pieces = parts.map((part) => (typeof part === 'string' ? part : orEmpty(compilePart(part, getter))));
+  const [first = '', second] = pieces;
+  if (second === undefined) return typeof first === 'string' ? () => first : first;
+  if (pieces.length === 2 && typeof first === 'string' && typeof second === 'function')
+    return (x) => first + second(x);
+  return (x) => {
+    let text = '';
+    for (const piece of pieces) text += typeof piece === 'string' ? piece : piece(x);
+    return text;
+  };
+}
+
+/** Like `compileValue`, but a value that is one variable alone stays `undefined` when it has none. */
+function compileOptionalValue(value: ComplexValue, getter: (variable: string) => Getter): Getter {
+  const [only] = value.parts;
+  if (value.parts.length !== 1 || only === undefined || typeof only === 'string')
+    return compileValue(value, getter);
+  return compilePart(only, getter);
+}
+
+type Part = Exclude<ComplexValue['parts'][number], string>;
+
+function compilePart(part: Part, getter: (variable: string) => Getter): Getter {
+  if ('variable' in part) return getter(part.variable);
+  const { capture } = part;
+  return (x) => x.captures?.[capture];
+}
+
+function orEmpty(read: Getter): Text {
+  return (x) => read(x) ?? '';
+}
+
+/** `types` and `default_type` of a location: the content type that `$uri` asks for (nginx ngx_http_set_content_type). */
+function compileContentType(
+  { types = {}, defaultType }: Pick<CoreConfig, 'types' | 'defaultType'>,
+  { kind, path }: Pick<LocationFacts, 'kind' | 'path'>,
+): (x: Exchange) => string {
+  const ofUri = compileTypeOf({ types, defaultType }, { kind, path });
+  if (![...Object.values(types), defaultType].some((type) => charsetOf(type) !== ''))
+    return (x) => x.keptType || ofUri(x);
+  return (x) => x.keptType || (x.configuredType = ofUri(x));
+}
+
+function compileTypeOf(
+  {
+    types,
+    defaultType,
+  }: Pick<CoreConfig, 'defaultType'> & { readonly types: Readonly<Record<string, string>> },
+  { kind, path }: Pick<LocationFacts, 'kind' | 'path'>,
+): (x: Exchange) => string {
+  const byExtension = new Map(Object.entries(types));
+  if (byExtension.size === 0) return () => defaultType;
+  const typeOf = (uri: string): string => byExtension.get(extensionOf(uri)) ?? defaultType;
+  if (kind !== 'exact') return (x) => typeOf(x.uri);
+  const usual = typeOf(path);
+  return (x) => (x.uri === path ? usual : typeOf(x.uri));
+}
+
+/** In lower case; '' without one. A name that begins with its only dot has none (nginx ngx_http_set_exten). */
+function extensionOf(uri: string): string {
+  const dot = uri.lastIndexOf('.');
+  return dot > uri.lastIndexOf('/') + 1 ? uri.slice(dot + 1).toLowerCase() : '';
+}
 
 /** What the compiled closures will ask of a request; transports copy no more than that. */
 export interface RequestNeeds {
@@ -44,7 +141,7 @@ export interface BuildContext {
 }
 
 /** What belongs to one location alone. */
-export interface LocationOwn {
+interface LocationOwn {
   readonly core: CoreConfig;
   /** Of the server that it belongs to. */
   readonly serverNames: readonly ServerName[];

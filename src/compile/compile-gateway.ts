@@ -1,22 +1,16 @@
 import type { AnyModule, GatewayView, ListenAddress, WorkerScope } from '../contract/index.ts';
 import type { AnswerRules, Exchange, Handler, LogStep, PortFacts } from '../http/index.ts';
-import { addressText } from '../plan/index.ts';
-import type { GatewayPlan, HeadRules, PortPlan } from '../plan/index.ts';
+import { addressText, type GatewayPlan, type HeadRules, type PortPlan } from '../plan/index.ts';
 import { LOG_TAIL, openRing } from '../zone/index.ts';
-import type { RequestNeeds } from './build.ts';
+import type { CompileWatch, RequestNeeds } from './build.ts';
 import { capturesOf, keepCaptures, Matchers } from './captures.ts';
-import { ErrorLogs } from './error-logs.ts';
+import { compileRequestTail, ErrorLogs } from './logs.ts';
 import { guarded } from './phases.ts';
-import { compileRequestTail } from './request-tail.ts';
-import { ServerHandler } from './server.ts';
-import type { ServerContext } from './server.ts';
-import { compilePortTls, compileTlsGate } from './port-tls.ts';
-import type { PortTls } from './port-tls.ts';
-import { serverLabel } from './server-label.ts';
+import { type ServerContext, ServerHandler } from './server.ts';
+import { compilePortTls, compileTlsGate, type PortTls } from './port-tls.ts';
+import { makeView, serverLabel } from './view.ts';
 import { ServerNames } from './server-names.ts';
-import { Turns } from './turns.ts';
-import { makeView } from './view.ts';
-import type { CompileWatch } from './watch.ts';
+import { Turns } from './location.ts';
 
 /** One listening port, ready to serve: what a transport needs to know. */
 export interface PortHandler {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   AnyModule,
   Build,
@@ -9,21 +10,36 @@ import type {
   VariableDefinition,
   WorkerScope,
 } from '../contract/index.ts';
-import { logContext } from '../http/index.ts';
-import type { AnswerRules, Exchange, Handler, LogStep, Router } from '../http/index.ts';
+import {
+  type AnswerRules,
+  type Exchange,
+  type Handler,
+  logContext,
+  type LogStep,
+  type Router,
+} from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
-import { locationText } from '../plan/index.ts';
-import type { LocationPlan } from '../plan/index.ts';
+import { type LocationPlan, locationText } from '../plan/index.ts';
 import { compileAccess } from './access.ts';
-import { LocationBuild } from './build.ts';
-import type { BuildContext } from './build.ts';
-import { connectionRules } from './connection-rules.ts';
-import { compileErrorPages } from './error-pages.ts';
-import { compilePostAction } from './post-action.ts';
+import { type BuildContext, LocationBuild } from './build.ts';
+import { compileErrorPages, compilePostAction, connectionRules, serverTokens } from './location-rules.ts';
+import { compileRequestCounter } from './logs.ts';
 import { rewriteSequence, sequence } from './phases.ts';
-import { serverTokens } from './server-tokens.ts';
-import { compileRequestCounter } from './request-counter.ts';
-import type { Turns } from './turns.ts';
+
+/** How long a compile holds the thread: on a reload, requests are served meanwhile. */
+const TURN_MS = 10;
+
+/** Divides a long compile into turns of the event loop. */
+export class Turns {
+  #sinceMs = performance.now();
+
+  /** To be awaited now and then; waits only where the turn has lasted long enough. */
+  async take(): Promise<void> {
+    if (performance.now() - this.#sinceMs < TURN_MS) return;
+    await nextTurn();
+    this.#sinceMs = performance.now();
+  }
+}
 
 /** A location that is ready to serve. */
 export interface LocationHandler {

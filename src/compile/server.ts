@@ -1,16 +1,32 @@
 import type { LocationMatch } from '../contract/index.ts';
-import { compileRegex, HttpFault, Subrequest } from '../http/index.ts';
-import type { Exchange, Handler, Router, SubrequestFacts } from '../http/index.ts';
+import {
+  compileRegex,
+  encodePath,
+  type Exchange,
+  type Handler,
+  HttpFault,
+  type Router,
+  Subrequest,
+  type SubrequestFacts,
+} from '../http/index.ts';
 import type { LocationPlan, ServerPlan } from '../plan/index.ts';
-import { capturesOf, keepCaptures } from './captures.ts';
-import type { Captures } from './captures.ts';
-import { LocationLevel } from './location-tree.ts';
-import type { Place } from './location-tree.ts';
-import { compileLocation } from './location.ts';
-import type { LocationContext, LocationHandler } from './location.ts';
+import { type Captures, capturesOf, keepCaptures } from './captures.ts';
+import { LocationLevel, type Place } from './location-tree.ts';
+import { compileLocation, type LocationContext, type LocationHandler } from './location.ts';
 import { compileOrigins } from './origins.ts';
 import { guarded, isOver } from './phases.ts';
-import { slashRedirect } from './slash-redirect.ts';
+
+/** Takes the place of a location for the path that lacks its last slash: 301 to the location, with the query. */
+function slashRedirect(location: LocationHandler): LocationHandler {
+  return {
+    ...location,
+    internal: false,
+    postRead: undefined,
+    rewrite: undefined,
+    except: undefined,
+    answer: (x) => x.redirect(301, `${encodePath(x.uri)}/${x.args === '' ? '' : `?${x.args}`}`),
+  };
+}
 
 /** A location in the tree: its handler, and the slots that its regex's named captures fill. */
 interface Target {

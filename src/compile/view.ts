@@ -7,16 +7,46 @@ import type {
   ServerView,
 } from '../contract/index.ts';
 import { normalizePath } from '../http/index.ts';
-import { addressText, inOrder, locationText, serverNameText } from '../plan/index.ts';
-import type { GatewayPlan, LocationPlan, PortPlan, ServerPlan } from '../plan/index.ts';
+import {
+  addressText,
+  type GatewayPlan,
+  inOrder,
+  type LocationPlan,
+  locationText,
+  type PortPlan,
+  serverNameText,
+  type ServerPlan,
+} from '../plan/index.ts';
 import type { Upstreams } from '../upstream/index.ts';
-import { answeringDirective } from './answering-directive.ts';
 import { ServerNames } from './server-names.ts';
-import { serverLabel } from './server-label.ts';
 import type { ServerHandler } from './server.ts';
 
+/** What metrics and views call a server: one without a name goes by the first address it listens on. */
+export function serverLabel(server: ServerPlan, { servers, ports }: GatewayPlan): string {
+  const port = ports.find((candidate) => candidate.servers.includes(servers.indexOf(server)));
+  return server.name || (port ? addressText(port.address) : '');
+}
+
+/** The directive that answers a location, for those who look at the configuration; `undefined` where nothing does. */
+function answeringDirective({ modules }: LocationPlan, all: readonly AnyModule[]): string | undefined {
+  for (const module of all) {
+    const config = modules[module.name] as Readonly<Record<string, unknown>> | undefined;
+    const directive = config && (module.answers?.(config) ?? contentDirective(module, config));
+    if (directive !== undefined) return directive;
+  }
+  return undefined;
+}
+
+function contentDirective(
+  { content = [], directives }: AnyModule,
+  config: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const field = [content].flat().find((name) => config[name] !== undefined && config[name] !== false);
+  return field && Object.keys(directives).find((name) => directives[name]?.into === field);
+}
+
 /** What a view is made of, besides the plan. */
-export interface ViewOptions {
+interface ViewOptions {
   readonly modules: readonly AnyModule[];
   /** By the plan's index. */
   readonly servers: readonly ServerHandler[];

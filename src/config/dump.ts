@@ -1,7 +1,15 @@
-import type { ConfigTree, DirectiveNode, Span, Word } from '../../grammar/index.ts';
+import {
+  type ConfigTree,
+  type DirectiveNode,
+  placeOf,
+  type Source,
+  type Span,
+  type Word,
+} from '../../grammar/index.ts';
 import { isCredential } from '../log/index.ts';
+import type { BlockView } from './block-view.ts';
 import type { Registry } from './registry.ts';
-import type { AnyRow } from './row.ts';
+import type { AnyRow, Context } from './row.ts';
 
 const MASK = '***';
 /** Variables, references and schemes: what is left of a value without them is a secret that somebody has written down. */
@@ -75,7 +83,7 @@ function secretsIn({ span, quote }: Word, kind: 'whole' | 'password'): readonly 
 }
 
 /** A stretch of a source with asterisks where it holds one of these secrets, which are in the order of their sources. */
-export function maskedText({ source, start: from, end: to }: Span, secrets: readonly Span[]): string {
+function maskedText({ source, start: from, end: to }: Span, secrets: readonly Span[]): string {
   let shown = '';
   let position = from;
   for (const { source: of, start, end } of secrets) {
@@ -85,4 +93,120 @@ export function maskedText({ source, start: from, end: to }: Span, secrets: read
     position = end;
   }
   return shown + source.text.slice(position, to);
+}
+
+const INDENT = '    ';
+
+/**
+ * The configuration as one text: what `include` brings stands in its place, a comment says from which file, and secrets are
+ * masked as the rows say. Words stay as they were written.
+ */
+export function combinedText(tree: ConfigTree, registry: Registry): string {
+  const secrets = secretSpans(tree, registry);
+  const lines: string[] = [];
+  let file: Source | undefined;
+  const writeAll = (nodes: readonly DirectiveNode[], indent: string): void => {
+    for (const node of nodes) {
+      const { source } = node.name.span;
+      if (source !== file) lines.push(`${indent}# ${source.name}`);
+      file = source;
+      write(node, indent);
+    }
+  };
+  const write = ({ name, args, block, span }: DirectiveNode, indent: string): void => {
+    const words = [name, ...args].map((word) => maskedText(word.span, secrets)).join(' ');
+    if (!block) return void lines.push(`${indent}${words};`);
+    if (block.length === 0) return void lines.push(`${indent}${words} {}`);
+    lines.push(`${indent}${words} {`);
+    writeAll(block, indent + INDENT);
+    file = span.source;
+    lines.push(`${indent}}`);
+  };
+  writeAll(tree.directives, '');
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** The words of a directive behind its name, as they were written but for secrets. */
+function writtenWords({ args }: DirectiveNode, secrets: readonly Span[]): readonly string[] {
+  return args.map(({ span }) => maskedText(span, secrets));
+}
+
+/** A directive that holds in a block. */
+export interface EffectiveDirective {
+  readonly directive: string;
+  readonly module: string;
+  /** As written, secrets masked. */
+  readonly words: readonly string[];
+  /** `file:line`. */
+  readonly place: string;
+  /** It stands in a block around this one. */
+  readonly inherited: boolean;
+  /** What it means, where that is a plain value and no secret: times in milliseconds, sizes in bytes. */
+  readonly value?: string | number | boolean;
+}
+
+/** A block, what holds in it, and the blocks inside. */
+export interface EffectiveBlock {
+  readonly context: Context;
+  /** Behind the name of the block. */
+  readonly words: readonly string[];
+  /** `file:line`; '' for the main level. */
+  readonly place: string;
+  readonly directives: readonly EffectiveDirective[];
+  readonly blocks: readonly EffectiveBlock[];
+}
+
+/** What holds where, inheritance done. Defaults are left out. */
+export function effectiveBlock(main: BlockView, tree: ConfigTree, registry: Registry): EffectiveBlock {
+  const secrets = secretSpans(tree, registry);
+  const hidden = new Set(registry.entries.flatMap(({ name, row }) => (row.secret ? [name] : [])));
+  const blockOf = (view: BlockView): EffectiveBlock => ({
+    context: view.context,
+    words: view.node ? writtenWords(view.node, secrets) : [],
+    place: view.node ? placeText(view.node.name.span) : '',
+    directives: registry.owners.flatMap((module) => directivesOf(view, module, { secrets, hidden })),
+    blocks: view.inner.map(blockOf),
+  });
+  return blockOf(main);
+}
+
+interface Hiding {
+  readonly secrets: readonly Span[];
+  /** Names of directives that hold secrets. */
+  readonly hidden: ReadonlySet<string>;
+}
+
+function directivesOf(
+  view: BlockView,
+  module: string,
+  { secrets, hidden }: Hiding,
+): readonly EffectiveDirective[] {
+  const own = new Set(view.own());
+  return [...view.from(module).values()].flatMap(({ nodes, value }) =>
+    nodes.map((node) => {
+      const isShown = nodes.length === 1 && isPlain(value) && !isSecret(node, hidden);
+      return {
+        directive: node.name.value,
+        module,
+        words: writtenWords(node, secrets),
+        place: placeText(node.name.span),
+        inherited: !own.has(node),
+        ...(isShown && { value }),
+      };
+    }),
+  );
+}
+
+function isPlain(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
+}
+
+/** What comes from the environment or a file may be one wherever it is used. */
+function isSecret({ name, args }: DirectiveNode, hidden: ReadonlySet<string>): boolean {
+  return hidden.has(name.value) || args.some(({ secret }) => secret);
+}
+
+function placeText(span: Span): string {
+  const { file, line } = placeOf(span);
+  return `${file}:${line}`;
 }

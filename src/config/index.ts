@@ -1,34 +1,56 @@
-export { accountOfId, findAccount, findGroup } from './accounts.ts';
-export type { Account } from './accounts.ts';
-export type { ComplexValue } from './complex-value.ts';
-export { constantText } from './complex-value.ts';
-export { bind } from './bind.ts';
-export type { BoundBlock, BoundConfig, BoundField, VariableUse } from './bound.ts';
-export { contextsText, syntaxOf } from './choose.ts';
-export { groupBy } from './group-by.ts';
-export { firstAt } from './first-at.ts';
+export { accountOfId, findAccount, findGroup, type Account } from './accounts.ts';
+export {
+  type ComplexValue,
+  constantText,
+  directivesFor,
+  type AnyRow,
+  type ArgReader,
+  type Context,
+  type ReadScope,
+  type Row,
+  type Rows,
+  AT,
+  defines,
+  pathFrom,
+  shares,
+  uses,
+  type NameKind,
+  type NameRole,
+  type PathRole,
+  type WordRole,
+} from './row.ts';
+export {
+  bind,
+  type BoundBlock,
+  type BoundConfig,
+  type BoundField,
+  type VariableUse,
+  firstAt,
+} from './bind.ts';
+export { contextsText, syntaxOf, isNginxVariable, refusalOf } from './choose-entry.ts';
+export { groupBy, BlockView } from './block-view.ts';
 export { nearest, renaming } from './nearest.ts';
-export { Registry } from './registry.ts';
-export type { DirectiveOwner, Entry, Field } from './registry.ts';
-export { isNginxVariable, refusalOf } from './refused.ts';
-export { resolve } from './resolve.ts';
-export type { ResolvedConfig, ResolvedConfigs } from './resolve.ts';
-export { directivesFor } from './row.ts';
-export type { AnyRow, ArgReader, Context, ReadScope, Row, Rows } from './row.ts';
-export * as readers from './readers/index.ts';
-export { linearRegex, RegExpParser, translatePcre, visitRegExpAST } from './regex/index.ts';
-export type { AST, RegexBounds, TranslatedRegex } from './regex/index.ts';
-export { readRegex } from './regex-reader.ts';
-export type { ReadRegex } from './regex-reader.ts';
-export { combinedText } from './combined.ts';
-export { dumpConfig, maskedFiles, secretSpans } from './dump.ts';
-export { directiveFacts, factsOf } from './directive-facts.ts';
-export { effectiveBlock } from './effective.ts';
-export type { EffectiveBlock, EffectiveDirective } from './effective.ts';
-export type { DirectiveFacts } from './directive-facts.ts';
-export { referenceText } from './reference.ts';
-export { addressBytes, addressText, contains, networkText, parseNetwork } from './network.ts';
-export type { Network } from './network.ts';
-export { BlockView } from './view.ts';
-export { AT, defines, pathFrom, shares, uses } from './roles.ts';
-export type { NameKind, NameRole, PathRole, WordRole } from './roles.ts';
+export { Registry, type DirectiveOwner, type Entry, type Field } from './registry.ts';
+export { resolve, type ResolvedConfig, type ResolvedConfigs } from './resolve.ts';
+export * as readers from './readers.ts';
+export {
+  linearRegex,
+  RegExpParser,
+  translatePcre,
+  visitRegExpAST,
+  type AST,
+  type RegexBounds,
+  type TranslatedRegex,
+} from './regex/index.ts';
+export { readRegex, type ReadRegex } from './readers.ts';
+export {
+  combinedText,
+  dumpConfig,
+  maskedFiles,
+  secretSpans,
+  effectiveBlock,
+  type EffectiveBlock,
+  type EffectiveDirective,
+} from './dump.ts';
+export { directiveFacts, factsOf, type DirectiveFacts, referenceText } from './reference.ts';
+export { addressBytes, addressText, contains, networkText, parseNetwork, type Network } from './network.ts';

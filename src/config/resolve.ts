@@ -1,4 +1,4 @@
-import type { BoundBlock, BoundField } from './bound.ts';
+import type { BoundBlock, BoundField } from './bind.ts';
 import type { Field, Registry } from './registry.ts';
 import type { Context } from './row.ts';
 

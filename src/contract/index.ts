@@ -1,24 +1,41 @@
-export type { LiveProblem, LiveScope } from './live.ts';
-export { moduleFor } from './module.ts';
-export type {
-  AnyModule,
-  ConfigFault,
-  ConfigReport,
-  LocationParts,
-  ModuleDefinition,
-  Sensitive,
-  UpstreamNeed,
-  VariableDefinition,
-  VariableFamily,
-  Written,
-  ZoneNeed,
+export {
+  type LiveProblem,
+  type LiveScope,
+  moduleFor,
+  type AnyModule,
+  type ConfigFault,
+  type ConfigReport,
+  type LocationParts,
+  type ModuleDefinition,
+  type Sensitive,
+  type UpstreamNeed,
+  type VariableDefinition,
+  type VariableFamily,
+  type Written,
+  type ZoneNeed,
+  type Deed,
+  type ExplainScope,
+  type Fact,
+  type ModuleExplanation,
+  type Telling,
+  type ToldPhase,
+  variableFacts,
+  type VariableFacts,
 } from './module.ts';
-export type { Check } from './check.ts';
+export type {
+  Check,
+  ConfigText,
+  Finding,
+  GatewayView,
+  LocationView,
+  RouteAnswer,
+  RouteQuestion,
+  ServerView,
+  MasterScope,
+  ResourceScope,
+  WorkerScope,
+} from './scope.ts';
 export type { Build, LocationFacts } from './build.ts';
-export type { Deed, ExplainScope, Fact, ModuleExplanation, Telling, ToldPhase } from './explanation.ts';
-export type { ConfigText, Finding } from './config-text.ts';
-export type { GatewayView, LocationView, RouteAnswer, RouteQuestion, ServerView } from './gateway-view.ts';
-export type { MasterScope, ResourceScope, WorkerScope } from './scope.ts';
 export type {
   CoreConfig,
   DocumentRootConfig,
@@ -37,7 +54,11 @@ export type {
   UpstreamConfig,
   UserConfig,
 } from './core-config.ts';
-export { TICKET_KEY } from './ssl-config.ts';
-export type { FileName, SessionCache, SslConfig, TlsVersion, VerifyClient } from './ssl-config.ts';
-export { variableFacts } from './variable-facts.ts';
-export type { VariableFacts } from './variable-facts.ts';
+export {
+  TICKET_KEY,
+  type FileName,
+  type SessionCache,
+  type SslConfig,
+  type TlsVersion,
+  type VerifyClient,
+} from './ssl-config.ts';

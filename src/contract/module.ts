@@ -12,9 +12,72 @@ import type {
 import type { UpstreamAddress } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { Build } from './build.ts';
-import type { LiveProblem, LiveScope } from './live.ts';
-import type { ModuleExplanation } from './explanation.ts';
 import type { MasterScope, WorkerScope } from './scope.ts';
+
+/** What `gw check --live` hands to modules that ask what a location is configured with. */
+export interface LiveScope {
+  /** The longest that anybody waits for a connection, and again for an answer. */
+  readonly timeoutMs: number;
+  /** What several locations ask of one target is asked once. */
+  once<T>(key: string, ask: () => Promise<T>): Promise<T>;
+  /** The servers of an `upstream` block as written. `undefined` when there is no such block. */
+  upstream(name: string): readonly string[] | undefined;
+}
+
+/** What is wrong with what a location is configured with. */
+export interface LiveProblem<C> {
+  /** Slug of a rule of `gw check`. */
+  readonly rule: string;
+  /** The directive to blame. */
+  readonly field: keyof C & string;
+  /** One line, lower case, no full stop, no secrets. */
+  readonly message: string;
+  readonly hint?: string;
+}
+
+/** What is known of a request's way through a module; facts of one label are a list. */
+export interface Fact {
+  readonly label: string;
+  /** May have several lines. */
+  readonly value: string;
+}
+
+/** What a handler would do with a request that nobody serves. */
+export interface Deed {
+  /** A phrase without a subject: `forwards to "http://backend/v1/a"`. */
+  readonly does: string;
+  readonly facts?: readonly Fact[];
+  /** Which of the directives of its list decides. */
+  readonly nth?: number;
+  /** What only a running gateway knows. */
+  readonly unknown?: string;
+  /** Variables that get their values by it. */
+  readonly unknownVariables?: readonly string[];
+}
+
+/** Tells what the handler of a phase would do; nothing where it has answered the exchange as the handler would. */
+export type Telling = (x: Exchange) => Deed | undefined | Promise<Deed | undefined>;
+
+/** The phases whose handlers may be told of. */
+export type ToldPhase = 'preaccess' | 'access' | 'precontent' | 'content';
+
+/** A worker that serves nobody: its zones are empty, its groups of peers look no names up. */
+export interface ExplainScope extends WorkerScope {
+  /** Databases may be opened, to be read. */
+  readonly live: boolean;
+}
+
+/**
+ * How a module takes part where requests are explained instead of served. All its handlers run on an exchange without a
+ * client, so those that ask others or change something have to be told of.
+ */
+export interface ModuleExplanation<C extends object, R = undefined> {
+  /** In the place of `provision`, where that opens something. */
+  provision?(config: C, scope: ExplainScope): Promise<R> | R;
+  /** By phase. With `runs`, the handlers run all the same, and this is told beside what they decide. */
+  tell?(config: C, resources: R, build: Build): Readonly<Partial<Record<ToldPhase, Telling>>>;
+  readonly runs?: true;
+}
 
 /** Where a module tells that a config is wrong: the core adds the directive's name and place. */
 export interface ConfigReport<C> {
@@ -161,3 +224,30 @@ export const moduleFor =
   <C extends object>() =>
   <R = undefined>(definition: ModuleDefinition<C, R>): ModuleDefinition<C, R> =>
     definition;
+
+/** A built-in variable, as people look it up. */
+export interface VariableFacts {
+  readonly name: string;
+  readonly module: string;
+  readonly summary: string;
+  /** `set` may change it. */
+  readonly settable: boolean;
+}
+
+/** Every built-in variable by name; of a family, the prefix and what its names continue with: `arg_*`. */
+export function variableFacts(modules: readonly AnyModule[]): readonly VariableFacts[] {
+  return modules.flatMap(({ name: module, variables = {}, families = {} }) => [
+    ...Object.entries(variables).map(([name, { summary, assign }]) => ({
+      name,
+      module,
+      summary,
+      settable: assign !== undefined,
+    })),
+    ...Object.entries(families).map(([prefix, { summary }]) => ({
+      name: `${prefix}*`,
+      module,
+      summary,
+      settable: false,
+    })),
+  ]);
+}

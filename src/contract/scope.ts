@@ -1,10 +1,91 @@
+import type { Severity } from '../../grammar/index.ts';
 import type { Account } from '../config/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
-import type { Upstreams } from '../upstream/index.ts';
-import type { Counters } from '../zone/index.ts';
-import type { Check } from './check.ts';
-import type { ConfigText } from './config-text.ts';
-import type { GatewayView } from './gateway-view.ts';
+import type { PeerView, Upstreams } from '../upstream/index.ts';
+import type { Counters, ZoneDeclaration } from '../zone/index.ts';
+
+/**
+ * Whether something that locations depend on can be used: `undefined`, or why not, in words for the operator and without
+ * secrets or paths. Whoever calls it bounds how often, and how long it may take.
+ */
+export type Check = () => Promise<string | undefined>;
+
+/** A configuration as it was read, secrets masked. */
+export interface ConfigText {
+  /** The main file first, then those it includes, in the order of reading. */
+  readonly files: readonly { readonly name: string; readonly text: string }[];
+  readonly findings: readonly Finding[];
+}
+
+/** What a load has to say about a place. */
+export interface Finding {
+  readonly severity: Severity;
+  readonly message: string;
+  readonly hint?: string;
+  /** Absent: it is about the configuration as a whole. Lines and columns count from 1. */
+  readonly place?: { readonly file: string; readonly line: number; readonly column: number };
+}
+
+/** The configuration as an operator looks at it: where requests go, and what lies behind. */
+export interface GatewayView {
+  readonly servers: readonly ServerView[];
+  /** `upstream` blocks, their peers as they are at this moment. */
+  readonly upstreams: readonly { readonly name: string; readonly peers: readonly PeerView[] }[];
+  readonly zones: readonly ZoneDeclaration[];
+  /** Some server is configured for this name, exactly or by a wildcard; regex names do not count. */
+  knowsHost(host: string): boolean;
+  /** Asks the compiled locations what would answer; nothing is served. */
+  explain(question: RouteQuestion): RouteAnswer;
+}
+
+/** A virtual server. */
+export interface ServerView {
+  /** As metrics name it. */
+  readonly label: string;
+  readonly names: readonly string[];
+  readonly listens: readonly { readonly address: string; readonly isDefault: boolean }[];
+  /** The server level itself, with all locations below it. */
+  readonly root: LocationView;
+}
+
+/** A location, or the server level. */
+export interface LocationView {
+  /** As the configuration writes it, and metrics label it; '' for the server level. */
+  readonly text: string;
+  readonly kind: 'server' | 'prefix' | 'exact' | 'regex' | 'named';
+  /** `file:line`. */
+  readonly place: string;
+  /** The directive that answers. Absent: files do, those of `root` or `alias`. */
+  readonly answeredBy?: string;
+  readonly internal: boolean;
+  /** In the order in which they are asked. */
+  readonly locations: readonly LocationView[];
+}
+
+/** A request that somebody may send. */
+export interface RouteQuestion {
+  readonly port: number;
+  /** Lower case, without port. */
+  readonly host: string;
+  /** The path as sent: percent-encoded, without its query. */
+  readonly path: string;
+}
+
+/** What would answer it, or why nothing would. */
+export type RouteAnswer =
+  | { readonly refusal: string }
+  | {
+      readonly address: string;
+      readonly server: string;
+      readonly serverPlace: string;
+      /** No `server_name` of that port matches. */
+      readonly byDefault: boolean;
+      /** Decoded and normalised: what locations are compared with. */
+      readonly uri: string;
+      /** The regex locations that matched on the way, outermost first. */
+      readonly regexes: readonly string[];
+      readonly location: Omit<LocationView, 'locations'>;
+    };
 
 /** Opens and shares resources; what it opened is closed when the last configuration that asked for it is gone. */
 export interface ResourceScope {

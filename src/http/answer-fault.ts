@@ -1,5 +1,5 @@
 import type { Exchange } from './exchange.ts';
-import { describeFailure, HttpFault } from './http-fault.ts';
+import { describeFailure, HttpFault } from './status.ts';
 
 /**
  * Answers a request whose handler failed: 500, or the status of an `HttpFault`. Throws nothing; also for failures in callbacks,

@@ -1,7 +1,62 @@
 import type { Level } from '../log/index.ts';
 import type { BodyFilterOf } from './body-filter.ts';
-import type { ConnectionRules } from './connection-rules.ts';
-import type { RedirectRules } from './redirect-target.ts';
+import type { ExchangeState } from './exchange-state.ts';
+
+/** How a connection ends whose client may still be sending. */
+export interface LingeringRules {
+  /** `on`: when there is something to wait for; `always`: in any case. */
+  readonly mode: 'off' | 'on' | 'always';
+  readonly timeMs: number;
+  /** Longest silence. */
+  readonly silenceMs: number;
+}
+
+/** What tells one browser from another. */
+interface Client {
+  readonly requestMethod: string;
+  header(name: string): string | undefined;
+}
+
+/** What an answer means for the connection it goes out on. */
+export interface ConnectionRules {
+  /** False: every answer closes it (`keepalive_timeout 0`, `keepalive_requests 0`). */
+  readonly keepalive: boolean;
+  readonly idleMs: number;
+  readonly maxRequests: number;
+  /** Longest life of a connection that carries requests. */
+  readonly lifeMs: number;
+  /** Value of the header `Keep-Alive` in answers that leave the connection open. */
+  readonly keepaliveHeader: string | undefined;
+  /** Whether this client's connection closes (`keepalive_disable`); absent: nobody's does. */
+  readonly closesFor: ((client: Client) => boolean) | undefined;
+  readonly lingering: LingeringRules;
+  /** A connection that timed out is reset, not closed. */
+  readonly resetsTimedOut: boolean;
+}
+
+/** What a redirect names besides the path. */
+interface RedirectRules {
+  /** False: only the path (`absolute_redirect off`). */
+  readonly isAbsolute: boolean;
+  /** The name of the server instead of the request's. */
+  readonly byServerName: boolean;
+  readonly withPort: boolean;
+}
+
+/** The `Location` of a redirect: a path gets scheme, host and port in front. */
+export function redirectTarget(x: ExchangeState, target: string, rules: RedirectRules): string {
+  if (!target.startsWith('/') || !rules.isAbsolute) return target;
+  const { scheme, port, address } = x.port;
+  const host = rules.byServerName ? x.serverName : x.host || address;
+  const isUsual = port === 0 || port === (scheme === 'https' ? 443 : 80);
+  return `${scheme}://${host}${isUsual || !rules.withPort ? '' : `:${port}`}${target}`;
+}
+
+/** What old Internet Explorers take for a redirect (nginx: `msie_refresh`). */
+export function refreshPage(target: string): string {
+  const url = target.replaceAll('"', '%22').replaceAll("'", '%27');
+  return `<html><head><meta http-equiv="Refresh" content="0; URL=${url}"></head><body></body></html>\r\n`;
+}
 
 /** Why a request may not enter: the status, and headers that go with it: name, value, name, value … */
 export interface Denial {
@@ -13,7 +68,7 @@ export interface Denial {
 export type Verdict = 'allowed' | Denial | undefined;
 
 /** Takes a piece of a body; resolves when the next one may come. */
-export type TakePiece = (piece: Uint8Array) => Promise<void>;
+type TakePiece = (piece: Uint8Array) => Promise<void>;
 
 /** A request that the gateway makes to itself on behalf of another one. */
 export interface SubrequestFacts {

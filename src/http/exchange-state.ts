@@ -1,6 +1,5 @@
-import type { ConnectionFacts } from './connection-facts.ts';
-import { isSafeHeaderName, isSafeHeaderValue } from './header-line.ts';
-import type { PortFacts, RequestFacts } from './request-facts.ts';
+import type { ConnectionFacts, PortFacts, RequestFacts } from './request-facts.ts';
+import { isSafeHeaderName, isSafeHeaderValue } from './head.ts';
 
 /** Clients bound the status line as they bound a header. */
 const LONGEST_REASON = 1_000;

@@ -1,15 +1,19 @@
 import type { Duplex } from 'node:stream';
-import type { RouterOf, RulesOf, SubrequestFacts, Verdict } from './answer-rules.ts';
+import {
+  redirectTarget,
+  refreshPage,
+  type RouterOf,
+  type RulesOf,
+  type SubrequestFacts,
+  type Verdict,
+} from './answer-rules.ts';
 import type { BodyFilterOf } from './body-filter.ts';
-import { isSafeHeaderValue } from './header-line.ts';
-import { encodeLocation } from './location-header.ts';
+import { isMsie, isSafeHeaderValue } from './head.ts';
+import { encodeLocation } from './uri.ts';
 import { Outgoing } from './outgoing.ts';
-import { endsConnection, ownPage } from './own-page.ts';
-import { redirectTarget, refreshPage } from './redirect-target.ts';
+import { endsConnection, ownPage, statusOnWire } from './status.ts';
 import type { PortFacts, RequestFacts } from './request-facts.ts';
 import type { ResponseStream } from './response-stream.ts';
-import { statusOnWire } from './status.ts';
-import { isMsie } from './user-agent.ts';
 
 /**
  * One step of a request. It returns a promise only if it waits. A step that answers (`x.end`, `x.send` …) ends its phase.

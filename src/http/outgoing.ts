@@ -1,10 +1,7 @@
-import type { BodyFilterOf, BodyTransform } from './body-filter.ts';
+import { type BodyFilterOf, type BodyTransform, FilteredStream } from './body-filter.ts';
 import { ExchangeState } from './exchange-state.ts';
-import { FilteredStream } from './filtered-stream.ts';
-import { describeFailure, HttpFault } from './http-fault.ts';
-import { writePieces } from './response-stream.ts';
-import type { ResponseStream } from './response-stream.ts';
-import { ThrottledStream } from './throttled-stream.ts';
+import { describeFailure, HttpFault } from './status.ts';
+import { type ResponseStream, ThrottledStream, writePieces } from './response-stream.ts';
 
 /** Beyond this a body is transformed piece by piece, so that others get their turn: level 6 of gzip takes 2 ms for it. */
 const MOST_WHOLE_BYTES = 131_072;

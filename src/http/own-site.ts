@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { Exchange } from './exchange.ts';
-import { parseHost } from './host.ts';
+import { parseHost } from './uri.ts';
 
 /** Request headers that tell whether a page had a browser send the request, and which page. */
 export const SITE_HEADERS = ['host', 'origin', 'sec-fetch-site'] as const;

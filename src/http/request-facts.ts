@@ -1,3 +1,5 @@
+import type { X509Certificate } from 'node:crypto';
+
 /** The port a request came in on. */
 export interface PortFacts {
   readonly scheme: 'http' | 'https';
@@ -23,4 +25,59 @@ export interface RequestFacts {
   readonly hostHeader?: string | undefined;
   readonly referrer?: string | undefined;
   readonly httpVersion: '1.0' | '1.1';
+}
+
+/** What the PROXY protocol told at the begin of a connection. */
+export interface ProxyProtocolFacts {
+  /** The client's address; '' when the proxy did not say. */
+  readonly address: string;
+  /** 0 when the proxy did not say. */
+  readonly port: number;
+  readonly serverAddress: string;
+  readonly serverPort: number;
+  /** Type-length-value fields of version 2; values one character per byte. */
+  readonly tlvs: readonly { readonly type: number; readonly value: string }[];
+}
+
+/** What a TLS handshake agreed on. Texts are as OpenSSL names things; '' where there is nothing to tell. */
+export interface TlsFacts {
+  readonly protocol: string;
+  readonly cipher: string;
+  /** What the client offered. */
+  readonly ciphers: string;
+  readonly curve: string;
+  /** What the client offered. */
+  readonly curves: string;
+  readonly sessionId: string;
+  readonly sessionReused: boolean;
+  /** The name that the client asked for (SNI). */
+  readonly serverName: string;
+  readonly alpnProtocol: string;
+  /** That name is one of a server's, so that the handshake was made with that one. */
+  readonly namesServer: boolean;
+  readonly client: ClientCertificate | undefined;
+}
+
+/** The certificate that a client sent. */
+export interface ClientCertificate {
+  readonly certificate: X509Certificate;
+  /** What it was verified against; texts that are equal stand for the same. */
+  readonly verifier: string;
+  /** Absent: it verified. */
+  readonly fault?: {
+    /** As OpenSSL names it, without `X509_V_ERR_`. */
+    readonly code: string;
+    /** In OpenSSL's words. */
+    readonly text: string;
+  };
+}
+
+/** What a transport knows of the connection that a request came in on. uWebSockets.js tells nothing of it. */
+export interface ConnectionFacts {
+  /** Requests on it so far, this one included. */
+  readonly requests: number;
+  /** Milliseconds since the epoch. */
+  readonly startedMs: number;
+  readonly proxyProtocol: ProxyProtocolFacts | undefined;
+  readonly tls: TlsFacts | undefined;
 }

@@ -1,3 +1,5 @@
+import { isChrome, isMsie } from './head.ts';
+
 /** nginx's wording for every status it knows (ngx_http_header_filter_module.c); part of what monitoring greps for. */
 const REASONS: Readonly<Record<number, string>> = {
   200: 'OK',
@@ -106,4 +108,48 @@ function page({ title, heading, detail, serverToken }: Page): string {
     `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${heading}</h1></center>\r\n` +
     `${detailLine}<hr><center>${serverToken}</center>\r\n</body>\r\n</html>\r\n`
   );
+}
+
+/**
+ * Behind these the connection closes, where they end in an error page too (nginx: ngx_http_special_response_handler). A 413
+ * does not: a client that still sends could not read it.
+ */
+const CLOSING_STATUSES: ReadonlySet<number> = new Set([400, 414, 494, 495, 496, 497, 500, 501]);
+
+/** Whether a fault of this status ends the connection. */
+export function endsConnection(status: number): boolean {
+  return CLOSING_STATUSES.has(status);
+}
+
+/** The built-in page for a status; `undefined` where nginx has none. `userAgent`: the client, where pages are padded. */
+export function ownPage(
+  status: number,
+  serverToken: string,
+  userAgent: string | undefined,
+): string | undefined {
+  // Some browsers show pages of their own instead of short ones.
+  const isPadded = status >= 400 && userAgent !== undefined && (isMsie(userAgent) || isChrome(userAgent));
+  return builtInPage(status, escapeHtml(serverToken), isPadded);
+}
+
+/** A name that is made of a request must not bring elements along. */
+function escapeHtml(text: string): string {
+  return /[&<>]/.test(text)
+    ? text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+    : text;
+}
+
+/** A failure that decides the status of the answer; `cause` goes to the error log only. */
+export class HttpFault extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/** What the error log says of a failure that nobody expected. */
+export function describeFailure(error: unknown): string {
+  return `unexpected failure: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

@@ -1,7 +1,6 @@
 import type { SubrequestFacts } from './answer-rules.ts';
-import type { ConnectionFacts } from './connection-facts.ts';
-import { Exchange } from './exchange.ts';
-import type { PieceReceiver } from './exchange.ts';
+import type { ConnectionFacts } from './request-facts.ts';
+import { Exchange, type PieceReceiver } from './exchange.ts';
 import type { ResponseStream } from './response-stream.ts';
 
 /** A subrequest, and when it is answered its answer but for the body. Headers, address and `set` variables are those of the request it is for. */

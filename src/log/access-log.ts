@@ -2,8 +2,7 @@ import { closeSync, fstatSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { SonicBoom } from 'sonic-boom';
 import type { ErrorLog } from './error-log.ts';
-import { openLogFile } from './log-file.ts';
-import { standardStream } from './standard-stream.ts';
+import { openLogFile, standardStream } from './log-file.ts';
 
 /** An open access log. Nothing here throws: trouble with a file never fails a request. */
 export interface AccessLog {

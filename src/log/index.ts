@@ -1,20 +1,19 @@
-export { openAccessLog } from './access-log.ts';
-export type { AccessLog, AccessLogOptions } from './access-log.ts';
-export { openNamedLogs } from './named-logs.ts';
-export type { NamedLogRules, NamedLogs } from './named-logs.ts';
-export { LogListeners } from './log-listeners.ts';
-export type { LogListener } from './log-listeners.ts';
-export { LEVELS } from './error-log.ts';
-export type { ErrorLog, ErrorLogTarget, Level, LogContext } from './error-log.ts';
-export { escapeDefault, escapeJson } from './escape.ts';
-export { openErrorLogs } from './log-files.ts';
-export type { LogFiles, LogWriter } from './log-files.ts';
-export { parseSyslog } from './syslog-target.ts';
-export type { SyslogServer, SyslogTarget } from './syslog-target.ts';
-export { openSyslog } from './syslog.ts';
-export type { Syslog } from './syslog.ts';
-export { chmodSocket, openAsRoot, rootPath } from './root-path.ts';
-export { standardStream } from './standard-stream.ts';
-export { isCredential, isSecretParameter, redactQuery } from './redact.ts';
+export { openAccessLog, type AccessLog, type AccessLogOptions } from './access-log.ts';
+export { openNamedLogs, type NamedLogRules, type NamedLogs } from './named-logs.ts';
+export {
+  LogListeners,
+  type LogListener,
+  LEVELS,
+  type ErrorLog,
+  type ErrorLogTarget,
+  type Level,
+  type LogContext,
+  openErrorLogs,
+  type LogFiles,
+  type LogWriter,
+} from './error-log.ts';
+export { escapeDefault, escapeJson, isCredential, isSecretParameter, redactQuery } from './log-text.ts';
+export { parseSyslog, type SyslogServer, type SyslogTarget, openSyslog, type Syslog } from './syslog.ts';
+export { chmodSocket, openAsRoot, rootPath, standardStream } from './log-file.ts';
 export { systemFailure, systemReason } from './system-error.ts';
 export { dateGmt, dateLocal, errorLogTime, timeIso8601, timeLocal } from './time.ts';

@@ -1,6 +1,243 @@
-import { openLoggerChannel } from './logger-channel.ts';
-import type { SyslogTarget } from './syslog-target.ts';
-import { openUdpChannel } from './udp-channel.ts';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { createSocket, type Socket } from 'node:dgram';
+import { lookup } from 'node:dns';
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { syslogTime } from './time.ts';
+
+/** Where `syslog:` lines go, and as what. */
+export interface SyslogTarget {
+  readonly server: SyslogServer;
+  /** 0 … 23. */
+  readonly facility: number;
+  /** 0 … 7; of a line of the error log its own level counts instead. */
+  readonly severity: number;
+  readonly tag: string;
+  readonly hostname: boolean;
+}
+
+/** A host by name or address, or a socket of this machine. */
+export type SyslogServer =
+  | { readonly kind: 'udp'; readonly host: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string };
+
+const FACILITIES = `kern user mail daemon auth intern lpr news uucp clock authpriv ftp ntp audit alert cron
+  local0 local1 local2 local3 local4 local5 local6 local7`.split(/\s+/);
+const SEVERITIES = ['emerg', 'alert', 'crit', 'error', 'warn', 'notice', 'info', 'debug'];
+
+const DEFAULTS = { facility: 'local7', severity: 'info', tag: 'gw' };
+const DEFAULT_PORT = 514;
+const MAX_TAG_LENGTH = 32;
+
+/** Reads `syslog:server=address[,facility=…][,severity=…][,tag=…][,nohostname]`, or says in nginx's words what is wrong. */
+export function parseSyslog(text: string): SyslogTarget | string {
+  const given = new Map<string, string>();
+  for (const word of text.slice('syslog:'.length).split(',')) {
+    const [, name = '', value = ''] = /^(server|facility|severity|tag)=(.*)$/s.exec(word) ?? [];
+    if (name === '' && word !== 'nohostname') return `unknown syslog parameter "${word}"`;
+    if (given.has(name)) return `duplicate syslog "${name}"`;
+    given.set(name, value);
+  }
+  const server = given.has('server')
+    ? parseServer(given.get('server') as string)
+    : 'no syslog server specified';
+  if (typeof server === 'string') return server;
+  const { facility = DEFAULTS.facility, severity = DEFAULTS.severity, tag } = Object.fromEntries(given);
+  if (!FACILITIES.includes(facility)) return `unknown syslog facility "${facility}"`;
+  if (!SEVERITIES.includes(severity)) return `unknown syslog severity "${severity}"`;
+  if (tag !== undefined && tag.length > MAX_TAG_LENGTH) return `syslog tag length exceeds ${MAX_TAG_LENGTH}`;
+  if (!/^\w*$/.test(tag ?? '')) return 'syslog "tag" only allows alphanumeric characters and underscore';
+  return {
+    server,
+    facility: FACILITIES.indexOf(facility),
+    severity: SEVERITIES.indexOf(severity),
+    tag: tag ?? DEFAULTS.tag,
+    hostname: !given.has(''),
+  };
+}
+
+function parseServer(text: string): SyslogServer | string {
+  if (text.startsWith('unix:')) {
+    const path = text.slice(5);
+    return path === ''
+      ? `no path in the unix domain socket in syslog server "${text}"`
+      : { kind: 'unix', path };
+  }
+  const [, bracketed, name = '', portText] = /^(?:\[([^\]]*)\]|([^:[\]]+))(?::(.*))?$/s.exec(text) ?? [];
+  const host = bracketed ?? name;
+  if (bracketed !== undefined && isIP(bracketed) !== 6)
+    return `invalid IPv6 address in syslog server "${text}"`;
+  if (host === '') return `no host in syslog server "${text}"`;
+  const port = portText === undefined ? DEFAULT_PORT : Number(portText);
+  const isPort = portText === undefined || (/^\d{1,5}$/.test(portText) && port >= 1 && port <= 65_535);
+  return isPort ? { kind: 'udp', host, port } : `invalid port in syslog server "${text}"`;
+}
+
+/** A way to a syslog server: sends what it can, drops what it cannot, and never fails. */
+interface SyslogChannel {
+  /** `priority` is facility and severity in one number (RFC 3164, 4.1.1). */
+  send(priority: number, message: string): void;
+  /** Resolves when what was sent has left. */
+  close(): Promise<void>;
+}
+
+/** Packets that may wait until the name of the server is known. */
+const MAX_WAITING = 1000;
+const RETRY_MS = 5_000;
+/** The rest of a longer packet is cut, as nginx cuts it. */
+const MAX_PACKET_BYTES = 2048 + 256;
+const HOSTNAME = hostname().toLowerCase();
+
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Datagrams to a syslog server. Its name is asked for once, and again later when that fails. */
+function openUdpChannel(
+  server: Place,
+  { tag, hostname: names }: Pick<SyslogTarget, 'tag' | 'hostname'>,
+  tell: (trouble: string) => void,
+): SyslogChannel {
+  return new UdpChannel(server, names ? `${HOSTNAME} ${tag}: ` : `${tag}: `, tell);
+}
+
+class UdpChannel implements SyslogChannel {
+  readonly #server: Place;
+  /** Between the time and the message. */
+  readonly #origin: string;
+  readonly #tell: (trouble: string) => void;
+  #socket: Socket | undefined;
+  #waiting: Buffer[] = [];
+  #retry: NodeJS.Timeout | undefined;
+  #unsent = 0;
+  #isClosed = false;
+  #whenSent: (() => void) | undefined;
+
+  constructor(server: Place, origin: string, tell: (trouble: string) => void) {
+    this.#server = server;
+    this.#origin = origin;
+    this.#tell = tell;
+    this.#connect();
+  }
+
+  send(priority: number, message: string): void {
+    const text = `<${priority}>${syslogTime(Date.now())} ${this.#origin}${message}`;
+    const packet = Buffer.from(text).subarray(0, MAX_PACKET_BYTES);
+    if (this.#socket) this.#give(this.#socket, packet);
+    else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(packet);
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    const socket = this.#socket;
+    const sent =
+      this.#unsent === 0 ? Promise.resolve() : new Promise<void>((resolve) => (this.#whenSent = resolve));
+    return sent.then(() => void socket?.close());
+  }
+
+  #give(socket: Socket, packet: Buffer): void {
+    this.#unsent++;
+    socket.send(packet, (error) => {
+      this.#tell(error ? error.message : '');
+      if (--this.#unsent === 0) this.#whenSent?.();
+    });
+  }
+
+  #connect(): void {
+    const { host, port } = this.#server;
+    lookup(host, (failed, address, family) => {
+      if (this.#isClosed) return;
+      if (failed) return this.#tryLater(`host not found in syslog server "${host}"`);
+      const socket = createSocket(family === 6 ? 'udp6' : 'udp4').unref();
+      socket.on('error', (error) => this.#tell(error.message));
+      socket.connect(port, address, () => {
+        this.#socket = socket;
+        for (const packet of this.#waiting.splice(0)) this.#give(socket, packet);
+      });
+    });
+  }
+
+  #tryLater(trouble: string): void {
+    this.#tell(trouble);
+    this.#retry = setTimeout(() => this.#connect(), RETRY_MS).unref();
+  }
+}
+
+/** Bytes that may wait for the program; what comes beyond is dropped. */
+const MAX_WAITING_BYTES = 1_048_576;
+/** A program that ended is started again at the next line, but no sooner than this. */
+const PAUSE_MS = 5_000;
+const MAX_MESSAGE_BYTES = 2048;
+const LINE_ENDS = /[\r\n]+/g;
+
+type Logger = ChildProcessByStdio<Writable, null, Readable>;
+
+/**
+ * Lines to a Unix socket such as /dev/log. Those are datagram sockets, which Node.js cannot open: `logger` of util-linux
+ * sends them. It takes `<priority>message` per line and writes the head itself.
+ */
+function openLoggerChannel(
+  path: string,
+  target: Pick<SyslogTarget, 'tag' | 'hostname'>,
+  tell: (trouble: string) => void,
+): SyslogChannel {
+  return new LoggerChannel(argumentsOf(path, target), tell);
+}
+
+function argumentsOf(path: string, { tag, hostname }: Pick<SyslogTarget, 'tag' | 'hostname'>): string[] {
+  const size = ['--size', String(MAX_MESSAGE_BYTES)];
+  // Its own format for sockets of the machine has no host name.
+  const format = hostname ? ['--rfc3164'] : [];
+  return ['--socket', path, '--socket-errors=on', '--prio-prefix', '--tag', tag, ...size, ...format];
+}
+
+class LoggerChannel implements SyslogChannel {
+  readonly #arguments: readonly string[];
+  readonly #tell: (trouble: string) => void;
+  #program: Logger | undefined;
+  #startedMs = -Infinity;
+
+  constructor(words: readonly string[], tell: (trouble: string) => void) {
+    this.#arguments = words;
+    this.#tell = tell;
+  }
+
+  send(priority: number, message: string): void {
+    const input = this.#running()?.stdin;
+    if (!input || input.writableLength > MAX_WAITING_BYTES) return;
+    input.write(`<${priority}>${message.replace(LINE_ENDS, ' ')}\n`);
+  }
+
+  close(): Promise<void> {
+    const program = this.#program;
+    this.#program = undefined;
+    this.#startedMs = Infinity;
+    if (!program) return Promise.resolve();
+    return new Promise((resolve) => {
+      program.once('close', () => resolve());
+      program.stdin.end();
+    });
+  }
+
+  #running(): Logger | undefined {
+    if (this.#program || performance.now() - this.#startedMs < PAUSE_MS) return this.#program;
+    this.#startedMs = performance.now();
+    const program = spawn('logger', this.#arguments, { stdio: ['pipe', 'ignore', 'pipe'] });
+    this.#program = program;
+    program.stdin.on('error', () => undefined);
+    createInterface(program.stderr).on('line', (trouble) => this.#tell(trouble));
+    program.on('error', (error) => this.#tell(`the program "logger" cannot be started: ${error.message}`));
+    program.on('close', () => {
+      if (this.#program === program) this.#program = undefined;
+    });
+    program.unref();
+    return program;
+  }
+}
 
 /** Where messages go as they were made. */
 export interface Syslog {

@@ -1,7 +1,7 @@
 import { type ArgReader, directivesFor, readers } from '../config/index.ts';
 import { type CoreConfig, moduleFor, type Telling } from '../contract/index.ts';
 import type { Exchange, Handler } from '../http/index.ts';
-import { spoolBody, type SpooledBody } from '../pool/index.ts';
+import { spoolBody, type SpooledBody } from '../spool.ts';
 
 interface MirrorConfig {
   readonly targets?: readonly (string | 'off')[];

@@ -1,16 +1,18 @@
 import type { Report } from '../../grammar/index.ts';
-import { resolve } from '../config/index.ts';
-import type { BoundBlock, Registry, ResolvedConfig, ResolvedConfigs } from '../config/index.ts';
+import {
+  type BoundBlock,
+  type Registry,
+  resolve,
+  type ResolvedConfig,
+  type ResolvedConfigs,
+} from '../config/index.ts';
 import type { AnyModule, LocationMatch } from '../contract/index.ts';
-import { contentCheck } from './checks/content.ts';
-import { checkNesting } from './checks/nesting.ts';
-import { ConfigReporter } from './config-reporter.ts';
-import { coreOf } from './core.ts';
-import { placeText } from './place-text.ts';
+import { checkNesting, contentCheck } from './checks/locations.ts';
+import { ConfigReporter, coreOf } from './level.ts';
+import { placeText } from './plan-text.ts';
 import type { LocationPlan, ModuleConfigs, NamelessPlan, ServerPlan } from './plan.ts';
 import type { UpstreamCollector } from './upstreams.ts';
-import { WrittenPaths } from './written-paths.ts';
-import { ZoneCollector } from './zones.ts';
+import { WrittenPaths, ZoneCollector } from './collectors.ts';
 
 interface Planning {
   readonly registry: Registry;

@@ -1,19 +1,40 @@
 import { availableParallelism } from 'node:os';
 import type { Report } from '../../grammar/index.ts';
-import { resolve } from '../config/index.ts';
-import type { BoundBlock, BoundConfig, Registry, ResolvedConfigs } from '../config/index.ts';
+import {
+  type BoundBlock,
+  type BoundConfig,
+  type Registry,
+  resolve,
+  type ResolvedConfigs,
+} from '../config/index.ts';
 import type { AnyModule, CoreConfig } from '../contract/index.ts';
 import { upstreamZone } from '../upstream/index.ts';
 import { checkVariables } from './checks/variables.ts';
-import { deepFreeze } from './freeze.ts';
+import { coreOf, type PlannedServer, serverNamesOf } from './level.ts';
 import { LocationPlanner } from './locations.ts';
+import { serverNameText } from './plan-text.ts';
 import type { GatewayPlan, MainPlan, ServerPlan } from './plan.ts';
 import { planPorts } from './ports.ts';
-import { coreOf, serverNamesOf } from './core.ts';
-import type { PlannedServer } from './planned-server.ts';
-import { serverNameText } from './server-name-text.ts';
 import { planTls } from './tls/index.ts';
 import { UpstreamCollector } from './upstreams.ts';
+
+/** Freezes plain data in depth; objects that several places share are visited once. */
+function deepFreeze<T>(value: T): T {
+  const waiting: unknown[] = [value];
+  for (let item = waiting.pop(); item !== undefined || waiting.length > 0; item = waiting.pop()) {
+    if (!isOpen(item)) continue;
+    Object.freeze(item);
+    for (const key in item) {
+      const inner: unknown = (item as Readonly<Record<string, unknown>>)[key];
+      if (isOpen(inner)) waiting.push(inner);
+    }
+  }
+  return value;
+}
+
+function isOpen(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Object.isFrozen(value);
+}
 
 /** What the plan is made with, besides the configuration itself. */
 export interface PlanOptions {

@@ -1,13 +1,9 @@
 import type { Report, Span } from '../../grammar/index.ts';
-import { firstAt } from '../config/index.ts';
-import type { ResolvedConfigs } from '../config/index.ts';
+import { firstAt, type ResolvedConfigs } from '../config/index.ts';
 import type { ListenAddress, ListenConfig, SslConfig } from '../contract/index.ts';
-import { checkServerNames } from './checks/server-names.ts';
-import { checkSslOn } from './checks/ssl-on.ts';
-import { checkTlsPort } from './checks/tls-port.ts';
-import { coreOf } from './core.ts';
-import { addressText } from './address-text.ts';
-import type { PlannedServer } from './planned-server.ts';
+import { checkServerNames, checkSslOn, checkTlsPort } from './checks/ports.ts';
+import { coreOf, type PlannedServer } from './level.ts';
+import { addressText } from './plan-text.ts';
 import type { PortPlan } from './plan.ts';
 
 const CONFLICT = 'listen-conflict';

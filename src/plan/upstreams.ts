@@ -1,12 +1,17 @@
 import type { Report, Span } from '../../grammar/index.ts';
-import { firstAt, resolve } from '../config/index.ts';
-import type { BoundBlock, Registry, ResolvedConfig, ResolvedConfigs } from '../config/index.ts';
+import {
+  type BoundBlock,
+  firstAt,
+  type Registry,
+  resolve,
+  type ResolvedConfig,
+  type ResolvedConfigs,
+} from '../config/index.ts';
 import type { UpstreamConfig } from '../contract/index.ts';
-import { implicitUpstream, upstreamKey } from '../upstream/index.ts';
-import type { UpstreamAddress, UpstreamPlan } from '../upstream/index.ts';
+import { implicitUpstream, type UpstreamAddress, upstreamKey, type UpstreamPlan } from '../upstream/index.ts';
 import { checkUpstream } from './checks/upstream.ts';
-import { coreOf } from './core.ts';
-import { placeText } from './place-text.ts';
+import { coreOf } from './level.ts';
+import { placeText } from './plan-text.ts';
 
 interface Declared {
   readonly plan: UpstreamPlan;

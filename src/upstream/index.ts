@@ -1,20 +1,28 @@
-export { allowedHosts } from './allowed-hosts.ts';
-export type { AllowedHost } from './allowed-hosts.ts';
-export type { Origin } from './host-origin.ts';
-export { admits, HostPolicy, HostRefused } from './host-policy.ts';
-export type { AddressRule } from './host-policy.ts';
+export {
+  allowedHosts,
+  type AllowedHost,
+  type Origin,
+  admits,
+  HostPolicy,
+  HostRefused,
+  type AddressRule,
+  readRequestHost,
+  ResolveFault,
+  type RequestHost,
+} from './host-policy.ts';
 export { implicitUpstream, upstreamKey } from './implicit.ts';
-export type {
-  Balancing,
-  KeepaliveConfig,
-  ResolverConfig,
-  ServerConfig,
-  ServerTarget,
-  UpstreamPlan,
+export {
+  type Balancing,
+  type KeepaliveConfig,
+  type ResolverConfig,
+  type ServerConfig,
+  type ServerTarget,
+  type UpstreamPlan,
+  readServerAddress,
+  upstreamZone,
+  upstreamZoneName,
 } from './plan.ts';
-export { lookUpHost } from './names/system-lookup.ts';
-export { readRequestHost, ResolveFault } from './request-host.ts';
-export type { RequestHost } from './request-host.ts';
+export { lookUpHost } from './name-resolver.ts';
 export type {
   Ask,
   Outcome,
@@ -27,6 +35,4 @@ export type {
   UpstreamGroup,
   Upstreams,
 } from './selection.ts';
-export { readServerAddress } from './server-address.ts';
 export { OpenUpstreams } from './upstreams.ts';
-export { upstreamZone, upstreamZoneName } from './zone.ts';

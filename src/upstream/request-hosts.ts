@@ -1,16 +1,13 @@
 import { isIP } from 'node:net';
 import type { ErrorLog } from '../log/index.ts';
-import { createZone, PeerTable } from '../zone/index.ts';
-import type { Counters } from '../zone/index.ts';
+import { type Counters, createZone, PeerTable } from '../zone/index.ts';
 import { PeerGroup } from './group.ts';
-import { admits, HostRefused } from './host-policy.ts';
-import type { AddressRule } from './host-policy.ts';
+import { type AddressRule, admits, HostRefused, ResolveFault } from './host-policy.ts';
 import { PLAIN_SERVER, plainUpstream } from './implicit.ts';
 import { PeerMeter } from './meter.ts';
-import type { NameResolver } from './names/name-resolver.ts';
-import { ResolveFault } from './request-host.ts';
+import type { NameResolver } from './name-resolver.ts';
 import type { RequestHosts, UpstreamGroup } from './selection.ts';
-import { addressOf } from './server-address.ts';
+import { addressOf } from './plan.ts';
 
 /** Hosts that requests have named and whose peers are kept. */
 const MAX_GROUPS = 1000;

@@ -1,15 +1,12 @@
 import type { ErrorLog } from '../log/index.ts';
-import { PeerTable } from '../zone/index.ts';
-import type { Counters } from '../zone/index.ts';
+import { type Counters, PeerTable } from '../zone/index.ts';
 import { PeerGroup } from './group.ts';
 import { upstreamKey } from './implicit.ts';
-import { askFor } from './names/ask-server.ts';
-import { NameResolver } from './names/name-resolver.ts';
-import { AddressWatch } from './names/watch.ts';
-import type { ServerConfig, UpstreamPlan } from './plan.ts';
+import { AddressWatch, askFor } from './address-watch.ts';
+import { NameResolver } from './name-resolver.ts';
+import { type ServerConfig, type UpstreamPlan, upstreamZoneName } from './plan.ts';
 import { KnownRequestHosts } from './request-hosts.ts';
 import type { RequestHosts, Resolving, UpstreamAddress, UpstreamGroup, Upstreams } from './selection.ts';
-import { upstreamZoneName } from './zone.ts';
 
 /** What the groups of a configuration need of their worker. */
 export interface UpstreamScope {

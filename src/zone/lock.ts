@@ -1,4 +1,4 @@
-import { ALIVE_WORD, ALIVE_WORDS, HUNGRY_WORD, LOCK_WORD } from './layout.ts';
+import { ALIVE_WORD, ALIVE_WORDS, HUNGRY_WORD, LOCK_WORD } from './header.ts';
 
 /** Set beside the owner while somebody sleeps: only then does a release have to wake. */
 const WAITERS = 1 << 30;

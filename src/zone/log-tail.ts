@@ -1,6 +1,6 @@
-import { EVENT_LIMITS } from './layout.ts';
+import { EVENT_LIMITS } from './ring/layout.ts';
 import type { RingDeclaration } from './declaration.ts';
-import type { Ring } from './ring.ts';
+import type { Ring } from './ring/ring.ts';
 
 /** The zone that keeps the last lines of the logs, in configurations where somebody looks at them. */
 export const LOG_TAIL: RingDeclaration = { name: 'gw log tail', kind: 'ring', capacity: 512 };

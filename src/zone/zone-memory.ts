@@ -1,8 +1,36 @@
 import { randomFillSync } from 'node:crypto';
-import type { ZoneDeclaration } from './declaration.ts';
-import { kindIn, kindOf } from './kinds.ts';
-import { IDENTITY_WORD, MAGIC_WORD, memoryOf } from './layout.ts';
-import { ZoneLock, clearAlive, setAlive } from './lock.ts';
+import type { ZoneDeclaration, ZoneKind } from './declaration.ts';
+import { dictionaryKind } from './dictionary/kind.ts';
+import { IDENTITY_WORD, MAGIC_WORD, memoryOf } from './header.ts';
+import { connectionLimitKind, requestLimitKind } from './limits/kinds.ts';
+import { clearAlive, setAlive, ZoneLock } from './lock.ts';
+import { peersKind } from './peers/kind.ts';
+import { ringKind } from './ring/kind.ts';
+
+type Kinds = {
+  readonly [K in ZoneDeclaration['kind']]: ZoneKind<Extract<ZoneDeclaration, { kind: K }>>;
+};
+
+const KINDS: Kinds = {
+  ring: ringKind,
+  dictionary: dictionaryKind,
+  'request limit': requestLimitKind,
+  'connection limit': connectionLimitKind,
+  peers: peersKind,
+};
+
+/** The row of a declaration's kind. */
+function kindOf<D extends ZoneDeclaration>({ kind }: D): ZoneKind<D> {
+  return KINDS[kind] as unknown as ZoneKind<D>;
+}
+
+/** The row of the kind that lies in a zone's memory. Throws for memory that is no zone. */
+function kindIn(buffer: SharedArrayBuffer): ZoneKind<ZoneDeclaration> {
+  const magic = new Uint32Array(buffer, 0, 1)[MAGIC_WORD];
+  const found = Object.values(KINDS).find((kind) => kind.magic === magic);
+  if (!found) throw new TypeError('the shared memory holds no zone');
+  return found as ZoneKind<ZoneDeclaration>;
+}
 
 /** The master's own thread id in a zone; workers count from 1. */
 export const MASTER_ID = 0;

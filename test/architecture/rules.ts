@@ -21,6 +21,7 @@ const LAYERS = [
   'upstream',
   'zone',
   'pool',
+  'spool',
   'http',
   'config',
   'log',
@@ -40,6 +41,9 @@ const HOMES: Readonly<Record<string, string>> = {
   refa: 'src/check/',
   scslre: 'src/check/',
 };
+
+/** Data structures: they may be used wherever they are needed. */
+const HOMELESS: ReadonlySet<string> = new Set(['lru-cache']);
 
 const MAX_LINES = 500;
 
@@ -136,7 +140,7 @@ function dependenciesHaveOneHome(tree: readonly SourceFile[]): string[] {
   };
   const found = new Map<string, string>();
   return eachImport(tree, (file, { kind, target }) => {
-    if (kind !== 'package') return undefined;
+    if (kind !== 'package' || HOMELESS.has(target)) return undefined;
     const home = HOMES[target];
     if (home !== undefined) return file.path.startsWith(home) ? undefined : `its home is "${home}"`;
     const first = found.get(target) ?? homeOf(file);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PrefixTree } from '../../src/compile/prefix-tree.ts';
+import { PrefixTree } from '../../src/compile/location-tree.ts';
 
 const text = fc.string({ unit: fc.constantFrom('/', 'a', 'b', 'ä', '%'), maxLength: 8 });
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { compileRequestTail } from '../../src/compile/request-tail.ts';
+import { compileRequestTail } from '../../src/compile/logs.ts';
 import type { Exchange } from '../../src/http/index.ts';
 import { createZone, keepErrorLine, LOG_TAIL, openRing } from '../../src/zone/index.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { mostSteps } from '../../src/config/regex/index.ts';
-import { BoundedRegex, MAX_STEPS, MatchLimit } from '../../src/http/regex/index.ts';
+import { BoundedRegex, MatchLimit, MAX_STEPS } from '../../src/http/regex/index.ts';
 
 /** What JavaScript's own engine finds, as plain data. */
 function found(match: RegExpExecArray | null): unknown {

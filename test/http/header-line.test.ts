@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasForbiddenBytes, isSafeHeaderName, isSafeHeaderValue } from '../../src/http/header-line.ts';
+import { hasForbiddenBytes, isSafeHeaderName, isSafeHeaderValue } from '../../src/http/head.ts';
 
 const controls = [...Array(0x20).keys(), 0x7f].filter((byte) => byte !== 0x09);
 

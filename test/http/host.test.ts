@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseHost } from '../../src/http/host.ts';
+import { parseHost } from '../../src/http/uri.ts';
 
 const longest = Array(128).fill('a').join('.'); // 255 characters
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { decodeComponent, encodePath, isValidQuery, normalizePath } from '../../src/http/path.ts';
-import { startRealNginx, type RealNginx } from './real-nginx.ts';
+import { decodeComponent, encodePath, isValidQuery, normalizePath } from '../../src/http/uri.ts';
+import { type RealNginx, startRealNginx } from './real-nginx.ts';
 
 /** Raw target → `$uri`, or `undefined` for 400, as nginx has it. */
 const recorded: readonly [raw: string, uri: string | undefined][] = [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { escapeDefault, escapeJson } from '../../src/log/escape.ts';
+import { escapeDefault, escapeJson } from '../../src/log/log-text.ts';
 
 test.each([
   ['plain text ~ !', 'plain text ~ !'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isCredential, isSecretParameter, redactQuery } from '../../src/log/redact.ts';
+import { isCredential, isSecretParameter, redactQuery } from '../../src/log/log-text.ts';
 
 test.each([
   ['GET /a?key=abc&n=1 HTTP/1.1', 'GET /a?key=***&n=1 HTTP/1.1'],

@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { PoolRefusal } from '../../src/pool/index.ts';
-import { Pool } from '../../src/pool/index.ts';
+import { Pool, type PoolRefusal } from '../../src/pool.ts';
 
 interface Thing {
   readonly id: number;

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { spoolBody, spooledBody } from '../../src/pool/index.ts';
-import type { BodySource, SpooledBody } from '../../src/pool/index.ts';
+import { type BodySource, spoolBody, spooledBody, type SpooledBody } from '../../src/spool.ts';
 import type { Owner } from '../harness/owner.ts';
 
 /** A client that sends these pieces, each when the last one was taken; `left`: and leaves before the end. */

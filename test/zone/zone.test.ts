@@ -4,14 +4,14 @@ import {
   keepsZone,
   markDead,
   openRing,
+  type RingDeclaration,
   zoneBytes,
   zoneConflict,
   zoneFault,
   zoneIdentity,
 } from '../../src/zone/index.ts';
-import type { RingDeclaration } from '../../src/zone/index.ts';
-import { memoryOf } from '../../src/zone/layout.ts';
-import { takeSnapshot } from '../../src/zone/snapshot.ts';
+import { memoryOf } from '../../src/zone/header.ts';
+import { takeSnapshot } from '../../src/zone/ring/snapshot.ts';
 
 const zone = (capacity: number, more: Partial<RingDeclaration> = {}): RingDeclaration => ({
   name: 'bus',

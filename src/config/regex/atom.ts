@@ -1,7 +1,56 @@
-import { classSource, withBothCases } from './code-points.ts';
-import type { Flags } from './flags.ts';
-import type { Groups } from './groups.ts';
-import type { Scanner } from './scanner.ts';
+import { classSource, SHORTHAND_SETS, verticalSpace, withBothCases } from './character-class.ts';
+import {
+  type Flags,
+  noEquivalent,
+  noEquivalentProperty,
+  octal,
+  readCharacterEscape,
+  type Scanner,
+  unknownEscape,
+} from './scanner.ts';
+
+/** The capture groups seen so far, in PCRE's numbering, which is also JavaScript's. */
+export class Groups {
+  readonly names: string[] = [];
+  readonly #numberOf = new Map<string, number>();
+  /** By number, from 1; whether every way through the pattern so far has set the group. */
+  readonly #isSet: boolean[] = [false];
+
+  get count(): number {
+    return this.#isSet.length - 1;
+  }
+
+  has(name: string): boolean {
+    return this.#numberOf.has(name);
+  }
+
+  numberOf(name: string): number | undefined {
+    return this.#numberOf.get(name);
+  }
+
+  open(name?: string): number {
+    const number = this.#isSet.push(false) - 1;
+    if (name !== undefined) {
+      this.names.push(name);
+      this.#numberOf.set(name, number);
+    }
+    return number;
+  }
+
+  close(number: number): void {
+    this.#isSet[number] = true;
+  }
+
+  /** The groups above `number` lie in a part that may be skipped: an alternative, an optional item, a negative assertion. */
+  mayBeUnsetAbove(number: number): void {
+    this.#isSet.fill(false, number + 1);
+  }
+
+  /** Only then a back-reference means the same: to an unset group PCRE never matches, JavaScript always. */
+  isAlwaysSet(number: number): boolean {
+    return this.#isSet[number] === true;
+  }
+}
 
 /** A piece of JavaScript that a quantifier applies to as a whole. */
 export interface Atom {
@@ -46,4 +95,148 @@ export function literal(codePoint: number, caseless: boolean): Atom {
   return character(
     codePoint < 0x20 || codePoint === 0x7f ? `\\x${codePoint.toString(16).padStart(2, '0')}` : text,
   );
+}
+
+/** A back-reference as it stands in the pattern. */
+interface Reference {
+  /** A name, or a number from 1. */
+  readonly target: number | string;
+  /** Index of its first character. */
+  readonly start: number;
+  /** Where PCRE puts its finger when there is no such group. */
+  readonly missingAt: number;
+}
+
+/**
+ * A back-reference. Refused where JavaScript would match more than PCRE or something else: to a group that may be unset,
+ * in caseless mode, inside a look-behind (which JavaScript reads from right to left).
+ */
+export function backReference(reading: Reading, { target, start, missingAt }: Reference): Atom {
+  const { scanner, groups, flags } = reading;
+  const construct = scanner.pattern.slice(start, scanner.at);
+  const number = typeof target === 'number' ? target : groups.numberOf(target);
+  if (number === undefined || number > groups.count) {
+    reading.forwardReferences.push({ construct, target, offset: start, missingAt });
+    return { source: '', kind: 'group' };
+  }
+  if (number < 1) throw scanner.fault('reference to non-existent subpattern', missingAt);
+  if (!groups.isAlwaysSet(number)) throw unsetReference(construct, start);
+  if (flags.caseless) throw noEquivalent(construct, start, 'a case-insensitive back-reference');
+  if (reading.lookbehinds > 0) throw noEquivalent(construct, start, 'a back-reference inside a look-behind');
+  return { source: `(?:\\${number})`, kind: 'group' };
+}
+
+/** Blames the first reference whose group came too late, or never. */
+export function checkForwardReferences({ scanner, groups, forwardReferences }: Reading): void {
+  const [first] = forwardReferences;
+  if (!first) return;
+  const { construct, target, offset, missingAt } = first;
+  const exists = typeof target === 'number' ? target <= groups.count : groups.has(target);
+  throw exists
+    ? unsetReference(construct, offset)
+    : scanner.fault('reference to non-existent subpattern', missingAt);
+}
+
+const unsetReference = (construct: string, offset: number): Error =>
+  noEquivalent(construct, offset, 'a back-reference to a group that may be unset');
+
+const NOT_A_LINE_END = '[^\\n]';
+
+/** What an escape outside a class means; the scanner stands behind the backslash. */
+export function readEscapedAtom(reading: Reading): Atom {
+  const { scanner, flags } = reading;
+  if (scanner.done) throw unknownEscape(scanner);
+  const codePoint = readCharacterEscape(scanner);
+  if (codePoint !== undefined) return literal(codePoint, flags.caseless);
+  if (/\d/.test(scanner.next)) return numberEscape(reading);
+  const letter = scanner.next;
+  const set = SHORTHAND_SETS[letter];
+  if (set) {
+    scanner.at += 1;
+    return character(/[dw]/i.test(letter) ? `\\${letter}` : classSource(set, false));
+  }
+  return letterEscape(reading, letter);
+}
+
+function letterEscape(reading: Reading, letter: string): Atom {
+  const { scanner } = reading;
+  const start = scanner.at - 1;
+  if (/[pP]/.test(letter)) throw noEquivalentProperty(scanner);
+  if (!/[bBAzZKRNGXCgk]/.test(letter)) throw unknownEscape(scanner);
+  scanner.at += 1;
+  if (letter === 'b' || letter === 'B') return fixed(`\\${letter}`);
+  if (letter === 'A') return fixed('^');
+  if (letter === 'z') return fixed('$');
+  if (letter === 'K') return matchStart(reading);
+  if (letter === 'N') return notLineEnd(reading);
+  if (letter === 'g') return numberedOrNamed(reading, start);
+  if (letter === 'k') return named(reading, start);
+  if (/[GXC]/.test(letter)) throw noEquivalent(`\\${letter}`, start);
+  // CR LF counts as one line end and is never split (PCRE's \R is atomic).
+  return letter === 'R'
+    ? character(`(?:\\r\\n|(?!\\r\\n)${classSource(verticalSpace, false)})`)
+    : fixed('(?=\\n?$)');
+}
+
+/** `\K` moves the reported start of the match; nothing in a configuration reads that. */
+function matchStart({ scanner, lookarounds }: Reading): Atom {
+  if (lookarounds > 0) {
+    throw scanner.fault('\\K is not allowed in lookarounds (but see PCRE2_EXTRA_ALLOW_LOOKAROUND_BSK)');
+  }
+  return fixed('');
+}
+
+function notLineEnd({ scanner }: Reading): Atom {
+  if (scanner.take(/\{(?!\d+(?:,\d*)?\})/y)) {
+    throw scanner.fault('PCRE2 does not support \\F, \\L, \\l, \\N{name}, \\U, or \\u', scanner.at - 1);
+  }
+  return character(NOT_A_LINE_END);
+}
+
+/** `\1`: a back-reference, or octal when it has more digits than there are groups. */
+function numberEscape(reading: Reading): Atom {
+  const { scanner, groups, flags } = reading;
+  const start = scanner.at - 1;
+  const [digits] = scanner.take(/\d+/y) as RegExpExecArray;
+  const target = Number(digits);
+  if (target < 10 || /^[89]/.test(digits) || target <= groups.count) {
+    return backReference(reading, { target, start, missingAt: scanner.at - 1 });
+  }
+  const [octalDigits] = /^[0-7]{1,3}/.exec(digits) as RegExpExecArray;
+  scanner.at = start + 1 + octalDigits.length;
+  return literal(octal(octalDigits), flags.caseless);
+}
+
+/** `\g1`, `\g{1}`, `\g{-1}`, `\g{name}`; `\g<…>` and `\g'…'` are subroutine calls. */
+function numberedOrNamed(reading: Reading, start: number): Atom {
+  const { scanner, groups } = reading;
+  const call = scanner.take(/<[^>]*>|'[^']*'/y);
+  if (call) throw noEquivalent(`\\g${call[0]}`, start);
+  const number = scanner.take(/\{([+-]?)(\d+)\}|([+-]?)(\d+)/y);
+  if (number) {
+    const sign = number[1] ?? number[3];
+    const value = Number(number[2] ?? number[4]);
+    // Counted from the last group that was opened: -1 is that group, +1 the next one.
+    const target = sign === '-' ? groups.count + 1 - value : sign === '+' ? groups.count + value : value;
+    return backReference(reading, { target, start, missingAt: sign === '-' ? start + 2 : scanner.at - 1 });
+  }
+  if (scanner.eat('{')) return byName(reading, start, '}');
+  throw scanner.fault(
+    '\\g is not followed by a braced, angle-bracketed, or quoted name/number or by a plain number',
+  );
+}
+
+function named(reading: Reading, start: number): Atom {
+  const { scanner } = reading;
+  const opening = scanner.take(/[{<']/y)?.[0];
+  if (opening === undefined) {
+    throw scanner.fault('\\k is not followed by a braced, angle-bracketed, or quoted name');
+  }
+  return byName(reading, start, { '{': '}', '<': '>', "'": "'" }[opening] as string);
+}
+
+function byName(reading: Reading, start: number, terminator: string): Atom {
+  const missingAt = reading.scanner.at;
+  const target = reading.scanner.name(terminator);
+  return backReference(reading, { target, start, missingAt });
 }

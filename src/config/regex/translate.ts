@@ -1,14 +1,158 @@
-import { character, fixed, literal, type Atom, type ForwardReference, type Reading } from './atom.ts';
+import {
+  type Atom,
+  backReference,
+  character,
+  checkForwardReferences,
+  fixed,
+  type ForwardReference,
+  Groups,
+  literal,
+  readEscapedAtom,
+  type Reading,
+} from './atom.ts';
 import { boundsOf, type RegexBounds } from './bounds.ts';
-import { readBracket } from './bracket.ts';
-import { readEscapedAtom } from './escaped-atom.ts';
-import { PatternFault, noEquivalent } from './fault.ts';
-import { NO_FLAGS, type Flags } from './flags.ts';
-import { readGroup } from './group.ts';
-import { Groups } from './groups.ts';
-import { quantified, readQuantifier } from './quantifier.ts';
-import { checkForwardReferences } from './reference.ts';
-import { Scanner } from './scanner.ts';
+import { readBracket } from './character-class.ts';
+import { type Flags, NO_FLAGS, noEquivalent, PatternFault, Scanner, withLetters } from './scanner.ts';
+
+const LOOKAROUNDS = ['=', '!', '<=', '<!'] as const;
+
+/** Constructs that JavaScript cannot express, by what follows `(?`; calls and conditions are blamed as a whole. */
+const WITHOUT_EQUIVALENT = /[|>*]|<\*/y;
+const CALLS = /R|&|P>|C|\(|[+-]?\d/y;
+
+/** What a parenthesis opens; the scanner stands behind it. */
+function readGroup(reading: Reading): Atom {
+  const { scanner, flags } = reading;
+  const start = scanner.at - 1;
+  if (scanner.take(/\*(?=[A-Za-z:])/y)) throw scanner.noEquivalentGroup(start);
+  if (!scanner.eat('?')) return flags.noCapture ? plain(reading, flags) : capture(reading);
+  if (scanner.eat(':')) return plain(reading, flags);
+  for (const opening of LOOKAROUNDS) if (scanner.eat(opening)) return lookaround(reading, opening);
+  const construct = scanner.take(WITHOUT_EQUIVALENT);
+  if (construct) throw noEquivalent(`(?${construct[0]}`, start);
+  if (scanner.take(CALLS)) throw scanner.noEquivalentGroup(start);
+  if (scanner.eat('<') || scanner.eat('P<')) return capture(reading, '>');
+  if (scanner.eat("'")) return capture(reading, "'");
+  if (scanner.eat('P=')) return namedReference(reading, start);
+  if (scanner.eat('P')) throw unrecognized(reading, '(?P');
+  return flagGroup(reading, start);
+}
+
+function body(reading: Reading, flags = reading.flags): string {
+  const { scanner } = reading;
+  const outer = reading.flags;
+  reading.flags = flags;
+  const inner = reading.alternatives();
+  reading.flags = outer;
+  if (!scanner.eat(')')) throw scanner.fault('missing closing parenthesis', scanner.pattern.length);
+  return inner;
+}
+
+function plain(reading: Reading, flags: Flags): Atom {
+  return { source: `(?:${body(reading, flags)})`, kind: 'group' };
+}
+
+function capture(reading: Reading, terminator?: string): Atom {
+  const { scanner, groups } = reading;
+  const name = terminator === undefined ? undefined : scanner.name(terminator);
+  if (name !== undefined && groups.has(name)) {
+    throw scanner.fault('two named subpatterns have the same name (PCRE2_DUPNAMES not set)');
+  }
+  const number = groups.open(name);
+  const source = body(reading);
+  groups.close(number);
+  return { source: name === undefined ? `(${source})` : `(?<${name}>${source})`, kind: 'group' };
+}
+
+function lookaround(reading: Reading, opening: (typeof LOOKAROUNDS)[number]): Atom {
+  const { groups } = reading;
+  const isBehind = opening.startsWith('<');
+  const before = groups.count;
+  reading.lookarounds += 1;
+  if (isBehind) reading.lookbehinds += 1;
+  const source = body(reading);
+  reading.lookarounds -= 1;
+  if (isBehind) reading.lookbehinds -= 1;
+  if (opening.endsWith('!')) groups.mayBeUnsetAbove(before);
+  return { source: `(?${opening}${source})`, kind: 'lookaround' };
+}
+
+/** `(?P=name)`. */
+function namedReference(reading: Reading, start: number): Atom {
+  const missingAt = reading.scanner.at;
+  const target = reading.scanner.name(')');
+  return backReference(reading, { target, start, missingAt });
+}
+
+/** `(?i)` for the rest of the enclosing group, `(?i:…)` for its own. */
+function flagGroup(reading: Reading, start: number): Atom {
+  const { scanner } = reading;
+  const [letters] = scanner.take(/\^?[imnsxUJ]*(?:-[imnsxUJ]*)?/y) as RegExpExecArray;
+  if (/^\^.*-/.test(letters)) {
+    throw scanner.fault('invalid hyphen in option setting', start + 2 + letters.indexOf('-'));
+  }
+  if (letters.includes('J')) throw noEquivalent('(?J)', start);
+  const flags = withLetters(reading.flags, letters);
+  if (scanner.eat(':')) return plain(reading, flags);
+  if (!scanner.eat(')')) throw unrecognized(reading, '(? or (?-');
+  reading.flags = flags;
+  return fixed('');
+}
+
+function unrecognized({ scanner }: Reading, opening: string): Error {
+  return scanner.fault(
+    scanner.done ? 'missing closing parenthesis' : `unrecognized character after ${opening}`,
+  );
+}
+
+const MAX_COUNT = 65_535;
+
+/** How often an atom may repeat. */
+interface Quantifier {
+  readonly min: number;
+  /** `Infinity` when open. */
+  readonly max: number;
+  readonly mode: 'greedy' | 'lazy' | 'possessive';
+}
+
+/** Reads a quantifier if one comes next. A `{` that begins none is a plain character, `{,n}` included (PCRE2 before 10.43). */
+function readQuantifier(scanner: Scanner, ungreedy: boolean): Quantifier | undefined {
+  const bounds = readBounds(scanner);
+  if (!bounds) return undefined;
+  if (scanner.eat('+')) return { ...bounds, mode: 'possessive' };
+  const isLazy = scanner.eat('?') !== ungreedy;
+  return { ...bounds, mode: isLazy ? 'lazy' : 'greedy' };
+}
+
+function readBounds(scanner: Scanner): { readonly min: number; readonly max: number } | undefined {
+  if (scanner.eat('*')) return { min: 0, max: Infinity };
+  if (scanner.eat('+')) return { min: 1, max: Infinity };
+  if (scanner.eat('?')) return { min: 0, max: 1 };
+  const counted = scanner.take(/\{(\d+)(,(\d*))?\}/y);
+  if (!counted) return undefined;
+  const [, first = '', open, second] = counted;
+  const min = Number(first);
+  const max = open === undefined ? min : second ? Number(second) : Infinity;
+  const end = scanner.at - 1;
+  if (min > MAX_COUNT || (max !== Infinity && max > MAX_COUNT)) {
+    throw scanner.fault('number too big in {} quantifier', end);
+  }
+  if (max < min) throw scanner.fault('numbers out of order in {} quantifier', end);
+  return { min, max };
+}
+
+/** The quantified atom. A possessive one must be a single character: it is taken as often as it comes, then none may follow. */
+function quantified(atom: string, { min, max, mode }: Quantifier): string {
+  if (mode !== 'possessive' || min === max) return `${atom}${bounds(min, max)}${mode === 'lazy' ? '?' : ''}`;
+  const taken = `${atom}${bounds(min, max === Infinity ? max : max - 1)}(?!${atom})`;
+  return max === Infinity ? `(?:${taken})` : `(?:${atom}${bounds(max, max)}|${taken})`;
+}
+
+function bounds(min: number, max: number): string {
+  if (max === Infinity) return min === 0 ? '*' : min === 1 ? '+' : `{${min},}`;
+  if (min === 0 && max === 1) return '?';
+  return min === max ? `{${min}}` : `{${min},${max}}`;
+}
 
 /** A pattern in JavaScript's terms; plain data. */
 export interface TranslatedRegex {

@@ -1,9 +1,217 @@
-import { linearRegex } from '../../config/index.ts';
-import type { ReadRegex } from '../../config/index.ts';
-import { HttpFault } from '../http-fault.ts';
-import { BoundedRegex, MatchLimit } from './bounded.ts';
+import { linearRegex, type ReadRegex } from '../../config/index.ts';
+import { HttpFault } from '../status.ts';
+import { type Instruction, type Loop, type Program, programOf } from './program.ts';
 
-export { BoundedRegex, MatchLimit, MAX_STEPS } from './bounded.ts';
+/** Some 20 ms. nginx's PCRE stops as well, after ten million. */
+export const MAX_STEPS = 250_000;
+
+/** The match was given up: it took too many steps. */
+export class MatchLimit extends Error {}
+
+/**
+ * Matches by backtracking as JavaScript does (ECMA-262, 22.2.2), but counts its steps and gives up after so many. Ten
+ * times slower than V8: for texts that are too long for V8's engines.
+ */
+export class BoundedRegex {
+  readonly #program: Program;
+  readonly #maxSteps: number;
+
+  /** For a pattern in JavaScript's terms, without flags. */
+  constructor(source: string, maxSteps = MAX_STEPS) {
+    this.#program = programOf(source);
+    this.#maxSteps = maxSteps;
+  }
+
+  /** As `RegExp.exec`. Throws a `MatchLimit`. */
+  exec(text: string): RegExpExecArray | null {
+    const run = new Run(this.#program, text, this.#maxSteps);
+    for (let at = 0; at <= text.length; at++) {
+      if (run.matches(at)) return this.#result(run.slots, text);
+    }
+    return null;
+  }
+
+  #result(slots: Int32Array, text: string): RegExpExecArray {
+    const groups: (string | undefined)[] = [];
+    for (let slot = 0; slot < this.#program.slots; slot += 2) {
+      const [from = -1, to = -1] = slots.subarray(slot, slot + 2);
+      groups.push(from < 0 || to < 0 ? undefined : text.slice(from, to));
+    }
+    const { names } = this.#program;
+    const named = names.length === 0 ? undefined : Object.create(null);
+    for (const [name, group] of names) named[name] = groups[group];
+    return Object.assign(groups, { index: slots[0], input: text, groups: named }) as RegExpExecArray;
+  }
+}
+
+/** One match: registers, and what to undo on the way back. */
+class Run {
+  /** Groups first, then the loops. */
+  readonly slots: Int32Array;
+  readonly #instructions: readonly Instruction[];
+  readonly #loops: number;
+  readonly #text: string;
+  /** Triples: an instruction and a position to go on at, or (below zero) a slot and its former value. */
+  readonly #back: number[] = [];
+  #at = 0;
+  /** That are left. */
+  #steps: number;
+
+  constructor({ instructions, slots, registers }: Program, text: string, steps: number) {
+    this.#steps = steps;
+    this.#instructions = instructions;
+    this.#loops = slots;
+    this.#text = text;
+    this.slots = new Int32Array(slots + 2 * registers).fill(-1);
+  }
+
+  /** From a position on. Slots are as before when it does not match. */
+  matches(at: number): boolean {
+    const end = this.#run(0, at);
+    if (end < 0) return false;
+    this.slots[0] = at;
+    this.slots[1] = end;
+    return true;
+  }
+
+  /** Runs to the next `accept`; where the text then stands, or -1. What it may undo stays on the stack when it matches. */
+  #run(start: number, from: number): number {
+    const floor = this.#back.length;
+    let pc = start;
+    this.#at = from;
+    for (;;) {
+      if (--this.#steps < 0) throw new MatchLimit('match limit exceeded');
+      const instruction = this.#instructions[pc] as Instruction;
+      if (instruction.op === 'accept') return this.#at;
+      const next = this.#next(instruction, pc);
+      if (next >= 0) pc = next;
+      else if (this.#undo(floor)) {
+        this.#at = this.#back.pop() as number;
+        pc = this.#back.pop() as number;
+      } else return -1;
+    }
+  }
+
+  /** Does what an instruction says. Gives the next one, or -1 when it fails. */
+  #next(instruction: Instruction, pc: number): number {
+    const at = this.#at;
+    switch (instruction.op) {
+      case 'character':
+        return this.#character(instruction) ? pc + 1 : -1;
+      case 'split':
+        this.#back.push(instruction.second, at);
+        return instruction.first;
+      case 'accept':
+        return pc;
+      case 'jump':
+        return instruction.to;
+      case 'again':
+        return this.#again(instruction.loop);
+      case 'look':
+        return this.#look(instruction, pc);
+      case 'reference':
+        return this.#reference(instruction) ? pc + 1 : -1;
+      case 'start':
+        return at === 0 ? pc + 1 : -1;
+      case 'end':
+        return at === this.#text.length ? pc + 1 : -1;
+      case 'word':
+        return (isWord(this.#text, at - 1) !== isWord(this.#text, at)) === instruction.negate ? -1 : pc + 1;
+      case 'keep':
+        this.#set(instruction.slot, at);
+        return pc + 1;
+      case 'forget':
+        for (let slot = instruction.from; slot < instruction.to; slot++) this.#set(slot, -1);
+        return pc + 1;
+      case 'zero':
+        this.#count(instruction.register, 0, -1);
+        return pc + 1;
+      case 'round':
+        this.#count(instruction.register, (this.slots[this.#loops + instruction.register] as number) + 1, at);
+        return pc + 1;
+    }
+  }
+
+  #character({ accepts, behind }: Extract<Instruction, { op: 'character' }>): boolean {
+    const place = behind ? --this.#at : this.#at++;
+    return place >= 0 && place < this.#text.length && accepts(this.#text.charCodeAt(place));
+  }
+
+  /** Another round or on. A round beyond the least ones that took no character fails. */
+  #again({ register, min, max, greedy, body, next }: Loop): number {
+    const at = this.#at;
+    const rounds = this.slots[this.#loops + register] as number;
+    const began = this.slots[this.#loops + register + 1];
+    if (rounds > min && began === at) return -1;
+    if (rounds < min) return body;
+    if (rounds >= max) return next;
+    this.#back.push(greedy ? next : body, at);
+    return greedy ? body : next;
+  }
+
+  /** Runs what the look-around holds by itself: once it is decided, no other way through it is tried. */
+  #look({ negate, next }: Extract<Instruction, { op: 'look' }>, pc: number): number {
+    const floor = this.#back.length;
+    const at = this.#at;
+    const isFound = this.#run(pc + 1, at) >= 0;
+    this.#at = at;
+    if (!isFound) return negate ? next : -1;
+    if (negate) {
+      while (this.#undo(floor)) this.#back.length -= 2;
+      return -1;
+    }
+    this.#keepUndos(floor);
+    return next;
+  }
+
+  #reference({ groups, behind }: Extract<Instruction, { op: 'reference' }>): boolean {
+    const group = groups.find((candidate) => (this.slots[2 * candidate + 1] as number) >= 0);
+    const [from = -1, to = -1] = group === undefined ? [] : this.slots.subarray(2 * group, 2 * group + 2);
+    if (from < 0 || to < 0) return true;
+    const length = to - from;
+    this.#steps -= length;
+    const place = behind ? this.#at - length : this.#at;
+    this.#at = behind ? place : place + length;
+    return place >= 0 && this.#text.startsWith(this.#text.slice(from, to), place);
+  }
+
+  #count(register: number, rounds: number, began: number): void {
+    this.#set(this.#loops + register, rounds);
+    this.#set(this.#loops + register + 1, began);
+  }
+
+  #set(slot: number, value: number): void {
+    this.#back.push(this.slots[slot] as number, -1 - slot);
+    this.slots[slot] = value;
+  }
+
+  /** Takes back what was set since the last choice. False when there is none above the floor. */
+  #undo(floor: number): boolean {
+    while (this.#back.length > floor) {
+      const top = this.#back.at(-1) as number;
+      if (top >= 0) return true;
+      this.#back.length -= 1;
+      this.slots[-1 - top] = this.#back.pop() as number;
+    }
+    return false;
+  }
+
+  /** Drops the choices above the floor; what was set can still be taken back. */
+  #keepUndos(floor: number): void {
+    let kept = floor;
+    for (let index = floor; index < this.#back.length; index += 2) {
+      const [value, mark] = [this.#back[index] as number, this.#back[index + 1] as number];
+      if (mark >= 0) continue;
+      this.#back[kept++] = value;
+      this.#back[kept++] = mark;
+    }
+    this.#back.length = kept;
+  }
+}
+
+function isWord(text: string, at: number): boolean {
+  return at >= 0 && at < text.length && /\w/.test(text.charAt(at));
+}
 
 /** A pattern of the configuration, ready to match what clients send. A match that takes too long throws an `HttpFault`. */
 export interface Regex {

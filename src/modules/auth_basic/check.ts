@@ -1,11 +1,12 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
+import { LRUCache } from 'lru-cache';
 import { type ComplexValue, constantText } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { type AccessCheck, type Denial, type Exchange, logContext, type Verdict } from '../../http/index.ts';
 import type { Level } from '../../log/index.ts';
-import { LRUCache } from '../../pool/index.ts';
+
 import type { Outcome, Verifier } from './password/verifier.ts';
 
 /** Who may enter one location. */

@@ -1,5 +1,5 @@
 import type { ErrorLog } from '../../log/index.ts';
-import { Pool, PoolRefusal } from '../../pool/index.ts';
+import { Pool, PoolRefusal } from '../../pool.ts';
 import { noSchemaCache } from './fault/index.ts';
 import type { DatabaseMetrics } from './metrics.ts';
 import {

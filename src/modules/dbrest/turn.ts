@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { PoolRefusal } from '../../pool/index.ts';
+import { PoolRefusal } from '../../pool.ts';
 
 /** Between two pieces of work others have their turn. Rejects once nobody waits for the work any more. */
 export type Turn = () => Promise<void>;

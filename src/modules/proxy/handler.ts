@@ -1,6 +1,6 @@
 import type { Build } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
-import { spoolBody, spooledBody, type SpooledBody } from '../../pool/index.ts';
+import { spoolBody, spooledBody, type SpooledBody } from '../../spool.ts';
 import type { Ask, UpstreamGroup } from '../../upstream/index.ts';
 import { AnswerPath } from './answer-path.ts';
 import type { PassTarget, ProxyConfig } from './config.ts';

@@ -1,5 +1,5 @@
 import type { Exchange } from '../../http/index.ts';
-import type { SpooledBody } from '../../pool/index.ts';
+import type { SpooledBody } from '../../spool.ts';
 import type { Connection } from './client/connection.ts';
 
 /** Who sends the request that a body belongs to. */

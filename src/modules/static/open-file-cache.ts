@@ -1,4 +1,4 @@
-import { LRUCache } from '../../pool/index.ts';
+import { LRUCache } from 'lru-cache';
 import type { Exchange } from '../../http/index.ts';
 import {
   type FileFacts,

@@ -1,5 +1,4 @@
-import type { Counters, Metric } from './counters.ts';
-import type { Counter, Gauge } from './meters.ts';
+import type { Counter, Counters, Gauge, Metric } from './counters.ts';
 
 /** nginx's numbers of connections and requests, over all workers (nginx ngx_http_stub_status_module). */
 export interface ConnectionTotals {

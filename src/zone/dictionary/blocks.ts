@@ -1,14 +1,14 @@
-import type { Memory } from '../layout.ts';
+import type { Memory } from '../header.ts';
 import {
   BLOCK_BYTES,
+  blocksFor,
   FIRST_PAYLOAD,
   FREE_COUNT_WORD,
   FREE_WORD,
   FURTHER_PAYLOAD,
+  type Geometry,
   NEXT,
-  blocksFor,
-} from './layout.ts';
-import type { Geometry } from './layout.ts';
+} from './kind.ts';
 
 /** Chains of blocks with a payload spread over them. */
 export class Blocks {

@@ -1,18 +1,16 @@
-import { VERSION_WORD, MAGIC_WORD, memoryOf } from '../layout.ts';
-import type { Memory } from '../layout.ts';
-import { ZoneLock, setAlive } from '../lock.ts';
-import type {
-  DictionaryEntry,
-  DictionaryFacts,
-  DictionaryOptions,
-  DictionaryPart,
-  DictionaryValue,
-  Increment,
+import { MAGIC_WORD, type Memory, memoryOf, VERSION_WORD } from '../header.ts';
+import { setAlive, ZoneLock } from '../lock.ts';
+import {
+  type DictionaryEntry,
+  type DictionaryFacts,
+  DictionaryFault,
+  type DictionaryOptions,
+  type DictionaryPart,
+  type DictionaryValue,
+  type Increment,
+  Payload,
 } from './entry.ts';
-import { DictionaryFault } from './fault.ts';
-import { BLOCK_BYTES, DICTIONARY_MAGIC, DICTIONARY_VERSION } from './layout.ts';
-import { Payload } from './payload.ts';
-import { repairDictionary } from './rebuild.ts';
+import { BLOCK_BYTES, DICTIONARY_MAGIC, DICTIONARY_VERSION, repairDictionary } from './kind.ts';
 import { Table } from './table.ts';
 
 interface Put {

@@ -1,7 +1,8 @@
-import type { Memory } from '../layout.ts';
+import type { Memory } from '../header.ts';
 import { Blocks } from './blocks.ts';
-import type { DictionaryValue } from './entry.ts';
+import type { DictionaryValue, Payload } from './entry.ts';
 import {
+  blocksFor,
   BUCKET_NEXT,
   BUCKET_WORD,
   EARLIEST_DOUBLE,
@@ -9,6 +10,8 @@ import {
   EVICTED_WORD,
   EXPIRES,
   FREE_COUNT_WORD,
+  type Geometry,
+  geometryOf,
   HASH,
   KEY_LENGTH,
   NEWER,
@@ -19,11 +22,7 @@ import {
   TEXT_LENGTH,
   TYPE,
   TYPES,
-  blocksFor,
-  geometryOf,
-} from './layout.ts';
-import type { Geometry } from './layout.ts';
-import type { Payload } from './payload.ts';
+} from './kind.ts';
 
 /** A value on its way into the table; its text, if it is one, is in the payload. */
 export interface Stored {

@@ -1,10 +1,86 @@
 import type { ConnectionLimitDeclaration, RequestLimitDeclaration, ZoneKind } from '../declaration.ts';
-import { fnv1a } from '../dictionary/fnv1a.ts';
-import { BLOCK_BYTES } from '../dictionary/layout.ts';
-import { rebuild, repairDictionary } from '../dictionary/rebuild.ts';
-import { MAX_ZONE_BYTES, VERSION_WORD, memoryOf } from '../layout.ts';
-import { CONNECTION_LIMIT_MAGIC, KEY_WORD, LIMITS_VERSION, REQUEST_LIMIT_MAGIC } from './layout.ts';
-import { forgetThread, recount } from './shares.ts';
+import { fnv1a, Payload } from '../dictionary/entry.ts';
+import { BLOCK_BYTES, rebuild, repairDictionary } from '../dictionary/kind.ts';
+import { Table } from '../dictionary/table.ts';
+import { IDENTITY_WORD, MAX_ZONE_BYTES, type Memory, memoryOf, VERSION_WORD } from '../header.ts';
+
+/*
+ * Limits keep their counts in the blocks of a dictionary (`../dictionary/layout.ts`): one block holds a key of 80 bytes,
+ * as many bytes as nginx takes for it on a 64-bit machine. Beside the dictionary's header:
+ *
+ *   header    56 u32 FNV-1a of the text that makes the keys
+ *   entry     32 f64 time of the last request (request limits)   40 f64 excess, or number of requests
+ */
+
+export const REQUEST_LIMIT_MAGIC = 0x6777_7131;
+export const CONNECTION_LIMIT_MAGIC = 0x6777_6331;
+const LIMITS_VERSION = 1;
+const KEY_WORD = 14;
+
+/** Clients choose many of the keys: where they land in the table must not be theirs to know. */
+export function seedOf({ u32 }: Memory): number {
+  return u32[IDENTITY_WORD] as number;
+}
+
+/*
+ * A zone of connection limits has two entries for a key that is in use: how many requests of it there are in all, and how
+ * many of them each thread has. What a thread had can so be taken back when it dies.
+ */
+
+const TOTAL = ':';
+const SHARE = /^(\d+)(:.*)$/s;
+
+/** Key of the entry that counts all requests of a key. */
+export function totalOf(key: string): string {
+  return TOTAL + key;
+}
+
+/** Key of the entry that counts one thread's requests of a key. */
+export function shareOf(key: string, threadId: number): string {
+  return `${threadId}${TOTAL}${key}`;
+}
+
+/** Takes back what a thread that is gone had. The caller holds the lock. */
+function forgetThread(memory: Memory, threadId: number): void {
+  const table = new Table(memory);
+  for (const entry of entriesOf(table)) {
+    const [, thread] = SHARE.exec(table.key(entry)) ?? [];
+    if (thread === String(threadId)) table.remove(entry);
+  }
+  recount(memory);
+}
+
+/** Makes every total what its shares come to. The caller holds the lock. */
+function recount(memory: Memory): void {
+  const table = new Table(memory);
+  const totals = new Map<string, number>();
+  const entries = entriesOf(table);
+  for (const entry of entries) {
+    const [, , total] = SHARE.exec(table.key(entry)) ?? [];
+    if (total !== undefined) totals.set(total, (totals.get(total) ?? 0) + table.number(entry));
+  }
+  for (const entry of entries) {
+    const key = table.key(entry);
+    if (!key.startsWith(TOTAL)) continue;
+    const total = totals.get(key);
+    totals.delete(key);
+    if (total === undefined) table.remove(entry);
+    else table.setNumber(entry, total);
+  }
+  // A writer that died between the two entries of a key has left the share alone.
+  const payload = new Payload(seedOf(memory));
+  for (const [key, value] of totals) {
+    payload.encode(key);
+    const hasRoom = table.reserve(payload.length, { replaced: 0, nowMs: -Infinity, evict: false });
+    if (hasRoom) table.insert(payload, { value, expiresMs: 0 });
+  }
+}
+
+function entriesOf(table: Table): number[] {
+  const found: number[] = [];
+  for (let entry = table.newest; entry !== 0; entry = table.older(entry)) found.push(entry);
+  return found;
+}
 
 type LimitDeclaration = RequestLimitDeclaration | ConnectionLimitDeclaration;
 

@@ -1,10 +1,8 @@
-import { Payload } from '../dictionary/payload.ts';
+import { Payload } from '../dictionary/entry.ts';
 import { Table } from '../dictionary/table.ts';
-import { MAGIC_WORD, memoryOf } from '../layout.ts';
-import { ZoneLock, setAlive } from '../lock.ts';
-import { CONNECTION_LIMIT_MAGIC, seedOf } from './layout.ts';
-import { connectionLimitKind } from './kinds.ts';
-import { shareOf, totalOf } from './shares.ts';
+import { MAGIC_WORD, memoryOf } from '../header.ts';
+import { setAlive, ZoneLock } from '../lock.ts';
+import { CONNECTION_LIMIT_MAGIC, connectionLimitKind, seedOf, shareOf, totalOf } from './kinds.ts';
 
 /** Nothing in these tables expires. */
 const NEVER = -Infinity;

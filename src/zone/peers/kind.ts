@@ -1,16 +1,51 @@
 import type { PeersDeclaration, ZoneKind } from '../declaration.ts';
-import { MAX_ZONE_BYTES, VERSION_WORD } from '../layout.ts';
-import {
-  PEERS_MAGIC,
-  PEERS_VERSION,
-  REQUESTS,
-  SLOTS_WORD,
-  THREADS_WORD,
-  USES,
-  cellAt,
-  peersBytes,
-  slotAt,
-} from './layout.ts';
+import { HEADER_BYTES, MAX_ZONE_BYTES, VERSION_WORD } from '../header.ts';
+
+/*
+ * The peers of one upstream in shared memory. Little endian, offsets in 32-bit words.
+ *
+ *   header   the part that all zones share, then 1 u32 version   2 u32 slots   3 u32 threads
+ *   slot     0 digest of the peer's key (4 words, 0 0 0 0: never used)   4 uses   5 requests at this moment
+ *            6 current weight   7 effective weight   8 fails   9 accessed (s)   10 checked (s)
+ *   column   one per thread id, behind all slots: for each slot its uses and its requests by that thread alone,
+ *            so that what a dead thread held can be given back
+ *
+ * The lock guards claims and weights; uses and requests change by atomic additions.
+ */
+
+const PEERS_MAGIC = 0x6777_7031;
+const PEERS_VERSION = 1;
+export const SLOTS_WORD = 2;
+const THREADS_WORD = 3;
+
+const FIRST_SLOT_WORD = HEADER_BYTES / 4;
+export const SLOT_WORDS = 16;
+export const DIGEST_WORDS = 4;
+export const USES = 4;
+export const REQUESTS = 5;
+export const CURRENT_WEIGHT = 6;
+export const EFFECTIVE_WEIGHT = 7;
+export const FAILS = 8;
+export const ACCESSED = 9;
+export const CHECKED = 10;
+
+/** Per slot and thread: uses, requests. */
+const CELL_WORDS = 2;
+
+/** Bytes of shared memory for so many slots. */
+function peersBytes({ slots, threads }: Pick<PeersDeclaration, 'slots' | 'threads'>): number {
+  return HEADER_BYTES + slots * 4 * (SLOT_WORDS + CELL_WORDS * threads);
+}
+
+/** Where a slot begins. */
+export function slotAt(index: number): number {
+  return FIRST_SLOT_WORD + index * SLOT_WORDS;
+}
+
+/** Where a thread's cell of a slot begins. */
+export function cellAt(slots: number, { threadId, index }: { threadId: number; index: number }): number {
+  return FIRST_SLOT_WORD + slots * SLOT_WORDS + (threadId * slots + index) * CELL_WORDS;
+}
 
 /** Peers of an upstream. */
 export const peersKind: ZoneKind<PeersDeclaration> = {

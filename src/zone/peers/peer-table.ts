@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
-import { ZoneLock, setAlive } from '../lock.ts';
+import { setAlive, ZoneLock } from '../lock.ts';
 import {
   ACCESSED,
+  cellAt,
   CHECKED,
   CURRENT_WEIGHT,
   DIGEST_WORDS,
   EFFECTIVE_WEIGHT,
   FAILS,
   REQUESTS,
-  SLOTS_WORD,
   SLOT_WORDS,
-  USES,
-  cellAt,
   slotAt,
-} from './layout.ts';
+  SLOTS_WORD,
+  USES,
+} from './kind.ts';
 
 /** What all threads know of one peer. Weights and failures may only be touched under the table's lock. */
 export class PeerState {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { createZone, markDead, openDictionary } from '../../../src/zone/index.ts';
-import { HUNGRY_WORD } from '../../../src/zone/layout.ts';
+import { HUNGRY_WORD } from '../../../src/zone/header.ts';
 import { clearAlive } from '../../../src/zone/lock.ts';
 import { compileThreads, startThread } from '../thread.ts';
 

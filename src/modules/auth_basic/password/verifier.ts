@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
-import { LRUCache } from '../../../pool/index.ts';
+import { LRUCache } from 'lru-cache';
 import type { CryptOrder } from './crypt-thread.ts';
 
 /** What takes long, and is not computed in the thread that serves requests. */

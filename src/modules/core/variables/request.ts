@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Exchange, Getter } from '../../../http/index.ts';
-import { spooledBody } from '../../../pool/index.ts';
+import { spooledBody } from '../../../spool.ts';
 import { type Families, header, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
 /** The value of the first `name=value` in a query, as it was sent; the name, in lower case, counts in any case (ngx_http_arg). */

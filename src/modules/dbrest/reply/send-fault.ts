@@ -1,5 +1,5 @@
 import type { Exchange } from '../../../http/index.ts';
-import { PoolRefusal } from '../../../pool/index.ts';
+import { PoolRefusal } from '../../../pool.ts';
 import {
   cannotConnect,
   connectionLost,

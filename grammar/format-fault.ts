@@ -1,0 +1,151 @@
+import pc from 'picocolors';
+import type { Fault, Report } from './diagnostic.ts';
+import { lineOf, placeOf, type Source, type Span } from './source.ts';
+
+/** Functions that colour a text, or give it back as it is. */
+export type Paints = ReturnType<typeof pc.createColors>;
+
+/** `isColored` must be a boolean: for `undefined` picocolors would decide for itself. */
+export function paintsFor(isColored: boolean): Paints {
+  return pc.createColors(isColored);
+}
+
+/** Whether a stream takes colours: a terminal does, unless `NO_COLOR` (no-color.org) or `FORCE_COLOR` says otherwise. */
+export function takesColor(
+  stream: { readonly isTTY?: boolean },
+  env: NodeJS.ProcessEnv = process.env,
+): boolean {
+  if ((env['NO_COLOR'] ?? '') !== '') return false;
+  const forced = env['FORCE_COLOR'] ?? '';
+  if (forced !== '') return forced !== '0' && forced !== 'false';
+  return stream.isTTY === true && env['TERM'] !== 'dumb';
+}
+
+const TAB_COLUMNS = 4;
+
+// Controls, lone surrogates, and what reorders or hides text: bidirectional marks, zero-width characters.
+const UNSAFE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const ZERO = /\p{Mn}|\p{Me}/u;
+
+/** Text that may go to a terminal: `\x1B` for a control byte, `\u202E` for what reorders or hides text. */
+export function printable(text: string): string {
+  return text.replace(UNSAFE, (character) => {
+    const code = character.charCodeAt(0);
+    const hex = code.toString(16).toUpperCase();
+    return code < 256 ? `\\x${hex.padStart(2, '0')}` : `\\u${hex.padStart(4, '0')}`;
+  });
+}
+
+/** One character as it is shown at a column, and how many columns it takes there. */
+interface Cell {
+  readonly shown: string;
+  readonly width: number;
+}
+
+/** How a code point is shown: a tab as blanks to the next stop, an unsafe character as its code. */
+function cellOf(character: string, column: number): Cell {
+  if (character === '\t') {
+    const width = TAB_COLUMNS - (column % TAB_COLUMNS);
+    return { shown: ' '.repeat(width), width };
+  }
+  if (character >= ' ' && character <= '~') return { shown: character, width: 1 };
+  const shown = printable(character);
+  if (shown !== character) return { shown, width: shown.length };
+  return { shown, width: ZERO.test(character) ? 0 : WIDE.test(character) ? 2 : 1 };
+}
+
+/** A longer line is clipped around the caret. */
+const MAX_CHARACTERS = 100;
+
+/** How much of a clipped line stays before the caret. */
+const MAX_BEFORE_CARET = 40;
+
+const CLIPPED = '...';
+
+/** The source line of a span and the carets below it, both ready for a terminal; the first line of a long span. */
+export function excerptOf(span: Span, hidden: readonly Span[] = []): { text: string; caret: string } {
+  const line = lineOf(span);
+  const text = withoutSecrets(span.source, line, hidden);
+  const isLong = line.end - line.start > MAX_CHARACTERS;
+  const from = isLong ? whole(text, Math.max(line.start, span.start - MAX_BEFORE_CARET)) : line.start;
+  const to = isLong ? whole(text, Math.min(line.end, from + MAX_CHARACTERS)) : line.end;
+  const before = show(text.slice(from, Math.min(span.start, to)), from > line.start ? CLIPPED : '');
+  const marked = show(
+    text.slice(Math.min(span.start, to), Math.min(span.end, to)),
+    before.text,
+    before.width,
+  );
+  const after = show(text.slice(Math.min(Math.max(span.start, span.end), to), to), marked.text, marked.width);
+  return {
+    text: (to < line.end ? after.text + CLIPPED : after.text).trimEnd(),
+    caret: ' '.repeat(before.width) + '^'.repeat(Math.max(1, marked.width - before.width)),
+  };
+}
+
+/** The source with asterisks for what is hidden in one of its lines; every offset stays where it is. */
+function withoutSecrets(source: Source, line: Pick<Span, 'start' | 'end'>, hidden: readonly Span[]): string {
+  let { text } = source;
+  for (const { source: of, start, end } of hidden) {
+    const from = Math.max(start, line.start);
+    const to = Math.min(end, line.end);
+    if (of === source && from < to) text = text.slice(0, from) + '*'.repeat(to - from) + text.slice(to);
+  }
+  return text;
+}
+
+function show(piece: string, shown: string, column = shown.length): { text: string; width: number } {
+  let text = shown;
+  let width = column;
+  for (const character of piece) {
+    const cell = cellOf(character, width);
+    text += cell.shown;
+    width += cell.width;
+  }
+  return { text, width };
+}
+
+/** The offset, or the one before if it would cut a character in two. */
+function whole(text: string, offset: number): number {
+  return /[\uDC00-\uDFFF]/.test(text[offset] ?? '') && offset > 0 ? offset - 1 : offset;
+}
+
+/** Who says it, and whether in colour. */
+export interface PrintOptions {
+  readonly program: string;
+  readonly color: boolean;
+  /** Stretches that are shown as asterisks. */
+  readonly hidden?: readonly Span[];
+}
+
+/** A fault as the terminal shows it: the message and its place, the source line with a caret, the hint. No line end. */
+export function formatFault(fault: Fault, { program, color, hidden = [] }: PrintOptions): string {
+  const { severity, message, span, hint } = fault;
+  const { bold, cyan, dim, red, yellow } = paintsFor(Boolean(color));
+  const paint = { emerg: red, warn: yellow, notice: cyan }[severity];
+  const head = `${program}: ${paint(`[${severity}]`)} ${bold(printable(message))}`;
+  const tail = hint === undefined ? [] : [`  ${cyan(printable(hint))}`];
+  if (!span) return [head, ...tail].join('\n');
+  const { file, line, column } = placeOf(span);
+  const { text, caret } = excerptOf(span, hidden);
+  const gutter = ' '.repeat(String(line).length);
+  return [
+    `${head} in ${printable(file)}:${line}:${column}`,
+    `  ${dim(`${line} |`)}${text === '' ? '' : ` ${text}`}`,
+    `  ${dim(`${gutter} |`)} ${paint(caret)}`.trimEnd(),
+    ...tail,
+  ].join('\n');
+}
+
+/** All faults of a report, each with a line end: by source in the order of reading, then by place; placeless last. */
+export function formatFaults(report: Report, options: PrintOptions): string {
+  const order = new Map(report.sources.map((source, index) => [source, index]));
+  const rank = ({ span }: Fault): number => (span ? (order.get(span.source) ?? order.size) : Infinity);
+  const start = ({ span }: Fault): number => span?.start ?? 0;
+  return report.faults
+    .toSorted((a, b) => (rank(a) === rank(b) ? start(a) - start(b) : rank(a) - rank(b)))
+    .map((fault) => `${formatFault(fault, { ...options, hidden: report.hidden })}\n`)
+    .join('');
+}

@@ -1,0 +1,316 @@
+import { EOF, type IToken } from 'chevrotain';
+import type { Fault, Report } from './diagnostic.ts';
+import { indentAt, placeOf, type Source, type Span } from './source.ts';
+import { BlockEnd, BlockStart } from './tokens.ts';
+import { type DirectiveNode, printableWord, type Word } from './tree.ts';
+import { readWord } from './words.ts';
+
+/** One source to parse, and what the parser needs around it. */
+export interface ParseInput {
+  readonly source: Source;
+  readonly report: Report;
+  /** Whether any context has a directive of this name; makes the blame for a missing `;` exact. */
+  readonly knownDirective: (name: string) => boolean;
+  /** Whether any context has a block of this name. */
+  readonly opensBlock: (name: string) => boolean;
+  /** Replaces `${env:…}` and `${file:…}`. */
+  readonly expand: (word: Word) => Word;
+  /** True for the text of `-g`, in which nginx allows no blocks. */
+  readonly isParameter: boolean;
+  /** How many blocks surround the `include` that reads this source. */
+  readonly depth: number;
+}
+
+/** nginx has no such limit; every later stage walks the tree by recursion. */
+const MAX_BLOCK_DEPTH = 100;
+
+/** A `}` whose indent is not that of the block it closes: where a brace most likely is missing or too many. */
+interface Misfit {
+  readonly block: Span;
+  readonly end: Span;
+}
+
+/** Watches the braces of one source: how deep they nest, which have no counterpart, and which look misplaced. */
+class BraceCheck {
+  depth = 0;
+  readonly #input: ParseInput;
+  #isBalanced = true;
+  #end = 0;
+  /** The innermost block that the end of the text leaves open. */
+  #open: Span | undefined;
+  #closedTooEarly: Misfit | undefined;
+  #closedTooLate: Misfit | undefined;
+
+  constructor(input: ParseInput) {
+    this.#input = input;
+  }
+
+  /** Cuts out what is nested too deep, before recursion meets it. */
+  limitDepth(tokens: IToken[]): IToken[] {
+    const last = tokens.at(-1);
+    this.#end = last ? last.startOffset + last.image.length : 0;
+    let depth = this.#input.depth;
+    let isTooDeep = false;
+    const kept: IToken[] = [];
+    for (const token of tokens) {
+      if (token.tokenType === BlockEnd && depth > 0) depth--;
+      if (depth <= MAX_BLOCK_DEPTH) kept.push(token);
+      if (token.tokenType === BlockStart && ++depth > MAX_BLOCK_DEPTH && !isTooDeep) {
+        isTooDeep = true;
+        const message = `blocks are nested deeper than ${MAX_BLOCK_DEPTH} levels`;
+        this.#input.report.emerg(message, this.#spanOf(token), { rule: 'unexpected-token' });
+      }
+    }
+    return kept;
+  }
+
+  /** Takes leave of the block that starts at `block`; without an `end` the text ended first. */
+  close(block: Span, end: IToken | undefined): void {
+    this.depth--;
+    if (!end) {
+      this.#open ??= block;
+      return;
+    }
+    const text = this.#input.source.text;
+    const inner = indentAt(text, end.startOffset);
+    const outer = indentAt(text, block.start);
+    if (inner === undefined || outer === undefined || inner === outer) return;
+    const misfit = { block, end: this.#spanOf(end) };
+    if (inner < outer) this.#closedTooEarly ??= misfit;
+    else this.#closedTooLate ??= misfit;
+  }
+
+  stray(end: IToken): void {
+    this.#isBalanced = false;
+    const misfit = this.#closedTooLate;
+    const hint = misfit && `the "}" in line ${placeOf(misfit.end).line} closes ${describe(misfit.block)}`;
+    const related = misfit && [
+      { span: misfit.block, label: 'opened here' },
+      { span: misfit.end, label: 'closed here, farther to the right' },
+    ];
+    this.#input.report.emerg('unexpected "}"', this.#spanOf(end), {
+      rule: 'unexpected-token',
+      hint,
+      related,
+    });
+  }
+
+  /** Reports what is still open; true when every brace had its counterpart. */
+  finish(): boolean {
+    if (this.#open) {
+      this.#isBalanced = false;
+      const end = { source: this.#input.source, start: this.#end, end: this.#end };
+      const block = this.#closedTooEarly?.block ?? this.#open;
+      this.#input.report.emerg('unexpected end of file, expecting "}"', end, {
+        rule: 'unclosed-block',
+        hint: `${describe(block)} has no "}"`,
+        related: [{ span: block, label: 'opened here, never closed' }],
+      });
+    }
+    return this.#isBalanced;
+  }
+
+  #spanOf({ startOffset: start, image }: IToken): Span {
+    return { source: this.#input.source, start, end: start + image.length };
+  }
+}
+
+function describe(block: Span): string {
+  const { text } = block.source;
+  return `"${text.slice(block.start, block.end)}" of line ${placeOf(block).line}`;
+}
+
+/*
+ * Where is the `;` missing? In nginx's syntax arguments may go on in the next line, and any word may be an argument:
+ * the text alone proves a missing `;` only where a `}` or the end of the text follows the words, or a `{` that the first
+ * of them cannot have. There, a word that starts a line and is the name of a directive starts that directive, and the
+ * line before it lacks the `;`.
+ *
+ * Elsewhere (`listen 80` LF `server_name a;`) the words are one directive, which may be valid, so nothing is reported.
+ * If a line in it starts with the name of a directive and is not indented deeper than the directive itself, the report
+ * is told the explanation: should a later stage refuse a word of this directive, it gets the missing `;` as the fault.
+ * So no configuration is refused for its line breaks.
+ */
+
+/** The directives that a cut-off run of words consists of. */
+function splitAtDirectives(words: readonly Word[], { knownDirective }: ParseInput): Word[][] {
+  const parts: Word[][] = [];
+  for (const word of words) {
+    const startsDirective = word.quote === '' && indentOf(word) !== undefined && knownDirective(word.value);
+    if (parts.length === 0 || startsDirective) parts.push([word]);
+    else parts.at(-1)!.push(word);
+  }
+  return parts;
+}
+
+/**
+ * Which of the words in front of a `{` is the name of the block: the first one, or the last one that starts a line and can
+ * be one if the first cannot. Such words are refused in any case, so what stands before the name can only lack its `;`.
+ */
+function startOfBlock([first, ...more]: readonly Word[], { opensBlock }: ParseInput): number {
+  if (!first || opensBlock(first.value)) return 0;
+  const startsBlock = (word: Word) =>
+    word.quote === '' && indentOf(word) !== undefined && opensBlock(word.value);
+  return more.findLastIndex(startsBlock) + 1;
+}
+
+/** Reports the missing `;` at the end of the words that lack it. */
+function reportMissingEnd(
+  { words, next, endsText }: { words: readonly Word[]; next: Word | undefined; endsText: boolean },
+  { report, isParameter }: ParseInput,
+): void {
+  const { message, span, hint, ...details } = missingEnd(words[0]!, words.at(-1)!, next);
+  if (!endsText) report.emerg(message, span, { hint, ...details });
+  else if (isParameter) report.emerg('unexpected end of parameter, expecting ";"', span, details);
+  else report.emerg('unexpected end of file, expecting ";" or "}"', span, { hint, ...details });
+}
+
+/** Leaves an explanation for a directive whose words, up to `end`, look like two directives. */
+function explainMissingEnd({ name, args }: DirectiveNode, end: number, input: ParseInput): void {
+  const at = startOfNext({ name, args }, input.knownDirective);
+  if (at < 0) return;
+  const range = { source: input.source, start: name.span.start, end };
+  input.report.explain(range, missingEnd(name, args[at - 1] ?? name, args[at]));
+}
+
+/** Which argument of a directive most likely is the name of the next one; -1 when none is. */
+export function startOfNext(
+  { name, args }: Pick<DirectiveNode, 'name' | 'args'>,
+  knownDirective: (name: string) => boolean,
+): number {
+  if (!knownDirective(name.value)) return -1;
+  const limit = indentOf(name) ?? Infinity;
+  return args.findIndex((word) => {
+    const indent = indentOf(word);
+    return word.quote === '' && indent !== undefined && indent <= limit && knownDirective(word.value);
+  });
+}
+
+function missingEnd(name: Word, last: Word, next: Word | undefined): Fault {
+  const { source, end } = last.span;
+  const span = { source, start: end, end };
+  return {
+    severity: 'emerg',
+    message: `directive "${printableWord(name)}" is not terminated by ";"`,
+    span,
+    rule: 'missing-semicolon',
+    hint: next ? `add ";" here, "${next.value}" starts the next directive` : 'add ";" here',
+    fix: { title: 'add ";"', safe: true, edits: [{ span, text: ';' }] },
+  };
+}
+
+function indentOf({ span }: Word): number | undefined {
+  return indentAt(span.source.text, span.start);
+}
+
+const UNEXPECTED = { rule: 'unexpected-token' };
+
+interface CutOff {
+  readonly next: Word | undefined;
+  /** Whether the text, and no block, ends here. */
+  readonly endsText: boolean;
+}
+
+interface BlockTokens {
+  readonly start: IToken;
+  readonly end: IToken | undefined;
+  readonly nodes: readonly DirectiveNode[];
+}
+
+/** Makes the nodes of one source out of the parser's tokens, and reports what is wrong with them. */
+export class TreeBuilder {
+  readonly #input: ParseInput;
+  readonly #braces: BraceCheck;
+
+  constructor(input: ParseInput) {
+    this.#input = input;
+    this.#braces = new BraceCheck(input);
+  }
+
+  limitDepth(tokens: IToken[]): IToken[] {
+    return this.#braces.limitDepth(tokens);
+  }
+
+  simple(words: readonly IToken[], end: IToken, into: DirectiveNode[]): void {
+    const node = this.#node(this.#read(words), end.startOffset + 1);
+    explainMissingEnd(node, end.startOffset, this.#input);
+    into.push(node);
+  }
+
+  /** There is no node for a block without a name, nor for any block of `-g`. */
+  block(tokens: readonly IToken[], { start, end, nodes }: BlockTokens, into: DirectiveNode[]): void {
+    const { source, report, isParameter } = this.#input;
+    const at = this.#span(start.startOffset, start.startOffset + 1);
+    const words = this.#ownWords(this.#read(tokens), into);
+    this.#braces.close(words[0]?.span ?? at, end);
+    if (words.length === 0) return report.emerg('unexpected "{"', at, UNEXPECTED);
+    if (isParameter) return report.emerg('block directives are not supported in -g option', at, UNEXPECTED);
+    const node = { ...this.#node(words, end ? end.startOffset + 1 : source.text.length), block: nodes };
+    explainMissingEnd(node, at.start, this.#input);
+    into.push(node);
+  }
+
+  /** A directive that a `}` or the end of the text cut off; it may have swallowed others that lack their `;` too. */
+  unterminated(tokens: readonly IToken[], next: IToken, into: DirectiveNode[]): void {
+    const endsText = next.tokenType === EOF && this.#braces.depth === 0;
+    this.#cutOff(this.#read(tokens), { next: undefined, endsText }, into);
+  }
+
+  luaBlock(tokens: readonly IToken[]): void {
+    const { value, span } = this.#read(tokens)[0]!;
+    this.#input.report.emerg(`unknown directive "${value}"`, span, {
+      rule: 'unsupported-module',
+      hint: 'gw runs no Lua',
+    });
+  }
+
+  straySemicolon({ startOffset: start }: IToken): void {
+    const span = this.#span(start, start + 1);
+    const fix = { title: 'remove ";"', safe: true, edits: [{ span, text: '' }] };
+    this.#input.report.emerg('unexpected ";"', span, { ...UNEXPECTED, fix });
+  }
+
+  strayBlockEnd(end: IToken): void {
+    this.#braces.stray(end);
+  }
+
+  enterBlock(): void {
+    this.#braces.depth++;
+  }
+
+  /** Reports blocks that are still open; true when every brace had its counterpart. */
+  finish(): boolean {
+    return this.#braces.finish();
+  }
+
+  /** The words in front of a `{` that name its block. What stands before them lacks its `;`. */
+  #ownWords(words: readonly Word[], into: DirectiveNode[]): readonly Word[] {
+    const start = startOfBlock(words, this.#input);
+    if (start === 0) return words;
+    this.#cutOff(words.slice(0, start), { next: words[start], endsText: false }, into);
+    return words.slice(start);
+  }
+
+  /** Directives that lack their `;`, and the word that follows them. */
+  #cutOff(words: readonly Word[], { next, endsText }: CutOff, into: DirectiveNode[]): void {
+    const parts = splitAtDirectives(words, this.#input);
+    for (const [index, part] of parts.entries()) {
+      const following = parts[index + 1]?.[0] ?? next;
+      reportMissingEnd({ words: part, next: following, endsText: endsText && !following }, this.#input);
+      into.push(this.#node(part, part.at(-1)!.span.end));
+    }
+  }
+
+  #read(tokens: readonly IToken[]): Word[] {
+    const { source, report, expand } = this.#input;
+    return tokens.map((token) => expand(readWord(token, source, report)));
+  }
+
+  #node([name, ...args]: readonly Word[], end: number): DirectiveNode {
+    return { name: name!, args, span: this.#span(name!.span.start, end) };
+  }
+
+  #span(start: number, end: number): Span {
+    return { source: this.#input.source, start, end };
+  }
+}

@@ -1,0 +1,114 @@
+import { constantText } from '../config/index.ts';
+import type { Build, CoreConfig, ErrorPageConfig } from '../contract/index.ts';
+import {
+  type AnswerRules,
+  type ConnectionRules,
+  type Exchange,
+  type Handler,
+  isMsie6,
+  type LogStep,
+} from '../http/index.ts';
+
+const SAFARI = /^(?!.*(?:MSIE |Opera|Gecko\/|Chrome\/))(?=.*Safari\/).*Mac OS X/;
+
+/** The `keepalive_*` and `lingering_*` directives of a location. */
+export function connectionRules(core: CoreConfig, build: Build): ConnectionRules {
+  const { idleMs, headerSeconds = 0 } = core.keepaliveTimeout;
+  return {
+    keepalive: idleMs > 0 && core.keepaliveRequests > 0,
+    idleMs,
+    maxRequests: core.keepaliveRequests,
+    lifeMs: core.keepaliveTimeMs,
+    keepaliveHeader: headerSeconds > 0 ? `timeout=${headerSeconds}` : undefined,
+    closesFor: compileClosesFor(core, build),
+    lingering: {
+      mode: core.lingeringClose,
+      timeMs: core.lingeringTimeMs,
+      silenceMs: core.lingeringTimeoutMs,
+    },
+    resetsTimedOut: core.resetTimedoutConnection,
+  };
+}
+
+/** Browsers by their `User-Agent`, as nginx tells them apart (ngx_http_process_user_agent). */
+function compileClosesFor({ keepaliveDisable }: CoreConfig, build: Build): ConnectionRules['closesFor'] {
+  if (keepaliveDisable.length === 0) return undefined;
+  build.needHeader('user-agent');
+  const noMsie6 = keepaliveDisable.includes('msie6');
+  const noSafari = keepaliveDisable.includes('safari');
+  return (x) => {
+    const agent = x.header('user-agent') ?? '';
+    return (noMsie6 && x.requestMethod === 'POST' && isMsie6(agent)) || (noSafari && SAFARI.test(agent));
+  };
+}
+
+/** What answers of a location say about the gateway (`server_tokens`). */
+export function serverTokens(
+  { serverTokens: tokens }: Pick<CoreConfig, 'serverTokens'>,
+  version: string,
+  build: Build,
+): Pick<AnswerRules, 'serverToken' | 'serverTokenOf'> {
+  if (tokens === 'off') return { serverToken: 'gw' };
+  if (typeof tokens === 'string') return { serverToken: `gw/${version}` };
+  const fixed = constantText(tokens);
+  return fixed === undefined
+    ? { serverToken: 'gw', serverTokenOf: withoutCircle('gw', build.value(tokens)) }
+    : { serverToken: fixed };
+}
+
+/** `render`, but the plain token where a variable leads back to it: the length of a head counts its own `Server` line. */
+function withoutCircle(plain: string, render: (x: Exchange) => string): (x: Exchange) => string {
+  let isRendering = false;
+  return (x) => {
+    if (isRendering) return plain;
+    isRendering = true;
+    try {
+      return render(x);
+    } finally {
+      isRendering = false;
+    }
+  };
+}
+
+const REDIRECTS: ReadonlySet<unknown> = new Set([301, 302, 303, 307, 308]);
+
+/** `error_page` of one location: by status, what serves it. The first directive that names a status wins (nginx). */
+export function compileErrorPages(
+  pages: readonly ErrorPageConfig[] | undefined,
+  build: Build,
+): ReadonlyMap<number, Handler> | undefined {
+  if (!pages) return undefined;
+  const handlers = new Map<number, Handler>();
+  for (const page of pages) {
+    const handler = compilePage(page, build);
+    for (const code of page.codes) if (!handlers.has(code)) handlers.set(code, handler);
+  }
+  return handlers;
+}
+
+function compilePage({ target, response }: ErrorPageConfig, build: Build): Handler {
+  const render = build.value(target);
+  const setStatus = (x: Exchange): void => {
+    if (response !== undefined) x.errorStatus = response === 'target' ? 0 : response;
+  };
+  return (x) => {
+    const uri = render(x);
+    if (uri.startsWith('@')) {
+      setStatus(x);
+      return x.redirectInternally(uri);
+    }
+    if (!uri.startsWith('/')) {
+      x.errorPagesEnded = true;
+      return x.redirect(REDIRECTS.has(response) ? (response as number) : 302, uri);
+    }
+    setStatus(x);
+    if (x.method !== 'HEAD') x.method = 'GET';
+    x.args = '';
+    return x.redirectInternally(uri);
+  };
+}
+
+/** `post_action`: asked once an answer is complete, and nobody waits for it. Subrequests have none of their own. */
+export function compilePostAction(uri: string | undefined): readonly LogStep[] {
+  return uri === undefined ? [] : [(x) => void x.subrequest({ uri, method: x.method, keep: 'head' })];
+}

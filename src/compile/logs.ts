@@ -1,0 +1,132 @@
+import type { WorkerScope } from '../contract/index.ts';
+import { type Exchange, type LogStep, statusLine } from '../http/index.ts';
+import { type ErrorLog, type ErrorLogTarget, openErrorLogs, redactQuery } from '../log/index.ts';
+import {
+  type Counter,
+  type Counters,
+  type Distribution,
+  type Histogram,
+  keepRequestLine,
+  type Metric,
+  type Ring,
+} from '../zone/index.ts';
+
+/** Where a location's errors go: to the worker's own log unless the configuration names others below its main level. */
+export class ErrorLogs {
+  readonly #worker: WorkerScope;
+  readonly #main: readonly ErrorLogTarget[] | undefined;
+  readonly #opened = new Map<readonly ErrorLogTarget[], ErrorLog>();
+
+  constructor(worker: WorkerScope, main: readonly ErrorLogTarget[] | undefined) {
+    this.#worker = worker;
+    this.#main = main;
+  }
+
+  /** Levels that inherit their logs hold the same list, so they share what is open. */
+  of(targets: readonly ErrorLogTarget[] | undefined): ErrorLog {
+    if (!targets || targets === this.#main) return this.#worker.log;
+    const known = this.#opened.get(targets) ?? this.#open(targets);
+    this.#opened.set(targets, known);
+    return known;
+  }
+
+  #open(targets: readonly ErrorLogTarget[]): ErrorLog {
+    const { prefix, workerId: tid, logListeners: listeners } = this.#worker;
+    const log = this.#worker.share(
+      `error_log ${JSON.stringify(targets)}`,
+      () => openErrorLogs(targets, { prefix, tid, listeners }),
+      (opened) => opened.close(),
+    );
+    this.#worker.onReopen(() => log.reopen());
+    return log;
+  }
+}
+
+const REQUESTS: Metric = { name: 'gw_http_requests_total', help: 'Requests that were answered or given up.' };
+const DURATION: Distribution = {
+  name: 'gw_http_request_duration_seconds',
+  help: 'Time from the head of a request to the end of its answer.',
+  scale: 'seconds',
+};
+const SIZE: Distribution = {
+  name: 'gw_http_response_size_bytes',
+  help: 'Bytes of answers without their heads.',
+  scale: 'bytes',
+};
+
+const METHODS: ReadonlySet<string> = new Set(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** A server and a location by what the configuration calls them. */
+interface CountedPlace {
+  readonly server: string;
+  readonly location: string;
+}
+
+type ByStatus = (Counter | undefined)[];
+
+/**
+ * Counts the requests of one location: one series per method and status that occurs, and two histograms. All of them are
+ * made by the first request that needs them, so that locations that nobody asks for take no room.
+ */
+export function compileRequestCounter(counters: Counters, place: CountedPlace): LogStep {
+  const labels = { server: place.server, location: place.location };
+  const open = (method: string, status: number): Counter =>
+    counters.counter(REQUESTS, { ...labels, method, code: codeLabel(status) });
+  const gets: ByStatus = [];
+  const others = new Map<string, ByStatus>();
+  const statusesOf = (method: string): ByStatus => {
+    const known = others.get(method) ?? [];
+    others.set(method, known);
+    return known;
+  };
+  let duration: Histogram | undefined;
+  let size: Histogram | undefined;
+
+  return (x: Exchange) => {
+    const { status } = x;
+    const method = x.requestMethod === 'GET' ? 'GET' : methodLabel(x.requestMethod);
+    const statuses = method === 'GET' ? gets : statusesOf(method);
+    (statuses[status] ??= open(method, status)).add();
+    duration ??= counters.histogram(DURATION, labels);
+    // The clock may be set back, the sum must not.
+    duration.observe(Math.max(0, Date.now() - x.startedMs) / 1000);
+    size ??= counters.histogram(SIZE, labels);
+    size.observe(x.bodyBytesSent);
+  };
+}
+
+function methodLabel(method: string): string {
+  return METHODS.has(method) ? method : 'other';
+}
+
+/** A status that HTTP or nginx knows, else its class. */
+function codeLabel(status: number): string {
+  const isKnown = status === 444 || status === 499 || !statusLine(status).endsWith(' ');
+  return isKnown ? String(status) : `${Math.floor(status / 100)}xx`;
+}
+
+/** What one worker shows: reading more is beyond people, and writing more would cost those who only want an answer. */
+const LINES_PER_SECOND = 20;
+
+/** Shows requests in the log tail: `method milliseconds bytes host uri`. What comes beyond the limit is counted instead. */
+export function compileRequestTail(tail: Ring): LogStep {
+  let second = 0;
+  let shown = 0;
+  let skipped = 0;
+  return (x: Exchange) => {
+    const nowMs = Date.now();
+    const now = Math.floor(nowMs / 1000);
+    if (now !== second) {
+      if (skipped > 0) keepRequestLine(tail, 0, String(skipped));
+      [second, shown, skipped] = [now, 0, 0];
+    }
+    if (++shown > LINES_PER_SECOND) return void skipped++;
+    const { requestMethod, startedMs, bodyBytesSent, host, requestUri, status } = x;
+    const uri = redactQuery(requestUri);
+    keepRequestLine(
+      tail,
+      status,
+      `${requestMethod} ${nowMs - startedMs} ${bodyBytesSent} ${host || '-'} ${uri}`,
+    );
+  };
+}

@@ -1,0 +1,116 @@
+import type { DirectiveNode } from '../../grammar/index.ts';
+import type { BoundBlock, BoundField } from './bind.ts';
+import type { Registry } from './registry.ts';
+import { resolve, type ResolvedConfigs } from './resolve.ts';
+import type { Context } from './row.ts';
+
+/** Things by their key, each group in the order given (`Map.groupBy`, which Node 20 lacks). */
+export function groupBy<K, T>(things: readonly T[], keyOf: (thing: T) => K): ReadonlyMap<K, readonly T[]> {
+  const groups = new Map<K, T[]>();
+  for (const thing of things) {
+    const key = keyOf(thing);
+    const group = groups.get(key);
+    if (group) group.push(thing);
+    else groups.set(key, [thing]);
+  }
+  return groups;
+}
+
+/**
+ * A block with what holds in it, for those who judge or explain a configuration. Everything is worked out when it is
+ * asked for: most of ten thousand locations are asked for a few directives only.
+ */
+export class BlockView {
+  readonly context: Context;
+  readonly node: DirectiveNode | undefined;
+  /** What the opening row's reader made of the block's words: the `LocationMatch` of a location. */
+  readonly args: unknown;
+  readonly outer: BlockView | undefined;
+  readonly #block: BoundBlock;
+  readonly #registry: Registry;
+  #inner: readonly BlockView[] | undefined;
+  #level: ResolvedConfigs | undefined;
+  #own: ReadonlyMap<string, readonly DirectiveNode[]> | undefined;
+  readonly #several = new Map<string, readonly DirectiveNode[]>();
+  readonly #directives: readonly DirectiveNode[];
+
+  constructor(block: BoundBlock, { registry, directives, outer }: ViewOptions) {
+    this.#block = block;
+    this.#registry = registry;
+    this.#directives = directives;
+    this.context = block.context;
+    this.node = block.node;
+    this.args = block.args;
+    this.outer = outer;
+  }
+
+  /** The blocks inside, in file order. */
+  get inner(): readonly BlockView[] {
+    const registry = this.#registry;
+    return (this.#inner ??= this.#block.children.map(
+      (child) => new BlockView(child, { registry, directives: child.node?.block ?? [], outer: this }),
+    ));
+  }
+
+  /** The directives that stand in the block itself, in file order; without names, all. Those that were refused too. */
+  own(...names: readonly string[]): readonly DirectiveNode[] {
+    if (names.length === 0) return this.#directives;
+    const own = (this.#own ??= groupBy(this.#directives, ({ name }) => name.value));
+    const lists = names.flatMap((name) => (own.has(name) ? [own.get(name) ?? NONE] : []));
+    if (lists.length < 2) return lists[0] ?? NONE;
+    // Each of ten thousand locations asks the server around it.
+    const key = names.join(' ');
+    const several =
+      this.#several.get(key) ?? this.#directives.filter(({ name }) => names.includes(name.value));
+    this.#several.set(key, several);
+    return several;
+  }
+
+  /** The directives of these names that hold here, from this block or from one around it, inheritance done. */
+  effective(...names: readonly string[]): readonly DirectiveNode[] {
+    const found = new Set<DirectiveNode>();
+    for (const name of names) {
+      for (const node of this.#holding(name)) if (names.includes(node.name.value)) found.add(node);
+    }
+    return [...found];
+  }
+
+  /** A module's config, inheritance and defaults done. */
+  config(module: string): Readonly<Record<string, unknown>> {
+    return this.level.get(module)?.value ?? {};
+  }
+
+  /** Which directives gave the fields of a module's config; absent fields have their default. */
+  from(module: string): ReadonlyMap<string, BoundField> {
+    return this.level.get(module)?.from ?? new Map();
+  }
+
+  /** This block and those around it, from the inside out. */
+  *outward(): Generator<BlockView> {
+    yield this;
+    // A loop: a generator in a generator in a generator would take most of the time of a check.
+    for (let block = this.outer; block; block = block.outer) yield block;
+  }
+
+  /** The configs of all modules here. */
+  get level(): ResolvedConfigs {
+    return (this.#level ??= resolve(this.#registry, this.#block, this.outer?.level));
+  }
+
+  /** What the directives of a name gave that holds here; other directives of the same field are among them. */
+  #holding(name: string): readonly DirectiveNode[] {
+    const entries = this.#registry.named(name).filter(({ row }) => row.into !== undefined);
+    if (entries.length > 0)
+      return entries.flatMap(({ owner, row }) => this.from(owner).get(row.into as string)?.nodes ?? NONE);
+    for (const block of this.outward()) if (block.own(name).length > 0) return block.own(name);
+    return NONE;
+  }
+}
+
+interface ViewOptions {
+  readonly registry: Registry;
+  readonly directives: readonly DirectiveNode[];
+  readonly outer?: BlockView;
+}
+
+const NONE: readonly never[] = [];

@@ -1,0 +1,172 @@
+import type { DirectiveNode, Fix, Report, Word } from '../../grammar/index.ts';
+import { nearest, renaming } from './nearest.ts';
+import type { Entry, Registry } from './registry.ts';
+import type { AnyRow, Context } from './row.ts';
+
+/** Why a directive that nginx has is refused. */
+interface Refusal {
+  /** Completes `"directive" directive is …`. */
+  readonly is: string;
+  readonly reason?: string;
+}
+
+/** What gw will not do, by directive name, with the reason or the way around. */
+const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
+  [/^(fastcgi|uwsgi|scgi|grpc|memcached|tunnel)_/, 'gw talks HTTP to its upstreams'],
+  [/^redis2?_/, 'use kv_pass'],
+  [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
+  [/_by_lua(_block|_file)?$|^lua_/, 'Lua is not available in gw'],
+  [/^js_(?!shared_dict_zone$)/, 'njs is not available in gw'],
+  [/^perl(_|$)/, 'Perl is not available in gw'],
+  [/^(dav_|create_full_put_path$|min_delete_depth$)/, 'WebDAV is not available in gw'],
+  [
+    /^(image_filter|xslt_|xml_entities$|geoip2?(_|$)|mp4|flv|hls|f4f)/,
+    'this nginx module is not available in gw',
+  ],
+  [
+    /^(modern_browser|ancient_browser|google_perftools_profiles|degrad|eventport_|kqueue_|devpoll_|iocp_)/,
+    'this nginx module is not available in gw',
+  ],
+  [
+    /^(status_zone|api|health_check|match|state|queue|ntlm|session_log|auth_jwt|zone_sync|keyval|internal_redirect|mgmt)(_|$)/,
+    'it belongs to the commercial nginx',
+  ],
+  [/^(more_(set|clear)_|headers_more_)/, 'use add_header'],
+  [
+    /^(brotli|zstd|vhost_traffic_status|modsecurity|upload_|pagespeed|auth_pam|nchan_|echo|rds_|drizzle_|postgres_|push_stream|passenger)/,
+    'this third-party nginx module is not available in gw',
+  ],
+];
+
+/** Directives of nginx's own modules; those that have a row never come here. */
+const NGINX = /^(ssi(_\w+)?|slice|sticky|least_time|subrequest_output_buffer_size)$/;
+
+/** Variables that nginx has and this version of gw does not. */
+const NGINX_VARIABLES =
+  /^((geoip2?|fastcgi|jwt|memcached|grpc|slice)_\w+|modern_browser|ancient_browser|msie)$/;
+
+/** Why a directive of nginx, or of a module that is often built into it, is refused; `undefined`: the name is not known. */
+export function refusalOf(directive: string): Refusal | undefined {
+  const reason = NOT_SUPPORTED.find(([names]) => names.test(directive))?.[1];
+  if (reason !== undefined) return { is: 'not supported', reason };
+  return NGINX.test(directive) ? { is: 'not available in this version of gw' } : undefined;
+}
+
+/** Whether nginx has a variable of this name (one that gw has itself never comes here). */
+export function isNginxVariable(name: string): boolean {
+  return NGINX_VARIABLES.test(name);
+}
+
+interface Choosing {
+  readonly registry: Registry;
+  readonly report: Report;
+  /** Directives that gw will not have are left out, not refused. */
+  readonly skipUnsupported?: boolean | undefined;
+}
+
+/** The row that a directive means here; reports an unknown name, a wrong context, a wrong shape or arity. */
+export function chooseEntry(node: DirectiveNode, context: Context, choosing: Choosing): Entry | undefined {
+  const { registry, report } = choosing;
+  const name = node.name.value;
+  const rows = registry.named(name);
+  if (rows.length === 0) return reportUnknown(node, context, choosing);
+  const entry = rows.find(({ row }) => row.contexts.includes(context));
+  if (!entry) {
+    const legal = contextsText(
+      rows.flatMap(({ row }) => row.contexts),
+      registry,
+    );
+    report.emerg(`"${name}" directive is not allowed here`, node.name.span, {
+      rule: 'wrong-context',
+      hint: `allowed in: ${legal}`,
+    });
+    return undefined;
+  }
+  return hasRightShape(node, entry, report) ? entry : undefined;
+}
+
+/** Contexts as messages list them; one that no directive opens yet is left out. */
+export function contextsText(contexts: readonly Context[], registry: Registry): string {
+  return [...new Set(contexts)]
+    .filter((context) => registry.contexts.has(context))
+    .map(contextName)
+    .join(', ');
+}
+
+function contextName(context: Context): string {
+  return context.endsWith(' if') ? `if in ${context.slice(0, -3)}` : context;
+}
+
+/** `Syntax: …` of a row, without the semicolon. */
+export function syntaxOf(name: string, row: AnyRow): string {
+  if ('data' in row) return `${name} ${row.syntax}`;
+  const words = [name, row.args.syntax].filter(Boolean).join(' ');
+  return 'opens' in row ? `${words} { ... }` : words;
+}
+
+function reportUnknown(
+  node: DirectiveNode,
+  context: Context,
+  { registry, report, skipUnsupported = false }: Choosing,
+): undefined {
+  const name = node.name.value;
+  const refusal = refusalOf(name);
+  if (refusal) {
+    const level = skipUnsupported ? 'notice' : 'emerg';
+    report[level](`"${name}" directive is ${refusal.is}`, node.name.span, {
+      rule: 'unsupported-module',
+      hint: refusal.reason,
+    });
+    return;
+  }
+  const near = nearest(name, registry.legalIn(context));
+  report.emerg(`unknown directive "${name}"`, node.name.span, {
+    rule: 'unknown-directive',
+    hint: near && `did you mean "${near}"?`,
+    fix: near === undefined ? undefined : renaming(node.name.span, near),
+  });
+}
+
+function hasRightShape(node: DirectiveNode, { name, row }: Entry, report: Report): boolean {
+  const takesBlock = 'opens' in row || 'data' in row;
+  if (takesBlock && !node.block) {
+    const hint = `syntax: ${syntaxOf(name, row)}`;
+    report.emerg(`directive "${name}" has no opening "{"`, node.name.span, {
+      rule: 'unexpected-token',
+      hint,
+    });
+    return false;
+  }
+  if (!takesBlock && node.block) {
+    const hint = `"${name}" takes no block`;
+    report.emerg(`directive "${name}" is not terminated by ";"`, node.name.span, {
+      rule: 'unexpected-token',
+      hint,
+    });
+    return false;
+  }
+  const { min, max } = 'data' in row ? (row.words ?? { min: 0, max: 0 }) : row.args;
+  if (node.args.length >= min && node.args.length <= max) return true;
+  const at = node.args[max]?.span ?? node.name.span;
+  report.emerg(`invalid number of arguments in "${name}" directive`, at, {
+    rule: 'wrong-arity',
+    hint: `syntax: ${syntaxOf(name, row)}`,
+    fix: quoting(node.args.slice(max - 1), row),
+  });
+  return false;
+}
+
+/** Readers whose last word is any text, which a blank has most likely cut in two. */
+const FREE_TEXT = /(^|\$variable |name )(path|file|value)$|^realm|\[text\]/;
+
+/** Quotes around words that were meant to be one. */
+function quoting(words: readonly Word[], row: AnyRow): Fix | undefined {
+  const [first, last] = [words[0], words.at(-1)];
+  if (!first || !last || first === last || 'data' in row || !FREE_TEXT.test(row.args.syntax))
+    return undefined;
+  const { source, start } = first.span;
+  const span = { source, start, end: last.span.end };
+  const text = source.text.slice(start, span.end);
+  if (/["'\n]/.test(text)) return undefined;
+  return { title: `quote "${text}"`, safe: true, edits: [{ span, text: `"${text}"` }] };
+}

@@ -1,0 +1,144 @@
+import { isIPv6 } from 'node:net';
+
+/** A path that decoding and normalising would leave as it is: no `%`, no empty segment, none that begins with a dot. */
+const NORMAL = /^\/(?:[\w~!$&'()*+,;=:@[\]-][\w~!$&'()*+,;=:@[\].-]*(?:\/|$))*$/;
+
+/** RFC 3986's reserved and unreserved characters and `%`, without `?` and `#`, which end a path. */
+const PATH_CHARACTERS = /^\/[\w.~!$&'()*+,;=:@[\]/%-]*$/;
+
+// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+const CONTROL = /[\0-\x1f\x7f]/;
+
+/** Every printable ASCII character but `#`; `%` only before two hexadecimal digits. */
+const QUERY = /^[!"$&-~]*(?:%[0-9A-Fa-f]{2}[!"$&-~]*)*$/;
+
+/** What nginx's `ngx_escape_uri` escapes in a URI (1.21.1 and later). */
+const ESCAPED_IN_URI = /[^!$&-;=@-[\]_a-z~]+/g;
+
+const ESCAPED_IN_ARGUMENT = /[^!$'-*,-:=@-[\]_a-z~]+/g;
+
+/**
+ * The path as locations see it (`$uri`): percent-decoded once, `.` and `..` resolved, `//` merged when asked.
+ * `undefined` means 400: a character outside RFC 3986, a malformed `%`, a decoded control byte, invalid UTF-8, or a `..`
+ * above the root. As in nginx `%2F` becomes a slash; `%3F` and `%23` become plain characters of the path.
+ */
+export function normalizePath(raw: string, mergeSlashes: boolean): string | undefined {
+  if (NORMAL.test(raw)) return raw;
+  if (!PATH_CHARACTERS.test(raw)) return undefined;
+  const path = decodeComponent(raw);
+  if (path === undefined || CONTROL.test(path)) return undefined;
+  return resolveSegments(path, mergeSlashes);
+}
+
+function resolveSegments(path: string, mergeSlashes: boolean): string | undefined {
+  const resolved: string[] = [];
+  const segments = path.split('/');
+  const last = segments.length - 1;
+  for (let i = 1; i <= last; i++) {
+    const segment = segments[i] as string;
+    if (segment === '..') {
+      if (resolved.pop() === undefined) return undefined;
+    } else if (segment !== '.' && (segment !== '' || (!mergeSlashes && i < last))) {
+      resolved.push(segment);
+    }
+  }
+  const end = segments[last];
+  const namesFolder = end === '' || end === '.' || end === '..';
+  const joined = resolved.join('/');
+  return namesFolder && resolved.length > 0 ? `/${joined}/` : `/${joined}`;
+}
+
+/**
+ * Whether a query may be taken as it is. Wider than RFC 3986 by `"<>[\]^`{|}`, which browsers and API clients send raw
+ * (`data->>name=eq.x`, `tags=cs.{a,b}`, `in.("a","b\"c")`): the core never decodes a query, so they are harmless.
+ * Raw 8-bit bytes, control bytes, blanks, `#` and a malformed `%` are refused (400).
+ */
+export function isValidQuery(raw: string): boolean {
+  return QUERY.test(raw);
+}
+
+/** Percent-encodes a decoded path again, as nginx does for redirects and changed URIs (`ngx_escape_uri`). */
+export function encodePath(uri: string): string {
+  return uri.replace(ESCAPED_IN_URI, escapeBytes);
+}
+
+/** Percent-encodes what would end or part an argument of a query (`ngx_escape_uri`, `NGX_ESCAPE_ARGS`). */
+export function encodeArgument(text: string): string {
+  return text.replace(ESCAPED_IN_ARGUMENT, escapeBytes);
+}
+
+function escapeBytes(text: string): string {
+  let escaped = '';
+  for (const byte of Buffer.from(text)) escaped += `%${HEX[byte] as string}`;
+  return escaped;
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).toUpperCase().padStart(2, '0'));
+
+/** Percent-decodes once, strictly: `undefined` for a malformed `%` or invalid UTF-8. `+` stays a plus. */
+export function decodeComponent(text: string): string | undefined {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Labels of letters, digits, `-` and `_`, none of them empty: what DNS and container networks really use. */
+const LOWER_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
+const PORT = /^:\d{0,5}$/;
+const MAX_NAME_LENGTH = 255;
+const MAX_PORT = 65_535;
+
+/**
+ * The name in a `Host` value: lower case, without port and one trailing dot; an IPv6 literal keeps its brackets
+ * (nginx's `$host`). `undefined` means 400: empty, a list, userinfo, a path, blanks, an empty label, a bad port, or more
+ * than 255 characters. Stricter than nginx in the characters of a name (reliability guard 3).
+ */
+export function parseHost(value: string): string | undefined {
+  if (value.length <= MAX_NAME_LENGTH && LOWER_NAME.test(value)) return value;
+  const nameEnd = value.startsWith('[') ? value.indexOf(']') + 1 : endOfName(value);
+  if (!isPort(value.slice(nameEnd))) return undefined;
+  const name = value.slice(0, nameEnd).toLowerCase();
+  return name.startsWith('[') ? parseLiteral(name) : parseName(name);
+}
+
+function endOfName(value: string): number {
+  const colon = value.indexOf(':');
+  return colon === -1 ? value.length : colon;
+}
+
+// RFC 3986, 3.2.3: the digits may be missing, so `host:` is `host`.
+function isPort(rest: string): boolean {
+  return rest === '' || (PORT.test(rest) && Number(rest.slice(1)) <= MAX_PORT);
+}
+
+function parseName(name: string): string | undefined {
+  const plain = name.endsWith('.') ? name.slice(0, -1) : name;
+  return plain.length <= MAX_NAME_LENGTH && LOWER_NAME.test(plain) ? plain : undefined;
+}
+
+// A zone id (`%eth0`) means something on one machine only; it has no place in a Host (RFC 6874).
+function parseLiteral(name: string): string | undefined {
+  const address = name.slice(1, -1);
+  return isIPv6(address) && !address.includes('%') ? name : undefined;
+}
+
+/**
+ * A redirect target with everything percent-encoded that is not printable ASCII: blanks, control bytes, UTF-8.
+ * nginx sends `$uri` decoded, which lets `%0d%0a` split the response; here it cannot.
+ */
+export function encodeLocation(target: string): string {
+  return UNSAFE.test(target) ? target.replace(UNSAFE_RUNS, percentEncode) : target;
+}
+
+const UNSAFE = /[^\x21-\x7e]/;
+const UNSAFE_RUNS = /[^\x21-\x7e]+/g;
+
+function percentEncode(text: string): string {
+  return Buffer.from(text, 'utf8').reduce(
+    (out, byte) => `${out}%${byte.toString(16).toUpperCase().padStart(2, '0')}`,
+    '',
+  );
+}

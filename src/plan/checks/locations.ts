@@ -1,0 +1,72 @@
+import type { Report, Span } from '../../../grammar/index.ts';
+import { type BoundBlock, type BoundField, firstAt, type ResolvedConfigs } from '../../config/index.ts';
+import type { AnyModule, LocationMatch } from '../../contract/index.ts';
+
+/** A location is answered by one module: two that both want to answer are a fault of the later one. */
+export function contentCheck(
+  modules: readonly AnyModule[],
+): (level: ResolvedConfigs, report: Report) => void {
+  const answering = modules
+    .filter(({ content }) => content !== undefined)
+    .map(({ name, content = [], enabled }) => ({ name, enabled, fields: [content].flat() }));
+  return (level, report) => {
+    let before: BoundField | undefined;
+    for (const { name, enabled, fields } of answering) {
+      const config = level.get(name);
+      if (!config || enabled?.(config.value) === false) continue;
+      for (const field of fields) {
+        // A directive that says `off` answers nothing.
+        const after = config.value[field] === false ? undefined : config.from.get(field);
+        if (after && before) {
+          const message = `"${after.directive}" cannot be used here: "${before.directive}" already answers this location`;
+          const [first] = before.spans;
+          return report.emerg(message, after.spans[0], {
+            rule: 'wrong-context',
+            related: first && [{ span: first, label: 'answers this location' }],
+          });
+        }
+        before ??= after;
+      }
+    }
+  };
+}
+
+/** nginx's rules for which location may stand in which, and that no two of one block are the same. */
+export function checkNesting(parent: BoundBlock, children: readonly BoundBlock[], report: Report): void {
+  const outer = parent.context === 'location' ? (parent.args as LocationMatch) : undefined;
+  const seen = new Map<string, Span | undefined>();
+  for (const child of children) {
+    const match = child.args as LocationMatch;
+    const span = child.node?.args.at(-1)?.span ?? child.node?.name.span;
+    const fault = outer && nestingFault(match, outer);
+    if (fault !== undefined) report.emerg(fault, span, { rule: 'wrong-context' });
+    const key = identity(match);
+    if (key === undefined) continue;
+    const isFirst = !seen.has(key);
+    if (isFirst) seen.set(key, span);
+    else {
+      const first = firstAt(seen.get(key), 'set', 'duplicate-location');
+      report.emerg(`duplicate location "${nameOf(match)}"`, span, first);
+    }
+  }
+}
+
+function nestingFault(inner: LocationMatch, outer: LocationMatch): string | undefined {
+  const names = `location "${nameOf(inner)}"`;
+  if (outer.kind === 'exact') return `${names} cannot be inside the exact location "${outer.path}"`;
+  if (outer.kind === 'named') return `${names} cannot be inside the named location "${outer.name}"`;
+  if (inner.kind === 'named') return `named ${names} can be on the server level only`;
+  if (inner.kind === 'regex' || outer.kind === 'regex') return undefined;
+  return inner.path.startsWith(outer.path) ? undefined : `${names} is outside location "${outer.path}"`;
+}
+
+/** Regexes may repeat: the first that matches wins. `^~` and a plain prefix are the same place. */
+function identity(match: LocationMatch): string | undefined {
+  if (match.kind === 'regex') return undefined;
+  return match.kind === 'named' ? match.name : `${match.kind} ${match.path}`;
+}
+
+function nameOf(match: LocationMatch): string {
+  if (match.kind === 'regex') return match.regex.pattern;
+  return match.kind === 'named' ? match.name : match.path;
+}

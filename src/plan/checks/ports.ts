@@ -1,0 +1,94 @@
+import { type Fix, removed, type Report, type Span, type TextEdit } from '../../../grammar/index.ts';
+import type { BoundField } from '../../config/index.ts';
+import type { ServerName, SslConfig } from '../../contract/index.ts';
+import { coreOf, type PlannedServer } from '../level.ts';
+import { addressText } from '../plan-text.ts';
+import type { PortPlan } from '../plan.ts';
+
+/** Two servers of one port with the same name: the first keeps it (nginx warns and goes on). */
+export function checkServerNames(
+  { address, servers }: Pick<PortPlan, 'address' | 'servers'>,
+  all: readonly PlannedServer[],
+  report: Report,
+): void {
+  const owners = new Map<string, Named>();
+  for (const index of servers) {
+    const server = all[index] as PlannedServer;
+    for (const name of server.plan.names) {
+      const text = textOf(name);
+      const owner = text === undefined ? undefined : owners.get(text);
+      if (text === undefined) continue;
+      if (!owner) owners.set(text, { server, name });
+      else {
+        const first = spanOf(owner);
+        const message = `conflicting server name "${text}" on ${addressText(address)}, ignored`;
+        report.warn(message, spanOf({ server, name }), {
+          rule: 'duplicate-server-name',
+          related: first && [{ span: first, label: 'this server keeps the name' }],
+        });
+      }
+    }
+  }
+}
+
+interface Named {
+  readonly server: PlannedServer;
+  readonly name: ServerName;
+}
+
+/** The `server_name` that gives the name, or the server that has none. */
+function spanOf({ server: { level, block }, name }: Named): Span | undefined {
+  const directive = coreOf(level).serverNames?.findIndex((names) => names.includes(name)) ?? -1;
+  return level.get('core')?.from.get('serverNames')?.spans[directive] ?? block.node?.name.span;
+}
+
+function textOf(name: ServerName): string | undefined {
+  if (name.kind === 'exact') return name.name;
+  if (name.kind === 'leading wildcard') return `*${name.suffix}`;
+  return name.kind === 'trailing wildcard' ? `${name.prefix}*` : undefined;
+}
+
+/** `ssl on` is the old way to say what each `listen` says for itself now (nginx warns and goes on). */
+export function checkSslOn({ level, block }: PlannedServer, report: Report): void {
+  const ssl = level.get('ssl');
+  const enabled = ssl?.value['enabled'] === true ? ssl.from.get('enabled') : undefined;
+  if (!enabled) return;
+  const message = '"ssl" is deprecated, use the "listen ... ssl" directive instead';
+  const isOwn = block.own.get('ssl')?.has('enabled') === true;
+  const fix = isOwn ? inListens(enabled, { level, block }) : undefined;
+  report.warn(message, enabled.spans[0], { rule: 'deprecated', fix });
+}
+
+function inListens(enabled: BoundField, { level }: Pick<PlannedServer, 'level' | 'block'>): Fix | undefined {
+  const nodes = level.get('core')?.from.get('listens')?.nodes;
+  const [directive] = enabled.nodes;
+  if (!nodes || !directive) return undefined;
+  const bare = nodes.filter((_, index) => coreOf(level).listens?.[index]?.ssl !== true);
+  const edits = bare.flatMap(({ args }): TextEdit[] => {
+    const last = args.at(-1);
+    return last ? [{ span: { ...last.span, start: last.span.end }, text: ' ssl' }] : [];
+  });
+  return { title: 'say "listen ... ssl"', safe: true, edits: [...edits, removed(directive)] };
+}
+
+/** Every TLS port needs a certificate for those who name no server (nginx: ngx_http_ssl_init). */
+export function checkTlsPort(
+  servers: readonly PlannedServer[],
+  defaultServer: PlannedServer,
+  report: Report,
+): void {
+  const { certificates, rejectHandshake } = sslOf(defaultServer);
+  if (certificates) return;
+  const bare = rejectHandshake ? servers.find((server) => !canShakeHands(sslOf(server))) : defaultServer;
+  if (!bare) return;
+  const place = bare.block.node?.name.span;
+  report.emerg('no "ssl_certificate" is defined for the "listen ... ssl" directive', place);
+}
+
+function canShakeHands({ certificates, rejectHandshake }: Partial<SslConfig>): boolean {
+  return certificates !== undefined || rejectHandshake === true;
+}
+
+function sslOf({ level }: PlannedServer): Partial<SslConfig> {
+  return (level.get('ssl')?.value ?? {}) as Partial<SslConfig>;
+}

@@ -1,0 +1,56 @@
+import type { Report, Span } from '../../grammar/index.ts';
+import type { BoundBlock, ResolvedConfig, ResolvedConfigs } from '../config/index.ts';
+import type { ConfigFault, ConfigReport, CoreConfig, ServerName } from '../contract/index.ts';
+import type { ServerPlan } from './plan.ts';
+
+/** The core's config of one level. */
+export function coreOf(level: ResolvedConfigs): CoreConfig {
+  return level.get('core')?.value as unknown as CoreConfig;
+}
+
+/** All names of a server, of however many directives; none means the empty name. */
+export function serverNamesOf(level: ResolvedConfigs): readonly ServerName[] {
+  return coreOf(level).serverNames?.flat() ?? [{ kind: 'exact', name: '' }];
+}
+
+/** A server with what its ports need to know of it. */
+export interface PlannedServer {
+  readonly plan: ServerPlan;
+  readonly level: ResolvedConfigs;
+  readonly block: BoundBlock;
+}
+
+type Phrase = ConfigFault & { readonly index?: number | undefined };
+
+/** Adds the directive's name and place to what a module finds wrong with its config. */
+export class ConfigReporter implements ConfigReport<Record<string, unknown>> {
+  readonly #config: ResolvedConfig;
+  readonly #report: Report;
+
+  constructor(config: ResolvedConfig, report: Report) {
+    this.#config = config;
+    this.#report = report;
+  }
+
+  on(field: string, predicate: string, more?: string | ConfigFault): void {
+    this.#report.emerg(`"${this.#directive(field)}" ${predicate}`, this.#span(field), more);
+  }
+
+  warn(field: string, predicate: string, more?: string | ConfigFault): void {
+    this.#report.warn(`"${this.#directive(field)}" ${predicate}`, this.#span(field), more);
+  }
+
+  phrase(field: string, message: string, { index = 0, ...details }: Phrase = {}): void {
+    this.#report.emerg(message, this.#span(field, index), details);
+  }
+
+  #directive(field: string): string {
+    return this.#config.from.get(field)?.directive ?? field;
+  }
+
+  #span(field: string, index = 0): Span | undefined {
+    const { from } = this.#config;
+    // A default is at fault only together with something that was set.
+    return (from.get(field) ?? from.values().next().value)?.spans[index];
+  }
+}

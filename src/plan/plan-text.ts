@@ -1,0 +1,95 @@
+import { placeOf, type Span } from '../../grammar/index.ts';
+import type { ListenAddress, LocationMatch, ServerName } from '../contract/index.ts';
+import type { GatewayPlan, LocationPlan, ServerPlan } from './plan.ts';
+
+/** As messages and maps name an address. */
+export function addressText(address: ListenAddress): string {
+  if (address.kind === 'unix') return `unix:${address.path}`;
+  const { host, port } = address;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** A server name as `server_name` writes it. */
+export function serverNameText(name: ServerName): string {
+  switch (name.kind) {
+    case 'exact':
+      return name.name;
+    case 'leading wildcard':
+      return `*${name.suffix}`;
+    case 'trailing wildcard':
+      return `${name.prefix}*`;
+    case 'regex':
+      return `~${name.regex.pattern}`;
+  }
+}
+
+/** A location as the configuration writes it, without its keyword: `= /a`, `^~ /b`, `~* \.png$`, `@c`. */
+export function locationText(match: LocationMatch): string {
+  switch (match.kind) {
+    case 'exact':
+      return `= ${match.path}`;
+    case 'prefix':
+      return match.stop ? `^~ ${match.path}` : match.path;
+    case 'regex':
+      return `${match.caseless ? '~*' : '~'} ${match.regex.pattern}`;
+    case 'named':
+      return match.name;
+  }
+}
+
+/** `file:line`, as logs and views name a place; '' for none. */
+export function placeText(span: Span | undefined): string {
+  if (!span) return '';
+  const { file, line } = placeOf(span);
+  return `${file}:${line}`;
+}
+
+/** Where requests go, for `gw -t --tree`: ports, their servers, and the locations in the order in which they are asked. */
+export function printTree({ ports, servers }: GatewayPlan): string {
+  const lines = ports.flatMap(({ address, servers: indices, defaultServer }) => [
+    `listen ${addressText(address)}`,
+    ...indices.flatMap((index) => serverLines(servers[index] as ServerPlan, index === defaultServer)),
+  ]);
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function serverLines({ name, root, named }: ServerPlan, isDefault: boolean): readonly string[] {
+  const marks = isDefault ? ' (default)' : '';
+  return [
+    `  server ${name === '' ? '""' : name}${marks}${contentText(root)}  # ${root.place}`,
+    ...locationLines(root.locations, '    '),
+    ...locationLines(named, '    '),
+  ];
+}
+
+function locationLines(locations: readonly LocationPlan[], indent: string): readonly string[] {
+  return inOrder(locations).flatMap((location) => [
+    `${indent}${locationText(location.match as LocationMatch)}${contentText(location)}  # ${location.place}`,
+    ...locationLines(location.locations, `${indent}  `),
+  ]);
+}
+
+/** Locations in the order in which they are asked: exact ones, the longest prefix first, regexes as written, named ones. */
+export function inOrder(locations: readonly LocationPlan[]): readonly LocationPlan[] {
+  const ranks: Readonly<Record<LocationMatch['kind'], number>> = { exact: 0, prefix: 1, regex: 2, named: 3 };
+  const rank = ({ match }: LocationPlan): number => ranks[match?.kind ?? 'named'];
+  const length = ({ match }: LocationPlan): number => (match?.kind === 'prefix' ? match.path.length : 0);
+  return locations.toSorted((a, b) => rank(a) - rank(b) || length(b) - length(a));
+}
+
+/** Modules that are there in every location, or in every one of a configuration that uses them. */
+const EVERYWHERE: ReadonlySet<string> = new Set([
+  'access_log',
+  'upstream',
+  'map',
+  'geo',
+  'split_clients',
+  'static',
+]);
+
+/** The modules that act there, besides those that act everywhere. */
+function contentText({ modules, core }: LocationPlan): string {
+  const acting = Object.keys(modules).filter((name) => !EVERYWHERE.has(name));
+  const words = [...acting, ...(core.internal ? ['internal'] : [])];
+  return words.length === 0 ? '' : ` → ${words.join(', ')}`;
+}

@@ -1,0 +1,87 @@
+import type { ListenAddress } from '../contract/index.ts';
+import { locationText } from './plan-text.ts';
+import type { GatewayPlan, LocationPlan, ModuleConfigs, ServerPlan } from './plan.ts';
+
+/** Every location of every server, the server levels and nested ones included. */
+export function allLocations({ servers }: GatewayPlan): readonly LocationPlan[] {
+  const found: LocationPlan[] = [];
+  const waiting = servers.flatMap(({ root, named }) => [root, ...named]);
+  for (let location = waiting.pop(); location; location = waiting.pop()) {
+    found.push(location);
+    waiting.push(...location.locations, ...(location.blocks ?? []).map(({ plan }) => plan));
+  }
+  return found;
+}
+
+/** A location as people name it, and what its modules do there. */
+export interface PlacedLocation {
+  /** The first name of its server. */
+  readonly server: string;
+  /** As the configuration writes it. */
+  readonly text: string;
+  /** Of a prefix or an exact location; else its text. */
+  readonly path: string;
+  /** `file:line`. */
+  readonly place: string;
+  readonly modules: ModuleConfigs;
+}
+
+/** Every location in the order of the configuration, nested ones behind those around them; `if` blocks are none. */
+export function placedLocations({ servers }: GatewayPlan): readonly PlacedLocation[] {
+  return servers.flatMap((server) =>
+    [...server.root.locations, ...server.named].flatMap((location) => placed(location, server)),
+  );
+}
+
+function placed(
+  { match, place, modules, locations }: LocationPlan,
+  server: ServerPlan,
+): readonly PlacedLocation[] {
+  const text = match ? locationText(match) : '';
+  const path = match && 'path' in match ? match.path : text;
+  return [
+    { server: server.name, text, path, place, modules },
+    ...locations.flatMap((inner) => placed(inner, server)),
+  ];
+}
+
+/** How a client of this machine reaches a location. */
+export interface Reach {
+  readonly address: ListenAddress;
+  /** For the Host header; '' where any will do. */
+  readonly host: string;
+  readonly path: string;
+}
+
+/** The first location for which `pathOf` names a path, port by port. */
+export function findLocation(
+  { ports, servers }: GatewayPlan,
+  pathOf: (location: LocationPlan) => string | undefined,
+): Reach | undefined {
+  for (const { address, servers: indices, defaultServer } of ports) {
+    for (const index of [defaultServer, ...indices]) {
+      const server = servers[index] as ServerPlan;
+      const host = index === defaultServer ? '' : exactName(server);
+      const path = host === undefined ? undefined : firstPath(server.root, pathOf);
+      if (host !== undefined && path !== undefined) return { address, host, path };
+    }
+  }
+  return undefined;
+}
+
+function exactName({ names }: ServerPlan): string | undefined {
+  return names.flatMap((name) => (name.kind === 'exact' ? name.name : []))[0];
+}
+
+function firstPath(
+  location: LocationPlan,
+  pathOf: (location: LocationPlan) => string | undefined,
+): string | undefined {
+  const own = pathOf(location);
+  if (own !== undefined) return own;
+  for (const inner of location.locations) {
+    const found = firstPath(inner, pathOf);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

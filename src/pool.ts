@@ -1,0 +1,283 @@
+/** Why a pool gave nothing: line full, waited too long, peer not reachable, pool closed, caller gone. */
+type RefusalReason = 'full' | 'late' | 'unreachable' | 'closed' | 'abandoned';
+
+/** Why no resource was given; `cause` is the peer's own error when it is unreachable. */
+export class PoolRefusal extends Error {
+  readonly reason: RefusalReason;
+
+  constructor(reason: RefusalReason, cause?: Error) {
+    super(cause?.message ?? `pool: ${reason}`, { cause });
+    this.reason = reason;
+  }
+}
+
+const OPENS_AFTER = 3;
+const FIRST_DELAY_MS = 100;
+/** Below 2 s, so that service is back within that time once the peer is. */
+const LONGEST_DELAY_MS = 1_500;
+
+/**
+ * Remembers that a peer cannot be reached: after three failures in a row it is open, and one prober tries again with
+ * growing delays until a success closes it.
+ */
+class Circuit {
+  /** Of the last failure since the last success. */
+  lastError: Error | undefined;
+  readonly #probe: () => void;
+  #failures = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(probe: () => void) {
+    this.#probe = probe;
+  }
+
+  get open(): boolean {
+    return this.#failures >= OPENS_AFTER;
+  }
+
+  failed(error: Error): void {
+    this.#failures += 1;
+    this.lastError = error;
+    if (!this.open || this.#timer) return;
+    const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#failures - OPENS_AFTER));
+    this.#timer = setTimeout(this.#fire, delayMs).unref();
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+    this.lastError = undefined;
+    this.stop();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  readonly #fire = (): void => {
+    this.#timer = undefined;
+    this.#probe();
+  };
+}
+
+/** Someone who waits for a resource; first come, first served. */
+interface Waiter<T> {
+  readonly give: (resource: T) => void;
+  readonly refuse: (error: Error) => void;
+  /** True once nobody needs the resource any more: the waiter is dropped instead of served. */
+  readonly abandoned: (() => boolean) | undefined;
+}
+
+/** Waiters in order of arrival, each with its own time limit. */
+class WaitingLine<T> {
+  readonly #timers = new Map<Waiter<T>, NodeJS.Timeout>();
+
+  get length(): number {
+    return this.#timers.size;
+  }
+
+  /** `late` runs after `waitMs` unless the waiter was taken before. */
+  add(waiter: Waiter<T>, waitMs: number, late: () => void): void {
+    const expire = (): void => {
+      if (this.#timers.delete(waiter)) late();
+    };
+    this.#timers.set(waiter, setTimeout(expire, waitMs));
+  }
+
+  /** The first waiter that still wants to be served. */
+  take(): Waiter<T> | undefined {
+    for (const waiter of this.#timers.keys()) {
+      this.#remove(waiter);
+      if (!waiter.abandoned?.()) return waiter;
+      waiter.refuse(new PoolRefusal('abandoned'));
+    }
+    return undefined;
+  }
+
+  /** Makes room: whoever went away stops counting. */
+  dropAbandoned(): void {
+    for (const waiter of this.#timers.keys()) {
+      if (!waiter.abandoned?.()) continue;
+      this.#remove(waiter);
+      waiter.refuse(new PoolRefusal('abandoned'));
+    }
+  }
+
+  #remove(waiter: Waiter<T>): void {
+    clearTimeout(this.#timers.get(waiter));
+    this.#timers.delete(waiter);
+  }
+}
+
+/** How a pool gets and ends its resources. */
+interface PoolOptions<T> {
+  open(): Promise<T>;
+  close(resource: T): void | Promise<void>;
+  readonly size: number;
+  /** A resource older than this is closed when it comes back. */
+  readonly maxAgeMs: number;
+  /** Told when the peer becomes unreachable (`error`: the last attempt's), and when it is back (`undefined`). */
+  unreachable?(error: Error | undefined): void;
+}
+
+/** What one caller accepts: how long to wait in line, and behind how many others. */
+interface AcquireRules {
+  readonly waitMs: number;
+  readonly queueLimit: number;
+  readonly abandoned?: () => boolean;
+}
+
+/** How full a pool is. */
+export interface PoolLevel {
+  readonly max: number;
+  /** Idle, or still to be opened. */
+  readonly available: number;
+  readonly waiting: number;
+}
+
+/**
+ * Acquire, use, release: at most `size` resources, opened on demand, the most recently used first, with a bounded line of
+ * waiters. While the peer cannot be reached callers are refused at once and a single prober tries to open.
+ */
+export class Pool<T extends object> {
+  readonly #options: PoolOptions<T>;
+  readonly #idle: T[] = [];
+  /** Every living resource, idle or in use, and when it was opened. */
+  readonly #openedMs = new Map<T, number>();
+  readonly #line = new WaitingLine<T>();
+  readonly #circuit = new Circuit(() => void this.#openOne());
+  #size: number;
+  #opening = 0;
+  #closed = false;
+  #whenEmpty: (() => void) | undefined;
+
+  constructor(options: PoolOptions<T>) {
+    this.#options = options;
+    this.#size = options.size;
+  }
+
+  get level(): PoolLevel {
+    const used = this.#openedMs.size - this.#idle.length + this.#opening;
+    return { max: this.#size, available: Math.max(0, this.#size - used), waiting: this.#line.length };
+  }
+
+  /** Gives a resource or rejects with a `PoolRefusal`. Each acquired resource comes back by `release`, once. */
+  acquire(rules: AcquireRules): Promise<T> {
+    if (this.#closed) return Promise.reject(new PoolRefusal('closed'));
+    const idle = this.#idle.pop();
+    if (idle) return Promise.resolve(idle);
+    if (this.#circuit.open && this.#openedMs.size === 0) {
+      return Promise.reject(new PoolRefusal('unreachable', this.#circuit.lastError));
+    }
+    if (this.#line.length >= rules.queueLimit + this.#opening) this.#line.dropAbandoned();
+    const mayOpen = this.#mayOpen();
+    if (!mayOpen && this.#line.length >= rules.queueLimit + this.#opening) {
+      return Promise.reject(new PoolRefusal('full'));
+    }
+    return new Promise<T>((give, refuse) => {
+      this.#line.add({ give, refuse, abandoned: rules.abandoned }, rules.waitMs, () =>
+        refuse(new PoolRefusal('late')),
+      );
+      if (mayOpen) void this.#openOne();
+    });
+  }
+
+  /** `broken`: the resource is not used again. */
+  release(resource: T, broken = false): void {
+    const openedMs = this.#openedMs.get(resource);
+    if (openedMs === undefined) return;
+    const surplus = this.#openedMs.size > this.#size || Date.now() - openedMs > this.#options.maxAgeMs;
+    if (broken || this.#closed || surplus) return this.discard(resource);
+    this.#hand(resource);
+  }
+
+  /** Ends a resource that died, whether idle or in use; the next waiter gets a new one. */
+  discard(resource: T): void {
+    if (!this.#openedMs.delete(resource)) return;
+    const position = this.#idle.indexOf(resource);
+    if (position >= 0) this.#idle.splice(position, 1);
+    void this.#end(resource);
+    this.#openForWaiters();
+  }
+
+  /** Ends what nobody uses, because the peer has ended others: what is used next is new, or has just been of use. */
+  discardIdle(): void {
+    for (const resource of this.#idle.slice()) this.discard(resource);
+  }
+
+  /** Takes effect as resources come back. */
+  resize(size: number): void {
+    this.#size = size;
+  }
+
+  /** Refuses whoever waits, and resolves once every resource has come back and is closed. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#circuit.stop();
+    for (let waiter = this.#line.take(); waiter; waiter = this.#line.take())
+      waiter.refuse(new PoolRefusal('closed'));
+    const emptied = new Promise<void>((resolve) => (this.#whenEmpty = resolve));
+    this.discardIdle();
+    this.#noticeEmpty();
+    await emptied;
+  }
+
+  #mayOpen(): boolean {
+    return !this.#circuit.open && this.#openedMs.size + this.#opening < this.#size;
+  }
+
+  #openForWaiters(): void {
+    if (this.#line.length > this.#opening && this.#mayOpen()) void this.#openOne();
+  }
+
+  async #openOne(): Promise<void> {
+    this.#opening += 1;
+    const opened = await this.#options.open().then(
+      (resource) => ({ resource }),
+      (error: Error) => ({ error }),
+    );
+    this.#opening -= 1;
+    if ('resource' in opened) this.#opened(opened.resource);
+    else if (!this.#closed) this.#notOpened(opened.error);
+    this.#noticeEmpty();
+  }
+
+  #opened(resource: T): void {
+    const wasOpen = this.#circuit.open;
+    this.#circuit.succeeded();
+    if (wasOpen) this.#options.unreachable?.(undefined);
+    this.#openedMs.set(resource, Date.now());
+    this.#hand(resource);
+  }
+
+  #notOpened(error: Error): void {
+    const wasOpen = this.#circuit.open;
+    this.#circuit.failed(error);
+    if (this.#circuit.open && !wasOpen) this.#options.unreachable?.(error);
+    // As long as others live, whoever waits is served by them.
+    if (this.#openedMs.size > 0) return;
+    const refused = this.#circuit.open ? this.#line.length : 1;
+    for (let i = 0; i < refused; i += 1) this.#line.take()?.refuse(new PoolRefusal('unreachable', error));
+    this.#openForWaiters();
+  }
+
+  #hand(resource: T): void {
+    if (this.#closed) return this.discard(resource);
+    const waiter = this.#line.take();
+    if (waiter) waiter.give(resource);
+    else this.#idle.push(resource);
+  }
+
+  async #end(resource: T): Promise<void> {
+    try {
+      await this.#options.close(resource);
+    } catch {
+      // It is gone either way; the peer's complaint about a closing connection helps nobody.
+    }
+    this.#noticeEmpty();
+  }
+
+  #noticeEmpty(): void {
+    if (this.#openedMs.size === 0 && this.#opening === 0) this.#whenEmpty?.();
+  }
+}

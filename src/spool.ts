@@ -1,0 +1,275 @@
+import { randomInt } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Exchange, HttpFault } from './http/index.ts';
+import { systemFailure } from './log/index.ts';
+
+/** Where temporary files go, and whether they have a name while they are there. */
+interface SpoolPlace {
+  /** Absent: the system's directory for temporary files. */
+  readonly path?: string | undefined;
+  /** Hexadecimal digits that the directories of each level have in their name. */
+  readonly levels?: readonly number[] | undefined;
+  /** False: nobody finds the file by its name; it is gone from the directory at once. */
+  readonly named: boolean;
+}
+
+const READ_BYTES = 65_536;
+const NAME_DIGITS = 10;
+const MOST_TRIES = 10;
+const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/** A file that one request writes once and reads as often as it needs. Its failures are faults of the answer (500). */
+class SpoolFile {
+  readonly path: string;
+  readonly #handle: FileHandle;
+  #length = 0;
+  #closed: Promise<void> | undefined;
+
+  private constructor(path: string, handle: FileHandle) {
+    this.path = path;
+    this.#handle = handle;
+  }
+
+  /** Makes a file that only this user may read. */
+  static async create(place: SpoolPlace): Promise<SpoolFile> {
+    const file = await openNew(place);
+    try {
+      if (!place.named) await rm(file.path, { force: true });
+    } catch (error) {
+      await file.close();
+      throw new HttpFault(500, systemFailure('unlink', file.path, error), { cause: error });
+    }
+    return file;
+  }
+
+  static async open(path: string): Promise<SpoolFile> {
+    return new SpoolFile(path, await open(path, FLAGS, 0o600));
+  }
+
+  /** One piece at a time: the next when the last one is written. */
+  async append(piece: Uint8Array): Promise<void> {
+    try {
+      for (let at = 0; at < piece.byteLength;) {
+        const rest = piece.byteLength - at;
+        const { bytesWritten } = await this.#handle.write(piece, at, rest, this.#length);
+        at += bytesWritten;
+        this.#length += bytesWritten;
+      }
+    } catch (error) {
+      throw new HttpFault(500, systemFailure('write', this.path, error), { cause: error });
+    }
+  }
+
+  /** From the start to what is written by now. Ends early when the file is closed meanwhile. */
+  async *pieces(): AsyncGenerator<Buffer, void, undefined> {
+    for (let position = 0; position < this.#length && !this.#closed;) {
+      const piece = await this.#read(position);
+      if (piece.byteLength === 0) return;
+      position += piece.byteLength;
+      yield piece;
+    }
+  }
+
+  /** Waits for what is being read or written. Never fails. */
+  close(): Promise<void> {
+    this.#closed ??= this.#handle.close().catch(() => undefined);
+    return this.#closed;
+  }
+
+  async #read(position: number): Promise<Buffer> {
+    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, this.#length - position));
+    try {
+      const { bytesRead } = await this.#handle.read(buffer, 0, buffer.byteLength, position);
+      return buffer.subarray(0, bytesRead);
+    } catch (error) {
+      throw new HttpFault(500, systemFailure('read', this.path, error), { cause: error });
+    }
+  }
+}
+
+/** Names are drawn at random: processes that share a directory do not know each other's. */
+async function openNew(place: SpoolPlace): Promise<SpoolFile> {
+  for (let tries = 1; ; tries++) {
+    const { directories, path } = newPlace(place);
+    try {
+      return await openIn(directories, path);
+    } catch (error) {
+      const isTaken = (error as NodeJS.ErrnoException).code === 'EEXIST';
+      if (!isTaken || tries === MOST_TRIES)
+        throw new HttpFault(500, systemFailure('open', path, error), { cause: error });
+    }
+  }
+}
+
+/** Makes the directories when the file shows that they are not there. */
+async function openIn(directories: readonly string[], path: string): Promise<SpoolFile> {
+  try {
+    return await SpoolFile.open(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  // The next one, or the file, tells better what is wrong.
+  for (const directory of directories) await mkdir(directory, { mode: 0o700 }).catch(() => undefined);
+  return SpoolFile.open(path);
+}
+
+/** `0000123456` below directories named after its last digits, the last ones first (nginx ngx_create_hashed_filename). */
+function newPlace({ path = tmpdir(), levels = [] }: SpoolPlace): {
+  directories: readonly string[];
+  path: string;
+} {
+  const name = String(randomInt(10 ** NAME_DIGITS)).padStart(NAME_DIGITS, '0');
+  const directories = [path];
+  let end = NAME_DIGITS;
+  for (const digits of levels) {
+    directories.push(join(directories.at(-1) as string, name.slice(Math.max(0, end - digits), end)));
+    end -= digits;
+  }
+  return { directories, path: join(directories.at(-1) as string, name) };
+}
+
+/** What decides where a body is kept; the core's configuration of a location has it. */
+export interface SpoolRules {
+  /** Up to this size in memory, beyond in a file. */
+  readonly bodyBufferBytes: number;
+  readonly bodyTempPath?: { readonly path: string; readonly levels: readonly number[] } | undefined;
+  /** `clean` and `on`: always in a file with a name; `on` leaves it there. */
+  readonly bodyInFileOnly: 'off' | 'clean' | 'on';
+}
+
+/** A request body that came whole and can be sent several times. */
+export interface SpooledBody {
+  readonly length: number;
+  /** All of it, unless it is in a file. */
+  readonly bytes: Buffer | undefined;
+  /** Of the file, where it has a name: `$request_body_file`. */
+  readonly path: string | undefined;
+  /** From the first byte to the last, in pieces that the caller may keep. */
+  pieces(): AsyncIterable<Buffer>;
+  /** Frees the file; what is in memory stays readable. To be called once the request needs the body no more. */
+  close(): Promise<void>;
+}
+
+/** What it takes of an exchange. */
+export type BodySource = Pick<Exchange, 'readPieces' | 'setState'>;
+
+const SPOOLED = Symbol('spooled body');
+
+/** What `spoolBody` kept of a request, for the variables that show it. */
+export function spooledBody(x: Pick<Exchange, 'state'>): SpooledBody | undefined {
+  return x.state<SpooledBody>(SPOOLED);
+}
+
+/**
+ * Takes the whole request body, in bounded memory: the client waits while a file is written. `undefined` when the exchange
+ * was answered instead (413, 408) or the client is gone: the caller just returns. Fails with an `HttpFault` when the file
+ * cannot be written.
+ */
+export async function spoolBody(x: BodySource, rules: SpoolRules): Promise<SpooledBody | undefined> {
+  const spool = new BodySpool(rules);
+  try {
+    if (await x.readPieces((piece) => spool.add(piece))) {
+      const body = spool.finish();
+      x.setState(SPOOLED, body);
+      return body;
+    }
+  } catch (error) {
+    await spool.discard();
+    throw error;
+  }
+  await spool.discard();
+  return undefined;
+}
+
+class BodySpool {
+  readonly #rules: SpoolRules;
+  #waiting: Buffer[] = [];
+  #length = 0;
+  #file: SpoolFile | undefined;
+  /** The client may leave before the file is there. */
+  #opening: Promise<SpoolFile> | undefined;
+
+  constructor(rules: SpoolRules) {
+    this.#rules = rules;
+  }
+
+  add(piece: Buffer): void | Promise<void> {
+    this.#length += piece.byteLength;
+    if (this.#file) return this.#file.append(piece);
+    this.#waiting.push(piece);
+    if (this.#length > this.#rules.bodyBufferBytes || this.#rules.bodyInFileOnly !== 'off')
+      return this.#spill();
+  }
+
+  finish(): SpooledBody {
+    if (this.#file) return new BodyInFile(this.#file, this.#length, this.#rules.bodyInFileOnly);
+    const [only] = this.#waiting;
+    return new BodyInMemory(only && this.#waiting.length === 1 ? only : Buffer.concat(this.#waiting));
+  }
+
+  /** Nobody will want it. */
+  async discard(): Promise<void> {
+    const file = await this.#opening?.catch(() => undefined);
+    if (!file) return;
+    await file.close();
+    if (this.#rules.bodyInFileOnly !== 'off') await rm(file.path, { force: true });
+  }
+
+  async #spill(): Promise<void> {
+    const { bodyTempPath, bodyInFileOnly } = this.#rules;
+    this.#opening = SpoolFile.create({ ...bodyTempPath, named: bodyInFileOnly !== 'off' });
+    this.#file = await this.#opening;
+    const waiting = Buffer.concat(this.#waiting);
+    this.#waiting = [];
+    await this.#file.append(waiting);
+  }
+}
+
+class BodyInMemory implements SpooledBody {
+  readonly bytes: Buffer;
+  readonly path = undefined;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  get length(): number {
+    return this.bytes.byteLength;
+  }
+
+  // eslint-disable-next-line typescript/require-await -- both kinds are read alike
+  async *pieces(): AsyncGenerator<Buffer, void, undefined> {
+    if (this.length > 0) yield this.bytes;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+class BodyInFile implements SpooledBody {
+  readonly length: number;
+  readonly bytes = undefined;
+  readonly path: string | undefined;
+  readonly #file: SpoolFile;
+  readonly #removes: boolean;
+
+  constructor(file: SpoolFile, length: number, inFileOnly: SpoolRules['bodyInFileOnly']) {
+    this.#file = file;
+    this.length = length;
+    this.path = inFileOnly === 'off' ? undefined : file.path;
+    this.#removes = inFileOnly === 'clean';
+  }
+
+  pieces(): AsyncIterable<Buffer> {
+    return this.#file.pieces();
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close();
+    if (this.#removes) await rm(this.#file.path, { force: true });
+  }
+}

@@ -1,0 +1,119 @@
+import type { RingDeclaration, ZoneKind } from '../declaration.ts';
+import {
+  HEADER_BYTES,
+  MAGIC_WORD,
+  MAX_ZONE_BYTES,
+  type Memory,
+  memoryOf,
+  RECOVERIES_WORD,
+  VERSION_WORD,
+} from '../header.ts';
+import {
+  CAPACITY_WORD,
+  CREATED,
+  DROPPED_DOUBLE,
+  GENERATION,
+  generationAt,
+  LAST_PUBLISH_DOUBLE,
+  NEXT_DOUBLE,
+  OLDEST_DOUBLE,
+  RING_MAGIC,
+  RING_VERSION,
+  ringBytes,
+  SEQUENCE_WORD,
+  slotOffset,
+  STRIDE_BYTES,
+  STRIDE_WORD,
+  WAKE_WORD,
+} from './layout.ts';
+
+/**
+ * Puts a ring in order whose publisher died under the lock: a half-written slot is emptied (what it held is
+ * lost and counts as dropped), a whole entry that the header does not know yet counts as published. The
+ * caller holds the lock.
+ */
+export function repairRing(ring: Memory, capacity: number): void {
+  emptyHalfWritten(ring, capacity);
+  const { f64, i32 } = ring;
+  // An odd sequence of the header means that it was being written; it ends even either way.
+  Atomics.or(i32, SEQUENCE_WORD, 1);
+  const range = entriesOf(ring, capacity);
+  const next = Math.max(f64[NEXT_DOUBLE] as number, range.newest + 1);
+  const oldest = range.oldest === 0 ? next : range.oldest;
+  f64[NEXT_DOUBLE] = next;
+  f64[OLDEST_DOUBLE] = oldest;
+  f64[DROPPED_DOUBLE] = oldest - 1;
+  if (range.newest !== 0) {
+    f64[LAST_PUBLISH_DOUBLE] = f64[(slotOffset(range.newest, capacity) + CREATED) >> 3] as number;
+  }
+  Atomics.add(i32, SEQUENCE_WORD, 1);
+  Atomics.add(i32, RECOVERIES_WORD, 1);
+  // The dead publisher never announced what may be in the ring now.
+  Atomics.add(i32, WAKE_WORD, 1);
+  Atomics.notify(i32, WAKE_WORD);
+}
+
+function emptyHalfWritten(ring: Memory, capacity: number): void {
+  for (let slot = 0; slot < capacity; slot++) {
+    const at = HEADER_BYTES + slot * STRIDE_BYTES;
+    if ((Atomics.load(ring.i32, at >> 2) & 1) === 0) continue;
+    ring.f64[(at + GENERATION) >> 3] = 0;
+    Atomics.add(ring.i32, at >> 2, 1);
+  }
+}
+
+function entriesOf(ring: Memory, capacity: number): { oldest: number; newest: number } {
+  let oldest = 0;
+  let newest = 0;
+  for (let slot = 0; slot < capacity; slot++) {
+    const generation = generationAt(ring, HEADER_BYTES + slot * STRIDE_BYTES);
+    if (generation === 0) continue;
+    if (oldest === 0 || generation < oldest) oldest = generation;
+    if (generation > newest) newest = generation;
+  }
+  return { oldest, newest };
+}
+
+/** Rings of events (worker_events). */
+export const ringKind: ZoneKind<RingDeclaration> = {
+  magic: RING_MAGIC,
+  bytes: ({ capacity }) => ringBytes(capacity),
+
+  fault({ name, capacity, sizeBytes }) {
+    const bytes = ringBytes(capacity);
+    const need = `a ring of ${capacity} ${capacity === 1 ? 'entry' : 'entries'} needs ${bytes} bytes`;
+    if (bytes > MAX_ZONE_BYTES)
+      return `zone "${name}" is too large: ${need}, at most ${MAX_ZONE_BYTES} are allowed`;
+    if (sizeBytes !== undefined && sizeBytes < bytes)
+      return `zone "${name}" is too small: ${need}, ${sizeBytes} given`;
+    return undefined;
+  },
+
+  conflict(later, earlier) {
+    if (later.capacity === earlier.capacity) return undefined;
+    return `ring size ${later.capacity} of zone "${later.name}" conflicts with already declared size ${earlier.capacity}`;
+  },
+
+  format(buffer, { capacity }) {
+    const { u32, f64 } = memoryOf(buffer);
+    u32[VERSION_WORD] = RING_VERSION;
+    u32[CAPACITY_WORD] = capacity;
+    u32[STRIDE_WORD] = STRIDE_BYTES;
+    f64[NEXT_DOUBLE] = 1;
+    f64[OLDEST_DOUBLE] = 1;
+  },
+
+  keeps: (buffer, { capacity }) => ringCapacity(buffer) === capacity,
+  repair: (buffer) => repairRing(memoryOf(buffer), ringCapacity(buffer)),
+};
+
+/** The capacity of the ring in a zone's memory. Throws when it is none, or of another layout. */
+export function ringCapacity(buffer: SharedArrayBuffer): number {
+  const words = new Uint32Array(buffer, 0, 4);
+  const capacity = words[CAPACITY_WORD];
+  const isRing = words[MAGIC_WORD] === RING_MAGIC && words[VERSION_WORD] === RING_VERSION;
+  if (!isRing || words[STRIDE_WORD] !== STRIDE_BYTES || capacity === undefined) {
+    throw new TypeError('the shared memory does not hold a ring of this layout');
+  }
+  return capacity;
+}

@@ -1,0 +1,186 @@
+import { HEADER_BYTES, type Memory } from '../header.ts';
+
+/*
+ * The ring in shared memory. `…_WORD` and `…_DOUBLE` are indexes into the Int32 and the Float64 view, the other offsets
+ * are in bytes.
+ *
+ *   header   8 u32 capacity   12 u32 stride   24 i32 wake counter   28 i32 sequence (odd: being written)
+ *            32 f64 next generation   40 f64 oldest   48 f64 dropped   56 f64 last publish (ms)
+ *   entry    0 i32 sequence (odd: being written)   4 u32 checksum   8 f64 generation   16 f64 created (ms)
+ *            24 u16 channel length   26 u16 type length   28 u32 payload length
+ *            40 channel   104 type   168 payload
+ */
+
+export const RING_MAGIC = 0x6777_7231;
+export const RING_VERSION = 1;
+/** Eleven cache lines, so that two slots never share one. */
+export const STRIDE_BYTES = 704;
+export const STRIDE_WORDS = STRIDE_BYTES / 4;
+
+export const CAPACITY_WORD = 2;
+export const STRIDE_WORD = 3;
+export const WAKE_WORD = 6;
+export const SEQUENCE_WORD = 7;
+export const NEXT_DOUBLE = 4;
+export const OLDEST_DOUBLE = 5;
+export const DROPPED_DOUBLE = 6;
+export const LAST_PUBLISH_DOUBLE = 7;
+
+const CHECKSUM = 4;
+export const GENERATION = 8;
+export const CREATED = 16;
+const CHANNEL_LENGTH = 24;
+const TYPE_LENGTH = 26;
+const PAYLOAD_LENGTH = 28;
+const CHANNEL = 40;
+const TYPE = 104;
+const PAYLOAD = 168;
+
+/** The payload length of an event without payload; an empty payload has length 0. */
+const NO_PAYLOAD = 0xffff_ffff;
+
+/** The longest texts of an event, in bytes of UTF-8. */
+export const EVENT_LIMITS = { channelBytes: 64, typeBytes: 64, payloadBytes: 512 } as const;
+
+/** Bytes of shared memory that a ring of `capacity` entries takes. */
+export function ringBytes(capacity: number): number {
+  return HEADER_BYTES + capacity * STRIDE_BYTES;
+}
+
+/** Where the slot of a generation starts, in bytes. Generations count from 1. */
+export function slotOffset(generation: number, capacity: number): number {
+  return HEADER_BYTES + ((generation - 1) % capacity) * STRIDE_BYTES;
+}
+
+/** What a publisher hands in. The texts must fit `EVENT_LIMITS`; channel and type must not be empty. */
+export interface RingEvent {
+  readonly channel: string;
+  readonly type: string;
+  /** `null` or absent: an event without payload, which is not the same as an empty one. */
+  readonly payload?: string | null | undefined;
+}
+
+/** A published event as it stands in the ring. */
+export interface RingEntry {
+  readonly generation: number;
+  readonly channel: string;
+  readonly type: string;
+  readonly payload: string | null;
+  /** Milliseconds since the epoch. */
+  readonly timestampMs: number;
+}
+
+/**
+ * Writes an event's texts at the start of `image`; gives the number of bytes in use. Throws a RangeError
+ * beyond the limits.
+ */
+export function encodeEvent(image: Memory, { channel, type, payload }: RingEvent): number {
+  const channelLength = encodeText(image, channel, { at: CHANNEL, limit: EVENT_LIMITS.channelBytes });
+  const typeLength = encodeText(image, type, { at: TYPE, limit: EVENT_LIMITS.typeBytes });
+  if (channelLength === 0 || typeLength === 0) throw new RangeError('an event needs a channel and a type');
+  image.u16[CHANNEL_LENGTH >> 1] = channelLength;
+  image.u16[TYPE_LENGTH >> 1] = typeLength;
+  if (payload === undefined || payload === null) {
+    image.u32[PAYLOAD_LENGTH >> 2] = NO_PAYLOAD;
+    return PAYLOAD;
+  }
+  const payloadLength = encodeText(image, payload, { at: PAYLOAD, limit: EVENT_LIMITS.payloadBytes });
+  image.u32[PAYLOAD_LENGTH >> 2] = payloadLength;
+  return PAYLOAD + payloadLength;
+}
+
+function encodeText(image: Memory, text: string, { at, limit }: { at: number; limit: number }): number {
+  // A UTF-16 unit takes at most three bytes, so short texts need no counting.
+  if (text.length * 3 > limit && Buffer.byteLength(text) > limit) {
+    throw new RangeError(`a text of an event exceeds ${limit} bytes`);
+  }
+  return image.bytes.write(text, at, limit, 'utf8');
+}
+
+/** Gives the event in `image` its place in the ring; the checksum covers all but the time. */
+export function stampEntry(image: Memory, generation: number, createdMs: number): void {
+  image.f64[GENERATION >> 3] = generation;
+  image.f64[CREATED >> 3] = createdMs;
+  image.u32[CHECKSUM >> 2] = checksum(image, 0);
+}
+
+/** True when the copied entry at byte `at` is whole. */
+export function isWhole(memory: Memory, at: number): boolean {
+  return memory.u32[(at + CHECKSUM) >> 2] === checksum(memory, at);
+}
+
+/** The generation of the entry at byte `at`; 0 for a slot that holds none. */
+export function generationAt(memory: Memory, at: number): number {
+  return memory.f64[(at + GENERATION) >> 3] as number;
+}
+
+/** The entry at byte `at` of private memory. */
+export function decodeEntry(memory: Memory, at: number): RingEntry {
+  const payloadLength = memory.u32[(at + PAYLOAD_LENGTH) >> 2] as number;
+  return {
+    generation: generationAt(memory, at),
+    channel: textAt(memory, at + CHANNEL, memory.u16[(at + CHANNEL_LENGTH) >> 1] as number),
+    type: textAt(memory, at + TYPE, memory.u16[(at + TYPE_LENGTH) >> 1] as number),
+    payload: payloadLength === NO_PAYLOAD ? null : textAt(memory, at + PAYLOAD, payloadLength),
+    timestampMs: memory.f64[(at + CREATED) >> 3] as number,
+  };
+}
+
+function textAt(memory: Memory, start: number, length: number): string {
+  return memory.bytes.toString('utf8', start, start + length);
+}
+
+/** True when the entry at byte `at` has this channel and this type, as bytes; `undefined` matches any. */
+export function matches(memory: Memory, at: number, { channel, type }: EntryFilter): boolean {
+  return (
+    (channel === undefined ||
+      hasText(
+        memory,
+        { at: at + CHANNEL, length: memory.u16[(at + CHANNEL_LENGTH) >> 1] as number },
+        channel,
+      )) &&
+    (type === undefined ||
+      hasText(memory, { at: at + TYPE, length: memory.u16[(at + TYPE_LENGTH) >> 1] as number }, type))
+  );
+}
+
+/** The texts that an entry must have, in UTF-8. */
+export interface EntryFilter {
+  readonly channel?: Uint8Array | undefined;
+  readonly type?: Uint8Array | undefined;
+}
+
+function hasText(
+  memory: Memory,
+  { at, length }: { at: number; length: number },
+  wanted: Uint8Array,
+): boolean {
+  if (length !== wanted.length) return false;
+  for (let i = 0; i < length; i++) if (memory.bytes[at + i] !== wanted[i]) return false;
+  return true;
+}
+
+const FNV_OFFSET = 0x811c_9dc5;
+const FNV_PRIME = 0x0100_0193;
+
+/**
+ * FNV-1a (32 bits) over generation, lengths and texts. A torn copy may hold any lengths, hence the bounds.
+ */
+function checksum({ bytes, u16, u32 }: Memory, at: number): number {
+  const payloadLength = u32[(at + PAYLOAD_LENGTH) >> 2] as number;
+  const channelEnd =
+    at + CHANNEL + Math.min(u16[(at + CHANNEL_LENGTH) >> 1] as number, EVENT_LIMITS.channelBytes);
+  const typeEnd = at + TYPE + Math.min(u16[(at + TYPE_LENGTH) >> 1] as number, EVENT_LIMITS.typeBytes);
+  const payloadEnd =
+    at + PAYLOAD + (payloadLength === NO_PAYLOAD ? 0 : Math.min(payloadLength, EVENT_LIMITS.payloadBytes));
+  let hash = FNV_OFFSET;
+  for (let i = at + GENERATION; i < at + CREATED; i++)
+    hash = Math.imul(hash ^ (bytes[i] as number), FNV_PRIME);
+  for (let i = at + CHANNEL_LENGTH; i < at + PAYLOAD_LENGTH + 4; i++) {
+    hash = Math.imul(hash ^ (bytes[i] as number), FNV_PRIME);
+  }
+  for (let i = at + CHANNEL; i < channelEnd; i++) hash = Math.imul(hash ^ (bytes[i] as number), FNV_PRIME);
+  for (let i = at + TYPE; i < typeEnd; i++) hash = Math.imul(hash ^ (bytes[i] as number), FNV_PRIME);
+  for (let i = at + PAYLOAD; i < payloadEnd; i++) hash = Math.imul(hash ^ (bytes[i] as number), FNV_PRIME);
+  return hash >>> 0;
+}

@@ -1,0 +1,199 @@
+/// <reference lib="es2024.sharedmemory" />
+import { type Memory, memoryOf } from '../header.ts';
+import { setAlive, ZoneLock } from '../lock.ts';
+import { repairRing, ringCapacity } from './kind.ts';
+import {
+  decodeEntry,
+  DROPPED_DOUBLE,
+  encodeEvent,
+  generationAt,
+  isWhole,
+  LAST_PUBLISH_DOUBLE,
+  NEXT_DOUBLE,
+  OLDEST_DOUBLE,
+  type RingEntry,
+  type RingEvent,
+  SEQUENCE_WORD,
+  slotOffset,
+  stampEntry,
+  STRIDE_BYTES,
+  STRIDE_WORDS,
+  WAKE_WORD,
+} from './layout.ts';
+import { type RingSnapshot, type SnapshotQuery, takeSnapshot } from './snapshot.ts';
+
+/** Tells everybody who waits on this zone, in any thread, that there is something new. */
+function announce(words: Int32Array): void {
+  Atomics.add(words, WAKE_WORD, 1);
+  Atomics.notify(words, WAKE_WORD);
+}
+
+/**
+ * Calls its listeners in this thread after each announcement in any thread; several in quick succession may
+ * come as one call. One sleeping wait serves all listeners. It neither polls nor keeps the thread alive.
+ */
+class WakeUp {
+  readonly #words: Int32Array;
+  readonly #listeners = new Set<() => void>();
+  #waiting = false;
+
+  constructor(words: Int32Array) {
+    this.#words = words;
+  }
+
+  /** Gives the function that ends the listening. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    this.#wait(Atomics.load(this.#words, WAKE_WORD));
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #wait(seen: number): void {
+    if (this.#waiting || this.#listeners.size === 0) return;
+    const outcome = Atomics.waitAsync(this.#words, WAKE_WORD, seen);
+    this.#waiting = true;
+    if (outcome.async) void outcome.value.then(() => this.#wake());
+    // Announced since `seen`. Not at once: busy publishers would keep this thread from everything else.
+    else setImmediate(() => this.#wake());
+  }
+
+  #wake(): void {
+    this.#waiting = false;
+    const seen = Atomics.load(this.#words, WAKE_WORD);
+    for (const listener of this.#listeners) listener();
+    this.#wait(seen);
+  }
+}
+
+/** A reader without the lock tries so often to copy what a publisher is just writing. */
+const READ_ATTEMPTS = 100;
+
+/** What a publish did. */
+export interface Published {
+  readonly generation: number;
+  /** True when the oldest entry made room for this one. */
+  readonly evicted: boolean;
+}
+
+/** The generations in the ring; `oldest` is above `newest` when there is none. */
+export interface RingRange {
+  readonly oldest: number;
+  readonly newest: number;
+}
+
+/**
+ * Opens a zone's ring for this thread. `threadId` is 0 in the master, else the worker's id, 1 to 511: a
+ * thread that dies under the zone's lock is told by it. Throws when the memory holds no ring.
+ */
+export function openRing(buffer: SharedArrayBuffer, threadId: number): Ring {
+  return new Ring(buffer, threadId);
+}
+
+/**
+ * The event ring of one zone, as one thread sees it. Channels are labels; generations count from 1 over all
+ * of them.
+ */
+export class Ring {
+  readonly capacity: number;
+  readonly #shared: Memory;
+  readonly #lock: ZoneLock;
+  readonly #wakeUp: WakeUp;
+  /** One entry, private to this thread: built here before it is published, copied here to be looked at. */
+  readonly #image = memoryOf(new ArrayBuffer(STRIDE_BYTES));
+
+  constructor(buffer: SharedArrayBuffer, threadId: number) {
+    this.capacity = ringCapacity(buffer);
+    this.#shared = memoryOf(buffer);
+    setAlive(this.#shared.i32, threadId);
+    this.#lock = new ZoneLock(this.#shared.i32, threadId, () => repairRing(this.#shared, this.capacity));
+    this.#wakeUp = new WakeUp(this.#shared.i32);
+  }
+
+  /**
+   * Appends an event; every thread that watches wakes. `undefined`: the lock was not to be had in 250 ms,
+   * nothing was published. Throws a RangeError for a text beyond `EVENT_LIMITS` or an empty channel or type.
+   */
+  publish(event: RingEvent): Published | undefined {
+    const usedBytes = encodeEvent(this.#image, event);
+    if (!this.#lock.acquire()) return undefined;
+    let published: Published;
+    try {
+      published = this.#append((usedBytes + 3) >> 2);
+    } finally {
+      this.#lock.release();
+    }
+    announce(this.#shared.i32);
+    return published;
+  }
+
+  /** What the ring holds at one moment. `undefined`: the lock was not to be had in 250 ms. */
+  snapshot(query: SnapshotQuery = {}): RingSnapshot | undefined {
+    return takeSnapshot({ shared: this.#shared, capacity: this.capacity, lock: this.#lock }, query);
+  }
+
+  /** One entry, without taking the lock. `undefined`: overwritten, or not (or not wholly) there yet. */
+  read(generation: number): RingEntry | undefined {
+    const at = slotOffset(generation, this.capacity);
+    for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+      if (!this.#copySlot(at >> 2)) continue;
+      if (generationAt(this.#image, 0) !== generation) return undefined;
+      // Plain stores may pass an atomic one on ARM: the sequence alone does not prove the copy.
+      if (isWhole(this.#image, 0)) return decodeEntry(this.#image, 0);
+    }
+    return undefined;
+  }
+
+  /** Without taking the lock. `undefined` in the rare case that a publisher was at it each time. */
+  range(): RingRange | undefined {
+    const { i32, f64 } = this.#shared;
+    for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+      const before = Atomics.load(i32, SEQUENCE_WORD);
+      if ((before & 1) !== 0) continue;
+      const range = { oldest: f64[OLDEST_DOUBLE] as number, newest: (f64[NEXT_DOUBLE] as number) - 1 };
+      if (Atomics.load(i32, SEQUENCE_WORD) === before) return range;
+    }
+    return undefined;
+  }
+
+  /**
+   * Calls `listener` after publishes in any thread, one call for several in quick succession; gives the
+   * function that ends it. Neither polls nor keeps the thread alive.
+   */
+  watch(listener: () => void): () => void {
+    return this.#wakeUp.listen(listener);
+  }
+
+  /** Under the lock: the image's first `words` words become the next entry. */
+  #append(words: number): Published {
+    const { i32, f64 } = this.#shared;
+    const generation = f64[NEXT_DOUBLE] as number;
+    const oldest = f64[OLDEST_DOUBLE] as number;
+    const evicted = generation - oldest >= this.capacity;
+    const nowMs = Date.now();
+    stampEntry(this.#image, generation, nowMs);
+
+    const slot = slotOffset(generation, this.capacity) >> 2;
+    Atomics.or(i32, slot, 1);
+    for (let word = 1; word < words; word++) i32[slot + word] = this.#image.i32[word] as number;
+    Atomics.add(i32, slot, 1);
+
+    Atomics.add(i32, SEQUENCE_WORD, 1);
+    f64[NEXT_DOUBLE] = generation + 1;
+    if (evicted) {
+      f64[OLDEST_DOUBLE] = oldest + 1;
+      f64[DROPPED_DOUBLE] = oldest;
+    }
+    f64[LAST_PUBLISH_DOUBLE] = nowMs;
+    Atomics.add(i32, SEQUENCE_WORD, 1);
+    return { generation, evicted };
+  }
+
+  /** Copies a slot to the image; false when it was being written. */
+  #copySlot(slot: number): boolean {
+    const { i32 } = this.#shared;
+    const before = Atomics.load(i32, slot);
+    if ((before & 1) !== 0) return false;
+    for (let word = 1; word < STRIDE_WORDS; word++) this.#image.i32[word] = i32[slot + word] as number;
+    return Atomics.load(i32, slot) === before;
+  }
+}
