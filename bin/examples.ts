@@ -1,6 +1,18 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { packageRoot } from './package-root.ts';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { columns } from './terminal.ts';
+
+/** The directory of this installation: bundles lie at different depths in it. */
+export function packageRoot(): string {
+  let directory = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(directory, 'package.json'))) {
+    const parent = dirname(directory);
+    if (parent === directory) throw new Error('the installation has no package.json');
+    directory = parent;
+  }
+  return directory;
+}
 
 const SUFFIX = '.conf';
 
@@ -13,15 +25,43 @@ export function exampleNames(): readonly string[] {
 }
 
 /** The text of an example. */
-export function exampleText(name: string): string {
+function exampleText(name: string): string {
   return readFileSync(join(directory(), name + SUFFIX), 'utf8');
 }
 
 /** A name that somebody gives may have the end of a file name. */
-export function withoutSuffix(name: string): string {
+function withoutSuffix(name: string): string {
   return name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : name;
 }
 
 function directory(): string {
   return join(packageRoot(), 'conf/examples');
+}
+
+/** `gw example [NAME]`: a configuration to start from; without a name, which there are. 2: there is none of this name. */
+export function example(name: string | undefined, { json }: { readonly json?: boolean }): number {
+  const names = exampleNames();
+  if (name === undefined) {
+    const listed = names.map((each) => ({ name: each, summary: summaryOf(exampleText(each)) }));
+    process.stdout.write(
+      json === true
+        ? `${JSON.stringify(listed, undefined, 2)}\n`
+        : columns(listed.map(({ name: each, summary }) => [each, summary])),
+    );
+    return 0;
+  }
+  const wanted = withoutSuffix(name);
+  if (!names.includes(wanted)) {
+    process.stderr.write(`gw: there is no example "${name}"\n  expected ${names.join(', ')}\n`);
+    return 2;
+  }
+  process.stdout.write(exampleText(wanted));
+  return 0;
+}
+
+/** The first sentence of the comment that an example begins with. */
+function summaryOf(text: string): string {
+  const comment = /^(?:#.*\n)*/.exec(text)?.[0] ?? '';
+  const sentences = comment.replace(/^#\s?/gm, '').replace(/\s+/g, ' ').trim();
+  return /^(.*?)\.(?: |$)/.exec(sentences)?.[1] ?? sentences;
 }

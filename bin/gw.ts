@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-import { parseOptions, usage } from './options.ts';
-import type { Options } from './options.ts';
+import { type Options, parseOptions, usage } from './options.ts';
 import { VERSION } from '../src/version.ts';
 
 /**
@@ -9,12 +8,12 @@ import { VERSION } from '../src/version.ts';
  */
 async function main(args: readonly string[]): Promise<number> {
   if (args[0] !== undefined && !args[0].startsWith('-')) {
-    const { runCommand } = await import('./commands/index.ts');
+    const { runCommand } = await import('./commands.ts');
     return runCommand(args);
   }
   const options = parseOptions(args);
   if (typeof options === 'string') return fail(options);
-  if (options.help) say(usage(VERSION, (await import('./commands/index.ts')).commandList()));
+  if (options.help) say(usage(VERSION, (await import('./commands.ts')).commandList()));
   else if (options.version !== undefined) say(await versionText(options.version));
   // As in nginx, a test that was asked for as well still runs.
   const isDone = (options.help || options.version !== undefined) && options.test === undefined;
@@ -22,14 +21,14 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function act(options: Options): Promise<number> {
-  if (options.test !== undefined) return (await import('./test.ts')).test(options);
-  if (options.signal !== undefined) return (await import('./signal.ts')).sendSignal(options);
+  if (options.test !== undefined) return (await import('./nginx-options.ts')).test(options);
+  if (options.signal !== undefined) return (await import('./nginx-options.ts')).sendSignal(options);
   return (await import('./run.ts')).run(options);
 }
 
 async function versionText(detail: 'short' | 'long'): Promise<string> {
   const first = `gw version: gw/${VERSION}\n`;
-  return detail === 'short' ? first : first + (await import('./build-facts.ts')).buildFacts();
+  return detail === 'short' ? first : first + (await import('./nginx-options.ts')).buildFacts();
 }
 
 function say(text: string): void {

@@ -1,4 +1,5 @@
 import { readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { createTwoFilesPatch } from 'diff';
 import { decodeText } from '../grammar/index.ts';
 
 const BYTE_ORDER_MARK = '\uFEFF';
@@ -35,4 +36,13 @@ function existing(name: string): string | undefined {
 export function inEncodingOf(old: Uint8Array, text: string): string | Buffer {
   if (decodeText(old).invalidAt !== undefined) return Buffer.from(text, 'latin1');
   return Buffer.from(old.subarray(0, 3)).toString('utf8') === BYTE_ORDER_MARK ? BYTE_ORDER_MARK + text : text;
+}
+
+/** What must change in a file, as `diff -u` prints it. */
+export function patchOf(
+  { name, text }: { readonly name: string; readonly text: string },
+  changed: string,
+): string {
+  const patch = createTwoFilesPatch(name, name, text, changed);
+  return patch.slice(patch.indexOf('--- '));
 }

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { runMaster, supervise } from '../src/master/index.ts';
 import type { ConfigSource } from '../src/pipeline.ts';
-import type { Options } from './options.ts';
-import { sourceOf } from './source.ts';
+import { type Options, sourceOf } from './options.ts';
 
 /** Runs the gateway: under the supervisor, in this process (`master_process off`), or in the background (`daemon on`). */
 export async function run(options: Options): Promise<number> {

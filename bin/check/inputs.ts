@@ -1,13 +1,20 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import { decodeText, filesOfDump, globPaths, matchesGlob, readFileBytes } from '../../grammar/index.ts';
-import type { DumpedFiles, Source } from '../../grammar/index.ts';
+import {
+  decodeText,
+  type DumpedFiles,
+  filesOfDump,
+  globPaths,
+  matchesGlob,
+  readFileBytes,
+  type Source,
+} from '../../grammar/index.ts';
 import { contextOf, innermost, wholeAround } from '../../src/check/index.ts';
 import type { Context } from '../../src/config/index.ts';
 import { directiveTable } from '../../src/lookups.ts';
 import type { ConfigSource } from '../../src/pipeline.ts';
-import { failureText } from '../failure.ts';
-import { sourceOf } from '../source.ts';
+import { failureText } from '../terminal.ts';
+import { sourceOf } from '../options.ts';
 import type { CheckSettings } from './settings.ts';
 
 /** A configuration to check. */

@@ -1,9 +1,6 @@
-import { placeOf } from '../../grammar/index.ts';
-import type { Source } from '../../grammar/index.ts';
-import { mendableAtOnce, mended } from '../../src/check/index.ts';
-import type { Finding, Mendable, Review } from '../../src/check/index.ts';
-import { examine } from './examine.ts';
-import type { Examination, Texts } from './examine.ts';
+import { placeOf, type Source } from '../../grammar/index.ts';
+import { type Finding, type Mendable, mendableAtOnce, mended, type Review } from '../../src/check/index.ts';
+import { type Examination, examine, type Texts } from './examine.ts';
 import type { Input } from './inputs.ts';
 
 /** A configuration after its fixes. */

@@ -1,5 +1,4 @@
-import { buildConfig, formatConfig } from '../../grammar/index.ts';
-import type { Statement } from '../../grammar/index.ts';
+import { buildConfig, formatConfig, type Statement } from '../../grammar/index.ts';
 
 const INDENT = '    ';
 
@@ -47,4 +46,124 @@ export interface Imported {
   readonly notCarried: readonly string[];
   /** Environment variables that hold secrets now, and what each is. */
   readonly secrets: readonly { readonly variable: string; readonly of: string }[];
+}
+
+/** A setting as the file has it. */
+export interface Setting {
+  /** `db-uri`. */
+  readonly key: string;
+  readonly value: string;
+  /** The variable that the value comes from, where the file is one of variables: `PGRST_DB_URI`. */
+  readonly variable?: string;
+}
+
+const KEYED = /^\s*([A-Za-z][\w.-]*)\s*=\s*(.*)$/;
+const VARIABLE = /^\s*(?:-\s*|export\s+)?["']?PGRST_([A-Za-z0-9_]+)["']?\s*[=:]\s*(.*)$/;
+const APP = 'APP_SETTINGS_';
+
+/**
+ * The settings of a PostgREST configuration file, or of a list of its environment variables as a shell, systemd or Compose
+ * has it; a later one of the same name wins. The numbers of lines that are none are
+ * `strange`: what stands there may be a secret.
+ */
+export function readSettings(text: string): { settings: readonly Setting[]; strange: readonly number[] } {
+  const settings = new Map<string, Setting>();
+  const strange: number[] = [];
+  for (const [at, line] of text.split(/\r?\n/).entries()) {
+    if (/^\s*(?:#.*)?$/.test(line)) continue;
+    const setting = readVariable(line) ?? readKeyed(line);
+    if (setting) settings.set(setting.key, setting);
+    else if (!/^\s*[\w-]+:\s*$/.test(line)) strange.push(at + 1);
+  }
+  return { settings: [...settings.values()], strange };
+}
+
+function readVariable(line: string): Setting | undefined {
+  const [, name, rest = ''] = VARIABLE.exec(line) ?? [];
+  if (name === undefined) return undefined;
+  const key = name.startsWith(APP)
+    ? `app.settings.${name.slice(APP.length)}`
+    : name.toLowerCase().replaceAll('_', '-');
+  // Compose quotes a whole item: - "PGRST_DB_URI=postgres://..."
+  const isQuotedWhole = /^\s*-\s*["']/.test(line);
+  const value = isQuotedWhole ? rest.replace(/["']\s*$/, '') : unquoted(rest);
+  return { key, value, variable: `PGRST_${name}` };
+}
+
+function readKeyed(line: string): Setting | undefined {
+  const [, key, rest = ''] = KEYED.exec(line) ?? [];
+  return key === undefined ? undefined : { key, value: unquoted(rest) };
+}
+
+/** `"…"` with its escapes, `'…'`, or a bare value up to a comment. */
+function unquoted(text: string): string {
+  const [, double] = /^"((?:[^"\\]|\\.)*)"/s.exec(text) ?? [];
+  if (double !== undefined) return double.replace(/\\(.)/gs, '$1');
+  const [, single] = /^'([^']*)'/.exec(text) ?? [];
+  return single ?? text.replace(/\s+#.*$/, '').trim();
+}
+
+/** Whether a text looks like one. */
+export function isPostgrest(text: string): boolean {
+  return /^\s*(?:(?:db|jwt|server|openapi|app\.settings)[-.][\w.-]+\s*=|(?:-\s*|export\s+)?["']?PGRST_\w+)/m.test(
+    text,
+  );
+}
+
+/** Remembers which secrets a configuration takes from the environment now; or leaves them where they are. */
+export class SecretKeeper {
+  readonly kept: { variable: string; of: string }[] = [];
+  readonly #isInline: boolean;
+
+  constructor(isInline: boolean) {
+    this.#isInline = isInline;
+  }
+
+  /** A word that stands for a secret: what `inline` gives, or a variable. */
+  hide(variable: string, of: string, inline: string): string {
+    return this.#isInline ? inline : this.keep(variable, of);
+  }
+
+  keep(variable: string, of: string): string {
+    if (!this.kept.some((known) => known.variable === variable)) this.kept.push({ variable, of });
+    return `\${env:${variable}}`;
+  }
+}
+
+/** What a secret setting becomes: a file, the variable that it is already, or a variable of our own. */
+export function secretWord(
+  { value, variable }: Setting,
+  { keeper, of, name }: { keeper: SecretKeeper; of: string; name?: string },
+): string {
+  const file = fileIn(value);
+  if (file !== undefined) return file;
+  const reference = referenceIn(value);
+  if (reference !== undefined) return keeper.keep(reference, of);
+  const own = name ?? of.toUpperCase().replace(/\W/g, '_');
+  return keeper.hide(variable ?? own, of, value);
+}
+
+/** A connection string: of one that is written out, only the password is a secret. */
+export function databaseWord(setting: Setting, keeper: SecretKeeper): string {
+  const { value, variable } = setting;
+  const plain =
+    fileIn(value) ?? (referenceIn(value) === undefined && variable === undefined ? undefined : '');
+  if (plain !== undefined) return secretWord(setting, { keeper, of: 'db-uri' });
+  const hide = (whole: string, before: string, password: string): string =>
+    password === ''
+      ? whole
+      : before + keeper.hide('DB_PASSWORD', 'the password in db-uri, as it is written there', password);
+  return value
+    .replace(/^(\w+:\/\/[^:@/?#]*:)([^@/?#]*)(?=@)/, hide)
+    .replace(/(\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)/i, hide);
+}
+
+/** `@file`: PostgREST reads the value from there. */
+function fileIn(value: string): string | undefined {
+  return value.startsWith('@') ? `\${file:${value.slice(1)}}` : undefined;
+}
+
+/** `$(NAME)`: the value is in the environment. */
+function referenceIn(value: string): string | undefined {
+  return /^\$\((\w+)\)$/.exec(value)?.[1];
 }

@@ -1,9 +1,49 @@
-import { Draft } from './draft.ts';
-import type { Imported } from './draft.ts';
-import type { SecretKeeper } from './secret-words.ts';
-import { accessTo, readRules } from './webdis-acl.ts';
-import type { Access, Rule } from './webdis-acl.ts';
-import { COMMANDS, FIELD_MAP, KINDS } from './webdis-commands.ts';
+import { type Access, accessTo, readRules, type Rule } from './acl.ts';
+import { Draft, type Imported, type SecretKeeper } from './draft.ts';
+
+/** The commands that both have, and how their path is built. */
+const COMMANDS = {
+  get: 'key',
+  set: 'key',
+  del: 'key',
+  incr: 'key',
+  decr: 'key',
+  expire: 'key',
+  exists: 'key',
+  ttl: 'key',
+  strlen: 'key',
+  hget: 'field',
+  hset: 'field',
+  hdel: 'field',
+  mget: 'none',
+  ping: 'none',
+} as const satisfies Readonly<Record<string, string>>;
+
+interface PathKind {
+  /** Of the location; commands are written in any case. */
+  readonly pattern: (command: string) => string;
+  /** In front of `kv_pass`. */
+  readonly directives: readonly (readonly string[])[];
+}
+
+/** The third part of a path, still encoded: in a query it would be decoded once more. */
+const FIELD_MAP = {
+  args: ['$request_uri', '$webdis_field'],
+  entry: ['~^/[^/?]+/[^/?]+/(?<encoded>[^/?]+)', '$encoded'],
+} as const;
+
+/** A captured key is decoded already, as Webdis decodes what stands between two slashes. */
+const KINDS: Readonly<Record<(typeof COMMANDS)[keyof typeof COMMANDS], PathKind>> = {
+  key: { pattern: (command) => `^/${command}/(?<key>.+)$`, directives: [['kv_key', '$key']] },
+  field: {
+    pattern: (command) => `^/${command}/(?<key>[^/]+)/[^/]+$`,
+    directives: [
+      ['set', '$args', 'field=$webdis_field'],
+      ['kv_key', '$key'],
+    ],
+  },
+  none: { pattern: (command) => `^/${command}$`, directives: [] },
+};
 
 /** Of `webdis.json`, as far as it counts here. A text such as `$REDIS_HOST` is read from the environment. */
 interface Settings {

@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
+import { NGINX_OPTIONS, SIGNALS } from '../options.ts';
 
 /** A command as people call it, with all below it. */
 export interface CommandFacts {
@@ -31,7 +32,7 @@ export interface OptionFacts {
 const HELP: OptionFacts = { names: ['-h', '--help'], summary: 'show this help' };
 
 /** Everything that a command line can say below a command. */
-export function commandFacts(command: Command, path: readonly string[] = []): CommandFacts {
+function commandFacts(command: Command, path: readonly string[] = []): CommandFacts {
   return {
     path,
     summary: command.description(),
@@ -83,4 +84,25 @@ export function synopsis({ path, arguments: values, options, commands }: Command
     ...(isGroup ? ['<command>'] : []),
     ...words,
   ].join(' ');
+}
+
+/** All commands, and the options of nginx that gw takes without one. */
+export function wholeFacts(gw: Command): CommandFacts {
+  const facts = commandFacts(gw);
+  const choices = facts.commands.flatMap(({ path }) => path);
+  const commands = facts.commands.map((command) =>
+    command.path[0] === 'help' ? withChoices(command, choices) : command,
+  );
+  return { ...facts, options: NGINX_OPTIONS.map(optionOf), commands };
+}
+
+/** `gw help` takes whatever is a command. */
+function withChoices(command: CommandFacts, choices: readonly string[]): CommandFacts {
+  return { ...command, arguments: command.arguments.map((value) => ({ ...value, choices })) };
+}
+
+function optionOf({ names, value, summary }: (typeof NGINX_OPTIONS)[number]): OptionFacts {
+  if (value === undefined) return { names, summary };
+  const choices = value === 'signal' ? { choices: SIGNALS } : {};
+  return { names, summary, value: { name: value, isRequired: true, isVariadic: false, ...choices } };
 }

@@ -1,11 +1,70 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
 import { directives, MODULE_NAMES, variables } from '../../src/lookups.ts';
 import { VERSION } from '../../src/version.ts';
-import type { CommandFacts, OptionFacts } from './command-facts.ts';
-import { everyCommand, synopsis } from './command-facts.ts';
-import { Page } from './roff.ts';
+import { failureText } from '../terminal.ts';
+import { type CommandFacts, everyCommand, type OptionFacts, synopsis, wholeFacts } from './command-facts.ts';
+
+/** A text for roff: nothing in it is a request or an escape. */
+function roff(text: string): string {
+  return text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replace(/^(?=[.'])/gm, '\\&')
+    .replace(/\P{ASCII}/gu, (character) => `\\[u${hex(character)}]`);
+}
+
+function hex(character: string): string {
+  return (character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0');
+}
+
+/** A page of a manual that is being written with the macros of `man`. */
+class Page {
+  readonly #lines: string[] = [];
+
+  constructor(title: { readonly name: string; readonly section: number; readonly version: string }) {
+    const { name, section, version } = title;
+    this.#lines.push(`.TH "${roff(name.toUpperCase())}" "${section}" "" "gw ${version}" "gw"`);
+  }
+
+  section(title: string): void {
+    this.#lines.push(`.SH "${roff(title)}"`);
+  }
+
+  subsection(title: string): void {
+    this.#lines.push(`.SS "${roff(title)}"`);
+  }
+
+  /** The first of its section. */
+  paragraph(text: string): void {
+    this.#lines.push(roff(text));
+  }
+
+  /** `name - what it is for`, as apropos reads it. */
+  name(name: string, summary: string): void {
+    this.section('NAME');
+    this.#lines.push(`${roff(name)} \\- ${roff(summary)}`);
+  }
+
+  /** Lines as they are. */
+  literal(lines: readonly string[]): void {
+    this.#lines.push('.nf', ...lines.map(roff), '.fi');
+  }
+
+  /** A term, in bold, and what it means, line by line. */
+  term(term: string, lines: readonly string[]): void {
+    this.#lines.push('.TP', `\\fB${roff(term)}\\fR`);
+    for (const [at, line] of lines.entries()) this.#lines.push(...(at === 0 ? [] : ['.br']), roff(line));
+  }
+
+  text(): string {
+    return this.#lines.map((line) => `${line}\n`).join('');
+  }
+}
 
 /** One page: `gw-jwt-sign.1`. */
-export interface ManualPage {
+interface ManualPage {
   readonly file: string;
   readonly text: string;
 }
@@ -94,4 +153,35 @@ function configPage(): string {
   page.section('SEE ALSO');
   page.paragraph('gw(1), gw-why(1), gw-check(1)');
   return page.text();
+}
+
+/** Options of `gw manpage`. */
+export interface ManpageOptions {
+  readonly out?: string;
+}
+
+/** `gw manpage [NAME]`: a page on standard output, or all in a directory. 1: it cannot be written, 2: no such page. */
+export function manpage(name: string | undefined, { out }: ManpageOptions, gw: Command): number {
+  const pages = manual(wholeFacts(gw));
+  const wanted = pages.filter(({ file }) =>
+    [file, file.replace(/\.\d$/, '')].includes(name ?? (out === undefined ? 'gw' : file)),
+  );
+  if (wanted.length === 0) {
+    process.stderr.write(
+      `gw: there is no page "${name}"\n  expected gw, gw.conf, or a command such as gw-check\n`,
+    );
+    return 2;
+  }
+  if (out === undefined) {
+    for (const { text } of wanted) process.stdout.write(text);
+    return 0;
+  }
+  try {
+    mkdirSync(out, { recursive: true });
+    for (const { file, text } of wanted) writeFileSync(join(out, file), text);
+    return 0;
+  } catch (error) {
+    process.stderr.write(`gw: ${failureText(error)}\n`);
+    return 1;
+  }
 }

@@ -2,11 +2,9 @@ import type { Deed, Fact } from '../contract/index.ts';
 import { statusLine } from '../http/index.ts';
 import { locationText } from '../plan/index.ts';
 import type { AccountAnswer, Branch } from './account.ts';
-import type { Telling } from './telling.ts';
-import type { TracedAnswer, TraceStep } from './trace.ts';
-import type { Tracer } from './tracer.ts';
-import { modulePlace } from './module-place.ts';
-import { placeText } from './words.ts';
+import type { Telling } from './server.ts';
+import type { TracedAnswer, Tracer, TraceStep } from './tracer.ts';
+import { modulePlace, placeText } from './places.ts';
 
 /** Faults whose status on the wire says less than their own. */
 const REASONS: Readonly<Record<number, string>> = {

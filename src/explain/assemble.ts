@@ -1,18 +1,10 @@
-import { locationText } from '../plan/index.ts';
-import type { LocationPlan, ServerPlan } from '../plan/index.ts';
+import { type LocationPlan, locationText, type ServerPlan } from '../plan/index.ts';
 import type { Account, AccountRound, Branch } from './account.ts';
 import { answerOf, summaryOf } from './answer.ts';
-import { effectiveIn } from './effective.ts';
-import type { Effective } from './effective.ts';
-import type { Places } from './places.ts';
-import type { ChosenPort } from './port.ts';
-import { serverAccount } from './server.ts';
-import { StepWriter } from './steps.ts';
-import type { Telling } from './telling.ts';
-import type { OpenQuestion, TraceRound, TraceStep } from './trace.ts';
-import type { Tracer } from './tracer.ts';
-import { placeText } from './words.ts';
-import type { Wording } from './words.ts';
+import { type Effective, effectiveIn, StepWriter } from './steps.ts';
+import { type Places, placeText, type Wording } from './places.ts';
+import { type ChosenPort, serverAccount, type Telling } from './server.ts';
+import type { OpenQuestion, Tracer, TraceRound, TraceStep } from './tracer.ts';
 
 /** What happened to a request, and how it would have ended otherwise, as an account. */
 export function accountOf(main: Tracer, others: readonly Tracer[], telling: Telling): Account {

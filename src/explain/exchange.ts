@@ -1,12 +1,12 @@
-import { Exchange } from '../http/index.ts';
-import type {
-  AnswerRules,
-  BodyTransform,
-  ConnectionFacts,
-  PieceReceiver,
-  PortFacts,
-  RequestFacts,
-  ResponseStream,
+import {
+  type AnswerRules,
+  type BodyTransform,
+  type ConnectionFacts,
+  Exchange,
+  type PieceReceiver,
+  type PortFacts,
+  type RequestFacts,
+  type ResponseStream,
 } from '../http/index.ts';
 import type { Tracer } from './tracer.ts';
 

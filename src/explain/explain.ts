@@ -1,25 +1,18 @@
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { compileGateway } from '../compile/index.ts';
-import type { CompiledGateway, PortHandler } from '../compile/index.ts';
+import { type CompiledGateway, compileGateway, type PortHandler } from '../compile/index.ts';
 import { secretSpans } from '../config/index.ts';
-import { normalizePath } from '../http/index.ts';
-import type { ConnectionFacts } from '../http/index.ts';
-import { addressText } from '../plan/index.ts';
-import type { PortPlan } from '../plan/index.ts';
+import { type ConnectionFacts, normalizePath } from '../http/index.ts';
+import { addressText, type PortPlan } from '../plan/index.ts';
 import type { Account } from './account.ts';
 import { accountOf, notFound } from './assemble.ts';
-import type { Explainable, Telling } from './telling.ts';
+import { choosePort, type Explainable, type Telling } from './server.ts';
 import { ExplainedExchange } from './exchange.ts';
 import { Follower } from './follow.ts';
-import { Places } from './places.ts';
-import { choosePort } from './port.ts';
-import { readQuestion } from './question.ts';
-import { refusalBy } from './refusal.ts';
-import type { Question, ReadQuestion } from './question.ts';
+import { Places, Wording } from './places.ts';
+import { type Question, readQuestion, type ReadQuestion, refusalBy } from './question.ts';
 import { QuietScope } from './scope.ts';
 import { Tracer } from './tracer.ts';
-import { Wording } from './words.ts';
 
 /** Open questions are followed up to so many: each doubles what may happen. */
 const MAX_BRANCHES = 4;

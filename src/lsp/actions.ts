@@ -1,10 +1,14 @@
-import { CodeActionKind } from 'vscode-languageserver/node';
-import type { CodeAction, Diagnostic, Range, TextEdit, WorkspaceEdit } from 'vscode-languageserver/node';
-import { lineOf } from '../../grammar/index.ts';
-import type { Fix } from '../../grammar/index.ts';
+import {
+  type CodeAction,
+  CodeActionKind,
+  type Diagnostic,
+  type Range,
+  type TextEdit,
+  type WorkspaceEdit,
+} from 'vscode-languageserver/node';
+import { type Fix, lineOf } from '../../grammar/index.ts';
 import type { Finding } from '../pipeline.ts';
-import type { TextFile } from './files.ts';
-import { rangeOf } from './places.ts';
+import { rangeOf, type TextFile } from './files.ts';
 import type { Session } from './session.ts';
 
 /** What is asked: which stretch of which file, and which kinds of actions. */

@@ -1,7 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { checkRoot } from './check.ts';
-import type { CheckJob } from './check.ts';
-import type { CheckReply } from './checker.ts';
+import { type CheckJob, type CheckReply, checkRoot } from './checker.ts';
 
 parentPort?.on('message', (job: CheckJob) => {
   checkRoot(job).then(

@@ -1,9 +1,13 @@
-import { DiagnosticSeverity, DiagnosticTag } from 'vscode-languageserver/node';
-import type { Diagnostic, PublishDiagnosticsParams } from 'vscode-languageserver/node';
+import {
+  type Diagnostic,
+  DiagnosticSeverity,
+  DiagnosticTag,
+  type PublishDiagnosticsParams,
+} from 'vscode-languageserver/node';
 import { groupBy } from '../config/index.ts';
 import type { Finding } from '../pipeline.ts';
 import { Checker } from './checker.ts';
-import { rangeOf } from './places.ts';
+import { rangeOf } from './files.ts';
 import type { Root } from './walk.ts';
 import type { Workspace } from './workspace.ts';
 

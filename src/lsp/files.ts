@@ -1,7 +1,47 @@
 import { statSync } from 'node:fs';
-import { decodeText, outlineOf, piecesOf, readFileBytes } from '../../grammar/index.ts';
-import type { DirectiveNode, Piece, Source } from '../../grammar/index.ts';
-import { uriOf } from './places.ts';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import type { Position, Range } from 'vscode-languageserver/node';
+import {
+  decodeText,
+  type DirectiveNode,
+  outlineOf,
+  type Piece,
+  piecesOf,
+  readFileBytes,
+  type Source,
+  type Span,
+} from '../../grammar/index.ts';
+
+const documents = new WeakMap<Source, TextDocument>();
+
+/** A span as the protocol counts: lines from 0, columns in UTF-16 units. */
+export function rangeOf({ source, start, end }: Span): Range {
+  const document = documentOf(source);
+  return { start: document.positionAt(start), end: document.positionAt(end) };
+}
+
+/** The offset of a position; one beyond the end of its line or of the text is that end. */
+export function offsetAt(source: Source, position: Position): number {
+  return documentOf(source).offsetAt(position);
+}
+
+/** The path of a file, or the URI itself of what is no file: a text that was never saved. */
+export function pathOf(uri: string): string {
+  return uri.startsWith('file:') ? fileURLToPath(uri) : uri;
+}
+
+/** The URI of a path that `pathOf` gave. */
+function uriOf(path: string): string {
+  return path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path) ? pathToFileURL(path).href : path;
+}
+
+/** Its line index is made once for each text. */
+function documentOf(source: Source): TextDocument {
+  let document = documents.get(source);
+  if (!document) documents.set(source, (document = TextDocument.create('', '', 0, source.text)));
+  return document;
+}
 
 /** A larger file is not looked into; the check says what it has against it. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
@@ -19,7 +59,7 @@ export interface TextFile {
 }
 
 /** An open document, as the client names it. */
-export interface OpenText {
+interface OpenText {
   readonly path: string;
   readonly uri: string;
   readonly version: number;

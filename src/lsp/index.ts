@@ -1,5 +1,232 @@
-import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
-import { LanguageServer } from './server.ts';
+import { resolve } from 'node:path';
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import {
+  CodeActionKind,
+  type Connection,
+  createConnection,
+  DidChangeWatchedFilesNotification,
+  type InitializeParams,
+  type InitializeResult,
+  MarkupKind,
+  ProposedFeatures,
+  ResponseError,
+  type ServerCapabilities,
+  type TextDocumentPositionParams,
+  TextDocuments,
+  TextDocumentSyncKind,
+} from 'vscode-languageserver/node';
+import { directiveTable, variables } from '../lookups.ts';
+import { VERSION } from '../version.ts';
+import { codeActions } from './actions.ts';
+import { completion, documentationOf } from './completion.ts';
+import { Diagnostics } from './diagnostics.ts';
+import { Files, offsetAt, pathOf, type TextFile } from './files.ts';
+import { hover } from './hover.ts';
+import { NameIndex } from './name-index.ts';
+import { definition, highlights, links, prepareRename, references, rename } from './navigation.ts';
+import type { At, Session } from './session.ts';
+import { documentSymbols, workspaceSymbols } from './symbols.ts';
+import { foldingRanges, formatted } from './text-shape.ts';
+import { isIgnored, Workspace } from './workspace.ts';
+
+/** Answers every request of a client. What goes wrong in one of them is logged at the client, and the answer is empty. */
+function answer(connection: Connection, session: Session): void {
+  const asked = new Asked(connection, session);
+  answerTyping(connection, session, asked);
+  answerNavigation(connection, session, asked);
+  answerWholeFiles(connection, session, asked);
+}
+
+function answerTyping(connection: Connection, session: Session, asked: Asked): void {
+  connection.onCompletion((params) => asked.at(params, (place) => [...completion(place, session)]));
+  connection.onCompletionResolve((item) => {
+    const value = asked.guarded(() => documentationOf(item.data ?? {}, session.workspace.table));
+    return value ? { ...item, documentation: { kind: MarkupKind.Markdown, value } } : item;
+  });
+  connection.onHover((params) => asked.at(params, (place) => hover(place, session)));
+  connection.onCodeAction(({ context, range, textDocument }) =>
+    asked.in(textDocument, (file) => {
+      const { diagnostics, only } = context;
+      return [...codeActions({ file, range, diagnostics, only }, session)];
+    }),
+  );
+}
+
+function answerNavigation(connection: Connection, session: Session, asked: Asked): void {
+  connection.onDefinition((params) => asked.at(params, (place) => [...definition(place, session)]));
+  connection.onReferences((params) =>
+    asked.at(params, (place) => [...references(place, session, params.context.includeDeclaration)]),
+  );
+  connection.onDocumentHighlight((params) => asked.at(params, (place) => [...highlights(place, session)]));
+  connection.onPrepareRename((params) => asked.at(params, (place) => prepareRename(place, session)));
+  connection.onRenameRequest((params) => asked.at(params, (place) => rename(place, params.newName, session)));
+}
+
+function answerWholeFiles(connection: Connection, session: Session, asked: Asked): void {
+  connection.onDocumentSymbol(({ textDocument }) =>
+    asked.in(textDocument, (file) => [...documentSymbols(file, session)]),
+  );
+  connection.onWorkspaceSymbol(({ query }) => asked.guarded(() => [...workspaceSymbols(query, session)]));
+  connection.onFoldingRanges(({ textDocument }) =>
+    asked.in(textDocument, (file) => [...foldingRanges(file)]),
+  );
+  connection.onDocumentFormatting(({ options, textDocument }) =>
+    asked.in(textDocument, (file) => [...formatted(file, options)]),
+  );
+  connection.onDocumentLinks(({ textDocument }) =>
+    asked.in(textDocument, (file) => [...links(file, session)]),
+  );
+}
+
+/** Finds the text that a request is about, and keeps a fault of one answer from the others. */
+class Asked {
+  readonly #connection: Connection;
+  readonly #session: Session;
+
+  constructor(connection: Connection, session: Session) {
+    this.#connection = connection;
+    this.#session = session;
+  }
+
+  guarded<T>(what: () => T): T | null {
+    try {
+      return what();
+    } catch (error) {
+      // A refusal is an answer.
+      if (error instanceof ResponseError) throw error;
+      this.#connection.console.error(String((error as Error).stack ?? error));
+      return null;
+    }
+  }
+
+  in<T>({ uri }: { uri: string }, what: (file: TextFile) => T): T | null {
+    return this.guarded(() => {
+      const file = this.#session.files.at(pathOf(uri));
+      return file ? what(file) : null;
+    });
+  }
+
+  at<T>({ position, textDocument }: TextDocumentPositionParams, what: (at: At) => T): T | null {
+    return this.in(textDocument, (file) => what({ file, offset: offsetAt(file.source, position) }));
+  }
+}
+
+/** What the server can do. */
+const CAPABILITIES: ServerCapabilities = {
+  textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: false },
+  completionProvider: { triggerCharacters: ['$', '{', '@', '/', '=', ':'], resolveProvider: true },
+  hoverProvider: true,
+  definitionProvider: true,
+  referencesProvider: true,
+  documentHighlightProvider: true,
+  renameProvider: { prepareProvider: true },
+  documentSymbolProvider: true,
+  workspaceSymbolProvider: true,
+  foldingRangeProvider: true,
+  documentFormattingProvider: true,
+  documentLinkProvider: {},
+  codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix, CodeActionKind.SourceFixAll] },
+  workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
+};
+
+/** What a client may say of its configuration when it starts the server. */
+interface Options {
+  /** The main configuration file, where it is not to be found out; relative to the first folder that is open. */
+  readonly main?: string;
+  /** Directory that relative paths of logs, data and roots start from; relative as well. */
+  readonly prefix?: string;
+}
+
+/** Serves one client until it says that it leaves. */
+class LanguageServer {
+  readonly #connection: Connection;
+  readonly #documents = new TextDocuments(TextDocument);
+  readonly #session: Session & { snippets: boolean };
+  #watchesFiles = false;
+  #tellsOfFolders = false;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    const table = directiveTable();
+    const files = new Files((name) => table.named(name).length > 0);
+    const workspace = new Workspace(files, table);
+    const diagnostics = new Diagnostics(workspace, {
+      publish: (params) => void connection.sendDiagnostics(params),
+      failed: (error) => connection.console.error(`check failed: ${String((error as Error).stack ?? error)}`),
+    });
+    const byName = new Map(variables().map((facts) => [facts.name, facts]));
+    const names = new NameIndex(workspace);
+    this.#session = { files, workspace, names, diagnostics, variables: byName, snippets: false };
+  }
+
+  /** Begins to answer. */
+  listen(): void {
+    const connection = this.#connection;
+    connection.onInitialize((params) => this.#initialize(params));
+    connection.onInitialized(() => this.#initialized());
+    connection.onDidChangeWatchedFiles(({ changes }) => {
+      if (changes.some(({ uri }) => !isIgnored(pathOf(uri)))) this.#refresh();
+    });
+    connection.onShutdown(() => this.#session.diagnostics.stop());
+    this.#follow();
+    answer(connection, this.#session);
+    this.#documents.listen(connection);
+    connection.listen();
+  }
+
+  #initialize({ capabilities, initializationOptions, ...params }: InitializeParams): InitializeResult {
+    const { textDocument, workspace } = capabilities;
+    this.#session.snippets = textDocument?.completion?.completionItem?.snippetSupport === true;
+    this.#watchesFiles = workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
+    this.#tellsOfFolders = workspace?.workspaceFolders === true;
+    const { main, prefix } = (initializationOptions ?? {}) as Options;
+    const folders = (params.workspaceFolders ?? []).map(({ uri }) => pathOf(uri));
+    const absolute = (path: string | undefined): string | undefined =>
+      path ? resolve(folders[0] ?? '', path) : undefined;
+    this.#session.workspace.settings = { folders, main: absolute(main), prefix: absolute(prefix) };
+    return { capabilities: CAPABILITIES, serverInfo: { name: 'gw', version: VERSION } };
+  }
+
+  #initialized(): void {
+    const connection = this.#connection;
+    if (this.#tellsOfFolders) {
+      connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
+        const { settings } = this.#session.workspace;
+        const gone = new Set(removed.map(({ uri }) => pathOf(uri)));
+        const folders = settings.folders.filter((folder) => !gone.has(folder));
+        this.#session.workspace.settings = {
+          ...settings,
+          folders: [...folders, ...added.map(({ uri }) => pathOf(uri))],
+        };
+        this.#refresh();
+      });
+    }
+    if (!this.#watchesFiles) return;
+    const watchers = [{ globPattern: '**/*' }];
+    void connection.client.register(DidChangeWatchedFilesNotification.type, { watchers });
+  }
+
+  /** Documents as they are opened, typed in and closed. */
+  #follow(): void {
+    const { diagnostics, files, workspace } = this.#session;
+    this.#documents.onDidChangeContent(({ document }) => {
+      const path = pathOf(document.uri);
+      const isNew = !files.isOpen(path);
+      files.open({ path, uri: document.uri, version: document.version, text: document.getText() });
+      if (isNew) workspace.forget();
+      diagnostics.changed();
+    });
+    this.#documents.onDidClose(({ document }) => {
+      files.close(pathOf(document.uri));
+      this.#refresh();
+    });
+  }
+
+  #refresh(): void {
+    this.#session.workspace.forget();
+    this.#session.diagnostics.changed();
+  }
+}
 
 /**
  * Serves the language server protocol on standard input and output; the process ends when the client says so or goes away.

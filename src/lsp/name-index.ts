@@ -1,9 +1,80 @@
-import type { NameKind } from '../config/index.ts';
+import { type DirectiveNode, type Span, spanInWord, type Word } from '../../grammar/index.ts';
+import type { NameKind, NameRole, WordRole } from '../config/index.ts';
+import type { VariableFacts } from '../lookups.ts';
 import type { TextFile } from './files.ts';
-import { occurrencesIn } from './names.ts';
-import type { Occurrence } from './names.ts';
-import type { Root } from './walk.ts';
+import type { Placed, Root } from './walk.ts';
 import type { Workspace } from './workspace.ts';
+
+/** One place where a name stands. */
+export interface Occurrence {
+  readonly kind: NameKind;
+  /** As it is compared: variables have no case. */
+  readonly name: string;
+  readonly as: NameRole['as'];
+  /** Of the name alone. */
+  readonly span: Span;
+  readonly file: TextFile;
+  readonly node: DirectiveNode;
+  /** The server that a named location belongs to; else ''. */
+  readonly scope: string;
+}
+
+const VARIABLE = /\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})/g;
+/** `(?<name>…)`, `(?P<name>…)`, `(?'name'…)`. */
+const CAPTURE = /\(\?P?[<']([A-Za-z_]\w*)[>']/g;
+
+/** Every name that one directive has, at the place where it is written. */
+function occurrencesIn(placed: Placed): readonly Occurrence[] {
+  const { node, file, server } = placed;
+  const found: Occurrence[] = [];
+  const add = (part: Pick<Occurrence, 'kind' | 'name' | 'as' | 'span'>): void => {
+    if (found.some(({ span }) => span.start === part.span.start)) return;
+    found.push({ ...part, file, node, scope: part.kind === 'named location' ? server : '' });
+  };
+  for (const { role, word } of rolesOf(placed)) {
+    const span = role.kind === 'path' ? undefined : partOf(word, role);
+    if (role.kind === 'path' || !span) continue;
+    const name = span.source.text.slice(span.start, span.end);
+    add({ kind: role.kind, name: role.kind === 'variable' ? name.toLowerCase() : name, as: role.as, span });
+  }
+  for (const { span } of [node.name, ...node.args]) {
+    for (const capture of matches(span, CAPTURE)) add({ kind: 'variable', as: 'definition', ...capture });
+    for (const variable of matches(span, VARIABLE)) add({ kind: 'variable', as: 'use', ...variable });
+  }
+  return found;
+}
+
+/** The roles of a directive, each with the words that have it. */
+export function rolesOf({ node, entry }: Pick<Placed, 'node' | 'entry'>): readonly {
+  readonly role: WordRole;
+  readonly word: Word;
+}[] {
+  const { args } = node;
+  return (entry?.row.roles ?? []).flatMap((role) => {
+    const { word = 0 } = role;
+    const words = word === 'any' ? args : args.slice(word === 'last' ? -1 : word).slice(0, 1);
+    return words.map((each) => ({ role, word: each }));
+  });
+}
+
+/** The part of a word that a role is about, where the word has such a part and no variable begins in it. */
+function partOf(word: Word, { behind = [''], until = '' }: NameRole): Span | undefined {
+  const before = behind.find((text) => word.value.startsWith(text));
+  if (before === undefined) return undefined;
+  const rest = word.value.slice(before.length);
+  let end = 0;
+  while (end < rest.length && rest[end] !== '$' && !until.includes(rest[end]!)) end++;
+  if (rest[end] === '$' || end === 0) return undefined;
+  return spanInWord(word, before.length, before.length + end);
+}
+
+function matches({ source, start, end }: Span, pattern: RegExp): readonly { name: string; span: Span }[] {
+  return [...source.text.slice(start, end).matchAll(pattern)].map((match) => {
+    const name = match[1] ?? match[2] ?? '';
+    const from = start + match.index + match[0].indexOf(name);
+    return { name: name.toLowerCase(), span: { source, start: from, end: from + name.length } };
+  });
+}
 
 /** All names of the configurations that are open, found again once something has changed. */
 export class NameIndex {
@@ -81,4 +152,18 @@ export function definitionsOf(occurrences: readonly Occurrence[]): readonly Occu
 
 function isSame(one: Occurrence, other: Occurrence): boolean {
   return one.kind === other.kind && one.name === other.name && one.scope === other.scope;
+}
+
+/** The built-in variable of a name, or the family that it belongs to. */
+export function builtInNamed(
+  name: string,
+  variables: ReadonlyMap<string, VariableFacts>,
+): VariableFacts | undefined {
+  const known = variables.get(name.toLowerCase());
+  if (known) return known;
+  for (const facts of variables.values()) {
+    const prefix = facts.name.slice(0, -1);
+    if (facts.name.endsWith('*') && name.toLowerCase().startsWith(prefix)) return facts;
+  }
+  return undefined;
 }

@@ -1,16 +1,21 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { DocumentHighlightKind } from 'vscode-languageserver/node';
-import type { DocumentHighlight, DocumentLink, Location } from 'vscode-languageserver/node';
+import {
+  type DocumentHighlight,
+  DocumentHighlightKind,
+  type DocumentLink,
+  ErrorCodes,
+  type Location,
+  type Range,
+  ResponseError,
+  type TextEdit,
+  type WorkspaceEdit,
+} from 'vscode-languageserver/node';
 import type { Word } from '../../grammar/index.ts';
-import { definitionsOf } from './name-index.ts';
-import { rolesOf } from './names.ts';
-import type { Occurrence } from './names.ts';
-import { rangeOf } from './places.ts';
+import { rangeOf, type TextFile } from './files.ts';
+import { builtInNamed, definitionsOf, type Occurrence, rolesOf } from './name-index.ts';
 import type { At, Session } from './session.ts';
-import { includedBy } from './walk.ts';
-import type { Placed, Root } from './walk.ts';
-import type { TextFile } from './files.ts';
+import { includedBy, type Placed, type Root } from './walk.ts';
 
 /** Where the name at a place is defined; of an `include` or another path, the files themselves. */
 export function definition(at: At, session: Session): readonly Location[] {
@@ -97,4 +102,40 @@ function inside({ quote, span }: Word): Word['span'] {
 
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** The name that would be renamed; refuses what is no name of this configuration. */
+export function prepareRename({ file, offset }: At, session: Session): Range {
+  return rangeOf(renamable({ file, offset }, session)[0].span);
+}
+
+/** Renames everything that has this name, in all files of the configuration. */
+export function rename(at: At, newName: string, session: Session): WorkspaceEdit {
+  const found = renamable(at, session);
+  const [{ kind }] = found;
+  const name = newName.replace(kind === 'variable' ? /^\$/ : kind === 'named location' ? /^@/ : /^/, '');
+  const isName = kind === 'variable' ? /^[A-Za-z_]\w*$/ : /^[^\s;{}"'\\$:/?#=]+$/;
+  if (!isName.test(name)) throw refusal(`"${newName}" is not a name`);
+  if (kind === 'variable' && builtInNamed(name, session.variables))
+    throw refusal(`"$${name}" is a variable of gw`);
+  const isTaken = session.names.defined(at.file, kind, found[0].scope).some((one) => one.name === name);
+  if (isTaken && name !== found[0].name) throw refusal(`another ${kind} is named "${name}"`);
+  const changes: Record<string, TextEdit[]> = {};
+  for (const { file, span } of session.names.same(at.file, found)) {
+    const uri = session.files.uriOf(file.path);
+    changes[uri] = [...(changes[uri] ?? []), { range: rangeOf(span), newText: name }];
+  }
+  return { changes };
+}
+
+function renamable(at: At, session: Session): readonly [Occurrence, ...Occurrence[]] {
+  const [first, ...others] = session.names.at(at.file, at.offset);
+  if (!first) throw refusal('there is no name here that the configuration defines');
+  if (first.kind === 'variable' && builtInNamed(first.name, session.variables))
+    throw refusal(`"$${first.name}" is a variable of gw`);
+  return [first, ...others];
+}
+
+function refusal(message: string): ResponseError<void> {
+  return new ResponseError(ErrorCodes.InvalidRequest, message);
 }

@@ -1,12 +1,9 @@
-import { SymbolKind } from 'vscode-languageserver/node';
-import type { DocumentSymbol, SymbolInformation } from 'vscode-languageserver/node';
+import { type DocumentSymbol, type SymbolInformation, SymbolKind } from 'vscode-languageserver/node';
 import type { DirectiveNode, Span } from '../../grammar/index.ts';
 import type { Entry, NameKind } from '../config/index.ts';
-import type { TextFile } from './files.ts';
-import { rangeOf } from './places.ts';
+import { rangeOf, type TextFile } from './files.ts';
 import type { Session } from './session.ts';
-import { entryOf, insideOf } from './walk.ts';
-import type { Place } from './walk.ts';
+import { entryOf, insideOf, type Place } from './walk.ts';
 
 const KINDS: Readonly<Record<NameKind, SymbolKind>> = {
   upstream: SymbolKind.Class,

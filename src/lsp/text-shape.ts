@@ -1,9 +1,11 @@
-import { FoldingRangeKind } from 'vscode-languageserver/node';
-import type { FoldingRange, FormattingOptions, TextEdit } from 'vscode-languageserver/node';
-import { checkSyntax, formatConfig } from '../../grammar/index.ts';
-import type { Piece } from '../../grammar/index.ts';
-import type { TextFile } from './files.ts';
-import { rangeOf } from './places.ts';
+import {
+  type FoldingRange,
+  FoldingRangeKind,
+  type FormattingOptions,
+  type TextEdit,
+} from 'vscode-languageserver/node';
+import { checkSyntax, formatConfig, type Piece } from '../../grammar/index.ts';
+import { rangeOf, type TextFile } from './files.ts';
 
 /** Blocks and runs of comment lines that can be folded. */
 export function foldingRanges(file: TextFile): readonly FoldingRange[] {

@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { globPaths, isGlob } from '../../grammar/index.ts';
-import type { DirectiveNode } from '../../grammar/index.ts';
+import { type DirectiveNode, globPaths, isGlob } from '../../grammar/index.ts';
 import type { Context, Entry, Registry } from '../config/index.ts';
 import type { Files, TextFile } from './files.ts';
 

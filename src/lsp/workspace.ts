@@ -1,13 +1,123 @@
-import { dirname } from 'node:path';
-import type { Registry } from '../config/index.ts';
+import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Context, Registry } from '../config/index.ts';
 import type { Files, TextFile } from './files.ts';
-import { guessedContext, looksWhole, saidContext } from './guess.ts';
-import { configsAbove, configsBelow } from './search.ts';
-import { entryOf, insideOf, rootAt, Walk } from './walk.ts';
-import type { Met, Place, Placed, Root } from './walk.ts';
+import { entryOf, insideOf, type Met, type Place, type Placed, type Root, rootAt, Walk } from './walk.ts';
+
+const MARK = /^[ \t]*#[ \t]*gw-context:[ \t]*([a-z_ ,]+?)[ \t]*$/m;
+
+/** Those of nginx's order of nesting first: a file whose directives fit several is most likely the outermost. */
+const ORDER: readonly Context[] = [
+  'main',
+  'http',
+  'server',
+  'location',
+  'upstream',
+  'events',
+  'limit_except',
+  'server if',
+  'location if',
+];
+
+/** The context that a file says it is for: the last one of `# gw-context: http, server`. */
+function saidContext({ source }: TextFile): Context | undefined {
+  const last = MARK.exec(source.text)?.[1]?.split(',').at(-1)?.trim();
+  return ORDER.find((context) => context === last);
+}
+
+/** The context in which most directives of a file are allowed; `main` for an empty one. */
+function guessedContext({ nodes }: TextFile, table: Registry): Context {
+  let best: Context = 'main';
+  let most = 0;
+  for (const context of ORDER) {
+    const fitting = nodes.filter(({ name, block }) =>
+      table.named(name.value).some(({ row }) => {
+        const takesBlock = 'opens' in row || 'data' in row;
+        return row.contexts.includes(context) && takesBlock === (block !== undefined);
+      }),
+    ).length;
+    if (fitting > most) [best, most] = [context, fitting];
+  }
+  return best;
+}
+
+/** Whether a text looks like a whole configuration: it has what only the main context may have. */
+function looksWhole(text: string): boolean {
+  return /^[ \t]*(?:(?:http|events)\s*\{|worker_processes\s)/m.test(text);
+}
+
+/** An editor may have the root of a disk open: the search for main configurations gives up early. */
+const MAX_DEPTH = 6;
+const MAX_DIRECTORIES = 2_000;
+const MAX_FILES = 500;
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+/** How far above a file its main configuration may lie: `sites-enabled/`, `conf.d/x/`. */
+const MAX_ABOVE = 3;
+
+const IGNORED = /^(?:\..*|node_modules|dist|vendor|proc|sys)$/;
+
+/** Whether a file lies where nobody keeps configurations: what changes there changes nothing. */
+export function isIgnored(path: string): boolean {
+  return /[\\/](?:node_modules|\.git)[\\/]/.test(path);
+}
+
+/** The files below a folder that look like main configurations. */
+function configsBelow(folder: string): readonly string[] {
+  const found: string[] = [];
+  let waiting = [folder];
+  let visited = 0;
+  for (let depth = 0; depth <= MAX_DEPTH && waiting.length > 0; depth++) {
+    const next: string[] = [];
+    for (const directory of waiting) {
+      if (++visited > MAX_DIRECTORIES || found.length >= MAX_FILES) return found;
+      for (const entry of entriesOf(directory)) {
+        if (entry.isDirectory() && !IGNORED.test(entry.name)) next.push(join(directory, entry.name));
+      }
+      found.push(...configsIn(directory));
+    }
+    waiting = next;
+  }
+  return found;
+}
+
+/** The files in the directories above a file that look like main configurations. */
+function configsAbove(path: string): readonly string[] {
+  const found: string[] = [];
+  let directory = dirname(path);
+  for (let steps = 0; steps <= MAX_ABOVE && path.startsWith('/') && directory !== '/'; steps++) {
+    found.push(...configsIn(directory));
+    directory = dirname(directory);
+  }
+  return found;
+}
+
+function configsIn(directory: string): readonly string[] {
+  return entriesOf(directory)
+    .filter((entry) => !entry.isDirectory() && entry.name.endsWith('.conf'))
+    .slice(0, MAX_FILES)
+    .map(({ name }) => join(directory, name))
+    .filter(isWhole);
+}
+
+function isWhole(path: string): boolean {
+  try {
+    const stats = statSync(path);
+    return stats.isFile() && stats.size <= MAX_FILE_BYTES && looksWhole(readFileSync(path, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+function entriesOf(directory: string): readonly Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
 
 /** What the client says of where things are. */
-export interface Settings {
+interface Settings {
   /** Absolute paths of the folders that are open. */
   readonly folders: readonly string[];
   /** The main configuration file, where it is not to be found out. */

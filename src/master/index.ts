@@ -3,7 +3,7 @@ import type { ConfigSource } from '../pipeline.ts';
 import type { MasterEvents } from './main.ts';
 import type { SuperviseOptions } from './supervisor.ts';
 
-export { readPidFile } from './pid-file.ts';
+export { readPidFile } from './process-files.ts';
 
 /** Runs the gateway in this process until a signal ends it. Gives the exit code. */
 export async function runMaster(source: ConfigSource, events: MasterEvents = {}): Promise<number> {
@@ -25,7 +25,7 @@ export async function probePort(address: ListenAddress): Promise<void> {
 
 /** Why nobody could serve this configuration, where this process would have to give up root before. */
 export async function accountFault(core: CoreConfig): Promise<string | undefined> {
-  const { servingAccount } = await import('./privileges/index.ts');
+  const { servingAccount } = await import('./rights/index.ts');
   try {
     servingAccount(core);
     return undefined;

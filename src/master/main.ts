@@ -2,16 +2,59 @@ import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import type { Account } from '../config/index.ts';
 import type { CoreConfig, Finding } from '../contract/index.ts';
+import type { ErrorLog } from '../log/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
 import { ThreadLog } from '../worker/index.ts';
-import { loadCandidate, pack, unpack } from './candidate.ts';
-import type { Candidate } from './candidate.ts';
-import { setEnvironment, tellUser } from './environment.ts';
+import { type Candidate, loadCandidate, pack, unpack } from './candidate.ts';
 import { Master } from './master.ts';
-import { KeeperChannel, KeptPrivileges, ownPrivileges, servingAccount } from './privileges/index.ts';
-import { commandName, nameProcess } from './process-name.ts';
-import { untilStopped } from './signals.ts';
+import { KeeperChannel, KeptPrivileges, ownPrivileges } from './privileges/index.ts';
+import { commandName, nameProcess } from './process-files.ts';
+import { servingAccount } from './rights/index.ts';
 import type { LastCandidate, ToSupervisor } from './supervisor.ts';
+
+/** Applies `env`: this process, its threads and the programs it starts see the variables. To be done before any of them starts. */
+function setEnvironment({ environment = [] }: CoreConfig): void {
+  for (const { name, value } of environment) if (value !== undefined) process.env[name] = value;
+}
+
+/** Warns where `user` has no effect: only root can become another account. */
+function tellUser({ user }: CoreConfig, log: ErrorLog): void {
+  if (user === undefined || process.getuid?.() === 0) return;
+  // nginx's words.
+  log.write(
+    'warn',
+    'the "user" directive makes sense only if the master process runs with super-user privileges, ignored',
+  );
+}
+
+const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGUSR1: 10, SIGUSR2: 12, SIGTERM: 15, SIGWINCH: 28 };
+
+/** Signals that nginx has for exchanging its program while it runs. */
+const OF_AN_UPGRADE = {
+  SIGUSR2: 'gw does not start a new program beside itself: restart it',
+  SIGWINCH: 'gw does not stop its workers alone: use SIGQUIT',
+} as const;
+
+/** Obeys nginx's signals; resolves when one of them has ended the gateway. */
+function untilStopped(master: Master, log: ErrorLog): Promise<void> {
+  const on = (signal: keyof typeof NUMBERS, does: string, act: () => void): void => {
+    process.on(signal, () => {
+      log.write('notice', `signal ${NUMBERS[signal]} (${signal}) received, ${does}`);
+      act();
+    });
+  };
+  on('SIGHUP', 'reconfiguring', () => master.reload());
+  on('SIGUSR1', 'reopening logs', () => master.reopen());
+  on('SIGUSR2', OF_AN_UPGRADE.SIGUSR2, () => undefined);
+  // A terminal sends it whenever its window changes; nginx too listens in the background only.
+  if (process.env['GW_DAEMON'] !== undefined) on('SIGWINCH', OF_AN_UPGRADE.SIGWINCH, () => undefined);
+  return new Promise((resolve) => {
+    const stop = (graceful: boolean) => (): void => void master.stop({ graceful }).then(resolve);
+    on('SIGQUIT', 'shutting down', stop(true));
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) on(signal, 'exiting', stop(false));
+    if (process.env['GW_SUPERVISOR'] !== undefined) process.on('disconnect', stop(true));
+  });
+}
 
 const ALIVE_MS = 1_000;
 

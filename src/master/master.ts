@@ -1,19 +1,48 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Account } from '../config/index.ts';
 import { prepare } from '../pipeline.ts';
-import { addressText } from '../plan/index.ts';
-import type { GatewayPlan } from '../plan/index.ts';
-import { OwnedResources, SharedResources } from '../worker/index.ts';
-import type { Shipment, ThreadLog } from '../worker/index.ts';
-import { keepErrorLine, LOG_TAIL, openRing } from '../zone/index.ts';
+import { addressText, type GatewayPlan } from '../plan/index.ts';
+import { OwnedResources, SharedResources, type Shipment, type ThreadLog } from '../worker/index.ts';
+import {
+  createZone,
+  keepErrorLine,
+  keepsZone,
+  LOG_TAIL,
+  markDead,
+  openRing,
+  type ZoneDeclaration,
+} from '../zone/index.ts';
 import type { Accepted, Candidate } from './candidate.ts';
 import type { Privileges } from './privileges/index.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import { Workers } from './workers.ts';
-import { Zones } from './zones.ts';
+
+/** The process's shared memory by name; content stays across reloads as long as name and size do. */
+class Zones {
+  #buffers: ReadonlyMap<string, SharedArrayBuffer> = new Map();
+
+  /** The zones of a new configuration; nothing changes until `commit`. */
+  plan(declarations: readonly ZoneDeclaration[]): ReadonlyMap<string, SharedArrayBuffer> {
+    return new Map(declarations.map((declaration) => [declaration.name, this.#bufferFor(declaration)]));
+  }
+
+  commit(buffers: ReadonlyMap<string, SharedArrayBuffer>): void {
+    this.#buffers = buffers;
+  }
+
+  /** Frees every zone of what a dead worker held. */
+  release(workerId: number): void {
+    for (const buffer of this.#buffers.values()) markDead(buffer, workerId);
+  }
+
+  #bufferFor(declaration: ZoneDeclaration): SharedArrayBuffer {
+    const known = this.#buffers.get(declaration.name);
+    return known && keepsZone(known, declaration) ? known : createZone(declaration);
+  }
+}
 
 /** What a master needs to begin: a configuration that loads, and what root's rights are used for. */
-export interface MasterOptions {
+interface MasterOptions {
   readonly candidate: Accepted;
   readonly privileges: Privileges;
   /** The account that the process becomes before it serves; absent if it keeps its own. */

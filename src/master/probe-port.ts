@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import type { ListenAddress } from '../contract/index.ts';
 import { systemReason } from '../log/index.ts';
 import { addressText } from '../plan/index.ts';
-import { isOtherFile } from './socket-files.ts';
+import { isOtherFile } from './process-files.ts';
 
 /**
  * Binds an address for a moment. Workers share their ports (SO_REUSEPORT), so two gateways on one port would both seem

@@ -1,10 +1,9 @@
-import { fork } from 'node:child_process';
-import type { ChildProcess, SendHandle } from 'node:child_process';
+import { type ChildProcess, fork, type SendHandle } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { BackOff } from './back-off.ts';
 import { Keeper } from './keeper/index.ts';
-import type { ToKeeper } from './keeper/index.ts';
-import { commandName, nameProcess } from './process-name.ts';
+import { commandName, nameProcess } from './process-files.ts';
+import type { ToKeeper } from './rights/index.ts';
 
 /** Master to supervisor. */
 export type ToSupervisor =

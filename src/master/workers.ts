@@ -5,8 +5,7 @@ import type { Shipment } from '../worker/index.ts';
 import { BackOff } from './back-off.ts';
 import type { Privileges } from './privileges/index.ts';
 import { Watchdog } from './watchdog.ts';
-import { WorkerThread } from './worker-thread.ts';
-import type { ThreadEvents } from './worker-thread.ts';
+import { type ThreadEvents, WorkerThread } from './worker-thread.ts';
 
 /** The first crash is repaired at once, those that follow soon after are not. */
 const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 10_000 };

@@ -2,13 +2,38 @@ import type { CompiledGateway } from '../compile/index.ts';
 import type { Check, CoreConfig, GatewayView, WorkerScope } from '../contract/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
-import { OpenUpstreams, upstreamKey } from '../upstream/index.ts';
-import type { Upstreams } from '../upstream/index.ts';
+import { OpenUpstreams, upstreamKey, type Upstreams } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { Shipment } from './messages.ts';
-import { probeOf } from './probe.ts';
-import { OwnedResources } from './resources.ts';
-import type { SharedResources } from './resources.ts';
+import { OwnedResources, type SharedResources } from './resources.ts';
+
+const FRESH_MS = 1_000;
+const DEADLINE_MS = 2_000;
+
+/** A check that is made once a second at most, however many ask, and that gives an answer within two. */
+function probeOf(check: Check): Check {
+  let answer: Promise<string | undefined> | undefined;
+  return () => {
+    answer ??= inTime(check).finally(() => {
+      setTimeout(() => (answer = undefined), FRESH_MS).unref();
+    });
+    return answer;
+  };
+}
+
+async function inTime(check: Check): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`no answer within ${DEADLINE_MS / 1_000} s`), DEADLINE_MS);
+  });
+  try {
+    return await Promise.race([check(), late]);
+  } catch {
+    return 'the check failed';
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /** What every configuration of a worker gets from it. */
 export interface WorkerFacts {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { why } from '../../bin/commands/why.ts';
+import { why } from '../../bin/check/why.ts';
 import { RULES } from '../../src/check/index.ts';
 
 /** What `gw why` prints, and its exit code. */

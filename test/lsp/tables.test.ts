@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { syntaxOf } from '../../src/config/index.ts';
-import type { NameRole } from '../../src/config/index.ts';
-import { wordsOf } from '../../src/lsp/completion/syntax-words.ts';
+import { type NameRole, syntaxOf } from '../../src/config/index.ts';
+import { wordsOf } from '../../src/lsp/syntax-words.ts';
 import { directiveTable } from '../../src/lookups.ts';
 
 const entries = directiveTable().entries.filter(({ row }) => !('accepted' in row));

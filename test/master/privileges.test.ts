@@ -24,8 +24,8 @@ import { expect, test } from 'vitest';
 import { chmodSocket, openErrorLogs } from '../../src/log/index.ts';
 import { openLogFile } from '../../src/log/log-file.ts';
 import { Keeper } from '../../src/master/keeper/index.ts';
-import { readPidFile, writePidFile } from '../../src/master/pid-file.ts';
-import { handOver } from '../../src/master/privileges/hand-over.ts';
+import { readPidFile, writePidFile } from '../../src/master/process-files.ts';
+import { handOver } from '../../src/master/rights/holdings.ts';
 import type { Owner } from '../harness/owner.ts';
 import { childrenOf, IS_ROOT, NOBODY } from './rights.ts';
 

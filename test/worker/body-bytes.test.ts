@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BodyBytes } from '../../src/worker/transport/body-bytes.ts';
+import { BodyBytes } from '../../src/worker/transport/request-body.ts';
 
 const MIB = 1_048_576;
 /** As long as no piece is a multiple of it, every place of a body differs from those around. */

@@ -1,7 +1,7 @@
 import type { SendHandle } from 'node:child_process';
-import { nameProcess } from '../process-name.ts';
+import { nameProcess } from '../process-files.ts';
 import { Keeper } from './keeper.ts';
-import type { FromKeeper, ToKeeper } from './protocol.ts';
+import type { FromKeeper, ToKeeper } from '../rights/index.ts';
 
 // The keeper of a gateway that has no supervisor (`master_process off`): a child that stays root and ends with its parent.
 

@@ -2,8 +2,7 @@ import { fork } from 'node:child_process';
 import net from 'node:net';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { removePidFile, writePidFile } from '../pid-file.ts';
-import { removeSocketFile } from '../socket-files.ts';
+import { removePidFile, removeSocketFile, writePidFile } from '../process-files.ts';
 import type {
   FromKeeper,
   FromLoader,
@@ -13,10 +12,10 @@ import type {
   LoaderQuestion,
   NamedAddress,
   ToKeeper,
-} from './protocol.ts';
+} from '../rights/index.ts';
 
 /** A bound socket that nobody accepts on. */
-export interface BoundSocket {
+interface BoundSocket {
   close(): void;
   getsockname(found: { port?: number }): number;
 }
@@ -209,7 +208,7 @@ export class Keeper {
 
 /** Whatever a configuration does to the process that loads it, this one goes on. */
 function askLoader(question: LoaderQuestion): Promise<FromLoader> {
-  const loader = fork(fileURLToPath(new URL('../master/privileges/loader.js', import.meta.url)), [], {
+  const loader = fork(fileURLToPath(new URL('../master/keeper/loader.js', import.meta.url)), [], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   // Where it ends before it receives the question, its end is the answer.

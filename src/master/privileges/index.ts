@@ -1,5 +1,2 @@
-export { servingAccount } from './account.ts';
-export { KeeperChannel } from './keeper-channel.ts';
-export { KeptPrivileges } from './kept-privileges.ts';
-export { ownPrivileges } from './own-privileges.ts';
-export type { Privileges } from './privileges.ts';
+export { KeeperChannel, KeptPrivileges } from './kept-privileges.ts';
+export { ownPrivileges, type Privileges } from './privileges.ts';

@@ -1,24 +1,89 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { MessagePort } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { Account } from '../../config/index.ts';
-import { systemReason } from '../../log/index.ts';
-import type { ErrorLog } from '../../log/index.ts';
-import { addressText } from '../../plan/index.ts';
-import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
-import type { Opening, Openings } from '../../worker/index.ts';
-import { pack, unpack } from '../candidate.ts';
-import type { Accepted, Candidate } from '../candidate.ts';
-import type { KeeperAnswer, KeeperQuestion } from '../keeper/index.ts';
+import { type ErrorLog, systemReason } from '../../log/index.ts';
+import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
+import type { FromAcceptor, Opening, Openings, ToAcceptor } from '../../worker/index.ts';
+import { type Accepted, type Candidate, pack, unpack } from '../candidate.ts';
 import { probePort } from '../probe-port.ts';
-import { AcceptorThread } from './acceptor-thread.ts';
-import { become, checkProgram, checkWritable } from './account.ts';
-import { handOver } from './hand-over.ts';
-import { holdingsOf, portsOfRoot } from './holdings.ts';
-import type { KeeperChannel } from './keeper-channel.ts';
+import {
+  become,
+  checkProgram,
+  checkWritable,
+  type FromKeeper,
+  handOver,
+  holdingsOf,
+  type KeeperAnswer,
+  type KeeperQuestion,
+  type NamedAddress,
+  portsOfRoot,
+  type ToKeeper,
+} from '../rights/index.ts';
 import type { Privileges } from './privileges.ts';
 
+/** The thread that accepts connections for all workers, on ports that it bound while the process was root. */
+class AcceptorThread {
+  readonly #thread: Worker;
+  readonly #keys: Set<string>;
+
+  private constructor(thread: Worker, keys: readonly string[]) {
+    this.#thread = thread;
+    this.#keys = new Set(keys);
+  }
+
+  /** Binds what it can; without uWebSockets.js nothing. */
+  static async open(addresses: readonly NamedAddress[]): Promise<AcceptorThread> {
+    const thread = new Worker(new URL('../worker/acceptor.js', import.meta.url), { workerData: addresses });
+    const [opened] = (await once(thread, 'message')) as [FromAcceptor];
+    const isThere = opened.type === 'open';
+    const acceptor = new AcceptorThread(thread, isThere ? addresses.map(({ key }) => key) : []);
+    const [first] = isThere ? opened.refused : [];
+    if (first === undefined) return acceptor;
+    acceptor.keep(new Set());
+    await acceptor.end();
+    throw new Error(`bind() to ${first} failed`);
+  }
+
+  accepts(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
+  /** A worker's port for talking to it. */
+  connect(workerId: number): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    this.#tell({ type: 'connect', workerId, port: port1 }, [port1]);
+    return port2;
+  }
+
+  hold(workerId: number): void {
+    this.#tell({ type: 'hold', workerId });
+  }
+
+  /** Closes the sockets that are not among these keys. */
+  keep(keys: ReadonlySet<string>): void {
+    for (const key of this.#keys) {
+      if (keys.has(key)) continue;
+      this.#keys.delete(key);
+      this.#tell({ type: 'close', key });
+    }
+  }
+
+  /** Resolves when the thread is gone. */
+  async end(): Promise<void> {
+    const gone = once(this.#thread, 'exit');
+    this.#tell({ type: 'end' });
+    await gone;
+  }
+
+  #tell(message: ToAcceptor, transfer: readonly MessagePort[] = []): void {
+    this.#thread.postMessage(message, [...transfer]);
+  }
+}
+
 /** What it takes to give up root. */
-export interface KeptOptions {
+interface KeptOptions {
   readonly account: Account;
   readonly keeper: KeeperChannel;
   readonly log: ErrorLog;
@@ -157,4 +222,64 @@ export class KeptPrivileges implements Privileges {
 function reasonOf(answer: KeeperAnswer): string {
   if (answer.type === 'failed') return answer.reason;
   return answer.type === 'socket' ? systemReason({ errno: answer.errno, message: 'no socket came' }) : '';
+}
+
+/** A socket that the keeper sent. It stays open until its user closes the descriptor, or this process ends. */
+interface ReceivedSocket {
+  readonly fd: number;
+}
+
+interface Answered {
+  readonly answer: KeeperAnswer;
+  readonly socket: ReceivedSocket | undefined;
+}
+
+/** The channel to the process that stayed root: the supervisor, or a child of this process where there is no supervisor. */
+export class KeeperChannel {
+  readonly #process: NodeJS.Process | ChildProcess;
+  readonly #waiting = new Map<number, (answered: Answered) => void>();
+  /** Kept from garbage collection, which would close descriptors that workers use. */
+  readonly #received: ReceivedSocket[] = [];
+  #questions = 0;
+
+  constructor(source: string) {
+    this.#process = process.env['GW_SUPERVISOR'] === undefined ? forkKeeper(source) : process;
+    this.#process.on('message', (message: FromKeeper, socket: ReceivedSocket | undefined) => {
+      if (socket) this.#received.push(socket);
+      this.#waiting.get(message.question)?.({ answer: message, socket });
+      this.#waiting.delete(message.question);
+    });
+    this.#process.on('disconnect', () => {
+      for (const answered of this.#waiting.values())
+        answered({ answer: { type: 'failed', reason: GONE }, socket: undefined });
+      this.#waiting.clear();
+    });
+  }
+
+  tell(message: ToKeeper): void {
+    this.#process.send?.(message, undefined, undefined, () => undefined);
+  }
+
+  ask(asked: KeeperQuestion): Promise<Answered> {
+    const question = ++this.#questions;
+    if (!this.#process.connected) {
+      return Promise.resolve({ answer: { type: 'failed', reason: GONE }, socket: undefined });
+    }
+    this.tell({ ...asked, question });
+    return new Promise((resolve) => {
+      this.#waiting.set(question, resolve);
+    });
+  }
+}
+
+const GONE = 'the process that has the rights of root is gone';
+
+function forkKeeper(source: string): ChildProcess {
+  const keeper = fork(fileURLToPath(new URL('../master/keeper/keeper-process.js', import.meta.url)), [
+    source,
+  ]);
+  // The gateway may end before it.
+  keeper.unref();
+  keeper.channel?.unref();
+  return keeper;
 }

@@ -1,7 +1,12 @@
-import type { MessagePort } from 'node:worker_threads';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { type MessagePort, Worker } from 'node:worker_threads';
+import type { ConfigSource } from '../../pipeline.ts';
 import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
 import type { Openings } from '../../worker/index.ts';
-import type { Accepted, Candidate } from '../candidate.ts';
+import { type Accepted, type Candidate, loadCandidate } from '../candidate.ts';
+import { probePort } from '../probe-port.ts';
+import { removePidFile, removeSocketFiles, writePidFile } from '../process-files.ts';
 
 /** What the master does with the rights that it was started with, whether it still has them or has to ask for them. */
 export interface Privileges {
@@ -31,4 +36,66 @@ export interface Privileges {
   leave(): void;
   /** The gateway has ended, or did not come to serve. */
   ended(served: GatewayPlan | undefined): Promise<void>;
+}
+
+/**
+ * What the rules of `gw check` find in a configuration, one line each, from a thread of its own: signals and workers do not
+ * wait for it, and the memory that the rules take goes with it. Fails when the thread does.
+ */
+async function judge(source: ConfigSource, signal: AbortSignal): Promise<readonly string[]> {
+  const thread = new Worker(new URL('../master/judge-thread.js', import.meta.url), { workerData: source });
+  thread.unref();
+  try {
+    const [lines] = (await once(thread, 'message', { signal })) as [readonly string[]];
+    return lines;
+  } finally {
+    await thread.terminate();
+  }
+}
+
+/** What a process that keeps its account needs. */
+interface OwnOptions {
+  readonly source: ConfigSource;
+  /** The process that takes signals. */
+  readonly pid: number;
+  /** Told of each configuration that has come to serve. */
+  readonly keep: (candidate: Accepted) => void;
+}
+
+/** A process that keeps its account does everything itself. */
+export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
+  return {
+    load: () => loadCandidate(source),
+    findings: (signal) => judge(source, signal),
+    settle: () => Promise.resolve(),
+    async probe(ports) {
+      for (const { address } of ports) await probePort(address);
+    },
+    openings: () => Promise.resolve(new Map()),
+    connect: () => undefined,
+    hold: () => undefined,
+    async serving(candidate) {
+      writePidFile(pidFileOf(candidate.plan), pid);
+      keep(candidate);
+    },
+    async replaced(before, candidate) {
+      const now = candidate.plan;
+      keep(candidate);
+      if (pidFileOf(before) === pidFileOf(now)) return;
+      writePidFile(pidFileOf(now), pid);
+      removePidFile(pidFileOf(before), pid);
+    },
+    refused: () => Promise.resolve(),
+    reopen: () => Promise.resolve(),
+    leave: () => undefined,
+    async ended(served) {
+      if (!served) return;
+      removeSocketFiles(served);
+      removePidFile(pidFileOf(served), pid);
+    },
+  };
+}
+
+function pidFileOf({ main }: GatewayPlan): string {
+  return resolve(main.prefix, main.core.pidFile);
 }

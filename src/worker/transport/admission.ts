@@ -1,8 +1,22 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { devNull } from 'node:os';
 import type { ErrorLog } from '../../log/index.ts';
 import type { Connections } from '../../zone/index.ts';
-import { descriptorLimit } from './descriptor-limit.ts';
+
+/** How many files the process may have open, sockets among them; Node has raised the soft limit to the hard one. */
+function descriptorLimit(): number {
+  return Number(softLimit()) || Infinity;
+}
+
+function softLimit(): unknown {
+  try {
+    return /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+  } catch {
+    // Where there is no /proc the report knows it, ten times as slowly.
+    const report = process.report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } };
+    return report.userLimits?.open_files?.soft;
+  }
+}
 
 /** Clients get this part of all descriptors: each may need another one, for its upstream or a file. */
 const CLIENTS_SHARE = 1 / 2;

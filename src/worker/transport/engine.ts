@@ -4,8 +4,8 @@ import type { ErrorLog } from '../../log/index.ts';
 import { Admission } from './admission.ts';
 import { NodeTransport } from './node/node-transport.ts';
 import type { EngineParts, Opening, OpenPort, Transport } from './transport.ts';
-import { loadUws } from './uws-loader.ts';
-import { UwsTransport } from './uws.ts';
+import { loadUws } from './uws/loader.ts';
+import { UwsTransport } from './uws/uws-transport.ts';
 
 interface Opened {
   readonly engine: 'node' | 'uws';

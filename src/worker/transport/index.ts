@@ -1,8 +1,12 @@
-export { acceptConnections, AcceptorClient } from './acceptor.ts';
-export type { AcceptedAddress, FromAcceptor, ToAcceptor } from './acceptor.ts';
+export {
+  acceptConnections,
+  AcceptorClient,
+  type AcceptedAddress,
+  type FromAcceptor,
+  type ToAcceptor,
+} from './uws/acceptor.ts';
 export { Admission } from './admission.ts';
 export { Engines } from './engine.ts';
-export { Heartbeat } from './heartbeat.ts';
+export { Heartbeat, type Opening, type OpenPort, type Transport } from './transport.ts';
 export { NodeTransport } from './node/node-transport.ts';
-export type { Opening, OpenPort, Transport } from './transport.ts';
-export { UwsTransport } from './uws.ts';
+export { UwsTransport } from './uws/uws-transport.ts';

@@ -1,6 +1,5 @@
-import { Exchange } from '../../http/index.ts';
-import type { PieceReceiver } from '../../http/index.ts';
-import { AbortListeners } from './abort-listeners.ts';
+import { Exchange, type PieceReceiver } from '../../http/index.ts';
+import { AbortListeners } from './guarded.ts';
 import type { BodyOutcome, RequestBody } from './request-body.ts';
 
 /** Most that a body in one piece may have, whatever the limit says: a larger one has no buffer. */

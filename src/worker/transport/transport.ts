@@ -1,9 +1,8 @@
 import type { PortHandler } from '../../compile/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import type { Connections } from '../../zone/index.ts';
-import type { AcceptorClient } from './acceptor.ts';
 import type { Admission } from './admission.ts';
-import type { Heartbeat } from './heartbeat.ts';
+import type { AcceptorClient } from './uws/acceptor.ts';
 
 /** A port that is open in this worker; its handlers are exchanged on a reload, its socket is not. */
 export interface OpenPort {
@@ -43,4 +42,22 @@ export interface Transport {
   open(port: PortHandler, opening?: Opening): Promise<OpenPort>;
   /** Whether an open socket may go on with another configuration of its address; default: always. */
   canKeep?(open: OpenPort, port: PortHandler): boolean;
+}
+
+/**
+ * Shows the master that a worker makes progress: a number in shared memory that only this thread raises. A timer beats, and so
+ * does each request: what comes at once is taken in one turn of the event loop, and may keep timers waiting for seconds.
+ */
+export class Heartbeat {
+  private readonly cells: Int32Array;
+  private readonly at: number;
+
+  constructor(buffer: SharedArrayBuffer, at: number) {
+    this.cells = new Int32Array(buffer);
+    this.at = at;
+  }
+
+  beat(): void {
+    (this.cells[this.at] as number) += 1;
+  }
 }

@@ -1,18 +1,12 @@
 import type { Duplex } from 'node:stream';
 import type { HttpResponse } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
-import { statusLine } from '../../http/index.ts';
-import type { RequestFacts, ResponseStream } from '../../http/index.ts';
+import { type RequestFacts, type ResponseStream, statusLine } from '../../http/index.ts';
 import { guarded } from './guarded.ts';
-import type { LastAnswer } from './last-answer.ts';
-import { writeHeaders } from './uws-headers.ts';
-import { UwsRequest } from './uws-request.ts';
-import type { SocketState, UwsPort } from './uws-request.ts';
-import { UwsSizedStream } from './uws-sized-stream.ts';
-import { UwsStream } from './uws-stream.ts';
-import type { StreamOwner } from './uws-stream.ts';
-import { WebSocketRelay } from './websocket-relay.ts';
-import type { Relayed } from './websocket-relay.ts';
+import { type LastAnswer, writeHeaders } from './uws/head-lines.ts';
+import { type SocketState, type UwsPort, UwsRequest } from './uws-request.ts';
+import { type StreamOwner, UwsSizedStream, UwsStream } from './uws/uws-stream.ts';
+import { type Relayed, WebSocketRelay } from './uws/websocket-relay.ts';
 
 /** Answers beyond this are sent piece by piece: `end` would copy all of it into memory per connection. */
 const WHOLE_ANSWER_BYTES = 65_536;

@@ -2,14 +2,13 @@ import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
 import type { PortHandler } from '../../compile/index.ts';
 import type { RequestFacts } from '../../http/index.ts';
 import type { Connections } from '../../zone/index.ts';
-import { addressText } from './address-text.ts';
+import { addressText } from './socket-address.ts';
 import type { Admission } from './admission.ts';
-import type { HeadLines } from './head-lines.ts';
+import type { HeadLines } from './uws/head-lines.ts';
 import type { HeadScan } from './head-scan.ts';
 import { ReceivedRequest } from './received-request.ts';
-import { RequestBody } from './request-body.ts';
-import type { SilenceWatch } from './silence-watch.ts';
-import type { WebSocketRelay } from './websocket-relay.ts';
+import { RequestBody, type SilenceWatch } from './request-body.ts';
+import type { WebSocketRelay } from './uws/websocket-relay.ts';
 
 /** What the exchanges of one socket share, whatever configuration serves them. */
 export interface SocketState {

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
-import { connect } from 'node:tls';
-import type { ConnectionOptions } from 'node:tls';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { connect, type ConnectionOptions } from 'node:tls';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isTls, readClientHello } from '../../../src/worker/transport/node/client-hello.ts';
-import { cipherNames, curveNames } from '../../../src/worker/transport/node/tls-names.ts';
+import { cipherNames, curveNames } from '../../../src/worker/transport/node/tls-facts.ts';
 
 /** The first bytes that a client of node:tls sends. */
 async function helloOf(options: ConnectionOptions): Promise<Buffer> {

@@ -1,10 +1,8 @@
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { HeadProgress } from '../../../src/worker/transport/node/head-progress.ts';
-import { HeadReader } from '../../../src/worker/transport/node/head-reader.ts';
+import { HeadProgress, HeadReader } from '../../../src/worker/transport/node/head-reader.ts';
 import { RequestSource } from '../../../src/worker/transport/node/request-source.ts';
 import { portOf } from './port.ts';
 

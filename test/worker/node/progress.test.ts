@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ChunkedBody } from '../../../src/worker/transport/node/chunked-body.ts';
+import { ChunkedBody } from '../../../src/worker/transport/node/request-source.ts';
 import { HeadReader } from '../../../src/worker/transport/node/head-reader.ts';
-import { readProxyPrefix } from '../../../src/worker/transport/node/proxy-protocol.ts';
+import { readProxyPrefix } from '../../../src/worker/transport/node/doorway.ts';
 import { REPEATED_BYTES, repeatedBytes } from '../../harness/repeated-bytes.ts';
 import { StepCounter } from '../../harness/steps.ts';
 import { portOf } from './port.ts';
@@ -22,7 +22,7 @@ const LONGEST_HEAD = port.head.lineBytes + port.head.bytes + 65_536;
 const parsers: readonly Parser[] = [
   {
     name: 'a chunked body',
-    file: /chunked-body\.ts/,
+    file: /request-source\.ts/,
     fronts: ['', '0', '5\r\nhello\r\n', '1;', '20000\r\n', '0\r\n', '0\r\nX: ', '1\r\nx\r'],
     read(pieces) {
       const body = new ChunkedBody();
@@ -32,7 +32,7 @@ const parsers: readonly Parser[] = [
   },
   {
     name: 'a request head',
-    file: /(head-reader|head-scan|request-line)\.ts/,
+    file: /(head-reader|head-scan)\.ts/,
     fronts: [
       'GET',
       'GET ',
@@ -53,7 +53,7 @@ const parsers: readonly Parser[] = [
   },
   {
     name: 'a head of the PROXY protocol',
-    file: /proxy-protocol\.ts/,
+    file: /doorway\.ts/,
     fronts: [
       '',
       'PROXY ',

@@ -1,10 +1,122 @@
 import type { PortHandler } from '../../../compile/index.ts';
-import { isValidQuery, normalizePath, parseHost, withoutBlanks } from '../../../http/index.ts';
-import type { RequestFacts } from '../../../http/index.ts';
+import {
+  isValidQuery,
+  normalizePath,
+  parseHost,
+  type RequestFacts,
+  withoutBlanks,
+} from '../../../http/index.ts';
 import { HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
-import { HeadProgress } from './head-progress.ts';
-import { mayBeRequestLine, readRequestLine } from './request-line.ts';
-import type { RequestLine } from './request-line.ts';
+
+/** The first line of a request. */
+interface RequestLine {
+  readonly method: string;
+  /** As received: `$request_uri`. */
+  readonly target: string;
+  /** `path?query` of the target, without scheme and host. */
+  readonly pathAndQuery: string;
+  /** Host and port of a target in absolute form; '' in origin form. */
+  readonly authority: string;
+  readonly version: '0.9' | '1.0' | '1.1';
+}
+
+/** Version numbers as nginx takes them: one digit before the dot, two behind it at most. */
+const LINE = /^(\S+) +(\S+)(?: +HTTP\/([1-9])\.(\d{1,2}) *)?$/;
+const METHOD = /^[A-Z_-]+$/;
+/** RFC 9112, 3.2.2. nginx takes every scheme. */
+const ABSOLUTE = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/([^/?#]+)(.*)$/;
+
+/**
+ * Reads a request line, or gives the status that refuses it. As nginx: blanks may repeat, a line without a version is
+ * HTTP/0.9, and neither `*` nor `host:port` is a target.
+ */
+function readRequestLine(line: string): RequestLine | number {
+  const [, method = '', target = '', major, minor] = LINE.exec(line) ?? [];
+  if (!METHOD.test(method)) return 400;
+  if (major !== undefined && major !== '1') return 505;
+  if (major === undefined && method !== 'GET') return 400;
+  const version = major === undefined ? '0.9' : minor === '0' ? '1.0' : '1.1';
+  if (target.startsWith('/')) return { method, target, pathAndQuery: target, authority: '', version };
+  const [, authority, rest = ''] = ABSOLUTE.exec(target) ?? [];
+  if (authority === undefined) return 400;
+  return { method, target, pathAndQuery: rest.startsWith('/') ? rest : `/${rest}`, authority, version };
+}
+
+/** Whether what came of a line so far can still become a request line: a TLS hello or a binary protocol ends here. */
+function mayBeRequestLine(start: string): boolean {
+  return /^[A-Z_-]*(?: |$)/.test(start);
+}
+
+const LF = 10;
+const CR = 13;
+/** More of them before a request is no robustness any more. */
+const MOST_BLANK_LINES = 8;
+
+/** How far a connection has looked at the head of its next request, so that no byte is looked at again with each packet. */
+export class HeadProgress {
+  /** The first line, once it is there and good, and where it ends; -1 before. */
+  line: RequestLine | undefined = undefined;
+  lineEnd = -1;
+  /** Bytes in which what is looked for does not stand. */
+  searched = 0;
+  /** Where the last line begins, the one that is still coming. */
+  lastLine = 0;
+  private blankLines = 0;
+
+  get hasTooManyBlankLines(): boolean {
+    return this.blankLines > MOST_BLANK_LINES;
+  }
+
+  /** The next request is another one. */
+  reset(): void {
+    this.line = undefined;
+    this.lineEnd = -1;
+    this.searched = this.lastLine = this.blankLines = 0;
+  }
+
+  /** A robust server ignores empty lines before the request line (RFC 9112, 2.2): they are taken away as they come. */
+  withoutBlankLines(bytes: Buffer): Buffer {
+    let start = 0;
+    for (let size = blankLineAt(bytes, 0); size > 0; size = blankLineAt(bytes, start)) {
+      if (++this.blankLines > MOST_BLANK_LINES) break;
+      start += size;
+    }
+    if (start === 0) return bytes;
+    this.searched = 0;
+    return bytes.subarray(start);
+  }
+
+  /** Finds the end of the first line; -1 while it did not come. */
+  findLineEnd(bytes: Buffer): number {
+    if (this.lineEnd < 0) {
+      this.lineEnd = bytes.indexOf(LF, this.searched);
+      this.searched = this.lastLine = this.lineEnd < 0 ? bytes.length : this.lineEnd + 1;
+    }
+    return this.lineEnd;
+  }
+
+  /** Finds what stands behind the empty line that ends the head; -1 while that did not come. */
+  findEnd(bytes: Buffer): number {
+    // The empty line may have begun with what was looked at before.
+    const from = Math.max(this.lineEnd, this.searched - 2);
+    const plain = bytes.indexOf('\n\r\n', from);
+    const bare = (plain < 0 ? bytes : bytes.subarray(0, plain)).indexOf('\n\n', from);
+    if (bare >= 0) return bare + 2;
+    if (plain >= 0) return plain + 3;
+    this.lastLine = Math.max(
+      this.lastLine,
+      this.searched + bytes.subarray(this.searched).lastIndexOf(LF) + 1,
+    );
+    this.searched = bytes.length;
+    return -1;
+  }
+}
+
+/** Length of the empty line at a place; 0 where there is none. */
+function blankLineAt(bytes: Buffer, at: number): number {
+  if (bytes[at] === LF) return 1;
+  return bytes[at] === CR && bytes[at + 1] === LF ? 2 : 0;
+}
 
 /** The head of a request, and what follows from it. */
 export interface Head {

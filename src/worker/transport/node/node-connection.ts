@@ -1,13 +1,11 @@
 import type { Duplex } from 'node:stream';
 import type { ConnectionRules } from '../../../http/index.ts';
 import { guarded } from '../guarded.ts';
-import type { Answered, ExchangeLine } from './exchange-line.ts';
-import { HeadProgress } from './head-progress.ts';
-import type { Head } from './head-reader.ts';
+import type { Answered, ExchangeLine } from './node-port.ts';
+import { type Head, HeadProgress } from './head-reader.ts';
 import { NodeExchange } from './node-exchange.ts';
 import { RequestSource } from './request-source.ts';
-import { SocketLine } from './socket-line.ts';
-import type { Opened } from './socket-line.ts';
+import { type Opened, SocketLine } from './socket-line.ts';
 
 /** Pipelined requests that wait behind one that is not answered yet: beyond this the client is held back. */
 const AHEAD_BYTES = 65_536;

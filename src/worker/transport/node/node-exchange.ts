@@ -1,18 +1,18 @@
 import type { Duplex } from 'node:stream';
-import { isSafeHeaderValue, statusLine } from '../../../http/index.ts';
-import type { ConnectionFacts, ResponseStream } from '../../../http/index.ts';
+import {
+  type ConnectionFacts,
+  isSafeHeaderValue,
+  type ResponseStream,
+  statusLine,
+} from '../../../http/index.ts';
 import { guarded } from '../guarded.ts';
 import { ReceivedRequest } from '../received-request.ts';
 import { RequestBody } from '../request-body.ts';
-import type { StreamOwner } from '../uws-stream.ts';
-import { answerHead, upgradeHead } from './answer-head.ts';
-import type { AnswerHead, HeadFacts } from './answer-head.ts';
-import type { ExchangeLine, Received } from './exchange-line.ts';
+import type { StreamOwner } from '../uws/uws-stream.ts';
+import { answerHead, type AnswerHead, type HeadFacts, upgradeHead } from './answer-head.ts';
+import type { ExchangeLine, NodePort, Received } from './node-port.ts';
 import type { Head } from './head-reader.ts';
-import type { NodePort } from './node-port.ts';
-import { NodeStream } from './node-stream.ts';
-import type { Framing } from './node-stream.ts';
-import { joinStreams } from './node-tunnel.ts';
+import { type Framing, joinStreams, NodeStream } from './node-stream.ts';
 import type { RequestSource } from './request-source.ts';
 
 /** Beyond this a body goes out piece by piece, as the client takes it. */

@@ -1,13 +1,14 @@
+import type { Duplex } from 'node:stream';
 import type { ResponseStream } from '../../../http/index.ts';
-import { guarded } from '../guarded.ts';
-import type { StreamOwner } from '../uws-stream.ts';
-import type { ExchangeLine } from './exchange-line.ts';
+import { type Failing, guarded } from '../guarded.ts';
+import type { StreamOwner } from '../uws/uws-stream.ts';
+import type { ExchangeLine } from './node-port.ts';
 
 /** How a client knows where the body ends. */
 export type Framing = 'length' | 'chunked' | 'close';
 
 /** An answer in pieces. */
-export interface StreamFacts {
+interface StreamFacts {
   /** Goes out together with the first piece, or at the end of this turn. */
   readonly head: string;
   readonly framing: Framing;
@@ -83,5 +84,35 @@ export class NodeStream implements ResponseStream {
     const { head } = this;
     this.head = '';
     return head;
+  }
+}
+
+/** Who hears what goes through a tunnel, and of its end. */
+interface TunnelOwner extends Failing {
+  wrote(bytes: number): void;
+  ended(): void;
+}
+
+/** Carries bytes both ways until one side has ended and the other has what came before (nginx: an upgraded connection). */
+export function joinStreams(client: Duplex, upstream: Duplex, owner: TunnelOwner): void {
+  let isOver = false;
+  const over = guarded(owner, () => {
+    if (isOver) return;
+    isOver = true;
+    client.destroy();
+    upstream.destroy();
+    owner.ended();
+  });
+  upstream.on(
+    'data',
+    guarded(owner, (bytes: Buffer) => owner.wrote(bytes.length)),
+  );
+  for (const [from, to] of [
+    [client, upstream],
+    [upstream, client],
+  ] as const) {
+    from.on('error', over).on('close', over);
+    to.on('finish', over);
+    from.pipe(to);
   }
 }

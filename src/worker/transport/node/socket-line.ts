@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import type { ConnectionFacts, PortFacts } from '../../../http/index.ts';
-import { guarded } from '../guarded.ts';
-import type { Failing } from '../guarded.ts';
+import { type Failing, guarded } from '../guarded.ts';
 import type { NodePort } from './node-port.ts';
 
 /** How a connection began. */

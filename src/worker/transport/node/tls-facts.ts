@@ -1,9 +1,88 @@
 import type { TLSSocket } from 'node:tls';
 import type { ClientCertificate, TlsFacts } from '../../../http/index.ts';
-import { verifierOf } from '../../../plan/index.ts';
-import type { TlsPlan } from '../../../plan/index.ts';
+import { type TlsPlan, verifierOf } from '../../../plan/index.ts';
 import type { ClientHello } from './client-hello.ts';
-import { cipherNames, curveNames } from './tls-names.ts';
+
+/** OpenSSL's names of the cipher suites that clients offer, by IANA's numbers (iana.org/assignments/tls-parameters). */
+const CIPHERS: Readonly<Record<number, string>> = {
+  0x0004: 'RC4-MD5',
+  0x0005: 'RC4-SHA',
+  0x000a: 'DES-CBC3-SHA',
+  0x002f: 'AES128-SHA',
+  0x0033: 'DHE-RSA-AES128-SHA',
+  0x0035: 'AES256-SHA',
+  0x0039: 'DHE-RSA-AES256-SHA',
+  0x003c: 'AES128-SHA256',
+  0x003d: 'AES256-SHA256',
+  0x0067: 'DHE-RSA-AES128-SHA256',
+  0x006b: 'DHE-RSA-AES256-SHA256',
+  0x009c: 'AES128-GCM-SHA256',
+  0x009d: 'AES256-GCM-SHA384',
+  0x009e: 'DHE-RSA-AES128-GCM-SHA256',
+  0x009f: 'DHE-RSA-AES256-GCM-SHA384',
+  0x1301: 'TLS_AES_128_GCM_SHA256',
+  0x1302: 'TLS_AES_256_GCM_SHA384',
+  0x1303: 'TLS_CHACHA20_POLY1305_SHA256',
+  0x1304: 'TLS_AES_128_CCM_SHA256',
+  0x1305: 'TLS_AES_128_CCM_8_SHA256',
+  0xc008: 'ECDHE-ECDSA-DES-CBC3-SHA',
+  0xc009: 'ECDHE-ECDSA-AES128-SHA',
+  0xc00a: 'ECDHE-ECDSA-AES256-SHA',
+  0xc012: 'ECDHE-RSA-DES-CBC3-SHA',
+  0xc013: 'ECDHE-RSA-AES128-SHA',
+  0xc014: 'ECDHE-RSA-AES256-SHA',
+  0xc023: 'ECDHE-ECDSA-AES128-SHA256',
+  0xc024: 'ECDHE-ECDSA-AES256-SHA384',
+  0xc027: 'ECDHE-RSA-AES128-SHA256',
+  0xc028: 'ECDHE-RSA-AES256-SHA384',
+  0xc02b: 'ECDHE-ECDSA-AES128-GCM-SHA256',
+  0xc02c: 'ECDHE-ECDSA-AES256-GCM-SHA384',
+  0xc02f: 'ECDHE-RSA-AES128-GCM-SHA256',
+  0xc030: 'ECDHE-RSA-AES256-GCM-SHA384',
+  0xcca8: 'ECDHE-RSA-CHACHA20-POLY1305',
+  0xcca9: 'ECDHE-ECDSA-CHACHA20-POLY1305',
+  0xccaa: 'DHE-RSA-CHACHA20-POLY1305',
+};
+
+const CURVES: Readonly<Record<number, string>> = {
+  22: 'secp256k1',
+  23: 'prime256v1',
+  24: 'secp384r1',
+  25: 'secp521r1',
+  26: 'brainpoolP256r1',
+  27: 'brainpoolP384r1',
+  28: 'brainpoolP512r1',
+  29: 'X25519',
+  30: 'X448',
+  256: 'ffdhe2048',
+  257: 'ffdhe3072',
+  258: 'ffdhe4096',
+  259: 'ffdhe6144',
+  260: 'ffdhe8192',
+  4587: 'SecP256r1MLKEM768',
+  4588: 'X25519MLKEM768',
+  4589: 'SecP384r1MLKEM1024',
+};
+
+/** Not ciphers, but signals in their list (RFC 5746, RFC 7507). */
+const SIGNALS: ReadonlySet<number> = new Set([0x00ff, 0x5600]);
+
+/** A list of offered suites as nginx prints it: by name, and those that have none as a number. */
+export function cipherNames(numbers: readonly number[]): string {
+  return numbers
+    .filter((number) => !SIGNALS.has(number))
+    .map((number) => CIPHERS[number] ?? hex(number))
+    .join(':');
+}
+
+/** A list of offered curves. */
+export function curveNames(numbers: readonly number[]): string {
+  return numbers.map((number) => CURVES[number] ?? hex(number)).join(':');
+}
+
+function hex(number: number): string {
+  return `0x${number.toString(16).padStart(4, '0')}`;
+}
 
 /** Faults in OpenSSL's words (X509_verify_cert_error_string), by the code that node:tls gives. */
 const FAULT_TEXTS: Readonly<Record<string, string>> = {

@@ -1,19 +1,38 @@
 import { createHash } from 'node:crypto';
-import { createServer } from 'node:tls';
-import type { Server, TLSSocket } from 'node:tls';
-import { secureContextOptions } from '../../../plan/index.ts';
-import type { TlsPlan } from '../../../plan/index.ts';
-import { TlsSessions } from './tls-sessions.ts';
+import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { secureContextOptions, type TlsPlan } from '../../../plan/index.ts';
+
+/** The sessions of clients without tickets; the oldest make room. Each worker keeps its own. */
+class TlsSessions {
+  private readonly sessions = new Map<string, { readonly session: Buffer; readonly endsMs: number }>();
+
+  keep(
+    id: Buffer,
+    session: Buffer,
+    { most, timeoutSeconds }: { most: number; timeoutSeconds: number },
+  ): void {
+    this.sessions.set(id.toString('latin1'), { session, endsMs: Date.now() + timeoutSeconds * 1000 });
+    for (const oldest of this.sessions.keys()) {
+      if (this.sessions.size <= most) return;
+      this.sessions.delete(oldest);
+    }
+  }
+
+  find(id: Buffer): Buffer | null {
+    const known = this.sessions.get(id.toString('latin1'));
+    return known && known.endsMs > Date.now() ? known.session : null;
+  }
+}
 
 /** What comes of a handshake. */
-export interface Handshake {
+interface Handshake {
   /** The socket that it went over. */
   done(socket: TLSSocket): void;
   failed(error: Error): void;
 }
 
 /** How a server shakes hands beside its plan. */
-export interface HandshakeRules {
+interface HandshakeRules {
   readonly ticketKey: string;
   readonly timeoutMs: number;
 }

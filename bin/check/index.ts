@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import type { CheckCommandOptions } from './settings.ts';
+import type { WhyOptions } from './why.ts';
+
+type Finish = (code: number) => void;
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** The commands that judge configurations. */
+export function addChecking(gw: Command, finish: Finish): void {
+  const check = gw
+    .command('check [files...]')
+    .description(
+      'report everything that is wrong with configurations: files, directories, dumps of -T, - for standard input',
+    )
+    .option('-p, --prefix <directory>', 'directory that relative paths start from')
+    .option(
+      '-f, --format <format>',
+      'human, concise, json, sarif, github, gitlab, junit; sarif:FILE writes there',
+      collect,
+    )
+    .option('-o, --output <file>', 'write there')
+    .option('--select <rules>', 'only these rules: ids, slugs, prefixes such as GW3', collect)
+    .option('--ignore <rules>', 'not these rules', collect)
+    .option('--severity <least>', 'show from there on: error, warning, info')
+    .option('--fail-on <least>', 'exit with 1 from there on: error, warning, info, never (default: warning)')
+    .option('--strict', 'rules that are off by default too, and everything fails')
+    .option('--live', 'also ask the databases and stores that are configured')
+    .option('--compat <how>', 'ignore: leave out the directives of modules that gw does not have');
+  addFixing(check);
+  check.action(async (files: string[], options: CheckCommandOptions) => {
+    finish(await (await import('./check.ts')).check(files, options));
+  });
+  addWhy(gw, finish);
+}
+
+/** What rules, directives and variables are. */
+function addWhy(gw: Command, finish: Finish): void {
+  gw.command('why [name]')
+    .description('explain a rule of check, a directive or a variable')
+    .option('--list', 'all rules')
+    .option('-f, --format <format>', 'json')
+    .option('--json', 'as JSON')
+    .action(async (name: string | undefined, options: WhyOptions) => {
+      finish((await import('./why.ts')).why(name, options));
+    });
+}
+
+function addFixing(check: Command): void {
+  check
+    .option('--context <blocks>', 'what stands around the files: http,server')
+    .option('--stdin-filename <file>', 'the file that standard input is')
+    .option('--fix', 'mend what can be mended without changing an answer')
+    .option('--unsafe-fixes', 'mend the rest too')
+    .option('--diff', 'show what would be mended; exit with 1 if anything')
+    .option('--baseline <file>', 'leave out what it holds')
+    .option('--write-baseline [file]', 'keep what is found now (default: gw-baseline.json)');
+}

@@ -1,0 +1,137 @@
+import { Command, CommanderError } from 'commander';
+import { VERSION } from '../src/version.ts';
+import { addChecking } from './check/index.ts';
+import { addConfigTools, addDumps, addExplaining } from './config/index.ts';
+import { addCredentials, addDatabase } from './credentials/index.ts';
+import type { EnvironOptions } from './environ.ts';
+import { addRunning } from './running/index.ts';
+import { addShell } from './shell/index.ts';
+
+/** The commands that editors start. */
+function addEditing(gw: Command): void {
+  gw.command('lsp')
+    .description('serve editors: the language server protocol on standard input and output')
+    .option('--stdio', 'what some editors say; there is no other way')
+    .action(async () => {
+      await (await import('../src/lsp/index.ts')).serveLanguage();
+    });
+}
+
+type Finish = (code: number) => void;
+
+/** The commands that show what is installed here. */
+function addInstallation(gw: Command, finish: Finish): void {
+  gw.command('environ')
+    .description('show versions, and what is read of the environment; secrets are masked')
+    .option('-c, --config <file>', 'with what this configuration reads of it')
+    .option('-p, --prefix <directory>', 'directory that relative paths start from')
+    .option('--json', 'as JSON, for programs')
+    .action(async (options: EnvironOptions) => {
+      finish((await import('./environ.ts')).environ(options));
+    });
+  gw.command('example [name]')
+    .description('print a configuration to start from; without a name, list them')
+    .option('--json', 'the list as JSON')
+    .action(async (name: string | undefined, options: { json?: boolean }) => {
+      finish((await import('./examples.ts')).example(name, options));
+    });
+}
+
+/** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
+export async function runCommand(args: readonly string[]): Promise<number> {
+  let exitCode = 0;
+  const finish = (code: number): void => {
+    exitCode = code;
+  };
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', endWithReader);
+  try {
+    await program(finish).parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    const { failureText } = await import('./terminal.ts');
+    process.stderr.write(`gw: ${failureText(error)}\n`);
+    return 1;
+  }
+}
+
+/** Every command with what it is for. */
+export function commandList(): readonly { readonly name: string; readonly summary: string }[] {
+  return program(() => undefined).commands.map((command) => ({
+    name: command.name(),
+    summary: command.description(),
+  }));
+}
+
+/** Who reads a part only, as `head` does, has what they want: no reason to fall over. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+}
+
+/** Messages of the command line read like those of a configuration. */
+function inOurWords(text: string): string {
+  return text
+    .replace(/^error: /, 'gw: ')
+    .replaceAll("'", '"')
+    .replace(/\(Did you mean (.*)\?\)/, '  did you mean "$1"?')
+    .replace(
+      / (.*) argument (".*") is invalid\. Allowed choices are (.*)\.$/m,
+      ' invalid value $2 of $1\n  expected $3',
+    )
+    .replace(/ (.*) argument (".*") is invalid\. (.*)\.$/m, ' invalid value $2 of $1\n  $3')
+    .replace(
+      / command-argument value (".*") is invalid for (.*)\. Allowed choices are (.*)\.$/m,
+      ' invalid value $1 of $2\n  expected $3',
+    )
+    .replace(/\. (Expected .* but got .*)\.$/m, (_, rest: string) => `\n  ${rest.toLowerCase()}`);
+}
+
+function program(finish: (code: number) => void): Command {
+  const gw = new Command('gw')
+    .description("A config-driven HTTP gateway. nginx's own options work too: see gw -h.")
+    .exitOverride()
+    .helpCommand(false)
+    .showSuggestionAfterError()
+    .configureOutput({ outputError: (text, write) => write(inOurWords(text)) });
+  addChecking(gw, finish);
+  gw.command('demo')
+    .description('run the demo: gateway, embedded PostgreSQL and embedded key-value store')
+    .option('--port <number>', 'port to listen on', '8080')
+    .option('--data <directory>', 'where its data is kept', '.gw')
+    .action(async (options: { port: string; data: string }) => {
+      finish(await (await import('./demo.ts')).demo(options));
+    });
+  addConfigTools(gw, finish);
+  addExplaining(gw, finish);
+  addRunning(gw, finish);
+  addEditing(gw);
+  addCredentials(gw, finish);
+  addDumps(gw, finish);
+  addDatabase(gw, finish);
+  addInstallation(gw, finish);
+  addShell(gw, finish);
+  gw.command('reference')
+    .description('print the directive reference as Markdown')
+    .action(async () => {
+      const { reference } = await import('../src/lookups.ts');
+      process.stdout.write(reference());
+    });
+  gw.command('version')
+    .description('print the version')
+    .action(() => void process.stdout.write(`gw/${VERSION}\n`));
+  gw.command('help [command...]')
+    .description('show the help of a command')
+    .action((names: string[]) => showHelp(gw, names));
+  return gw;
+}
+
+async function showHelp(command: Command, [name, ...rest]: readonly string[]): Promise<void> {
+  if (name === undefined) return command.outputHelp();
+  const inner = command.commands.find((each) => each.name() === name);
+  if (inner) return showHelp(inner, rest);
+  // Commander knows how to say that there is none, and which is meant.
+  if (command.commands.length > 0) await command.parseAsync([name], { from: 'user' });
+  command.error(`error: unknown command '${name}'`);
+}

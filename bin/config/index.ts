@@ -1,0 +1,186 @@
+import { isIP } from 'node:net';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ImportOptions } from '../import/index.ts';
+import type { BuildCommandOptions, JsonOptions, ParseCommandOptions } from './crossplane.ts';
+import type { FmtOptions } from './fmt.ts';
+import type { ApiOptions, DumpOptions, ExplainOptions, ListOptions, RestOptions } from './show.ts';
+
+type Finish = (code: number) => void;
+
+const MOST_BLANKS = 16;
+
+function blanks(value: string): number {
+  if (!/^\d{1,2}$/.test(value) || Number(value) > MOST_BLANKS)
+    throw new InvalidArgumentError(`expected 0 to ${MOST_BLANKS}.`);
+  return Number(value);
+}
+
+/** The commands that work on the text of configurations. */
+export function addConfigTools(gw: Command, finish: Finish): void {
+  gw.command('fmt [files...]')
+    .description('format configurations; without a file, standard input')
+    .option('-w, --write', 'in place')
+    .option('-d, --diff', 'show what would change')
+    .option('--check', 'name the files that are not formatted')
+    .option('-i, --indent <blanks>', 'blanks of one level', blanks, 4)
+    .option('--tabs', 'indent by tabs')
+    .action(async (files: string[], options: FmtOptions) => {
+      finish((await import('./fmt.ts')).fmt(files, options));
+    });
+  addParse(gw, finish);
+  addBuild(gw, finish);
+  addLexing(gw, finish);
+  addLookups(gw, finish);
+}
+
+/** The commands of crossplane have its options and its JSON. */
+function addParse(gw: Command, finish: Finish): void {
+  gw.command('parse <file>')
+    .description("print a configuration as crossplane's JSON")
+    .option('-o, --out <file>', 'write there')
+    .option('-i, --indent <blanks>', 'indent the JSON', blanks)
+    .option('--ignore <directives>', 'leave these out, separated by commas')
+    .option('--no-catch', 'stop at the first fault')
+    .option('--tb-onerror', 'put hints beside faults')
+    .option('--combine', 'put everything into one file')
+    .option('--single-file', 'do not read included files')
+    .option('--include-comments', 'keep comments')
+    .option('--strict', 'report everything that a start would refuse')
+    .action(async (file: string, options: ParseCommandOptions) => {
+      finish((await import('./crossplane.ts')).parse(file, options));
+    });
+}
+
+function addBuild(gw: Command, finish: Finish): void {
+  gw.command('build <file>')
+    .description("write the files of crossplane's JSON")
+    .option('-v, --verbose', 'name the files')
+    .option('-d, --dir <directory>', 'where relative names start from')
+    .option('-f, --force', 'replace files')
+    .option('-i, --indent <blanks>', 'blanks of one level', blanks, 4)
+    .option('-t, --tabs', 'indent by tabs')
+    .option('--no-headers', 'without the first line that says where they come from')
+    .option('--stdout', 'print instead')
+    .action(async (file: string, options: BuildCommandOptions) => {
+      finish((await import('./crossplane.ts')).build(file, options));
+    });
+}
+
+function addLexing(gw: Command, finish: Finish): void {
+  gw.command('lex <file>')
+    .description('print the words and marks of a file as JSON')
+    .option('-o, --out <file>', 'write there')
+    .option('-i, --indent <blanks>', 'indent the JSON', blanks)
+    .option('-n, --line-numbers', 'with their lines')
+    .action(async (file: string, options: JsonOptions & { lineNumbers?: boolean }) => {
+      finish((await import('./crossplane.ts')).lex(file, options));
+    });
+  gw.command('minify <file>')
+    .description('print the shortest text of the same meaning')
+    .option('-o, --out <file>', 'write there')
+    .action(async (file: string, options: JsonOptions) => {
+      finish((await import('./crossplane.ts')).minify(file, options));
+    });
+}
+
+/** What gw knows, from its tables. */
+function addLookups(gw: Command, finish: Finish): void {
+  for (const what of ['modules', 'directives', 'variables'] as const) {
+    gw.command(`list-${what}`)
+      .description(`list all ${what}`)
+      .option('--json', 'with all that is known of them')
+      .option('-m, --module <name>', 'of one module')
+      .action(async (options: ListOptions) => {
+        finish((await import('./show.ts')).list(what, options));
+      });
+  }
+}
+
+/** The command that tells what would become of a request. */
+export function addExplaining(gw: Command, finish: Finish): void {
+  gw.command('explain <method> <url>')
+    .description('tell what would become of a request: server, location, rewrites, access, answer')
+    .option('-c, --config <file>', 'configuration file')
+    .option('-p, --prefix <directory>', 'directory that relative paths start from')
+    .option('-H, --header <line>', 'a header of the request; may be repeated', collect)
+    .option('--from <address>', 'address of the client', address, '127.0.0.1')
+    .option('-d, --data <text>', 'body of the request')
+    .option('--live', 'open databases to read their schemas')
+    .option('--json', 'as JSON')
+    .action(async (method: string, url: string, options: ExplainOptions) => {
+      finish(await (await import('./show.ts')).explain(method, url, options));
+    });
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+function address(value: string): string {
+  if (isIP(value) === 0) throw new InvalidArgumentError('expected an IP address.');
+  return value;
+}
+
+/** The commands that print what gw makes of a configuration. */
+export function addDumps(gw: Command, finish: Finish): void {
+  const dump = gw.command('dump').description('print what gw makes of a configuration, secrets masked');
+  ofConfig(dump.command('config'))
+    .description('the configuration as one text, with what is included in its place')
+    .option('--json', 'what holds in each block, inheritance done')
+    .action(async (options: DumpOptions) => {
+      finish((await import('./show.ts')).dumpConfig(options));
+    });
+  ofConfig(dump.command('routes'))
+    .description('servers and locations, what answers each, and where that is written')
+    .option('--json', 'as JSON, for programs')
+    .action(async (options: DumpOptions) => {
+      finish((await import('./show.ts')).dumpRoutes(options));
+    });
+  addRestDumps(dump, finish);
+  addImport(gw, finish);
+}
+
+/** Those that ask a database. */
+function addRestDumps(dump: Command, finish: Finish): void {
+  ofRest(dump.command('schema'))
+    .description('what a dbrest location knows of its database, as JSON; connects to it')
+    .option('--json', 'as always')
+    .action(async (options: RestOptions) => {
+      finish(await (await import('./show.ts')).printSchema(options));
+    });
+  ofRest(dump.command('openapi'))
+    .description('the OpenAPI document of a dbrest location as a role sees it; connects to its database')
+    .option('--role <name>', 'as this role (default: the anonymous one)')
+    .option('--schema <name>', 'of this schema (default: the first that is served)')
+    .option('--json', 'as always')
+    .action(async (options: ApiOptions) => {
+      finish(await (await import('./show.ts')).printApi(options));
+    });
+}
+
+function addImport(gw: Command, finish: Finish): void {
+  gw.command('import <file>')
+    .description(
+      'print a gateway.conf that does what a configuration of PostgREST or Webdis does; "-": standard input',
+    )
+    .addOption(
+      new Option('--from <program>', 'whose it is (default: by its content)').choices([
+        'postgrest',
+        'webdis',
+      ]),
+    )
+    .option('--inline-secrets', 'leave secrets where they are instead of taking them from the environment')
+    .action(async (file: string, options: ImportOptions) => {
+      finish((await import('../import/index.ts')).importConfig(file, options));
+    });
+}
+
+function ofRest(command: Command): Command {
+  return ofConfig(command).option('--location <path>', 'the location, where several serve a database');
+}
+
+function ofConfig(command: Command): Command {
+  return command
+    .option('-c, --config <file>', 'the configuration (default: as a start finds it)')
+    .option('-p, --prefix <directory>', 'directory that relative paths start from');
+}

@@ -1,0 +1,255 @@
+import { resolve } from 'node:path';
+import { formatFaults, printable, takesColor } from '../../grammar/index.ts';
+import type { LocationView, ServerView } from '../../src/contract/index.ts';
+import {
+  combined,
+  dbrestTools,
+  directives,
+  effective,
+  MODULE_NAMES,
+  type RestPlace,
+  restPlaces,
+  routes,
+  type VariableFacts,
+  variables,
+} from '../../src/lookups.ts';
+import { explain as account, load, type Loaded } from '../../src/pipeline.ts';
+import { sourceOf } from '../options.ts';
+import { columns, visible } from '../terminal.ts';
+
+/** Which configuration a command is about; without a name the one that a start would read. */
+interface ConfigOptions {
+  readonly config?: string;
+  readonly prefix?: string;
+}
+
+/** A configuration that nothing refuses. */
+type LoadedConfig = { readonly [K in 'plan' | 'tree' | 'bound']: NonNullable<Loaded[K]> } & {
+  readonly name: string;
+};
+
+/** Loads a configuration and says what is wrong with it; `undefined` when that refuses it. */
+function loadConfig({ config, prefix }: ConfigOptions): LoadedConfig | undefined {
+  const source = sourceOf({
+    ...(config !== undefined && { confFile: resolve(config) }),
+    ...(prefix !== undefined && { prefix }),
+  });
+  const name = config ?? source.name;
+  const { plan, tree, bound, report } = load({ ...source, name });
+  process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
+  return plan && tree && bound && { plan, tree, bound, name };
+}
+
+/** What `gw explain` was called with. */
+export interface ExplainOptions extends ConfigOptions {
+  readonly header?: readonly string[];
+  readonly from: string;
+  readonly data?: string;
+  readonly live?: boolean;
+  readonly json?: boolean;
+}
+
+/** `gw explain METHOD URL`. 0: some server would get it; 1: none; 2: it cannot be told. */
+export async function explain(method: string, url: string, options: ExplainOptions): Promise<number> {
+  const given = options.header ?? [];
+  const headers = given.map(readHeader);
+  const wrong = headers.findIndex((header) => header === undefined);
+  if (wrong >= 0) return refuse(`invalid header "${printable(given[wrong] ?? '')}"`);
+  const loaded = loadConfig(options);
+  if (!loaded) return 2;
+  const told = await account(loaded, {
+    method,
+    url,
+    headers: headers.filter((header) => header !== undefined),
+    from: options.from,
+    live: options.live === true,
+    ...(options.data !== undefined && { body: options.data }),
+  });
+  if (typeof told === 'string') return refuse(told);
+  const text = options.json
+    ? `${JSON.stringify(told.account, undefined, 2)}\n`
+    : told.print({ color: takesColor(process.stdout) });
+  process.stdout.write(text);
+  return told.account.found ? 0 : 1;
+}
+
+function readHeader(text: string): readonly [string, string] | undefined {
+  const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/.exec(text) ?? [];
+  return name === undefined || value === undefined ? undefined : [name, value];
+}
+
+function refuse(message: string): number {
+  process.stderr.write(`gw: ${message}\n`);
+  return 2;
+}
+
+/** Options of `gw dump config` and `gw dump routes`. */
+export interface DumpOptions extends ConfigOptions {
+  readonly json?: boolean;
+}
+
+/** `gw dump config`: the configuration as one text, or what holds in each of its blocks. 1: it is refused. */
+export function dumpConfig({ json, ...options }: DumpOptions): number {
+  const loaded = loadConfig(options);
+  if (!loaded) return 1;
+  const { tree, bound, plan } = loaded;
+  const { prefix, confFile } = plan.main;
+  const files = tree.sources.map(({ name }) => name);
+  if (json === true) writeJson({ file: confFile, prefix, files, main: effective(bound, tree) });
+  else process.stdout.write(combined(tree));
+  return 0;
+}
+
+/** `gw dump routes`: each server with its locations in the order in which they are asked. 1: it is refused. */
+export function dumpRoutes({ json, ...options }: DumpOptions): number {
+  const loaded = loadConfig(options);
+  if (!loaded) return 1;
+  const servers = routes(loaded.plan);
+  if (json === true) writeJson(servers);
+  else {
+    const rows = servers.flatMap((server) => locationRows(server.root, server, 0));
+    process.stdout.write(columns([['LISTEN', 'SERVER', 'LOCATION', 'ANSWERED BY', 'PLACE'], ...rows]));
+  }
+  return 0;
+}
+
+function locationRows(
+  location: LocationView,
+  server: ServerView,
+  depth: number,
+): readonly (readonly string[])[] {
+  const { text, kind, answeredBy, internal, place, locations } = location;
+  const listens = server.listens.map(({ address, isDefault }) => address + (isDefault ? ' (default)' : ''));
+  const marks = internal ? ' (internal)' : '';
+  const isServer = kind === 'server';
+  // A server level that only holds locations answers what none of them takes.
+  const answer = answeredBy ?? (isServer && locations.length > 0 ? '' : 'files');
+  return [
+    [
+      isServer ? listens.join(' ') : '',
+      isServer ? visible(server.names.join(' ') || '""') : '',
+      visible(`${'  '.repeat(Math.max(depth - 1, 0))}${text}`) + marks,
+      answer,
+      visible(place),
+    ],
+    ...locations.flatMap((inner) => locationRows(inner, server, depth + 1)),
+  ];
+}
+
+function writeJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+/** Which of the locations that serve a database. */
+export interface RestOptions extends ConfigOptions {
+  readonly location?: string;
+}
+
+/** Options of `gw dump openapi`. */
+export interface ApiOptions extends RestOptions {
+  readonly role?: string;
+  readonly schema?: string;
+}
+
+/** `gw dump schema`: what a location knows of its database. 1: it cannot be read, 2: which location is not clear. */
+export function printSchema(options: RestOptions): Promise<number> {
+  return withPlace(options, async (place) => ({ document: await dbrestTools.dumpSchema(place) }));
+}
+
+/** `gw dump openapi`: what the root of a location answers. Ends as `gw dump schema` does. */
+export function printApi({ role, schema, ...options }: ApiOptions): Promise<number> {
+  return withPlace(options, (place) => dbrestTools.describeApi(place, { role, schema }));
+}
+
+async function withPlace(
+  options: RestOptions,
+  read: (place: RestPlace) => Promise<{ readonly document: unknown } | { readonly fault: string }>,
+): Promise<number> {
+  const loaded = loadConfig(options);
+  if (!loaded) return 1;
+  const place = choosePlace(restPlaces(loaded.plan), options.location);
+  if (typeof place === 'string') return fail(place, 2);
+  try {
+    const answer = await read(place);
+    if ('fault' in answer) return fail(answer.fault, 1);
+    process.stdout.write(`${JSON.stringify(answer.document, undefined, 2)}\n`);
+    return 0;
+  } catch (error) {
+    return fail((error as Error).message, 1);
+  }
+}
+
+/** The one that is meant, or why that is not clear. */
+function choosePlace(places: readonly RestPlace[], wanted: string | undefined): RestPlace | string {
+  if (places.length === 0) return 'no location serves a database\n  "dbrest_pass" makes one do so';
+  const found = places.filter(
+    ({ text, path, place }) => wanted === undefined || [text, path, place].includes(wanted),
+  );
+  const [first, ...others] = found;
+  if (first && others.length === 0) return first;
+  const listed = (first ? found : places).map(
+    ({ text, server, place }) => `\n  ${visible(`${text} of server "${server}" in ${place}`)}`,
+  );
+  const what = first
+    ? 'several locations serve a database: choose one with --location, by its path or its place'
+    : `no location "${wanted}" serves a database; these do:`;
+  return what + listed.join('');
+}
+
+function fail(message: string, code: number): number {
+  process.stderr.write(`gw: ${message}\n`);
+  return code;
+}
+
+/** How a listing is printed. */
+export interface ListOptions {
+  readonly json?: boolean;
+  /** Of one module only. */
+  readonly module?: string;
+}
+
+/** What can be listed. */
+type Listing = 'modules' | 'directives' | 'variables';
+
+/** `gw list-modules`, `list-directives`, `list-variables`: name and what it is for, or all facts as JSON. */
+export function list(what: Listing, { json, module }: ListOptions): number {
+  const rows = LISTINGS[what]().filter((row) => module === undefined || row.module === module);
+  if (rows.length === 0 && module !== undefined) {
+    process.stderr.write(`gw: there is no module "${module}"\n`);
+    return 2;
+  }
+  if (json === true) process.stdout.write(`${JSON.stringify(rows, undefined, 2)}\n`);
+  else process.stdout.write(table(rows));
+  return 0;
+}
+
+interface Row {
+  readonly name: string;
+  readonly module: string;
+  readonly summary: string;
+}
+
+const LISTINGS: Readonly<Record<Listing, () => readonly Row[]>> = {
+  modules,
+  directives: () =>
+    directives().map((facts) => ({
+      ...facts,
+      summary: facts.accepted === undefined ? facts.summary : `no effect: ${facts.accepted}`,
+    })),
+  variables: () => variables().map((facts: VariableFacts) => ({ ...facts, name: `$${facts.name}` })),
+};
+
+function modules(): readonly (Row & { directives: number; variables: number })[] {
+  const [all, known] = [directives(), variables()];
+  return MODULE_NAMES.map((name) => {
+    const own = all.filter(({ module }) => module === name).length;
+    const read = known.filter(({ module }) => module === name).length;
+    const summary = `${own} directive${own === 1 ? '' : 's'}, ${read} variable${read === 1 ? '' : 's'}`;
+    return { name, module: name, summary, directives: own, variables: read };
+  });
+}
+
+function table(rows: readonly Row[]): string {
+  const width = Math.max(...rows.map(({ name }) => name.length));
+  return rows.map(({ name, summary }) => `${name.padEnd(width)}  ${summary}\n`).join('');
+}

@@ -1,0 +1,108 @@
+import { dbrestTools } from '../../src/lookups.ts';
+import { columns, visible } from '../terminal.ts';
+import { readSecret } from './secrets.ts';
+
+/** Options of all `gw db` commands: the names in the database. */
+export interface DbOptions {
+  readonly dsn?: string;
+  readonly authenticator: string;
+  readonly anon: string;
+  readonly user: string;
+  readonly schema: string;
+  readonly json?: boolean;
+}
+
+/** Options of `gw db setup`. */
+export interface SetupOptions extends DbOptions {
+  readonly apply?: boolean;
+  readonly passwordFile?: string;
+  readonly grantTables?: boolean;
+  /** False with `--no-trigger`. */
+  readonly trigger: boolean;
+}
+
+/** `gw db setup`: prints the SQL, or runs it and tells what it changed. 1: that failed, 2: an option that is wrong. */
+export async function setup(options: SetupOptions): Promise<number> {
+  const fault = nameFaultIn(options);
+  if (fault !== undefined) return fail(fault, 2);
+  const verifier = await verifierFor(options);
+  if (verifier && 'fault' in verifier) return fail(verifier.fault, 2);
+  const { authenticator, anon, user, schema, trigger, grantTables: grantsTables = false } = options;
+  const order = { authenticator, anon, user, schema, trigger, grantsTables, ...verifier };
+  if (options.apply !== true) {
+    process.stdout.write(dbrestTools.setupScript(order));
+    return 0;
+  }
+  return withDsn(options, async (dsn) => {
+    const { before, after } = await dbrestTools.applySetup(dsn, order);
+    const items = after.map((item) => {
+      const was = before.find(({ what }) => what === item.what)?.state;
+      return { ...item, changed: was !== item.state };
+    });
+    show(items, options);
+    const isLacking = (item: dbrestTools.SetupItem): boolean => trigger || item.state !== 'missing';
+    return after.every((item) => item.state === 'ok' || !isLacking(item)) ? 0 : 1;
+  });
+}
+
+/** `gw db status`: what a database has and lacks. 0: all is there, 1: not all, or it cannot be asked. */
+export function status(options: DbOptions): Promise<number> {
+  const fault = nameFaultIn(options);
+  if (fault !== undefined) return Promise.resolve(fail(fault, 2));
+  return withDsn(options, async (dsn) => {
+    const items = await dbrestTools.setupStatus(dsn, options);
+    show(items, options);
+    return items.every(({ state }) => state === 'ok') ? 0 : 1;
+  });
+}
+
+function nameFaultIn({ authenticator, anon, user, schema }: DbOptions): string | undefined {
+  for (const [option, name] of Object.entries({ authenticator, anon, user, schema })) {
+    // The schema that every database has may be served.
+    const fault = option === 'schema' && name === 'public' ? undefined : dbrestTools.nameFault(name);
+    if (fault !== undefined) return `invalid --${option} "${visible(name)}"\n  ${fault}`;
+  }
+  const roles = [authenticator, anon, user];
+  return new Set(roles).size < roles.length ? 'the three roles must have different names' : undefined;
+}
+
+async function verifierFor({
+  passwordFile,
+}: SetupOptions): Promise<{ readonly verifier: string } | { readonly fault: string } | undefined> {
+  if (passwordFile === undefined) return undefined;
+  const read = await readSecret({ secretFile: passwordFile }, '');
+  if ('fault' in read) return read;
+  if (!/^[\x20-\x7e]+$/.test(read.secret))
+    return { fault: 'the password has other characters than those of ASCII' };
+  return { verifier: await dbrestTools.scramVerifier(read.secret) };
+}
+
+async function withDsn({ dsn }: DbOptions, use: (dsn: string) => Promise<number>): Promise<number> {
+  const given = dsn ?? process.env['DATABASE_URL'];
+  if (given === undefined) return fail('no database is named; set DATABASE_URL, or use --dsn', 2);
+  try {
+    return await use(given);
+  } catch (error) {
+    return fail(visible((error as Error).message), 1);
+  }
+}
+
+type Shown = dbrestTools.SetupItem & { readonly changed?: boolean };
+
+function show(items: readonly Shown[], { json }: DbOptions): void {
+  if (json === true) {
+    process.stdout.write(`${JSON.stringify(items, undefined, 2)}\n`);
+    return;
+  }
+  const rows = items.map(({ what, state, detail = '', changed = false }) => [
+    changed && state === 'ok' ? 'done' : state,
+    visible(what),
+    visible(detail),
+  ]);
+  process.stdout.write(columns(rows));
+}
+
+function fail(message: string, code: number): number {
+  process.stderr.write(`gw: ${message}\n`);
+  return code;
+}

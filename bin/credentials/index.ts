@@ -1,0 +1,102 @@
+import { type Command, Option } from 'commander';
+import type { DbOptions, SetupOptions } from './database.ts';
+import type { SignOptions, VerifyOptions } from './jwt.ts';
+import type { HashOptions } from './secrets.ts';
+
+type Finish = (code: number) => void;
+
+/** Of `auth_basic`; its module is not loaded to read a command line. */
+const SCHEMES = ['bcrypt', 'sha512', 'sha256', 'apr1', 'md5', 'ssha', 'sha', 'crypt', 'plain'];
+
+/** The commands that make and check tokens, secrets and passwords. */
+export function addCredentials(gw: Command, finish: Finish): void {
+  addTokens(gw.command('jwt').description('sign, verify and inspect JSON Web Tokens'), finish);
+  gw.command('secret')
+    .description('print a random secret, as base64url')
+    .option('--bytes <count>', 'random bytes', '32')
+    .action(async (options: { bytes: string }) => {
+      finish((await import('./secrets.ts')).secret(options));
+    });
+  gw.command('hash-password')
+    .description(
+      'print what a user file of auth_basic stores; the password is asked for, or comes from standard input',
+    )
+    .addOption(new Option('-s, --scheme <name>', 'how it is stored').choices(SCHEMES).default('bcrypt'))
+    .option('--cost <number>', 'of bcrypt: the logarithm of its rounds', '12')
+    .option('--rounds <count>', 'of sha256 and sha512', '5000')
+    .option('-u, --user <name>', 'print a whole line of a user file')
+    .action(async (options: HashOptions) => {
+      finish(await (await import('./secrets.ts')).printHash(options));
+    });
+}
+
+function withSecret(command: Command): Command {
+  return command
+    .option('--secret <text>', 'the secret, a JWK or a JWK set; other users of this machine may see it')
+    .option('--secret-file <file>', 'read it from there, "-" for standard input (default: $GW_JWT_SECRET)');
+}
+
+function addTokens(jwt: Command, finish: Finish): void {
+  withSecret(jwt.command('sign [payload]'))
+    .description('print a token with these claims; the payload is a JSON object')
+    .option('--role <name>', 'the claim "role"')
+    .option('--claim <name=value>', 'a claim; JSON where it is such; may be repeated', collect, [])
+    .option('--exp <time>', 'how long it is valid, such as 30s, 1h or 7d, or "never"', '1h')
+    .option('--alg <name>', 'the algorithm (default: what goes with the key)')
+    .option('--kid <id>', 'the key of a set')
+    .action(async (payload: string | undefined, options: SignOptions) => {
+      finish(await (await import('./jwt.ts')).sign(payload, options));
+    });
+  withSecret(jwt.command('verify [token]'))
+    .description('tell whether a location with this secret takes a token, and why not')
+    .option('--audience <name>', 'as dbrest_jwt_audience')
+    .option('--json', 'as JSON, for programs')
+    .action(async (token: string | undefined, options: VerifyOptions) => {
+      finish(await (await import('./jwt.ts')).verify(token, options));
+    });
+  jwt
+    .command('inspect [token]')
+    .description('show what a token says, without verifying it')
+    .option('--json', 'as JSON, for programs')
+    .action(async (token: string | undefined, options: { json?: boolean }) => {
+      finish(await (await import('./jwt.ts')).inspect(token, options));
+    });
+}
+
+function collect(value: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, value];
+}
+
+/** The commands that prepare a database for dbrest. */
+export function addDatabase(gw: Command, finish: Finish): void {
+  const db = gw.command('db').description('prepare a PostgreSQL database for dbrest');
+  withNames(db.command('setup'))
+    .description(
+      'print the SQL for roles, schema and the event trigger that announces changes; safe to repeat',
+    )
+    .option('--apply', 'run it, as a superuser, in one transaction')
+    .option('--password-file <file>', 'give the login role this password; "-" for standard input')
+    .option(
+      '--grant-tables',
+      'let the anonymous role read all tables of the schema, the other one write them',
+    )
+    .option('--no-trigger', 'without the event trigger, which takes a superuser')
+    .action(async (options: SetupOptions) => {
+      finish(await (await import('./database.ts')).setup(options));
+    });
+  withNames(db.command('status'))
+    .description('tell what a database has of that, and lacks')
+    .action(async (options: DbOptions) => {
+      finish(await (await import('./database.ts')).status(options));
+    });
+}
+
+function withNames(command: Command): Command {
+  return command
+    .option('--dsn <dsn>', 'the database, as dbrest_pass takes it (default: $DATABASE_URL)')
+    .option('--authenticator <role>', 'the role that dbrest_pass logs in with', 'authenticator')
+    .option('--anon <role>', 'the role of requests without a token', 'anon')
+    .option('--user <role>', 'the role of requests with a token', 'web_user')
+    .option('--schema <name>', 'the schema that is served', 'api')
+    .option('--json', 'as JSON, for programs');
+}

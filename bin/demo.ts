@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { findAccount } from '../src/config/index.ts';
+import { probePort, supervise } from '../src/master/index.ts';
+import { check, type ConfigSource, type Finding, load, type Loaded } from '../src/pipeline.ts';
+import { VERSION } from '../src/version.ts';
+import { packageRoot } from './examples.ts';
+
+/** Options of `gw demo`. */
+interface DemoOptions {
+  readonly port: string;
+  readonly data: string;
+}
+
+const MAX_PORT = 65_535;
+
+/** Runs `conf/demo.conf` on embedded stores that keep their data in one directory; prints what to try. */
+export async function demo({ port, data }: DemoOptions): Promise<number> {
+  const startedMs = Date.now();
+  const fault = await prepareDemo(port, resolve(data));
+  if (fault !== undefined) {
+    process.stderr.write(`gw: ${fault}\n`);
+    return 1;
+  }
+  process.env['GW_DEMO_PORT'] = port;
+  const source: ConfigSource = {
+    prefix: resolve(data),
+    confFile: join(packageRoot(), 'conf/demo.conf'),
+    name: 'conf/demo.conf',
+    // A checkout below /root is nobody's to read; the demo listens on the loopback interface only.
+    globals: canNobodyRead(packageRoot(), resolve(data)) ? undefined : 'user root;',
+  };
+  return supervise([JSON.stringify(source)], {
+    onReady: () => void showBanner({ source, port, data, tookMs: Date.now() - startedMs }),
+  });
+}
+
+/** What stands in the way, if anything. */
+async function prepareDemo(port: string, data: string): Promise<string | undefined> {
+  const wanted = Number(port);
+  if (!/^\d+$/.test(port) || wanted < 1 || wanted > MAX_PORT) return `invalid port "${port}"`;
+  try {
+    // The embedded server runs under another account when we are root: it must be able to pass through.
+    mkdirSync(data, { recursive: true, mode: 0o711 });
+  } catch (error) {
+    return `cannot create "${data}": ${(error as Error).message}; gw demo --data DIR takes another directory`;
+  }
+  if (await isFree(wanted)) return undefined;
+  const free = await nextFree(wanted);
+  return `port ${port} is in use; port ${free} is free: npm start -- --port ${free}`;
+}
+
+/** Whether the account that serves when root starts gw gets at these directories. */
+function canNobodyRead(...directories: readonly string[]): boolean {
+  const nobody = process.getuid?.() === 0 ? findAccount('nobody') : undefined;
+  if (!nobody) return true;
+  const { uid, gid } = nobody;
+  return directories.every((directory) => spawnSync('test', ['-x', directory], { uid, gid }).status === 0);
+}
+
+async function nextFree(port: number): Promise<number> {
+  for (let next = port + 1; next <= MAX_PORT; next++) if (await isFree(next)) return next;
+  return 0;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return probePort({ kind: 'inet', host: '127.0.0.1', port }).then(
+    () => true,
+    () => false,
+  );
+}
+
+interface BannerFacts {
+  readonly source: ConfigSource;
+  readonly port: string;
+  readonly data: string;
+  readonly tookMs: number;
+}
+
+async function showBanner(facts: BannerFacts): Promise<void> {
+  const loaded = load(facts.source);
+  process.stdout.write(banner(facts, loaded, await check(loaded)));
+}
+
+function banner(
+  { source, port, data, tookMs }: BannerFacts,
+  { plan }: Loaded,
+  findings: readonly Finding[],
+): string {
+  const count = (severity: string): number =>
+    findings.filter((finding) => finding.severity === severity).length;
+  const url = `http://127.0.0.1:${port}`;
+  const database = process.env['DATABASE_URL'] === undefined ? `embedded, ${data}/pg` : 'DATABASE_URL';
+  return `gw ${VERSION} · node ${process.versions.node} · ${plan?.main.workers} workers · conf ${source.name} (checked: ${count('error')} errors, ${count('warning')} warnings)
+  postgres  ${database}   roles: authenticator, anon, web_user
+  kv        embedded lmdb, ${data}/kv
+  console   ${url}/_gw/
+  REST      curl '${url}/rest/todos?select=id,task&done=is.false&order=id'
+  KV        curl -X POST --data world ${url}/kv/set/hello && curl ${url}/kv/hello
+  events    curl -N -H 'Accept: text/event-stream' ${url}/events
+  publish   curl -H 'Content-Type: application/json' --data '{"type":"hello"}' ${url}/events
+  control   curl ${url}/runtime/describe
+ready in ${(tookMs / 1000).toFixed(1)} s · Ctrl-C stops everything · data stays in ${data}
+`;
+}

@@ -1,0 +1,130 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { type ConfigTree, type DirectiveNode, formatFaults, placeOf } from '../grammar/index.ts';
+import { directives } from '../src/lookups.ts';
+import { load } from '../src/pipeline.ts';
+import { VERSION } from '../src/version.ts';
+import { packageRoot } from './examples.ts';
+import { sourceOf } from './options.ts';
+import { columns, visible } from './terminal.ts';
+
+/** Options of `gw environ`. */
+export interface EnvironOptions {
+  readonly config?: string;
+  readonly prefix?: string;
+  readonly json?: boolean;
+}
+
+/** A variable of the environment that gw reads, itself or for a configuration. */
+interface Variable {
+  readonly name: string;
+  readonly isSet: boolean;
+  /** Absent: not set, or masked as all that a configuration reads may be a secret. */
+  readonly value?: string;
+  readonly uses: readonly Use[];
+}
+
+interface Use {
+  /** What it is good for; of a configuration, the directive. */
+  readonly by: string;
+  /** `file:line`. */
+  readonly place?: string;
+  /** `${env:NAME:-default}`; absent where it may be a secret as well. */
+  readonly default?: string;
+}
+
+/** What gw reads itself. */
+const OWN: readonly { readonly name: string; readonly by: string; readonly isSecret?: true }[] = [
+  { name: 'GW_JWT_SECRET', by: 'gw jwt', isSecret: true },
+  { name: 'DATABASE_URL', by: 'gw demo, gw db', isSecret: true },
+  { name: 'GW_DEMO_PORT', by: 'conf/demo.conf, set by gw demo' },
+  { name: 'NO_COLOR', by: 'messages' },
+  { name: 'FORCE_COLOR', by: 'messages' },
+  { name: 'NODE_OPTIONS', by: 'Node.js' },
+  { name: 'TZ', by: 'times in logs' },
+];
+
+/** `gw environ`: versions, and what is read of the environment. 1: the configuration cannot be read. */
+export function environ({ config, prefix, json }: EnvironOptions): number {
+  const read = config === undefined ? [] : usesOf(config, prefix);
+  if (!read) return 1;
+  const variables = variablesOf(read);
+  const facts = {
+    gw: VERSION,
+    node: process.versions.node,
+    v8: process.versions.v8,
+    openssl: process.versions.openssl,
+    platform: `${process.platform} ${process.arch}`,
+    processors: availableParallelism(),
+    installation: packageRoot(),
+    directory: process.cwd(),
+    configuration: sourceOf(config === undefined ? {} : { confFile: resolve(config) }).confFile,
+  };
+  if (json === true) process.stdout.write(`${JSON.stringify({ ...facts, variables }, undefined, 2)}\n`);
+  else process.stdout.write(`${columns(Object.entries(facts).map(pair))}\n${variablesText(variables)}`);
+  return 0;
+}
+
+function pair([name, value]: readonly [string, string | number]): readonly string[] {
+  return [name, String(value)];
+}
+
+/** Our own, and those that a configuration names in the order of their first use. */
+function variablesOf(read: Iterable<readonly [string, Use]>): readonly Variable[] {
+  const masked = new Set(OWN.flatMap(({ name, isSecret }) => (isSecret ? [name] : [])));
+  const uses = new Map<string, readonly Use[]>(OWN.map(({ name, by }) => [name, [{ by }]]));
+  for (const [name, use] of read) {
+    masked.add(name);
+    uses.set(name, [...(uses.get(name) ?? []), use]);
+  }
+  return Array.from(uses, ([name, all]) => {
+    const value = process.env[name];
+    const isShown = value !== undefined && !masked.has(name);
+    return { name, isSet: value !== undefined, ...(isShown && { value }), uses: all };
+  });
+}
+
+/** What a configuration names; `undefined`: it cannot be read, and it is said why. */
+function usesOf(config: string, prefix: string | undefined): Iterable<readonly [string, Use]> | undefined {
+  const source = sourceOf({ confFile: resolve(config), ...(prefix !== undefined && { prefix }) });
+  const { tree, report } = load({ ...source, name: config });
+  if (!tree) {
+    process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
+    return undefined;
+  }
+  return usesIn(tree);
+}
+
+const REFERENCE = /\$\{env:(\w+)(?::-([^}]*))?\}/g;
+
+/** As the text has them, depth first. */
+function* usesIn(tree: ConfigTree): Generator<readonly [string, Use]> {
+  const secret = new Set(directives().flatMap(({ name, secret: is }) => (is ? [name] : [])));
+  const waiting: DirectiveNode[] = tree.directives.toReversed();
+  for (let node = waiting.pop(); node; node = waiting.pop()) {
+    const by = node.name.value;
+    const isSecret = secret.has(by);
+    for (const { span } of [node.name, ...node.args]) {
+      const { file, line } = placeOf(span);
+      for (const [, name = '', fallback] of span.source.text
+        .slice(span.start, span.end)
+        .matchAll(REFERENCE)) {
+        const shown = fallback !== undefined && !isSecret ? { default: fallback } : {};
+        yield [name, { by, place: `${file}:${line}`, ...shown }];
+      }
+    }
+    waiting.push(...(node.block ?? []).toReversed());
+  }
+}
+
+function variablesText(variables: readonly Variable[]): string {
+  const rows = variables.flatMap(({ name, isSet, value, uses }) =>
+    uses.map(({ by, place, default: fallback }, nth) => [
+      nth === 0 ? name : '',
+      nth > 0 ? '' : isSet ? visible(value ?? '***') : 'not set',
+      fallback ?? '',
+      visible(place === undefined ? by : `${by} (${place})`),
+    ]),
+  );
+  return columns([['VARIABLE', 'VALUE', 'DEFAULT', 'READ BY'], ...rows]);
+}

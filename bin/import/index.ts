@@ -1,0 +1,76 @@
+import { resolve } from 'node:path';
+import { placeOf } from '../../grammar/index.ts';
+import { load } from '../../src/pipeline.ts';
+import { readText } from '../terminal.ts';
+import { draftText, type Imported, isPostgrest, SecretKeeper } from './draft.ts';
+import { importPostgrest } from './postgrest.ts';
+import { importWebdis, isWebdis } from './webdis.ts';
+
+/** The value comes from somewhere else, and may not be there yet. */
+const REFERENCE = /\$\{(?:env|file):/;
+
+/**
+ * The text with every directive as a comment that a load would refuse, so that the rest of it loads; and what they are. The
+ * other program may take values that gw does not.
+ */
+function commentRefused(text: string): { readonly text: string; readonly refused: readonly string[] } {
+  const { report } = load({
+    confFile: resolve('imported.conf'),
+    name: 'imported.conf',
+    prefix: resolve('.'),
+    text,
+  });
+  const lines = text.split('\n');
+  const refused: string[] = [];
+  for (const { severity, message, span } of report.faults) {
+    const at = span && severity === 'emerg' ? placeOf(span).line - 1 : -1;
+    const [, indent, directive] = /^(\s*)(\w+) .*;$/.exec(lines[at] ?? '') ?? [];
+    if (indent === undefined || directive === undefined || REFERENCE.test(lines[at] ?? '')) continue;
+    refused.push(directive);
+    lines[at] = `${indent}# Not carried over: ${message}.\n${indent}# ${(lines[at] ?? '').trim()}`;
+  }
+  return { text: lines.join('\n'), refused };
+}
+
+/** Options of `gw import`. */
+export interface ImportOptions {
+  readonly from?: Origin;
+  readonly inlineSecrets?: boolean;
+}
+
+type Origin = 'postgrest' | 'webdis';
+
+const IMPORTERS: Readonly<
+  Record<Origin, { is(text: string): boolean; read(text: string, keeper: SecretKeeper): Imported | string }>
+> = {
+  webdis: { is: isWebdis, read: importWebdis },
+  postgrest: { is: isPostgrest, read: importPostgrest },
+};
+
+/** `gw import FILE`: prints a configuration that does the same. 1: the file cannot be read, 2: nobody knows whose it is. */
+export function importConfig(file: string, { from, inlineSecrets }: ImportOptions): number {
+  const source = readText(file);
+  if (!source) return 1;
+  const { name, text } = source;
+  const origin = from ?? (Object.keys(IMPORTERS) as Origin[]).find((each) => IMPORTERS[each].is(text));
+  if (!origin)
+    return fail(`"${name}" is no configuration of PostgREST or Webdis\n  --from says which it is`, 2);
+  const imported = IMPORTERS[origin].read(text, new SecretKeeper(inlineSecrets === true));
+  if (typeof imported === 'string') return fail(`"${name}" ${imported}`, 1);
+  const { notCarried, secrets, draft } = imported;
+  const { text: conf, refused } = commentRefused(draftText(draft));
+  process.stdout.write(conf);
+  const left = [...notCarried, ...refused];
+  if (left.length > 0) say(`not carried over, as the comments say: ${left.join(', ')}`);
+  for (const { variable, of } of secrets) say(`${variable} must be set: ${of}`);
+  return 0;
+}
+
+function say(text: string): void {
+  process.stderr.write(`gw: ${text}\n`);
+}
+
+function fail(message: string, code: number): number {
+  say(message);
+  return code;
+}

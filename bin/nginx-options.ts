@@ -1,0 +1,107 @@
+import { resolve } from 'node:path';
+import { formatFault, formatFaults, type PrintOptions, takesColor } from '../grammar/index.ts';
+import { dump, judgementOf, MODULE_NAMES, tree } from '../src/lookups.ts';
+import { accountFault, readPidFile } from '../src/master/index.ts';
+import { check, type Finding, load, type Loaded } from '../src/pipeline.ts';
+import { type Options, type Signal, sourceOf } from './options.ts';
+
+/** `-t` and `-T`: loads the configuration without opening anything, in nginx's words; then asks the rules of `gw check`. */
+export async function test(options: Options): Promise<number> {
+  const source = sourceOf(options);
+  const loaded = load(source);
+  const { plan, report, tree: read } = loaded;
+  const printing = { program: 'gw', color: takesColor(process.stderr), hidden: report.hidden };
+  process.stderr.write(formatFaults(report, printing));
+  const stranger = plan && (await accountFault(plan.main.core));
+  if (stranger !== undefined) process.stderr.write(`gw: [emerg] ${stranger}\n`);
+  if (
+    !plan ||
+    !read ||
+    stranger !== undefined ||
+    !(await passes(loaded, options.strict === true, printing))
+  ) {
+    process.stderr.write(`gw: configuration file ${source.confFile} test failed\n`);
+    return 1;
+  }
+  if (options.quiet !== true) {
+    process.stderr.write(`gw: the configuration file ${source.confFile} syntax is ok\n`);
+    process.stderr.write(`gw: configuration file ${source.confFile} test is successful\n`);
+  }
+  if (options.tree === true) process.stdout.write(tree(plan));
+  if (options.test === 'dump') process.stdout.write(dump(read));
+  return 0;
+}
+
+/**
+ * What works in nginx must pass here as well: without `--strict`, findings are warnings, unless the configuration itself
+ * refuses them.
+ */
+async function passes(loaded: Loaded, isStrict: boolean, printing: PrintOptions): Promise<boolean> {
+  const { refuses: from } = judgementOf(loaded);
+  const asksAll = isStrict || from === 'warning';
+  const found = await check(loaded, { rulesOnly: true, ...(!asksAll && { severity: 'error' }) });
+  const findings = found.filter(({ severity }) => severity !== 'info');
+  const isRefused = ({ severity }: Finding): boolean =>
+    from !== undefined && (severity === 'error' || severity === from);
+  for (const finding of findings) {
+    const { rule, slug, message, span, hint } = finding;
+    const severity = isRefused(finding) ? 'emerg' : 'warn';
+    const fault = { severity, message: `${rule} ${slug}: ${message}`, hint, ...(span && { span }) } as const;
+    process.stderr.write(`${formatFault(fault, printing)}\n`);
+  }
+  const warnings = loaded.report.faults.filter(({ severity }) => severity === 'warn').length;
+  return isStrict ? warnings + findings.length === 0 : !findings.some(isRefused);
+}
+
+const NAMES: Readonly<Record<Signal, NodeJS.Signals>> = {
+  stop: 'SIGTERM',
+  quit: 'SIGQUIT',
+  reopen: 'SIGUSR1',
+  reload: 'SIGHUP',
+};
+
+/** `-s`: the configuration tells the pid file, the pid file the process. A broken configuration is never sent to reload. */
+export function sendSignal(options: Options): number {
+  const { plan, report } = load(sourceOf(options));
+  process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
+  if (!plan) return 1;
+  try {
+    const pid = readPidFile(resolve(plan.main.prefix, plan.main.core.pidFile));
+    kill(pid, NAMES[options.signal as Signal]);
+    return 0;
+  } catch (error) {
+    process.stderr.write(`gw: [error] ${(error as Error).message}\n`);
+    return 1;
+  }
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (cause) {
+    const reason =
+      (cause as NodeJS.ErrnoException).code === 'ESRCH' ? '3: No such process' : '1: Operation not permitted';
+    throw new Error(`kill(${pid}, ${signal}) failed (${reason})`, { cause });
+  }
+}
+
+/** Where nginx has other names for what a module of ours does. */
+const NGINX_NAMES: Readonly<Record<string, readonly string[]>> = {
+  sub_filter: ['sub'],
+  static: ['static', 'gzip_static', 'random_index'],
+};
+
+function configureArguments(): string {
+  const names = MODULE_NAMES.flatMap((name) => NGINX_NAMES[name] ?? [name]);
+  return names.map((name) => `--with-http_${name}_module`).join(' ');
+}
+
+/** The lines of `-V` below the version: what gw runs on and what is in it. */
+export function buildFacts(): string {
+  const { node, v8, openssl } = process.versions;
+  return `built with Node.js ${node} (V8 ${v8})
+built with OpenSSL ${openssl}
+TLS SNI support enabled
+configure arguments: ${configureArguments()}
+`;
+}

@@ -1,0 +1,184 @@
+import { type ClientRequest, type IncomingMessage, request, type RequestOptions } from 'node:http';
+import { resolve } from 'node:path';
+import { formatFaults } from '../../grammar/index.ts';
+import { inventoryPath, reachEndpoint } from '../../src/lookups.ts';
+import { type GatewayPlan, load, type Reach } from '../../src/pipeline.ts';
+import { sourceOf } from '../options.ts';
+
+/** Where a command finds the running gateway: by its configuration, or by an address. */
+export interface ControlOptions {
+  readonly config?: string;
+  readonly prefix?: string;
+  /** `http://host:port[/path/]`; without a path, the inventory is below `/runtime/`. */
+  readonly address?: string;
+}
+
+/** An endpoint of a running gateway. */
+export interface ControlTarget {
+  /** As messages name it. */
+  readonly url: string;
+  readonly options: RequestOptions;
+}
+
+/** What the gateway answered. */
+interface ControlAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** What a call sends besides the target. */
+interface ControlCall {
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+const TIMEOUT_MS = 5_000;
+
+/** The endpoint by its name, or a message that says why it is not to be found. */
+export function findControl(endpoint: string, options: ControlOptions): ControlTarget | string {
+  const { address } = options;
+  if (address !== undefined) return fromAddress(endpoint, address);
+  const loaded = loadPlan(options);
+  if (typeof loaded === 'string') return loaded;
+  const reach = reachEndpoint(loaded.plan, endpoint);
+  if (reach) return targetAt(reach);
+  return `gw: no location of ${loaded.name} serves "${endpoint}"\n  add "location = /${endpoint} { control_api ${endpoint}; }", or name a gateway with --address`;
+}
+
+/** The configuration of the gateway, or a message that says what is wrong with it. */
+export function loadPlan({ config, prefix }: ControlOptions): { plan: GatewayPlan; name: string } | string {
+  const source = sourceOf({
+    ...(config !== undefined && { confFile: resolve(config) }),
+    ...(prefix !== undefined && { prefix }),
+  });
+  const { plan, report } = load(source);
+  if (plan) return { plan, name: source.name };
+  return formatFaults(report, { program: 'gw', color: process.stderr.isTTY }).trimEnd();
+}
+
+/** A location as it is called from this machine. */
+export function targetAt(reach: Reach): ControlTarget {
+  const headers = reach.host === '' ? {} : { host: reach.host };
+  if (reach.address.kind === 'unix') {
+    const { path: socketPath } = reach.address;
+    return { url: `unix:${socketPath}:${reach.path}`, options: { socketPath, path: reach.path, headers } };
+  }
+  const { port } = reach.address;
+  const host = loopbackFor(reach.address.host);
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return { url: `http://${authority}${reach.path}`, options: { host, port, path: reach.path, headers } };
+}
+
+/** Who listens everywhere is reached here. */
+function loopbackFor(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}
+
+function fromAddress(endpoint: string, address: string): ControlTarget | string {
+  const base = parseAddress(address);
+  if (!base) return `gw: invalid address "${address}"\n  expected http://host:port/runtime/`;
+  const directory = base.pathname === '/' ? '/runtime/' : base.pathname.replace(/\/?$/, '/');
+  return targetOf(base, inventoryPath(endpoint, directory));
+}
+
+/** A URL that may lack its `http://`; `undefined`: it is none. */
+export function parseAddress(address: string): URL | undefined {
+  const text = /^[a-z]+:\/\//.test(address) ? address : `http://${address}`;
+  return URL.canParse(text) && text.startsWith('http://') ? new URL(text) : undefined;
+}
+
+/** A path of the gateway that a URL names. */
+export function targetOf(base: URL, path: string): ControlTarget {
+  const host = base.hostname.replace(/^\[(.*)\]$/, '$1');
+  return { url: `http://${base.host}${path}`, options: { host, port: base.port || 80, path } };
+}
+
+/** One request. Rejects with one line when nobody answers. */
+export function callControl(target: ControlTarget, call: ControlCall = {}): Promise<ControlAnswer> {
+  return new Promise((settle, reject) => {
+    const sent = openCall(target, { ...call, timeoutMs: TIMEOUT_MS }, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (text: string) => (body += text));
+      response.on('end', () => settle({ status: response.statusCode ?? 0, body }));
+      response.on('error', reject);
+    });
+    sent.on('timeout', () => sent.destroy(new Error(`nothing within ${TIMEOUT_MS / 1_000} s`)));
+    sent.on('error', (error: NodeJS.ErrnoException) => reject(silence(target, error)));
+  });
+}
+
+/** Sends a request whose answer is read as it comes. */
+export function openCall(
+  { options }: ControlTarget,
+  { query = {}, method = 'GET', headers = {}, body, timeoutMs }: ControlCall & { timeoutMs?: number },
+  answered: (response: IncomingMessage) => void,
+): ClientRequest {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const pairs = given.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  const path = pairs.length === 0 ? options.path : `${options.path}?${pairs.join('&')}`;
+  const sent = request(
+    {
+      ...options,
+      path,
+      method,
+      headers: { ...(options.headers as Record<string, string>), ...headers },
+      agent: false,
+      ...(timeoutMs !== undefined && { timeout: timeoutMs }),
+    },
+    answered,
+  );
+  sent.end(body);
+  return sent;
+}
+
+/** Nobody answers, in one line. */
+export function silence({ url }: ControlTarget, error: NodeJS.ErrnoException): Error {
+  return new Error(`${url} does not answer: ${error.message || error.code}`, { cause: error });
+}
+
+/** Options of `gw live` and `gw ready`. */
+export interface ProbeOptions extends ControlOptions {
+  readonly quiet?: boolean;
+}
+
+/** Asks the running gateway whether it lives, or is ready. 0: yes, 1: no, or nobody answers. */
+export async function probe(
+  endpoint: 'live' | 'ready',
+  { quiet, ...options }: ProbeOptions,
+): Promise<number> {
+  const target = findControl(endpoint, options);
+  if (typeof target === 'string') return fail(target);
+  try {
+    const { status, body } = await callControl(target);
+    if (status !== 200) return fail(`gw: not ${endpoint}: ${target.url} answers ${status}${reasonsIn(body)}`);
+    if (!quiet) process.stdout.write(`OK: ${target.url}\n`);
+    return 0;
+  } catch (error) {
+    return fail(`gw: not ${endpoint}: ${(error as Error).message}`);
+  }
+}
+
+function fail(message: string): number {
+  process.stderr.write(`${message}\n`);
+  return 1;
+}
+
+/** One line per check that fails; nothing when the body is something else. */
+function reasonsIn(body: string): string {
+  try {
+    const { checks = {} } = JSON.parse(body) as {
+      checks?: Record<string, { status: string; output?: string }[]>;
+    };
+    return Object.entries(checks)
+      .flatMap(([name, results]) => results.map((result) => ({ name, ...result })))
+      .filter(({ status }) => status !== 'pass')
+      .map(({ name, output }) => `\n  ${name}: ${output}`)
+      .join('');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,204 @@
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { reachEvents } from '../../src/lookups.ts';
+import { visible } from '../terminal.ts';
+import {
+  callControl,
+  type ControlOptions,
+  type ControlTarget,
+  loadPlan,
+  openCall,
+  parseAddress,
+  silence,
+  targetAt,
+  targetOf,
+} from './control-client.ts';
+
+/** The events endpoint of a running gateway. */
+interface EventsTarget {
+  readonly target: ControlTarget;
+  /** As the configuration says; absent where it needs none, or was not read. */
+  readonly publishKey?: string;
+}
+
+/** An entry of the ring as the endpoint shows it. */
+interface ShownEvent {
+  readonly generation: number;
+  readonly channel: string;
+  readonly type: string;
+  readonly payload: string | null;
+  /** Milliseconds since the epoch. */
+  readonly timestamp: number;
+}
+
+/** The first events endpoint of the configuration, or the one at `address`; or why there is none. */
+function findEvents({ address, ...options }: ControlOptions): EventsTarget | string {
+  if (address !== undefined) {
+    const base = parseAddress(address);
+    if (base && base.pathname !== '/') return { target: targetOf(base, base.pathname) };
+    return `gw: invalid address "${address}"\n  expected the events endpoint, such as http://host:port/events`;
+  }
+  const loaded = loadPlan(options);
+  if (typeof loaded === 'string') return loaded;
+  const reach = reachEvents(loaded.plan);
+  if (!reach) return `gw: no location of ${loaded.name} serves events\n  name one with --address`;
+  const { publishKey } = reach;
+  return { target: targetAt(reach), ...(publishKey !== undefined && { publishKey }) };
+}
+
+/** One message of a stream of server-sent events. */
+interface Message {
+  event: string;
+  data: string;
+}
+
+/**
+ * Follows the events until the gateway ends the stream, as it does when its configuration changes. Rejects when nobody
+ * answers, or not with a stream.
+ */
+function followEvents(
+  target: ControlTarget,
+  query: Readonly<Record<string, string | undefined>>,
+  show: (message: Message) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { accept: 'text/event-stream' };
+    const sent = openCall(target, { query, headers }, (response) => {
+      const isStream = response.headers['content-type']?.startsWith('text/event-stream');
+      if (isStream) readStream(response, show, resolve);
+      else void refusal(target, response).then(reject);
+    });
+    sent.on('error', (error: NodeJS.ErrnoException) => reject(silence(target, error)));
+  });
+}
+
+function readStream(response: IncomingMessage, show: (message: Message) => void, end: () => void): void {
+  let rest = '';
+  response.setEncoding('utf8');
+  response.on('data', (text: string) => {
+    const messages = (rest + text).split('\n\n');
+    rest = messages.pop() ?? '';
+    for (const message of messages) showMessage(message, show);
+  });
+  response.on('end', end);
+  // A gateway that dies leaves the stream unfinished.
+  response.on('error', end);
+}
+
+function showMessage(text: string, show: (message: Message) => void): void {
+  const message: Message = { event: '', data: '' };
+  for (const line of text.split('\n')) {
+    const [, field, value = ''] = /^(event|data): ?(.*)$/.exec(line) ?? [];
+    if (field === 'event') message.event = value;
+    if (field === 'data') message.data = value;
+  }
+  if (message.data !== '') show(message);
+}
+
+async function refusal({ url }: ControlTarget, response: IncomingMessage): Promise<Error> {
+  let body = '';
+  for await (const text of response.setEncoding('utf8')) body += text as string;
+  return new Error(`${url} answers ${response.statusCode}${reasonIn(body)}`);
+}
+
+/** What an answer of the endpoint says is wrong, behind a colon. */
+function reasonIn(body: string): string {
+  try {
+    const { error } = JSON.parse(body) as { error?: string };
+    return error === undefined ? '' : `: ${error}`;
+  } catch {
+    return '';
+  }
+}
+
+/** Options of `gw events tail`. */
+export interface TailOptions extends ControlOptions {
+  readonly channel?: string;
+  readonly type?: string;
+  readonly since?: string;
+  readonly json?: boolean;
+}
+
+/** Options of `gw events publish`. */
+export interface PublishOptions extends ControlOptions {
+  readonly key?: string;
+  readonly json?: boolean;
+}
+
+/** A configuration that leaves ends its streams; the next one is already there. */
+const RECONNECT_MS = 100;
+
+/** `gw events tail`: shows events as they come, across reloads, until a signal ends it. 1: nobody answers any more. */
+export async function tail({ channel, type, since, json, ...options }: TailOptions): Promise<number> {
+  const found = findEvents(options);
+  if (typeof found === 'string') return fail(found);
+  // Whoever reads our output (`| head`) has seen enough.
+  process.stdout.once('error', () => process.exit());
+  try {
+    let last = since ?? (await newestGeneration(found.target));
+    for (;;) {
+      await followEvents(found.target, { channel, type, since: last }, ({ event, data }) => {
+        if (event === 'dropped') return tellDropped(data);
+        const shown = JSON.parse(data) as ShownEvent;
+        last = String(shown.generation);
+        process.stdout.write(json ? `${data}\n` : lineOf(shown));
+      });
+      await delay(RECONNECT_MS);
+    }
+  } catch (error) {
+    return fail(`gw: ${visible((error as Error).message)}`);
+  }
+}
+
+/** Where to go on when the stream is cut before the first event. */
+async function newestGeneration(target: ControlTarget): Promise<string> {
+  const { status, body } = await callControl(target, { query: { limit: '0' } });
+  if (status !== 200) throw new Error(`${target.url} answers ${status}${reasonIn(body)}`);
+  return String((JSON.parse(body) as { newest_generation: number }).newest_generation);
+}
+
+function tellDropped(data: string): void {
+  const { dropped } = JSON.parse(data) as { dropped: number };
+  process.stderr.write(`gw: ${dropped} events were overwritten before they could be read\n`);
+}
+
+function lineOf({ generation, channel, type, payload, timestamp }: ShownEvent): string {
+  const words = [new Date(timestamp).toISOString(), generation, visible(channel), visible(type)];
+  return `${[...words, ...(payload === null ? [] : [visible(payload)])].join(' ')}\n`;
+}
+
+/** `gw events publish TYPE [PAYLOAD]`. 0: published, 1: not. */
+export async function publish(
+  type: string,
+  payload: string | undefined,
+  { key, json, ...options }: PublishOptions,
+): Promise<number> {
+  const found = findEvents(options);
+  if (typeof found === 'string') return fail(found);
+  const secret = key ?? found.publishKey;
+  try {
+    const { status, body } = await callControl(found.target, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(secret !== undefined && { 'x-publish-key': secret }),
+      },
+      body: JSON.stringify({ type, payload }),
+    });
+    if (status !== 200) return fail(`gw: ${found.target.url} answers ${status}${visible(reasonIn(body))}`);
+    process.stdout.write(json ? `${body}\n` : publishedLine(body));
+    return 0;
+  } catch (error) {
+    return fail(`gw: ${visible((error as Error).message)}`);
+  }
+}
+
+function publishedLine(body: string): string {
+  const { generation, channel } = JSON.parse(body) as { generation: number; channel: string };
+  return `published as generation ${generation} on channel ${visible(channel)}\n`;
+}
+
+function fail(message: string): number {
+  process.stderr.write(`${message}\n`);
+  return 1;
+}

@@ -1,0 +1,116 @@
+import { readers } from '../../src/config/index.ts';
+import { columns, visible } from '../terminal.ts';
+import { callControl, type ControlOptions, findControl } from './control-client.ts';
+
+/** Options of all `gw flag` commands. */
+export interface FlagOptions extends ControlOptions {
+  readonly dict?: string;
+  readonly json?: boolean;
+}
+
+/** Options of `gw flag set`. */
+export interface FlagSetOptions extends FlagOptions {
+  readonly rollout?: string;
+  readonly ttl?: string;
+}
+
+/** A flag as the control surface answers. */
+interface Flag {
+  readonly name: string;
+  readonly enabled: string;
+  readonly rollout_pct: string;
+  readonly ttl_s: string;
+}
+
+/** `gw flag list`. 0: shown, 1: nobody answers, or not with flags. */
+export function listFlags({ json, dict, ...options }: FlagOptions): Promise<number> {
+  return ask<readonly Flag[]>({ endpoint: 'flags', query: { dict }, options }, (flags) => {
+    if (json) return `${JSON.stringify(flags)}\n`;
+    if (flags.length === 0) return 'no flags\n';
+    return columns([
+      ['FLAG', 'STATE', 'ROLLOUT', 'EXPIRES'],
+      ...flags.map((flag) => [visible(flag.name), stateOf(flag), `${flag.rollout_pct} %`, expiryOf(flag)]),
+    ]);
+  });
+}
+
+/** `gw flag set NAME [on|off]`. 0: set, 1: not, 2: an option that is wrong. */
+export async function setFlag(name: string, state: string, options: FlagSetOptions): Promise<number> {
+  const { json, dict, rollout, ttl, ...where } = options;
+  const ttlMs = ttl === undefined ? undefined : readers.parseTimeMs(ttl);
+  if (ttl !== undefined && ttlMs === undefined) {
+    process.stderr.write(
+      `gw: invalid time "${ttl}"\n  expected a time such as 30s, 1h or 7d, or 0 for ever\n`,
+    );
+    return 2;
+  }
+  const query = {
+    name,
+    enabled: state,
+    rollout_pct: rollout,
+    ttl_s: ttlMs === undefined ? undefined : String(Math.ceil(ttlMs / 1000)),
+    dict,
+  };
+  return ask<Flag>({ endpoint: 'flag_set', query, options: where }, (flag) =>
+    json
+      ? `${JSON.stringify(flag)}\n`
+      : `${visible(flag.name)} is ${stateOf(flag)}, rollout ${flag.rollout_pct} %, expires ${expiryOf(flag)}\n`,
+  );
+}
+
+/** `gw flag unset NAME`. 0: it is gone, 1: it was not there, or nobody answers. */
+export function unsetFlag(name: string, { json, dict, ...options }: FlagOptions): Promise<number> {
+  return ask<{ name: string }>({ endpoint: 'flag_unset', query: { name, dict }, options }, (answer) =>
+    json ? `${JSON.stringify(answer)}\n` : `${visible(answer.name)} is no longer set\n`,
+  );
+}
+
+interface Question {
+  readonly endpoint: string;
+  readonly query: Readonly<Record<string, string | undefined>>;
+  readonly options: ControlOptions;
+}
+
+/** Asks the gateway and shows what it answers; an error envelope is an error. */
+async function ask<T>({ endpoint, query, options }: Question, show: (answer: T) => string): Promise<number> {
+  const target = findControl(endpoint, options);
+  if (typeof target === 'string') return fail(target);
+  try {
+    const { status, body } = await callControl(target, { query });
+    const fault = faultIn(body, `${target.url} answers ${status}`);
+    if (fault !== undefined) return fail(`gw: ${visible(fault)}`);
+    process.stdout.write(show(JSON.parse(body) as T));
+    return 0;
+  } catch (error) {
+    return fail(`gw: ${(error as Error).message}`);
+  }
+}
+
+function fail(message: string): number {
+  process.stderr.write(`${message}\n`);
+  return 1;
+}
+
+/** What an answer says is wrong, `otherwise` when it is none of the control surface; `undefined`: nothing. */
+function faultIn(body: string, otherwise: string): string | undefined {
+  const { status, message } = envelopeOf(body);
+  return status === 'ok' ? undefined : (message ?? otherwise);
+}
+
+/** A list has no envelope and is always right. */
+function envelopeOf(body: string): { status?: string; message?: string } {
+  try {
+    const answer = JSON.parse(body) as { status?: string; message?: string };
+    return Array.isArray(answer) ? { status: 'ok' } : answer;
+  } catch {
+    return {};
+  }
+}
+
+function stateOf({ enabled }: Flag): string {
+  return enabled === 'true' ? 'on' : 'off';
+}
+
+function expiryOf({ ttl_s }: Flag): string {
+  return ttl_s === '0' ? 'never' : `in ${ttl_s} s`;
+}

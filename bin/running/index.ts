@@ -1,0 +1,88 @@
+import { Argument, type Command } from 'commander';
+import type { ProbeOptions } from './control-client.ts';
+import type { PublishOptions, TailOptions } from './events.ts';
+import type { FlagOptions, FlagSetOptions } from './flags.ts';
+import type { StatusOptions } from './status.ts';
+
+const ENDPOINTS = {
+  live: 'ask the running gateway whether it lives',
+  ready: 'ask the running gateway whether requests are welcome',
+};
+
+const SURFACE = 'its control surface, such as http://127.0.0.1:9001/runtime/';
+const EVENTS = 'its events endpoint, such as http://127.0.0.1:8080/events';
+
+type Finish = (code: number) => void;
+
+/** A command that talks to a running gateway. */
+function running(command: Command, address: string = SURFACE): Command {
+  return command
+    .option('-c, --config <file>', 'its configuration, which says where it listens')
+    .option('-p, --prefix <directory>', 'directory that relative paths start from')
+    .option('--address <url>', address);
+}
+
+/** The commands that talk to a running gateway. */
+export function addRunning(gw: Command, finish: Finish): void {
+  for (const endpoint of ['live', 'ready'] as const) {
+    running(gw.command(endpoint))
+      .description(ENDPOINTS[endpoint])
+      .option('-q, --quiet', 'say nothing when all is well')
+      .action(async (options: ProbeOptions) => {
+        finish(await (await import('./control-client.ts')).probe(endpoint, options));
+      });
+  }
+  running(gw.command('status'))
+    .description('show what the running gateway does')
+    .option('--json', 'as JSON, for programs')
+    .option('--watch', 'again every two seconds')
+    .action(async (options: StatusOptions) => {
+      finish(await (await import('./status.ts')).status(options));
+    });
+  addFlags(gw.command('flag').description('feature flags of the running gateway'), finish);
+  addEvents(gw.command('events').description('events of the running gateway'), finish);
+}
+
+function addFlags(flag: Command, finish: Finish): void {
+  const withDictionary = (command: Command): Command =>
+    running(command)
+      .option('--dict <name>', 'another dictionary than the one of the control surface')
+      .option('--json', 'as JSON, for programs');
+  withDictionary(flag.command('list'))
+    .description('show all flags')
+    .action(async (options: FlagOptions) => {
+      finish(await (await import('./flags.ts')).listFlags(options));
+    });
+  withDictionary(flag.command('set <name>'))
+    .addArgument(new Argument('[state]').choices(['on', 'off']).default('on'))
+    .description('set a flag')
+    .option('--rollout <percent>', 'on for this part of the keys (default: 100)')
+    .option('--ttl <time>', 'until it expires, such as 30s or 7d; 0: never (default: 1h)')
+    .action(async (name: string, state: string, options: FlagSetOptions) => {
+      finish(await (await import('./flags.ts')).setFlag(name, state, options));
+    });
+  withDictionary(flag.command('unset <name>'))
+    .description('remove a flag')
+    .action(async (name: string, options: FlagOptions) => {
+      finish(await (await import('./flags.ts')).unsetFlag(name, options));
+    });
+}
+
+function addEvents(events: Command, finish: Finish): void {
+  running(events.command('tail'), EVENTS)
+    .description('show events as they are published')
+    .option('--channel <name>', "another channel than the endpoint's; '' for all")
+    .option('--type <name>', 'only events of this type')
+    .option('--since <generation>', 'begin behind this one instead of with what comes next')
+    .option('--json', 'as JSON, one event per line')
+    .action(async (options: TailOptions) => {
+      finish(await (await import('./events.ts')).tail(options));
+    });
+  running(events.command('publish <type> [payload]'), EVENTS)
+    .description('publish an event')
+    .option('--key <secret>', "the publish key, where the configuration's is not fixed")
+    .option('--json', 'as JSON, for programs')
+    .action(async (type: string, payload: string | undefined, options: PublishOptions) => {
+      finish(await (await import('./events.ts')).publish(type, payload, options));
+    });
+}

@@ -1,0 +1,293 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { callControl, type ControlOptions, type ControlTarget, findControl } from './control-client.ts';
+
+/** One line of a metrics text. */
+interface Reading {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
+const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"(?:,|$)/y;
+const ESCAPES: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' };
+
+/** What a metrics text says, without its comments. Throws on a line that is none. */
+function readMetrics(text: string): readonly Reading[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const [, name, labels = '', value] = LINE.exec(line) ?? [];
+      if (name === undefined || value === undefined) throw new Error(`"${line}" is no metric`);
+      return { name, labels: readLabels(labels), value: readNumber(value) };
+    });
+}
+
+function readLabels(text: string): Readonly<Record<string, string>> {
+  const labels: Record<string, string> = {};
+  LABEL.lastIndex = 0;
+  while (LABEL.lastIndex < text.length) {
+    const at = LABEL.lastIndex;
+    const [, name, value] = LABEL.exec(text) ?? [];
+    if (name === undefined || value === undefined) throw new Error(`"${text.slice(at)}" is no label`);
+    labels[name] = value.replace(/\\./g, (escaped) => ESCAPES[escaped] ?? escaped);
+  }
+  return labels;
+}
+
+function readNumber(text: string): number {
+  if (text === '+Inf') return Infinity;
+  return text === '-Inf' ? -Infinity : Number(text);
+}
+
+/** What `gw status` tells of a running gateway; the fields of `--json`. */
+interface Status {
+  readonly version: string;
+  readonly node: string;
+  readonly uptimeSeconds: number;
+  readonly lastReload: { readonly successful: boolean; readonly succeededAt: string };
+  readonly workers: readonly WorkerStatus[];
+  readonly connections: Readonly<Record<'active' | 'writing' | 'waiting' | 'accepted', number>>;
+  readonly requests: { readonly total: number; readonly perSecond: number };
+  readonly locations: readonly LocationStatus[];
+  readonly pools: readonly PoolStatus[];
+  readonly flags: Readonly<Record<string, boolean>>;
+}
+
+interface WorkerStatus {
+  readonly id: string;
+  readonly heapBytes: number;
+  readonly lagSeconds: number;
+  readonly restarts: number;
+}
+
+/** Requests of one location, and how many of them were answered with 2xx, 3xx … */
+interface LocationStatus {
+  readonly server: string;
+  readonly location: string;
+  readonly requests: number;
+  readonly classes: Readonly<Record<string, number>>;
+  readonly meanSeconds: number;
+}
+
+interface PoolStatus {
+  readonly database: string;
+  readonly max: number;
+  readonly available: number;
+  readonly waiting: number;
+  readonly timeouts: number;
+}
+
+/** When an earlier status was taken, for rates since then. */
+interface Earlier {
+  readonly atMs: number;
+  readonly requests: number;
+}
+
+/** Reads a metrics text. Without an earlier status the rate is that since the start. */
+function readStatus(text: string, nowMs: number, earlier?: Earlier): Status {
+  const readings = new Readings(readMetrics(text));
+  const uptimeSeconds = nowMs / 1000 - readings.value('process_start_time_seconds');
+  const total = readings.value('nginx_http_requests_total');
+  const build = readings.all('gw_build_info')[0]?.labels ?? {};
+  const spanSeconds = earlier ? (nowMs - earlier.atMs) / 1000 : uptimeSeconds;
+  return {
+    version: build['version'] ?? '',
+    node: build['node'] ?? '',
+    uptimeSeconds: Math.max(0, Math.round(uptimeSeconds)),
+    lastReload: {
+      successful: readings.value('gw_config_last_reload_successful') === 1,
+      succeededAt: new Date(
+        readings.value('gw_config_last_reload_success_timestamp_seconds') * 1000,
+      ).toISOString(),
+    },
+    workers: workersOf(readings),
+    connections: {
+      active: readings.value('nginx_connections_active'),
+      writing: readings.value('nginx_connections_writing'),
+      waiting: readings.value('nginx_connections_waiting'),
+      accepted: readings.value('nginx_connections_accepted'),
+    },
+    requests: { total, perSecond: spanSeconds > 0 ? (total - (earlier?.requests ?? 0)) / spanSeconds : 0 },
+    locations: locationsOf(readings),
+    pools: poolsOf(readings),
+    flags: Object.fromEntries(
+      readings.all('gw_flag').map(({ labels, value }) => [labels['name'] ?? '', value === 1]),
+    ),
+  };
+}
+
+class Readings {
+  readonly #byName = new Map<string, Reading[]>();
+
+  constructor(readings: readonly Reading[]) {
+    for (const reading of readings) {
+      const others = this.#byName.get(reading.name) ?? [];
+      this.#byName.set(reading.name, [...others, reading]);
+    }
+  }
+
+  all(name: string): readonly Reading[] {
+    return this.#byName.get(name) ?? [];
+  }
+
+  /** Of the series with these labels; 0 when there is none. */
+  value(name: string, labels: Reading['labels'] = {}): number {
+    const wanted = Object.entries(labels);
+    return (
+      this.all(name).find((reading) => wanted.every(([key, text]) => reading.labels[key] === text))?.value ??
+      0
+    );
+  }
+}
+
+function workersOf(readings: Readings): readonly WorkerStatus[] {
+  return readings
+    .all('gw_worker_heap_bytes')
+    .map(({ labels, value }) => ({
+      id: labels['worker'] ?? '',
+      heapBytes: value,
+      lagSeconds: readings.value('gw_worker_eventloop_lag_seconds', labels),
+      restarts: readings.value('gw_worker_restarts_total', labels),
+    }))
+    .toSorted((a, b) => Number(a.id) - Number(b.id));
+}
+
+function locationsOf(readings: Readings): readonly LocationStatus[] {
+  return readings
+    .all('gw_http_request_duration_seconds_count')
+    .map(({ labels, value: requests }) => {
+      const { server = '', location = '' } = labels;
+      const classes: Record<string, number> = {};
+      for (const reading of readings.all('gw_http_requests_total')) {
+        if (reading.labels['server'] !== server || reading.labels['location'] !== location) continue;
+        const key = `${reading.labels['code']?.[0] ?? '?'}xx`;
+        classes[key] = (classes[key] ?? 0) + reading.value;
+      }
+      const sum = readings.value('gw_http_request_duration_seconds_sum', labels);
+      return { server, location, requests, classes, meanSeconds: requests === 0 ? 0 : sum / requests };
+    })
+    .toSorted((a, b) => b.requests - a.requests);
+}
+
+function poolsOf(readings: Readings): readonly PoolStatus[] {
+  return readings.all('gw_dbrest_pool_max').map(({ labels, value: max }) => ({
+    database: labels['database'] ?? '',
+    max,
+    available: readings.value('gw_dbrest_pool_available', labels),
+    waiting: readings.value('gw_dbrest_pool_waiting', labels),
+    timeouts: readings.value('gw_dbrest_pool_timeouts_total', labels),
+  }));
+}
+
+/** A status for people. */
+function statusText(status: Status): string {
+  const { connections, requests, lastReload, workers, locations, pools, flags } = status;
+  const lines = [
+    `gw ${status.version} · node ${status.node} · up ${duration(status.uptimeSeconds)}`,
+    `configuration  loaded ${lastReload.succeededAt}${lastReload.successful ? '' : ', a later reload was refused'}`,
+    `connections    ${connections.active} active, ${connections.writing} writing, ${connections.waiting} waiting, ${connections.accepted} accepted in all`,
+    `requests       ${requests.total} in all, ${requests.perSecond.toFixed(1)} per second`,
+    ...table('workers', [
+      ['WORKER', 'HEAP', 'LAG', 'RESTARTS'],
+      ...workers.map(({ id, heapBytes, lagSeconds, restarts }) => [
+        id,
+        `${(heapBytes / 1_048_576).toFixed(1)} MB`,
+        milliseconds(lagSeconds),
+        String(restarts),
+      ]),
+    ]),
+    ...table('locations', [
+      ['SERVER', 'LOCATION', 'REQUESTS', '2xx', '3xx', '4xx', '5xx', 'MEAN'],
+      ...locations.map(locationCells),
+    ]),
+    ...table('pools', [
+      ['DATABASE', 'MAX', 'AVAILABLE', 'WAITING', 'TIMEOUTS'],
+      ...pools.map(({ database, max, available, waiting, timeouts }) =>
+        [database, max, available, waiting, timeouts].map(String),
+      ),
+    ]),
+    ...table('flags', [
+      ['FLAG', 'STATE'],
+      ...Object.entries(flags).map(([name, on]) => [name, on ? 'on' : 'off']),
+    ]),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function locationCells({ server, location, requests, classes, meanSeconds }: LocationStatus): string[] {
+  const byClass = ['2xx', '3xx', '4xx', '5xx'].map((key) => String(classes[key] ?? 0));
+  return [server, location || '-', String(requests), ...byClass, milliseconds(meanSeconds)];
+}
+
+/** Columns as wide as their widest cell; nothing when there is no row but the heading. */
+function table(title: string, rows: readonly (readonly string[])[]): string[] {
+  if (rows.length < 2) return [];
+  const widths = (rows[0] as readonly string[]).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
+  return ['', title, ...lines.map((line) => `  ${line.trimEnd()}`)];
+}
+
+function milliseconds(seconds: number): string {
+  return `${(seconds * 1000).toFixed(1)} ms`;
+}
+
+function duration(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'm'],
+    [seconds % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  const shown = first < 0 ? parts.slice(-1) : parts.slice(first, first + 2);
+  return shown.map(([count, unit]) => `${count}${unit}`).join(' ');
+}
+
+/** Options of `gw status`. */
+export interface StatusOptions extends ControlOptions {
+  readonly json?: boolean;
+  readonly watch?: boolean;
+}
+
+const WATCH_EVERY_MS = 2_000;
+const CLEAR_SCREEN = '\u001b[H\u001b[2J';
+
+/** Shows what the running gateway does, once or again and again until a signal ends it. 1: nobody answers. */
+export async function status({ json, watch, ...options }: StatusOptions): Promise<number> {
+  const target = findControl('metrics', options);
+  if (typeof target === 'string') return fail(target);
+  let earlier: Earlier | undefined;
+  for (;;) {
+    const atMs = Date.now();
+    const found = await ask(target, atMs, earlier);
+    if (typeof found === 'string') return fail(found);
+    if (watch && process.stdout.isTTY) process.stdout.write(CLEAR_SCREEN);
+    process.stdout.write(json ? `${JSON.stringify(found)}\n` : statusText(found));
+    if (!watch) return 0;
+    earlier = { atMs, requests: found.requests.total };
+    await delay(WATCH_EVERY_MS);
+  }
+}
+
+async function ask(
+  target: ControlTarget,
+  atMs: number,
+  earlier: Earlier | undefined,
+): Promise<Status | string> {
+  try {
+    const answer = await callControl(target);
+    if (answer.status !== 200) return `gw: ${target.url} answers ${answer.status}`;
+    return readStatus(answer.body, atMs, earlier);
+  } catch (error) {
+    return `gw: ${(error as Error).message}`;
+  }
+}
+
+function fail(message: string): number {
+  process.stderr.write(`${message}\n`);
+  return 1;
+}

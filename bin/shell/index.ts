@@ -1,0 +1,20 @@
+import { Argument, type Command } from 'commander';
+import type { ManpageOptions } from './manual.ts';
+
+type Finish = (code: number) => void;
+
+/** The commands that write what shells and manuals know of the commands: out of the commands themselves. */
+export function addShell(gw: Command, finish: Finish): void {
+  gw.command('completion')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
+    .description('print the script that makes a shell complete command lines')
+    .action(async (shell: string) => {
+      finish((await import('./completion.ts')).completion(shell, gw));
+    });
+  gw.command('manpage [name]')
+    .description('print a page of the manual, such as gw-check or gw.conf; without a name, that of gw')
+    .option('-o, --out <directory>', 'write all pages there')
+    .action(async (name: string | undefined, options: ManpageOptions) => {
+      finish((await import('./manual.ts')).manpage(name, options, gw));
+    });
+}

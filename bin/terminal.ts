@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { decodeText, printable, type Source, systemError } from '../grammar/index.ts';
+
+/** Columns as wide as their widest cell, a line each. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
+}
+
+/** A text of somebody else for a terminal: what would steer it, or end the line, shows as `\u001b`. */
+export function visible(text: string): string {
+  // eslint-disable-next-line no-control-regex -- these are what must not pass
+  return text.replace(/[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
+
+/**
+ * What went wrong, in one line. An error of the system is told in nginx's words, with the name by which the file was asked for:
+ * `open() "a.conf" failed (2: No such file or directory)`.
+ */
+export function failureText(error: unknown, name?: string): string {
+  const { syscall, path, message } = error as NodeJS.ErrnoException;
+  const file = name ?? path;
+  if (syscall === undefined || file === undefined) return printable(message);
+  return `${syscall}() "${printable(file)}" failed (${systemError(error)})`;
+}
+
+/** The text of a file, `-` for standard input. When it cannot be read it says why and gives `undefined`. */
+export function readText(file: string): Source | undefined {
+  const name = file === '-' ? 'standard input' : file;
+  try {
+    return { name, text: decodeText(readFileSync(file === '-' ? 0 : file)).text };
+  } catch (error) {
+    process.stderr.write(`gw: ${failureText(error, name)}\n`);
+    return undefined;
+  }
+}

@@ -1,0 +1,274 @@
+import { type Dirent, readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import {
+  type CompletionItem,
+  CompletionItemKind,
+  InsertTextFormat,
+  MarkupKind,
+} from 'vscode-languageserver/node';
+import {
+  type AnyRow,
+  type Entry,
+  type NameRole,
+  type PathRole,
+  type Registry,
+  syntaxOf,
+} from '../config/index.ts';
+import { rangeOf } from './files.ts';
+import {
+  definitionMarkdown,
+  directiveMarkdown,
+  INCLUDE,
+  includeMarkdown,
+  variableMarkdown,
+} from './hover.ts';
+import { type At, type Cursor, cursorAt, placesAt, serverAt, type Session } from './session.ts';
+import { wordsOf } from './syntax-words.ts';
+import { entryOf, type Place } from './walk.ts';
+
+/** One proposal: what takes the place of the text from `start` on. */
+interface Proposal {
+  readonly label: string;
+  readonly kind: CompletionItemKind;
+  readonly detail?: string | undefined;
+  readonly documentation?: string | undefined;
+  /** Default: the label. */
+  readonly text?: string;
+  /** `text` is a snippet. */
+  readonly isSnippet?: boolean;
+  /** Proposals are sorted by it, then by label. */
+  readonly rank?: number;
+  /** What the client asks for when it wants the documentation. */
+  readonly data?: unknown;
+}
+
+/** A proposal as the client takes it. `start` and `end` are offsets on the line of the cursor. */
+function itemOf(
+  { documentation, isSnippet, kind, label, rank = 1, text = label, ...rest }: Proposal,
+  { file }: Cursor,
+  [start, end]: readonly [start: number, end: number],
+): CompletionItem {
+  return {
+    label,
+    kind,
+    filterText: label,
+    sortText: `${rank} ${label}`,
+    textEdit: { range: rangeOf({ source: file.source, start, end }), newText: text },
+    ...(isSnippet === true && { insertTextFormat: InsertTextFormat.Snippet }),
+    ...(documentation !== undefined && {
+      documentation: { kind: MarkupKind.Markdown, value: documentation },
+    }),
+    ...(rest.detail !== undefined && { detail: rest.detail }),
+    ...(rest.data !== undefined && { data: rest.data }),
+  };
+}
+
+/** The directives that are allowed at the cursor, with what belongs to them. */
+function directiveItems(cursor: Cursor, { workspace, snippets }: Session): readonly CompletionItem[] {
+  const { end, file, offset, start } = cursor;
+  const { table } = workspace;
+  const restOfLine = /^[^\n]*/.exec(file.source.text.slice(Math.max(end, offset)))?.[0] ?? '';
+  const isWhole = snippets && /^[}\s]*$/.test(restOfLine);
+  const proposals = placesAt(cursor, workspace).flatMap((place) =>
+    legalAt(place, table).map((entry) => proposalFor(entry, { place, isWhole })),
+  );
+  const unique = new Map([includeProposal(isWhole), ...proposals].map((each) => [each.label, each]));
+  return [...unique.values()].map((each) => itemOf(each, cursor, [start, end]));
+}
+
+/** The documentation of a proposal, once somebody looks at it. */
+export function documentationOf(data: unknown, table: Registry): string | undefined {
+  const { directive, place } = data as { directive?: string; place?: Place };
+  if (directive === INCLUDE.name) return includeMarkdown();
+  const entry = directive !== undefined && place !== undefined && entryOf(directive, place, table);
+  return entry ? directiveMarkdown(entry, table) : undefined;
+}
+
+function legalAt(place: Place, table: Registry): readonly Entry[] {
+  if (place === 'data' || place === 'unknown') return [];
+  return table.entries.filter(({ row }) => row.contexts.includes(place));
+}
+
+function proposalFor({ name, row }: Entry, { place, isWhole }: { place: Place; isWhole: boolean }): Proposal {
+  return {
+    label: name,
+    kind: 'opens' in row || 'data' in row ? CompletionItemKind.Module : CompletionItemKind.Property,
+    detail: syntaxOf(name, row),
+    // What has no effect comes last.
+    rank: 'accepted' in row ? 2 : 1,
+    data: { directive: name, place },
+    ...(isWhole && { text: snippetOf(name, row), isSnippet: true }),
+  };
+}
+
+function includeProposal(isWhole: boolean): Proposal {
+  return {
+    label: INCLUDE.name,
+    kind: CompletionItemKind.File,
+    detail: INCLUDE.syntax,
+    data: { directive: INCLUDE.name },
+    ...(isWhole && { text: 'include ${1};', isSnippet: true }),
+  };
+}
+
+/** The directive with places to fill in: its words, and the inside of its block. */
+function snippetOf(name: string, row: AnyRow): string {
+  const max = 'data' in row ? (row.words?.max ?? 0) : row.args.max;
+  const syntax = 'data' in row ? row.syntax : row.args.syntax;
+  const words = max === 0 ? '' : syntax.startsWith('(') ? ' (${1})' : ` ${wordsSnippet(row)}`;
+  return 'opens' in row || 'data' in row ? `${name}${words} {\n\t$0\n}` : `${name}${words};`;
+}
+
+function wordsSnippet(row: AnyRow): string {
+  if ('data' in row || row.args.max > 1) return '${1}';
+  const { choices = [] } = row.args;
+  return choices.length > 1 && choices.length < 8 ? `\${1|${choices.join(',')}|}` : '${1}';
+}
+
+/** What may stand as a word of the directive at the cursor: names, paths, and words of its syntax. */
+function valueItems(cursor: Cursor, session: Session): readonly CompletionItem[] {
+  const { words } = cursor;
+  const { workspace } = session;
+  const name = words[0]?.value ?? '';
+  const index = words.length - 1;
+  if (name === INCLUDE.name) return index === 0 ? pathItems(cursor, session, 'confDir') : [];
+  const places = placesAt(cursor, workspace);
+  const entries = new Set(places.flatMap((place) => entryOf(name, place, workspace.table) ?? []));
+  const items = [...entries].flatMap((entry) => [
+    ...roleItems(entry, index, { cursor, session }),
+    ...wordItems(entry, index, cursor),
+  ]);
+  return [...new Map(items.map((item) => [item.label, item])).values()];
+}
+
+interface Asked {
+  readonly cursor: Cursor;
+  readonly session: Session;
+}
+
+function roleItems({ row }: Entry, index: number, { cursor, session }: Asked): readonly CompletionItem[] {
+  return (row.roles ?? []).flatMap((role) => {
+    const { word = 0 } = role;
+    if (word !== 'any' && word !== 'last' && word !== index) return [];
+    if (role.kind === 'path') return pathItems(cursor, session, role.from);
+    return role.as === 'definition' ? [] : nameItems(role, { cursor, session });
+  });
+}
+
+/** Names of the kind that the word refers to, behind what it begins with. */
+function nameItems({ kind, behind = [''] }: NameRole, { cursor, session }: Asked): readonly CompletionItem[] {
+  const { file, offset, start, typed } = cursor;
+  const quote = /^["']?/.exec(typed)?.[0] ?? '';
+  const written = typed.slice(quote.length);
+  const before = behind.find((text) => text !== '' && written.startsWith(text)) ?? '';
+  const first = behind[0] ?? '';
+  const from = start + quote.length;
+  const taken = /^[\w.@-]*/.exec(file.source.text.slice(offset))?.[0].length ?? 0;
+  const range = [from, offset + taken] as const;
+  const rest = written.slice(before.length);
+  // Behind the name something else has begun: a port, a path.
+  if (before !== '' && /[/:?]/.test(rest)) return [];
+  const scope = kind === 'named location' ? serverAt(cursor, session.workspace) : undefined;
+  return session.names.defined(file, kind, scope).map((one) => {
+    const { start: at, end: to } = one.span;
+    const label = (before === '' ? first : before) + one.file.source.text.slice(at, to);
+    return itemOf(
+      {
+        label,
+        kind: CompletionItemKind.Reference,
+        detail: kind,
+        documentation: definitionMarkdown(one),
+        rank: 0,
+      },
+      cursor,
+      range,
+    );
+  });
+}
+
+/** Words of the syntax; a choice has them for its only word. */
+function wordItems({ row }: Entry, index: number, cursor: Cursor): readonly CompletionItem[] {
+  if ('data' in row || index >= row.args.max) return [];
+  const words = row.args.choices ?? wordsOf(row.args.syntax);
+  return words.map((label) =>
+    itemOf({ label, kind: CompletionItemKind.EnumMember }, cursor, [cursor.start, cursor.end]),
+  );
+}
+
+/** The files of the directory that is typed so far. */
+function pathItems(
+  cursor: Cursor,
+  { workspace }: Session,
+  from: PathRole['from'],
+): readonly CompletionItem[] {
+  const { file, offset, typed } = cursor;
+  const written = typed.replace(/^["']/, '');
+  if (/[$*?[]/.test(written)) return [];
+  const slash = written.lastIndexOf('/') + 1;
+  const typedName = written.slice(slash);
+  const items = workspace.rootsOf(file).flatMap((root) => {
+    const base = from === 'confDir' ? root.confDir : workspace.prefixOf(root);
+    return entriesOf(resolve(base, written.slice(0, slash) || '.'))
+      .filter(({ name }) => !name.startsWith('.') || typedName.startsWith('.'))
+      .map((entry) => {
+        const label = entry.isDirectory() ? `${entry.name}/` : entry.name;
+        const kind = entry.isDirectory() ? CompletionItemKind.Folder : CompletionItemKind.File;
+        return itemOf({ label, kind, rank: 0 }, cursor, [offset - typedName.length, offset]);
+      });
+  });
+  return [...new Map(items.map((item) => [item.label, item])).values()];
+}
+
+function entriesOf(directory: string): readonly Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+/** The `$` and the name that stand right before the cursor, in any word. */
+const BEFORE = /\$(\{?)\w*$/;
+
+/** Variables behind a `$`: those of this configuration first, then gw's own; `undefined` where no `$` is. */
+function variableItems(cursor: Cursor, { names, variables }: Session): readonly CompletionItem[] | undefined {
+  const { file, offset, typed } = cursor;
+  const [found, brace = ''] = BEFORE.exec(typed) ?? [];
+  if (found === undefined) return undefined;
+  const { text } = file.source;
+  const rest = /^\w*\}?/.exec(text.slice(offset))?.[0] ?? '';
+  // A brace behind the name belongs to the variable only if there is one before it.
+  const taken = brace === '' ? rest.replace('}', '') : rest;
+  const range = [offset - found.length, offset + taken.length] as const;
+  const written = (name: string): string => (brace === '' ? `$${name}` : `\${${name}}`);
+  const own: Proposal[] = names.defined(file, 'variable').map((one) => ({
+    label: written(one.name),
+    kind: CompletionItemKind.Variable,
+    detail: `${one.node.name.value} in ${one.file.path}`,
+    documentation: definitionMarkdown(one),
+    rank: 0,
+  }));
+  const builtIn: Proposal[] = [...variables.values()].map((facts) => {
+    const name = facts.name.replace(/\*$/, '');
+    return {
+      label: written(name),
+      kind: facts.name.endsWith('*') ? CompletionItemKind.Class : CompletionItemKind.Variable,
+      detail: facts.summary,
+      documentation: variableMarkdown(facts),
+      // The name of a family goes on.
+      ...(facts.name.endsWith('*') && { text: brace === '' ? `$${name}` : `\${${name}` }),
+    };
+  });
+  const unique = new Map([...builtIn, ...own].map((each) => [each.label, each]));
+  return [...unique.values()].map((each) => itemOf(each, cursor, range));
+}
+
+/** What may be written at a place, whatever is wrong with the text around it. */
+export function completion(at: At, session: Session): readonly CompletionItem[] {
+  const { table } = session.workspace;
+  const cursor = cursorAt(at, (name) => table.named(name).length > 0);
+  if (!cursor) return [];
+  const variables = variableItems(cursor, session);
+  if (variables) return variables;
+  return cursor.words.length === 0 ? directiveItems(cursor, session) : valueItems(cursor, session);
+}

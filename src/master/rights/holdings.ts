@@ -1,0 +1,104 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Account } from '../../config/index.ts';
+import type { ListenAddress, Written } from '../../contract/index.ts';
+import { rootPath, standardStream } from '../../log/index.ts';
+import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
+import type { Holdings } from './protocol.ts';
+
+/** What root does for this configuration once an account serves it. */
+export function holdingsOf({ main, ports }: GatewayPlan, account: Account): Holdings {
+  return {
+    account,
+    addresses: portsOfRoot(ports).map(({ address }) => ({ key: addressText(address), address })),
+    written: main.written,
+    pidFile: resolve(main.prefix, main.core.pidFile),
+  };
+}
+
+/** Those that only root can bind: low ports, and Unix sockets, which usually lie in directories of root. */
+export function portsOfRoot(ports: readonly PortPlan[]): readonly PortPlan[] {
+  const first = firstFreePort();
+  return ports.filter(({ address }) => needsRoot(address, first));
+}
+
+function needsRoot(address: ListenAddress, firstFree: number): boolean {
+  return address.kind === 'unix' || address.port < firstFree;
+}
+
+/** The first port that everybody may bind: 1024, unless Linux was told otherwise. */
+function firstFreePort(): number {
+  try {
+    return Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
+  } catch {
+    return 1024;
+  }
+}
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const OWNER_READS_AND_WRITES = 0o600;
+const OTHERS_WRITE = 0o022;
+
+/**
+ * Hands log files and data directories over to the account that serves, and makes those that are not there, as nginx does
+ * for its workers. To be called by root. What cannot be handed over is left as it is: whoever opens it says what is wrong.
+ *
+ * Only what nobody but root can have put there is touched, on the whole way to it. Elsewhere the name may be a trap by the
+ * time that it is opened, and the account's own directories need no help.
+ */
+export function handOver({ files, directories }: Required<Written>, account: Account): void {
+  for (const file of files) attempt(() => handOverFile(file, account, O_CREAT));
+  for (const directory of directories) attempt(() => handOverDirectory(directory, account));
+}
+
+function handOverFile(path: string, account: Account, create: number): void {
+  if (standardStream(path) !== undefined) return;
+  const file = rootPath(path);
+  if (file === undefined) return;
+  // O_NONBLOCK: a pipe without a reader must not stop us.
+  give(openSync(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | create, 0o644), account);
+}
+
+/** With the files right inside: they were made by a gateway that served as root. */
+function handOverDirectory(path: string, account: Account): void {
+  const directory = rootPath(path);
+  if (directory === undefined) return;
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  if ((statSync(directory).mode & OTHERS_WRITE) !== 0) return;
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    if (entry.isFile()) attempt(() => handOverFile(join(directory, entry.name), account, 0));
+  }
+  give(openSync(directory, O_RDONLY | O_NOFOLLOW), account);
+}
+
+function give(descriptor: number, { uid }: Account): void {
+  try {
+    const found = fstatSync(descriptor);
+    const isOurs = found.isDirectory() || (found.isFile() && found.nlink === 1);
+    if (!isOurs || found.uid === uid) return;
+    fchownSync(descriptor, uid, found.gid);
+    const mode = found.mode | OWNER_READS_AND_WRITES;
+    if (mode !== found.mode) fchmodSync(descriptor, mode);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function attempt(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // The thread that opens it tells why it cannot.
+  }
+}

@@ -1,0 +1,223 @@
+import { once } from 'node:events';
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type { ListenAddress } from '../../../contract/index.ts';
+import { admitEverybody } from '../socket-address.ts';
+import { loadUws } from './loader.ts';
+
+/** What uWebSockets.js has, but does not declare: an App that hands the connections it accepts to Apps of other threads. */
+interface SharingApp extends TemplatedApp {
+  /** Names this App for another thread. */
+  getDescriptor(): number;
+  addChildAppDescriptor(descriptor: number): SharingApp;
+  removeChildAppDescriptor(descriptor: number): SharingApp;
+}
+
+/** What the acceptor listens on. */
+export interface AcceptedAddress {
+  readonly key: string;
+  readonly address: ListenAddress;
+}
+
+/** Worker to acceptor; it answers each with its `serial`. */
+interface AcceptorRequest {
+  readonly type: 'attach' | 'detach';
+  readonly serial: number;
+  readonly key: string;
+  readonly descriptor: number;
+}
+
+/** Master to acceptor. */
+export type ToAcceptor =
+  | { readonly type: 'connect'; readonly workerId: number; readonly port: MessagePort }
+  /** The worker does not respond: it gets no connections until another takes its place. */
+  | { readonly type: 'hold'; readonly workerId: number }
+  | { readonly type: 'close'; readonly key: string }
+  | { readonly type: 'end' };
+
+/** Acceptor to master, once: the keys that could not be bound, or that uWebSockets.js does not load here. */
+export type FromAcceptor =
+  { readonly type: 'open'; readonly refused: readonly string[] } | { readonly type: 'unavailable' };
+
+interface Socket {
+  readonly app: SharingApp;
+  readonly listening: us_listen_socket;
+  /** Descriptors of Apps by the worker that they belong to. */
+  readonly children: Map<number, number>;
+}
+
+/** How long the thread sleeps while a port has no worker. */
+const SLEEP_MS = 5;
+/** Turns of the event loop after which a worker has what was dealt out to it. */
+const TURNS = 2;
+
+/**
+ * The body of the thread that accepts connections on ports that only root can bind, and deals them out in turn. It binds
+ * them before the process gives up root; workers come and go behind it. A port without a worker stops the thread, so that
+ * clients wait in the backlog: an App without children would close their connections.
+ */
+export async function acceptConnections(
+  master: MessagePort,
+  addresses: readonly AcceptedAddress[],
+): Promise<void> {
+  const acceptor = new Acceptor(master);
+  master.postMessage(acceptor.open(addresses));
+  master.on('message', (message: ToAcceptor) => acceptor.obey(message));
+  acceptor.waitForWorkers();
+  await once(master, 'close');
+}
+
+class Acceptor {
+  readonly #master: MessagePort;
+  readonly #sockets = new Map<string, Socket>();
+  readonly #workers = new Map<number, MessagePort>();
+  readonly #held = new Set<number>();
+
+  constructor(master: MessagePort) {
+    this.#master = master;
+  }
+
+  open(addresses: readonly AcceptedAddress[]): FromAcceptor {
+    try {
+      const uws = loadUws();
+      const refused = addresses.filter((wanted) => !this.#listen(uws.App() as SharingApp, wanted));
+      return { type: 'open', refused: refused.map(({ key }) => key) };
+    } catch {
+      // The workers find the same, and tell why.
+      return { type: 'unavailable' };
+    }
+  }
+
+  obey(message: ToAcceptor): void {
+    this.#take(message);
+    this.waitForWorkers();
+  }
+
+  /** Reads messages only, as long as a port has no worker. */
+  waitForWorkers(): void {
+    const sleeper = new Int32Array(new SharedArrayBuffer(4));
+    while ([...this.#sockets.values()].some(({ children }) => this.#active(children).length === 0)) {
+      const fromMaster = receiveMessageOnPort(this.#master);
+      if (fromMaster) this.#take(fromMaster.message as ToAcceptor);
+      let isIdle = !fromMaster;
+      for (const [workerId, port] of this.#workers) {
+        const request = receiveMessageOnPort(port);
+        if (request) this.#serve(workerId, request.message as AcceptorRequest);
+        isIdle &&= !request;
+      }
+      if (isIdle) Atomics.wait(sleeper, 0, 0, SLEEP_MS);
+    }
+  }
+
+  #listen(app: SharingApp, { key, address }: AcceptedAddress): boolean {
+    let isOpen = false;
+    const opened = (listening: us_listen_socket | false): void => {
+      if (!listening) return;
+      admitEverybody(address);
+      isOpen = true;
+      this.#sockets.set(key, { app, listening, children: new Map() });
+    };
+    if (address.kind === 'unix') app.listen_unix(opened, address.path);
+    else app.listen(address.host, address.port, opened);
+    return isOpen;
+  }
+
+  #take(message: ToAcceptor): void {
+    switch (message.type) {
+      case 'connect':
+        return this.#connect(message.workerId, message.port);
+      case 'hold':
+        if (this.#held.has(message.workerId)) return;
+        for (const { app, children } of this.#sockets.values()) detach(app, children.get(message.workerId));
+        return void this.#held.add(message.workerId);
+      case 'close':
+        return this.#close(message.key);
+      case 'end':
+        for (const key of this.#sockets.keys()) this.#close(key);
+        for (const port of this.#workers.values()) port.close();
+        this.#master.close();
+    }
+  }
+
+  #close(key: string): void {
+    const socket = this.#sockets.get(key);
+    if (!socket) return;
+    loadUws().us_listen_socket_close(socket.listening);
+    this.#sockets.delete(key);
+  }
+
+  #connect(workerId: number, port: MessagePort): void {
+    this.#held.delete(workerId);
+    this.#workers.set(workerId, port);
+    port.on('message', (request: AcceptorRequest) => {
+      this.#serve(workerId, request);
+      this.waitForWorkers();
+    });
+    port.once('close', () => {
+      if (this.#workers.get(workerId) === port) this.#workers.delete(workerId);
+    });
+  }
+
+  #serve(workerId: number, { type, key, descriptor, serial }: AcceptorRequest): void {
+    const socket = this.#sockets.get(key);
+    if (socket && type === 'attach') {
+      socket.children.set(workerId, descriptor);
+      attach(socket.app, descriptor);
+    } else if (socket?.children.get(workerId) === descriptor) {
+      socket.children.delete(workerId);
+      if (!this.#held.has(workerId)) detach(socket.app, descriptor);
+    }
+    this.#workers.get(workerId)?.postMessage(serial);
+  }
+
+  #active(children: ReadonlyMap<number, number>): readonly number[] {
+    return [...children.keys()].filter((workerId) => !this.#held.has(workerId));
+  }
+}
+
+function attach(app: SharingApp, descriptor: number | undefined): void {
+  if (descriptor !== undefined) app.addChildAppDescriptor(descriptor);
+}
+
+function detach(app: SharingApp, descriptor: number | undefined): void {
+  if (descriptor !== undefined) app.removeChildAppDescriptor(descriptor);
+}
+
+/** A worker's side: its Apps take part in ports that the acceptor listens on. */
+export class AcceptorClient {
+  readonly #port: MessagePort;
+  readonly #waiting = new Map<number, () => void>();
+  #serial = 0;
+
+  constructor(port: MessagePort) {
+    this.#port = port;
+    port.on('message', (serial: number) => {
+      this.#waiting.get(serial)?.();
+      this.#waiting.delete(serial);
+    });
+    port.unref();
+  }
+
+  attach(key: string, app: TemplatedApp): Promise<void> {
+    return this.#ask('attach', key, app);
+  }
+
+  /** When it resolves, connections that were dealt out before have arrived, and no more come. */
+  async detach(key: string, app: TemplatedApp): Promise<void> {
+    await this.#ask('detach', key, app);
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+  }
+
+  #ask(type: AcceptorRequest['type'], key: string, app: TemplatedApp): Promise<void> {
+    const serial = ++this.#serial;
+    const descriptor = (app as SharingApp).getDescriptor();
+    this.#port.postMessage({ type, key, descriptor, serial } satisfies AcceptorRequest);
+    return new Promise((resolve) => {
+      this.#waiting.set(serial, resolve);
+    });
+  }
+}

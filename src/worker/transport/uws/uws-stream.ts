@@ -1,0 +1,194 @@
+import type { HttpResponse } from 'uWebSockets.js';
+import type { ResponseStream } from '../../../http/index.ts';
+import { type Failing, guarded } from '../guarded.ts';
+
+/** What a stream tells the exchange it belongs to. */
+export interface StreamOwner extends Failing {
+  readonly aborted: boolean;
+  wrote(bytes: number): void;
+  finished(): void;
+  abort(): void;
+}
+
+/** A chunked answer. A client that takes nothing for `timeoutMs` is cut. */
+export class UwsStream implements ResponseStream {
+  private readonly res: HttpResponse;
+  private readonly owner: StreamOwner;
+  private readonly timeoutMs: number;
+  private waiting: { readonly resolve: () => void; readonly timer: NodeJS.Timeout } | undefined = undefined;
+  private full = false;
+  private ended = false;
+
+  constructor(res: HttpResponse, owner: StreamOwner, timeoutMs: number) {
+    this.res = res;
+    this.owner = owner;
+    this.timeoutMs = timeoutMs;
+    const goOn = guarded(owner, () => {
+      this.full = false;
+      this.release();
+    });
+    res.onWritable(() => {
+      goOn();
+      return true;
+    });
+  }
+
+  write(chunk: string | Uint8Array): boolean {
+    // An empty chunk would end the answer.
+    if (this.ended || this.owner.aborted || chunk.length === 0) return !this.full;
+    this.owner.wrote(typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength);
+    this.res.cork(() => {
+      this.full = !this.res.write(chunk);
+    });
+    return !this.full;
+  }
+
+  drained(): Promise<void> {
+    if (!this.full || this.ended || this.owner.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(
+        guarded(this.owner, () => this.owner.abort()),
+        this.timeoutMs,
+      );
+      this.waiting = { resolve, timer };
+    });
+  }
+
+  end(): void {
+    if (this.ended || this.owner.aborted) return;
+    this.ended = true;
+    this.res.cork(() => this.res.end());
+    this.owner.finished();
+  }
+
+  /** Lets a writer go on that waits; also when the client is gone, and its next write does nothing. */
+  release(): void {
+    clearTimeout(this.waiting?.timer);
+    this.waiting?.resolve();
+    this.waiting = undefined;
+  }
+}
+
+/** How to send an answer whose length is known. */
+interface SizedRules {
+  /** A client that takes nothing for so long is cut. */
+  readonly timeoutMs: number;
+  readonly lengthBytes: number;
+  /** The connection closes behind it. */
+  readonly closes: boolean;
+  /** Writes the head; called once, inside a cork, together with the first bytes. */
+  readonly writeHead: () => void;
+}
+
+/** An answer with `Content-Length`, sent as the client takes it: `end` would copy all of it into memory per connection. */
+export class UwsSizedStream implements ResponseStream {
+  private readonly res: HttpResponse;
+  private readonly owner: StreamOwner;
+  private readonly rules: SizedRules;
+  /** What the client did not take yet, and its place in the body. */
+  private rest: Buffer | undefined = undefined;
+  private taken = 0;
+  private begun = false;
+  private ended = false;
+  private startOffset = 0;
+  private timer: NodeJS.Timeout | undefined = undefined;
+  private waiting: (() => void)[] = [];
+  private readonly cut: () => void;
+
+  constructor(res: HttpResponse, owner: StreamOwner, rules: SizedRules) {
+    this.res = res;
+    this.owner = owner;
+    this.rules = rules;
+    this.cut = guarded(owner, () => owner.abort());
+  }
+
+  write(chunk: string | Uint8Array): boolean {
+    if (this.ended || this.owner.aborted || chunk.length === 0) return !this.rest;
+    const handed = this.taken + (this.rest?.length ?? 0);
+    const bytes = asBuffer(chunk).subarray(0, this.rules.lengthBytes - handed);
+    this.owner.wrote(bytes.length);
+    if (this.rest) this.rest = Buffer.concat([this.rest, bytes]);
+    else this.offer(bytes);
+    return !this.rest;
+  }
+
+  drained(): Promise<void> {
+    if (!this.rest || this.owner.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.waiting.push(resolve);
+    });
+  }
+
+  /** An answer that ends before its length is reached is cut: the client must not take it for whole. */
+  end(): void {
+    if (this.ended || this.owner.aborted) return;
+    this.ended = true;
+    if (this.taken + (this.rest?.length ?? 0) < this.rules.lengthBytes) this.owner.abort();
+  }
+
+  /** Lets a writer go on that waits; also when the client is gone, and its next write does nothing. */
+  release(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.rest = undefined;
+    const { waiting } = this;
+    this.waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  private offer(bytes: Buffer): void {
+    let isTaken = false;
+    this.res.cork(() => {
+      if (!this.begun) this.begin();
+      [isTaken] = this.res.tryEnd(bytes, this.announced);
+    });
+    if (isTaken) return this.took(bytes.length);
+    this.rest = bytes;
+    this.timer ??= setTimeout(this.cut, this.rules.timeoutMs);
+  }
+
+  private begin(): void {
+    this.begun = true;
+    this.rules.writeHead();
+    this.startOffset = this.res.getWriteOffset();
+    // The length that the first call names is what the client sees; `tryEnd` could not close.
+    if (this.rules.closes) this.res.tryEnd('', this.rules.lengthBytes);
+    const goOn = guarded(this.owner, (offset: number) => this.goOn(offset - this.startOffset));
+    this.res.onWritable((offset) => goOn(offset) ?? true);
+  }
+
+  /** A closing answer names a length that is never reached, so that it stays open until we close it. */
+  private get announced(): number {
+    return this.rules.closes ? this.rules.lengthBytes + 1 : this.rules.lengthBytes;
+  }
+
+  private goOn(sentBytes: number): boolean {
+    const { rest } = this;
+    if (!rest) return true;
+    this.timer?.refresh();
+    const left = rest.subarray(sentBytes - this.taken);
+    const [isTaken] = this.res.tryEnd(left, this.announced);
+    if (isTaken) this.took(rest.length);
+    else {
+      this.taken = sentBytes;
+      this.rest = left;
+    }
+    return isTaken;
+  }
+
+  private took(bytes: number): void {
+    this.taken += bytes;
+    this.release();
+    if (this.taken < this.rules.lengthBytes) return;
+    this.ended = true;
+    this.owner.finished();
+    // Inside a cork what is not yet sent would be lost.
+    if (this.rules.closes) setImmediate(this.cut);
+  }
+}
+
+function asBuffer(chunk: string | Uint8Array): Buffer {
+  return typeof chunk === 'string'
+    ? Buffer.from(chunk)
+    : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+}

@@ -1,0 +1,233 @@
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+  us_socket_context_t,
+} from 'uWebSockets.js';
+import type { PortHandler } from '../../../compile/index.ts';
+import { isValidQuery, normalizePath, type RequestFacts } from '../../../http/index.ts';
+import type { ErrorLog } from '../../../log/index.ts';
+import type { Connections } from '../../../zone/index.ts';
+import type { Admission } from '../admission.ts';
+import { type Failing, guarded } from '../guarded.ts';
+import { HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
+import { SilenceWatch } from '../request-body.ts';
+import { admitEverybody } from '../socket-address.ts';
+import type { EngineParts, Heartbeat, Opening, OpenPort, Transport } from '../transport.ts';
+import { UwsExchange } from '../uws-exchange.ts';
+import type { Handshake, SocketState, UwsPort } from '../uws-request.ts';
+import type { AcceptorClient } from './acceptor.ts';
+import { HeadLines } from './head-lines.ts';
+import { loadUws, type Uws } from './loader.ts';
+import { type Relayed, relaying, type WebSocketRelay } from './websocket-relay.ts';
+
+const nothing = (): void => undefined;
+
+/** The uWebSockets.js transport. */
+export class UwsTransport implements Transport, Failing {
+  /** Loaded with the first socket: where it has no binary, that socket's failure says so. */
+  private uws: Uws | undefined = undefined;
+  private readonly silence = new SilenceWatch();
+  private readonly log: ErrorLog;
+  private readonly connections: Connections;
+  private readonly admission: Admission;
+  private readonly heartbeat: Heartbeat;
+  /** uWebSockets.js tells of the end of a connection while it is being refused. */
+  private refusing = false;
+  private serial = 0;
+
+  private readonly acceptor: AcceptorClient | undefined;
+
+  constructor({ log, connections, admission, heartbeat, acceptor }: EngineParts) {
+    this.log = log;
+    this.connections = connections;
+    this.admission = admission;
+    this.heartbeat = heartbeat;
+    this.acceptor = acceptor;
+  }
+
+  /** Opens the socket; fails when the address cannot be bound. */
+  async open(port: PortHandler, opening?: Opening): Promise<OpenPort> {
+    const uws = (this.uws ??= loadUws());
+    // Without its own name in a header of every response (uWebSockets.js has no public way).
+    (uws as Uws & { _cfg?: (option: string) => void })._cfg?.('silent');
+    const app = uws.App();
+    const { connections, silence, admission } = this;
+    const relays = new Set<WebSocketRelay>();
+    const headLines = new HeadLines();
+    const socket: SocketState = { draining: false, silence, connections, admission, relays, headLines };
+    app.filter(guarded(this, (res, opened) => (Number(opened) > 0 ? this.admit(res) : this.left())));
+    let current: UwsPort = { port, scan: new HeadScan(port), socket };
+    app.any('/*', (res, req) => this.receive(res, req, current));
+    app.ws<Relayed>('/*', {
+      // A filter does not hear of the end of what was upgraded.
+      ...relaying(relays, () => admission.left()),
+      upgrade: (res, req, context) =>
+        this.receive(res, req, { ...current, handshake: handshakeOf(req, context) }),
+    });
+    const stop = await (opening ? this.takePart(app, port) : bind(uws, app, port));
+    return {
+      key: port.key,
+      drain: () => {
+        socket.draining = true;
+      },
+      use: (next) => {
+        current = { port: next, scan: new HeadScan(next), socket };
+      },
+      ...endOf(app, stop, relays),
+    };
+  }
+
+  /** Gives what ends it: the acceptor sends connections of this port to this thread as well. */
+  private async takePart(app: TemplatedApp, { key }: PortHandler): Promise<() => Promise<void>> {
+    const { acceptor } = this;
+    if (!acceptor) throw new Error(`nobody accepts connections for ${key}`);
+    await acceptor.attach(key, app);
+    return () => acceptor.detach(key, app);
+  }
+
+  fail(error: unknown): void {
+    this.log.write('error', `a connection could not be taken: ${String(error)}`);
+  }
+
+  private admit(res: HttpResponse): void {
+    if (this.admission.admit()) return;
+    this.refusing = true;
+    res.close();
+    this.refusing = false;
+  }
+
+  private left(): void {
+    if (!this.refusing) this.admission.left();
+  }
+
+  /** One request, straight from uWebSockets.js. What escaped from here would end the thread, and other requests with it. */
+  private receive(res: HttpResponse, req: HttpRequest, open: UwsPort): void {
+    let x: UwsExchange | undefined;
+    // Returning without an answer and without this ends the process: so would a hang that is broken off (0.1 microseconds).
+    res.onAborted(nothing);
+    this.heartbeat.beat();
+    try {
+      open.scan.start();
+      req.forEach(open.scan.visit);
+      const facts = this.factsOf(req, open);
+      x = new UwsExchange(res, facts, open);
+      this.begin(x, open, facts.refusal);
+      x.leaveHandler();
+    } catch (error) {
+      this.log.write('error', `a request could not be taken: ${String(error)}`);
+      if (x) x.abort();
+      else res.close();
+    }
+  }
+
+  private begin(x: UwsExchange, { port, scan }: UwsPort, refusal: number): void {
+    if (refusal !== 0) {
+      const { complaint } = scan;
+      this.later(x, () => {
+        x.serverName = port.serverName;
+        x.rules.warn(complaint, x, 'info');
+        x.end(refusal);
+      });
+    } else if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(x.method))) {
+      this.later(x, () => void port.serve(x));
+    } else void port.serve(x);
+  }
+
+  /**
+   * Answered inside the parser's callback, the bytes behind a refused head would be served as the next request; an answer
+   * that is pending makes uWebSockets.js close the connection instead. The same for bodies without a plain length: chunk
+   * sizes are read loosely, trailers taken for a request, and an empty header name can hide a length from us. So nothing
+   * behind such a request is ever read.
+   */
+  private later(x: UwsExchange, answer: () => void): void {
+    x.closing = true;
+    x.detach();
+    setImmediate(() => {
+      try {
+        if (!x.done) answer();
+      } catch (error) {
+        x.rules.warn(`a request could not be answered: ${String(error)}`, x);
+        x.abort();
+      }
+    });
+  }
+
+  /** What the exchange needs to know, and the status that refuses the request (0: none). */
+  private factsOf(req: HttpRequest, { port, scan }: UwsPort): RequestFacts & { readonly refusal: number } {
+    const method = req.getCaseSensitiveMethod();
+    const path = req.getUrl();
+    // Typed as text, but undefined without a `?`.
+    const query = req.getQuery() as string | undefined;
+    const args = query ?? '';
+    let refusal = scan.refusal(method);
+    let uri: string | undefined = path;
+    let host: string | undefined = '';
+    if (refusal === 0) {
+      uri = normalizePath(path, port.mergeSlashes);
+      host = scan.hostName();
+      const lineLength = path.length + args.length + method.length + 11;
+      if (lineLength > port.head.lineBytes) refusal = scan.refuse(414, `client sent too long URI ${IN_LINE}`);
+      else if (uri === undefined || !isValidQuery(args))
+        refusal = scan.refuse(400, `client sent invalid request ${IN_LINE}`);
+      else if (host === undefined)
+        refusal = scan.refuse(400, `client sent invalid host header ${IN_HEADERS}`);
+    }
+    return {
+      method,
+      requestUri: query === undefined ? path : `${path}?${query}`,
+      uri: uri ?? path,
+      args,
+      host: host ?? '',
+      hostHeader: scan.host,
+      referrer: scan.referrer,
+      contentLength: scan.contentLength,
+      serial: ++this.serial,
+      httpVersion: '1.1',
+      refusal,
+    };
+  }
+}
+
+function handshakeOf(req: HttpRequest, context: us_socket_context_t): Handshake {
+  return { key: req.getHeader('sec-websocket-key'), context };
+}
+
+function mayCarryBody(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
+}
+
+function endOf(
+  app: TemplatedApp,
+  stop: () => void | Promise<void>,
+  relays: ReadonlySet<WebSocketRelay>,
+): Pick<OpenPort, 'stopAccepting' | 'close'> {
+  let stopped: { readonly arrived: void | Promise<void> } | undefined;
+  const stopAccepting = (): { readonly arrived: void | Promise<void> } => (stopped ??= { arrived: stop() });
+  return {
+    stopAccepting,
+    async close() {
+      const { arrived } = stopAccepting();
+      for (const relay of relays) relay.goAway();
+      app.close();
+      if (!arrived) return;
+      // What the acceptor had dealt out before came behind the first close.
+      await arrived;
+      app.close();
+    },
+  };
+}
+
+/** Listens, and gives what ends it. */
+function bind(uws: Uws, app: TemplatedApp, { address, key }: PortHandler): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const opened = (socket: us_listen_socket | false): void => {
+      if (!socket) return reject(new Error(`bind() to ${key} failed`));
+      admitEverybody(address);
+      resolve(() => uws.us_listen_socket_close(socket));
+    };
+    if (address.kind === 'unix') app.listen_unix(opened, address.path);
+    else app.listen(address.host, address.port, opened);
+  });
+}
