@@ -1,23 +1,28 @@
-import { placeOf } from '../grammar/index.ts';
-import type { ConfigTree } from '../grammar/index.ts';
+import { type ConfigTree, placeOf } from '../grammar/index.ts';
 import { serverViews } from './compile/index.ts';
 import {
   BlockView,
+  type BoundConfig,
   combinedText,
   directiveFacts,
+  type DirectiveFacts,
   dumpConfig,
   effectiveBlock,
+  type EffectiveBlock,
   maskedFiles,
   referenceText,
   Registry,
 } from './config/index.ts';
-import type { BoundConfig, DirectiveFacts, EffectiveBlock } from './config/index.ts';
-import { variableFacts } from './contract/index.ts';
-import type { ConfigText, ServerView, VariableFacts } from './contract/index.ts';
-import { findLocation, placedLocations, printTree } from './plan/index.ts';
-import type { GatewayPlan, PlacedLocation, Reach } from './plan/index.ts';
-import { modules } from './pipeline.ts';
-import type { Loaded } from './pipeline.ts';
+import { type ConfigText, type ServerView, variableFacts, type VariableFacts } from './contract/index.ts';
+import {
+  findLocation,
+  type GatewayPlan,
+  type PlacedLocation,
+  placedLocations,
+  printTree,
+  type Reach,
+} from './plan/index.ts';
+import { type Loaded, modules } from './pipeline.ts';
 
 export { dbrestTools } from './pipeline.ts';
 export type { VariableFacts } from './contract/index.ts';

@@ -1,16 +1,12 @@
 import { dirname } from 'node:path';
-import { loadTree, Report } from '../grammar/index.ts';
-import type { ConfigTree, Glob, ReadFile } from '../grammar/index.ts';
+import { type ConfigTree, type Glob, loadTree, type ReadFile, Report } from '../grammar/index.ts';
 import type { Finding, Review, ReviewOptions } from './check/index.ts';
-import { compileGateway } from './compile/index.ts';
-import type { CompiledGateway } from './compile/index.ts';
-import { bind, refusalOf, Registry, secretSpans } from './config/index.ts';
-import type { BoundConfig } from './config/index.ts';
+import { type CompiledGateway, compileGateway } from './compile/index.ts';
+import { bind, type BoundConfig, refusalOf, Registry, secretSpans } from './config/index.ts';
 import type { MasterScope, WorkerScope } from './contract/index.ts';
 import type { Account, Question } from './explain/index.ts';
 import { MODULES } from './modules/index.ts';
-import { allLocations, makePlan } from './plan/index.ts';
-import type { GatewayPlan } from './plan/index.ts';
+import { allLocations, type GatewayPlan, makePlan } from './plan/index.ts';
 import { VERSION } from './version.ts';
 
 export type { Finding, Review, ReviewOptions } from './check/index.ts';

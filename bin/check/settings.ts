@@ -1,5 +1,13 @@
-import { FORMATS, FRAGMENT_CONTEXTS, isFormat, isRuleName, nearestRule } from '../../src/check/index.ts';
-import type { Format, ReviewOptions, RuleSeverity } from '../../src/check/index.ts';
+import {
+  type Format,
+  FORMATS,
+  FRAGMENT_CONTEXTS,
+  isFormat,
+  isRuleName,
+  nearestRule,
+  type ReviewOptions,
+  type RuleSeverity,
+} from '../../src/check/index.ts';
 import { nearest } from '../../src/config/index.ts';
 
 /** The options of `gw check` as commander gives them. */

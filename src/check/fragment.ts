@@ -1,5 +1,4 @@
-import { piecesOf } from '../../grammar/index.ts';
-import type { Piece, Source } from '../../grammar/index.ts';
+import { type Piece, piecesOf, type Source } from '../../grammar/index.ts';
 import type { Context, Registry } from '../config/index.ts';
 
 /** Where a piece of configuration can stand by itself, the usual ones first; what has to be around it. */

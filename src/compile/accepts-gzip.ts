@@ -1,6 +1,5 @@
 import type { Build, CoreConfig, RegexConfig } from '../contract/index.ts';
-import { acceptsGzip, compileRegex, isMsie6 } from '../http/index.ts';
-import type { Exchange } from '../http/index.ts';
+import { acceptsGzip, compileRegex, type Exchange, isMsie6 } from '../http/index.ts';
 
 type Gzip = Pick<CoreConfig, 'gzipHttpVersion' | 'gzipProxied' | 'gzipDisable'>;
 

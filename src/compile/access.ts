@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CoreConfig } from '../contract/index.ts';
-import { logContext } from '../http/index.ts';
-import type { AccessCheck, Denial, Exchange, Handler, Verdict } from '../http/index.ts';
+import {
+  type AccessCheck,
+  type Denial,
+  type Exchange,
+  type Handler,
+  logContext,
+  type Verdict,
+} from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 
 /** What the access phase follows of the core's config. */

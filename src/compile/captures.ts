@@ -1,6 +1,5 @@
 import type { RegexConfig } from '../contract/index.ts';
-import { compileRegex } from '../http/index.ts';
-import type { Exchange } from '../http/index.ts';
+import { compileRegex, type Exchange } from '../http/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
 
 /** The named captures of a regex, and the slots that they fill. */

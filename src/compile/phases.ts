@@ -1,5 +1,4 @@
-import { answerFault } from '../http/index.ts';
-import type { Exchange, Handler } from '../http/index.ts';
+import { answerFault, type Exchange, type Handler } from '../http/index.ts';
 
 /** Handlers one after the other, until one of them answers. Waits only for those that wait. */
 export function sequence(handlers: readonly Handler[]): Handler {

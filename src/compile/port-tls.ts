@@ -1,8 +1,6 @@
-import { TICKET_KEY } from '../contract/index.ts';
-import type { WorkerScope } from '../contract/index.ts';
+import { TICKET_KEY, type WorkerScope } from '../contract/index.ts';
 import type { Exchange } from '../http/index.ts';
-import { canShakeHands, verifierOf } from '../plan/index.ts';
-import type { GatewayPlan, PortPlan, TlsPlan } from '../plan/index.ts';
+import { canShakeHands, type GatewayPlan, type PortPlan, type TlsPlan, verifierOf } from '../plan/index.ts';
 import { ServerNames } from './server-names.ts';
 
 /** Whose certificate a client gets. */

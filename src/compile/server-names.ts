@@ -1,6 +1,5 @@
 import type { ServerName } from '../contract/index.ts';
-import { compileRegex } from '../http/index.ts';
-import type { Regex } from '../http/index.ts';
+import { compileRegex, type Regex } from '../http/index.ts';
 
 /** A server found by its name; `captures` when a regex name matched. */
 export interface FoundServer<T> {

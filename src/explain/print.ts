@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { paintsFor, printable } from '../../grammar/index.ts';
-import type { Paints } from '../../grammar/index.ts';
+import { type Paints, paintsFor, printable } from '../../grammar/index.ts';
 import type { Fact } from '../contract/index.ts';
 import type { Account, AccountRound, AccountStep, Candidate } from './account.ts';
 import { statusText } from './answer.ts';

@@ -1,9 +1,7 @@
 import type { Check, ExplainScope, GatewayView } from '../contract/index.ts';
-import { LogListeners } from '../log/index.ts';
-import type { ErrorLog } from '../log/index.ts';
+import { type ErrorLog, LogListeners } from '../log/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
-import { OpenUpstreams } from '../upstream/index.ts';
-import type { Upstreams } from '../upstream/index.ts';
+import { OpenUpstreams, type Upstreams } from '../upstream/index.ts';
 import { Counters, createCounterMemory, createZone } from '../zone/index.ts';
 
 const WORKER_ID = 1;

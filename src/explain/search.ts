@@ -1,5 +1,4 @@
-import { locationText } from '../plan/index.ts';
-import type { LocationPlan } from '../plan/index.ts';
+import { type LocationPlan, locationText } from '../plan/index.ts';
 import type { LocationCandidate } from './account.ts';
 
 /** Locations that do not fit are named up to so many of a kind and level, those that come closest first. */

@@ -1,5 +1,4 @@
-import { open, stat } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { systemFailure } from './system-error.ts';
 
 /** `open_log_file_cache`: which files stay open between lines. */

@@ -1,6 +1,13 @@
 import type { Finding } from '../contract/index.ts';
-import { Counters, createCounterMemory, leaveCounters, withRows } from '../zone/index.ts';
-import type { CounterMemory, Gauge, Metric } from '../zone/index.ts';
+import {
+  type CounterMemory,
+  Counters,
+  createCounterMemory,
+  type Gauge,
+  leaveCounters,
+  type Metric,
+  withRows,
+} from '../zone/index.ts';
 
 /** The master's own thread id among the rows. */
 const MASTER = 0;

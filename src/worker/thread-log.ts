@@ -1,5 +1,13 @@
-import { LogListeners, openErrorLogs } from '../log/index.ts';
-import type { ErrorLog, ErrorLogTarget, Level, LogContext, LogFiles, LogWriter } from '../log/index.ts';
+import {
+  type ErrorLog,
+  type ErrorLogTarget,
+  type Level,
+  type LogContext,
+  type LogFiles,
+  LogListeners,
+  type LogWriter,
+  openErrorLogs,
+} from '../log/index.ts';
 
 /** The error log of one thread: its files follow the configuration that is served. */
 export class ThreadLog implements ErrorLog {

@@ -1,5 +1,4 @@
-import { walk } from './tree.ts';
-import type { Node, SourceFile } from './tree.ts';
+import { type Node, type SourceFile, walk } from './tree.ts';
 
 /** Statements that declare something and do nothing. */
 const DECLARATIONS = new Set([

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { Bench, FULL, QUICK } from './bench.ts';
-import { readOptions, USAGE } from './options.ts';
-import type { Options } from './options.ts';
+import { type Options, readOptions, USAGE } from './options.ts';
 import { NotInstalled } from './programs.ts';
 import type { Finding, Row } from './row.ts';
 import { renderTable } from './table.ts';

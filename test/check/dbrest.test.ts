@@ -1,5 +1,4 @@
-import { testGroup } from './group-cases.ts';
-import type { GroupCase } from './group-cases.ts';
+import { type GroupCase, testGroup } from './group-cases.ts';
 
 const here = (inside: string): string =>
   `server { listen 127.0.0.1:8080; location /api/ { dbrest_schemas api; ${inside} } }`;

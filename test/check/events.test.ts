@@ -1,5 +1,4 @@
-import { testGroup } from './group-cases.ts';
-import type { GroupCase } from './group-cases.ts';
+import { type GroupCase, testGroup } from './group-cases.ts';
 
 const ring = (more = ''): string =>
   `worker_events_api; worker_events_zone bus; worker_events_channel c; ${more}`;

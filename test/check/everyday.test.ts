@@ -3,8 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { check, load } from '../../src/pipeline.ts';
-import type { Finding } from '../../src/pipeline.ts';
+import { check, type Finding, load } from '../../src/pipeline.ts';
 import { placeOf } from '../../grammar/index.ts';
 import { ROOT } from '../conf/files.ts';
 

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { mendableAtOnce, mended, RULES } from '../../src/check/index.ts';
-import type { Example, Finding, Mendable, Rule } from '../../src/check/index.ts';
+import {
+  type Example,
+  type Finding,
+  type Mendable,
+  mendableAtOnce,
+  mended,
+  type Rule,
+  RULES,
+} from '../../src/check/index.ts';
 import { findingsIn, placeFor, whole } from './findings-in.ts';
 
 async function rulesFoundIn({ slug, off }: Rule, example: Example): Promise<readonly string[]> {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { load, review } from '../../src/pipeline.ts';
-import { mended } from '../../src/check/index.ts';
-import type { Mendable, Review } from '../../src/check/index.ts';
+import { type Mendable, mended, type Review } from '../../src/check/index.ts';
 
 const RULES = ['GW301', 'GW307', 'GW121', 'GW123'];
 const ALIAS = 'location /img { alias /srv/img/; }';

@@ -1,5 +1,4 @@
-import { testGroup } from './group-cases.ts';
-import type { GroupCase } from './group-cases.ts';
+import { type GroupCase, testGroup } from './group-cases.ts';
 
 const open = (inside: string, location = '/v/'): string =>
   `server { listen 80; location ${location} { kv_pass 127.0.0.1:6379; ${inside} } }`;

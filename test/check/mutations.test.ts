@@ -2,10 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { lineOf, piecesOf, placeOf } from '../../grammar/index.ts';
-import type { Piece, Span } from '../../grammar/index.ts';
-import type { Finding } from '../../src/pipeline.ts';
-import { check, load } from '../../src/pipeline.ts';
+import { lineOf, type Piece, piecesOf, placeOf, type Span } from '../../grammar/index.ts';
+import { check, type Finding, load } from '../../src/pipeline.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 

@@ -1,5 +1,4 @@
-import { testGroup } from './group-cases.ts';
-import type { GroupCase } from './group-cases.ts';
+import { type GroupCase, testGroup } from './group-cases.ts';
 
 const json = (what: string): string => `log_format f ${what};`;
 const UNSAFE = 'GW906 "log_format f" writes JSON without "escape=json"';

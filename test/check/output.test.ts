@@ -5,8 +5,7 @@ import formats from 'ajv-formats';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import type { Log } from 'sarif';
 import { expect, test } from 'vitest';
-import { FORMATS, reportOf } from '../../src/check/index.ts';
-import type { CheckReport, Format, JsonReport } from '../../src/check/index.ts';
+import { type CheckReport, type Format, FORMATS, type JsonReport, reportOf } from '../../src/check/index.ts';
 import { load, review } from '../../src/pipeline.ts';
 
 const ROOT = resolve(import.meta.dirname, 'output');

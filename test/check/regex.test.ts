@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import * as fc from 'fast-check';
-import { having, not, Patterns, shortestWord } from '../../src/check/regex/index.ts';
-import type { Language, Machine, Pattern } from '../../src/check/regex/index.ts';
+import {
+  having,
+  type Language,
+  type Machine,
+  not,
+  type Pattern,
+  Patterns,
+  shortestWord,
+} from '../../src/check/regex/index.ts';
 
 function patternOf(text: string, caseless = false): Pattern {
   const pattern = new Patterns().of(text, caseless);

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { GW } from '../harness/gateway.ts';
-import { gw } from './command.ts';
-import type { Said } from './command.ts';
+import { gw, type Said } from './command.ts';
 
 /** A location that has a fault, with a fix that is not safe. */
 export const ALIAS = 'location /img { alias /srv/img/; }';

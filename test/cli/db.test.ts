@@ -5,8 +5,7 @@ import { expect, test } from 'vitest';
 import { dbrestTools } from '../../src/lookups.ts';
 import { startGateway } from '../harness/gateway.ts';
 import type { Owner } from '../harness/owner.ts';
-import { postgres } from '../harness/postgres.ts';
-import type { TestDatabase } from '../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../harness/postgres.ts';
 import { directoryWith, gw } from './command.ts';
 
 const HERE = tmpdir();

@@ -1,7 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { startGateway } from '../harness/gateway.ts';
-import { postgres } from '../harness/postgres.ts';
-import type { TestDatabase } from '../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../harness/postgres.ts';
 import { directoryWith, gw } from './command.ts';
 
 const FIXTURE = `

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { GW, startGateway } from '../harness/gateway.ts';
-import type { Gateway } from '../harness/gateway.ts';
+import { type Gateway, GW, startGateway } from '../harness/gateway.ts';
 import { launch } from '../harness/launch.ts';
 import type { Owner } from '../harness/owner.ts';
 import { gw } from './command.ts';

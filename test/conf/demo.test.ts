@@ -2,8 +2,7 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, realpathSync, rmSync } f
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
-import type { TestContext } from 'vitest';
+import { expect, test, type TestContext } from 'vitest';
 import { GW } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
 import { launch } from '../harness/launch.ts';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { formatFaults } from '../../grammar/index.ts';
-import { Registry } from '../../src/config/index.ts';
-import type { AnyRow, Context, Entry } from '../../src/config/index.ts';
+import { type AnyRow, type Context, type Entry, Registry } from '../../src/config/index.ts';
 import { MODULES } from '../../src/modules/index.ts';
 import { load } from '../../src/pipeline.ts';
 

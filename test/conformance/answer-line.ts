@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
-import { call } from '../harness/http.ts';
-import type { Answer } from '../harness/http.ts';
+import { type Answer, call } from '../harness/http.ts';
 
 const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
 /** nginx pads its own pages for browsers that would show theirs instead. */

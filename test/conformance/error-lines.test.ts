@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Owner } from '../harness/gateway.ts';
-import { startGateway } from '../harness/gateway.ts';
+import { type Owner, startGateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 import { exchangeRaw } from '../harness/raw.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';

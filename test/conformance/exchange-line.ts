@@ -1,5 +1,4 @@
-import { connectRaw } from '../harness/raw.ts';
-import type { RawConnection } from '../harness/raw.ts';
+import { connectRaw, type RawConnection } from '../harness/raw.ts';
 
 /** Asked behind every exchange: its answer shows that the connection still carries requests, and ends it. */
 const LAST = 'GET /last HTTP/1.1\r\nHost: last\r\nConnection: close\r\n\r\n';

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { startGateway } from '../harness/gateway.ts';
-import type { Owner } from '../harness/gateway.ts';
+import { type Owner, startGateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
 import { readScripts, startScriptedUpstream } from '../harness/scripted-upstream.ts';

@@ -1,8 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { startDnsServer } from '../harness/dns-server.ts';
-import type { DnsServer } from '../harness/dns-server.ts';
-import type { Owner } from '../harness/gateway.ts';
-import { startGateway } from '../harness/gateway.ts';
+import { type DnsServer, startDnsServer } from '../harness/dns-server.ts';
+import { type Owner, startGateway } from '../harness/gateway.ts';
 import { wholeFile } from '../harness/owner.ts';
 import { startPeer } from '../harness/peer.ts';
 import { freePort } from '../harness/ports.ts';

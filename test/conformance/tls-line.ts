@@ -1,5 +1,4 @@
-import { connect } from 'node:tls';
-import type { ConnectionOptions, SecureVersion } from 'node:tls';
+import { connect, type ConnectionOptions, type SecureVersion } from 'node:tls';
 import type { Certificates } from '../harness/certificates.ts';
 import { connectRaw } from '../harness/raw.ts';
 

@@ -1,8 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
-import { startGateway } from '../harness/gateway.ts';
-import type { Owner } from '../harness/gateway.ts';
+import { type Owner, startGateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
 import { tlsLine } from './tls-line.ts';

@@ -1,5 +1,4 @@
-import { request as httpRequest } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 
 const PRODUCT = /\b(?:nginx|gw)\/[\d.]+/g;
 const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n/g;

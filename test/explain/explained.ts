@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { formatFaults } from '../../grammar/index.ts';
 import type { Account, Question } from '../../src/explain/index.ts';
-import { explain, load } from '../../src/pipeline.ts';
-import type { Loaded } from '../../src/pipeline.ts';
+import { explain, load, type Loaded } from '../../src/pipeline.ts';
 import type { Owner } from '../harness/owner.ts';
 
 /** A configuration that requests are explained with. */

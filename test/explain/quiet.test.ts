@@ -2,8 +2,7 @@ import { createHook } from 'node:async_hooks';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { addressText } from '../../src/plan/index.ts';
-import type { GatewayPlan, LocationPlan } from '../../src/plan/index.ts';
+import { addressText, type GatewayPlan, type LocationPlan } from '../../src/plan/index.ts';
 import { load } from '../../src/pipeline.ts';
 import { accountOf, configured } from './explained.ts';
 

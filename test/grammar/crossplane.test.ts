@@ -2,8 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { buildConfig, parsePayload } from '../../grammar/index.ts';
-import type { ParseOptions, Statement } from '../../grammar/index.ts';
+import { buildConfig, type ParseOptions, parsePayload, type Statement } from '../../grammar/index.ts';
 import { directoryWith } from '../cli/command.ts';
 
 const OPTIONS: ParseOptions = {

@@ -2,8 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { checkSyntax, formatConfig, minifyConfig, piecesOf } from '../../grammar/index.ts';
-import type { Piece } from '../../grammar/index.ts';
+import { checkSyntax, formatConfig, minifyConfig, type Piece, piecesOf } from '../../grammar/index.ts';
 
 const format = (text: string): string => formatConfig({ name: 'gw.conf', text }, { indent: '    ' });
 const minify = (text: string): string => minifyConfig({ name: 'gw.conf', text });

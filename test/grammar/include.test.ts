@@ -2,10 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { formatFaults, loadTree, Report } from '../../grammar/index.ts';
-import type { LoadOptions } from '../../grammar/index.ts';
-import { plain } from './load-text.ts';
-import type { Plain } from './load-text.ts';
+import { formatFaults, type LoadOptions, loadTree, Report } from '../../grammar/index.ts';
+import { plain, type Plain } from './load-text.ts';
 
 interface Outcome {
   readonly directives: Plain[] | undefined;

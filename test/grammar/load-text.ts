@@ -1,5 +1,10 @@
-import { loadTree, Report } from '../../grammar/index.ts';
-import type { ConfigTree, DirectiveNode, LoadOptions } from '../../grammar/index.ts';
+import {
+  type ConfigTree,
+  type DirectiveNode,
+  type LoadOptions,
+  loadTree,
+  Report,
+} from '../../grammar/index.ts';
 
 const KNOWN = new Set(
   [

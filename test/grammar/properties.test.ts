@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatFaults, splitValue } from '../../grammar/index.ts';
-import type { DirectiveNode, Report } from '../../grammar/index.ts';
-import { loadText, plain } from './load-text.ts';
-import type { Plain } from './load-text.ts';
+import { type DirectiveNode, formatFaults, type Report, splitValue } from '../../grammar/index.ts';
+import { loadText, plain, type Plain } from './load-text.ts';
 
 const word = fc.string({
   unit: fc.oneof(fc.constantFrom(...' \t\r\n;{}"\'\\$#()abn'), fc.string({ unit: 'binary', maxLength: 1 })),

@@ -2,10 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startGateway } from './gateway.ts';
-import type { Gateway } from './gateway.ts';
-import { wholeFile } from './owner.ts';
-import type { Owner } from './owner.ts';
+import { type Gateway, startGateway } from './gateway.ts';
+import { type Owner, wholeFile } from './owner.ts';
 
 /** Says and does what a gateway says and does at its edges; `http` is JavaScript that makes it misbehave. */
 const FAKE = `

@@ -14,17 +14,12 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { wholeConf } from './conf.ts';
-import { expectAnswer } from './expect-answer.ts';
-import type { Expected } from './expect-answer.ts';
-import { call } from './http.ts';
-import type { Answer, CallInit } from './http.ts';
-import { describeExit, launch } from './launch.ts';
-import type { Launched } from './launch.ts';
-import { wholeFile } from './owner.ts';
-import type { Owner } from './owner.ts';
+import { expectAnswer, type Expected } from './expect-answer.ts';
+import { type Answer, call, type CallInit } from './http.ts';
+import { describeExit, launch, type Launched } from './launch.ts';
+import { type Owner, wholeFile } from './owner.ts';
 import { freePort } from './ports.ts';
-import { connectRaw, exchangeRaw } from './raw.ts';
-import type { RawConnection } from './raw.ts';
+import { connectRaw, exchangeRaw, type RawConnection } from './raw.ts';
 
 export type { Owner } from './owner.ts';
 

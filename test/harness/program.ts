@@ -2,8 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
-import { launch } from './launch.ts';
-import type { Launched } from './launch.ts';
+import { launch, type Launched } from './launch.ts';
 import type { Owner } from './owner.ts';
 
 const REPO = resolve(import.meta.dirname, '../..');

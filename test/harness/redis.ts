@@ -1,8 +1,7 @@
 import { tmpdir } from 'node:os';
 import { Redis } from 'ioredis';
 import { afterAll } from 'vitest';
-import { launch } from './launch.ts';
-import type { Launched } from './launch.ts';
+import { launch, type Launched } from './launch.ts';
 import { freePort } from './ports.ts';
 import { service } from './services.ts';
 

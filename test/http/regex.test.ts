@@ -1,8 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { beforeAll, expect, test } from 'vitest';
 import { translatePcre } from '../../src/config/index.ts';
-import { compileRegex, HttpFault } from '../../src/http/index.ts';
-import type { Regex } from '../../src/http/index.ts';
+import { compileRegex, HttpFault, type Regex } from '../../src/http/index.ts';
 import { attacks } from './regex-corpus.ts';
 
 /** Around every length at which another engine takes over, up to more than a request head may have by default. */

@@ -2,8 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openNamedLogs } from '../../src/log/index.ts';
-import type { NamedLogRules, NamedLogs } from '../../src/log/index.ts';
+import { type NamedLogRules, type NamedLogs, openNamedLogs } from '../../src/log/index.ts';
 
 const OFF: NamedLogRules = { max: 0, inactiveMs: 60_000, minUses: 1, validMs: 60_000 };
 

@@ -5,8 +5,7 @@ import { createServer } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openErrorLogs, openSyslog, parseSyslog } from '../../src/log/index.ts';
-import type { SyslogTarget } from '../../src/log/index.ts';
+import { openErrorLogs, openSyslog, parseSyslog, type SyslogTarget } from '../../src/log/index.ts';
 
 interface Owner {
   onTestFinished(stop: () => Promise<void>): void;

@@ -3,14 +3,14 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createProtocolConnection } from 'vscode-languageserver/node';
-import type {
-  Diagnostic,
-  InitializeResult,
-  Position,
-  PublishDiagnosticsParams,
-  Range,
-  TextDocumentContentChangeEvent,
+import {
+  createProtocolConnection,
+  type Diagnostic,
+  type InitializeResult,
+  type Position,
+  type PublishDiagnosticsParams,
+  type Range,
+  type TextDocumentContentChangeEvent,
 } from 'vscode-languageserver/node';
 import { GW } from '../harness/gateway.ts';
 import type { Owner } from '../harness/owner.ts';

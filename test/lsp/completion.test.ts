@@ -1,8 +1,7 @@
 import type { CompletionItem, Position } from 'vscode-languageserver/node';
 import { beforeAll, expect, test } from 'vitest';
 import { wholeFile } from '../harness/owner.ts';
-import { covered, startClient, withCursor } from './client.ts';
-import type { Client } from './client.ts';
+import { type Client, covered, startClient, withCursor } from './client.ts';
 
 interface Case {
   readonly it: string;

@@ -4,8 +4,7 @@ import type { Diagnostic } from 'vscode-languageserver/node';
 import { beforeAll, expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
 import { wholeFile } from '../harness/owner.ts';
-import { covered, startClient } from './client.ts';
-import type { Client } from './client.ts';
+import { type Client, covered, startClient } from './client.ts';
 
 const EXAMPLES = resolve(import.meta.dirname, '../../conf/examples');
 

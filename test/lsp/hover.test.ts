@@ -1,8 +1,7 @@
 import type { Hover } from 'vscode-languageserver/node';
 import { beforeAll, expect, test } from 'vitest';
 import { wholeFile } from '../harness/owner.ts';
-import { startClient } from './client.ts';
-import type { Client } from './client.ts';
+import { type Client, startClient } from './client.ts';
 
 const owner = wholeFile();
 let client: Client;

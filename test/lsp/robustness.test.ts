@@ -2,8 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { wholeFile } from '../harness/owner.ts';
-import { startClient } from './client.ts';
-import type { Client } from './client.ts';
+import { type Client, startClient } from './client.ts';
 
 const EXAMPLES = resolve(import.meta.dirname, '../../conf/examples');
 

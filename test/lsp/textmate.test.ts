@@ -4,8 +4,7 @@ import { join, resolve } from 'node:path';
 import { compileFunction } from 'node:vm';
 import { beforeAll, expect, test } from 'vitest';
 import { createOnigScanner, createOnigString, loadWASM } from 'vscode-oniguruma';
-import { INITIAL, parseRawGrammar, Registry } from 'vscode-textmate';
-import type { IGrammar } from 'vscode-textmate';
+import { type IGrammar, INITIAL, parseRawGrammar, Registry } from 'vscode-textmate';
 import { piecesOf } from '../../grammar/index.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');

@@ -1,8 +1,7 @@
 import type { DocumentSymbol, FoldingRange, SymbolInformation, TextEdit } from 'vscode-languageserver/node';
 import { beforeAll, expect, test } from 'vitest';
 import { wholeFile } from '../harness/owner.ts';
-import { covered, startClient } from './client.ts';
-import type { Client } from './client.ts';
+import { type Client, covered, startClient } from './client.ts';
 
 const owner = wholeFile();
 let client: Client;

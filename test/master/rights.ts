@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:tls';
-import { startGateway } from '../harness/gateway.ts';
-import type { Gateway, GatewayOptions, Owner } from '../harness/gateway.ts';
+import { type Gateway, type GatewayOptions, type Owner, startGateway } from '../harness/gateway.ts';
 
 /** Only root can become somebody else. */
 export const IS_ROOT = process.getuid?.() === 0;

@@ -1,11 +1,9 @@
 import { chownSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeExit, launch } from '../harness/launch.ts';
-import type { Launched } from '../harness/launch.ts';
+import { describeExit, launch, type Launched } from '../harness/launch.ts';
 import { SABOTAGED } from '../master/saboteur.ts';
-import { configuration } from './configuration.ts';
-import type { Sites } from './configuration.ts';
+import { configuration, type Sites } from './configuration.ts';
 
 /** The built program: `npm run soak` builds it and runs us, bundled, in the root of the repository. */
 export const GW = resolve('dist/bin/gw.js');

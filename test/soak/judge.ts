@@ -1,6 +1,5 @@
 import type { Part, Turn } from './actor.ts';
-import { NO_ANSWER } from './client.ts';
-import type { Got } from './client.ts';
+import { type Got, NO_ANSWER } from './client.ts';
 import type { Exchanged } from './exchange.ts';
 
 export interface ExpectedResponse {

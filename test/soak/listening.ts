@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { Owner } from '../harness/owner.ts';
 
 /** Listens on a free port of 127.0.0.1 until its owner ends. */

@@ -1,7 +1,6 @@
 import { freePort } from '../harness/ports.ts';
 import { obtainRedis } from '../harness/programs.ts';
-import { launch } from '../harness/launch.ts';
-import type { Launched } from '../harness/launch.ts';
+import { launch, type Launched } from '../harness/launch.ts';
 
 /** A real Redis that forgets everything when it ends. */
 export class Store {

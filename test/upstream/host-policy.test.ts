@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { admits, HostPolicy, HostRefused } from '../../src/upstream/index.ts';
-import type { Origin } from '../../src/upstream/index.ts';
+import { admits, HostPolicy, HostRefused, type Origin } from '../../src/upstream/index.ts';
 
 const client: Origin = { by: 'client' };
 const path: Origin = { by: 'path' };

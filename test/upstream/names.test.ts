@@ -1,8 +1,11 @@
 import { expect, test, vi } from 'vitest';
-import { ResolveFault } from '../../src/upstream/index.ts';
-import type { RequestHosts, Resolving, UpstreamGroup } from '../../src/upstream/index.ts';
-import { startDnsServer } from '../harness/dns-server.ts';
-import type { DnsServer } from '../harness/dns-server.ts';
+import {
+  type RequestHosts,
+  ResolveFault,
+  type Resolving,
+  type UpstreamGroup,
+} from '../../src/upstream/index.ts';
+import { type DnsServer, startDnsServer } from '../harness/dns-server.ts';
 import { openUpstreams } from './open.ts';
 
 const resolvingWith = ({ port }: DnsServer, more: object = {}): Resolving => ({

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { rmSync } from 'node:fs';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Certificates } from '../harness/certificates.ts';
-import { startGateway } from '../harness/gateway.ts';
-import type { Gateway } from '../harness/gateway.ts';
+import { type Gateway, startGateway } from '../harness/gateway.ts';
 import { wholeFile } from '../harness/owner.ts';
 import { freePort } from '../harness/ports.ts';
 

@@ -1,13 +1,11 @@
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ON_NODE_ENGINE } from '../harness/engine.ts';
-import { GW, startGateway } from '../harness/gateway.ts';
-import type { Gateway, GatewayOptions, Owner } from '../harness/gateway.ts';
+import { type Gateway, type GatewayOptions, GW, type Owner, startGateway } from '../harness/gateway.ts';
 import { connectRaw } from '../harness/raw.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
-import { Counters, createCounterMemory, leaveCounters, withRows } from '../../src/zone/index.ts';
-import type { MetricFamily } from '../../src/zone/index.ts';
+import {
+  Counters,
+  createCounterMemory,
+  leaveCounters,
+  type MetricFamily,
+  withRows,
+} from '../../src/zone/index.ts';
 
 const HITS = { name: 'hits_total', help: 'Hits.' };
 const LEVEL = { name: 'level', help: 'Level.' };

@@ -1,5 +1,4 @@
-import { RegExpParser } from '../../config/index.ts';
-import type { AST } from '../../config/index.ts';
+import { type AST, RegExpParser } from '../../config/index.ts';
 
 /** What the matcher does at one place of a pattern. Targets are indexes of instructions. */
 export type Instruction =

@@ -1,12 +1,9 @@
 // ioredis in a module of its own: workers load it where a location needs it.
 import { lookup } from 'node:dns';
-import { createConnection } from 'node:net';
-import type { LookupFunction, Socket } from 'node:net';
+import { createConnection, type LookupFunction, type Socket } from 'node:net';
 import { connect } from 'node:tls';
-import { AbstractConnector } from 'ioredis';
-import type { RedisOptions } from 'ioredis';
-import { admits, HostRefused } from '../../upstream/index.ts';
-import type { AddressRule } from '../../upstream/index.ts';
+import { AbstractConnector, type RedisOptions } from 'ioredis';
+import { type AddressRule, admits, HostRefused } from '../../upstream/index.ts';
 
 export { Redis } from 'ioredis';
 

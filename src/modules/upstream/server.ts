@@ -1,9 +1,6 @@
-import { placeOf } from '../../../grammar/index.ts';
-import type { Word } from '../../../grammar/index.ts';
-import { readers } from '../../config/index.ts';
-import type { ArgReader, ReadScope } from '../../config/index.ts';
-import { readServerAddress } from '../../upstream/index.ts';
-import type { ServerConfig, ServerTarget } from '../../upstream/index.ts';
+import { placeOf, type Word } from '../../../grammar/index.ts';
+import { type ArgReader, readers, type ReadScope } from '../../config/index.ts';
+import { readServerAddress, type ServerConfig, type ServerTarget } from '../../upstream/index.ts';
 
 const DEFAULT_PORT = 80;
 /** Weights add up in 32 bits. */

@@ -1,6 +1,5 @@
 import type { Report, Span } from '../../../grammar/index.ts';
-import { firstAt } from '../../config/index.ts';
-import type { BoundBlock, ResolvedConfig } from '../../config/index.ts';
+import { type BoundBlock, firstAt, type ResolvedConfig } from '../../config/index.ts';
 import type { Balancing, ServerConfig, UpstreamPlan } from '../../upstream/index.ts';
 
 /** An `upstream` block, as it was read and what became of it. */

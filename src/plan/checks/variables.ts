@@ -1,6 +1,5 @@
 import type { FaultDetails, Fix, Report, Span } from '../../../grammar/index.ts';
-import { isNginxVariable, nearest } from '../../config/index.ts';
-import type { BoundConfig, VariableUse } from '../../config/index.ts';
+import { type BoundConfig, isNginxVariable, nearest, type VariableUse } from '../../config/index.ts';
 import type { AnyModule } from '../../contract/index.ts';
 import type { VariablePlan } from '../plan.ts';
 

@@ -1,8 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FileName } from '../../contract/index.ts';
-import { openKey } from './tls-plan.ts';
-import type { TlsPlan } from './tls-plan.ts';
+import { openKey, type TlsPlan } from './tls-plan.ts';
 
 /** A fault in nginx's words. */
 export class TlsFault extends Error {

@@ -1,7 +1,6 @@
 import type { Bench } from '../bench.ts';
 import { compare } from '../compare.ts';
-import type { Database } from '../database.ts';
-import { startDatabase, statementsOf } from '../database.ts';
+import { type Database, startDatabase, statementsOf } from '../database.ts';
 import { httpLoad } from '../load.ts';
 import { pgbench } from '../pgbench.ts';
 import type { Finding, Row } from '../row.ts';

@@ -4,8 +4,7 @@ import type { Bench } from '../bench.ts';
 import { compare } from '../compare.ts';
 import { httpLoad } from '../load.ts';
 import type { Row } from '../row.ts';
-import { startGw, startNginx } from '../servers.ts';
-import type { Server } from '../servers.ts';
+import { type Server, startGw, startNginx } from '../servers.ts';
 
 const PAGE_BYTES = 32_768;
 const SCRIPT = `wrk.path = "/page.html"

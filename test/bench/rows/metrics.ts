@@ -1,7 +1,6 @@
-import { compare } from '../compare.ts';
+import { compare, type Contender } from '../compare.ts';
 import { httpLoad } from '../load.ts';
 import type { Bench } from '../bench.ts';
-import type { Contender } from '../compare.ts';
 import type { Row } from '../row.ts';
 import { startGw } from '../servers.ts';
 

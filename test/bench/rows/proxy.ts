@@ -4,8 +4,7 @@ import type { Bench } from '../bench.ts';
 import { compare } from '../compare.ts';
 import { httpLoad } from '../load.ts';
 import type { Finding, Row } from '../row.ts';
-import { startGw, startNginx } from '../servers.ts';
-import type { Server, Content } from '../servers.ts';
+import { type Content, type Server, startGw, startNginx } from '../servers.ts';
 
 const BODY_BYTES = 10_485_760;
 

@@ -1,8 +1,7 @@
 import { compare } from '../compare.ts';
 import { httpLoad } from '../load.ts';
 import type { Row } from '../row.ts';
-import { startBareUws, startGw, startNginx } from '../servers.ts';
-import type { Server } from '../servers.ts';
+import { type Server, startBareUws, startGw, startNginx } from '../servers.ts';
 
 const LOCATION = 'location / { return 200 ok; }';
 

@@ -1,8 +1,7 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
-import type { Database } from '../database.ts';
-import { startDatabase } from '../database.ts';
+import { type Database, startDatabase } from '../database.ts';
 import type { Row } from '../row.ts';
 import { startGw } from '../servers.ts';
 import { median, spread } from '../statistics.ts';

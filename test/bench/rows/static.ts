@@ -4,8 +4,7 @@ import type { Bench } from '../bench.ts';
 import { compare } from '../compare.ts';
 import { httpLoad } from '../load.ts';
 import type { Finding, Row } from '../row.ts';
-import { startGw, startNginx } from '../servers.ts';
-import type { Server } from '../servers.ts';
+import { type Server, startGw, startNginx } from '../servers.ts';
 
 const SIZES = [
   { name: '4 KB', bytes: 4_096, goal: 0.6, connections: 64 },

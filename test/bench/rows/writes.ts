@@ -1,8 +1,6 @@
 import type { Bench } from '../bench.ts';
-import type { Contender } from '../compare.ts';
-import { compare } from '../compare.ts';
-import type { Database } from '../database.ts';
-import { startDatabase, statementsOf } from '../database.ts';
+import { compare, type Contender } from '../compare.ts';
+import { type Database, startDatabase, statementsOf } from '../database.ts';
 import { httpLoad } from '../load.ts';
 import { pgbench } from '../pgbench.ts';
 import { psql } from '../psql.ts';

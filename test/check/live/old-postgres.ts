@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 /** A server that says of itself that it is an old PostgreSQL, and answers every question with `facts`, or never. */
 export async function oldPostgres(

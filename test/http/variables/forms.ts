@@ -1,6 +1,5 @@
 import { loadTree, Report } from '../../../grammar/index.ts';
-import { bind, Registry } from '../../../src/config/index.ts';
-import type { AnyRow, Context, Entry } from '../../../src/config/index.ts';
+import { type AnyRow, bind, type Context, type Entry, Registry } from '../../../src/config/index.ts';
 import { MODULES } from '../../../src/modules/index.ts';
 
 const registry = new Registry(MODULES);

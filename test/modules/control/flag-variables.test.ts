@@ -1,8 +1,6 @@
-import { request } from 'node:http';
-import { Agent } from 'node:http';
+import { Agent, request } from 'node:http';
 import { beforeAll, expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 
 const file = wholeFile();

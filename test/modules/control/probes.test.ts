@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { redis } from '../../harness/redis.ts';
 

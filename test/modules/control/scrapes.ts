@@ -1,7 +1,6 @@
 import { expect, vi } from 'vitest';
 import type { Gateway } from '../../harness/gateway.ts';
-import { readStrictly } from './prometheus-text.ts';
-import type { Scrape } from './prometheus-text.ts';
+import { readStrictly, type Scrape } from './prometheus-text.ts';
 
 /** What `/metrics` says now. */
 export async function scrape(gw: Gateway): Promise<Scrape> {

@@ -1,6 +1,5 @@
 import { beforeAll } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import type { Owner } from '../../harness/owner.ts';
 
 /** The whole inventory, dictionaries of several kinds, and a ring. */

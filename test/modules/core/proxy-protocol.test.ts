@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 
 const SHOWN =

@@ -1,8 +1,6 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
-import type { Direct } from './direct.ts';
-import { direct } from './direct.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
+import { type Direct, direct } from './direct.ts';
 
 const FIXTURE = `
   create table items (id int primary key, name text, ok boolean, tags text[], data jsonb, bytes bytea);

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { parseCallBody, readWritten } from '../../../src/modules/dbrest/request/index.ts';
 import { type Turn, turnsFor } from '../../../src/modules/dbrest/turn.ts';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres } from '../../harness/postgres.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Case } from './calls.ts';
-import { callsOfFile, testAnswers } from './calls.ts';
+import { callsOfFile, type Case, testAnswers } from './calls.ts';
 
 const calls = callsOfFile();
 

@@ -1,10 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Gateway } from '../../harness/gateway.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import type { Answer } from '../../harness/http.ts';
 import { wholeFile } from '../../harness/owner.ts';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { FIXTURE } from './fixture/index.ts';
 import { SECRET } from './tokens.ts';
 

@@ -1,6 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Catalogue, Reading } from '../../../src/modules/dbrest/schema/index.ts';
-import { CatalogueShare, openShare } from '../../../src/modules/dbrest/schema/index.ts';
+import {
+  type Catalogue,
+  CatalogueShare,
+  openShare,
+  type Reading,
+} from '../../../src/modules/dbrest/schema/index.ts';
 
 const catalogue = (): Catalogue => new SharedArrayBuffer(8);
 

@@ -1,9 +1,7 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
-import type { DirectReply } from './direct.ts';
-import { direct } from './direct.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
+import { direct, type DirectReply } from './direct.ts';
 import { SHOP } from './shop.ts';
 
 let db: TestDatabase;

@@ -3,8 +3,7 @@ import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
 const FIXTURE = `

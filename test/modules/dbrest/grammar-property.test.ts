@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { TypeName } from '../../../src/modules/dbrest/request/index.ts';
-import { parseReadQuery } from '../../../src/modules/dbrest/request/index.ts';
+import { parseReadQuery, type TypeName } from '../../../src/modules/dbrest/request/index.ts';
 
 const quoted = (name: string): string => `"${name.replace(/["\\]/g, '\\$&')}"`;
 const name = fc

@@ -1,6 +1,5 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { direct } from './direct.ts';
 import { HOSTILE } from './hostile.ts';
 

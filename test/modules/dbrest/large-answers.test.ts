@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
-import type { Direct } from './direct.ts';
-import { direct } from './direct.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
+import { type Direct, direct } from './direct.ts';
 
 const FIXTURE = `
   create table items (id int primary key);

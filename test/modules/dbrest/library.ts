@@ -1,9 +1,7 @@
 import { beforeAll, expect, onTestFinished } from 'vitest';
 import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
-import type { Direct } from './direct.ts';
-import { direct } from './direct.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
+import { type Direct, direct } from './direct.ts';
 
 /** Columns of every kind, names that are no URL, relations of which roles see more, less or nothing. */
 const LIBRARY = `

@@ -1,7 +1,6 @@
 import SwaggerParser from '@apidevtools/swagger-parser';
 import { expect, test } from 'vitest';
-import type { Document } from './library.ts';
-import { library } from './library.ts';
+import { type Document, library } from './library.ts';
 
 const api = library();
 

@@ -1,9 +1,7 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
-import type { DirectReply } from './direct.ts';
-import { direct } from './direct.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
+import { direct, type DirectReply } from './direct.ts';
 
 const TRIGGER = (view: string, event: string): string =>
   `create trigger t instead of ${event} on ${view} for each row execute function act();`;

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll } from 'vitest';
 import pg from 'pg';
 import { DbrestFault } from '../../../src/modules/dbrest/fault/index.ts';
-import type { ReadTarget } from '../../../src/modules/dbrest/plan/index.ts';
-import { planRead } from '../../../src/modules/dbrest/plan/index.ts';
+import { planRead, type ReadTarget } from '../../../src/modules/dbrest/plan/index.ts';
 import { parseReadQuery } from '../../../src/modules/dbrest/request/index.ts';
 import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
-import { countedSql, Parameters, answerSql } from '../../../src/modules/dbrest/sql/index.ts';
+import { answerSql, countedSql, Parameters } from '../../../src/modules/dbrest/sql/index.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { readSchema } from './read-schema.ts';
 

@@ -1,9 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 
 const FIXTURE = `
   create table items (id int primary key, word text);

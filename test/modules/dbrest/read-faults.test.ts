@@ -1,8 +1,6 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
-import type { Direct } from './direct.ts';
-import { direct } from './direct.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
+import { type Direct, direct } from './direct.ts';
 import { THINGS } from './things.ts';
 
 let db: TestDatabase;

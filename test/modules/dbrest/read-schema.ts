@@ -1,7 +1,11 @@
 import type pg from 'pg';
-import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
+import {
+  CATALOGUE_SQL,
+  CatalogueWriter,
+  type Schema,
+  schemaOf,
+} from '../../../src/modules/dbrest/schema/index.ts';
 import { inSlices } from '../../../src/modules/dbrest/turn.ts';
-import { CATALOGUE_SQL, CatalogueWriter, schemaOf } from '../../../src/modules/dbrest/schema/index.ts';
 
 /** What the module knows of a database after its first look. */
 export async function readSchema(client: pg.Client): Promise<Schema> {

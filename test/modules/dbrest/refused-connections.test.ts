@@ -1,9 +1,7 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { postgres } from '../../harness/postgres.ts';
-import type { DirectReply } from './direct.ts';
-import { direct } from './direct.ts';
+import { direct, type DirectReply } from './direct.ts';
 
 const FIXTURE = `
   create view pid as select pg_backend_pid() as pid from pg_sleep(0.02);

@@ -1,6 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { scrape } from '../control/scrapes.ts';

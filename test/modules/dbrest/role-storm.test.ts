@@ -1,8 +1,6 @@
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
-import type { Direct, DirectReply } from './direct.ts';
-import { direct } from './direct.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
+import { type Direct, direct, type DirectReply } from './direct.ts';
 import { inSeconds, SECRET, sign } from './tokens.ts';
 
 const FIXTURE = `

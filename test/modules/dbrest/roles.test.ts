@@ -1,8 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
-import type { Direct } from './direct.ts';
-import { direct, startWorker } from './direct.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
+import { type Direct, direct, startWorker } from './direct.ts';
 
 const FIXTURE = `
   create table notes (id int primary key, owner name, body text);

@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
-import { SchemaCache } from '../../../src/modules/dbrest/schema/index.ts';
+import { type Schema, SchemaCache } from '../../../src/modules/dbrest/schema/index.ts';
 
 const empty = (): Schema => ({ tables: new Map(), textSearchConfigs: new Set(), roles: new Map() });
 

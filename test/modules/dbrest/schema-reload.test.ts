@@ -1,8 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Gateway } from '../../harness/gateway.ts';
-import { startGateway } from '../../harness/gateway.ts';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 
 const FIXTURE = `
   create table items (id int generated always as identity primary key, word text not null);

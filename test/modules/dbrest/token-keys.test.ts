@@ -1,8 +1,6 @@
-import type { KeyObject } from 'node:crypto';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
-import type { TestDatabase } from '../../harness/postgres.ts';
-import { postgres } from '../../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { keys, NO_KEY, secured, seen, user, WHOAMI } from './token-location.ts';
 import { SECRET, sign } from './tokens.ts';
 

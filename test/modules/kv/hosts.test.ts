@@ -3,8 +3,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseNetwork } from '../../../src/config/index.ts';
 import { connectorWithin } from '../../../src/modules/kv/redis-client.ts';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { redis } from '../../harness/redis.ts';
 
 const ended: (() => unknown)[] = [];

@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { TestContext } from 'vitest';
-import { expect, test, vi } from 'vitest';
-import type { Gateway } from '../../harness/gateway.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { expect, test, type TestContext, vi } from 'vitest';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import { redis } from '../../harness/redis.ts';
 

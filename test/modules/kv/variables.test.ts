@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Gateway } from '../../harness/gateway.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import { redis } from '../../harness/redis.ts';
 

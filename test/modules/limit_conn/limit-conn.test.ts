@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Gateway } from '../../harness/gateway.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import type { RawConnection } from '../../harness/raw.ts';
 
 /** `/held` refuses nobody who is let in, but a minute later: requests are being served as long as their clients stay. */

@@ -1,11 +1,8 @@
 import { EventEmitter, once } from 'node:events';
-import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
-import { connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Owner } from '../../harness/gateway.ts';
+import { type Owner, startGateway } from '../../harness/gateway.ts';
 
 /** An upstream of plain `node:http`; gives its port. */
 async function startUpstream(t: Owner, listener: RequestListener): Promise<number> {

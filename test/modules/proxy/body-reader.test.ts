@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ChunkedReader, CloseReader, LengthReader } from '../../../src/modules/proxy/client/body-reader.ts';
-import type { BodyReader } from '../../../src/modules/proxy/client/body-reader.ts';
+import {
+  type BodyReader,
+  ChunkedReader,
+  CloseReader,
+  LengthReader,
+} from '../../../src/modules/proxy/client/body-reader.ts';
 
 /** Reads `text` in pieces of the given lengths; gives the body and what is left over. */
 function readIn(

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startDnsServer } from '../../harness/dns-server.ts';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { startPeer } from '../../harness/peer.ts';
 
 const ended: (() => unknown)[] = [];

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Owner } from '../../harness/gateway.ts';
+import { type Owner, startGateway } from '../../harness/gateway.ts';
 import { exchangeRaw } from '../../harness/raw.ts';
 
 /** Says back what it was asked. */

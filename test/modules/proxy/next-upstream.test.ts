@@ -1,10 +1,8 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Owner } from '../../harness/gateway.ts';
+import { type Owner, startGateway } from '../../harness/gateway.ts';
 import { call } from '../../harness/http.ts';
 import { readScripts, startScriptedUpstream } from '../../harness/scripted-upstream.ts';
 

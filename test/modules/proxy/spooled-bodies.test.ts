@@ -1,9 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
-import { createServer as createPeer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer as createPeer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';

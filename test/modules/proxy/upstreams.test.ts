@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Owner } from '../../harness/gateway.ts';
+import { type Owner, startGateway } from '../../harness/gateway.ts';
 import { startScriptedUpstream } from '../../harness/scripted-upstream.ts';
 
 async function listen(t: Owner, listener: RequestListener, path?: string): Promise<Server> {

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { ON_NODE_ENGINE } from '../../harness/engine.ts';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway, GatewayOptions, Owner } from '../../harness/gateway.ts';
+import { type Gateway, type GatewayOptions, type Owner, startGateway } from '../../harness/gateway.ts';
 
 /** An upstream that echoes; texts such as `close` make it do something else. */
 async function startEcho(

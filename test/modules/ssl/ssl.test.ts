@@ -1,11 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect } from 'node:tls';
-import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway, GatewayOptions, Owner } from '../../harness/gateway.ts';
+import { type Gateway, type GatewayOptions, type Owner, startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 
 const CLOSING = 'GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n';

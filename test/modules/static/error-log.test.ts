@@ -1,8 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 
 const file = wholeFile();

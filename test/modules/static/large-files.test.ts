@@ -1,13 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, readlinkSync, truncateSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway, Owner } from '../../harness/gateway.ts';
+import { type Gateway, type Owner, startGateway } from '../../harness/gateway.ts';
 
 const MB = 1024 * 1024;
 const CLIENTS = 200;

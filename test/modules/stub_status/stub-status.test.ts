@@ -1,7 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { HAS_NGINX, startNginx } from '../../conformance/nginx.ts';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Owner } from '../../harness/gateway.ts';
+import { type Owner, startGateway } from '../../harness/gateway.ts';
 import { call } from '../../harness/http.ts';
 import { freePort } from '../../harness/ports.ts';
 import { connectRaw } from '../../harness/raw.ts';

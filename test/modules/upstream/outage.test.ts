@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
-import { startPeer } from '../../harness/peer.ts';
-import type { TestPeer } from '../../harness/peer.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { startPeer, type TestPeer } from '../../harness/peer.ts';
 import { sabotage, SABOTAGED } from '../../master/saboteur.ts';
 
 const FAST = { timeout: 15_000, interval: 20 };

@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { load } from '../../../src/pipeline.ts';
-import type { Loaded } from '../../../src/pipeline.ts';
+import { load, type Loaded } from '../../../src/pipeline.ts';
 
 /** Loads a whole configuration, as `gw -t` does; messages call the file `gw.conf`. */
 export function loadConf(conf: string): Loaded {

@@ -1,7 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { expectAnswer } from '../../harness/expect-answer.ts';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { endpoint, publish } from './endpoint.ts';
 

@@ -1,6 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import type { Gateway } from '../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import type { RawConnection } from '../../harness/raw.ts';
 import { endpoint, inspect, publish } from './endpoint.ts';

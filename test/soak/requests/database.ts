@@ -1,10 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { HonestRequest, Turn } from '../actor.ts';
-import { ask } from '../client.ts';
-import type { Asked, Got } from '../client.ts';
+import { ask, type Asked, type Got } from '../client.ts';
 import { JWT_SECRET } from '../configuration.ts';
-import { judge } from '../judge.ts';
-import type { ExpectedResponse } from '../judge.ts';
+import { type ExpectedResponse, judge } from '../judge.ts';
 
 const behind = ['database', 'worker'] as const;
 const json = { 'content-type': 'application/json' };

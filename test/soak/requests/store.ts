@@ -1,8 +1,6 @@
 import type { HonestRequest, Turn } from '../actor.ts';
-import { ask } from '../client.ts';
-import type { Asked } from '../client.ts';
-import { judge } from '../judge.ts';
-import type { ExpectedResponse } from '../judge.ts';
+import { ask, type Asked } from '../client.ts';
+import { type ExpectedResponse, judge } from '../judge.ts';
 
 const behind = ['store', 'worker'] as const;
 

@@ -1,13 +1,11 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ON_NODE_ENGINE } from '../../harness/engine.ts';
-import { startGateway } from '../../harness/gateway.ts';
-import type { GatewayOptions } from '../../harness/gateway.ts';
+import { type GatewayOptions, startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import { exchangeRaw } from '../../harness/raw.ts';
 

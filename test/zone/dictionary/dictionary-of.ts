@@ -1,5 +1,11 @@
-import { DictionaryFault, createZone, openDictionary } from '../../../src/zone/index.ts';
-import type { Dictionary, DictionaryDeclaration, DictionaryOptions } from '../../../src/zone/index.ts';
+import {
+  createZone,
+  type Dictionary,
+  type DictionaryDeclaration,
+  DictionaryFault,
+  type DictionaryOptions,
+  openDictionary,
+} from '../../../src/zone/index.ts';
 
 export const zone = (sizeBytes = 4096): DictionaryDeclaration => ({
   name: 'd',

@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DictionaryFault, createZone, markDead, openDictionary } from '../../../src/zone/index.ts';
-import type {
-  Dictionary,
-  DictionaryEntry,
-  DictionaryPart,
-  DictionaryValue,
+import {
+  createZone,
+  type Dictionary,
+  type DictionaryEntry,
+  DictionaryFault,
+  type DictionaryPart,
+  type DictionaryValue,
+  markDead,
+  openDictionary,
 } from '../../../src/zone/index.ts';
 
 const BLOCKS = 29;

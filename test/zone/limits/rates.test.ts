@@ -1,8 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { admit, createZone, keepsZone, markDead, zoneConflict, zoneFault } from '../../../src/zone/index.ts';
-import type { Admission } from '../../../src/zone/index.ts';
-import { SIZE, limitsOn, rateZone } from './zones.ts';
+import {
+  type Admission,
+  admit,
+  createZone,
+  keepsZone,
+  markDead,
+  zoneConflict,
+  zoneFault,
+} from '../../../src/zone/index.ts';
+import { limitsOn, rateZone, SIZE } from './zones.ts';
 
 /** What an admission says, in short: `passed`, `rejected 1500`, `delayed 500 1000`. */
 function short(admission: Admission): string {

@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { openRing } from '../../../src/zone/index.ts';
-import type { RingEntry } from '../../../src/zone/index.ts';
+import { openRing, type RingEntry } from '../../../src/zone/index.ts';
 import { isPayload } from './payload.ts';
 
 /**

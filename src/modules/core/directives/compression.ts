@@ -1,5 +1,4 @@
-import { directivesFor, readers, readRegex } from '../../../config/index.ts';
-import type { ArgReader } from '../../../config/index.ts';
+import { type ArgReader, directivesFor, readers, readRegex } from '../../../config/index.ts';
 import type { CoreConfig, GzipProxied, RegexConfig } from '../../../contract/index.ts';
 
 const HSL = ['http', 'server', 'location'] as const;

@@ -1,5 +1,4 @@
-import { directivesFor, readers } from '../../../config/index.ts';
-import type { ArgReader } from '../../../config/index.ts';
+import { type ArgReader, directivesFor, readers } from '../../../config/index.ts';
 import type { CoreConfig, KeepaliveTimeout, OldBrowser } from '../../../contract/index.ts';
 
 const { flag, integer, oneOf, time } = readers;

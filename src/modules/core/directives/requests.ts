@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import type { Word } from '../../../../grammar/index.ts';
-import { directivesFor, pathFrom, readers } from '../../../config/index.ts';
-import type { ArgReader } from '../../../config/index.ts';
+import { type ArgReader, directivesFor, pathFrom, readers } from '../../../config/index.ts';
 import type { CoreConfig, TempPath } from '../../../contract/index.ts';
 
 const { flag, integer, oneOf, size, time } = readers;

@@ -1,9 +1,7 @@
 import type { Word } from '../../../../grammar/index.ts';
-import { directivesFor, readers } from '../../../config/index.ts';
-import type { ArgReader, ReadScope } from '../../../config/index.ts';
+import { type ArgReader, directivesFor, readers, type ReadScope } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
-import { readServerAddress } from '../../../upstream/index.ts';
-import type { ResolverConfig } from '../../../upstream/index.ts';
+import { readServerAddress, type ResolverConfig } from '../../../upstream/index.ts';
 
 const DNS_PORT = 53;
 const LEVELS = ['http', 'server', 'location', 'upstream'] as const;

@@ -1,6 +1,5 @@
 import { directivesFor, readers } from '../../../config/index.ts';
-import { IGNORED_HEADERS } from '../config.ts';
-import type { ProxyConfig } from '../config.ts';
+import { IGNORED_HEADERS, type ProxyConfig } from '../config.ts';
 import { buffers, cookieFlagsRule, cookieRule, redirectRule, someOf } from './readers.ts';
 
 const { flag, size, text, value } = readers;

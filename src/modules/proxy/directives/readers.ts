@@ -1,6 +1,11 @@
 import type { Word } from '../../../../grammar/index.ts';
-import { readers, readRegex } from '../../../config/index.ts';
-import type { ArgReader, ComplexValue, ReadScope } from '../../../config/index.ts';
+import {
+  type ArgReader,
+  type ComplexValue,
+  readers,
+  readRegex,
+  type ReadScope,
+} from '../../../config/index.ts';
 import type {
   Buffers,
   CookieFlagsRule,

@@ -1,5 +1,4 @@
-import { error, ok } from './case.ts';
-import type { Case } from './case.ts';
+import { type Case, error, ok } from './case.ts';
 
 const flag = (name: string, enabled: boolean, rest: { pct?: string; ttl?: string } = {}) => ({
   name,

@@ -1,5 +1,4 @@
-import { error } from './case.ts';
-import type { Case } from './case.ts';
+import { type Case, error } from './case.ts';
 
 /** A query, the line that it renders, and the summary of the same metric. */
 const metrics: readonly (readonly [query: string, line: string, summary: string])[] = [

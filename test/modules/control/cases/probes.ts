@@ -1,5 +1,4 @@
-import { error, ok } from './case.ts';
-import type { Case } from './case.ts';
+import { type Case, error, ok } from './case.ts';
 
 /** The probes of dictionaries. */
 export const probeCases: readonly Case[] = [

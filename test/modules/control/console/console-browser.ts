@@ -1,9 +1,7 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { beforeAll } from 'vitest';
-import type { TestContext } from 'vitest';
+import { beforeAll, type TestContext } from 'vitest';
 import { openPage, startBrowser } from '../../../harness/browser.ts';
-import { startGateway } from '../../../harness/gateway.ts';
-import type { Gateway } from '../../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../../harness/gateway.ts';
 import type { Owner } from '../../../harness/owner.ts';
 import { postgres } from '../../../harness/postgres.ts';
 

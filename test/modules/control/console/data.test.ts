@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest';
-import { DATA_PATHS } from '../../../../src/modules/control/console/contract.ts';
-import type {
-  EventPage,
-  FlagPage,
-  LogPage,
-  Overview,
-  RouteAnswer,
+import {
+  DATA_PATHS,
+  type EventPage,
+  type FlagPage,
+  type LogPage,
+  type Overview,
+  type RouteAnswer,
 } from '../../../../src/modules/control/console/contract.ts';
 import { WORKERS_SHARE_PORTS } from '../../../harness/engine.ts';
-import { startGateway } from '../../../harness/gateway.ts';
-import type { Gateway } from '../../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../../harness/gateway.ts';
 
 const CONSOLE = 'location /_gw/ { control_console on; }';
 const FLAGS = 'shared_dict_zone zone=feature_flags:64k;';

@@ -1,7 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { DATA_PATHS } from '../../../../src/modules/control/console/contract.ts';
-import { startGateway } from '../../../harness/gateway.ts';
-import type { Gateway } from '../../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../../harness/gateway.ts';
 import { wholeFile } from '../../../harness/owner.ts';
 
 const CONF = `

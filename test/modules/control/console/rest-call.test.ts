@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
-import { SNIPPETS, headersOf, urlOf } from '../../../../src/modules/control/console/page/rest-call.ts';
-import type { RestCall } from '../../../../src/modules/control/console/page/rest-call.ts';
+import {
+  headersOf,
+  type RestCall,
+  SNIPPETS,
+  urlOf,
+} from '../../../../src/modules/control/console/page/rest-call.ts';
 
 const READ: RestCall = {
   method: 'GET',

@@ -1,6 +1,5 @@
 import { describe } from 'vitest';
-import type { FaultCase, RowsCase } from '../fixture/gateway.ts';
-import { fixtureGateway, givesFaults, givesRows } from '../fixture/gateway.ts';
+import { type FaultCase, fixtureGateway, givesFaults, givesRows, type RowsCase } from '../fixture/gateway.ts';
 
 const gateway = fixtureGateway();
 

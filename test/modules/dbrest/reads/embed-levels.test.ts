@@ -1,6 +1,5 @@
 import { describe } from 'vitest';
-import type { RowsCase } from '../fixture/gateway.ts';
-import { fixtureGateway, givesRows } from '../fixture/gateway.ts';
+import { fixtureGateway, givesRows, type RowsCase } from '../fixture/gateway.ts';
 
 const gateway = fixtureGateway();
 const named = (...names: string[]): object[] => names.map((name) => ({ name }));

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../../../harness/gateway.ts';
 import { postgres } from '../../../harness/postgres.ts';
-import type { AnswerCase, FaultCase } from '../fixture/gateway.ts';
-import { fixtureGateway, givesAnswers, givesFaults } from '../fixture/gateway.ts';
+import {
+  type AnswerCase,
+  type FaultCase,
+  fixtureGateway,
+  givesAnswers,
+  givesFaults,
+} from '../fixture/gateway.ts';
 
 const gateway = fixtureGateway({ more: 'location /plan/ { dbrest_pass $dsn; dbrest_plan on; }' });
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
-import type { AnswerCase } from '../fixture/gateway.ts';
+import { type AnswerCase, fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
 
 const gateway = fixtureGateway({
   more: `location "/Ünï/" { dbrest_pass $dsn; dbrest_schemas 'Ünï çødé'; }

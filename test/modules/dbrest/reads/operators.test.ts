@@ -1,6 +1,5 @@
 import { describe } from 'vitest';
-import type { FaultCase } from '../fixture/gateway.ts';
-import { fixtureGateway, givesFaults, givesRows } from '../fixture/gateway.ts';
+import { type FaultCase, fixtureGateway, givesFaults, givesRows } from '../fixture/gateway.ts';
 
 const gateway = fixtureGateway();
 

@@ -1,6 +1,11 @@
 import { describe } from 'vitest';
-import type { AnswerCase, FaultCase } from '../fixture/gateway.ts';
-import { fixtureGateway, givesAnswers, givesFaults } from '../fixture/gateway.ts';
+import {
+  type AnswerCase,
+  type FaultCase,
+  fixtureGateway,
+  givesAnswers,
+  givesFaults,
+} from '../fixture/gateway.ts';
 
 const gateway = fixtureGateway({
   more: `location /two/ { dbrest_pass $dsn; dbrest_max_rows 2; }

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../../../harness/gateway.ts';
 import { postgres } from '../../../harness/postgres.ts';
-import type { AnswerCase } from '../fixture/gateway.ts';
-import { fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
+import { type AnswerCase, fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
 import { bearer, inSeconds, SECRET, sign } from '../tokens.ts';
 
 const gateway = fixtureGateway({

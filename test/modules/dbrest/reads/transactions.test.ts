@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AnswerCase } from '../fixture/gateway.ts';
-import { fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
+import { type AnswerCase, fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
 
 const gateway = fixtureGateway({
   http: 'dbrest_setting colour blue; dbrest_setting app.settings.n.o "a \'b\'";',

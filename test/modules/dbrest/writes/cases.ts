@@ -1,7 +1,6 @@
 import { describe, test } from 'vitest';
 import type { Expected } from '../../../harness/expect-answer.ts';
-import type { FixtureGateway } from '../fixture/gateway.ts';
-import { fixtureGateway } from '../fixture/gateway.ts';
+import { type FixtureGateway, fixtureGateway } from '../fixture/gateway.ts';
 
 /** A write that is undone behind it, and its answer. */
 export interface WriteCase {

@@ -2,11 +2,9 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { startGateway } from '../../../harness/gateway.ts';
-import type { Gateway } from '../../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../../harness/gateway.ts';
 import { wholeFile } from '../../../harness/owner.ts';
-import type { TestDatabase } from '../../../harness/postgres.ts';
-import { postgres } from '../../../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../../../harness/postgres.ts';
 import { error } from './cases.ts';
 
 const BODY_BYTES = 20_000_000;

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../../../harness/gateway.ts';
-import type { WriteCase } from './cases.ts';
-import { answersWrites, error, ROWS, writeGateway } from './cases.ts';
+import { answersWrites, error, ROWS, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();
 

@@ -1,12 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
-import { startGateway } from '../../../harness/gateway.ts';
-import type { Gateway } from '../../../harness/gateway.ts';
+import { type Gateway, startGateway } from '../../../harness/gateway.ts';
 import { wholeFile } from '../../../harness/owner.ts';
-import type { TestDatabase } from '../../../harness/postgres.ts';
-import { postgres } from '../../../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../../../harness/postgres.ts';
 import { SHOP } from '../shop.ts';
-import type { WriteCase } from './cases.ts';
-import { error, ROWS } from './cases.ts';
+import { error, ROWS, type WriteCase } from './cases.ts';
 
 const file = wholeFile();
 let db: TestDatabase;

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { bearer, sign } from '../tokens.ts';
-import type { WriteCase } from './cases.ts';
-import { answersWrites, error, ROWS, writeGateway } from './cases.ts';
+import { answersWrites, error, ROWS, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();
 const ann = bearer(sign({ role: 'web_user', sub: 'ann' }));

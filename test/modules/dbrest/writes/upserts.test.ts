@@ -1,5 +1,4 @@
-import type { WriteCase } from './cases.ts';
-import { answersWrites, ROWS, writeGateway } from './cases.ts';
+import { answersWrites, ROWS, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();
 const MERGE = `${ROWS},resolution=merge-duplicates`;

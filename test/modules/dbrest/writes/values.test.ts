@@ -1,5 +1,4 @@
-import type { WriteCase } from './cases.ts';
-import { answersWrites, error, ROWS, writeGateway } from './cases.ts';
+import { answersWrites, error, ROWS, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();
 
