@@ -41,9 +41,12 @@ export interface Fault extends FaultDetails {
   readonly span?: Span;
 }
 
+/** A hint, or all that is known besides; a function where that is costly to find out and may not be shown. */
+type More = string | FaultDetails | (() => FaultDetails);
+
 type Detailed = Pick<Fault, 'severity' | 'message'> & {
   readonly span: Span | undefined;
-  readonly more: string | FaultDetails | undefined;
+  readonly more: More | undefined;
 };
 
 /** A range whose faults are consequences of another: the first becomes `fault`, or none of them is kept. */
@@ -73,16 +76,15 @@ export class Report {
     notice: new WeakMap(),
   };
 
-  /** `more` is a hint, or all that is known besides. */
-  emerg(message: string, span?: Span, more?: string | FaultDetails): void {
+  emerg(message: string, span?: Span, more?: More): void {
     this.#add({ severity: 'emerg', message, span, more });
   }
 
-  warn(message: string, span?: Span, more?: string | FaultDetails): void {
+  warn(message: string, span?: Span, more?: More): void {
     this.#add({ severity: 'warn', message, span, more });
   }
 
-  notice(message: string, span?: Span, more?: string | FaultDetails): void {
+  notice(message: string, span?: Span, more?: More): void {
     this.#add({ severity: 'notice', message, span, more });
   }
 
@@ -113,8 +115,7 @@ export class Report {
       if (explanation.fault && !explanation.used) this.#keep(explanation.fault);
       explanation.used = true;
     } else {
-      const details = typeof more === 'string' ? { hint: more } : more;
-      this.#keep({ severity, message, ...(span && { span }), ...details });
+      this.#keep({ severity, message, ...(span && { span }), ...detailsOf(more) });
     }
   }
 
@@ -133,4 +134,9 @@ export class Report {
     seen.add(key);
     this.faults.push(seen.size > MAX_FAULTS ? { severity, message: TOO_MANY, span } : fault);
   }
+}
+
+function detailsOf(more: More | undefined): FaultDetails | undefined {
+  if (typeof more === 'function') return more();
+  return typeof more === 'string' ? { hint: more } : more;
 }

@@ -1,6 +1,6 @@
 import pc from 'picocolors';
 import type { Fault, Report } from './diagnostic.ts';
-import { lineOf, placeOf, type Source, type Span } from './source.ts';
+import { lineOf, placeOf, type Span } from './source.ts';
 
 /** Functions that colour a text, or give it back as it is. */
 export type Paints = ReturnType<typeof pc.createColors>;
@@ -68,30 +68,30 @@ const CLIPPED = '...';
 /** The source line of a span and the carets below it, both ready for a terminal; the first line of a long span. */
 export function excerptOf(span: Span, hidden: readonly Span[] = []): { text: string; caret: string } {
   const line = lineOf(span);
-  const text = withoutSecrets(span.source, line, hidden);
+  const { text: source } = span.source;
   const isLong = line.end - line.start > MAX_CHARACTERS;
-  const from = isLong ? whole(text, Math.max(line.start, span.start - MAX_BEFORE_CARET)) : line.start;
-  const to = isLong ? whole(text, Math.min(line.end, from + MAX_CHARACTERS)) : line.end;
-  const before = show(text.slice(from, Math.min(span.start, to)), from > line.start ? CLIPPED : '');
-  const marked = show(
-    text.slice(Math.min(span.start, to), Math.min(span.end, to)),
-    before.text,
-    before.width,
-  );
-  const after = show(text.slice(Math.min(Math.max(span.start, span.end), to), to), marked.text, marked.width);
+  const from = isLong ? whole(source, Math.max(line.start, span.start - MAX_BEFORE_CARET)) : line.start;
+  const to = isLong ? whole(source, Math.min(line.end, from + MAX_CHARACTERS)) : line.end;
+  const shown = withoutSecrets({ source: span.source, start: from, end: to }, hidden);
+  const text = (start: number, end: number): string =>
+    shown.slice(Math.min(start, to) - from, Math.min(end, to) - from);
+  const before = show(text(from, span.start), from > line.start ? CLIPPED : '');
+  const marked = show(text(span.start, span.end), before.text, before.width);
+  const after = show(text(Math.max(span.start, span.end), to), marked.text, marked.width);
   return {
     text: (to < line.end ? after.text + CLIPPED : after.text).trimEnd(),
     caret: ' '.repeat(before.width) + '^'.repeat(Math.max(1, marked.width - before.width)),
   };
 }
 
-/** The source with asterisks for what is hidden in one of its lines; every offset stays where it is. */
-function withoutSecrets(source: Source, line: Pick<Span, 'start' | 'end'>, hidden: readonly Span[]): string {
-  let { text } = source;
-  for (const { source: of, start, end } of hidden) {
-    const from = Math.max(start, line.start);
-    const to = Math.min(end, line.end);
-    if (of === source && from < to) text = text.slice(0, from) + '*'.repeat(to - from) + text.slice(to);
+/** The text of a span with asterisks for what is hidden in it. Only the span's own: a line may be as long as its file. */
+function withoutSecrets({ source, start, end }: Span, hidden: readonly Span[]): string {
+  let text = source.text.slice(start, end);
+  for (const secret of hidden) {
+    if (secret.source !== source) continue;
+    const from = Math.max(secret.start, start) - start;
+    const to = Math.min(secret.end, end) - start;
+    if (from < to) text = text.slice(0, from) + '*'.repeat(to - from) + text.slice(to);
   }
   return text;
 }

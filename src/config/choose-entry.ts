@@ -119,11 +119,13 @@ function reportUnknown(
     });
     return;
   }
-  const near = nearest(name, registry.legalIn(context));
-  report.emerg(`unknown directive "${name}"`, node.name.span, {
-    rule: 'unknown-directive',
-    hint: near && `did you mean "${near}"?`,
-    fix: near === undefined ? undefined : renaming(node.name.span, near),
+  report.emerg(`unknown directive "${name}"`, node.name.span, () => {
+    const near = nearest(name, registry.legalIn(context));
+    return {
+      rule: 'unknown-directive',
+      hint: near && `did you mean "${near}"?`,
+      fix: near === undefined ? undefined : renaming(node.name.span, near),
+    };
   });
 }
 

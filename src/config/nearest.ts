@@ -36,6 +36,7 @@ function editDistance(a: string, b: string, limit: number): number {
       }
       current.push(cost);
     }
+    if (Math.min(...current) >= limit) return limit;
     [beforePrevious, previous] = [previous, current];
   }
   return previous[b.length] as number;

@@ -102,6 +102,15 @@ test('a hundred faults of one file are enough', () => {
   expect(report.faults.at(-1)!.message).toBe('more than 100 faults, the rest of the file is not shown');
 });
 
+test('what is costly to find out of a fault is asked for where it is shown', () => {
+  const { tree, report } = loadText('a;'.repeat(500));
+  let asked = 0;
+  for (const { name } of tree!.directives)
+    report.emerg('refused', name.span, () => ({ hint: `fault ${++asked}` }));
+  expect(asked).toBe(101);
+  expect(report.faults[99]!.hint).toBe('fault 100');
+});
+
 test('any number of warnings refuses nothing and hides no fault', () => {
   const { tree, report } = loadText('a;'.repeat(500));
   for (const { span } of tree!.directives) report.warn('odd', span);

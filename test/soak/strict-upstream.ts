@@ -1,8 +1,11 @@
 import type { Owner } from '../harness/owner.ts';
 import { listening } from './listening.ts';
 
-/** What reaches an upstream must be exactly one well-formed request after another, and only for what is forwarded. */
-const HEAD = /^[A-Z_-]+ \/echo[!-~]* HTTP\/1\.[01]$/;
+/**
+ * What reaches an upstream must be exactly one well-formed request after another, and only for what is forwarded. The target
+ * is as the client wrote it (`///echo`, `/a/../echo`), as in nginx where `proxy_pass` has no path.
+ */
+const HEAD = /^[A-Z_-]+ \/[!-~]* HTTP\/1\.[01]$/;
 const FIELD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+: ?[\t -~\u0080-\u00ff]*$/;
 
 /** Answers with its target and the body; tells what it should never have got. */
