@@ -1,7 +1,8 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-/** What looks at texts only: its files share one process, and with it what they import. */
-const OF_TEXTS = ['test/{check,config,grammar,plan,compile}/**/*.test.ts'];
+/** Most tests wait for a gateway more than they compute: one process more than there are cores keeps all of them busy. */
+const WORKERS = availableParallelism() + 1;
 
 export default defineConfig({
   test: {
@@ -10,9 +11,9 @@ export default defineConfig({
     hookTimeout: 60_000,
     // What a test waits for may take its time on a busy machine.
     expect: { poll: { timeout: 15_000 } },
-    projects: [
-      { extends: true, test: { name: 'texts', include: OF_TEXTS, isolate: false } },
-      { extends: true, test: { name: 'gateway', include: ['test/**/*.test.ts'], exclude: OF_TEXTS } },
-    ],
+    include: ['test/**/*.test.ts'],
+    maxWorkers: WORKERS,
+    // The files of a process share what they import.
+    isolate: false,
   },
 });

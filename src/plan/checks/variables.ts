@@ -32,7 +32,7 @@ export function checkVariables(
     const message = `unknown "${name}" variable`;
     if (skipUnsupported && isNginxVariable(name))
       report.notice(message, span, { rule: 'unsupported-module', hint: NOT_AVAILABLE });
-    else report.emerg(message, span, detailsFor({ name, span }, { builtIn, families, defined }));
+    else report.emerg(message, span, () => detailsFor({ name, span }, { builtIn, families, defined }));
   }
   const own = [...defined.keys()].filter((name) => !builtIn.has(name));
   return {
