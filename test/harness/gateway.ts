@@ -48,15 +48,14 @@ const WAIT_MS = 15_000;
 const READY = /start worker processes/;
 const RELOADED = /reload (done|refused)/;
 
+/** The content of `http`, which may depend on the test's directory and port. */
+export type HttpConf = string | ((dir: string, port: number) => string);
+
 /**
- * Starts the built gateway on `http`, which may depend on the test's directory, and resolves when its workers listen. It stops when the test ends; the test fails
+ * Starts the built gateway on `http` and resolves when its workers listen. It stops when the test ends; the test fails
  * when the gateway died, did not end cleanly, or left an `[alert]` or `[emerg]` line in its error log.
  */
-export async function startGateway(
-  t: Owner,
-  http: string | ((dir: string) => string),
-  options: GatewayOptions = {},
-): Promise<Gateway> {
+export async function startGateway(t: Owner, http: HttpConf, options: GatewayOptions = {}): Promise<Gateway> {
   const { program = GW } = options;
   if (!existsSync(program)) throw new Error(`"${program}" is missing: npm run build`);
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gw-test-')));
@@ -65,7 +64,7 @@ export async function startGateway(
   const port = options.port ?? (await freePort());
   const gateway = new Gateway(dir, port, options);
   gateway.lay(options.files ?? {});
-  gateway.write(typeof http === 'string' ? http : http(dir));
+  gateway.write(gateway.confOf(http));
   gateway.start();
   t.onTestFailed?.(() => console.error(`gateway in ${dir}:\n${gateway.output()}${gateway.errorLog()}`));
   t.onTestFinished(async () => {
@@ -81,11 +80,7 @@ export async function startGateway(
 }
 
 /** Loads `http`, and the files beside it, into the gateway of the file; the test fails as it does with one of its own. */
-export type LoadGateway = (
-  t: Owner,
-  http: string | ((dir: string) => string),
-  files?: GatewayOptions['files'],
-) => Promise<Gateway>;
+export type LoadGateway = (t: Owner, http: HttpConf, files?: GatewayOptions['files']) => Promise<Gateway>;
 
 /**
  * One gateway for the tests of a file, each with its own configuration: the first starts it, the others reload it, which
@@ -112,20 +107,26 @@ export function oneGateway(options: GatewayOptions = {}): LoadGateway {
 /** A running gateway, its files and its client. */
 export class Gateway {
   readonly dir: string;
-  readonly port: number;
-  readonly url: string;
   /** Path of its configuration file. */
   readonly conf: string;
   #options: GatewayOptions;
+  #port: number;
   #process: Launched | undefined;
   #signals = new Set<NodeJS.Signals>();
 
   constructor(dir: string, port: number, options: GatewayOptions) {
     this.dir = dir;
-    this.port = port;
-    this.url = `http://127.0.0.1:${port}`;
+    this.#port = port;
     this.conf = join(dir, 'gw.conf');
     this.#options = options;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
   }
 
   start(): void {
@@ -143,18 +144,24 @@ export class Gateway {
   lay(files: Readonly<Record<string, string>>): void {
     for (const [path, content] of Object.entries(files)) {
       mkdirSync(dirname(join(this.dir, path)), { recursive: true });
+      // What another test left in its place may be a link.
+      rmSync(join(this.dir, path), { force: true });
       writeFileSync(join(this.dir, path), content);
     }
   }
 
-  /** Goes on with other files and another configuration, and empty logs. */
-  async load(
-    http: string | ((dir: string) => string),
-    files: Readonly<Record<string, string>>,
-  ): Promise<void> {
+  confOf(http: HttpConf): string {
+    return typeof http === 'string' ? http : http(this.dir, this.port);
+  }
+
+  /** Goes on with other files and another configuration, on another port, and with empty logs. */
+  async load(http: HttpConf, files: Readonly<Record<string, string>>): Promise<void> {
     this.lay(files);
-    const verdict = await this.reload(typeof http === 'string' ? http : http(this.dir));
-    if (verdict === 'refused') throw new Error(`the configuration is refused:\n${this.output()}`);
+    // What a port has been opened for it keeps until a restart: its engine, and whether it is that of all addresses.
+    this.#port = await freePort();
+    const verdict = await this.reload(this.confOf(http));
+    if (verdict === 'refused')
+      throw new Error(`the configuration is refused:\n${this.output()}${this.errorLog()}`);
     for (const log of ['error.log', 'access.log']) {
       if (existsSync(join(this.dir, log))) truncateSync(join(this.dir, log));
     }

@@ -59,7 +59,7 @@ test.runIf(IS_ROOT)(
   async (t) => {
     const conf = (dir: string, log = 'a.log'): string =>
       `access_log ${dir}/logs/${log}; server { return 200 ok; }`;
-    const gw = await startAsNobody(t, conf, { files: { 'logs/.keep': '' } });
+    const gw = await startAsNobody(t, (dir) => conf(dir), { files: { 'logs/.keep': '' } });
     await gw.expect('GET /1', { status: 200 });
     await expect.poll(() => gw.read('logs/a.log')).toContain('GET /1');
     renameSync(join(gw.dir, 'logs/a.log'), join(gw.dir, 'logs/a.log.1'));
@@ -81,7 +81,7 @@ test.runIf(IS_ROOT)(
     location = /set { kv_pass embedded:${dir}/store; kv_command set; kv_key k; }
     location = /get { kv_pass embedded:${dir}/store; kv_key k; }
   }`;
-    const gw = await startAsNobody(t, conf, { workers: 2 });
+    const gw = await startAsNobody(t, (dir) => conf(dir), { workers: 2 });
     await gw.expect('POST /set', { status: 200 }, { method: 'POST', body: 'v' });
     await gw.expect('GET /get', { status: 200 });
     expect(gw.pid).not.toBe(masterPid(gw));
@@ -97,7 +97,7 @@ test.runIf(IS_ROOT)(
   async (t) => {
     const conf = (dir: string): string =>
       `server { location /rest/ { dbrest_pass embedded:${dir}/pg; dbrest_embedded_init ${dir}/init.sql; dbrest_anon_role postgres; } }`;
-    const gw = await startAsNobody(t, conf, {
+    const gw = await startAsNobody(t, (dir) => conf(dir), {
       workers: 2,
       files: { 'init.sql': 'create table words (word text); insert into words values ($$hi$$);' },
     });
@@ -154,7 +154,7 @@ test.runIf(IS_ROOT)('a log that the account cannot write refuses a start and a r
     return `access_log ${dir}/shut/a.log; server { return 200 ok; }`;
   };
   const files = { 'shut/.keep': '' };
-  await expect(startAsNobody(t, conf, { files, expectAlerts: true })).rejects.toThrow(
+  await expect(startAsNobody(t, (dir) => conf(dir), { files, expectAlerts: true })).rejects.toThrow(
     /open\(\) ".*\/shut\/a\.log" failed \(13: Permission denied\) for user "nobody"/,
   );
   const gw = await startAsNobody(t, 'server { return 200 old; }', { files });
