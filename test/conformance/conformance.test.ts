@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { type Owner, startGateway } from '../harness/gateway.ts';
-import { freePort } from '../harness/ports.ts';
+import { oneGateway, type Owner } from '../harness/gateway.ts';
 import { answerLine } from './answer-line.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
 import { makeSite } from './site.ts';
@@ -15,6 +14,9 @@ import { makeSite } from './site.ts';
 const directory = new URL('cases/', import.meta.url);
 const DASHES = '----------\n';
 
+const load = oneGateway();
+const loadAlerting = oneGateway({ expectAlerts: true });
+
 type Files = Readonly<Record<string, string>>;
 
 const servers: readonly {
@@ -23,13 +25,9 @@ const servers: readonly {
 }[] = [...(HAS_NGINX ? [{ name: 'nginx', start: startNginx }] : []), { name: 'gw', start: startGw }];
 
 async function startGw(t: Owner, http: string, files: Files): Promise<number> {
-  const port = await freePort();
-  await startGateway(t, http.replaceAll('PORT', String(port)), {
-    port,
-    files,
-    expectAlerts: http.includes('# alerts'),
-  });
-  return port;
+  const loadCase = http.includes('# alerts') ? loadAlerting : load;
+  const gw = await loadCase(t, (_, port) => http.replaceAll('PORT', String(port)), files);
+  return gw.port;
 }
 
 /** What `# file name: line\nline` asks for beside the configuration. */

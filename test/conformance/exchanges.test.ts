@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { type Owner, startGateway } from '../harness/gateway.ts';
-import { freePort } from '../harness/ports.ts';
+import { oneGateway } from '../harness/gateway.ts';
 import { exchangeLine } from './exchange-line.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
 
@@ -30,11 +29,10 @@ function write({ bytes, onlyNode, ours, answer }: Recorded, given: string): stri
   return `${onlyNode ? 'node: ' : ''}${bytes} => ${given}${ours === answer || ours === given ? '' : ` gw: ${ours}`}\n`;
 }
 
-async function startGw(t: Owner, http: string, engine: string): Promise<number> {
-  const port = await freePort();
-  await startGateway(t, http.replaceAll('PORT', String(port)), { port, main: `http_engine ${engine};` });
-  return port;
-}
+const engines = ['node', 'uws'].map((engine) => ({
+  engine,
+  load: oneGateway({ main: `http_engine ${engine};` }),
+}));
 
 for (const file of readdirSync(directory)) {
   const [http = '', lines = ''] = readFileSync(new URL(file, directory), 'utf8').split(DASHES);
@@ -49,9 +47,9 @@ for (const file of readdirSync(directory)) {
     else expect(answered).toBe(lines);
   });
 
-  for (const engine of ['node', 'uws']) {
+  for (const { engine, load } of engines) {
     test(`gw answers the bytes of ${name} as nginx does (engine ${engine})`, async (t) => {
-      const port = await startGw(t, http, engine);
+      const { port } = await load(t, (_, own) => http.replaceAll('PORT', String(own)));
       const asked = exchanges.filter(({ onlyNode }) => engine === 'node' || !onlyNode);
       const given: string[] = [];
       for (const { bytes } of asked) given.push(`${bytes} => ${await exchangeLine(port, bytes)}`);

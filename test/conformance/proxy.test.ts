@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { type Owner, startGateway } from '../harness/gateway.ts';
+import { oneGateway, type Owner } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
 import { readScripts, startScriptedUpstream } from '../harness/scripted-upstream.ts';
@@ -14,15 +14,16 @@ import { wholeAnswer } from './whole-answer.ts';
 const directory = new URL('proxy/', import.meta.url);
 const DASHES = '----------\n';
 
+const load = oneGateway();
+
 const servers: readonly { name: string; start: (t: Owner, http: string) => Promise<number> }[] = [
   ...(HAS_NGINX ? [{ name: 'nginx', start: startNginx }] : []),
   { name: 'gw', start: startGw },
 ];
 
 async function startGw(t: Owner, http: string): Promise<number> {
-  const port = await freePort();
-  await startGateway(t, http.replaceAll('PORT', String(port)), { port });
-  return port;
+  const gw = await load(t, (_, port) => http.replaceAll('PORT', String(port)));
+  return gw.port;
 }
 
 for (const file of readdirSync(directory)) {
