@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { startGateway } from '../harness/gateway.ts';
+import { oneGateway } from '../harness/gateway.ts';
 import { accountOf, configured } from './explained.ts';
+
+const load = oneGateway();
 
 const ANSWERED = 'server { return 200 "answered"; }';
 const PROXIED = 'server { location / { proxy_pass http://127.0.0.1:1; } }';
@@ -26,7 +28,7 @@ const cases: readonly {
 
 for (const { it, conf = ANSWERED, method = 'GET', target = '/', headers = [], status } of cases) {
   test(`explain knows what the gateway says to ${it}`, async (t) => {
-    const gw = await startGateway(t, conf);
+    const gw = await load(t, conf);
     const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
     const said = await gw.raw(`${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n`);
     // 494 is what the log and "error_page" see; clients get 400.

@@ -3,16 +3,18 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const FORMAT = `log_format short '$uri|$args';`;
 
 test('variables of a path make a file per value, below the directory before them', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `${FORMAT} open_log_file_cache max=10;
      server { access_log named/$arg_file.log short; return 200; }`,
-    { files: { 'named/keep': '', 'named/below/keep': '' } },
+    { 'named/keep': '', 'named/below/keep': '' },
   );
   for (const file of ['a', 'b', 'a', 'below/c']) await gw.fetch(`/x?file=${file}`);
   await expect.poll(() => gw.read('named/a.log')).toBe('/x|file=a\n/x|file=a\n');
@@ -21,7 +23,7 @@ test('variables of a path make a file per value, below the directory before them
 });
 
 test('no value leads out of the directory, and the error log says who tried', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `${FORMAT} error_log error.log;
      server {
@@ -29,7 +31,7 @@ test('no value leads out of the directory, and the error log says who tried', as
        access_log $http_x_path short;
        return 200;
      }`,
-    { files: { 'named/keep': '' } },
+    { 'named/keep': '' },
   );
   for (const file of ['../up', 'a/../../up', '..', './a', '/etc/passwd', 'a%00']) {
     await gw.fetch(`/x?file=${file}`, { headers: { 'x-path': join(gw.dir, 'absolute.log') } });
@@ -47,7 +49,7 @@ test('no value leads out of the directory, and the error log says who tried', as
 });
 
 test('a path whose directory is missing is told as nginx tells it', async (t) => {
-  const gw = await startGateway(t, `server { access_log none/$arg_file.log; return 200; }`);
+  const gw = await load(t, `server { access_log none/$arg_file.log; return 200; }`);
   await gw.fetch('/?file=a');
   const [line] = await gw.waitForLog(
     /\[crit\] \d+#\d+: open\(\) "\S+\/none\/a\.log" failed \(2: No such file or directory\) while logging request/,
@@ -56,7 +58,7 @@ test('a path whose directory is missing is told as nginx tells it', async (t) =>
 });
 
 test('a compressed log is a series of gzip members that zcat reads', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `${FORMAT} server { access_log zipped.gz short gzip=9 buffer=1k flush=50ms; return 200; }`,
   );
@@ -77,7 +79,7 @@ test('requests go to a syslog server in the format of their log', async (t) => {
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
   t.onTestFinished(async () => void socket.close());
   const { port } = socket.address();
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `${FORMAT} server { access_log syslog:server=127.0.0.1:${port},tag=web,nohostname short if=$arg_log; return 200; }`,
   );

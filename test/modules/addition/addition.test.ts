@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const BIG = `${'a line of a large file\n'.repeat(150_000)}end`;
 
@@ -20,7 +22,7 @@ const cases = [
 
 for (const { it, path, body } of cases) {
   test(`in an addition, ${it}`, async (t) => {
-    const gw = await startGateway(t, CONF, { files: { 'site/big.txt': BIG } });
+    const gw = await load(t, CONF, { 'site/big.txt': BIG });
     const answer = await gw.fetch(path);
     expect(answer.status).toBe(200);
     expect(answer.body === body).toBe(true);
@@ -28,7 +30,7 @@ for (const { it, path, body } of cases) {
 }
 
 test('a client that leaves ends what it was waiting for', async (t) => {
-  const gw = await startGateway(t, CONF, { files: { 'site/big.txt': BIG } });
+  const gw = await load(t, CONF, { 'site/big.txt': BIG });
   const connection = await gw.connect();
   connection.write('GET /gzip HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n');
   await connection.until(/HTTP/);

@@ -1,12 +1,14 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const CONF = `error_page 404 = @in; auth_basic_user_file users;
   server { location @in { return 200 in; } location / { auth_basic r; } location /slow { auth_basic r; auth_delay 100ms; }
   }`;
-const users = (text: string) => ({ files: { users: text } });
+const users = (text: string) => ({ users: text });
 const as = (credentials: string) => ({
   headers: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
 });
@@ -30,7 +32,7 @@ const lines = [
 ];
 for (const { who, line } of lines) {
   test(`${who ?? 'nobody'} is refused and logged as fail2ban expects, without the password`, async (t) => {
-    const gw = await startGateway(t, CONF, users(`ann:{PLAIN}melon\nodd:melon\nbcr:${LEMON}\n`));
+    const gw = await load(t, CONF, users(`ann:{PLAIN}melon\nodd:melon\nbcr:${LEMON}\n`));
     await gw.expect(
       'GET /',
       { status: 401, headers: { 'www-authenticate': 'Basic realm="r"' } },
@@ -42,7 +44,7 @@ for (const { who, line } of lines) {
 }
 
 test('a user file that changes counts at once', async (t) => {
-  const gw = await startGateway(t, CONF, users('ann:{PLAIN}one'));
+  const gw = await load(t, CONF, users('ann:{PLAIN}one'));
   await gw.expect('GET /', { status: 200 }, as('ann:one'));
   writeFileSync(join(gw.dir, 'users'), 'ann:{PLAIN}two\n');
   await gw.expect('GET /', { status: 401 }, as('ann:one'));
@@ -53,13 +55,13 @@ test('a user file that changes counts at once', async (t) => {
 });
 
 test('a user file that cannot be read is a failure of the server', async (t) => {
-  const gw = await startGateway(t, CONF.replace('user_file users', 'user_file .'));
+  const gw = await load(t, CONF.replace('user_file users', 'user_file .'));
   await gw.expect('GET /', { status: 500 }, as('ann:one'));
   await gw.waitForLog(/\[crit\] .*open\(\) "\/.*" failed \(21: /);
 });
 
 test('auth_delay holds 401 back, and nobody who leaves meanwhile holds up a stop', async (t) => {
-  const gw = await startGateway(t, CONF.replace('100ms', '60s'), users('ann:{PLAIN}one'));
+  const gw = await startGateway(t, CONF.replace('100ms', '60s'), { files: users('ann:{PLAIN}one') });
   await gw.expect('GET /slow', { status: 200 }, as('ann:one'));
   const waiting = await gw.connect();
   waiting.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -71,7 +73,7 @@ test('auth_delay holds 401 back, and nobody who leaves meanwhile holds up a stop
 });
 
 test('a 401 that was held back is sent in the end', async (t) => {
-  const gw = await startGateway(t, CONF, users('ann:{PLAIN}one'));
+  const gw = await load(t, CONF, users('ann:{PLAIN}one'));
   await gw.expect('GET /slow', { status: 401, headers: { 'www-authenticate': 'Basic realm="r"' } });
 });
 
@@ -82,7 +84,7 @@ const FAIL2BAN = [
 ];
 
 test('fail2ban finds who guesses passwords, and who comes too often', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `limit_req_zone $binary_remote_addr zone=one:10m rate=1r/m;
      server { location / { auth_basic r; auth_basic_user_file users; } location /often { limit_req zone=one; root .; } }`,
@@ -99,11 +101,9 @@ test('fail2ban finds who guesses passwords, and who comes too often', async (t) 
 const SLOW = '$6$rounds=200000$salt$x';
 
 test('guesses are computed beside what the worker serves, and more than can wait are sent away', async (t) => {
-  const gw = await startGateway(
-    t,
-    `${CONF} server { server_name free; return 200 free; }`,
-    users(`sha:${SLOW}\n`),
-  );
+  const gw = await startGateway(t, `${CONF} server { server_name free; return 200 free; }`, {
+    files: users(`sha:${SLOW}\n`),
+  });
   const ended: string[] = [];
   const first = gw.fetch('/', as('sha:guess')).then(({ status }) => ended.push(`guess ${status}`));
   await gw.expect('GET /', { status: 200, body: 'free' }, { headers: { host: 'free' } });
@@ -123,7 +123,7 @@ test('SHA-crypt and MD5 let in who knows the password', async (t) => {
     one: '$1$abc$pmr/PCoqKpEGPu1M/mtZR/',
   };
   const lines = Object.entries(stored).map(([user, form]) => `${user}:${form}`);
-  const gw = await startGateway(t, CONF, users(lines.join('\n')));
+  const gw = await load(t, CONF, users(lines.join('\n')));
   await gw.expect('GET /', { status: 200 }, as('six:Hello world!'));
   await gw.expect('GET /', { status: 401 }, as('six:Hello'));
   await gw.expect('GET /', { status: 200 }, as('one:lemon'));

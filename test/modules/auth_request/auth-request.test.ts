@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 test('an answer that is neither yes nor no is told as nginx does', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     'server { location / { auth_request /auth; return 200; } location /x { auth_request /auth; } location = /auth { return 418; } }',
   );
@@ -11,7 +13,7 @@ test('an answer that is neither yes nor no is told as nginx does', async (t) => 
 });
 
 test('a place that asks itself comes to an end', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     'server { error_page 404 = @in; auth_request /a; location @in { return 200 in; } location / { } }',
   );

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { ENDPOINTS } from '../../../src/modules/control/inventory.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
 import type { CallInit } from '../../harness/http.ts';
 import { error } from './cases/case.ts';
+
+const load = oneGateway();
 
 const conf = (more: string) =>
   `shared_dict_zone zone=feature_flags:64k;
@@ -75,7 +77,7 @@ function initOf(headers: Readonly<Record<string, string>>, port: number): CallIn
 }
 
 test('who may write and who may read follows from what a browser says of the page', async (t) => {
-  const gw = await startGateway(t, conf(''));
+  const gw = await load(t, conf(''));
   expect(READS.length + WRITES.length).toBe(ENDPOINTS.length);
   for (const { it, headers, ...refusals } of callers) {
     const init = initOf(headers, gw.port);
@@ -105,7 +107,7 @@ test('what is refused changes nothing', async (t) => {
 });
 
 test('control_cross_site on lets all of them in', async (t) => {
-  const gw = await startGateway(t, conf('control_cross_site on;'));
+  const gw = await load(t, conf('control_cross_site on;'));
   for (const { headers } of callers) {
     const init = initOf(headers, gw.port);
     for (const path of [...WRITES, ...READS]) await gw.expect(`GET /runtime/${path}`, { status: 200 }, init);

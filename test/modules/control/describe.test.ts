@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { ENDPOINTS } from '../../../src/modules/control/inventory.ts';
-import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { oneGateway, type Gateway } from '../../harness/gateway.ts';
+
+const load = oneGateway({ workers: 2 });
 
 const FLAGS = 'shared_dict_zone zone=feature_flags:64k;';
 const inventory = (prefix: string) => ENDPOINTS.map(({ path }) => prefix + path);
@@ -53,7 +55,7 @@ async function isReached(gw: Gateway, path: string): Promise<boolean> {
 
 for (const { it, conf, paths, from = '/runtime/describe' } of cases) {
   test(`describe lists ${it}, as text and as JSON`, async (t) => {
-    const gw = await startGateway(t, `${FLAGS} server { ${conf} }`, { workers: 2 });
+    const gw = await load(t, `${FLAGS} server { ${conf} }`);
     const text = await gw.expect(`GET ${from}`, {
       status: 200,
       headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', vary: 'Accept' },
@@ -79,7 +81,7 @@ for (const { it, conf, paths, from = '/runtime/describe' } of cases) {
 
 test('describe lists what the reloaded configuration binds', async (t) => {
   const conf = (more: string) => `server { location = /d { control_api describe; } ${more} }`;
-  const gw = await startGateway(t, conf('location = /h { control_api health; }'));
+  const gw = await load(t, conf('location = /h { control_api health; }'));
   expect((await gw.fetch('/d')).body).toMatch(/^GET \/d: .*\nGET \/h: .*\n$/);
   expect(await gw.reload(conf('location = /s { control_api system; }'))).toBe('done');
   expect((await gw.fetch('/d')).body).toMatch(/^GET \/d: .*\nGET \/s: .*\n$/);
@@ -95,7 +97,7 @@ const accepts = [
   { accept: 'application/json-patch+json', json: false },
 ];
 test('describe gives JSON to those who name it', async (t) => {
-  const gw = await startGateway(t, 'server { location = /d { control_api describe; } }');
+  const gw = await load(t, 'server { location = /d { control_api describe; } }');
   for (const { accept, json } of accepts) {
     const { headers } = await gw.fetch('/d', { headers: { accept } });
     expect(headers.get('content-type'), accept).toBe(json ? 'application/json' : 'text/plain; charset=utf-8');

@@ -1,7 +1,9 @@
 import { expect, test, vi } from 'vitest';
-import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway, type Gateway } from '../../harness/gateway.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { redis } from '../../harness/redis.ts';
+
+const load = oneGateway();
 
 const PROBES = `location = /live { control_api live; } location = /ready { control_api ready; }`;
 
@@ -29,7 +31,7 @@ const becomes = (gw: Gateway, wanted: number): Promise<Health> =>
   );
 
 test('a gateway that needs nothing lives and is ready', async (t) => {
-  const gw = await startGateway(t, `server { ${PROBES} }`);
+  const gw = await load(t, `server { ${PROBES} }`);
   await gw.expect('GET /live', { status: 200, json: { status: 'pass', checks: {} } });
   await gw.expect('GET /ready', {
     status: 200,
@@ -79,7 +81,7 @@ test('a store that hangs is not ready, and the answer says so in time', async (t
 
 test('many probes ask a store once a second at most', async (t) => {
   const store = await redis('--maxclients', '102');
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { ${PROBES} location /kv { kv_pass 127.0.0.1:${store.port}; kv_key $uri; } }`,
   );
@@ -97,7 +99,7 @@ test('many probes ask a store once a second at most', async (t) => {
 
 test('a database that cannot be reached is not ready, without a word of how it is reached', async (t) => {
   const { dsn, database, host, port } = await postgres();
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { ${PROBES}
        location /good/ { dbrest_pass ${dsn}; dbrest_anon_role anon; }

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const DROPPED =
   /\[error\].*header "X-A" is dropped.*, client: 127\.0\.0\.1, server: .*, request: "GET (\/\w+) HTTP\/1\.1"/;
 
 test('error_log of a server or location takes what happens there, and only that', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `add_header X-A "a\\nb";
      server {
@@ -25,7 +27,7 @@ test('error_log of a server or location takes what happens there, and only that'
 });
 
 test('the level of an error log keeps lesser lines out', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     'add_header X-A "a\\nb"; server { location /quiet { error_log quiet.log crit; return 200; } location / { return 200; } }',
   );

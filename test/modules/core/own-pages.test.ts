@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { ON_NODE_ENGINE } from '../../harness/engine.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 for (const [status, closes] of [
   [400, true],
@@ -15,7 +17,7 @@ for (const [status, closes] of [
   [502, false],
 ] as const) {
   test(`the connection ${closes ? 'closes' : 'stays open'} behind the page of ${status}`, async (t) => {
-    const gw = await startGateway(t, `server { location / { return ${status}; } }`);
+    const gw = await load(t, `server { location / { return ${status}; } }`);
     const connection = await gw.connect();
     connection.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     const answer = await connection.until(/<\/html>/);
@@ -26,7 +28,7 @@ for (const [status, closes] of [
 }
 
 test('an error page does not keep a connection open that the error closes', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     'server { error_page 500 /page; location / { return 500; } location /page { return 200 page; } }',
   );
@@ -42,7 +44,7 @@ for (const [conf, server, foot] of [
   ['""', null, /^$/],
 ] as const) {
   test(`server_tokens ${conf} decides the Server header and the foot of built-in pages`, async (t) => {
-    const gw = await startGateway(t, `server { server_tokens ${conf}; location / { return 404; } }`);
+    const gw = await load(t, `server { server_tokens ${conf}; location / { return 404; } }`);
     const { body } = await gw.expect('GET /?by=<b>me', { status: 404, headers: { server } });
     expect(/<hr><center>(.*)<\/center>/.exec(body)?.[1]).toMatch(foot);
   });
@@ -50,7 +52,7 @@ for (const [conf, server, foot] of [
 
 for (const target of ['/after', '@after']) {
   test(`post_action asks ${target} once an answer is complete`, async (t) => {
-    const gw = await startGateway(
+    const gw = await load(
       t,
       `log_subrequest on; log_format who "$uri"; access_log access.log who;
        server { location / { post_action ${target}; return 200 answer; } location ${target} { return 200 after; } }`,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Gateway, startGateway } from '../../harness/gateway.ts';
-import { freePort } from '../../harness/ports.ts';
+import { oneGateway, type Gateway, type Owner } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const SHOWN =
   '$remote_addr|$remote_port|$proxy_protocol_addr|$proxy_protocol_port|$proxy_protocol_server_addr|$proxy_protocol_server_port';
@@ -23,10 +24,8 @@ async function bodyOf(gw: Gateway, prefix: Buffer | string): Promise<string> {
   return answer.slice(answer.indexOf('\r\n\r\n') + 4);
 }
 
-async function start(t: Parameters<typeof startGateway>[0], directives: string) {
-  const port = await freePort();
-  return startGateway(t, `server { listen 127.0.0.1:${port} proxy_protocol; ${directives} }`, { port });
-}
+const start = (t: Owner, directives: string): Promise<Gateway> =>
+  load(t, (_, port) => `server { listen 127.0.0.1:${port} proxy_protocol; ${directives} }`);
 
 const cases = [
   {
@@ -72,7 +71,7 @@ test('variables show fields of version 2, by name and by type', async (t) => {
 });
 
 test('without the PROXY protocol its variables are empty', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { return 200 "[$proxy_protocol_addr$proxy_protocol_port$proxy_protocol_tlv_alpn]"; }`,
   );

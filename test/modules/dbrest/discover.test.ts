@@ -1,10 +1,12 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type KeySource, readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { direct } from './direct.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
+
+const load = oneGateway();
 
 const FIXTURE = `
   create table items (id int primary key);
@@ -89,7 +91,7 @@ test('the server is the location, from wherever the description was read', async
       location /open { dbrest_pass ${db.dsn}; }
       location / { dbrest_pass ${db.dsn}; }
     }`;
-  const gw = await startGateway(t, http);
+  const gw = await load(t, http);
   for (const [path, resolved] of servers) {
     const { body } = await gw.expect(`GET ${path}`, { status: 200, headers: { 'content-type': OPENAPI } });
     const {
@@ -103,7 +105,7 @@ test('the server is the location, from wherever the description was read', async
 
 test('each role gets its own description, and a change of the schema a new one', async (t) => {
   const http = `dbrest_anon_role anon; dbrest_jwt_secret "${SECRET}"; dbrest_rpc off; server { location /api/ { dbrest_pass ${db.dsn}; } }`;
-  const gw = await startGateway(t, http);
+  const gw = await load(t, http);
   const paths = async (headers: Record<string, string> = {}): Promise<string[]> => {
     const { body } = await gw.expect('GET /api/', { status: 200 }, { headers });
     return Object.keys((JSON.parse(body) as { paths: object }).paths);

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
+
+const load = oneGateway();
 
 const FIXTURE = `
   create table todos (id int primary key, task text, done boolean);
@@ -56,7 +58,7 @@ test('every way to name the database reads the same table', async (t) => {
 });
 
 test('an error has the four keys, its status and its headers', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server {
        location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; }
@@ -79,10 +81,7 @@ test('an error has the four keys, its status and its headers', async (t) => {
 });
 
 test('an answer of two megabytes arrives whole', async (t) => {
-  const gw = await startGateway(
-    t,
-    `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; } }`,
-  );
+  const gw = await load(t, `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; } }`);
   const { body } = await gw.fetch('/api/large?order=id');
   const rows = JSON.parse(body) as { id: number; text: string }[];
   expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: 2000 }, (_, i) => i + 1));
@@ -126,7 +125,7 @@ test('a client that hangs up has its query cancelled', async (t) => {
     const sql = `select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`;
     while ((await keeper.query(sql)).rowCount !== count) await sleep(5);
   };
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_pool_size 1; dbrest_anon_role anon; } }`,
   );
@@ -158,7 +157,7 @@ test('the gateway starts without its database, and the rest of it serves', async
 });
 
 test('the embedded database serves', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { location /api/ { dbrest_pass embedded:pg; dbrest_anon_role pg_monitor; } }`,
   );
@@ -166,14 +165,14 @@ test('the embedded database serves', async (t) => {
 });
 
 test('a token picks the role, through the gateway', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `dbrest_jwt_secret \${file:jwt.key};
      server {
        location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_jwt_role_claim .app.roles[0]; }
        location /strict/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_jwt_invalid reject; }
      }`,
-    { files: { 'jwt.key': `${SECRET}\n` } },
+    { 'jwt.key': `${SECRET}\n` },
   );
   const token = sign({ app: { roles: ['web_user'] } });
   const as = async (path: string, headers?: Record<string, string>) => {
@@ -188,7 +187,7 @@ test('a token picks the role, through the gateway', async (t) => {
 });
 
 test('formats, counts and ranges go through the gateway', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_server_timing on; } }`,
   );
@@ -215,7 +214,7 @@ test('formats, counts and ranges go through the gateway', async (t) => {
 });
 
 test('settings and the function in front of a request come from the configuration', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `dbrest_setting greeting hello;
      dbrest_tx_end rollback-allow-override;

@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { type Compression, compressor } from '../../../src/modules/gzip.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
 import { GET, lines, serve } from '../../worker/serve.ts';
 import { connectRaw } from '../../harness/raw.ts';
+
+const load = oneGateway();
 
 const TEXT = Buffer.from('a line of text that comes again and again\n'.repeat(2_000));
 
@@ -66,7 +68,7 @@ test('a client that takes nothing holds back the writer of a packed answer', asy
 });
 
 test('$gzip_ratio is how many times smaller the answer became', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `log_format ratio "$uri [$gzip_ratio] $body_bytes_sent"; access_log access.log ratio; gzip on; gzip_types *;
      server { location / { return 200 ${'x'.repeat(1_000)}; } }`,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import { freePort } from '../../harness/ports.ts';
+import { oneGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const CONF = `
   location / { gzip_types *; return 200 "a body that is long enough to be packed"; }
@@ -13,10 +14,10 @@ for (const [path, version, isPacked] of [
   ['/old', '1.1', true],
 ] as const) {
   test(`an answer of ${path} to HTTP/${version} is ${isPacked ? 'packed' : 'plain'}`, async (t) => {
-    const port = await freePort();
-    const gw = await startGateway(t, `gzip on; server { listen 127.0.0.1:${port} engine=node; ${CONF} }`, {
-      port,
-    });
+    const gw = await load(
+      t,
+      (_, port) => `gzip on; server { listen 127.0.0.1:${port} engine=node; ${CONF} }`,
+    );
     const answer = await gw.raw(
       `GET ${path} HTTP/${version}\r\nHost: a\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`,
     );
@@ -26,15 +27,13 @@ for (const [path, version, isPacked] of [
 }
 
 test('without chunks an answer of unknown length ends with its connection', async (t) => {
-  const port = await freePort();
-  const gw = await startGateway(
+  const gw = await load(
     t,
-    `server {
+    (_, port) => `server {
        listen 127.0.0.1:${port} engine=node; chunked_transfer_encoding off;
        location / { add_after_body /after; addition_types *; return 200 "a body, "; }
        location /after { return 200 "and more"; }
      }`,
-    { port },
   );
   const connection = await gw.connect();
   connection.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 test('a header whose value would split the answer is left out and logged', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     'server { location ~ ^/(.*)$ { add_header X-Path "$1"; add_header X-Text "a\\r\\nX-Evil: 1"; return 200 ok; } }',
   );
@@ -13,7 +15,7 @@ test('a header whose value would split the answer is left out and logged', async
 });
 
 test('a redirect to a decoded path cannot split the answer', async (t) => {
-  const gw = await startGateway(t, 'server { location / { return 302 /to$uri; } }');
+  const gw = await load(t, 'server { location / { return 302 /to$uri; } }');
   await gw.expect('GET /a%20b%C3%A4', {
     status: 302,
     location: `http://127.0.0.1:${gw.port}/to/a%20b%C3%A4`,

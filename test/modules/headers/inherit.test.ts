@@ -1,5 +1,7 @@
 import { test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const HEADERS = ['x-http', 'x-server', 'x-location'];
 
@@ -25,10 +27,7 @@ const cases = [
 
 for (const { it, conf, sees } of cases) {
   test(`headers of the level above ${it}`, async (t) => {
-    const gw = await startGateway(
-      t,
-      `add_header X-Http http; server { location / { ${conf} return 200 text; } }`,
-    );
+    const gw = await load(t, `add_header X-Http http; server { location / { ${conf} return 200 text; } }`);
     const expected = Object.fromEntries(
       HEADERS.map((name) => [name, sees.includes(name.slice(2)) ? name.slice(2) : null]),
     );
@@ -37,7 +36,7 @@ for (const { it, conf, sees } of cases) {
 }
 
 test('how headers come down comes down itself', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `add_header X-Http http; add_header_inherit merge;
      server {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { ON_NODE_ENGINE } from '../../harness/engine.ts';
-import { freePort } from '../../harness/ports.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const CONF = `
   location / { add_trailer X-Sum "$body_bytes_sent"; add_trailer X-Empty ""; return 200 "a text"; }
@@ -35,8 +36,7 @@ const cases = [
 
 for (const [it, request, answer] of cases) {
   test(`trailers ${it}`, async (t) => {
-    const port = await freePort();
-    const gw = await startGateway(t, `server { listen 127.0.0.1:${port} engine=node; ${CONF} }`, { port });
+    const gw = await load(t, (_, port) => `server { listen 127.0.0.1:${port} engine=node; ${CONF} }`);
     expect(await gw.raw(`${request}\r\nHost: a\r\nConnection: close\r\n\r\n`)).toMatch(answer);
   });
 }
@@ -44,13 +44,13 @@ for (const [it, request, answer] of cases) {
 test.skipIf(ON_NODE_ENGINE)(
   'uWebSockets.js sends the body with its length instead of trailers',
   async (t) => {
-    const gw = await startGateway(t, `server { ${CONF} }`);
+    const gw = await load(t, `server { ${CONF} }`);
     await gw.expect('GET /', { status: 200, body: 'a text', headers: { 'content-length': '6' } });
   },
 );
 
 test('$sent_trailer_ reads a trailer', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `log_format sum "$sent_trailer_x_sum"; access_log access.log sum; server { ${CONF} }`,
   );

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test, type TestContext, vi } from 'vitest';
-import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway, type Gateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import { redis } from '../../harness/redis.ts';
+
+const load = oneGateway();
 
 const failed = { status: 502, body: '{"error":"connection_failed"}' };
 const late = { status: 504, body: '{"error":"timeout"}' };
@@ -50,7 +52,7 @@ test('is degraded while one of two connections is down', async (t) => {
   const server = await redis();
   const down = await freePort();
   const upstream = `upstream cache { server 127.0.0.1:${server.port}; server 127.0.0.1:${down}; }`;
-  const gw = await startGateway(t, `${upstream} server { ${ping('cache')} }`);
+  const gw = await load(t, `${upstream} server { ${ping('cache')} }`);
   for (let n = 0; n < 4; n++) await gw.expect('GET /ping', { ...pong, headers: { 'x-state': 'degraded' } });
 });
 
@@ -106,7 +108,7 @@ test('a reload keeps the connections of a store that stays the same', async (t: 
   const { port, client } = await redis();
   const conf = (text: string): string =>
     `server { ${ping(`127.0.0.1:${port}`)} location /text { return 200 ${text}; } }`;
-  const gw = await startGateway(t, conf('one'));
+  const gw = await load(t, conf('one'));
   await gw.expect('GET /ping', pong);
   const before = await connections();
   expect(await gw.reload(conf('two'))).toBe('done');

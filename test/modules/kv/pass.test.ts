@@ -2,8 +2,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
 import { redis } from '../../harness/redis.ts';
+
+const load = oneGateway();
 
 const socket = join(tmpdir(), `gw-kv-${process.pid}.sock`);
 const PASSWORD = 'p@ss:word/1';
@@ -22,7 +24,7 @@ test.each(addresses)('kv_pass reaches a store by $it', async ({ pass }) => {
   const { port, client } = await redis('--unixsocket', socket, '--bind', '127.0.0.1', '::1');
   await client.set('k', 'v');
   const upstream = `upstream cache { server 127.0.0.1:${port}; }`;
-  const gw = await startGateway(
+  const gw = await load(
     { onTestFinished },
     `${upstream} server { location / { kv_allow_hosts 127.0.0.1; kv_pass ${pass(port)}; kv_key k; } }`,
   );
@@ -34,7 +36,7 @@ test('kv_pass logs in, selects the database and keeps the password out of the lo
   const admin = client.duplicate({ password: PASSWORD, db: 3 });
   await admin.set('k', 'in database 3');
   admin.disconnect();
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server {
        location /right { kv_pass redis://:${LOGIN}@127.0.0.1:${port}/3; kv_key k; }
@@ -57,10 +59,7 @@ const refused = ['unix:/run/redis.sock', 'embedded', 'redis://:pw@127.0.0.1:1', 
 test.each(refused)('kv_pass with a variable refuses "%s"', async (address) => {
   const { client } = await redis();
   await client.set('k', 'v');
-  const gw = await startGateway(
-    { onTestFinished },
-    `server { location / { kv_pass $http_x_address; kv_key k; } }`,
-  );
+  const gw = await load({ onTestFinished }, `server { location / { kv_pass $http_x_address; kv_key k; } }`);
   await gw.expect(
     'GET /',
     { status: 502, body: '{"error":"connection_failed"}' },
@@ -80,7 +79,7 @@ test('kv_pass with a variable keeps a bounded number of addresses open', async (
     }).listen(0, '127.0.0.1'),
   );
   t.onTestFinished(() => servers.forEach((server) => server.close()));
-  const gw = await startGateway(t, 'server { location / { kv_pass 127.0.0.1:$arg_port; kv_command ping; } }');
+  const gw = await load(t, 'server { location / { kv_pass 127.0.0.1:$arg_port; kv_command ping; } }');
   for (const server of servers) {
     const address = server.address();
     await gw.expect(`GET /?port=${typeof address === 'object' ? address?.port : ''}`, { status: 200 });

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway, type Gateway } from '../../harness/gateway.ts';
 import type { RawConnection } from '../../harness/raw.ts';
+
+const load = oneGateway();
 
 /** `/held` refuses nobody who is let in, but a minute later: requests are being served as long as their clients stay. */
 const conf = (limit: string) => `
@@ -38,7 +40,7 @@ for (const workers of [1, 4]) {
 }
 
 test('a request that one of two limits refuses counts in neither', async (t) => {
-  const gw = await startGateway(t, conf('limit_conn all 2; limit_conn addr 1;'));
+  const gw = await load(t, conf('limit_conn all 2; limit_conn addr 1;'));
   const first = await hold(gw);
   await gw.waitForLog(/no user\/password|delaying unauthorized/);
   for (const _ of [1, 2, 3]) await gw.expect('GET /?k=a', { status: 503 });
@@ -68,7 +70,7 @@ const answers = [
 ];
 for (const { directives, status, line } of answers) {
   test(`a refusal is answered and logged as nginx does: ${directives}`, async (t) => {
-    const gw = await startGateway(t, conf(`limit_conn addr 1; ${directives}`));
+    const gw = await load(t, conf(`limit_conn addr 1; ${directives}`));
     const held = await hold(gw);
     await gw.waitForLog(/delaying unauthorized/);
     await gw.expect('GET /?k=a', { status, ...(status === 200 && { body: 'REJECTED_DRY_RUN' }) });
@@ -79,7 +81,7 @@ for (const { directives, status, line } of answers) {
 
 test('counts outlive a reload, and end with their requests', async (t) => {
   const limited = conf('limit_conn addr 1;');
-  const gw = await startGateway(t, limited);
+  const gw = await load(t, limited);
   const held = await hold(gw);
   await gw.waitForLog(/delaying unauthorized/);
   expect(await gw.reload(limited)).toBe('done');
@@ -89,7 +91,7 @@ test('counts outlive a reload, and end with their requests', async (t) => {
 });
 
 test('a key beyond 255 bytes is not counted', async (t) => {
-  const gw = await startGateway(t, conf('limit_conn addr 1;'));
+  const gw = await load(t, conf('limit_conn addr 1;'));
   await gw.expect(`GET /?k=${'x'.repeat(256)}`, { status: 200, body: '' });
   await gw.waitForLog(/the value of the "\$arg_k" key is more than 255 bytes, client/);
 });

@@ -2,14 +2,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
+
+const load = oneGateway();
 
 const ZONE = 'limit_conn_zone all zone=addr:1m;';
 
 test('a client that reads nothing of a large file counts until it leaves', async (t) => {
-  const gw = await startGateway(t, `${ZONE} server { root .; location /file { limit_conn addr 1; } }`, {
-    files: { file: 'x'.repeat(20_000_000) },
+  const gw = await load(t, `${ZONE} server { root .; location /file { limit_conn addr 1; } }`, {
+    file: 'x'.repeat(20_000_000),
   });
   const slow = connect(gw.port, '127.0.0.1');
   await once(slow, 'connect');
@@ -25,7 +27,7 @@ test('a WebSocket counts as long as it is open', async (t) => {
   t.onTestFinished(() => {
     upstream.close();
   });
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `${ZONE} error_page 404 = @in;
      server {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const BYTES = 30_000;
 const TEXT = 'x'.repeat(100);
@@ -10,7 +12,7 @@ const conf = (directives: string) => `server {
   location / { root .; ${directives} }
   location = /text { ${directives} return 200 $t; }
 }`;
-const FILES = { files: { file: 'y'.repeat(BYTES) } };
+const FILES = { file: 'y'.repeat(BYTES) };
 
 const limited = [
   { it: 'a file', directives: 'limit_rate 40k;', target: '/file', bytes: BYTES },
@@ -21,7 +23,7 @@ const limited = [
 ];
 for (const { it, directives, target, bytes } of limited) {
   test(`an answer goes out at the rate that is set: ${it}`, async (t) => {
-    const gw = await startGateway(t, conf(directives), FILES);
+    const gw = await load(t, conf(directives), FILES);
     const connection = await gw.connect();
     connection.write(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
     const first = await connection.until(/\r\n\r\n[xy]/);
@@ -46,7 +48,7 @@ const free = [
 for (const { it, directives, target } of free) {
   // At one byte a second none of these would end in time.
   test(`an answer goes out as fast as it can: ${it}`, async (t) => {
-    const gw = await startGateway(t, conf(directives), FILES);
+    const gw = await load(t, conf(directives), FILES);
     const { body } = await gw.fetch(target);
     expect(body).toHaveLength(BYTES);
     if (target.endsWith('fast')) await gw.waitForLog(/\[error\] .*invalid size "fast", client: /);
@@ -54,7 +56,7 @@ for (const { it, directives, target } of free) {
 }
 
 test('a client that leaves a slow answer holds nothing up', async (t) => {
-  const gw = await startGateway(t, conf('limit_rate 1k;'), FILES);
+  const gw = await startGateway(t, conf('limit_rate 1k;'), { files: FILES });
   const connection = await gw.connect();
   connection.write('GET /file HTTP/1.1\r\nHost: a\r\n\r\n');
   const received = await connection.until(/\r\n\r\ny/);

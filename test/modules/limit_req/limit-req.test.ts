@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const ZONE = 'limit_req_zone $arg_k zone=one:1m rate=1r/m; error_page 404 = @in;';
 const IN = 'location @in { return 200 "$limit_req_status"; }';
@@ -15,11 +17,11 @@ const lines = [
     line: /\[error\] .*limiting requests, dry run, excess: [01]\.\d{3} by zone "one", /,
   },
 ];
-for (const { directives, line } of lines) {
+for (const [index, { directives, line }] of lines.entries()) {
   test(`a refusal is logged as nginx does${directives && `: ${directives}`}`, async (t) => {
-    const gw = await startGateway(
+    const gw = await load(
       t,
-      `${ZONE} server { ${IN} location / { limit_req zone=one; ${directives} } }`,
+      `${ZONE.replace('$arg_k', `${index}$arg_k`)} server { ${IN} location / { limit_req zone=one; ${directives} } }`,
     );
     await gw.fetch('/?k=a');
     const { status } = await gw.fetch('/?k=a');
@@ -36,11 +38,11 @@ const delays = [
     line: /\[warn\] .*delaying request, dry run, excess: [01]\.\d{3}, by zone "fast", /,
   },
 ];
-for (const { directives, line } of delays) {
+for (const [index, { directives, line }] of delays.entries()) {
   test(`a request is delayed and that is logged as nginx does${directives && `: ${directives}`}`, async (t) => {
-    const gw = await startGateway(
+    const gw = await load(
       t,
-      `limit_req_zone $arg_k zone=fast:1m rate=30r/m; error_page 404 = @in;
+      `limit_req_zone ${index}$arg_k zone=fast:1m rate=30r/m; error_page 404 = @in;
        server { ${IN} location / { limit_req zone=fast burst=5; ${directives} } }`,
     );
     await gw.expect('GET /?k=a', { body: 'PASSED' });

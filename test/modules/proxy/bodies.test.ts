@@ -2,7 +2,9 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { type Owner, startGateway } from '../../harness/gateway.ts';
+import { oneGateway, type Owner } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 /** An upstream of plain `node:http`; gives its port. */
 async function startUpstream(t: Owner, listener: RequestListener): Promise<number> {
@@ -31,7 +33,7 @@ for (const { it, conf } of ways) {
       request.on('data', (piece: Buffer) => pieces.push(piece));
       request.on('end', () => response.end(Buffer.concat(pieces)));
     });
-    const gw = await startGateway(
+    const gw = await load(
       t,
       `client_max_body_size 20m; ${conf} server { location / { proxy_pass http://127.0.0.1:${port}; } }`,
     );
@@ -45,7 +47,7 @@ test('an answer without a length comes through whole', async (t) => {
     for (let at = 0; at < LARGE.length; at += 100_000) response.write(LARGE.subarray(at, at + 100_000));
     response.end();
   });
-  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
+  const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
   const { bytes, headers } = await gw.fetch('/');
   expect([bytes.equals(LARGE), headers.get('transfer-encoding')]).toEqual([true, 'chunked']);
 });
@@ -64,7 +66,7 @@ test('an upstream waits for a slow client', async (t) => {
     response.on('drain', write);
     write();
   });
-  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
+  const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
   // Nobody reads: a socket without a data listener takes in no more than its buffer.
   const client = connect(gw.port, '127.0.0.1').on('error', () => undefined);
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -82,7 +84,7 @@ test('a client that leaves ends the request to the upstream', async (t) => {
     response.on('close', () => events.emit('left'));
     events.emit('asked');
   });
-  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
+  const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
   const client = await gw.connect();
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   await once(events, 'asked');
@@ -97,7 +99,7 @@ test('the error log names a client that left, whoever else asked for its address
   const events = new EventEmitter();
   const port = await startUpstream(t, () => events.emit('asked'));
   const conf = `access_log off; server { location / { proxy_pass http://127.0.0.1:${port}; } }`;
-  const gw = await startGateway(t, conf);
+  const gw = await load(t, conf);
   const client = await gw.connect();
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   await once(events, 'asked');
@@ -113,7 +115,7 @@ test('proxy_ignore_client_abort lets the upstream finish', async (t) => {
     events.on('answer', () => response.end('late'));
     events.emit('asked');
   });
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `proxy_ignore_client_abort on; server { location / { proxy_pass http://127.0.0.1:${port}; } }`,
   );
@@ -131,7 +133,7 @@ test('an answer that comes before the body is sent reaches the client', async (t
   const port = await startUpstream(t, (_, response) => {
     response.writeHead(413, { connection: 'close' }).end('too much');
   });
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `client_max_body_size 20m; server { location / { proxy_pass http://127.0.0.1:${port}; } }`,
   );
@@ -145,7 +147,7 @@ test('a body larger than client_max_body_size never reaches the upstream', async
     asked++;
     response.end();
   });
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { location / { client_max_body_size 1k; proxy_pass http://127.0.0.1:${port}; } }`,
   );
@@ -157,7 +159,7 @@ test('a body larger than client_max_body_size never reaches the upstream', async
 
 test('proxy_limit_rate slows the reading from the upstream', async (t) => {
   const port = await startUpstream(t, (_, response) => response.end(Buffer.alloc(300_000)));
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { location / { proxy_limit_rate 500k; proxy_pass http://127.0.0.1:${port}; } }`,
   );

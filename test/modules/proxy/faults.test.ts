@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import { readScripts, startScriptedUpstream } from '../../harness/scripted-upstream.ts';
+
+const load = oneGateway();
 
 const OK = 'HTTP/1.1 200 OK\\r\\n';
 const SCRIPTS = readScripts(String.raw`
@@ -82,7 +84,7 @@ const faults: readonly { path: string; status: number; log: string }[] = [
 for (const { path, status, log } of faults) {
   test(`${path} is answered ${status} and logged as nginx logs it`, async (t) => {
     const upstream = await startScriptedUpstream(t, SCRIPTS);
-    const gw = await startGateway(
+    const gw = await load(
       t,
       `proxy_read_timeout 200ms; proxy_buffer_size 1k; proxy_next_upstream off;
        upstream down { server 127.0.0.1:${upstream.port} down; }
@@ -103,17 +105,14 @@ for (const { path, status, log } of faults) {
 
 test('a response comes behind sixteen interim ones', async (t) => {
   const upstream = await startScriptedUpstream(t, SCRIPTS);
-  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
+  const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
   await gw.expect('GET /~sixteen-interims', { status: 200, body: 'hi' });
 });
 
 for (const framing of FRAMINGS) {
   test(`an answer framed by ${framing} is a 502, and its connection is not used again`, async (t) => {
     const upstream = await startScriptedUpstream(t, readScripts(`odd: "${OK}${framing}\\r\\n\\r\\nhi"`));
-    const gw = await startGateway(
-      t,
-      `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`,
-    );
+    const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
     await gw.expect('GET /~odd', { status: 502 });
     await gw.expect('GET /x', { status: 200, body: 'GET /x' });
     expect(upstream.connections()).toBe(2);
@@ -122,7 +121,7 @@ for (const framing of FRAMINGS) {
 
 test('a body that breaks off cuts the connection of the client', async (t) => {
   const upstream = await startScriptedUpstream(t, SCRIPTS);
-  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
+  const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
   expect(await gw.raw('GET /~half-body HTTP/1.1\r\nHost: a\r\n\r\n')).toMatch(
     /\r\nContent-Length: 10\r\n[^]*\r\nhalf$/,
   );

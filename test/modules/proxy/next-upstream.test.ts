@@ -2,9 +2,11 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { type Owner, startGateway } from '../../harness/gateway.ts';
+import { oneGateway, type Owner } from '../../harness/gateway.ts';
 import { call } from '../../harness/http.ts';
 import { readScripts, startScriptedUpstream } from '../../harness/scripted-upstream.ts';
+
+const load = oneGateway();
 
 const SCRIPTS = readScripts(String.raw`
 closes: <close>
@@ -106,7 +108,7 @@ for (const { it, conf = '', line, script, status, asked, body } of cases) {
   test(`the next peer gets ${it}`, async (t) => {
     const bad = await startScriptedUpstream(t, new Map([['here', SCRIPTS.get(script) ?? []]]));
     const good = await startScriptedUpstream(t, new Map());
-    const gw = await startGateway(
+    const gw = await load(
       t,
       `proxy_read_timeout 300ms; ${conf}
        upstream two { server 127.0.0.1:${bad.port} max_fails=0; server 127.0.0.1:${good.port} backup; }
@@ -125,7 +127,7 @@ for (const { it, conf = '', line, script, status, asked, body } of cases) {
 test('a kept-alive connection that the peer has closed meanwhile costs nothing', async (t) => {
   let served = 0;
   const upstream = await startServer(t, 0, () => served++);
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `upstream one { server 127.0.0.1:${upstream.port}; keepalive 4; } server { location / { proxy_pass http://one; } }`,
   );
@@ -159,7 +161,7 @@ async function startServer(t: Owner, port: number, served: () => void): Promise<
 test('an upstream that is killed under load loses only what was sent to it and may not be repeated', async (t) => {
   const staying = await startServer(t, 0, () => undefined);
   const killed = await startServer(t, 0, () => undefined);
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `upstream two { server 127.0.0.1:${staying.port}; server 127.0.0.1:${killed.port}; keepalive 16; }
      server { location / { proxy_pass http://two; } }`,

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { passedTrailers } from '../../../src/modules/proxy/answer-path.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import { readScripts, startScriptedUpstream } from '../../harness/scripted-upstream.ts';
+
+const load = oneGateway();
 
 const OK = 'HTTP/1.1 200 OK\\r\\n';
 const SCRIPTS = readScripts(String.raw`
@@ -16,7 +18,7 @@ switch: "HTTP/1.1 101 Fine\r\nConnection: upgrade\r\nUpgrade: other\r\nX-A: a\r\
 for (const name of ['type', 'kept-type', 'value', 'trailer']) {
   test(`an upstream cannot put a header into an answer by a carriage return in a ${name}`, async (t) => {
     const upstream = await startScriptedUpstream(t, SCRIPTS);
-    const gw = await startGateway(
+    const gw = await load(
       t,
       `server { location / {
         proxy_http_version 1.1; proxy_pass_trailers on; proxy_pass http://127.0.0.1:${upstream.port};

@@ -4,8 +4,10 @@ import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createPeer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
 import type { Owner } from '../../harness/owner.ts';
+
+const load = oneGateway();
 
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -52,7 +54,7 @@ const files = (directory: string): string[] =>
 
 test('a body beyond client_body_buffer_size goes by a file that has no name', async (t) => {
   const port = await peer(t, hashing);
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `client_max_body_size 0; client_body_temp_path bodies;
      server { location / { proxy_pass http://127.0.0.1:${port}; } }`,
@@ -68,7 +70,7 @@ test('a body beyond client_body_buffer_size goes by a file that has no name', as
 
 test('a body in a file goes again to the next peer, from its start', async (t) => {
   const [broken, port] = [await breaker(t, 500_000), await peer(t, hashing)];
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `client_max_body_size 0; upstream u { server 127.0.0.1:${broken}; server 127.0.0.1:${port} backup; }
      server { location / { proxy_pass http://u; proxy_next_upstream error timeout non_idempotent; } }`,
@@ -80,7 +82,7 @@ test('a body in a file goes again to the next peer, from its start', async (t) =
 
 test('client_body_in_file_only names the file and leaves it there', async (t) => {
   const port = await peer(t, hashing);
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `client_body_temp_path bodies 1 2; log_format f '$request_body_file|$request_body'; access_log f.log f;
      server {

@@ -7,8 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, test } from 'vitest';
-import { type Owner, startGateway } from '../../harness/gateway.ts';
+import { oneGateway, type Owner } from '../../harness/gateway.ts';
 import { readScripts, startScriptedUpstream } from '../../harness/scripted-upstream.ts';
+
+const load = oneGateway();
 
 const dir = mkdtempSync(join(tmpdir(), 'gw-proxy-tls-'));
 const openssl = (args: string): void =>
@@ -118,13 +120,9 @@ const cases: readonly {
 for (const { it, conf, server, body, log } of cases) {
   test(`TLS to an upstream ${it}`, async (t) => {
     const port = await startTls(t, server?.());
-    const gw = await startGateway(
-      t,
-      `server { location / { ${conf} proxy_pass https://127.0.0.1:${port}; } }`,
-      {
-        files: { password: 'secret\n' },
-      },
-    );
+    const gw = await load(t, `server { location / { ${conf} proxy_pass https://127.0.0.1:${port}; } }`, {
+      password: 'secret\n',
+    });
     await gw.expect('GET /?name=up', body === undefined ? { status: 502 } : { status: 200, body });
     if (log) await gw.waitForLog(log);
   });
@@ -132,10 +130,7 @@ for (const { it, conf, server, body, log } of cases) {
 
 test('plain HTTP behind https is a 502', async (t) => {
   const upstream = await startScriptedUpstream(t, readScripts(''), 'HTTP/1.1 400 Bad Request\r\n\r\n');
-  const gw = await startGateway(
-    t,
-    `server { location / { proxy_pass https://127.0.0.1:${upstream.port}; } }`,
-  );
+  const gw = await load(t, `server { location / { proxy_pass https://127.0.0.1:${upstream.port}; } }`);
   await gw.expect('GET /', { status: 502 });
   await gw.waitForLog(/while SSL handshaking to upstream/);
 });

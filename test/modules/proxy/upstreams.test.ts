@@ -4,8 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Owner, startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway, type Owner } from '../../harness/gateway.ts';
 import { startScriptedUpstream } from '../../harness/scripted-upstream.ts';
+
+const load = oneGateway();
 
 async function listen(t: Owner, listener: RequestListener, path?: string): Promise<Server> {
   const server = createServer(listener);
@@ -36,7 +38,7 @@ test('an upstream may be a Unix socket, with and without a URI', async (t) => {
 
 test('proxy_bind sets the local address of connections, also from variables', async (t) => {
   const server = await listen(t, (request, response) => response.end(request.socket.remoteAddress));
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server {
        location / { proxy_bind 127.0.0.5; proxy_pass http://127.0.0.1:${portOf(server)}; }
@@ -59,7 +61,7 @@ const keepalives: readonly { it: string; conf: string; connections: number }[] =
 for (const { it, conf, connections } of keepalives) {
   test(`connections to an upstream ${it}`, async (t) => {
     const upstream = await startScriptedUpstream(t, new Map());
-    const gw = await startGateway(
+    const gw = await load(
       t,
       `upstream one { server 127.0.0.1:${upstream.port}; ${conf} } server { location / { proxy_pass http://one; } }`,
     );
@@ -71,7 +73,7 @@ for (const { it, conf, connections } of keepalives) {
 test('connections to an upstream outlive a reload', async (t) => {
   const upstream = await startScriptedUpstream(t, new Map());
   const conf = `upstream one { server 127.0.0.1:${upstream.port}; keepalive 4; } server { location / { proxy_pass http://one; } }`;
-  const gw = await startGateway(t, conf);
+  const gw = await load(t, conf);
   await gw.expect('GET /before', { status: 200 });
   await gw.reload(`${conf} # changed`);
   await gw.expect('GET /after', { status: 200 });
@@ -80,7 +82,7 @@ test('connections to an upstream outlive a reload', async (t) => {
 
 test('the access log has what became of the upstreams', async (t) => {
   const upstream = await startScriptedUpstream(t, new Map());
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `log_format up "$upstream_addr $upstream_status $upstream_response_length $upstream_bytes_sent $upstream_bytes_received $upstream_connect_time $upstream_header_time $upstream_response_time";
      access_log access.log up;
@@ -110,10 +112,7 @@ const smuggled: readonly { it: string; head: string; absent: RegExp }[] = [
 for (const { it, head, absent } of smuggled) {
   test(`an upstream never sees ${it}`, async (t) => {
     const upstream = await startScriptedUpstream(t, new Map());
-    const gw = await startGateway(
-      t,
-      `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`,
-    );
+    const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
     await gw.raw(`GET / HTTP/1.1\r\nHost: a\r\n${head}X-Kept: 1\r\n\r\n`);
     const [heard = ''] = upstream.heard();
     expect(heard).toContain('x-kept: 1');
@@ -123,7 +122,7 @@ for (const { it, head, absent } of smuggled) {
 
 test('what Connection names never takes away what a request means', async (t) => {
   const upstream = await startScriptedUpstream(t, new Map());
-  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
+  const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
   await gw.raw(
     'POST / HTTP/1.1\r\nHost: a\r\nConnection: Host, Authorization, Content-Length, Cookie\r\nAuthorization: Basic eA==\r\nCookie: a=1\r\nContent-Length: 2\r\n\r\nhi',
   );
@@ -133,7 +132,7 @@ test('what Connection names never takes away what a request means', async (t) =>
 
 test('a length that the configuration sets cannot break the framing', async (t) => {
   const upstream = await startScriptedUpstream(t, new Map());
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; proxy_set_header Content-Length 99; proxy_set_header Transfer-Encoding gzip;
        proxy_set_header Host one; proxy_set_header Host two; } }`,
@@ -146,14 +145,14 @@ test('a length that the configuration sets cannot break the framing', async (t) 
 });
 
 test('a request cannot aim variables at a Unix socket or hide a login', async (t) => {
-  const gw = await startGateway(t, 'server { location / { proxy_pass http://$arg_to; } }');
+  const gw = await load(t, 'server { location / { proxy_pass http://$arg_to; } }');
   await gw.expect('GET /?to=unix:/run/secret.sock:', { status: 502 });
   await gw.expect('GET /?to=user@127.0.0.1:1', { status: 502 });
 });
 
 test('ambiguous requests are refused before any upstream sees them', async (t) => {
   const upstream = await startScriptedUpstream(t, new Map());
-  const gw = await startGateway(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
+  const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
   await gw.raw(
     'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   );
@@ -164,7 +163,7 @@ test('ambiguous requests are refused before any upstream sees them', async (t) =
 
 test('caching is accepted, and every request goes to the upstream', async (t) => {
   const upstream = await startScriptedUpstream(t, new Map());
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `proxy_cache_path cache keys_zone=one:1m;
      server { location / { proxy_cache one; proxy_cache_valid 200 1m; proxy_cache_bypass $http_x; add_header X-Cache "-$upstream_cache_status-"; proxy_pass http://127.0.0.1:${upstream.port}; } }`,

@@ -4,7 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { ON_NODE_ENGINE } from '../../harness/engine.ts';
-import { type Gateway, type GatewayOptions, type Owner, startGateway } from '../../harness/gateway.ts';
+import {
+  oneGateway,
+  startGateway,
+  type Gateway,
+  type GatewayOptions,
+  type Owner,
+} from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 /** An upstream that echoes; texts such as `close` make it do something else. */
 async function startEcho(
@@ -64,7 +72,8 @@ const conf = (port: number): string => `
 
 async function start(t: Owner, options?: GatewayOptions) {
   const echo = await startEcho(t);
-  return { echo, gw: await startGateway(t, conf(echo.port), options) };
+  const gw = options ? await startGateway(t, conf(echo.port), options) : await load(t, conf(echo.port));
+  return { echo, gw };
 }
 
 async function connect(t: Owner, gw: Gateway, protocols: string[] = []): Promise<WebSocket> {
@@ -153,7 +162,7 @@ test('a refused handshake is a plain answer, and so is a request without one', a
 });
 
 test('a handshake for a location without a proxy is an ordinary request', async (t) => {
-  const gw = await startGateway(t, 'server { return 200 text; }');
+  const gw = await load(t, 'server { return 200 text; }');
   const client = new WebSocket(`ws://127.0.0.1:${gw.port}/`);
   const [, response] = (await once(client, 'unexpected-response')) as [unknown, IncomingMessage];
   expect(response.statusCode).toBe(200);
@@ -190,7 +199,7 @@ test('a WebSocket that is closed leaves its place among worker_connections', asy
 
 test('what waits for slow upstreams is bounded, for one client and for all together', async (t) => {
   const echo = await startEcho(t, (client) => client.pause());
-  const gw = await startGateway(t, conf(echo.port));
+  const gw = await load(t, conf(echo.port));
   const clients = await Promise.all(Array.from({ length: 12 }, () => connect(t, gw)));
   const closed = Promise.race(clients.map(closing));
   for (const client of clients) {
@@ -219,14 +228,14 @@ test('a message beyond the limit of frames ends the connection', async (t) => {
 
 test('silence beyond proxy_read_timeout ends the connection', async (t) => {
   const echo = await startEcho(t);
-  const gw = await startGateway(t, `proxy_read_timeout 200ms; ${conf(echo.port)}`);
+  const gw = await load(t, `proxy_read_timeout 200ms; ${conf(echo.port)}`);
   const client = await connect(t, gw);
   expect(await closing(client)).toBe('1006');
 });
 
 test('the access log has what the upstream answered to an upgrade', async (t) => {
   const echo = await startEcho(t);
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `log_format up "$status $upstream_status $upstream_http_upgrade $upstream_header_time";
      access_log access.log up; ${conf(echo.port)}`,

@@ -5,13 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const BEHIND = 'set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For;';
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
 test('limits, logs and the error log know the address that a trusted proxy told', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `${BEHIND} limit_req_zone $remote_addr zone=one:1m rate=1r/m; error_page 404 = @in;
      server { location @in { return 200 in; } location / { limit_req zone=one; } }`,
@@ -34,7 +36,7 @@ test('the addresses of a host that is trusted by name are trusted, and of one th
 });
 
 test('of several X-Real-IP the first counts, of several X-Forwarded-For the last', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `set_real_ip_from 127.0.0.1; server { location / { error_page 404 = @in; } location @in { return 200 $remote_addr; }
      location /for { real_ip_header X-Forwarded-For; error_page 404 = @in; } }`,
@@ -51,7 +53,7 @@ test('a proxy that comes over a Unix socket is believed where unix: is', async (
   const folder = mkdtempSync(join(tmpdir(), 'gw-unix-'));
   t.onTestFinished(() => rmSync(folder, { recursive: true }));
   const socketPath = join(folder, 's');
-  await startGateway(
+  await load(
     t,
     `server {
        listen unix:${socketPath}; real_ip_header X-Forwarded-For; error_page 404 = @in;

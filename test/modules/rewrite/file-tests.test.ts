@@ -1,7 +1,9 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const cases: readonly [path: string, found: string][] = [
   ['site/page.html', 'file exists'],
@@ -17,7 +19,7 @@ const cases: readonly [path: string, found: string][] = [
 ];
 
 test('file tests look below the prefix', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { location / {
        set $found "";
@@ -31,7 +33,7 @@ test('file tests look below the prefix', async (t) => {
        if (!-e $arg_p) { set $missed "\${missed}e"; }
        return 200 "$found|$missed";
      } }`,
-    { files: { 'site/page.html': '<p>', 'site/run.sh': '' } },
+    { 'site/page.html': '<p>', 'site/run.sh': '' },
   );
   symlinkSync('site/page.html', join(gw.dir, 'link'));
   symlinkSync('nowhere', join(gw.dir, 'dangling'));
@@ -50,7 +52,7 @@ test('file tests look below the prefix', async (t) => {
 });
 
 test('what cannot be looked at counts as missing, and is told', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     'server { location / { if (-e $arg_p) { return 200 there; } if (!-e $arg_p) { return 200 missing; } return 200 neither; } }',
   );

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
-import { type Gateway, type GatewayOptions, type Owner, startGateway } from '../../harness/gateway.ts';
-import { freePort } from '../../harness/ports.ts';
+import { oneGateway, startGateway, type Gateway, type Owner } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const CLOSING = 'GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n';
 
@@ -30,15 +31,14 @@ const conf = (port: number, directives: string): string => `server {
   location / { return 200 "$ssl_session_reused"; }
 }`;
 
+const firstFiles = () => ({
+  'server.crt': certificates.read('first.crt'),
+  'server.key': certificates.read('first.key'),
+});
+
 /** A TLS server with the certificate `first`, and these directives. */
-async function startTls(t: Owner, directives = '', options: GatewayOptions = {}): Promise<Gateway> {
-  const port = await freePort();
-  const files = {
-    'server.crt': certificates.read('first.crt'),
-    'server.key': certificates.read('first.key'),
-  };
-  return startGateway(t, conf(port, directives), { port, files, ...options });
-}
+const startTls = (t: Owner, directives = ''): Promise<Gateway> =>
+  load(t, (_, port) => conf(port, directives), firstFiles());
 
 async function shakeHands(port: number, options: ConnectionOptions = {}): Promise<TLSSocket> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options });
@@ -152,7 +152,7 @@ test.runIf(HAS_OPENSSL)('a handshake that fails is told at the level info', asyn
 });
 
 test.runIf(HAS_OPENSSL)('a server stops gracefully with idle TLS connections', async (t) => {
-  const gw = await startTls(t);
+  const gw = await startGateway(t, (_, port) => conf(port, ''), { files: firstFiles() });
   const socket = await shakeHands(gw.port);
   const closed = new Promise((resolve) => {
     socket.once('close', resolve);
@@ -169,28 +169,28 @@ for (const [it, host, certificate, status] of [
   ['of the default server is good where the same authorities are', 'third.example', 'stranger', 200],
 ] as const) {
   test.runIf(HAS_OPENSSL)(`without a name in the handshake a certificate ${it}`, async (t) => {
-    const port = await freePort();
     const names = ['first.crt', 'first.key', 'ca.crt', 'strangers.crt'];
     const servers = [
       ['first', 'strangers'],
       ['second', 'ca'],
       ['third', 'strangers'],
     ] as const;
-    await startGateway(
+    const gw = await load(
       t,
-      `ssl_certificate first.crt; ssl_certificate_key first.key; ssl_verify_client on; ${servers
-        .map(
-          ([name, authority]) =>
-            `server { listen 127.0.0.1:${port} ssl; server_name ${name}.example; ssl_client_certificate ${authority}.crt; return 200 $ssl_client_verify; }`,
-        )
-        .join('\n')}`,
-      { port, files: Object.fromEntries(names.map((name) => [name, certificates.read(name)])) },
+      (_, port) =>
+        `ssl_certificate first.crt; ssl_certificate_key first.key; ssl_verify_client on; ${servers
+          .map(
+            ([name, authority]) =>
+              `server { listen 127.0.0.1:${port} ssl; server_name ${name}.example; ssl_client_certificate ${authority}.crt; return 200 $ssl_client_verify; }`,
+          )
+          .join('\n')}`,
+      Object.fromEntries(names.map((name) => [name, certificates.read(name)])),
     );
     const own =
       certificate === ''
         ? {}
         : { cert: certificates.read(`${certificate}.crt`), key: certificates.read(`${certificate}.key`) };
-    const socket = await shakeHands(port, own);
+    const socket = await shakeHands(gw.port, own);
     socket.end(CLOSING.replace('a.example', host));
     let received = '';
     for await (const piece of socket.setEncoding('latin1')) received += String(piece);

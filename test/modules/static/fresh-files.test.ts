@@ -2,10 +2,12 @@ import { renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
+
+const load = oneGateway();
 
 test('without a cache each request sees the file as it is', async (t) => {
-  const gw = await startGateway(t, 'server { root site; }', { files: { 'site/a.txt': 'one' } });
+  const gw = await load(t, 'server { root site; }', { 'site/a.txt': 'one' });
   const path = join(gw.dir, 'site/a.txt');
   const past = new Date('2020-01-01T00:00:00Z');
   await gw.expect('GET /a.txt', { status: 200, body: 'one' });
@@ -25,7 +27,7 @@ test('without a cache each request sees the file as it is', async (t) => {
 
 test('with a cache a file that changes shows once what is known of it is no longer valid', async (t) => {
   const conf = 'server { root site; open_file_cache max=10; open_file_cache_valid 1s; }';
-  const gw = await startGateway(t, conf, { files: { 'site/a.txt': 'one' } });
+  const gw = await load(t, conf, { 'site/a.txt': 'one' });
   await gw.expect('GET /a.txt', { status: 200, body: 'one' });
   writeFileSync(join(gw.dir, 'site/a.txt'), 'other');
   let body = '';
@@ -36,7 +38,7 @@ test('with a cache a file that changes shows once what is known of it is no long
 });
 
 test('a pipe in the place of a file is not waited for', async (t) => {
-  const gw = await startGateway(t, 'server { root site; }', { files: { 'site/a.txt': 'one' } });
+  const gw = await load(t, 'server { root site; }', { 'site/a.txt': 'one' });
   execFileSync('mkfifo', [join(gw.dir, 'site/pipe')]);
   await gw.expect('GET /pipe', { status: 404 });
   await gw.waitForLog(/\[crit\] .*"\/.*\/site\/pipe" is not a regular file, client/);
@@ -44,7 +46,7 @@ test('a pipe in the place of a file is not waited for', async (t) => {
 });
 
 test('the entity tag is the time and the size of the file in hexadecimal', async (t) => {
-  const gw = await startGateway(t, 'server { root site; }', { files: { 'site/a.txt': 'x'.repeat(1000) } });
+  const gw = await load(t, 'server { root site; }', { 'site/a.txt': 'x'.repeat(1000) });
   const time = new Date('2024-02-29T12:34:56.789Z');
   utimesSync(join(gw.dir, 'site/a.txt'), time, time);
   const { headers } = await gw.fetch('/a.txt');
@@ -52,11 +54,11 @@ test('the entity tag is the time and the size of the file in hexadecimal', async
 });
 
 test('$realpath_root follows the links that $document_root has', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { root current; location / { return 200 "$document_root $realpath_root"; }
        location /gone/ { root nothing; return 200 "[$realpath_root]"; } }`,
-    { files: { 'release/x': '' } },
+    { 'release/x': '' },
   );
   symlinkSync('release', join(gw.dir, 'current'));
   await gw.expect('GET /', { body: `${gw.dir}/current ${gw.dir}/release` });

@@ -1,7 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import { startDnsServer } from '../../harness/dns-server.ts';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
 import { startPeer } from '../../harness/peer.ts';
+
+const load = oneGateway();
 
 const FAST = { timeout: 15_000, interval: 20 };
 
@@ -36,7 +38,7 @@ test('requests name hosts that a resolver knows; what it does not know is 502 an
     'p.test': { addresses: ['127.0.0.1'] },
     'broken.test': { fault: 2 },
   });
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `resolver 127.0.0.1:${dns.port} ipv6=off valid=1h;
      server {
@@ -56,7 +58,7 @@ test('requests name hosts that a resolver knows; what it does not know is 502 an
 });
 
 test('requests cannot name a socket of this machine or hide a host behind a login', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `resolver 127.0.0.1:1;
      server { location / { proxy_pass http://$arg_host; } }`,
@@ -75,7 +77,7 @@ test('requests cannot name a socket of this machine or hide a host behind a logi
 });
 
 test('a name in a request needs a resolver', async (t) => {
-  const gw = await startGateway(t, 'server { location / { proxy_pass http://$arg_host; } }');
+  const gw = await load(t, 'server { location / { proxy_pass http://$arg_host; } }');
   await gw.expect('GET /?host=a.test', { status: 502 });
   await gw.waitForLog(/no resolver defined to resolve a\.test/);
 });
@@ -105,7 +107,7 @@ test('requests may name any number of hosts, and hosts with the same address sha
   const peer = await startPeer(t, 'p');
   const dns = await startDnsServer(t, {});
   for (let n = 0; n < 1200; n++) dns.names.set(`h${n}.test`, { addresses: ['127.0.0.1'], ttl: 60 });
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `resolver 127.0.0.1:${dns.port} ipv6=off;
      server { location / { proxy_http_version 1.1; proxy_set_header Connection ""; proxy_allow_hosts 127.0.0.1; proxy_pass http://$arg_host:${peer.port}; } }`,

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway, type Gateway } from '../../harness/gateway.ts';
 import { startPeer, type TestPeer } from '../../harness/peer.ts';
 import { sabotage, SABOTAGED } from '../../master/saboteur.ts';
+
+const load = oneGateway();
+const loadTwo = oneGateway({ workers: 2 });
 
 const FAST = { timeout: 15_000, interval: 20 };
 
@@ -36,7 +39,7 @@ test('an upstream killed under load loses what was sent to it and may not be rep
   const slowly = (name: string) =>
     startPeer(t, name, (_, response) => void sleep(2).then(() => response.end(name)));
   const [stays, dies] = await Promise.all([slowly('stays'), slowly('dies')]);
-  const gw = await startGateway(t, confOf([stays, dies], { server: 'fail_timeout=1s' }), { workers: 2 });
+  const gw = await loadTwo(t, confOf([stays, dies], { server: 'fail_timeout=1s' }));
   let over = false;
   const lanes = (method: string, count: number): Promise<Tally[]> =>
     Promise.all(Array.from({ length: count }, () => lane(gw, method, () => over)));
@@ -60,7 +63,7 @@ test('an upstream killed under load loses what was sent to it and may not be rep
 test('kept connections outlive a reload, and so does what is known of a dead peer', async (t) => {
   const [lives, dead] = await Promise.all(['lives', 'dead'].map((name) => startPeer(t, name)));
   if (!lives || !dead) throw new Error('no peers');
-  const gw = await startGateway(t, confOf([lives, dead], { server: 'fail_timeout=1h' }));
+  const gw = await load(t, confOf([lives, dead], { server: 'fail_timeout=1h' }));
   await gw.expect('GET /', { body: 'lives' });
   await gw.expect('GET /', { body: 'dead' });
   await dead.die();
@@ -81,7 +84,7 @@ test('kept connections outlive a reload, and so does what is known of a dead pee
 test('a peer that died is tried again after its rest, by one request at a time', async (t) => {
   const [lives, dead] = await Promise.all(['lives', 'dead'].map((name) => startPeer(t, name)));
   if (!lives || !dead) throw new Error('no peers');
-  const gw = await startGateway(t, confOf([lives, dead], { server: 'fail_timeout=1s' }), { workers: 2 });
+  const gw = await loadTwo(t, confOf([lives, dead], { server: 'fail_timeout=1s' }));
   await dead.die();
   for (let n = 0; n < 4; n++) await gw.expect('GET /', { body: 'lives' });
   await dead.revive();
@@ -95,7 +98,7 @@ test('a peer that died is tried again after its rest, by one request at a time',
 test('max_conns holds over two workers, and a request that ends makes room', async (t) => {
   const waiting: (() => void)[] = [];
   const peer = await startPeer(t, 'p', (_, response) => void waiting.push(() => response.end('p')));
-  const gw = await startGateway(t, confOf([peer], { server: 'max_conns=3' }), { workers: 2 });
+  const gw = await loadTwo(t, confOf([peer], { server: 'max_conns=3' }));
   const first = Array.from({ length: 3 }, () => gw.fetch('/'));
   await vi.waitFor(() => expect(waiting).toHaveLength(3), FAST);
   for (let n = 0; n < 6; n++) await gw.expect('GET /', { status: 502 });
@@ -117,7 +120,7 @@ test('least_conn sends requests to the peer that has fewer, whichever worker the
       else response.end(name);
     });
   const [busy, idle] = await Promise.all([holding('busy'), holding('idle')]);
-  const gw = await startGateway(t, confOf([busy, idle]).replace('{', '{ least_conn;'), { workers: 2 });
+  const gw = await loadTwo(t, confOf([busy, idle]).replace('{', '{ least_conn;'));
   const answered: string[] = [];
   const held = Array.from({ length: 6 }, () => gw.fetch('/').then(({ body }) => answered.push(body)));
   await vi.waitFor(() => expect([waiting.busy.length, waiting.idle.length]).toEqual([3, 3]), FAST);
@@ -156,7 +159,7 @@ test('an answer that breaks off is not held against its peer, silence before it 
     else response.writeHead(200, { 'content-length': 100 }).write('half', cut);
   });
   const whole = await startPeer(t, 'whole');
-  const gw = await startGateway(t, confOf([half, whole], { server: 'fail_timeout=1h' }));
+  const gw = await load(t, confOf([half, whole], { server: 'fail_timeout=1h' }));
   for (let n = 0; n < 3; n++) {
     await expect(gw.fetch('/')).rejects.toThrow('aborted');
     await gw.expect('GET /', { body: 'whole' });

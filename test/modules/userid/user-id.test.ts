@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
+import { oneGateway } from '../../harness/gateway.ts';
 import { decodeUserId, isId, UserIdSource, userIdText } from '../../../src/modules/userid/index.ts';
+
+const load = oneGateway();
 
 const ON = { mode: 'on' } as const;
 const V1 = { mode: 'v1' } as const;
@@ -55,7 +57,7 @@ for (const cookie of ['', 'short', 'x'.repeat(21), `${'x'.repeat(21)}!`]) {
 const CONF = `server { location / { userid on; userid_expires 1h; set $uid_reset $arg_reset; return 200 "$uid_got $uid_set"; } }`;
 
 test('a visitor gets an id once, which the variable shows, and keeps it', async (t) => {
-  const gw = await startGateway(t, CONF);
+  const gw = await load(t, CONF);
   const { headers, body } = await gw.fetch('/');
   const cookie = headers.get('set-cookie') ?? '';
   const [, value = '', expires = ''] =
@@ -68,7 +70,7 @@ test('a visitor gets an id once, which the variable shows, and keeps it', async 
 });
 
 test('a visitor who is reset gets another id, and the log may tell', async (t) => {
-  const gw = await startGateway(t, CONF);
+  const gw = await load(t, CONF);
   const cookie = 'uid=fwAAAWk4aWkAAAAAAwMDAg==';
   const { headers } = await gw.fetch('/?reset=log', { headers: { cookie } });
   expect(headers.get('set-cookie')).toMatch(/^uid=(?!fwAAAWk4aWk)/);
@@ -86,7 +88,7 @@ const odd = [
 ];
 for (const { cookie, line } of odd) {
   test(`a cookie that is no id is told and replaced: ${cookie}`, async (t) => {
-    const gw = await startGateway(t, CONF);
+    const gw = await load(t, CONF);
     const { headers } = await gw.fetch('/', { headers: { cookie } });
     expect(headers.get('set-cookie')).toMatch(/^uid=/);
     await gw.waitForLog(line);

@@ -3,17 +3,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ON_NODE_ENGINE } from '../../harness/engine.ts';
-import { type GatewayOptions, startGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import { exchangeRaw } from '../../harness/raw.ts';
 
-const NODE: GatewayOptions = { main: 'http_engine node;' };
+const load = oneGateway({ main: 'http_engine node;' });
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
 test('a head that does not come in time is logged as 408, and the connection closes without an answer', async (t) => {
-  const gw = await startGateway(t, 'server { client_header_timeout 100ms; return 200 x; }', NODE);
+  const gw = await load(t, 'server { client_header_timeout 100ms; return 200 x; }');
   const connection = await gw.connect();
   connection.write('GET /slow HTTP/1.1\r\nHost: a\r\n');
   expect(await connection.closed).toBe('');
@@ -21,7 +21,7 @@ test('a head that does not come in time is logged as 408, and the connection clo
 });
 
 test('a connection on which nothing comes closes without a trace', async (t) => {
-  const gw = await startGateway(t, 'server { client_header_timeout 100ms; return 200 x; }', NODE);
+  const gw = await load(t, 'server { client_header_timeout 100ms; return 200 x; }');
   expect(await (await gw.connect()).closed).toBe('');
   await gw.expect('GET /', { status: 200 });
   await gw.waitForAccessLog(/"GET \/ HTTP/);
@@ -33,26 +33,19 @@ test.each([
   { it: 'has carried its requests', directives: 'keepalive_requests 2;', requests: 2 },
   { it: 'is too old', directives: 'keepalive_time 0;', requests: 1 },
 ])('a connection that $it closes', async ({ directives, requests }) => {
-  const stops: (() => Promise<void>)[] = [];
-  const gw = await startGateway(
-    { onTestFinished: (stop) => void stops.push(stop) },
-    `server { ${directives} return 200 "$connection_requests;"; }`,
-    NODE,
-  );
+  const gw = await load({ onTestFinished }, `server { ${directives} return 200 "$connection_requests;"; }`);
   const connection = await gw.connect();
   connection.write(GET.repeat(requests));
   expect((await connection.closed).match(/\d;/g)).toEqual(['1;', '2;'].slice(0, requests));
-  for (const stop of stops) await stop();
 });
 
 test('pipelined requests are answered in their order, whatever each takes', async (t) => {
-  const port = await freePort();
-  const conf = `server {
+  const conf = (_: string, port: number): string => `server {
     location / { return 200 "n=$arg_n;"; }
     location /proxied { proxy_pass http://127.0.0.1:${port}/back; }
     location /back { return 200 "n=$arg_n;"; }
   }`;
-  const gw = await startGateway(t, conf, { ...NODE, port });
+  const gw = await load(t, conf);
   const connection = await gw.connect();
   const numbers = Array.from({ length: 20 }, (_, n) => n);
   const paths = numbers.map((n) => (n % 2 === 0 ? `/proxied?n=${n}` : `/?n=${n}`));
@@ -63,9 +56,8 @@ test('pipelined requests are answered in their order, whatever each takes', asyn
 });
 
 test('a client that takes nothing of its answer is cut', async (t) => {
-  const gw = await startGateway(t, 'server { send_timeout 200ms; root .; }', {
-    ...NODE,
-    files: { large: 'x'.repeat(20_000_000) },
+  const gw = await load(t, 'server { send_timeout 200ms; root .; }', {
+    large: 'x'.repeat(20_000_000),
   });
   const socket = connect(gw.port, '127.0.0.1').pause();
   socket.write(GET.replace('/', '/large'));
@@ -87,11 +79,10 @@ test('bytes go both ways through an upgraded connection, of whatever protocol, u
   await once(upstream.listen(0, '127.0.0.1'), 'listening');
   t.onTestFinished(() => void upstream.close());
   const { port } = upstream.address() as AddressInfo;
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { location / { proxy_pass http://127.0.0.1:${port}; proxy_http_version 1.1;
        proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; } }`,
-    NODE,
   );
   const connection = await gw.connect();
   connection.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\nearly ');
@@ -161,7 +152,7 @@ test('where uWebSockets.js does not load, the node engine serves, and the log sa
 
 test('a client that has reset its connection is not taken for one of a Unix socket', async (t) => {
   const conf = 'server { location / { allow unix:; deny all; } location /ok { return 200 ok; } }';
-  const gw = await startGateway(t, conf, NODE);
+  const gw = await load(t, conf);
   for (let n = 0; n < 30; n++) {
     const socket = connect(gw.port, '127.0.0.1');
     socket.on('error', () => undefined);
@@ -177,7 +168,7 @@ test('a client that has reset its connection is not taken for one of a Unix sock
 
 test('a time beyond the longest timer does not end at once', async (t) => {
   const conf = 'server { client_header_timeout 30d; keepalive_timeout 30d; return 200 x; }';
-  const gw = await startGateway(t, conf, NODE);
+  const gw = await load(t, conf);
   const connection = await gw.connect();
   for (const [at, byte] of [...GET].entries()) {
     if (at === 20) await gw.expect('GET /', { status: 200 });

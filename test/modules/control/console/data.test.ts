@@ -8,7 +8,9 @@ import {
   type RouteAnswer,
 } from '../../../../src/modules/control/console/contract.ts';
 import { WORKERS_SHARE_PORTS } from '../../../harness/engine.ts';
-import { type Gateway, startGateway } from '../../../harness/gateway.ts';
+import { oneGateway, startGateway, type Gateway } from '../../../harness/gateway.ts';
+
+const load = oneGateway();
 
 const CONSOLE = 'location /_gw/ { control_console on; }';
 const FLAGS = 'shared_dict_zone zone=feature_flags:64k;';
@@ -61,7 +63,7 @@ const questions = [
 ];
 
 test('the URL tester asks the compiled locations', async (t) => {
-  const gw = await startGateway(t, SERVERS);
+  const gw = await load(t, SERVERS);
   for (const { url, answer } of questions) {
     const asked = encodeURIComponent(url.replace('PORT', String(gw.port)));
     const told = await read<RouteAnswer>(gw, DATA_PATHS.explain, `?url=${asked}`);
@@ -105,7 +107,7 @@ test('whichever worker answers, the gateway is the same', async (t) => {
 
 test('a refused reload shows, and the configuration that is shown stays the one that serves', async (t) => {
   const conf = (location: string) => `server { ${location} ${CONSOLE} }`;
-  const gw = await startGateway(t, conf('location /one { return 200 "1"; }'));
+  const gw = await load(t, conf('location /one { return 200 "1"; }'));
   expect(await gw.reload(conf('location /two { retrun 200; }'))).toBe('refused');
   expect((await read<Overview>(gw, DATA_PATHS.overview)).configuration.isNewest).toBe(false);
   expect(JSON.stringify(await read(gw, DATA_PATHS.config))).toContain('/one');
@@ -117,7 +119,7 @@ test('a refused reload shows, and the configuration that is shown stays the one 
 });
 
 test('the configuration comes with its findings and without its secrets', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { server_name twice; location /e { worker_events_api; worker_events_zone z; worker_events_channel c;
         worker_events_publish_key "the-secret-key"; } ${CONSOLE} }
@@ -166,7 +168,7 @@ test('events come to those who wait for them, from any ring', async (t) => {
 
 test('whoever waits is answered when the configuration retires', async (t) => {
   const conf = `server { location /e { worker_events_api; worker_events_zone z; worker_events_channel c; } ${CONSOLE} }`;
-  const gw = await startGateway(t, conf);
+  const gw = await load(t, conf);
   const waiting = read<EventPage>(gw, DATA_PATHS.events, '?wait=1');
   expect(await gw.reload(conf)).toBe('done');
   expect(await waiting).toMatchObject({ entries: [] });
@@ -206,7 +208,7 @@ const badChanges = [
   [{ set: { name: 'x'.repeat(256) } }, 'invalid query param: name exceeds 255 bytes'],
 ] as const;
 test('a change that is none is refused in words', async (t) => {
-  const gw = await startGateway(t, `${FLAGS} server { ${CONSOLE} }`);
+  const gw = await load(t, `${FLAGS} server { ${CONSOLE} }`);
   for (const [body, error] of badChanges) {
     const answer = await change(gw, body);
     expect([body, answer.status, JSON.parse(answer.body)]).toEqual([body, 400, { error }]);
@@ -214,18 +216,18 @@ test('a change that is none is refused in words', async (t) => {
 });
 
 test('without a dictionary there are no flags, and everything else works', async (t) => {
-  const gw = await startGateway(t, `server { ${CONSOLE} }`);
+  const gw = await load(t, `server { ${CONSOLE} }`);
   expect(await read<FlagPage>(gw, DATA_PATHS.flags)).toEqual({ dictionaries: [], flags: [], variables: [] });
   expect((await change(gw, { set: { name: 'x' } })).status).toBe(409);
 });
 
 test('the console is off unless the configuration says otherwise', async (t) => {
-  const gw = await startGateway(t, 'server { location /_gw/ { control_console off; return 200 "mine"; } }');
+  const gw = await load(t, 'server { location /_gw/ { control_console off; return 200 "mine"; } }');
   await gw.expect('GET /_gw/', { status: 200, body: 'mine' });
 });
 
 test('the page lies at the path of its location, with a slash behind it', async (t) => {
-  const gw = await startGateway(t, 'server { location /console { control_console on; } }');
+  const gw = await load(t, 'server { location /console { control_console on; } }');
   await gw.expect('GET /console', { status: 301, headers: { location: `${gw.url}/console/` } });
   expect((await gw.fetch('/console/')).headers.get('content-type')).toBe('text/html; charset=utf-8');
   expect((await gw.fetch(`/console/${DATA_PATHS.overview}`)).status).toBe(200);
@@ -235,7 +237,7 @@ test('the page lies at the path of its location, with a slash behind it', async 
 });
 
 test('a location without a prefix cannot have a console', async (t) => {
-  const gw = await startGateway(t, 'server { location / { return 200 "x"; } }');
+  const gw = await load(t, 'server { location / { return 200 "x"; } }');
   expect(await gw.reload('server { location = /_gw { control_console on; } }')).toBe('refused');
   expect(gw.errorLog()).toContain('"control_console" needs a location with a prefix');
 });
