@@ -7,6 +7,7 @@ const WORKERS = availableParallelism() + 1;
 export default defineConfig({
   test: {
     globalSetup: 'test/harness/global-setup.ts',
+    setupFiles: 'test/harness/after-file.ts',
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // What a test waits for may take its time on a busy machine.

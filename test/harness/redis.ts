@@ -1,6 +1,5 @@
 import { tmpdir } from 'node:os';
 import { Redis } from 'ioredis';
-import { afterAll } from 'vitest';
 import { launch, type Launched } from './launch.ts';
 import { freePort } from './ports.ts';
 import { service } from './services.ts';
@@ -22,14 +21,17 @@ export interface TestRedis {
 
 const servers = new Map<string, Promise<TestRedis>>();
 
-afterAll(async () => {
-  for (const server of servers.values()) {
+/** Ends what the file has started: `after-file.ts` calls it. */
+export async function stopRedis(): Promise<void> {
+  const running = [...servers.values()];
+  servers.clear();
+  for (const server of running) {
     const { client, stop } = await server;
     client.disconnect();
     // SIGKILL also ends a server that a test has frozen.
     await stop('SIGKILL');
   }
-});
+}
 
 /** The test file's server; it stops when the file is done. Other arguments (`'--requirepass', 'x'`) give another server. */
 export function redis(...args: readonly string[]): Promise<TestRedis> {
