@@ -33,6 +33,8 @@ for (const workers of [1, 4]) {
     await gw.expect('GET /?k=b', { status: 200, body: 'PASSED' });
     for (const connection of all) connection.destroy();
     await expect.poll(async () => (await gw.fetch('/?k=a')).status).toBe(200);
+    // One has left when that is answered; the worker of another may not have noticed it yet.
+    await expect.poll(() => gw.accessLog().match(/ 499 /g)).toHaveLength(7);
     const again = await Promise.all(Array.from({ length: 8 }, () => hold(gw)));
     await expect.poll(() => again.filter(isRefused).length).toBe(1);
     for (const connection of again) connection.destroy();
