@@ -44,6 +44,7 @@ export type {
 } from './request-facts.ts';
 export type { ResponseStream } from './response-stream.ts';
 export { Handover } from './handover.ts';
+export { escapeMarkup } from './markup.ts';
 export { HttpFault, builtInPage, statusLine } from './status.ts';
 export { compileRegex, type Regex } from './regex/index.ts';
 export {

@@ -1,4 +1,5 @@
 import { isChrome, isMsie } from './head.ts';
+import { escapeMarkup } from './markup.ts';
 
 /** nginx's wording for every status it knows (ngx_http_header_filter_module.c); part of what monitoring greps for. */
 const REASONS: Readonly<Record<number, string>> = {
@@ -129,14 +130,8 @@ export function ownPage(
 ): string | undefined {
   // Some browsers show pages of their own instead of short ones.
   const isPadded = status >= 400 && userAgent !== undefined && (isMsie(userAgent) || isChrome(userAgent));
-  return builtInPage(status, escapeHtml(serverToken), isPadded);
-}
-
-/** A name that is made of a request must not bring elements along. */
-function escapeHtml(text: string): string {
-  return /[&<>]/.test(text)
-    ? text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-    : text;
+  // A name that is made of a request must not bring elements along.
+  return builtInPage(status, escapeMarkup(serverToken), isPadded);
 }
 
 /** A failure that decides the status of the answer; `cause` goes to the error log only. */

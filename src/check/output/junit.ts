@@ -1,6 +1,7 @@
 import { printable } from '../../../grammar/index.ts';
 import type { Finding, SuppressedFinding } from '../rule.ts';
 import { groupBy } from '../../config/index.ts';
+import { escapeMarkup } from '../../http/index.ts';
 import { type CheckReport, fileOf, rangeOf } from './report.ts';
 
 type Case = Finding | SuppressedFinding;
@@ -85,12 +86,10 @@ function attributes(values: Readonly<Record<string, string | number | undefined>
     .join('');
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
 /** XML has no form for most control characters. */
 function escaped(text: string): string {
   return text
     .split('\n')
-    .map((line) => printable(line).replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character))
+    .map((line) => escapeMarkup(printable(line)))
     .join('\n');
 }

@@ -9,7 +9,7 @@ const KEEP_ALIVE_MS = 30_000;
 /** What broke may be there again at once; what cannot be reached is asked ever more rarely. */
 const retryDelayMs = (attempt: number): number => Math.min(50 * (attempt - 1), 500);
 
-/** ioredis with everything off that resends, queues or speaks by itself (reliability.md, 4d). */
+/** ioredis with everything off that resends, queues or speaks by itself. */
 export function clientOptions(
   endpoint: Endpoint,
   connectTimeoutMs: number,
@@ -67,7 +67,7 @@ export interface Request {
   next: Request | undefined;
 }
 
-/** Timeouts in a row, or silence, after which a connection is given up (reliability.md, 4d). */
+/** Timeouts in a row, or silence, after which a connection is given up. */
 const MAX_TIMEOUTS = 3;
 const MAX_SILENCE_MS = 2_000;
 /** Errors of a store that answers commands, if only with errors; `max number of clients reached` is none of them. */

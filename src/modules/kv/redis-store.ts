@@ -17,7 +17,7 @@ import { Call, Outstanding } from './outstanding.ts';
 import { type ConnectionOwner, type RedisClient, RedisConnection, type Request } from './redis-connection.ts';
 import { ReplyError } from './resp.ts';
 
-/** Commands of one store that may wait for their reply in one worker (reliability.md, 4d). */
+/** Commands of one store that may wait for their reply in one worker. */
 const MAX_OUTSTANDING = 10_000;
 /** Room for the framing of a reply besides its values. */
 const FRAMING_BYTES = 65_536;

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
-import type { Exchange, Handler } from '../../http/index.ts';
+import { escapeMarkup, type Exchange, type Handler } from '../../http/index.ts';
 import type { StaticConfig } from './directives.ts';
 import { factsOf, type FileFacts } from './files.ts';
 import type { Site } from './site.ts';
@@ -56,22 +56,15 @@ interface HtmlRules {
 const NAME_WIDTH = 50;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-const ESCAPES: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' };
-
 /** The listing as a page (nginx: ngx_http_autoindex_html). */
 function htmlListing(uri: string, entries: readonly Entry[], rules: HtmlRules): string {
-  const title = escapeHtml(bytesOf(uri));
+  const title = escapeMarkup(bytesOf(uri));
   const offsetMs = rules.localTime ? new Date().getTimezoneOffset() * 60_000 : 0;
   const lines = entries.map((entry) => line(entry, { ...rules, offsetMs }));
   return (
     `<html>\r\n<head><title>Index of ${title}</title></head>\r\n<body>\r\n` +
     `<h1>Index of ${title}</h1><hr><pre><a href="../">../</a>\r\n${lines.join('')}</pre><hr></body>\r\n</html>\r\n`
   );
-}
-
-/** Markup in text and attributes. */
-function escapeHtml(text: string): string {
-  return text.replace(/[<>&"]/g, (character) => ESCAPES[character] as string);
 }
 
 function line(
@@ -84,7 +77,7 @@ function line(
   const free = NAME_WIDTH - characters.length;
   const fits = free > 0 ? slash : '';
   const start = characters.slice(0, NAME_WIDTH - 3).join('');
-  const shown = free < 0 ? `${escapeHtml(start)}..&gt;` : escapeHtml(name) + fits;
+  const shown = free < 0 ? `${escapeMarkup(start)}..&gt;` : escapeMarkup(name) + fits;
   const padding = ' '.repeat(Math.max(free - fits.length, 0));
   const size = kind === 'directory' ? '-' : sizeText(sizeBytes, exactSize);
   return `<a href="${escapeName(name)}${slash}">${shown}</a>${padding} ${dateText(modifiedSeconds * 1000 - offsetMs)} ${size.padStart(exactSize ? 19 : 7)}\r\n`;
@@ -153,7 +146,7 @@ function xmlListing(entries: readonly Entry[]): string {
   const lines = entries.map(({ name, kind, modifiedSeconds, sizeBytes }) => {
     const mtime = `${new Date(modifiedSeconds * 1000).toISOString().slice(0, 19)}Z`;
     const size = kind === 'file' ? ` size="${sizeBytes}"` : '';
-    return `<${kind} mtime="${mtime}"${size}>${escapeHtml(name)}</${kind}>\r\n`;
+    return `<${kind} mtime="${mtime}"${size}>${escapeMarkup(name)}</${kind}>\r\n`;
   });
   return `<?xml version="1.0"?>\r\n<list>\r\n${lines.join('')}</list>\r\n`;
 }

@@ -1,4 +1,4 @@
-/** A raw request, or several, and what the gateway must do with it. `guard` is the number in reliability.md, section 3. */
+/** A raw request, or several, and what the gateway must do with it. `guard`: the weakness of the engine that it is about. */
 export interface HostileCase {
   readonly guard: number;
   readonly it: string;

@@ -1,7 +1,7 @@
 import { cut, get, head, post, refused, served, servedAlone, SMUGGLED, type HostileCase } from './case.ts';
 
 /**
- * What uWebSockets.js 20.51 decides before any of our code runs (reliability.md: "cannot be changed"). Guard 0. Three of
+ * What uWebSockets.js 20.51 decides before any of our code runs and cannot be changed: guard 0. Three of
  * them it leaves without an answer until its own time limit closes the connection.
  */
 export const engineCases: readonly HostileCase[] = [
