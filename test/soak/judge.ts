@@ -39,8 +39,8 @@ function matches(body: string, wanted: string | RegExp | undefined): boolean {
   return typeof wanted === 'string' ? body === wanted : wanted.test(body);
 }
 
-/** A request line of HTTP/0.9: its answer has no head. */
-const OLD_REQUEST = /^GET [^ \r\n]*\r?$/m;
+/** A request line of HTTP/0.9, with as many blanks as nginx takes: its answer has no head. */
+const OLD_REQUEST = /^GET +[^ \r\n]*\r?$/m;
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3}) [^\r\n]*\r\n/;
 
 /** What may come back for bytes that no honest client sends: well-formed answers without a fault of our own, or nothing. */
