@@ -127,9 +127,9 @@ test.runIf(HAS_OPENSSL)(
     const gw = await startTls(t);
     writeFileSync(join(gw.dir, 'server.key'), certificates.read('second.key'));
     expect(await gw.reload(conf(gw.port, ''))).toBe('refused');
-    expect(gw.output()).toMatch(
-      /SSL_CTX_use_PrivateKey\(".*server\.key"\) failed \(SSL: key values mismatch\)/,
-    );
+    await expect
+      .poll(() => gw.output())
+      .toMatch(/SSL_CTX_use_PrivateKey\(".*server\.key"\) failed \(SSL: key values mismatch\)/);
     const socket = await shakeHands(gw.port);
     expect(nameOf(socket)).toBe('first');
     socket.destroy();
