@@ -21,6 +21,7 @@ class BrokenExchange extends Exchange {
       filters: [],
       bodyFilters: [],
       logs: [],
+      serverToken: '',
       warn: (message: string) => void warnings.push(message),
     };
     const request = { method: 'GET', uri: '/k', args: '' };
