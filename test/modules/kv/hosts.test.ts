@@ -1,16 +1,13 @@
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { parseNetwork } from '../../../src/config/index.ts';
 import { connectorWithin } from '../../../src/modules/kv/redis-client.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { wholeFile } from '../../harness/owner.ts';
 import { redis } from '../../harness/redis.ts';
 
-const ended: (() => unknown)[] = [];
-const owner = { onTestFinished: (end: () => unknown): void => void ended.unshift(end) };
-afterAll(async () => {
-  for (const end of ended) await end();
-});
+const owner = wholeFile();
 
 let gw: Gateway;
 let store: Awaited<ReturnType<typeof redis>>;

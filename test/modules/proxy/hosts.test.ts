@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { startDnsServer } from '../../harness/dns-server.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { wholeFile } from '../../harness/owner.ts';
 import { startPeer } from '../../harness/peer.ts';
 
-const ended: (() => unknown)[] = [];
-const owner = { onTestFinished: (end: () => unknown): void => void ended.unshift(end) };
-afterAll(async () => {
-  for (const end of ended) await end();
-});
+const owner = wholeFile();
 
 let gw: Gateway;
 let peer: Awaited<ReturnType<typeof startPeer>>;
