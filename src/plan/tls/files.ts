@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FileName } from '../../contract/index.ts';
+import { systemFailure, systemReason } from '../../log/index.ts';
 import { openKey, type TlsPlan } from './tls-plan.ts';
 
 /** A fault in nginx's words. */
@@ -14,19 +15,12 @@ export class TlsFault extends Error {
   }
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: '2: No such file or directory',
-  EACCES: '13: Permission denied',
-  EISDIR: '21: Is a directory',
-};
-
 /** The content of a file; `what` begins the message of a failure. */
 export function readText({ path }: FileName, what: (path: string) => string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    throw new TlsFault(`${what(path)} failed (${REASONS[code] ?? code})`);
+    throw new TlsFault(`${what(path)} failed (${systemReason(error)})`);
   }
 }
 
@@ -86,8 +80,7 @@ export function readTicketKey(file: FileName): string {
   try {
     bytes = readFileSync(file.path);
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    throw new TlsFault(`open() "${file.path}" failed (${REASONS[code] ?? code})`);
+    throw new TlsFault(systemFailure('open', file.path, error));
   }
   if (bytes.length !== 48 && bytes.length !== 80) throw new TlsFault(`"${file.path}" must be 48 or 80 bytes`);
   // nginx: name, AES key, HMAC key of 16 bytes each, or name, HMAC key and AES key of 16, 32 and 32.
