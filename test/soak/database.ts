@@ -72,10 +72,12 @@ export class Database {
     rmSync(realpathSync(join(this.#dir, 'data')), { recursive: true, force: true });
   }
 
-  /** As a power cut does it: every process of the server at once. */
-  kill(): void {
+  /** Without a shutdown. Resolves when the process is gone: until then a start would take it for a server to join. */
+  async kill(): Promise<void> {
     const file = join(realpathSync(join(this.#dir, 'data')), 'postmaster.pid');
-    process.kill(Number.parseInt(readFileSync(file, 'utf8'), 10), 'SIGKILL');
+    const pid = Number.parseInt(readFileSync(file, 'utf8'), 10);
+    process.kill(pid, 'SIGKILL');
+    while (isAlive(pid)) await sleep(1);
   }
 
   async query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
@@ -93,5 +95,14 @@ export class Database {
     } finally {
       await client.end();
     }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -22,7 +22,7 @@ export const databaseHappenings: readonly Happening[] = [
     weight: 1,
     hits: ['database'],
     async happen({ stage: { database, sites } }) {
-      database.kill();
+      await database.kill();
       await database.start();
       await untilAnswered(sites.port, PATH, BACK_MS);
     },
