@@ -7,15 +7,18 @@ const behind = ['store', 'worker'] as const;
 async function command(
   turn: Turn,
   path: string,
-  { init = {}, wanted }: { init?: Asked; wanted: ExpectedResponse },
+  { init = {}, wanted }: { init?: Asked; wanted: ExpectedResponse | (() => ExpectedResponse) },
 ): Promise<boolean> {
   const got = await ask(turn.stage.sites.port, path, init);
-  return judge(turn, `${init.method ?? 'GET'} ${path}`, { got, wanted: { ...wanted, behind } });
+  const expected = typeof wanted === 'function' ? wanted() : wanted;
+  return judge(turn, `${init.method ?? 'GET'} ${path}`, { got, wanted: { ...expected, behind } });
 }
 
-/** A store that was disturbed meanwhile has forgotten what it held. */
-const held = (turn: Turn, sinceMs: number, body: RegExp): ExpectedResponse =>
-  turn.stage.disturbances.excuse(['store'], sinceMs) ? { status: 200 } : { status: 200, body };
+/** A store that was disturbed meanwhile, up to its response, has forgotten what it held. */
+const held =
+  (turn: Turn, sinceMs: number, body: RegExp): (() => ExpectedResponse) =>
+  () =>
+    turn.stage.disturbances.excuse(['store'], sinceMs) ? { status: 200 } : { status: 200, body };
 
 export const storeRequests: readonly HonestRequest[] = [
   async function setsAndGets(turn) {
