@@ -1,6 +1,7 @@
 import { ADDRCONFIG, type RecordWithTtl, type SrvRecord } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import { ResolveFault } from './host-policy.ts';
 import type { Resolving } from './selection.ts';
 
@@ -61,7 +62,7 @@ interface Kept {
   readonly untilMs: number;
 }
 
-/** Names that one worker keeps; the oldest gives way. */
+/** Names that one worker keeps. */
 const MAX_NAMES = 1000;
 /** Names that it asks for at one time: requests may name as many as they like. */
 const MAX_ASKING = 1000;
@@ -77,7 +78,7 @@ const SERVICE_VALID_MS = 10_000;
 export class NameResolver {
   readonly #resolver: Resolver;
   readonly #resolving: Resolving;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new LRUCache<string, Kept>({ max: MAX_NAMES });
   readonly #asking = new Map<string, Promise<NameAnswer>>();
 
   /** Name servers that are given by name are looked up before the first question; those that are not found are left out. */
@@ -179,10 +180,7 @@ export class NameResolver {
   }
 
   #keep(name: string, outcome: Kept['outcome'], validMs: number): void {
-    this.#kept.delete(name);
     this.#kept.set(name, { outcome, untilMs: performance.now() + validMs });
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MAX_NAMES && oldest !== undefined) this.#kept.delete(oldest);
   }
 }
 

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import type { ErrorLog } from '../log/index.ts';
 import { type Counters, createZone, PeerTable } from '../zone/index.ts';
 import { PeerGroup } from './group.ts';
@@ -35,7 +36,7 @@ export class KnownRequestHosts implements RequestHosts {
   readonly #scope: RequestHostScope;
   readonly #table: PeerTable;
   readonly #meter: PeerMeter;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new LRUCache<string, Known>({ max: MAX_GROUPS });
 
   constructor(scope: RequestHostScope) {
     this.#scope = scope;
@@ -70,11 +71,8 @@ export class KnownRequestHosts implements RequestHosts {
         ips.map((ip) => ({ address: addressOf(ip, port) })),
       );
       known.addresses = addresses;
+      this.#known.set(key, known);
     }
-    this.#known.delete(key);
-    this.#known.set(key, known);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_GROUPS && oldest !== undefined) this.#known.delete(oldest);
     return known.group;
   }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import type { Build, Check, WorkerScope } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { type AddressRule, admits, HostPolicy, HostRefused, lookUpHost } from '../../upstream/index.ts';
@@ -98,8 +99,8 @@ export class RequestStores {
   readonly #settings: StoreSettings;
   readonly #client: RedisClient;
   readonly #worker: WorkerScope;
-  /** By address as requests name it, the least recently used first. */
-  readonly #stores = new Map<string, RedisStore>();
+  /** By address as requests name it. */
+  readonly #stores = new LRUCache<string, RedisStore>({ max: MAX_REQUEST_STORES });
   #closed = false;
   readonly #checking = new Map<string, Promise<Store | undefined>>();
 
@@ -111,7 +112,7 @@ export class RequestStores {
 
   /** `undefined`, and a line in the error log, when the address is refused. */
   named(text: string): Store | undefined {
-    const known = this.#known(text);
+    const known = this.#stores.get(text);
     if (known) return known;
     const address = this.#read(text);
     return address && this.#open(text, address);
@@ -124,23 +125,15 @@ export class RequestStores {
     const isBlock = address.kind === 'name' && this.#worker.upstream(address.name) !== undefined;
     const named = requestHostOf(address);
     if (isBlock || policy.settles(named, named.port ?? DEFAULT_PORT))
-      return this.#known(text) ?? this.#open(text, address);
+      return this.#stores.get(text) ?? this.#open(text, address);
     const key = `${CHECKED}${text}`;
-    return this.#known(key) ?? this.#check(key, address, policy.addresses);
+    return this.#stores.get(key) ?? this.#check(key, address, policy.addresses);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     for (const store of this.#stores.values()) await store.close();
     this.#stores.clear();
-  }
-
-  #known(key: string): Store | undefined {
-    const store = this.#stores.get(key);
-    if (!store) return undefined;
-    this.#stores.delete(key);
-    this.#stores.set(key, store);
-    return store;
   }
 
   #read(text: string): RequestAddress | undefined {
@@ -165,7 +158,7 @@ export class RequestStores {
     const ips = await lookUpHost(host).catch(() => undefined);
     if (!ips) this.#worker.log.write('error', `kv: host not found in "kv_pass ${host}"`);
     else if (!ips.every((ip) => admits(rule, ip, port))) throw new HostRefused(host);
-    return ips && !this.#closed ? (this.#known(key) ?? this.#open(key, address, rule)) : undefined;
+    return ips && !this.#closed ? (this.#stores.get(key) ?? this.#open(key, address, rule)) : undefined;
   }
 
   #tooMany(): undefined {
@@ -187,10 +180,11 @@ export class RequestStores {
 
   /** Closes the store that has been idle for longest; false when all are at work. */
   #evict(): boolean {
-    for (const [text, store] of this.#stores) {
-      if (store.busy) continue;
+    for (const text of this.#stores.rkeys()) {
+      const store = this.#stores.peek(text);
+      if (store?.busy) continue;
       this.#stores.delete(text);
-      void store.close();
+      void store?.close();
       return true;
     }
     return false;
