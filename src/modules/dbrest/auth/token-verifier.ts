@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { badClaims, undecodableToken } from '../fault/index.ts';
 import { isObject, parseLimited } from '../json.ts';
 import type { TokenMetrics } from '../metrics.ts';
@@ -61,12 +62,16 @@ export class TokenVerifier {
   readonly #jose: Jose;
   readonly #keys: readonly Key[];
   readonly #metrics: TokenMetrics;
-  readonly #genuine = new Map<string, Claims>();
+  readonly #genuine: LRUCache<string, Claims>;
 
   constructor(jose: Jose, keys: readonly Key[], metrics: TokenMetrics) {
     this.#jose = jose;
     this.#metrics = metrics;
     this.#keys = keys;
+    this.#genuine = new LRUCache({
+      max: MOST_TOKENS,
+      dispose: (_claims, _token, reason) => reason === 'evict' && metrics.evictions.add(),
+    });
   }
 
   /** At once for a token that was verified before. Throws or rejects with a `DbrestFault`. */
@@ -75,8 +80,6 @@ export class TokenVerifier {
     const known = this.#genuine.get(token);
     if (!known) return this.#verifyNew(token);
     this.#metrics.hits.add();
-    this.#genuine.delete(token);
-    this.#genuine.set(token, known);
     return known;
   }
 
@@ -94,11 +97,6 @@ export class TokenVerifier {
       if (!payload) continue;
       const claims = claimsOf(parseLimited(payload));
       this.#genuine.set(token, claims);
-      const [oldest] = this.#genuine.keys();
-      if (this.#genuine.size > MOST_TOKENS) {
-        this.#genuine.delete(oldest as string);
-        this.#metrics.evictions.add();
-      }
       return claims;
     }
     throw undecodableToken(

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { RestDatabase } from '../database.ts';
@@ -82,7 +83,7 @@ class Documents {
   readonly #ignoresRights: boolean;
   readonly #api: ApiFacts;
   #known: Schema | undefined;
-  readonly #byKey = new Map<string, Promise<Buffer>>();
+  readonly #byKey = new LRUCache<string, Promise<Buffer>>({ max: MOST_DOCUMENTS });
 
   constructor({ openapi }: DbrestConfig, api: ApiFacts) {
     this.#ignoresRights = openapi === 'ignore-privileges';
@@ -93,14 +94,12 @@ class Documents {
     if (known !== this.#known) this.#byKey.clear();
     this.#known = known;
     const key = JSON.stringify(this.#ignoresRights ? [schema] : [schema, role]);
+    const kept = this.#byKey.get(key);
+    if (kept) return kept;
     const rights = this.#ignoresRights ? EVERY_RIGHT : rightsOf(role, known);
-    const document =
-      this.#byKey.get(key) ?? inSlices(writeDocument({ known, schema, rights, api: this.#api }));
-    this.#byKey.delete(key);
+    const document = inSlices(writeDocument({ known, schema, rights, api: this.#api }));
     this.#byKey.set(key, document);
     document.catch(() => this.#byKey.delete(key));
-    const [oldest] = this.#byKey.keys();
-    if (this.#byKey.size > MOST_DOCUMENTS) this.#byKey.delete(oldest as string);
     return document;
   }
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Connection, Submittable } from 'pg';
 import type { Statement } from '../sql/index.ts';
 import type { Column, Row, WireError } from './connection.ts';
@@ -6,16 +7,14 @@ import { Messages } from './messages.ts';
 interface Prepared {
   readonly text: string;
   readonly name: string;
-  parsed: boolean;
 }
 
 /**
- * Which statements one session has prepared, the least recently used going first. A statement counts only once the
+ * Which statements one session has prepared; the least recently used are closed. A statement counts only once the
  * server said ParseComplete: what stands behind an error in a batch was never parsed.
  */
 export class StatementNames {
-  readonly #limit: number;
-  readonly #byText = new Map<string, Prepared>();
+  readonly #byText: LRUCache<string, Prepared>;
   /** Parse messages under way, in the order in which ParseComplete will come. */
   readonly #parsing: Prepared[] = [];
   /** Forgotten, and still to be closed on the server. */
@@ -23,27 +22,25 @@ export class StatementNames {
   #count = 0;
 
   constructor(limit: number) {
-    this.#limit = limit;
+    this.#byText = new LRUCache({
+      max: limit,
+      dispose: ({ name }, _text, reason) => reason === 'evict' && this.#forgotten.push(name),
+    });
   }
 
   /** The name for a text; `parse` is true when it must be sent first. */
   use(text: string): { readonly name: string; readonly parse: boolean } {
     const known = this.#byText.get(text);
-    const prepared = known ?? { text, name: `gw${(this.#count += 1)}`, parsed: false };
-    this.#byText.delete(text);
+    if (known) return { name: known.name, parse: false };
+    const prepared = { text, name: `gw${(this.#count += 1)}` };
     this.#byText.set(text, prepared);
-    if (!known) this.#parsing.push(prepared);
-    return { name: prepared.name, parse: !known };
+    this.#parsing.push(prepared);
+    return { name: prepared.name, parse: true };
   }
 
-  /** A name to be closed on the server: of a statement that was forgotten, or one beyond the limit, which is now. */
+  /** A name to be closed on the server, whose statement was forgotten. */
   evict(): string | undefined {
-    const forgotten = this.#forgotten.pop();
-    if (forgotten !== undefined) return forgotten;
-    if (this.#byText.size <= this.#limit) return undefined;
-    const [oldest] = this.#byText.values();
-    this.#byText.delete((oldest as Prepared).text);
-    return (oldest as Prepared).name;
+    return this.#forgotten.pop();
   }
 
   /** Forgets all: each is parsed again under a new name. */
@@ -53,8 +50,7 @@ export class StatementNames {
   }
 
   parseComplete(): void {
-    const prepared = this.#parsing.shift();
-    if (prepared) prepared.parsed = true;
+    this.#parsing.shift();
   }
 
   /** The batch is over: what was not parsed by now never was. */
