@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { wholeFile } from '../../../harness/owner.ts';
-import { conf, ConsoleBrowser, expectGone, expectShown, inPage } from './console-browser.ts';
+import { conf, ConsoleBrowser, expectGone, expectInPage, expectShown, inPage } from './console-browser.ts';
 
 const browser = new ConsoleBrowser(wholeFile());
 
@@ -17,6 +17,25 @@ test('the overview tells the requests of each location', async (t) => {
   await expectShown(row.getByRole('img', { name: /200 × \d/ }));
   await expectShown(page.getByText('This configuration has no upstream groups.'));
   await expectShown(page.getByText(/of \d+ in use/));
+});
+
+test('the overview draws what was answered, and tells it to those who do not see it', async (t) => {
+  const page = await browser.look(t, 'overview');
+  const chart = page.getByRole('img', { name: /^Answers per second: 2xx [1-9]/ });
+  const isAsked = setInterval(() => void browser.gw.fetch('/greeting'), 50);
+  t.onTestFinished(() => clearInterval(isAsked));
+  await expectShown(chart);
+  // The colour of 2xx as the legend has it.
+  await expectInPage(
+    page,
+    `(() => {
+      const canvas = document.querySelector('.chart canvas');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      const wanted = getComputedStyle(document.querySelector('.key.ok i')).backgroundColor.match(/\\d+/g).join();
+      for (let at = 0; at < data.length; at += 4) if (data.subarray(at, at + 3).join() === wanted) return true;
+      return false;
+    })()`,
+  );
 });
 
 test('a flag that is switched in the page changes the gateway', async (t) => {

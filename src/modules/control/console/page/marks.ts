@@ -1,7 +1,6 @@
 import { h, svg } from './dom.ts';
 import { count } from './format.ts';
 import { sum } from './pace.ts';
-import { areaPath, linePath } from './chart.ts';
 
 const WIDTH = 96;
 const HEIGHT = 24;
@@ -10,10 +9,10 @@ const HEIGHT = 24;
 export function sparkline(values: readonly number[], tone = 'accent'): SVGElement {
   const top = Math.max(...values, 1e-9);
   const step = WIDTH / Math.max(values.length - 1, 1);
-  const line = values.map(
-    (value, index) => [index * step, HEIGHT - 2 - (value / top) * (HEIGHT - 5)] as const,
+  const points = values.map(
+    (value, index) =>
+      `${(index * step).toFixed(1)},${(HEIGHT - 2 - (value / top) * (HEIGHT - 5)).toFixed(1)}`,
   );
-  const floor = values.map((_, index) => [index * step, HEIGHT - 2] as const);
   return svg(
     'svg',
     {
@@ -22,8 +21,11 @@ export function sparkline(values: readonly number[], tone = 'accent'): SVGElemen
       preserveAspectRatio: 'none',
       'aria-hidden': 'true',
     },
-    svg('path', { class: 'area', d: areaPath(line, floor) }),
-    svg('path', { class: 'line', d: values.length > 1 ? linePath(line) : '' }),
+    svg('polygon', {
+      class: 'area',
+      points: [`0,${HEIGHT - 2}`, ...points, `${WIDTH},${HEIGHT - 2}`].join(' '),
+    }),
+    svg('polyline', { class: 'line', points: points.join(' ') }),
   );
 }
 
