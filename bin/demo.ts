@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { findAccount } from '../src/config/index.ts';
 import { probePort, supervise } from '../src/master/index.ts';
 import { check, type ConfigSource, type Finding, load, type Loaded } from '../src/pipeline.ts';
+import { findAccount } from '../src/system/index.ts';
 import { VERSION } from '../src/version.ts';
 import { packageRoot } from './examples.ts';
 

@@ -3,8 +3,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemFailure } from './system/index.ts';
 import { type Exchange, HttpFault } from './http/index.ts';
-import { systemFailure } from './log/index.ts';
 
 /** Where temporary files go, and whether they have a name while they are there. */
 interface SpoolPlace {

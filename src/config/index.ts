@@ -1,4 +1,3 @@
-export { accountOfId, findAccount, findGroup, type Account } from './accounts.ts';
 export {
   type ComplexValue,
   constantText,

@@ -1,6 +1,6 @@
 import type { Severity } from '../../grammar/index.ts';
-import type { Account } from '../config/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
+import type { Account } from '../system/index.ts';
 import type { PeerView, Upstreams } from '../upstream/index.ts';
 import type { Counters, ZoneDeclaration } from '../zone/index.ts';
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { openLogFile, standardStream } from './log-file.ts';
 import { redactQuery } from './log-text.ts';
 import { openSyslog, type SyslogTarget } from './syslog.ts';
-import { systemFailure } from './system-error.ts';
+import { systemFailure } from '../system/index.ts';
 import { errorLogTime } from './time.ts';
 
 /** nginx's levels, least severe first. */

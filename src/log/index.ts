@@ -14,6 +14,5 @@ export {
 } from './error-log.ts';
 export { escapeDefault, escapeJson, isCredential, isSecretParameter, redactQuery } from './log-text.ts';
 export { parseSyslog, type SyslogServer, type SyslogTarget, openSyslog, type Syslog } from './syslog.ts';
-export { chmodSocket, openAsRoot, rootPath, standardStream } from './log-file.ts';
-export { systemFailure, systemReason } from './system-error.ts';
+export { standardStream } from './log-file.ts';
 export { dateGmt, dateLocal, errorLogTime, timeIso8601, timeLocal } from './time.ts';

@@ -1,15 +1,6 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readlinkSync,
-  type Stats,
-} from 'node:fs';
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import { systemFailure } from './system-error.ts';
+import { constants, openSync, readlinkSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { openAsRoot } from '../system/index.ts';
 
 const DESCRIPTORS: Readonly<Record<string, 1 | 2>> = {
   '/dev/stdout': 1,
@@ -39,114 +30,6 @@ export function standardStream(path: string): 1 | 2 | undefined {
     }
   }
   return undefined;
-}
-
-const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
-const OTHERS_WRITE = 0o022;
-const STICKY = 0o1000;
-/** Linux: names a file without opening it, which a socket could not be. */
-const O_PATH = 0o10000000;
-/** As Linux. */
-const MOST_LINKS = 40;
-
-interface Walk {
-  /** Without links: nobody but root makes, renames or removes a name on the way there. */
-  readonly safe: string;
-  /** The rest, from the first name that somebody else could have put there. */
-  readonly names: readonly string[];
-}
-
-/**
- * Where a path leads, links followed; it need not be there yet. `undefined` where another user than root can change that: the
- * name may lead to a trap by the time that root opens it.
- */
-export function rootPath(path: string): string | undefined {
-  const { safe, names } = walk(path);
-  return names.length === 0 ? safe : undefined;
-}
-
-/**
- * Opens a file as root, also where other users can write the directory: it follows none of their links, symbolic or hard, and
- * does not wait for their pipes.
- */
-export function openAsRoot(path: string, flags: number, mode: number): number {
-  const { safe, names } = walk(path);
-  const last = names.at(-1);
-  if (last === undefined) return openSync(safe, flags, mode);
-  let directory = openSync(safe, O_RDONLY | O_DIRECTORY);
-  try {
-    for (const name of names.slice(0, -1)) {
-      const next = openSync(inside(directory, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-      closeSync(directory);
-      directory = next;
-    }
-    const descriptor = openSync(inside(directory, last), flags | O_NOFOLLOW | O_NONBLOCK, mode);
-    return withoutTrap(descriptor, (flags & O_PATH) !== 0);
-  } catch (error) {
-    // The error names a path through /proc; people know the one that was given.
-    const { errno, code } = error as NodeJS.ErrnoException;
-    const known = new Error(systemFailure('open', path, error), { cause: error });
-    throw errno === undefined ? known : Object.assign(known, { errno, code });
-  } finally {
-    closeSync(directory);
-  }
-}
-
-/** Gives the file of a socket its rights; another file that root finds in its place keeps its own. */
-export function chmodSocket(path: string, mode: number): void {
-  if (process.getuid?.() !== 0 || process.platform !== 'linux') return chmodSync(path, mode);
-  const descriptor = openAsRoot(path, O_PATH | O_NOFOLLOW, 0);
-  try {
-    if (fstatSync(descriptor).isSocket()) chmodSync(`/proc/self/fd/${descriptor}`, mode);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** Node has no openat(2). */
-function inside(directory: number, name: string): string {
-  return `/proc/self/fd/${directory}/${name}`;
-}
-
-function withoutTrap(descriptor: number, isNameOnly: boolean): number {
-  const found = fstatSync(descriptor);
-  const isPlain = isNameOnly || found.isFile();
-  if (isPlain && found.nlink <= 1) return descriptor;
-  closeSync(descriptor);
-  const fault = isPlain ? 'has several hard links' : 'is not a regular file';
-  throw new Error(`it ${fault}, and others can write its directory`);
-}
-
-function walk(path: string): Walk {
-  const names = namesOf(resolve(path));
-  let safe = resolve(sep);
-  for (let links = 0; names.length > 0;) {
-    const [name = ''] = names;
-    const next = join(safe, name);
-    const found = lstatSync(next, { throwIfNoEntry: false });
-    if (!isKept(lstatSync(safe, { throwIfNoEntry: false }), found)) break;
-    if (found?.isSymbolicLink() !== true) safe = next;
-    else if (++links > MOST_LINKS) break;
-    else {
-      const target = readlinkSync(next);
-      names.splice(1, 0, ...namesOf(target));
-      if (isAbsolute(target)) safe = resolve(sep);
-    }
-    names.shift();
-  }
-  return { safe, names };
-}
-
-/** What is not there yet root will make. In a sticky directory (/tmp) everybody makes names, but nobody moves directories of root. */
-function isKept(directory: Stats | undefined, entry: Stats | undefined): boolean {
-  if (!directory) return true;
-  if (directory.uid !== 0) return false;
-  if ((directory.mode & OTHERS_WRITE) === 0) return true;
-  return (directory.mode & STICKY) !== 0 && entry?.uid === 0 && entry.isDirectory();
-}
-
-function namesOf(path: string): string[] {
-  return path.split(sep).filter((name) => name !== '' && name !== '.');
 }
 
 const { O_APPEND, O_CREAT, O_WRONLY } = constants;

@@ -1,5 +1,5 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { systemFailure } from './system-error.ts';
+import { systemFailure } from '../system/index.ts';
 
 /** `open_log_file_cache`: which files stay open between lines. */
 export interface NamedLogRules {

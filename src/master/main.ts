@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
-import type { Account } from '../config/index.ts';
 import type { CoreConfig, Finding } from '../contract/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
+import type { Account } from '../system/index.ts';
 import { ThreadLog } from '../worker/index.ts';
 import { type Candidate, loadCandidate, pack, unpack } from './candidate.ts';
 import { Master } from './master.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Account } from '../config/index.ts';
 import { prepare } from '../pipeline.ts';
 import { addressText, type GatewayPlan } from '../plan/index.ts';
+import type { Account } from '../system/index.ts';
 import { OwnedResources, SharedResources, type Shipment, type ThreadLog } from '../worker/index.ts';
 import {
   createZone,

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { constants } from 'node:os';
 import type { ListenAddress } from '../contract/index.ts';
-import { systemReason } from '../log/index.ts';
 import { addressText } from '../plan/index.ts';
+import { systemReason } from '../system/index.ts';
 import { isOtherFile } from './process-files.ts';
 
 /**

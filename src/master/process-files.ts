@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { basename } from 'node:path';
 import type { ListenAddress } from '../contract/index.ts';
-import { openAsRoot, systemFailure } from '../log/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
+import { openAsRoot, systemFailure } from '../system/index.ts';
 
 const { O_CREAT, O_EXCL, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 

@@ -26,6 +26,7 @@ const LAYERS = [
   'config',
   'log',
   'grammar',
+  'system',
   'version',
 ] as const;
 

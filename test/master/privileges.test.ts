@@ -21,11 +21,12 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { chmodSocket, openErrorLogs } from '../../src/log/index.ts';
+import { openErrorLogs } from '../../src/log/index.ts';
 import { openLogFile } from '../../src/log/log-file.ts';
 import { Keeper } from '../../src/master/keeper/index.ts';
 import { readPidFile, writePidFile } from '../../src/master/process-files.ts';
 import { handOver } from '../../src/master/rights/holdings.ts';
+import { chmodSocket } from '../../src/system/index.ts';
 import type { Owner } from '../harness/owner.ts';
 import { childrenOf, IS_ROOT, NOBODY } from './rights.ts';
 

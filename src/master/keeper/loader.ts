@@ -1,6 +1,6 @@
-import type { Account } from '../../config/index.ts';
 import { type ConfigSource, load } from '../../pipeline.ts';
 import type { GatewayPlan } from '../../plan/index.ts';
+import type { Account } from '../../system/index.ts';
 import { findingLines, loadCandidate, pack } from '../candidate.ts';
 import {
   type FromLoader,

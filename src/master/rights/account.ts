@@ -1,8 +1,8 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Account, findAccount, findGroup } from '../../config/index.ts';
 import type { CoreConfig, UserConfig, Written } from '../../contract/index.ts';
-import { standardStream, systemFailure, systemReason } from '../../log/index.ts';
+import { standardStream } from '../../log/index.ts';
+import { type Account, findAccount, findGroup, systemFailure, systemReason } from '../../system/index.ts';
 
 /** The account that this process becomes before it serves; `undefined` if it keeps its own. An unknown name fails in nginx's words. */
 export function servingAccount({ user }: CoreConfig): Account | undefined {

@@ -11,10 +11,10 @@ import {
   statSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Account } from '../../config/index.ts';
 import type { ListenAddress, Written } from '../../contract/index.ts';
-import { rootPath, standardStream } from '../../log/index.ts';
+import { standardStream } from '../../log/index.ts';
 import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
+import { type Account, rootPath } from '../../system/index.ts';
 import type { Holdings } from './protocol.ts';
 
 /** What root does for this configuration once an account serves it. */

@@ -1,4 +1,4 @@
-import type { Account } from '../../config/index.ts';
+import type { Account } from '../../system/index.ts';
 import type { ListenAddress, Written } from '../../contract/index.ts';
 
 /** A socket of the configuration. */

@@ -1,7 +1,7 @@
 import { type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Exchange, logContext } from '../../http/index.ts';
-import { systemFailure } from '../../log/index.ts';
+import { systemFailure } from '../../system/index.ts';
 import { compileMatch, compileOperand, type Compiling } from './captures.ts';
 import type { Condition, FileTest } from './directives.ts';
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FileName } from '../../contract/index.ts';
-import { systemFailure, systemReason } from '../../log/index.ts';
+import { systemFailure, systemReason } from '../../system/index.ts';
 import { openKey, type TlsPlan } from './tls-plan.ts';
 
 /** A fault in nginx's words. */

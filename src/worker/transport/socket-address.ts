@@ -1,5 +1,5 @@
 import type { ListenAddress } from '../../contract/index.ts';
-import { chmodSocket } from '../../log/index.ts';
+import { chmodSocket } from '../../system/index.ts';
 
 /** Clients that come again have their text at once; more of them than this and it begins anew. See `HttpDates` on why it is a map. */
 const MOST_KNOWN = 1024;

@@ -1,8 +1,8 @@
+import { accountOfId, findAccount } from '../../../system/index.ts';
 import { execFile } from 'node:child_process';
 import { lstat, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { accountOfId, findAccount } from '../../../config/index.ts';
 
 /** The operating-system account that PostgreSQL runs as. The ids are absent when it is our own. */
 export interface Account {

@@ -1,7 +1,8 @@
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import type { PortHandler } from '../../../compile/index.ts';
 import type { ListenAddress } from '../../../contract/index.ts';
-import { type ErrorLog, systemReason } from '../../../log/index.ts';
+import { type ErrorLog } from '../../../log/index.ts';
+import { systemReason } from '../../../system/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import type { Admission } from '../admission.ts';
 import { type Failing, guarded } from '../guarded.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { systemFailure } from '../../src/log/index.ts';
+import { systemFailure } from '../../src/system/index.ts';
 
 const cases = [
   { it: 'a file that is not there', path: '/nowhere', says: '2: No such file or directory' },
