@@ -8,6 +8,13 @@ export type ListenAddress =
   | { readonly kind: 'inet'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };
 
+/** The socket of a configuration's address. */
+export interface NamedAddress {
+  /** As messages name it: `0.0.0.0:80`. */
+  readonly key: string;
+  readonly address: ListenAddress;
+}
+
 /** One `listen` directive. */
 export interface ListenConfig {
   readonly address: ListenAddress;

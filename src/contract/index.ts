@@ -47,6 +47,7 @@ export type {
   ListenConfig,
   LocationMatch,
   MimeTypes,
+  NamedAddress,
   OldBrowser,
   RegexConfig,
   ServerName,

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { acceptConnections, type AcceptedAddress } from './transport/index.ts';
+import type { NamedAddress } from '../contract/index.ts';
+import { acceptConnections } from './transport/index.ts';
 
 // The thread that accepts connections on ports that the workers, which are not root, cannot bind.
-if (parentPort) await acceptConnections(parentPort, workerData as readonly AcceptedAddress[]);
+if (parentPort) await acceptConnections(parentPort, workerData as readonly NamedAddress[]);

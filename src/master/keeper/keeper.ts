@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import net from 'node:net';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import type { NamedAddress } from '../../contract/index.ts';
 import { removePidFile, removeSocketFile, writePidFile } from '../process-files.ts';
 import type {
   FromKeeper,
@@ -10,7 +11,6 @@ import type {
   KeeperAnswer,
   KeeperQuestion,
   LoaderQuestion,
-  NamedAddress,
   ToKeeper,
 } from '../rights/index.ts';
 

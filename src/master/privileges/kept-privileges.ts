@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import type { NamedAddress } from '../../contract/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
 import { type Account, systemReason } from '../../system/index.ts';
@@ -17,7 +18,6 @@ import {
   holdingsOf,
   type KeeperAnswer,
   type KeeperQuestion,
-  type NamedAddress,
   portsOfRoot,
   type ToKeeper,
 } from '../rights/index.ts';

@@ -7,6 +7,5 @@ export type {
   KeeperAnswer,
   KeeperQuestion,
   LoaderQuestion,
-  NamedAddress,
   ToKeeper,
 } from './protocol.ts';

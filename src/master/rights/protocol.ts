@@ -1,12 +1,5 @@
+import type { NamedAddress, Written } from '../../contract/index.ts';
 import type { Account } from '../../system/index.ts';
-import type { ListenAddress, Written } from '../../contract/index.ts';
-
-/** A socket of the configuration. */
-export interface NamedAddress {
-  /** As messages name it: `0.0.0.0:80`. */
-  readonly key: string;
-  readonly address: ListenAddress;
-}
 
 /** What the process with root's rights does for one configuration, and nothing beyond it. */
 export interface Holdings {

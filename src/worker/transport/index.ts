@@ -1,10 +1,4 @@
-export {
-  acceptConnections,
-  AcceptorClient,
-  type AcceptedAddress,
-  type FromAcceptor,
-  type ToAcceptor,
-} from './uws/acceptor.ts';
+export { acceptConnections, AcceptorClient, type FromAcceptor, type ToAcceptor } from './uws/acceptor.ts';
 export { Admission } from './admission.ts';
 export { Engines } from './engine.ts';
 export { Heartbeat, type Opening, type OpenPort, type Transport } from './transport.ts';

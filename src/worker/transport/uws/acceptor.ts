@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
-import type { ListenAddress } from '../../../contract/index.ts';
+import type { NamedAddress } from '../../../contract/index.ts';
 import { admitEverybody } from '../socket-address.ts';
 import { loadUws } from './loader.ts';
 
@@ -11,12 +11,6 @@ interface SharingApp extends TemplatedApp {
   getDescriptor(): number;
   addChildAppDescriptor(descriptor: number): SharingApp;
   removeChildAppDescriptor(descriptor: number): SharingApp;
-}
-
-/** What the acceptor listens on. */
-export interface AcceptedAddress {
-  readonly key: string;
-  readonly address: ListenAddress;
 }
 
 /** Worker to acceptor; it answers each with its `serial`. */
@@ -58,7 +52,7 @@ const TURNS = 2;
  */
 export async function acceptConnections(
   master: MessagePort,
-  addresses: readonly AcceptedAddress[],
+  addresses: readonly NamedAddress[],
 ): Promise<void> {
   const acceptor = new Acceptor(master);
   master.postMessage(acceptor.open(addresses));
@@ -77,7 +71,7 @@ class Acceptor {
     this.#master = master;
   }
 
-  open(addresses: readonly AcceptedAddress[]): FromAcceptor {
+  open(addresses: readonly NamedAddress[]): FromAcceptor {
     try {
       const uws = loadUws();
       const refused = addresses.filter((wanted) => !this.#listen(uws.App() as SharingApp, wanted));
@@ -109,7 +103,7 @@ class Acceptor {
     }
   }
 
-  #listen(app: SharingApp, { key, address }: AcceptedAddress): boolean {
+  #listen(app: SharingApp, { key, address }: NamedAddress): boolean {
     let isOpen = false;
     const opened = (listening: us_listen_socket | false): void => {
       if (!listening) return;
