@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { decodeText, printable, type Source, systemError } from '../grammar/index.ts';
+import { decodeText, printable, type Source } from '../grammar/index.ts';
+import { systemFailure } from '../src/system/index.ts';
 
 /** Columns as wide as their widest cell, a line each. */
 export function columns(rows: readonly (readonly string[])[]): string {
@@ -24,7 +25,7 @@ export function failureText(error: unknown, name?: string): string {
   const { syscall, path, message } = error as NodeJS.ErrnoException;
   const file = name ?? path;
   if (syscall === undefined || file === undefined) return printable(message);
-  return `${syscall}() "${printable(file)}" failed (${systemError(error)})`;
+  return systemFailure(syscall, printable(file), error);
 }
 
 /** The text of a file, `-` for standard input. When it cannot be read it says why and gives `undefined`. */

@@ -1,6 +1,7 @@
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { systemFailure } from '../src/system/index.ts';
 import type { Fault } from './diagnostic.ts';
-import { decodeText, globPaths, isGlob, MAX_TOTAL_BYTES, readFileBytes, systemError } from './files.ts';
+import { decodeText, globPaths, isGlob, MAX_TOTAL_BYTES, readFileBytes } from './files.ts';
 import { MAX_FILES } from './load-tree.ts';
 import { checkSyntax } from './parser.ts';
 import { placeOf, type Source } from './source.ts';
@@ -184,8 +185,7 @@ class Parsing {
     try {
       source = { name: into.file, text: decodeText(readFileBytes(into.file, MAX_TOTAL_BYTES)).text };
     } catch (error) {
-      const failure = `open() "${into.file}" failed (${systemError(error)})`;
-      this.#fail(into, { error: failure, line: null });
+      this.#fail(into, { error: systemFailure('open', into.file, error), line: null });
       return;
     }
     const report = checkSyntax(source);

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
+import { systemReason } from '../src/system/index.ts';
 import type { Report } from './diagnostic.ts';
-import { decodeText, errorCode, MAX_SECRET_BYTES, type ReadFile, systemError } from './files.ts';
+import { decodeText, errorCode, MAX_SECRET_BYTES, type ReadFile } from './files.ts';
 import type { Span } from './source.ts';
 import { type Edit, spanInWord, type Word } from './tree.ts';
 
@@ -101,7 +102,7 @@ function fileValue(path: string, { directory, readFile }: Expansion): string | R
   } catch (error) {
     return {
       rule: 'secret-file',
-      message: `"\${file:${path}}" cannot be read: ${REASONS[errorCode(error)] ?? systemError(error)}`,
+      message: `"\${file:${path}}" cannot be read: ${REASONS[errorCode(error)] ?? systemReason(error)}`,
     };
   }
 }

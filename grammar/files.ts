@@ -1,7 +1,5 @@
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
-import { constants } from 'node:os';
 import { join } from 'node:path';
-import { getSystemErrorMap } from 'node:util';
 
 /** All that one load may read: sources and their repetitions. */
 export const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
@@ -13,18 +11,6 @@ export const MAX_SECRET_BYTES = 64 * 1024;
 export type ReadFile = (path: string, maxBytes: number) => Uint8Array | string;
 
 const MIN_CHUNK_BYTES = 64 * 1024;
-
-/** strerror(3), where libuv words it differently. */
-const STRERROR: Readonly<Record<string, string>> = {
-  EACCES: 'Permission denied',
-  EFBIG: 'File too large',
-  EISDIR: 'Is a directory',
-  ELOOP: 'Too many levels of symbolic links',
-  EMFILE: 'Too many open files',
-  ENAMETOOLONG: 'File name too long',
-  ENOENT: 'No such file or directory',
-  ENOTDIR: 'Not a directory',
-};
 
 /** The default `ReadFile`. It reads to the end rather than to the size, so that pipes work and devices end. */
 export function readFileBytes(path: string, maxBytes: number): Uint8Array {
@@ -61,13 +47,6 @@ export function decodeText(bytes: Uint8Array | string): { text: string; invalidA
 /** The `code` of a file system error. */
 export function errorCode(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? '';
-}
-
-/** A file system error as nginx prints it: `2: No such file or directory`. */
-export function systemError(error: unknown): string {
-  const code = errorCode(error);
-  const number = (constants.errno as Readonly<Record<string, number>>)[code] ?? 0;
-  return `${number}: ${STRERROR[code] ?? getSystemErrorMap().get(-number)?.[1] ?? (error as Error).message}`;
 }
 
 function withoutMark(bytes: Uint8Array): Uint8Array {

@@ -32,7 +32,6 @@ export {
   filesOfDump,
   type DumpedFiles,
   decodeText,
-  systemError,
   globPaths,
   isGlob,
   matchesGlob,

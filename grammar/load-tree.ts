@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { systemFailure } from '../src/system/index.ts';
 import type { Report } from './diagnostic.ts';
 import { expandWord, type Expansion } from './expand.ts';
 import {
@@ -11,7 +12,6 @@ import {
   MAX_TOTAL_BYTES,
   type ReadFile,
   readFileBytes,
-  systemError,
 } from './files.ts';
 import { parseSource } from './parser.ts';
 import type { Source, Span } from './source.ts';
@@ -90,7 +90,7 @@ class Includer {
       return known ?? this.#add(path, name, content);
     } catch (error) {
       const call = errorCode(error) === 'EISDIR' ? 'pread' : 'open';
-      const failure = `${call}() "${path}" failed (${systemError(error)})`;
+      const failure = systemFailure(call, path, error);
       const tooLarge = `the configuration is larger than ${MAX_TOTAL_BYTES >> 20} MB`;
       report.emerg(errorCode(error) === 'EFBIG' ? tooLarge : failure, span, { rule: 'include-missing' });
       return undefined;

@@ -1,22 +1,26 @@
+import { constants } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
 
-/** Where the C library, and so every log that people search, has other words than Node.js. */
+/** The words of strerror(3), and so of every log that people search, where libuv has others than a capital letter. */
 const WORDS: Readonly<Record<string, string>> = {
-  EPERM: 'Operation not permitted',
-  EISDIR: 'Is a directory',
-  ENAMETOOLONG: 'File name too long',
-  ELOOP: 'Too many levels of symbolic links',
-  EMFILE: 'Too many open files',
-  ENFILE: 'Too many open files in system',
-  ENOSPC: 'No space left on device',
-  EHOSTUNREACH: 'No route to host',
-  ETIMEDOUT: 'Connection timed out',
-  EROFS: 'Read-only file system',
-  EPIPE: 'Broken pipe',
-  ESRCH: 'No such process',
-  EADDRINUSE: 'Address already in use',
   EADDRNOTAVAIL: 'Cannot assign requested address',
+  EAFNOSUPPORT: 'Address family not supported by protocol',
+  EBUSY: 'Device or resource busy',
+  EEXIST: 'File exists',
+  EHOSTUNREACH: 'No route to host',
+  EIO: 'Input/output error',
+  EISDIR: 'Is a directory',
+  ELOOP: 'Too many levels of symbolic links',
+  ENAMETOOLONG: 'File name too long',
+  ENFILE: 'Too many open files in system',
+  ENOMEM: 'Cannot allocate memory',
+  ENOTSUP: 'Operation not supported',
+  ETXTBSY: 'Text file busy',
+  EXDEV: 'Invalid cross-device link',
 };
+
+/** From here on libuv's numbers are its own: failures of name resolution, the end of a file. */
+const FIRST_OF_LIBUV = 3000;
 
 /** The failure of a system call as nginx logs it: `open() "/srv/a" failed (2: No such file or directory)`. */
 export function systemFailure(call: string, subject: string, error: unknown): string {
@@ -25,8 +29,30 @@ export function systemFailure(call: string, subject: string, error: unknown): st
 
 /** What stands in the brackets: `2: No such file or directory`; the message of an error that no system call made. */
 export function systemReason(error: unknown): string {
-  const { errno, message } = error as NodeJS.ErrnoException;
-  const [name, words] = (errno !== undefined && getSystemErrorMap().get(errno)) || [];
-  if (errno === undefined || name === undefined || words === undefined) return message;
-  return `${-errno}: ${WORDS[name] ?? words.charAt(0).toUpperCase() + words.slice(1)}`;
+  const { errno, code = '', message } = error as NodeJS.ErrnoException;
+  const { [code]: named } = constants.errno as Readonly<Record<string, number>>;
+  const number = errno === undefined ? named : -errno;
+  if (number === undefined || number >= FIRST_OF_LIBUV) return message;
+  const [name = code, words = message] = getSystemErrorMap().get(-number) ?? [];
+  return `${number}: ${WORDS[name] ?? words.charAt(0).toUpperCase() + words.slice(1)}`;
+}
+
+/** What a finding says of a peer that cannot be reached. */
+const UNREACHABLE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the connection was closed',
+  ENOTFOUND: 'its name cannot be resolved',
+  EAI_AGAIN: 'its name cannot be resolved',
+  ENOENT: 'there is no such socket or file',
+  EACCES: 'permission denied',
+  EHOSTUNREACH: 'no route to host',
+  ENETUNREACH: 'network is unreachable',
+  ETIMEDOUT: 'no answer in time',
+};
+
+/** Why a peer cannot be reached, in words for people who do not read logs; `undefined` when its own message is better. */
+export function unreachableReason({ code = '', message }: NodeJS.ErrnoException): string | undefined {
+  return (
+    UNREACHABLE[code] ?? (/\b(timeout|timed out)\b/i.test(message) ? UNREACHABLE['ETIMEDOUT'] : undefined)
+  );
 }

@@ -1,3 +1,3 @@
 export { accountOfId, findAccount, findGroup, type Account } from './accounts.ts';
-export { systemFailure, systemReason } from './failure.ts';
+export { systemFailure, systemReason, unreachableReason } from './failure.ts';
 export { chmodSocket, openAsRoot, rootPath } from './root-files.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { systemFailure } from '../../src/system/index.ts';
+import { systemFailure, systemReason } from '../../src/system/index.ts';
 
 const cases = [
   { it: 'a file that is not there', path: '/nowhere', says: '2: No such file or directory' },
@@ -20,6 +20,16 @@ for (const { it, path, call = 'open', says } of cases) {
     expect(said).toBe(`${call}() "${path}" failed (${says})`);
   });
 }
+
+test('an error that has a code alone is named as the system names it', () => {
+  const hangUp = Object.assign(new Error('socket disconnected'), { code: 'ECONNRESET' });
+  expect(systemReason(hangUp)).toBe('104: Connection reset by peer');
+});
+
+test("a failure that is libuv's own has its own message", () => {
+  const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND a'), { code: 'ENOTFOUND', errno: -3008 });
+  expect(systemReason(unknown)).toBe('getaddrinfo ENOTFOUND a');
+});
 
 test('an error that no system call made says its own message', () => {
   expect(systemFailure('open', '/a', new Error('too early'))).toBe('open() "/a" failed (too early)');

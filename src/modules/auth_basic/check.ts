@@ -1,12 +1,11 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { getSystemErrorMap } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { type ComplexValue, constantText } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { type AccessCheck, type Denial, type Exchange, logContext, type Verdict } from '../../http/index.ts';
 import type { Level } from '../../log/index.ts';
-
+import { systemFailure } from '../../system/index.ts';
 import type { Outcome, Verifier } from './password/verifier.ts';
 
 /** Who may enter one location. */
@@ -166,7 +165,7 @@ class Check {
 
   #unreadable(file: string, error: unknown): Denial {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    this.#log(isMissing ? 'error' : 'crit', `open() "${file}" failed (${reasonOf(error)})`);
+    this.#log(isMissing ? 'error' : 'crit', systemFailure('open', file, error));
     return { status: isMissing ? 403 : 500 };
   }
 }
@@ -174,11 +173,4 @@ class Check {
 /** A name as text: it came with one byte per character. */
 function shown(user: string): string {
   return Buffer.from(user, 'latin1').toString();
-}
-
-/** `2: No such file or directory`. */
-function reasonOf(error: unknown): string {
-  const { errno = 0, message } = error as NodeJS.ErrnoException;
-  const [, text = message] = getSystemErrorMap().get(errno) ?? [];
-  return `${Math.abs(errno)}: ${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

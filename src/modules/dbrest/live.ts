@@ -1,5 +1,6 @@
 import type { QueryConfig } from 'pg';
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
+import { unreachableReason } from '../../system/index.ts';
 import type { DbrestConfig } from './config.ts';
 import type { ConnectionTarget } from './dsn.ts';
 import { connect, type WireError } from './session/index.ts';
@@ -127,22 +128,10 @@ async function ask({ target, anonRole, schemas }: Question, timeoutMs: number): 
   }
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'the connection was closed',
-  ENOTFOUND: 'its name cannot be resolved',
-  EAI_AGAIN: 'its name cannot be resolved',
-  ENOENT: 'there is no such socket or file',
-  EACCES: 'permission denied',
-  EHOSTUNREACH: 'no route to host',
-  ENETUNREACH: 'network is unreachable',
-  ETIMEDOUT: 'no answer in time',
-};
-
-function reasonOf({ code = '', message }: WireError, { password }: ConnectionTarget): string {
-  const known = REASONS[code] ?? (/\btimeout\b/i.test(message) ? REASONS['ETIMEDOUT'] : undefined);
+function reasonOf(error: WireError, { password }: ConnectionTarget): string {
+  const known = unreachableReason(error);
   if (known !== undefined) return known;
-  const line = message.split('\n', 1)[0] ?? '';
+  const line = error.message.split('\n', 1)[0] ?? '';
   return password === undefined || password === '' ? line : line.replaceAll(password, '***');
 }
 

@@ -1,4 +1,5 @@
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
+import { unreachableReason } from '../../system/index.ts';
 import { type Endpoint, endpointsOf } from './address.ts';
 import { COMMANDS } from './commands.ts';
 import type { KvConfig } from './directives.ts';
@@ -77,25 +78,15 @@ async function isReadOnly(redis: { info(section: string): Promise<string> }): Pr
   return /^role:slave\b/m.test(info) && /^slave_read_only:1\b/m.test(info);
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'the connection was closed',
-  ENOTFOUND: 'its name cannot be resolved',
-  EAI_AGAIN: 'its name cannot be resolved',
-  ENOENT: 'there is no such socket',
-  EACCES: 'permission denied',
-  EHOSTUNREACH: 'no route to host',
-  ENETUNREACH: 'network is unreachable',
-  ETIMEDOUT: 'no answer in time',
-};
-
-function faultOf({ message, code = '' }: Error & { readonly code?: string }): Answer {
+function faultOf(error: NodeJS.ErrnoException): Answer {
+  const { message } = error;
   if (message.startsWith('NOAUTH')) return { refused: 'it wants a password' };
   if (message.startsWith('WRONGPASS') || /invalid password/i.test(message))
     return { refused: 'wrong password' };
   if (/without any password configured/i.test(message)) return { refused: 'it has no password' };
   if (message.startsWith('NOPERM')) return { refused: 'the user may not use it' };
-  if (/timed out|ETIMEDOUT/i.test(message)) return { unreachable: 'no answer in time' };
   // A reply is somebody's data; what is no reply has a code or comes from here.
-  return { unreachable: REASONS[code] ?? (/^[A-Z]+ /.test(message) ? 'it is not ready' : message) };
+  return {
+    unreachable: unreachableReason(error) ?? (/^[A-Z]+ /.test(message) ? 'it is not ready' : message),
+  };
 }

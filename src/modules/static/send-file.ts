@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Exchange, logContext, type ResponseStream } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
-import { type OpenFile, SMALL_FILE_BYTES, systemErrorText } from './files.ts';
+import { systemFailure } from '../../system/index.ts';
+import { type OpenFile, SMALL_FILE_BYTES } from './files.ts';
 import type { FileBody } from './ranges.ts';
 
 /** Bytes of a file that are read at once. */
@@ -93,7 +94,7 @@ export class FileSender {
   #cut(x: Exchange, path: string, error: NodeJS.ErrnoException): void {
     if (error instanceof Truncated)
       this.#log.write('alert', `${error.message} from "${path}"`, logContext(x));
-    else this.#log.write('crit', `pread() "${path}" failed (${systemErrorText(error)})`, logContext(x));
+    else this.#log.write('crit', systemFailure('pread', path, error), logContext(x));
     x.abort();
   }
 }

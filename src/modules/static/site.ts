@@ -1,7 +1,8 @@
 import type { Build } from '../../contract/index.ts';
 import { type Exchange, logContext } from '../../http/index.ts';
+import { systemReason } from '../../system/index.ts';
 import type { DocumentPath } from './document-path.ts';
-import { type FileFault, type Files, severityOf, systemErrorText } from './files.ts';
+import { type FileFault, type Files, severityOf } from './files.ts';
 
 /** What nginx says and answers where there is no file to serve. */
 export class Faults {
@@ -29,7 +30,7 @@ export class Faults {
     const { status } = severityOf(fault);
     const is = status === 403 ? 'forbidden' : 'not found';
     if (status === 403 || this.#logNotFound)
-      this.#write('error', `"${path}" is ${is} (${systemErrorText(fault.error)})`, x);
+      this.#write('error', `"${path}" is ${is} (${systemReason(fault.error)})`, x);
     x.end(status === 403 ? 403 : 404);
   }
 
@@ -67,7 +68,7 @@ export class Faults {
 }
 
 function describe(path: string, { error }: FileFault): string {
-  return `"${path}" failed (${systemErrorText(error)})`;
+  return `"${path}" failed (${systemReason(error)})`;
 }
 
 /** The files of a location, as its handlers come to them. */

@@ -1,3 +1,5 @@
+import { systemReason } from '../../../system/index.ts';
+
 /** Whether another peer may be asked: `proxy_next_upstream`'s words for what can go wrong on the wire. */
 export type FaultKind = 'error' | 'timeout' | 'invalid_header';
 
@@ -40,32 +42,10 @@ const CALLS: Readonly<Record<Stage, string>> = {
   'reading upstream': 'recv()',
 };
 
-/** The system's words for what it refuses, as nginx prints them: `104: Connection reset by peer`. */
-const ERRNO: Readonly<Record<string, string>> = {
-  ECONNREFUSED: '111: Connection refused',
-  ECONNRESET: '104: Connection reset by peer',
-  EPIPE: '32: Broken pipe',
-  EHOSTUNREACH: '113: No route to host',
-  ENETUNREACH: '101: Network is unreachable',
-  EADDRNOTAVAIL: '99: Cannot assign requested address',
-  EADDRINUSE: '98: Address already in use',
-  ETIMEDOUT: '110: Connection timed out',
-  ENOENT: '2: No such file or directory',
-  EACCES: '13: Permission denied',
-  ECONNABORTED: '103: Software caused connection abort',
-  EMFILE: '24: Too many open files',
-};
-
 /** What the system said of a connection. */
 export function systemFault(error: Error & { readonly code?: string }, stage: Stage): UpstreamFault {
-  const { code } = error;
-  if (code === 'ETIMEDOUT') return timedOut(stage);
-  const words = code === undefined ? undefined : ERRNO[code];
-  const message =
-    words === undefined
-      ? `${CALLS[stage]} failed (${error.message}) while ${stage}`
-      : `${CALLS[stage]} failed (${words}) while ${stage}`;
-  return new UpstreamFault('error', message);
+  if (error.code === 'ETIMEDOUT') return timedOut(stage);
+  return new UpstreamFault('error', `${CALLS[stage]} failed (${systemReason(error)}) while ${stage}`);
 }
 
 /** The peer closed before its answer was complete. */
