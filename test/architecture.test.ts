@@ -130,6 +130,7 @@ const broken: readonly {
         export const table = new Map([['a', 1]]);
         const row = directivesFor()({ a: readers.size() });
         export { row };
+        declare module 'untyped' { export const x: number; }
         export default class Pool {}`,
       'src/worker/main.ts': `start();`,
     },

@@ -6,7 +6,7 @@ import type { HashOptions } from './secrets.ts';
 type Finish = (code: number) => void;
 
 /** Of `auth_basic`; its module is not loaded to read a command line. */
-const SCHEMES = ['bcrypt', 'sha512', 'sha256', 'apr1', 'md5', 'ssha', 'sha', 'crypt', 'plain'];
+const SCHEMES = ['bcrypt', 'sha512', 'sha256', 'apr1', 'md5', 'ssha', 'sha', 'plain'];
 
 /** The commands that make and check tokens, secrets and passwords. */
 export function addCredentials(gw: Command, finish: Finish): void {

@@ -59,7 +59,7 @@ function faultsOf(file: SourceFile): string[] {
 function faultOf(statement: Node, acting: ReadonlySet<string>): string | undefined {
   const declared = (statement['declaration'] as Node | null | undefined) ?? statement;
   if (DECLARATIONS.has(declared.type)) return undefined;
-  if (declared.type === 'ExportNamedDeclaration') return undefined;
+  if (declared.type === 'ExportNamedDeclaration' || declared['declare'] === true) return undefined;
   if (declared.type !== 'VariableDeclaration') return `runs a statement (${declared.type})`;
   if (declared['kind'] !== 'const') return `makes a variable that can change (${String(declared['kind'])})`;
   let fault: string | undefined;

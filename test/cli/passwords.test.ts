@@ -17,14 +17,14 @@ test('gw secret prints other bytes each time, as many as asked for', async () =>
   expect(secrets[0]?.stdout).not.toBe(secrets[1]?.stdout);
 });
 
-const SCHEMES = ['bcrypt', 'sha512', 'sha256', 'apr1', 'md5', 'ssha', 'sha', 'crypt', 'plain'];
+const SCHEMES = ['bcrypt', 'sha512', 'sha256', 'apr1', 'md5', 'ssha', 'sha', 'plain'];
 
 test('gw hash-password offers every scheme that there is', () => {
   expect(Object.keys(PASSWORD_SCHEMES)).toEqual(SCHEMES);
 });
 
 test('auth_basic takes what gw hash-password makes, in every scheme', async (t) => {
-  const password = 'pä$$ 1'; // 7 bytes: crypt takes 8.
+  const password = 'pä$$ 1';
   const lines = await Promise.all(
     SCHEMES.map((scheme) =>
       gwWith(HERE, ['hash-password', '-s', scheme, '--cost', '4', '-u', scheme], `${password}\n`),

@@ -145,15 +145,15 @@ class Check {
       return this.#unauthorized('error', `user "${shown(user)}" was not found in "${file}"`);
     }
     const outcome = this.#parts.verifier.verify(password, stored);
-    if (!(outcome instanceof Promise)) return this.#judge(user, outcome);
-    return outcome.then((settled) => this.#judge(user, settled));
+    if (!(outcome instanceof Promise)) return this.#judge(outcome, user, stored);
+    return outcome.then((settled) => this.#judge(settled, user, stored));
   }
 
-  #judge(user: string, outcome: Outcome): Verdict {
+  #judge(outcome: Outcome, user: string, stored: string): Verdict {
     if (outcome === 'right') return 'allowed';
     if (outcome === 'wrong') return this.#unauthorized('error', `user "${shown(user)}": password mismatch`);
     if (outcome === 'unknown')
-      return this.#unauthorized('error', `user "${shown(user)}": the form of the stored password is unknown`);
+      return this.#unauthorized('error', `user "${shown(user)}": ${unknownForm(stored)}`);
     this.#log('error', 'too many passwords are being checked');
     return BUSY;
   }
@@ -168,6 +168,15 @@ class Check {
     this.#log(isMissing ? 'error' : 'crit', systemFailure('open', file, error));
     return { status: isMissing ? 403 : 500 };
   }
+}
+
+const DES_CRYPT = /^[./0-9A-Za-z]{13}$/;
+
+/** What takes the place of a judgement where the stored password has a form that is not checked. */
+function unknownForm(stored: string): string {
+  return DES_CRYPT.test(stored)
+    ? 'the stored password is one of DES crypt, which is not taken: store it anew, with "gw hash-password"'
+    : 'the form of the stored password is unknown';
 }
 
 /** A name as text: it came with one byte per character. */

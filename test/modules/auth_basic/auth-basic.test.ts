@@ -29,10 +29,14 @@ const lines = [
     who: 'odd:lemon',
     line: /\[error\] \d+#\d+: \*\d+ user "odd": the form of the stored password is unknown, client: /,
   },
+  {
+    who: 'des:lemon',
+    line: /\[error\] \d+#\d+: \*\d+ user "des": the stored password is one of DES crypt, which is not taken: store it anew, with "gw hash-password", client: /,
+  },
 ];
 for (const { who, line } of lines) {
   test(`${who ?? 'nobody'} is refused and logged as fail2ban expects, without the password`, async (t) => {
-    const gw = await load(t, CONF, users(`ann:{PLAIN}melon\nodd:melon\nbcr:${LEMON}\n`));
+    const gw = await load(t, CONF, users(`ann:{PLAIN}melon\nodd:melon\ndes:abSqRke2TAJmc\nbcr:${LEMON}\n`));
     await gw.expect(
       'GET /',
       { status: 401, headers: { 'www-authenticate': 'Basic realm="r"' } },

@@ -20,9 +20,6 @@ function crypt(password: string, setting: string): string {
 
 const passwords = ['', 'a', 'secret', 'longer than eight bytes', 'größe', '$1$', 'x'.repeat(70)];
 const settings = [
-  'ab',
-  './',
-  'zZ',
   '$1$abc$',
   '$1$longsaltlongsalt$',
   '$5$salt$',
@@ -37,7 +34,6 @@ for (const setting of settings) {
     for (const password of passwords) {
       const stored = crypt(password, setting);
       expect(await verifyPassword(Buffer.from(password), stored, LIBRARIES), password).toBe(true);
-      // crypt(3) with DES looks at eight characters.
       expect(await verifyPassword(Buffer.from(`!${password}`), stored, LIBRARIES), password).toBe(false);
     }
   });
@@ -58,6 +54,8 @@ const forms = [
   { stored: '$6$rounds=1000001$salt$x', is: undefined },
   { stored: '$2y$04$short', is: false },
   { stored: '*0', is: undefined },
+  // DES crypt of "secret".
+  { stored: 'abNANd1rDfiNc', is: undefined },
 ];
 for (const { stored, is } of forms) {
   test(`"secret" stored as "${stored}": ${is}`, async () => {

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
-import { md5Crypt } from './crypt.ts';
-import { desCrypt } from './des-crypt.ts';
+import md5Crypt from 'apache-md5';
 import { MOST_PASSWORD_BYTES } from './verifier.ts';
 
 /** How a password is to be stored. */
@@ -13,7 +12,7 @@ export interface HashOrder {
   readonly rounds: number;
 }
 
-const MOST_BYTES: Readonly<Partial<Record<PasswordScheme, number>>> = { bcrypt: 72, crypt: 8 };
+const MOST_BYTES: Readonly<Partial<Record<PasswordScheme, number>>> = { bcrypt: 72 };
 /** Of the alphabet of crypt(3); 16 characters of it are 96 bits. */
 const SALT_ALPHABET = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -26,7 +25,6 @@ export const PASSWORD_SCHEMES = {
   md5: { warning: 'MD5 is computed so fast that passwords can be guessed' },
   ssha: { warning: 'SHA-1 is computed so fast that passwords can be guessed' },
   sha: { warning: 'SHA-1 without a salt is computed so fast that passwords can be guessed' },
-  crypt: { warning: 'DES takes the first 8 bytes of a password only' },
   plain: { warning: 'the password is stored as it is' },
 } as const satisfies Readonly<Record<string, { readonly warning?: string }>>;
 export type PasswordScheme = keyof typeof PASSWORD_SCHEMES;
@@ -61,14 +59,13 @@ const MAKERS: Readonly<Record<PasswordScheme, Maker>> = {
   bcrypt: async (password, { cost }) => (await import('@node-rs/bcrypt')).hash(password, { cost }),
   sha512: (password, order) => shaCrypt(password, { ...order, id: 6 }),
   sha256: (password, order) => shaCrypt(password, { ...order, id: 5 }),
-  apr1: (password) => md5Crypt(password, `$apr1$${salt(8)}`),
-  md5: (password) => md5Crypt(password, `$1$${salt(8)}`),
+  apr1: (password) => md5Crypt(password.toString('latin1'), `$apr1$${salt(8)}`),
+  md5: (password) => md5Crypt(password.toString('latin1'), `$1$${salt(8)}`),
   ssha: (password) => {
     const added = randomBytes(8);
     return `{SSHA}${Buffer.concat([sha1(Buffer.concat([password, added])), added]).toString('base64')}`;
   },
   sha: (password) => `{SHA}${sha1(password).toString('base64')}`,
-  crypt: (password) => desCrypt(password, salt(2)) as string,
   plain: (password) => `{PLAIN}${password.toString()}`,
 };
 

@@ -22,7 +22,7 @@ function isSlow(stored: string): boolean {
 
 /**
  * Whether a password is the one that a line of a user file stores, one byte per character: `{PLAIN}`, `{SHA}`, `{SSHA}`,
- * `$apr1$`, `$1$`, `$5$`, `$6$`, `$2a$`, `$2b$`, `$2y$`, or the 13 characters of crypt(3). `undefined`: it is none of these.
+ * `$apr1$`, `$1$`, `$5$`, `$6$`, `$2a$`, `$2b$`, `$2y$`. `undefined`: it is none of these.
  */
 export function verifyPassword(
   password: Buffer,
