@@ -1,4 +1,4 @@
-import { createToken, type CustomPatternMatcherFunc, type IToken, Lexer } from 'chevrotain';
+import { createToken, Lexer } from 'chevrotain';
 
 const TAB = 0x09;
 const LF = 0x0a;
@@ -95,10 +95,10 @@ export const BlockEnd = createToken({ name: 'BlockEnd', pattern: '}' });
 /** `{` and everything to its `}` after `…_by_lua_block`: Lua has its own quotes and comments. */
 export const LuaBlock = createToken({
   name: 'LuaBlock',
-  pattern: custom((text, offset, tokens) => {
+  pattern: (text, offset, tokens) => {
     const isLua = tokens.slice(-2).some((token) => token.image.endsWith('_by_lua_block'));
     return isLua ? match(text, offset, endOfLuaBlock(text, offset)) : null;
-  }),
+  },
   start_chars_hint: ['{'],
   line_breaks: true,
 });
@@ -106,13 +106,13 @@ export const LuaBlock = createToken({
 /** A bare or a quoted word; its payload is a `WordFault`, if it has one. */
 export const WordToken = createToken({
   name: 'Word',
-  pattern: custom((text, offset) => {
+  pattern: (text, offset) => {
     const first = text[offset];
     if (first === '"' || first === "'") return matchQuotes(text, offset);
     const found = match(text, offset, endOfBareWord(text, offset));
     if (isTooLong(found[0])) found.payload = { kind: 'too long' };
     return found;
-  }),
+  },
   start_chars_hint: wordStarts(),
   line_breaks: true,
 });
@@ -146,10 +146,6 @@ function match(text: string, start: number, end: number): Match {
 
 function isTooLong(raw: string): boolean {
   return raw.length * 3 >= MAX_WORD_BYTES && Buffer.byteLength(raw) >= MAX_WORD_BYTES;
-}
-
-function custom(pattern: (text: string, offset: number, tokens: IToken[]) => Match | null) {
-  return pattern as unknown as CustomPatternMatcherFunc;
 }
 
 /** Every character but those of the other tokens; the lexer tells characters above 255 apart by groups of 255. */

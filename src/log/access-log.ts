@@ -96,10 +96,9 @@ class AppendedLog implements AccessLog {
     this.#waiting = '';
   }
 
-  /** Typed as text, a boom takes bytes all the same where it was opened for them. */
-  #packed(text: string): string {
+  #packed(text: string): string | Buffer {
     const { gzipLevel } = this.#options;
-    return gzipLevel === undefined ? text : (gzipSync(text, { level: gzipLevel }) as unknown as string);
+    return gzipLevel === undefined ? text : gzipSync(text, { level: gzipLevel });
   }
 
   #open(): OpenFile | undefined {
@@ -121,8 +120,11 @@ class AppendedLog implements AccessLog {
   }
 }
 
+/** sonic-boom's types leave out that it takes bytes where it was opened for them. */
+type Boom = Omit<SonicBoom, 'write'> & { write(piece: string | Buffer): boolean };
+
 interface OpenFile {
-  readonly boom: SonicBoom;
+  readonly boom: Boom;
   /** In UTF-16 units; what one write may hold. */
   readonly chunkLength: number;
 }

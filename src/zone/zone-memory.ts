@@ -20,8 +20,8 @@ const KINDS: Kinds = {
 };
 
 /** The row of a declaration's kind. */
-function kindOf<D extends ZoneDeclaration>({ kind }: D): ZoneKind<D> {
-  return KINDS[kind] as unknown as ZoneKind<D>;
+function kindOf({ kind }: ZoneDeclaration): ZoneKind<ZoneDeclaration> {
+  return KINDS[kind];
 }
 
 /** The row of the kind that lies in a zone's memory. Throws for memory that is no zone. */

@@ -187,12 +187,7 @@ export class CounterDirectory {
 
   #read(index: number): Entry {
     const at = FIRST_ENTRY_WORD + index * ENTRY_WORDS;
-    const [kind, offset, length, scale] = this.#words.subarray(at, at + ENTRY_WORDS) as unknown as [
-      kind: number,
-      offset: number,
-      length: number,
-      scale: number,
-    ];
+    const [kind = 0, offset = 0, length = 0, scale = 0] = this.#words.subarray(at, at + ENTRY_WORDS);
     const text = this.#text.toString('utf8', offset, offset + length);
     const [name, help, labels] = JSON.parse(text) as [string, string, Labels];
     return { index, kind: KINDS[kind] as Kind, name, help, labels, scale: SCALE_NAMES[scale] as Scale };
