@@ -13,7 +13,13 @@ import {
   referenceText,
   Registry,
 } from './config/index.ts';
-import { type ConfigText, type ServerView, variableFacts, type VariableFacts } from './contract/index.ts';
+import {
+  type ConfigText,
+  type CoreConfig,
+  type ServerView,
+  variableFacts,
+  type VariableFacts,
+} from './contract/index.ts';
 import {
   findLocation,
   type GatewayPlan,
@@ -45,7 +51,7 @@ export function judgementOf({ bound }: Loaded): {
   readonly logs: boolean;
 } {
   const block = bound?.main.children.find(({ context }) => context === 'check');
-  const fieldOf = (name: string): unknown => block?.own.get('core')?.get(name)?.value;
+  const fieldOf = (name: keyof CoreConfig): unknown => block?.own.get('core')?.get(name)?.value;
   const refuse = fieldOf('checkRefuse');
   return {
     refuses: refuse === 'error' || refuse === 'warning' ? refuse : undefined,

@@ -1,5 +1,6 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import { type BlockView, contains, type Network, parseNetwork } from '../config/index.ts';
+import { configOf } from '../contract/index.ts';
 import { oncePer } from './checked-config.ts';
 
 /** One `allow` or `deny` with the directive that says it. */
@@ -40,7 +41,7 @@ export function authIn(block: BlockView): readonly DirectiveNode[] {
 
 /** `satisfy any`: one check that lets in is enough. */
 export function isAnyEnough(block: BlockView): boolean {
-  return block.config('core')['satisfy'] === 'any';
+  return configOf(block.level, 'core').satisfy === 'any';
 }
 
 /** Where a request of a block is answered from; directives of modules that only nginx has count as well. */

@@ -1,12 +1,13 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
-import { type BlockView, type ComplexValue, groupBy } from '../config/index.ts';
-import type {
-  AnyModule,
-  CoreConfig,
-  ListenConfig,
-  LocationMatch,
-  Sensitive,
-  SslConfig,
+import { type BlockView, groupBy } from '../config/index.ts';
+import {
+  type AnyModule,
+  type Condition,
+  conditionOf,
+  configOf,
+  type ListenConfig,
+  matchOf,
+  type Sensitive,
 } from '../contract/index.ts';
 import { isLocal } from './addresses.ts';
 import { oncePer } from './checked-config.ts';
@@ -15,13 +16,6 @@ import type { CheckedConfig } from './rule.ts';
 /** How to keep strangers out of a location. */
 export const KEEP_OUT =
   'add allow and deny, ask for a password, or listen on a loopback address or a Unix socket';
-
-/** What `if` asks, as far as it matters here. */
-interface Condition {
-  readonly variable?: string;
-  readonly negated?: boolean;
-  readonly value?: ComplexValue;
-}
 
 /** What a stranger does not have. */
 const PROOF = /^(?:secure_link|ssl_client_\w+)$/;
@@ -66,15 +60,15 @@ function refusalsIn(config: CheckedConfig, block: BlockView): Refusals {
     variables: new Set(
       conditions
         .filter((condition) => condition.own('return', 'rewrite').length > 0)
-        .flatMap((condition) => conditionOf(condition)?.variable ?? []),
+        .flatMap((block) => variableIn(conditionOf(block)) ?? []),
     ),
   };
   known.set(block, refusals);
   return refusals;
 }
 
-function conditionOf({ args }: BlockView): Condition | undefined {
-  return (args as { readonly condition: Condition } | undefined)?.condition;
+function variableIn(condition: Condition | undefined): string | undefined {
+  return condition && 'variable' in condition ? condition.variable : undefined;
 }
 
 function isRefusal(config: CheckedConfig, block: BlockView): boolean {
@@ -86,12 +80,13 @@ function isRefusal(config: CheckedConfig, block: BlockView): boolean {
 }
 
 /** A condition that strangers fulfil and others do not. */
-function tellsApart({ bound }: CheckedConfig, { variable, negated, value }: Condition): boolean {
-  if (variable === undefined) return false;
+function tellsApart({ bound }: CheckedConfig, condition: Condition): boolean {
+  if (!('variable' in condition)) return false;
+  const { variable } = condition;
   // A map or a `set` of the author's own: what it is good for cannot be told, but it was written to decide.
   if (PROOF.test(variable) || bound.defined.has(variable)) return true;
-  const isNamed = value === undefined || value.parts.length > 0;
-  return CLAIM.test(variable) && negated === true && isNamed;
+  if (condition.test === 'true' || !condition.negated) return false;
+  return CLAIM.test(variable) && (condition.test === 'match' || condition.value.parts.length > 0);
 }
 
 /** A place that strangers get at, and what they find there. */
@@ -140,7 +135,7 @@ interface Asking {
 function isOpenFrom(config: CheckedConfig, block: BlockView, { method, seen }: Asking): boolean {
   if (!isPublic(block)) return false;
   const holding = limitedTo(block, method) ?? block;
-  if (coreOf(holding).internal || !letsIn(config, holding)) return false;
+  if (configOf(holding.level, 'core').internal || !letsIn(config, holding)) return false;
   if (refusesStrangers(config, block)) return false;
   const name = nameOf(block);
   if (name === undefined) return true;
@@ -152,7 +147,7 @@ function isOpenFrom(config: CheckedConfig, block: BlockView, { method, seen }: A
 /** True when requests from other machines come to the server that a block is in. */
 export function isPublic(block: BlockView): boolean {
   const server = serverOf(block);
-  const listens = server && coreOf(server).listens;
+  const listens = server && configOf(server.level, 'core').listens;
   // Without a `listen` a server has all addresses.
   return listens?.some((listen) => isForeign(listen) && !wantsCertificate(listen, block)) ?? true;
 }
@@ -162,7 +157,7 @@ function isForeign({ address }: ListenConfig): boolean {
 }
 
 function wantsCertificate({ ssl }: ListenConfig, block: BlockView): boolean {
-  return ssl === true && (block.config('ssl') as unknown as SslConfig).verifyClient === 'on';
+  return ssl === true && configOf(block.level, 'ssl').verifyClient === 'on';
 }
 
 /** The `limit_except` that takes the place of a location for a method. */
@@ -179,13 +174,14 @@ function letsIn({ modules }: CheckedConfig, block: BlockView): boolean {
     const values = block.config(module.name);
     return module.enabled?.(values) === false ? [] : (module.strangers?.(values) ?? []);
   });
-  if (coreOf(block).satisfy === 'any' && verdicts.includes('allowed')) return true;
+  if (configOf(block.level, 'core').satisfy === 'any' && verdicts.includes('allowed')) return true;
   return !verdicts.includes('denied');
 }
 
-function nameOf({ context, args, outer }: BlockView): string | undefined {
+function nameOf(block: BlockView): string | undefined {
+  const { context, outer } = block;
   if (context !== 'location') return outer && context === 'location if' ? nameOf(outer) : undefined;
-  const match = args as LocationMatch | undefined;
+  const match = matchOf(block);
   return match?.kind === 'named' ? match.name : undefined;
 }
 
@@ -220,8 +216,4 @@ export function serverOf(block: BlockView): BlockView | undefined {
 
 function within(block: BlockView): readonly BlockView[] {
   return [block, ...block.inner.flatMap(within)];
-}
-
-function coreOf(block: BlockView): CoreConfig {
-  return block.config('core') as unknown as CoreConfig;
 }

@@ -1,19 +1,8 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
-import type { BlockView, ComplexValue } from '../config/index.ts';
+import type { BlockView } from '../config/index.ts';
+import { configOf, type LiteralTarget, type PassTarget } from '../contract/index.ts';
 import { oncePer } from './checked-config.ts';
 import type { CheckedConfig, Use } from './rule.ts';
-
-/** What a `proxy_pass` says, as its module reads it. */
-export type PassTarget = LiteralPass | { readonly kind: 'variables'; readonly value: ComplexValue };
-
-/** A `proxy_pass` without variables; `uri` is '' where there is none. */
-export interface LiteralPass {
-  readonly kind: 'literal';
-  readonly scheme: 'http' | 'https';
-  readonly host: string;
-  readonly port?: number;
-  readonly uri: string;
-}
 
 /** A `proxy_pass` that could be read. */
 export interface Pass<T = PassTarget> extends Use {
@@ -29,13 +18,13 @@ export const passes = oncePer((config: CheckedConfig): readonly Pass[] =>
 );
 
 /** Those without variables. */
-export const literalPasses = oncePer((config: CheckedConfig): readonly Pass<LiteralPass>[] =>
+export const literalPasses = oncePer((config: CheckedConfig): readonly Pass<LiteralTarget>[] =>
   passes(config).flatMap(({ target, ...use }) => (target.kind === 'literal' ? [{ ...use, target }] : [])),
 );
 
 /** Where a block forwards to, if it does. */
 export function targetOf(block: BlockView): PassTarget | undefined {
-  return block.config('proxy')['pass'] as PassTarget | undefined;
+  return configOf(block.level, 'proxy').pass;
 }
 
 /** Whether requests are forwarded in a block or in one inside it. */

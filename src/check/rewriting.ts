@@ -1,21 +1,12 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
-import type { BlockView, ComplexValue, ReadRegex } from '../config/index.ts';
-
-/** A directive of the rewrite module, as far as it is followed here. */
-interface Step {
-  readonly kind: 'return' | 'set' | 'rewrite' | 'redirect' | 'if' | 'break';
-  readonly regex?: ReadRegex;
-  readonly condition?: { readonly regex?: ReadRegex; readonly variable?: string };
-  /** What `rewrite` makes of the URI. */
-  readonly path?: ComplexValue;
-  readonly flag?: 'none' | 'last' | 'break';
-}
+import type { BlockView, ComplexValue } from '../config/index.ts';
+import { configOf, type IfStep, nodesOf, type Step } from '../contract/index.ts';
 
 /** The rewrite steps of a block in the order in which they run, each with its directive. */
 export function stepsOf(block: BlockView): readonly { readonly step: Step; readonly node: DirectiveNode }[] {
-  const steps = block.from('rewrite').get('steps');
-  return ((steps?.value ?? []) as readonly Step[]).flatMap((step, index) => {
-    const node = steps?.nodes[index];
+  const nodes = nodesOf(block, 'rewrite', 'steps');
+  return (configOf(block.level, 'rewrite').steps ?? []).flatMap((step, index) => {
+    const node = nodes[index];
     return node ? { step, node } : [];
   });
 }
@@ -40,7 +31,7 @@ export function rewritten(block: BlockView, given: string): Rewritten {
     if (step.kind === 'return') return OVER;
     if (step.kind === 'break') return { kind: 'stays', uri };
     if (step.kind === 'if' && !isClients(step) && mayLeave(block, node)) return UNKNOWN;
-    const match = step.regex && new RegExp(step.regex.source).exec(uri);
+    const match = 'regex' in step && new RegExp(step.regex.source).exec(uri);
     if (!match) continue;
     if (step.kind === 'redirect') return OVER;
     const changed = textOf(step.path, match);
@@ -57,8 +48,8 @@ export function rewritten(block: BlockView, given: string): Rewritten {
 /** What a client says beside the path: there are requests for which a condition on it does not hold. */
 const CLIENTS = /^(host|args|query_string|request_method|remote_addr|content_type|(http|arg|cookie)_\w+)$/;
 
-function isClients({ condition }: Step): boolean {
-  return condition?.variable !== undefined && CLIENTS.test(condition.variable);
+function isClients({ condition }: IfStep): boolean {
+  return 'variable' in condition && CLIENTS.test(condition.variable);
 }
 
 /** Other conditions are not followed: what matters is whether anything depends on them. */
@@ -67,9 +58,9 @@ function mayLeave(block: BlockView, condition: DirectiveNode): boolean {
   return !inside || stepsOf(inside).some(({ step }) => step.kind !== 'set');
 }
 
-function textOf(value: ComplexValue | undefined, match: RegExpExecArray): string | undefined {
+function textOf({ parts }: ComplexValue, match: RegExpExecArray): string | undefined {
   let text = '';
-  for (const part of value?.parts ?? []) {
+  for (const part of parts) {
     if (typeof part === 'string') text += part;
     else if ('capture' in part) text += match[part.capture] ?? '';
     else return undefined;

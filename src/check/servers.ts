@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
-import type { CoreConfig, FileName, ListenConfig, SslConfig } from '../contract/index.ts';
+import { configOf, type FileName, type ListenConfig, nodesOf, type SslConfig } from '../contract/index.ts';
 import { addressText } from '../plan/index.ts';
 import type { CheckedConfig } from './rule.ts';
 
@@ -23,8 +23,8 @@ interface Socket {
 export function socketsOf(config: CheckedConfig): readonly Socket[] {
   const sockets = new Map<string, Listener[]>();
   for (const server of config.blocks('server')) {
-    const { listens = [] } = server.config('core') as Partial<CoreConfig>;
-    const nodes = server.from('core').get('listens')?.nodes ?? [];
+    const { listens = [] } = configOf(server.level, 'core');
+    const nodes = nodesOf(server, 'core', 'listens');
     for (const [index, listen] of listens.entries()) {
       const node = nodes[index];
       if (!node || listen.quic) continue;
@@ -39,12 +39,12 @@ export function socketsOf(config: CheckedConfig): readonly Socket[] {
 
 /** A `listen` that asks for TLS: by its own word, or by `ssl on` for the whole server. */
 export function speaksTls({ server, listen }: Listener): boolean {
-  return listen.ssl ?? sslOf(server).enabled ?? false;
+  return listen.ssl ?? sslOf(server).enabled;
 }
 
-/** The TLS settings of a server, as far as it has any. */
-export function sslOf(server: BlockView): Partial<SslConfig> {
-  return server.config('ssl') as Partial<SslConfig>;
+/** The TLS settings of a server. */
+export function sslOf(server: BlockView): SslConfig {
+  return configOf(server.level, 'ssl');
 }
 
 /** A certificate that a server shows, and the directive that names it. */
@@ -64,7 +64,7 @@ export function tlsServers(config: CheckedConfig): readonly BlockView[] {
 
 /** The `listen` directives of a server, read. */
 function listensOf(server: BlockView): readonly ListenConfig[] {
-  return (server.config('core') as Partial<CoreConfig>).listens ?? [];
+  return configOf(server.level, 'core').listens ?? [];
 }
 
 /** Whether a server speaks plain HTTP on some of its addresses. */
@@ -75,7 +75,7 @@ export function speaksPlain(server: BlockView): boolean {
 
 /** The certificates of a server whose files can be read; the others are faults of the load. */
 export function certificatesOf(server: BlockView): readonly ShownCertificate[] {
-  const nodes = server.from('ssl').get('certificates')?.nodes ?? [];
+  const nodes = nodesOf(server, 'ssl', 'certificates');
   return (sslOf(server).certificates ?? []).flatMap((file, index) => {
     const node = nodes[index];
     const certificate = readCertificate(file.path);

@@ -55,6 +55,20 @@ export type {
   UpstreamConfig,
   UserConfig,
 } from './core-config.ts';
+export type { ForwardingConfig, LiteralTarget, PassTarget } from './forwarding-config.ts';
+export type {
+  BreakStep,
+  Condition,
+  FileTest,
+  IfStep,
+  RedirectStep,
+  ReturnStep,
+  RewriteConfig,
+  RewriteStep,
+  SetStep,
+  Step,
+} from './rewrite-config.ts';
+export { conditionOf, configOf, matchOf, nodesOf, type SharedConfigs } from './shared-configs.ts';
 export {
   TICKET_KEY,
   type FileName,

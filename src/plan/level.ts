@@ -1,11 +1,17 @@
 import type { Report, Span } from '../../grammar/index.ts';
 import type { BoundBlock, ResolvedConfig, ResolvedConfigs } from '../config/index.ts';
-import type { ConfigFault, ConfigReport, CoreConfig, ServerName } from '../contract/index.ts';
+import {
+  type ConfigFault,
+  type ConfigReport,
+  configOf,
+  type CoreConfig,
+  type ServerName,
+} from '../contract/index.ts';
 import type { ServerPlan } from './plan.ts';
 
 /** The core's config of one level. */
 export function coreOf(level: ResolvedConfigs): CoreConfig {
-  return level.get('core')?.value as unknown as CoreConfig;
+  return configOf(level, 'core');
 }
 
 /** All names of a server, of however many directives; none means the empty name. */

@@ -1,6 +1,6 @@
 import type { Report, Span } from '../../grammar/index.ts';
 import { firstAt, type ResolvedConfigs } from '../config/index.ts';
-import type { ListenAddress, ListenConfig, SslConfig } from '../contract/index.ts';
+import { configOf, type ListenAddress, type ListenConfig } from '../contract/index.ts';
 import { checkServerNames, checkSslOn, checkTlsPort } from './checks/ports.ts';
 import { coreOf, type PlannedServer } from './level.ts';
 import { addressText } from './plan-text.ts';
@@ -64,7 +64,7 @@ export function planPorts(
 
 /** `ssl on`, the old way to say it. */
 function isSslOn(level: ResolvedConfigs): boolean {
-  return (level.get('ssl')?.value as Partial<SslConfig> | undefined)?.enabled === true;
+  return configOf(level, 'ssl').enabled;
 }
 
 function listensOf({ level, block }: PlannedServer): readonly ListenConfig[] {

@@ -7,7 +7,7 @@ import {
   type ResolvedConfig,
   type ResolvedConfigs,
 } from '../config/index.ts';
-import type { UpstreamConfig } from '../contract/index.ts';
+import { configOf } from '../contract/index.ts';
 import { implicitUpstream, type UpstreamAddress, upstreamKey, type UpstreamPlan } from '../upstream/index.ts';
 import { checkUpstream } from './checks/upstream.ts';
 import { coreOf } from './level.ts';
@@ -67,7 +67,7 @@ export class UpstreamCollector {
 }
 
 function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
-  const config = level.get('upstream')?.value as unknown as UpstreamConfig;
+  const config = configOf(level, 'upstream');
   const { resolver, resolverTimeoutMs } = coreOf(level);
   const name = block.args as string;
   return {

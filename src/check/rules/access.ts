@@ -1,6 +1,6 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
-import type { LocationMatch } from '../../contract/index.ts';
+import { configOf, matchOf } from '../../contract/index.ts';
 import { type AccessEntry, accessIn, authIn, covers, isAnyEnough, ownAccess } from '../access.ts';
 import { blocksWith } from '../checked-config.ts';
 import { lineBefore, lineBehind, removed } from '../edits.ts';
@@ -165,11 +165,11 @@ const internalLeak: Rule = {
       const all = within(server);
       const targets = targetsIn([...server.outward(), ...all]);
       for (const block of all) {
-        const match = block.args as LocationMatch | undefined;
-        const path = block.context === 'location' && match && 'path' in match ? match.path : '/';
+        const match = matchOf(block);
+        const path = match && 'path' in match ? match.path : '/';
         const asking = targets.get(path);
         // Who gets a fixed answer learns nothing.
-        const isFixed = block.own('return').length > 0 || block.config('core')['internal'] === true;
+        const isFixed = block.own('return').length > 0 || configOf(block.level, 'core').internal;
         if (path === '/' || !asking || !block.node || isFixed) continue;
         yield leakProblem(block.node, asking);
       }

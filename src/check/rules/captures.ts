@@ -1,6 +1,6 @@
 import { type DirectiveNode, type Span, spanInWord, type Word } from '../../../grammar/index.ts';
-import type { BlockView } from '../../config/index.ts';
-import type { CoreConfig, LocationMatch } from '../../contract/index.ts';
+import type { BlockView, ReadRegex } from '../../config/index.ts';
+import { type Condition, configOf, matchOf } from '../../contract/index.ts';
 import { oncePer } from '../checked-config.ts';
 import { stepsOf } from '../rewriting.ts';
 import type { CheckedConfig, Problem, Rule } from '../rule.ts';
@@ -31,11 +31,15 @@ const stepPatterns = oncePer(
   (block: BlockView): ReadonlyMap<DirectiveNode, Pattern> =>
     new Map(
       stepsOf(block).flatMap(({ step, node }) => {
-        const regex = step.regex ?? step.condition?.regex;
+        const regex = 'regex' in step ? step.regex : step.kind === 'if' ? regexIn(step.condition) : undefined;
         return regex ? [[node, { groups: regex.groups, node }]] : [];
       }),
     ),
 );
+
+function regexIn(condition: Condition): ReadRegex | undefined {
+  return condition.test === 'match' ? condition.regex : undefined;
+}
 
 /** The patterns that a block is found by, and those of the steps in it and in the blocks inside it. */
 function patternsOf(block: BlockView): readonly Pattern[] {
@@ -44,14 +48,14 @@ function patternsOf(block: BlockView): readonly Pattern[] {
 
 /** The pattern of a location, or those among the names of a server. */
 function ownPatterns(block: BlockView): readonly Pattern[] {
-  const { args, context, node } = block;
-  if (context === 'server') {
-    const { serverNames } = block.config('core') as Partial<CoreConfig>;
+  const { node } = block;
+  if (block.context === 'server') {
+    const { serverNames } = configOf(block.level, 'core');
     return (serverNames?.flat() ?? []).flatMap((name) =>
       name.kind === 'regex' ? { groups: name.regex.groups, node } : [],
     );
   }
-  const match = context === 'location' ? (args as LocationMatch | undefined) : undefined;
+  const match = matchOf(block);
   return match?.kind === 'regex' ? [{ groups: match.regex.groups, node }] : [];
 }
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { DirectiveNode, Word } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
+import { nodesOf } from '../../contract/index.ts';
 import { namesText } from '../messages.ts';
 import type { CheckedConfig, Example, Problem, Rule } from '../rule.ts';
 import { worldReadableMode } from '../secrets.ts';
@@ -142,7 +143,7 @@ const keyWorldReadable: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     const told = new Set<DirectiveNode>();
     for (const block of config.blocks('http', 'server')) {
-      const nodes = block.from('ssl').get('keys')?.nodes ?? [];
+      const nodes = nodesOf(block, 'ssl', 'keys');
       for (const [index, { path, text }] of (sslOf(block).keys ?? []).entries()) {
         const node = nodes[index];
         if (!node || told.has(node)) continue;
@@ -184,7 +185,7 @@ const rejectHandshakeDefault: Rule = {
         .own('server_name')
         .some(({ args }) => args.some(({ value }) => value.includes('.')));
       if (!chosen?.listen.ssl || listeners.length < 2 || named !== true) continue;
-      if (sslOf(chosen.server).rejectHandshake === true || told.has(chosen.server)) continue;
+      if (sslOf(chosen.server).rejectHandshake || told.has(chosen.server)) continue;
       told.add(chosen.server);
       yield {
         at: chosen.node,

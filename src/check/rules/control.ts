@@ -1,5 +1,5 @@
 import type { BlockView } from '../../config/index.ts';
-import type { CoreConfig } from '../../contract/index.ts';
+import { configOf } from '../../contract/index.ts';
 import { isLocal } from '../addresses.ts';
 import { exposed, isPublic, KEEP_OUT, serverOf } from '../exposure.ts';
 import type { CheckedConfig, Problem, Rule } from '../rule.ts';
@@ -91,7 +91,7 @@ function isGuardedTo(block: BlockView): 'others' | 'here' | undefined {
 function plainListen(block: BlockView): boolean {
   const server = serverOf(block);
   if (!server || !isPublic(block)) return false;
-  const { listens = [] } = server.config('core') as unknown as CoreConfig;
+  const { listens = [] } = configOf(server.level, 'core');
   return (
     listens.length === 0 ||
     listens.some(({ address, ssl }) => !ssl && address.kind === 'inet' && !isLocal(address.host))

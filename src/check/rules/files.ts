@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { type BlockView, constantText } from '../../config/index.ts';
-import type { CoreConfig, LocationMatch } from '../../contract/index.ts';
+import { configOf, type LocationMatch, matchOf } from '../../contract/index.ts';
 import { analysisOf } from '../analysis.ts';
 import { lengthened, lineBehind } from '../edits.ts';
 import { isOpen, serverOf } from '../exposure.ts';
@@ -46,7 +46,7 @@ const aliasTraversal: Rule = {
   good: { text: 'location /img/ { alias /srv/img/; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const use of config.uses('alias')) {
-      const match = use.block.args as LocationMatch | undefined;
+      const match = matchOf(use.block);
       const problem =
         match?.kind === 'prefix'
           ? problemOfPrefix(use, match.path)
@@ -142,10 +142,6 @@ function pathTo(block: BlockView, patterns: Patterns): string {
   return start !== '' || !block.outer ? start : pathTo(block.outer, patterns);
 }
 
-function matchOf({ context, args }: BlockView): LocationMatch | undefined {
-  return context === 'location' ? (args as LocationMatch | undefined) : undefined;
-}
-
 function withoutSlash(path: string): string {
   const normal = posix.normalize(path);
   return normal === '/' ? normal : normal.replace(/\/$/, '');
@@ -173,7 +169,7 @@ const dotfilesServed: Rule = {
   },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, block } of config.uses('root')) {
-      const { documentRoot } = block.config('core') as Partial<CoreConfig>;
+      const { documentRoot } = configOf(block.level, 'core');
       const path = documentRoot && constantText(documentRoot.path);
       const server = serverOf(block);
       if (path === undefined || !server || !isWhole(block) || !isOpen(config, server)) continue;
@@ -200,9 +196,9 @@ const dotfilesServed: Rule = {
 const REFUSAL = 'location ~ /\\.(?!well-known/) { return 404; }';
 
 /** The files of the root itself: not those of a folder below it. */
-function isWhole({ context, args }: BlockView): boolean {
-  const match = args as LocationMatch | undefined;
-  return context === 'server' || (match?.kind === 'prefix' && match.path === '/');
+function isWhole(block: BlockView): boolean {
+  const match = matchOf(block);
+  return block.context === 'server' || (match?.kind === 'prefix' && match.path === '/');
 }
 
 /** Where all requests go to an upstream no file is served. */
@@ -215,11 +211,11 @@ function isProxied(block: BlockView): boolean {
 /** A location that takes the path and gives no file for it. */
 function isRefused(block: BlockView, path: string): boolean {
   return block.inner.some((inner) => {
-    if (inner.context !== 'location' || !matches(inner.args as LocationMatch | undefined, path)) return false;
+    if (!matches(matchOf(inner), path)) return false;
     const refuses = inner
       .own('return', 'deny')
       .some(({ args }) => /^(?:all|4\d\d)$/.test(args[0]?.value ?? ''));
-    return refuses || inner.config('core')['internal'] === true || isRefused(inner, path);
+    return refuses || configOf(inner.level, 'core').internal === true || isRefused(inner, path);
   });
 }
 

@@ -1,5 +1,5 @@
 import { type BlockView, parseNetwork } from '../../config/index.ts';
-import type { CoreConfig } from '../../contract/index.ts';
+import { configOf } from '../../contract/index.ts';
 import type { CheckedConfig, Problem, Rule } from '../rule.ts';
 import { socketsOf, speaksTls } from '../servers.ts';
 
@@ -51,7 +51,7 @@ const frontProxyEngine: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     const uses = config.uses('set_real_ip_from', 'real_ip_header');
     if (uses.length === 0) return;
-    const { httpEngine } = config.main.config('core') as Partial<CoreConfig>;
+    const { httpEngine } = configOf(config.main.level, 'core');
     for (const { address, listeners } of socketsOf(config)) {
       if (listeners.some((listener) => speaksTls(listener) || listener.listen.proxyProtocol)) continue;
       const asked = listeners.find(({ listen }) => listen.engine !== undefined)?.listen.engine;

@@ -1,4 +1,5 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
+import { configOf } from '../../contract/index.ts';
 import { hostOf, isLocal, isName } from '../addresses.ts';
 import { oncePer } from '../checked-config.ts';
 import { shown } from '../messages.ts';
@@ -23,7 +24,7 @@ const missingResolver: Rule = {
   },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, block, target } of passes(config)) {
-      if (target.kind === 'literal' || block.config('core')['resolver'] !== undefined) continue;
+      if (target.kind === 'literal' || configOf(block.level, 'core').resolver !== undefined) continue;
       const host = nameToResolve(config, node.args[0]?.value ?? '');
       if (host === undefined) continue;
       yield {

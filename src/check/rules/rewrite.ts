@@ -89,11 +89,13 @@ function* loopsIn(server: BlockView, { tree, patterns, told }: Following): Itera
 
 /** URIs that lead to a location and that one of its rewrites, which then leaves it, most likely matches. */
 function startsOf({ block, match, pattern }: Place, patterns: Patterns): readonly string[] {
-  const leaving = stepsOf(block).filter(({ step: { kind, flag } }) => kind === 'rewrite' && flag !== 'break');
+  const leaving = stepsOf(block).flatMap(({ step }) =>
+    step.kind === 'rewrite' && step.flag !== 'break' ? [step.regex] : [],
+  );
   if (leaving.length === 0 || block.own('internal').length > 0) return [];
   const base = match.kind === 'regex' ? (pattern?.sample?.text ?? '/') : match.path;
-  const samples = leaving.flatMap(({ step: { regex } }) => {
-    const sample = regex && patterns.of(regex.pattern, false)?.sample;
+  const samples = leaving.flatMap(({ pattern }) => {
+    const sample = patterns.of(pattern, false)?.sample;
     return sample ? [sample.text, ...(sample.isStart ? [] : [base + sample.text])] : [];
   });
   const starts = [base, `${base}a`, `${base}/a`, ...samples];

@@ -1,5 +1,5 @@
 import type { DirectiveNode, TextEdit, Word } from '../../../grammar/index.ts';
-import type { CoreConfig } from '../../contract/index.ts';
+import { configOf } from '../../contract/index.ts';
 import { serverNameText } from '../../plan/index.ts';
 import { lineBehind, rewritten } from '../edits.ts';
 import type { CheckedConfig, Problem, Rule, Use } from '../rule.ts';
@@ -61,7 +61,7 @@ const noDefaultServer: Rule = {
 
 /** By name, the first server is meant for everybody: it has none, or one that nobody asks for. */
 function isCatchAll({ server }: Listener): boolean {
-  const { serverNames } = server.config('core') as Partial<CoreConfig>;
+  const { serverNames } = configOf(server.level, 'core');
   const names = serverNames?.flat().map(serverNameText) ?? [''];
   return names.some((name) => /^$|^_$|^""$|^localhost$|^~\^?\.[*+]\$?$/.test(name));
 }
@@ -124,7 +124,7 @@ const listenConflict: Rule = {
 /** A server with a certificate on such a socket just relies on the other's word. */
 function isPlain(listener: Listener): boolean {
   const { certificates, rejectHandshake } = sslOf(listener.server);
-  return !speaksTls(listener) && certificates === undefined && rejectHandshake !== true;
+  return !speaksTls(listener) && certificates === undefined && !rejectHandshake;
 }
 
 const suspiciousServerName: Rule = {

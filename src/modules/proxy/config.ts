@@ -1,23 +1,6 @@
 import type { ComplexValue } from '../../config/index.ts';
-import type { RegexConfig } from '../../contract/index.ts';
+import type { ForwardingConfig, RegexConfig } from '../../contract/index.ts';
 import type { AllowedHost } from '../../upstream/index.ts';
-
-/** Where requests are forwarded to (`proxy_pass`). */
-export type PassTarget = LiteralTarget | { readonly kind: 'variables'; readonly value: ComplexValue };
-
-/** An address without variables. */
-export interface LiteralTarget {
-  readonly kind: 'literal';
-  readonly scheme: 'http' | 'https';
-  /** A name, an address (IPv6 in brackets) or `unix:/path`. */
-  readonly host: string;
-  /** As written. */
-  readonly port?: number;
-  /** From the first slash behind the host on; '' when there is none. */
-  readonly uri: string;
-  /** All of it, as written. */
-  readonly url: string;
-}
 
 /** A file that was read with the configuration; its path is absolute. */
 export interface LoadedFile {
@@ -91,8 +74,7 @@ export interface Buffers {
 }
 
 /** `proxy_*` of one location. */
-export interface ProxyConfig {
-  readonly pass?: PassTarget;
+export interface ProxyConfig extends ForwardingConfig {
   /** Hosts that variables in `pass` may name; absent: any but this machine's where clients fill them. */
   readonly allowHosts?: readonly (readonly AllowedHost[])[];
   readonly setHeaders?: readonly HeaderRule[];

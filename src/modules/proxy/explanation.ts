@@ -1,8 +1,16 @@
-import type { Build, Deed, ExplainScope, Fact, ModuleExplanation, Telling } from '../../contract/index.ts';
+import type {
+  Build,
+  Deed,
+  ExplainScope,
+  Fact,
+  ModuleExplanation,
+  PassTarget,
+  Telling,
+} from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import type { Peer, UpstreamGroup } from '../../upstream/index.ts';
 import type { Connections } from './client/keepalive.ts';
-import type { PassTarget, ProxyConfig } from './config.ts';
+import type { ProxyConfig } from './config.ts';
 import { compileAsk } from './handler.ts';
 import type { Provisioned } from './provision.ts';
 import { compileRequestHead, compileRequestTarget } from './request-head.ts';

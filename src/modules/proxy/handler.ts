@@ -1,9 +1,9 @@
-import type { Build } from '../../contract/index.ts';
+import type { Build, PassTarget } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
 import { spoolBody, spooledBody, type SpooledBody } from '../../spool.ts';
 import type { Ask, UpstreamGroup } from '../../upstream/index.ts';
 import { AnswerPath } from './answer-path.ts';
-import type { PassTarget, ProxyConfig } from './config.ts';
+import type { ProxyConfig } from './config.ts';
 import { Forwarding, type ForwardingRules } from './forwarding.ts';
 import { beginRound, NextRules } from './tries.ts';
 import type { Provisioned } from './provision.ts';

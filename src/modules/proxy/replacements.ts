@@ -1,9 +1,8 @@
-import type { Build } from '../../contract/index.ts';
+import type { Build, LiteralTarget } from '../../contract/index.ts';
 import { compileRegex, type Exchange } from '../../http/index.ts';
 import type {
   CookieFlagsRule,
   CookieRule,
-  LiteralTarget,
   Pattern,
   ProxyConfig,
   RedirectRule,

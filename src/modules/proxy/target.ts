@@ -1,4 +1,4 @@
-import type { Build } from '../../contract/index.ts';
+import type { Build, LiteralTarget, PassTarget } from '../../contract/index.ts';
 import { type Exchange, HttpFault } from '../../http/index.ts';
 import {
   HostPolicy,
@@ -10,7 +10,7 @@ import {
   type UpstreamGroup,
 } from '../../upstream/index.ts';
 import type { Connections } from './client/keepalive.ts';
-import type { LiteralTarget, PassTarget, ProxyConfig } from './config.ts';
+import type { ProxyConfig } from './config.ts';
 import { parseTarget } from './directives/index.ts';
 import { fixedLocalAddress, type Provisioned } from './provision.ts';
 import type { PassUri } from './request-head.ts';

@@ -1,9 +1,9 @@
 import { type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { Condition, FileTest } from '../../contract/index.ts';
 import { type Exchange, logContext } from '../../http/index.ts';
 import { systemFailure } from '../../system/index.ts';
 import { compileMatch, compileOperand, type Compiling } from './captures.ts';
-import type { Condition, FileTest } from './directives.ts';
 
 const OWNER_MAY_EXECUTE = 0o100;
 

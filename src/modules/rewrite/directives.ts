@@ -2,94 +2,23 @@ import { partOfWord, type Word } from '../../../grammar/index.ts';
 import {
   type ArgReader,
   AT,
-  type ComplexValue,
   defines,
   directivesFor,
   readers,
-  type ReadRegex,
   readRegex,
   type ReadScope,
 } from '../../config/index.ts';
-
-/** `return code [text]` or `return URL`. */
-export interface ReturnStep {
-  readonly kind: 'return';
-  readonly code: number;
-  readonly text?: ComplexValue;
-}
-
-/** `set $variable value`. */
-export interface SetStep {
-  readonly kind: 'set';
-  readonly variable: string;
-  readonly value: ComplexValue;
-}
-
-/** `rewrite` that changes the URI. */
-export interface RewriteStep {
-  readonly kind: 'rewrite';
-  readonly regex: ReadRegex;
-  readonly path: ComplexValue;
-  /** What stands behind the first `?` of the replacement. */
-  readonly args?: ComplexValue;
-  /** The arguments of the request are kept behind those: the replacement does not end in `?`. */
-  readonly keepsArgs: boolean;
-  readonly flag: 'none' | 'last' | 'break';
-}
-
-/** `rewrite` that answers with a redirect. */
-export interface RedirectStep {
-  readonly kind: 'redirect';
-  readonly regex: ReadRegex;
-  readonly code: 301 | 302;
-  readonly target: ComplexValue;
-  /** The replacement has a `?` itself. */
-  readonly hasArgs: boolean;
-  readonly keepsArgs: boolean;
-}
-
-/** What `if` asks. */
-export type Condition =
-  | { readonly test: 'true'; readonly variable: string }
-  | {
-      readonly test: 'equal';
-      readonly variable: string;
-      readonly negated: boolean;
-      readonly value: ComplexValue;
-    }
-  | {
-      readonly test: 'match';
-      readonly variable: string;
-      readonly negated: boolean;
-      readonly regex: ReadRegex;
-    }
-  | { readonly test: FileTest; readonly negated: boolean; readonly value: ComplexValue };
-
-/** A plain file, a directory, either, an executable. */
-export type FileTest = 'f' | 'd' | 'e' | 'x';
-
-/** `if (condition) { ... }`; `nth` is the block's place in the one around it. */
-export interface IfStep {
-  readonly kind: 'if';
-  readonly nth: number;
-  readonly condition: Condition;
-}
-
-/** `break` */
-interface BreakStep {
-  readonly kind: 'break';
-}
-
-/** One directive of the rewrite module. */
-export type Step = ReturnStep | SetStep | RewriteStep | RedirectStep | IfStep | BreakStep;
-
-/** The rewrite directives of one block. */
-export interface RewriteConfig {
-  /** In file order. */
-  readonly steps?: readonly Step[];
-  /** Tells what matches and what is rewritten. */
-  readonly log: boolean;
-}
+import type {
+  BreakStep,
+  Condition,
+  FileTest,
+  IfStep,
+  RedirectStep,
+  ReturnStep,
+  RewriteConfig,
+  RewriteStep,
+  SetStep,
+} from '../../contract/index.ts';
 
 /** What makes a replacement or the only word of `return` a URL: a redirect. */
 const URL = /^(https?:\/\/|\$scheme)/;

@@ -1,16 +1,17 @@
 import { type ComplexValue, constantText } from '../../config/index.ts';
-import { type Build, moduleFor } from '../../contract/index.ts';
-import type { Handler } from '../../http/index.ts';
-import { compileOperand, type Compiling } from './captures.ts';
-import { compileCondition } from './condition.ts';
 import {
-  directives,
+  type Build,
   type IfStep,
+  moduleFor,
   type ReturnStep,
   type RewriteConfig,
   type SetStep,
   type Step,
-} from './directives.ts';
+} from '../../contract/index.ts';
+import type { Handler } from '../../http/index.ts';
+import { compileOperand, type Compiling } from './captures.ts';
+import { compileCondition } from './condition.ts';
+import { directives } from './directives.ts';
 import { compileRedirect, compileRewrite } from './rewrite.ts';
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

@@ -1,6 +1,6 @@
+import type { RedirectStep, RewriteStep } from '../../contract/index.ts';
 import { type Handler, logContext } from '../../http/index.ts';
 import { compileEscaping, compileMatch, type Compiling } from './captures.ts';
-import type { RedirectStep, RewriteStep } from './directives.ts';
 
 const TWO_DIGITS = /^[\da-f]{2}$/i;
 

@@ -1,6 +1,6 @@
 import { type Fix, removed, type Report, type Span, type TextEdit } from '../../../grammar/index.ts';
 import type { BoundField } from '../../config/index.ts';
-import type { ServerName, SslConfig } from '../../contract/index.ts';
+import { configOf, type ServerName, type SslConfig } from '../../contract/index.ts';
 import { coreOf, type PlannedServer } from '../level.ts';
 import { addressText } from '../plan-text.ts';
 import type { PortPlan } from '../plan.ts';
@@ -77,18 +77,16 @@ export function checkTlsPort(
   defaultServer: PlannedServer,
   report: Report,
 ): void {
-  const { certificates, rejectHandshake } = sslOf(defaultServer);
+  const { certificates, rejectHandshake } = configOf(defaultServer.level, 'ssl');
   if (certificates) return;
-  const bare = rejectHandshake ? servers.find((server) => !canShakeHands(sslOf(server))) : defaultServer;
+  const bare = rejectHandshake
+    ? servers.find((server) => !canShakeHands(configOf(server.level, 'ssl')))
+    : defaultServer;
   if (!bare) return;
   const place = bare.block.node?.name.span;
   report.emerg('no "ssl_certificate" is defined for the "listen ... ssl" directive', place);
 }
 
-function canShakeHands({ certificates, rejectHandshake }: Partial<SslConfig>): boolean {
-  return certificates !== undefined || rejectHandshake === true;
-}
-
-function sslOf({ level }: PlannedServer): Partial<SslConfig> {
-  return (level.get('ssl')?.value ?? {}) as Partial<SslConfig>;
+function canShakeHands({ certificates, rejectHandshake }: SslConfig): boolean {
+  return certificates !== undefined || rejectHandshake;
 }

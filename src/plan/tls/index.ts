@@ -1,7 +1,7 @@
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Report, Span } from '../../../grammar/index.ts';
 import type { ResolvedConfigs } from '../../config/index.ts';
-import type { FileName, SslConfig } from '../../contract/index.ts';
+import { configOf, type FileName, type SslConfig } from '../../contract/index.ts';
 import {
   readCertificate,
   readKey,
@@ -22,11 +22,11 @@ export { secureContextOptions, verifierOf, type TlsPlan } from './tls-plan.ts';
  */
 export function planTls(level: ResolvedConfigs, report: Report): TlsPlan | undefined {
   const resolved = level.get('ssl');
-  const config = resolved?.value as unknown as SslConfig | undefined;
-  if (!config) return undefined;
+  if (!resolved) return undefined;
+  const config = configOf(level, 'ssl');
   const { certificates, rejectHandshake, verifyClient } = config;
   if (!certificates && !rejectHandshake && verifyClient === 'off') return undefined;
-  const spanOf: SpanOf = (field, index = 0) => resolved?.from.get(field)?.spans[index];
+  const spanOf: SpanOf = (field, index = 0) => resolved.from.get(field)?.spans[index];
   return new TlsPlanner(config, report, spanOf).plan();
 }
 

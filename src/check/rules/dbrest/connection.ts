@@ -1,4 +1,4 @@
-import type { CoreConfig } from '../../../contract/index.ts';
+import { configOf } from '../../../contract/index.ts';
 import { isLocal } from '../../addresses.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 import { type ServedDatabase, servedDatabases, settingsOf } from './settings.ts';
@@ -56,7 +56,7 @@ http { dbrest_pool_size 4; server { listen 127.0.0.1:8080;
 } }`,
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    const { workerProcesses } = config.main.config('core') as unknown as CoreConfig;
+    const { workerProcesses } = configOf(config.main.level, 'core');
     // How many "auto" are is known on the machine that it runs on.
     if (workerProcesses === 'auto') return;
     for (const [{ node, block }, size] of pools(config)) {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import type { BlockView } from '../../../config/index.ts';
-import type { LocationMatch } from '../../../contract/index.ts';
+import type { LocationMatch, PassTarget } from '../../../contract/index.ts';
 import { hostOf, isLocal, isName } from '../../addresses.ts';
 import { lineBehind } from '../../edits.ts';
-import { passes, type PassTarget, targetOf, upstreamNamed } from '../../proxying.ts';
+import { passes, targetOf, upstreamNamed } from '../../proxying.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 
 const bufferingOff: Rule = {

@@ -1,7 +1,7 @@
 import { spanInWord } from '../../../../grammar/index.ts';
-import type { LocationMatch } from '../../../contract/index.ts';
+import type { LiteralTarget, LocationMatch } from '../../../contract/index.ts';
 import { lengthened } from '../../edits.ts';
-import { type LiteralPass, literalPasses, type Pass } from '../../proxying.ts';
+import { literalPasses, type Pass } from '../../proxying.ts';
 import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 
 const proxyUriNormalized: Rule = {
@@ -57,7 +57,7 @@ function isMismatch(path: string, uri: string): boolean {
   return path.endsWith('/') ? /(?:^|\/)[^/.]*[a-z0-9]$/i.test(uri) : uri.endsWith('/');
 }
 
-function slashProblem({ node, block, target }: Pass<LiteralPass>, path: string): Problem {
+function slashProblem({ node, block, target }: Pass<LiteralTarget>, path: string): Problem {
   const [word] = node.args;
   const prefix = block.node?.args.at(-1);
   const example = path.endsWith('/') ? `${path}x` : `${path}/x`;

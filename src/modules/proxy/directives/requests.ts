@@ -6,9 +6,9 @@ import {
   type ReadScope,
   uses,
 } from '../../../config/index.ts';
-import type { LocationMatch } from '../../../contract/index.ts';
+import type { LiteralTarget, LocationMatch, PassTarget } from '../../../contract/index.ts';
 import { allowedHosts } from '../../../upstream/index.ts';
-import { type LiteralTarget, NEXT_CONDITIONS, type PassTarget, type ProxyConfig } from '../config.ts';
+import { NEXT_CONDITIONS, type ProxyConfig } from '../config.ts';
 import { headerRule, localAddress, someOf } from './readers.ts';
 
 /** `proxy_pass URL`. */
