@@ -7,7 +7,7 @@ export {
   type DirectiveNode,
   type ConfigTree,
   type Edit,
-  removed,
+  writtenText,
 } from './tree.ts';
 export {
   Report,
@@ -39,7 +39,9 @@ export {
   readFileBytes,
   type ReadFile,
 } from './files.ts';
-export { splitValue, type ValuePart } from './value.ts';
+export { splitValue, type ValuePart, variablesIn } from './value.ts';
+export { lengthened, lineBefore, lineBehind, removed, reworded } from './edits.ts';
+export { namesText, shown } from './messages.ts';
 export { checkSyntax, outlineOf } from './parser.ts';
 export {
   buildConfig,

@@ -1,5 +1,4 @@
-import type { TextEdit } from './diagnostic.ts';
-import { indentAt, lineOf, type Source, type Span } from './source.ts';
+import type { Source, Span } from './source.ts';
 
 /**
  * One word of the configuration after nginx's unquoting.
@@ -82,11 +81,7 @@ function sourceOffset(word: Word, offset: number, side: 0 | 1): number {
   return base + offset - from;
 }
 
-/** The directive taken out, with its line where nothing else stands on it. */
-export function removed({ span }: DirectiveNode): TextEdit {
-  const { source, start, end } = span;
-  const indent = indentAt(source.text, start);
-  const rest = /^[ \t]*\r?(?:\n|$)/.exec(source.text.slice(end, lineOf({ source, start: end, end }).end + 2));
-  if (indent === undefined || !rest) return { span, text: '' };
-  return { span: { source, start: start - indent, end: end + rest[0].length }, text: '' };
+/** A directive as it is written. */
+export function writtenText({ span }: DirectiveNode): string {
+  return span.source.text.slice(span.start, span.end);
 }

@@ -1,6 +1,6 @@
 import type { Report } from './diagnostic.ts';
 import type { Span } from './source.ts';
-import { spanInWord, type Word } from './tree.ts';
+import { type DirectiveNode, spanInWord, type Word } from './tree.ts';
 
 /** A piece of a complex value. A capture is the number in `$1` to `$9`. */
 export type ValuePart =
@@ -53,4 +53,13 @@ function addParts(parts: ValuePart[], added: readonly ValuePart[]): void {
     else if (last && 'text' in last) parts[parts.length - 1] = { text: last.text + part.text };
     else if (part.text !== '') parts.push(part);
   }
+}
+
+const NAMED = /\$(?:\{(\w+)\}|([A-Za-z_]\w*))/g;
+
+/** The variables that the words of a directive name, in lower case, whatever the words are for. */
+export function variablesIn({ args }: DirectiveNode): readonly string[] {
+  return args.flatMap(({ value }) =>
+    [...value.matchAll(NAMED)].map(([, bracketed, plain]) => (bracketed ?? plain ?? '').toLowerCase()),
+  );
 }

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { type ConfigTree, type Glob, loadTree, type ReadFile, Report } from '../grammar/index.ts';
-import type { Finding, Review, ReviewOptions } from './check/index.ts';
+import type { Catalogue, Finding, Review, ReviewOptions } from './check/index.ts';
 import { type CompiledGateway, compileGateway } from './compile/index.ts';
 import { bind, type BoundConfig, refusalOf, Registry, secretSpans } from './config/index.ts';
 import type { MasterScope, WorkerScope } from './contract/index.ts';
@@ -118,9 +118,16 @@ export async function review(
 ): Promise<Review> {
   const { checkedConfig, liveFindings, review: reviewed } = await import('./check/index.ts');
   const registry = new Registry(MODULES);
-  const config = tree && bound && checkedConfig({ tree, bound, registry, modules: MODULES, plan });
-  const live = options?.live === true && config?.plan ? await liveFindings(config) : undefined;
-  return reviewed({ report, config, live }, options);
+  const config = tree && bound && checkedConfig({ tree, bound, registry, modules: MODULES });
+  const catalogue = await ruleCatalogue();
+  const live = options?.live === true && config && plan ? await liveFindings(config, catalogue) : undefined;
+  return reviewed({ report, config, catalogue, live }, options);
+}
+
+/** Every rule of `gw check`; those of the modules are read when they are first asked for, too. */
+export async function ruleCatalogue(): Promise<Catalogue> {
+  const { Catalogue: Rules } = await import('./check/index.ts');
+  return Rules.of(MODULES);
 }
 
 /**

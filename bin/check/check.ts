@@ -13,6 +13,7 @@ import { patchOf, replaceFile } from '../replace-file.ts';
 import { failureText } from '../terminal.ts';
 import { type Examination, examine, isAtLeast, readBaseline, writeBaseline } from './examine.ts';
 import { type Input, inputsOf } from './inputs.ts';
+import { ruleCatalogue } from '../../src/pipeline.ts';
 import { mend, type Mended } from './mend.ts';
 import {
   type CheckCommandOptions,
@@ -98,7 +99,7 @@ function writeMended({ readOnly }: Input, { changed, review }: Mended): void {
  */
 export async function check(files: readonly string[], options: CheckCommandOptions): Promise<number> {
   try {
-    return await checkAll(files, settingsOf(options));
+    return await checkAll(files, settingsOf(options, await ruleCatalogue()));
   } catch (error) {
     // A rule that fails is a fault of ours; its stack would help nobody who reads it here.
     say(error instanceof UsageError ? error.message : failureText(error));

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readFileBytes } from '../../grammar/index.ts';
+import type { RuleSeverity } from '../../src/contract/index.ts';
 import {
   type CheckReport,
   type Finding,
   judgesFragments,
   type Review,
-  type RuleSeverity,
   type SuppressedFinding,
 } from '../../src/check/index.ts';
 import { type ConfigSource, load, review } from '../../src/pipeline.ts';

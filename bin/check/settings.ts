@@ -1,14 +1,13 @@
+import { nearest } from '../../src/config/index.ts';
+import type { RuleSeverity } from '../../src/contract/index.ts';
 import {
+  type Catalogue,
   type Format,
   FORMATS,
   FRAGMENT_CONTEXTS,
   isFormat,
-  isRuleName,
-  nearestRule,
   type ReviewOptions,
-  type RuleSeverity,
 } from '../../src/check/index.ts';
-import { nearest } from '../../src/config/index.ts';
 
 /** The options of `gw check` as commander gives them. */
 export interface CheckCommandOptions {
@@ -61,7 +60,7 @@ const DEFAULT_BASELINE = 'gw-baseline.json';
 export class UsageError extends Error {}
 
 /** Checks the options; throws a `UsageError`. */
-export function settingsOf(options: CheckCommandOptions): CheckSettings {
+export function settingsOf(options: CheckCommandOptions, catalogue: Catalogue): CheckSettings {
   const {
     prefix,
     context,
@@ -74,7 +73,7 @@ export function settingsOf(options: CheckCommandOptions): CheckSettings {
   } = options;
   const select = listOf(options.select);
   const ignore = listOf(options.ignore);
-  for (const name of [...(select ?? []), ...(ignore ?? [])]) mustBeRule(name);
+  for (const name of [...(select ?? []), ...(ignore ?? [])]) mustBeRule(name, catalogue);
   if (context !== undefined) {
     for (const name of context.split(',')) mustBe(name.trim(), FRAGMENT_CONTEXTS, 'context');
   }
@@ -105,9 +104,9 @@ function listOf(given: readonly string[] | undefined): readonly string[] | undef
     .filter(Boolean);
 }
 
-function mustBeRule(name: string): void {
-  if (isRuleName(name)) return;
-  const near = nearestRule(name);
+function mustBeRule(name: string, catalogue: Catalogue): void {
+  if (catalogue.has(name)) return;
+  const near = catalogue.nearest(name);
   throw new UsageError(
     `there is no rule "${name}"${near === undefined ? '' : `\n  did you mean "${near}"?`}`,
   );

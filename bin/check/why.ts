@@ -1,7 +1,10 @@
-import { type Example, type MadeFile, means, type Rule, ruleNamed, RULES } from '../../src/check/index.ts';
 import { type DirectiveFacts, nearest, refusalOf } from '../../src/config/index.ts';
+import type { Example, MadeFile, Rule } from '../../src/contract/index.ts';
 import { directives, type VariableFacts, variables } from '../../src/lookups.ts';
+import { ruleCatalogue } from '../../src/pipeline.ts';
 import { columns } from '../terminal.ts';
+
+const catalogue = await ruleCatalogue();
 
 /** How it is explained. */
 export interface WhyOptions {
@@ -31,7 +34,7 @@ const PREFIX = /^GW\d{0,2}$/i;
 
 /** All rules, or those that a name means: a rule, or the beginning of several. */
 function listRules(name: string | undefined, isJson: boolean): number {
-  const wanted = name === undefined ? RULES : RULES.filter((rule) => means(name, rule));
+  const wanted = name === undefined ? catalogue.rules : catalogue.meant(name);
   if (wanted.length === 0) return refuse(`there is no rule "${name ?? ''}"`);
   return print(isJson ? asJson(wanted.map(ruleFacts)) : columns(wanted.map(ruleRow)));
 }
@@ -58,7 +61,7 @@ interface Known {
 
 function knownAs(name: string): Known {
   const bare = name.replace(/^\$/, '').toLowerCase();
-  const rule = ruleNamed(/^gw\d+$/i.test(name) ? name.toUpperCase() : name);
+  const rule = catalogue.named(/^gw\d+$/i.test(name) ? name.toUpperCase() : name);
   return {
     rules: rule ? [rule] : [],
     directives: name.startsWith('$') ? [] : directives().filter((facts) => facts.name === name),
@@ -89,7 +92,7 @@ function nearestName(name: string): string | undefined {
     );
   return nearest(name, [
     ...directives().map((facts) => facts.name),
-    ...RULES.flatMap(({ id, slug }) => [slug, id]),
+    ...catalogue.rules.flatMap(({ id, slug }) => [slug, id]),
   ]);
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { RULES } from '../../src/check/index.ts';
 import { directives, MODULE_NAMES } from '../../src/lookups.ts';
+import { ruleCatalogue } from '../../src/pipeline.ts';
 import { exampleNames } from '../examples.ts';
 import {
   type CommandFacts,
@@ -9,6 +9,8 @@ import {
   type ValueFacts,
   wholeFacts,
 } from './command-facts.ts';
+
+const { rules } = await ruleCatalogue();
 
 /** What can stand in the place of a word: one of some, a file, or anything. */
 type Completions = readonly string[] | 'file' | 'anything';
@@ -25,7 +27,7 @@ const WORDS: Readonly<Record<string, () => readonly string[]>> = {
 };
 
 function ruleNames(): readonly string[] {
-  return RULES.flatMap(({ id, slug }) => [id, slug]);
+  return rules.flatMap(({ id, slug }) => [id, slug]);
 }
 
 /** What an argument of a command can be. */

@@ -1,7 +1,6 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
-import { type BlockView, contains, type Network, parseNetwork } from '../config/index.ts';
+import { type BlockView, contains, type Network, oncePer, parseNetwork } from '../config/index.ts';
 import { configOf } from '../contract/index.ts';
-import { oncePer } from './checked-config.ts';
 
 /** One `allow` or `deny` with the directive that says it. */
 export interface AccessEntry {

@@ -1,6 +1,6 @@
+import type { CheckedConfig } from '../contract/index.ts';
 import { Locations } from './locations/index.ts';
 import { Patterns, type RegexUse, regexUses } from './regex/index.ts';
-import type { CheckedConfig } from './rule.ts';
 import { Taints } from './taint/index.ts';
 
 /** What several rules ask of one configuration; each part is worked out on its first question. */

@@ -1,21 +1,13 @@
 import { BlockView, type Context, groupBy } from '../config/index.ts';
-import type { CheckedConfig, Use } from './rule.ts';
+import type { Use } from '../contract/index.ts';
+import { type ConfigOfModules, exposed, isOpen, isPublic, rejectsEmpty } from './exposure.ts';
+import { upstreamNamed } from './proxying.ts';
+import { textsOf } from './variables.ts';
 
-/** A function of an object whose answer is worked out at the first question and kept as long as the object lives. */
-export function oncePer<K extends object, V>(answer: (key: K) => V): (key: K) => V {
-  const known = new WeakMap<K, { readonly value: V }>();
-  return (key) => {
-    let kept = known.get(key);
-    if (!kept) known.set(key, (kept = { value: answer(key) }));
-    return kept.value;
-  };
-}
-
-type Parts = Pick<CheckedConfig, 'tree' | 'bound' | 'registry' | 'modules' | 'plan'>;
+type Parts = Pick<ConfigOfModules, 'tree' | 'bound' | 'registry' | 'modules'>;
 
 /** A configuration as rules see it; blocks and uses are indexed on their first question. */
-export function checkedConfig(parts: Parts): CheckedConfig {
-  const { bound, registry, tree } = parts;
+export function checkedConfig({ tree, bound, registry, modules }: Parts): ConfigOfModules {
   const main = new BlockView(bound.main, { registry, directives: tree.directives });
   let all: readonly BlockView[] | undefined;
   let byContext: ReadonlyMap<Context, readonly BlockView[]> | undefined;
@@ -23,10 +15,15 @@ export function checkedConfig(parts: Parts): CheckedConfig {
   const blocks = (): readonly BlockView[] => (all ??= inFileOrder(main));
   const blocksIn = (context: Context): readonly BlockView[] =>
     (byContext ??= groupBy(blocks(), (block) => block.context)).get(context) ?? [];
-  const uses = (): ReadonlyMap<string, readonly Use[]> => (byName ??= usesOf(blocks()));
-  return {
-    ...parts,
+  const usesByName = (): ReadonlyMap<string, readonly Use[]> => (byName ??= usesOf(blocks()));
+  const uses = (...names: readonly string[]): readonly Use[] =>
+    names.flatMap((name) => usesByName().get(name) ?? []);
+  const config: ConfigOfModules = {
     main,
+    tree,
+    bound,
+    registry,
+    modules,
     blocks: (...contexts: readonly Context[]) => {
       const [context] = contexts;
       if (context === undefined) return blocks();
@@ -34,8 +31,16 @@ export function checkedConfig(parts: Parts): CheckedConfig {
       if (contexts.length === 1) return blocksIn(context);
       return blocks().filter((block) => contexts.includes(block.context));
     },
-    uses: (...names) => names.flatMap((name) => uses().get(name) ?? []),
+    uses,
+    blocksWith: (...names) => new Set(uses(...names).map(({ block }) => block)),
+    upstream: (name) => upstreamNamed(config, name),
+    textsOf: (value) => textsOf(config, value),
+    isOpen: (block, method) => isOpen(config, block, method),
+    isPublic,
+    exposed: (rule) => exposed(config, rule),
+    rejectsEmpty: (block, variable) => rejectsEmpty(config, block, variable),
   };
+  return config;
 }
 
 function inFileOrder(main: BlockView): readonly BlockView[] {
@@ -51,9 +56,4 @@ function inFileOrder(main: BlockView): readonly BlockView[] {
 function usesOf(blocks: readonly BlockView[]): ReadonlyMap<string, readonly Use[]> {
   const all = blocks.flatMap((block) => block.own().map((node) => ({ node, block })));
   return groupBy(all, ({ node }) => node.name.value);
-}
-
-/** The blocks in which one of these directives stands, each once. */
-export function blocksWith(config: CheckedConfig, ...directives: readonly string[]): ReadonlySet<BlockView> {
-  return new Set(config.uses(...directives).map(({ block }) => block));
 }

@@ -1,21 +1,20 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
-import { type BlockView, groupBy } from '../config/index.ts';
+import { type BlockView, groupBy, isLocal, oncePer, serverOf } from '../config/index.ts';
 import {
   type AnyModule,
+  type CheckedConfig,
   type Condition,
   conditionOf,
   configOf,
+  type Exposed,
   type ListenConfig,
   matchOf,
-  type Sensitive,
 } from '../contract/index.ts';
-import { isLocal } from './addresses.ts';
-import { oncePer } from './checked-config.ts';
-import type { CheckedConfig } from './rule.ts';
 
-/** How to keep strangers out of a location. */
-export const KEEP_OUT =
-  'add allow and deny, ask for a password, or listen on a loopback address or a Unix socket';
+/** A configuration, and the modules that know what its directives let strangers do. */
+export interface ConfigOfModules extends CheckedConfig {
+  readonly modules: readonly AnyModule[];
+}
 
 /** What a stranger does not have. */
 const PROOF = /^(?:secure_link|ssl_client_\w+)$/;
@@ -24,12 +23,12 @@ const CLAIM =
   /^(?:remote_addr|binary_remote_addr|realip_remote_addr|http_authorization|http_x_\w+|arg_\w+|cookie_\w+)$/;
 
 /** Whether an `if` of the block, or of its server, refuses those whom the configuration does not know. */
-function refusesStrangers(config: CheckedConfig, block: BlockView): boolean {
+function refusesStrangers(config: ConfigOfModules, block: BlockView): boolean {
   return askedIn(block).some((around) => refusalsIn(config, around).strangers);
 }
 
 /** Whether requests are turned away that leave a variable empty. */
-export function rejectsEmpty(config: CheckedConfig, block: BlockView, variable: string): boolean {
+export function rejectsEmpty(config: ConfigOfModules, block: BlockView, variable: string): boolean {
   return askedIn(block).some((around) => refusalsIn(config, around).variables.has(variable));
 }
 
@@ -49,7 +48,7 @@ interface Refusals {
 /** Each of ten thousand locations asks for those of the one server around it. */
 const known = new WeakMap<BlockView, Refusals>();
 
-function refusalsIn(config: CheckedConfig, block: BlockView): Refusals {
+function refusalsIn(config: ConfigOfModules, block: BlockView): Refusals {
   const found = known.get(block);
   if (found) return found;
   const conditions = block.inner.filter(
@@ -71,7 +70,7 @@ function variableIn(condition: Condition | undefined): string | undefined {
   return condition && 'variable' in condition ? condition.variable : undefined;
 }
 
-function isRefusal(config: CheckedConfig, block: BlockView): boolean {
+function isRefusal(config: ConfigOfModules, block: BlockView): boolean {
   const condition = conditionOf(block);
   const refuses = block
     .own('return')
@@ -80,7 +79,7 @@ function isRefusal(config: CheckedConfig, block: BlockView): boolean {
 }
 
 /** A condition that strangers fulfil and others do not. */
-function tellsApart({ bound }: CheckedConfig, condition: Condition): boolean {
+function tellsApart({ bound }: ConfigOfModules, condition: Condition): boolean {
   if (!('variable' in condition)) return false;
   const { variable } = condition;
   // A map or a `set` of the author's own: what it is good for cannot be told, but it was written to decide.
@@ -89,15 +88,8 @@ function tellsApart({ bound }: CheckedConfig, condition: Condition): boolean {
   return CLAIM.test(variable) && (condition.test === 'match' || condition.value.parts.length > 0);
 }
 
-/** A place that strangers get at, and what they find there. */
-interface Exposed {
-  readonly node: DirectiveNode;
-  readonly block: BlockView;
-  readonly sensitive: Sensitive<object>;
-}
-
 /** What modules call sensitive under the name of a rule, wherever strangers get at it. */
-export function* exposed(config: CheckedConfig, rule: string): Generator<Exposed> {
+export function* exposed(config: ConfigOfModules, rule: string): Generator<Exposed> {
   const modules = config.modules.filter((module) => module.sensitive && isUsed(config, module));
   if (modules.length === 0) return;
   for (const block of config.blocks('server', 'location', 'location if')) {
@@ -114,7 +106,7 @@ export function* exposed(config: CheckedConfig, rule: string): Generator<Exposed
 }
 
 /** Most configurations of ten thousand locations know nothing of most modules. */
-function isUsed(config: CheckedConfig, { directives }: AnyModule): boolean {
+function isUsed(config: ConfigOfModules, { directives }: AnyModule): boolean {
   return config.uses(...Object.keys(directives)).length > 0;
 }
 
@@ -122,7 +114,7 @@ function isUsed(config: CheckedConfig, { directives }: AnyModule): boolean {
  * Whether somebody whom the configuration knows nothing of gets through to what answers in a block: a request from
  * another machine, without password, certificate or token.
  */
-export function isOpen(config: CheckedConfig, block: BlockView, method = 'GET'): boolean {
+export function isOpen(config: ConfigOfModules, block: BlockView, method = 'GET'): boolean {
   return isOpenFrom(config, block, { method, seen: new Set() });
 }
 
@@ -132,7 +124,7 @@ interface Asking {
   readonly seen: ReadonlySet<BlockView>;
 }
 
-function isOpenFrom(config: CheckedConfig, block: BlockView, { method, seen }: Asking): boolean {
+function isOpenFrom(config: ConfigOfModules, block: BlockView, { method, seen }: Asking): boolean {
   if (!isPublic(block)) return false;
   const holding = limitedTo(block, method) ?? block;
   if (configOf(holding.level, 'core').internal || !letsIn(config, holding)) return false;
@@ -169,7 +161,7 @@ function limitedTo(block: BlockView, method: string): BlockView | undefined {
 }
 
 /** The access phase, as a stranger meets it. */
-function letsIn({ modules }: CheckedConfig, block: BlockView): boolean {
+function letsIn({ modules }: ConfigOfModules, block: BlockView): boolean {
   const verdicts = modules.flatMap((module) => {
     const values = block.config(module.name);
     return module.enabled?.(values) === false ? [] : (module.strangers?.(values) ?? []);
@@ -207,11 +199,6 @@ const waysIn = oncePer((server: BlockView): ReadonlyMap<string, readonly BlockVi
 function namesIn({ name, args }: DirectiveNode): readonly string[] {
   if (name.value === 'location') return [];
   return args.flatMap(({ value }) => (value.startsWith('@') ? [value] : []));
-}
-
-/** The server that a block is in. */
-export function serverOf(block: BlockView): BlockView | undefined {
-  return [...block.outward()].find(({ context }) => context === 'server');
 }
 
 function within(block: BlockView): readonly BlockView[] {

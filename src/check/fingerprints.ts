@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ConfigTree, DirectiveNode, Source, Span, Word } from '../../grammar/index.ts';
-import type { Finding } from './rule.ts';
+import type { Finding } from './finding.ts';
 
 /** A directive, and what stands around it. */
 interface Placed {

@@ -1,15 +1,18 @@
 import type { BlockView } from '../config/index.ts';
-import type { AnyModule, LiveProblem, LiveScope } from '../contract/index.ts';
+import type { AnyModule, CheckedConfig, LiveProblem, LiveScope } from '../contract/index.ts';
+import type { Catalogue } from './catalogue.ts';
+import type { ConfigOfModules } from './exposure.ts';
+import type { Finding } from './finding.ts';
 import { findingFor } from './review.ts';
-import type { CheckedConfig, Finding, Rule } from './rule.ts';
-import { upstreamNamed } from './proxying.ts';
-import { ruleNamed } from './rules/index.ts';
 
 /** Long enough for another continent, short enough to wait for. */
 const TIMEOUT_MS = 5_000;
 
 /** What the databases and stores of a configuration say of it: all are asked at once, each target once. */
-export async function liveFindings(config: CheckedConfig): Promise<readonly Finding[]> {
+export async function liveFindings(
+  config: ConfigOfModules,
+  catalogue: Catalogue,
+): Promise<readonly Finding[]> {
   const scope = liveScope(config);
   const seen = new Set<object>();
   const asked: Promise<readonly Finding[]>[] = [];
@@ -20,23 +23,28 @@ export async function liveFindings(config: CheckedConfig): Promise<readonly Find
       // Blocks that say nothing of a module share what it has above them.
       if (seen.has(values) || module.enabled?.(values) === false) continue;
       seen.add(values);
-      asked.push(findingsAt(block, module, module.probe(values, scope)));
+      const asking = module.probe(values, scope);
+      asked.push(asking.then((problems) => findingsAt(block, module, { problems, catalogue })));
     }
   }
   return (await Promise.all(asked)).flat();
 }
 
-async function findingsAt(
+interface Told {
+  readonly problems: readonly LiveProblem<object>[];
+  readonly catalogue: Catalogue;
+}
+
+function findingsAt(
   block: BlockView,
   { name, content }: AnyModule,
-  probing: Promise<readonly LiveProblem<object>[]>,
-): Promise<readonly Finding[]> {
+  { problems, catalogue }: Told,
+): readonly Finding[] {
   const from = block.from(name);
-  const problems = await probing;
   return problems.flatMap(({ rule, field, ...problem }) => {
     // A default has no place: then it is the directive that makes the location what it is.
     const [at] = [field, content].flat().flatMap((one = '') => from.get(one)?.nodes ?? []);
-    return at ? findingFor(ruleNamed(rule) as Rule, { ...problem, at }) : [];
+    return at ? findingFor(catalogue.known(rule), { ...problem, at }) : [];
   });
 }
 
@@ -50,7 +58,8 @@ function liveScope(config: CheckedConfig): LiveScope {
       return answer;
     },
     upstream: (name) =>
-      upstreamNamed(config, name)
+      config
+        .upstream(name)
         ?.own('server')
         .flatMap(({ args }) => args[0]?.value ?? []),
   };

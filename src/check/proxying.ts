@@ -1,8 +1,12 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
-import type { BlockView } from '../config/index.ts';
-import { configOf, type LiteralTarget, type PassTarget } from '../contract/index.ts';
-import { oncePer } from './checked-config.ts';
-import type { CheckedConfig, Use } from './rule.ts';
+import { type BlockView, byHeader, oncePer } from '../config/index.ts';
+import {
+  type CheckedConfig,
+  configOf,
+  type LiteralTarget,
+  type PassTarget,
+  type Use,
+} from '../contract/index.ts';
 
 /** A `proxy_pass` that could be read. */
 export interface Pass<T = PassTarget> extends Use {
@@ -50,14 +54,4 @@ export const upstreams = oncePer(
 /** The headers that requests of a block are sent on with, by their names in lower case. */
 export function headersSent(block: BlockView): ReadonlyMap<string, DirectiveNode> {
   return byHeader(block.effective('proxy_set_header'));
-}
-
-/** Directives `name value` by name in lower case; the first of a name counts. */
-export function byHeader(nodes: readonly DirectiveNode[]): ReadonlyMap<string, DirectiveNode> {
-  const found = new Map<string, DirectiveNode>();
-  for (const node of nodes) {
-    const name = node.args[0]?.value.toLowerCase();
-    if (name !== undefined && !found.has(name)) found.set(name, node);
-  }
-  return found;
 }

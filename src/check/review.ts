@@ -8,9 +8,10 @@ import type {
   Span,
 } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
+import type { CheckedConfig, Problem, Rule, RuleSeverity } from '../contract/index.ts';
+import type { Finding, SuppressedFinding } from './finding.ts';
+import type { Catalogue } from './catalogue.ts';
 import { fingerprintsOf } from './fingerprints.ts';
-import type { CheckedConfig, Finding, Problem, Rule, RuleSeverity, SuppressedFinding } from './rule.ts';
-import { ruleNamed, RULES } from './rules/index.ts';
 import { isIgnored, isSelected, type Selection } from './selection.ts';
 import { suppress } from './suppress.ts';
 
@@ -24,12 +25,12 @@ const SEVERITIES: Readonly<Record<Severity, RuleSeverity>> = {
 const UNNAMED_RULE = 'bad-value';
 
 /** What the load found, by rules. */
-export function findingsOfLoad({ faults }: Report): readonly Finding[] {
-  return faults.map(findingOf);
+export function findingsOfLoad({ faults }: Report, catalogue: Catalogue): readonly Finding[] {
+  return faults.map((fault) => findingOf(fault, catalogue));
 }
 
-function findingOf({ severity, rule = UNNAMED_RULE, ...fault }: Fault): Finding {
-  const { id, slug } = (ruleNamed(rule) ?? ruleNamed(UNNAMED_RULE)) as Rule;
+function findingOf({ severity, rule = UNNAMED_RULE, ...fault }: Fault, catalogue: Catalogue): Finding {
+  const { id, slug } = catalogue.named(rule) ?? catalogue.known(UNNAMED_RULE);
   return {
     ...fault,
     rule: id,
@@ -39,9 +40,9 @@ function findingOf({ severity, rule = UNNAMED_RULE, ...fault }: Fault): Finding 
   };
 }
 
-/** What the rules find that `isOn` says yes to. */
-export function runRules(config: CheckedConfig, isOn: (rule: Rule) => boolean): readonly Finding[] {
-  return RULES.filter(isOn).flatMap((rule) => problemsOf(rule, config).map((each) => findingFor(rule, each)));
+/** What rules find. */
+export function runRules(config: CheckedConfig, rules: readonly Rule[]): readonly Finding[] {
+  return rules.flatMap((rule) => problemsOf(rule, config).map((each) => findingFor(rule, each)));
 }
 
 function problemsOf(rule: Rule, config: CheckedConfig): readonly Problem[] {
@@ -99,36 +100,43 @@ export interface Review {
   readonly sources: readonly Source[];
   /** Absent where the text could not be read. */
   readonly tree: ConfigTree | undefined;
+  /** What could have been found. */
+  readonly catalogue: Catalogue;
 }
 
 /** What there is to judge; `live` is there where databases and stores were asked. */
 interface Reviewed {
   readonly report: Report;
   readonly config: CheckedConfig | undefined;
+  readonly catalogue: Catalogue;
   readonly live?: readonly Finding[] | undefined;
 }
 
 /** The findings of a load and of the rules, each once, in the order of reading, less what is ignored. */
-export function review({ report, config, live = [] }: Reviewed, options: ReviewOptions = {}): Review {
+export function review(
+  { report, config, catalogue, live = [] }: Reviewed,
+  options: ReviewOptions = {},
+): Review {
   const { severity, strict = false, rulesOnly = false, select, ignore } = options;
   const selections = [{ select, ignore }, ...(config ? selectionsOf(config.main) : [])];
   const isOn = (rule: Rule): boolean =>
     (severity === undefined || rule.severity === severity) && isSelected(rule, selections, strict);
   const isKept = (finding: Finding): boolean => {
-    const rule = ruleNamed(finding.rule) as Rule;
+    const rule = catalogue.known(finding.rule);
     // What keeps the configuration from loading cannot be deselected: all would seem well.
     return finding.refuses === true ? !isIgnored(rule, selections) : isOn(rule);
   };
   const wasAsked = (rule: Rule): boolean => isOn(rule) && (options.live === true || !rule.live);
-  const ofLoad = rulesOnly ? [] : findingsOfLoad(report).filter(isKept);
+  const ofLoad = rulesOnly ? [] : findingsOfLoad(report, catalogue).filter(isKept);
   // A rule may weigh less in one place than in another.
-  const ofRules = (config ? runRules(config, isOn) : []).filter(
+  const ofRules = (config ? runRules(config, catalogue.rules.filter(isOn)) : []).filter(
     (finding) => severity === undefined || finding.severity === severity,
   );
   const ofWorld = live.filter(isKept);
   const { findings, suppressed, faults } = suppress(sorted([...ofLoad, ...ofRules, ...ofWorld], report), {
     sources: report.sources,
     main: config?.main,
+    catalogue,
     wasAsked: report.failed || rulesOnly ? () => false : wasAsked,
   });
   const { sources } = report;
@@ -138,6 +146,7 @@ export function review({ report, config, live = [] }: Reviewed, options: ReviewO
     report,
     sources,
     tree: config?.tree,
+    catalogue,
   };
   return options.fingerprints === true ? withFingerprints(found) : found;
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { DirectiveNode, Span } from '../../grammar/index.ts';
 import { secretSpans } from '../config/index.ts';
-import type { CheckedConfig } from './rule.ts';
+import type { CheckedConfig } from '../contract/index.ts';
 
 /** A secret that stands in the configuration, and the directive that takes it. */
 interface WrittenSecret {

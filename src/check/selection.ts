@@ -1,6 +1,4 @@
-import { nearest } from '../config/index.ts';
-import type { Rule } from './rule.ts';
-import { RULES } from './rules/index.ts';
+import type { Rule } from '../contract/index.ts';
 
 /** Which rules count: ids, slugs and prefixes (`GW3`, `GW3xx`). */
 export interface Selection {
@@ -19,19 +17,10 @@ export function means(name: string, { id, slug }: Pick<Rule, 'id' | 'slug'>): bo
   return PREFIX.test(prefix) && id.startsWith(prefix);
 }
 
-/** Whether there is a rule that the name means. A prefix of a subject that has no rules yet is no mistake. */
-export function isRuleName(name: string): boolean {
+/** Whether a name is the beginning of ids, and of several even where no rule begins so yet. */
+export function isPrefix(name: string): boolean {
   const prefix = prefixOf(name);
-  return (PREFIX.test(prefix) && prefix.length < 5) || RULES.some((rule) => means(name, rule));
-}
-
-/** The rule that was probably meant. */
-export function nearestRule(name: string): string | undefined {
-  const isId = /^gw/i.test(name);
-  return nearest(
-    name,
-    RULES.map(({ id, slug }) => (isId ? id : slug)),
-  );
+  return PREFIX.test(prefix) && prefix.length < 5;
 }
 
 /** Whether a rule counts under these selections, of which the first one that selects decides. `strict`: be it off or not. */

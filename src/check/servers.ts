@@ -2,9 +2,15 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
-import { configOf, type FileName, type ListenConfig, nodesOf, type SslConfig } from '../contract/index.ts';
+import {
+  type CheckedConfig,
+  configOf,
+  type FileName,
+  type ListenConfig,
+  nodesOf,
+  type SslConfig,
+} from '../contract/index.ts';
 import { addressText } from '../plan/index.ts';
-import type { CheckedConfig } from './rule.ts';
 
 /** A server on a socket, and the `listen` that put it there. */
 export interface Listener {

@@ -4,15 +4,16 @@ import {
   lineOf,
   type Piece,
   piecesOf,
+  removed,
   type Source,
   type Span,
   type TextEdit,
 } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
-import { removed } from './edits.ts';
-import type { Finding, Rule, SuppressedFinding } from './rule.ts';
-import { ruleNamed, RULES } from './rules/index.ts';
-import { isRuleName, means, nearestRule } from './selection.ts';
+import type { Rule } from '../contract/index.ts';
+import type { Finding, SuppressedFinding } from './finding.ts';
+import type { Catalogue } from './catalogue.ts';
+import { means } from './selection.ts';
 
 /** A rule that somebody has decided to live with, where, and why: `# gw-ignore GW304: reason`. */
 interface Ignore {
@@ -124,10 +125,12 @@ interface SuppressOptions {
   readonly main: BlockView | undefined;
   /** A rule that was not asked finds nothing: ignoring it is not in vain. False for all where the load failed. */
   readonly wasAsked: (rule: Rule) => boolean;
+  readonly catalogue: Catalogue;
 }
 
 /** Takes away what comments and the `check` block ignore; tells what they ignore in vain, or without a reason. */
-export function suppress(all: readonly Finding[], { sources, main, wasAsked }: SuppressOptions): Suppressed {
+export function suppress(all: readonly Finding[], options: SuppressOptions): Suppressed {
+  const { sources, main } = options;
   const ignores = [
     ...sources.flatMap(ignoreComments).map((ignore) => new Watched(ignore, 'comment')),
     ...(main ? ignoresOfBlocks(main) : []).map((ignore) => new Watched(ignore, 'configuration')),
@@ -139,7 +142,7 @@ export function suppress(all: readonly Finding[], { sources, main, wasAsked }: S
     if (!ignore) findings.push(finding);
     else suppressed.push({ ...finding, suppression: { by: ignore.by, reason: ignore.reason } });
   }
-  const faults = ignores.flatMap((ignore) => [...ignore.faults(wasAsked)]);
+  const faults = ignores.flatMap((ignore) => [...ignore.faults(options)]);
   return { findings, suppressed, faults };
 }
 
@@ -186,53 +189,47 @@ class Watched {
     return names.length > 0;
   }
 
-  *faults(wasAsked: (rule: Rule) => boolean): Iterable<Finding> {
+  *faults({ catalogue, wasAsked }: SuppressOptions): Iterable<Finding> {
     const { rules, reason, span } = this.#ignore;
-    const unknown = rules.filter((name) => !isRuleName(name));
+    const unknown = rules.filter((name) => !catalogue.has(name));
     for (const name of unknown) {
-      const near = nearestRule(name);
+      const near = catalogue.nearest(name);
       const hint = near === undefined ? '"gw why --list" shows all rules' : `did you mean "${near}"?`;
-      yield finding({ rule: 'bad-suppression', span, message: `there is no rule "${name}" to ignore`, hint });
+      const message = `there is no rule "${name}" to ignore`;
+      yield finding({ rule: 'bad-suppression', span, message, hint }, catalogue);
     }
     const named = rules.join(', ');
     if (rules.length === 0)
-      yield finding({ rule: 'bad-suppression', span, message: 'ignore comment names no rule', hint: FORM });
+      yield finding(
+        { rule: 'bad-suppression', span, message: 'ignore comment names no rule', hint: FORM },
+        catalogue,
+      );
     else if (reason === '')
-      yield finding({
-        rule: 'bad-suppression',
-        span,
-        message: `ignoring "${named}" needs a reason`,
-        hint: FORM,
-      });
+      yield finding(
+        { rule: 'bad-suppression', span, message: `ignoring "${named}" needs a reason`, hint: FORM },
+        catalogue,
+      );
     if (reason === '') return;
     const vain = rules.filter(
-      (name) => !unknown.includes(name) && !this.#used.has(name) && areAsked(name, wasAsked),
+      (name) => !unknown.includes(name) && !this.#used.has(name) && catalogue.meant(name).every(wasAsked),
     );
-    if (vain.length > 0) yield this.#inVain(vain);
+    if (vain.length > 0) yield this.#inVain(vain, catalogue);
   }
 
-  #inVain(rules: readonly string[]): Finding {
+  #inVain(rules: readonly string[], catalogue: Catalogue): Finding {
     const { span, without } = this.#ignore;
     const what = this.by === 'comment' ? 'ignore comment' : '"ignore"';
-    return finding({
-      rule: 'unused-suppression',
-      span,
-      message: `${what} for "${rules.join(', ')}" matches nothing`,
-      fix: { title: 'delete it', safe: true, edits: [without(rules)] },
-    });
+    const message = `${what} for "${rules.join(', ')}" matches nothing`;
+    const fix = { title: 'delete it', safe: true, edits: [without(rules)] };
+    return finding({ rule: 'unused-suppression', span, message, fix }, catalogue);
   }
 }
 
 const FORM = 'write "# gw-ignore GW304: why this is meant"';
 
-function finding({ rule, ...rest }: Omit<Finding, 'slug' | 'severity'>): Finding {
-  const { id, slug, severity } = ruleNamed(rule) as Rule;
+function finding({ rule, ...rest }: Omit<Finding, 'slug' | 'severity'>, catalogue: Catalogue): Finding {
+  const { id, slug, severity } = catalogue.known(rule);
   return { ...rest, rule: id, slug, severity };
-}
-
-/** Whether every rule that the name means was asked. */
-function areAsked(name: string, wasAsked: (rule: Rule) => boolean): boolean {
-  return RULES.filter((rule) => means(name, rule)).every(wasAsked);
 }
 
 function isIn({ source, start }: Span, covers: Span): boolean {

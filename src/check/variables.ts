@@ -1,15 +1,6 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
-import { oncePer } from './checked-config.ts';
-import type { CheckedConfig } from './rule.ts';
-
-const REFERENCE = /\$(?:\{(\w+)\}|([A-Za-z_]\w*))/g;
-
-/** The variables that the words of a directive name, in lower case, whatever the words are for. */
-export function variablesIn({ args }: DirectiveNode): readonly string[] {
-  return args.flatMap(({ value }) =>
-    [...value.matchAll(REFERENCE)].map(([, bracketed, plain]) => (bracketed ?? plain ?? '').toLowerCase()),
-  );
-}
+import { oncePer } from '../config/index.ts';
+import type { CheckedConfig } from '../contract/index.ts';
 
 const VARIABLE = /(\$\{?\w+\}?)/;
 /** `default` is a line like the others; these say something else. */

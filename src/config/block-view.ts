@@ -114,3 +114,8 @@ interface ViewOptions {
 }
 
 const NONE: readonly never[] = [];
+
+/** The server that a block is in. */
+export function serverOf(block: BlockView): BlockView | undefined {
+  return [...block.outward()].find(({ context }) => context === 'server');
+}

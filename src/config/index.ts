@@ -27,7 +27,10 @@ export {
   firstAt,
 } from './bind.ts';
 export { contextsText, syntaxOf, isNginxVariable, refusalOf } from './choose-entry.ts';
-export { groupBy, BlockView } from './block-view.ts';
+export { groupBy, BlockView, serverOf } from './block-view.ts';
+export { byHeader, droppedIn, type Dropping, headerOf } from './header-lists.ts';
+export { hostOf, isLocal, isName } from './host.ts';
+export { oncePer } from './once-per.ts';
 export { nearest, renaming } from './nearest.ts';
 export { Registry, type DirectiveOwner, type Entry, type Field } from './registry.ts';
 export { resolve, type ResolvedConfig, type ResolvedConfigs } from './resolve.ts';

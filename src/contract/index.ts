@@ -7,7 +7,6 @@ export {
   type ConfigReport,
   type LocationParts,
   type ModuleDefinition,
-  type Sensitive,
   type UpstreamNeed,
   type VariableDefinition,
   type VariableFamily,
@@ -77,3 +76,18 @@ export {
   type TlsVersion,
   type VerifyClient,
 } from './ssl-config.ts';
+export {
+  KEEP_OUT,
+  UNKNOWN,
+  type CheckedConfig,
+  type CheckedModule,
+  type Example,
+  type Exposed,
+  type MadeFile,
+  type ModuleRule,
+  type Problem,
+  type Rule,
+  type RuleSeverity,
+  type Sensitive,
+  type Use,
+} from './rule.ts';

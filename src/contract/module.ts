@@ -12,6 +12,7 @@ import type {
 import type { UpstreamAddress } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { Build } from './build.ts';
+import type { ModuleRule, Sensitive } from './rule.ts';
 import type { MasterScope, WorkerScope } from './scope.ts';
 
 /** What `gw check --live` hands to modules that ask what a location is configured with. */
@@ -157,16 +158,6 @@ export interface UpstreamNeed<C> extends UpstreamAddress {
   readonly index?: number;
 }
 
-/** Something that not everybody may do or see. */
-export interface Sensitive<C> {
-  /** Slug of the rule of `gw check` that is broken where strangers get at it. */
-  readonly rule: string;
-  /** The directive to blame. */
-  readonly field: keyof C & string;
-  /** The methods that do it; absent: GET. */
-  readonly methods?: readonly string[];
-}
-
 /**
  * A module: its directives and what they do. Everything is a pure function of its arguments; nothing happens on import.
  * `C` is its config of one location (plain data), `R` what `provision` opened for it.
@@ -212,6 +203,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
    */
   defines?(config: C, resources: R): Readonly<Record<string, VariableDefinition>>;
   compile(config: C, resources: R, build: Build): LocationParts;
+  /** Reads its rules, for `gw check`: who serves requests never asks for them. */
+  rules?(): Promise<{ readonly rules: readonly ModuleRule<C>[] }>;
   /** For `gw explain`, which opens nothing. */
   readonly explanation?: ModuleExplanation<C, R>;
 }

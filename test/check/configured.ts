@@ -1,10 +1,13 @@
-import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { findingsOfLoad, runRules } from '../../src/check/review.ts';
-import { checkedConfig, type CheckedConfig, type Finding, type Rule } from '../../src/check/index.ts';
+import { join } from 'node:path';
 import { Registry } from '../../src/config/index.ts';
+import type { CheckedConfig } from '../../src/contract/index.ts';
+import { checkedConfig, type Finding } from '../../src/check/index.ts';
+import { findingsOfLoad, runRules } from '../../src/check/review.ts';
 import { MODULES } from '../../src/modules/index.ts';
-import { load } from '../../src/pipeline.ts';
+import { load, ruleCatalogue } from '../../src/pipeline.ts';
+
+const catalogue = await ruleCatalogue();
 
 function configured(text: string): { readonly config: CheckedConfig; readonly faults: readonly Finding[] } {
   const directory = tmpdir();
@@ -14,10 +17,10 @@ function configured(text: string): { readonly config: CheckedConfig; readonly fa
     prefix: directory,
     text,
   });
-  const { tree, bound, plan, report } = loaded;
+  const { tree, bound, report } = loaded;
   if (!tree || !bound) throw new Error('the configuration has no tree');
-  const config = checkedConfig({ tree, bound, plan, registry: new Registry(MODULES), modules: MODULES });
-  return { config, faults: findingsOfLoad(report) };
+  const config = checkedConfig({ tree, bound, registry: new Registry(MODULES), modules: MODULES });
+  return { config, faults: findingsOfLoad(report, catalogue) };
 }
 
 /** A configuration as rules see it, from its text. */
@@ -31,8 +34,10 @@ export function problemsIn(text: string, ...slugs: readonly string[]): readonly 
   const { config, faults } = configured(/\bhttp\s*\{/.test(whole) ? whole : `events {} http { ${whole} }`);
   const refused = faults.filter(({ severity }) => severity === 'error');
   if (refused.length > 0) throw new Error(refused.map(({ message }) => message).join('; '));
-  const isAsked = ({ slug }: Rule): boolean => slugs.includes(slug);
-  return runRules(config, isAsked);
+  return runRules(
+    config,
+    catalogue.rules.filter(({ slug }) => slugs.includes(slug)),
+  );
 }
 
 /** What one rule says of a configuration. */

@@ -1,6 +1,6 @@
-import { copyFile, mkdir, chmod, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Example, MadeFile } from '../../src/check/index.ts';
+import type { Example, MadeFile } from '../../src/contract/index.ts';
 import { Certificates } from '../harness/certificates.ts';
 
 /** What signs the certificates of examples; made when the first of them is asked for. */

@@ -1,14 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type Example,
-  type Finding,
-  type Mendable,
-  mendableAtOnce,
-  mended,
-  type Rule,
-  RULES,
-} from '../../src/check/index.ts';
+import type { Example, Rule } from '../../src/contract/index.ts';
+import { type Finding, type Mendable, mendableAtOnce, mended } from '../../src/check/index.ts';
+import { ruleCatalogue } from '../../src/pipeline.ts';
 import { findingsIn, placeFor, whole } from './findings-in.ts';
+
+const { rules: RULES } = await ruleCatalogue();
 
 async function rulesFoundIn({ slug, off }: Rule, example: Example): Promise<readonly string[]> {
   const found = await findingsIn(example, off ? { select: [slug] } : {});

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Fix } from '../../grammar/index.ts';
-import type { Example, Finding } from '../../src/check/index.ts';
+import type { Example } from '../../src/contract/index.ts';
+import type { Finding } from '../../src/check/index.ts';
 import { check, load } from '../../src/pipeline.ts';
 import { writeFiles } from './example-files.ts';
 

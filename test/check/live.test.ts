@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { RULES } from '../../src/check/index.ts';
-import { check, load } from '../../src/pipeline.ts';
+import { check, load, ruleCatalogue } from '../../src/pipeline.ts';
 import { freePort } from '../harness/ports.ts';
 import { postgres, type TestDatabase } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
 import { oldPostgres } from './live/old-postgres.ts';
+
+const { rules: RULES } = await ruleCatalogue();
 
 const SCHEMA = `
   create schema api;

@@ -90,6 +90,7 @@ test('a line feed in a name breaks no annotation', () => {
     ],
     suppressed: [],
     files: [],
+    rules: [],
     directives: 0,
     hidden: [],
   } as const satisfies CheckReport;

@@ -3,9 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { beforeAll, expect, test } from 'vitest';
-import { RULES } from '../../src/check/index.ts';
 import { directives, variables } from '../../src/lookups.ts';
 import { directoryWith, gw, runIn } from './command.ts';
+import { ruleCatalogue } from '../../src/pipeline.ts';
+
+const { rules: RULES } = await ruleCatalogue();
 
 const HERE = tmpdir();
 const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;

@@ -1,6 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { why } from '../../bin/check/why.ts';
-import { RULES } from '../../src/check/index.ts';
+import { ruleCatalogue } from '../../src/pipeline.ts';
+
+const { rules: RULES } = await ruleCatalogue();
 
 /** What `gw why` prints, and its exit code. */
 function said(name: string | undefined, options: Parameters<typeof why>[1] = {}): [number, string, string] {

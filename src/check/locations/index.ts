@@ -1,5 +1,5 @@
+import type { CheckedConfig } from '../../contract/index.ts';
 import type { Budget, Patterns } from '../regex/index.ts';
-import type { CheckedConfig } from '../rule.ts';
 import { type Reach, reachOf } from './reach.ts';
 import { LocationTree, type Place } from './tree.ts';
 

@@ -1,9 +1,9 @@
 import type { Span } from '../../../grammar/index.ts';
-import { LocationLevel } from '../../compile/index.ts';
 import type { BlockView } from '../../config/index.ts';
-import type { LocationMatch } from '../../contract/index.ts';
 import { encodePath } from '../../http/index.ts';
+import type { LocationMatch } from '../../contract/index.ts';
 import { locationText } from '../../plan/index.ts';
+import { LocationLevel } from '../../compile/index.ts';
 import { cutsAround, DEAD, type Machine, type Pattern, type Patterns } from '../regex/index.ts';
 
 /** The longest of some prefixes that a text has, as an automaton. */

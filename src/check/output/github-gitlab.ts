@@ -1,4 +1,4 @@
-import type { RuleSeverity } from '../rule.ts';
+import type { RuleSeverity } from '../../contract/index.ts';
 import { type CheckReport, fileOf, rangeOf, relativeTo } from './report.ts';
 
 const GITHUB_COMMANDS: Readonly<Record<RuleSeverity, string>> = {

@@ -1,9 +1,9 @@
-import type { CheckReport } from './report.ts';
-import { concise, human } from './text.ts';
 import { github, gitlab } from './github-gitlab.ts';
 import { json } from './json.ts';
 import { junit } from './junit.ts';
+import type { CheckReport } from './report.ts';
 import { sarif } from './sarif.ts';
+import { concise, human } from './text.ts';
 
 export { reportOf, type CheckedFile, type CheckReport, tallyOf, tallyText, type Tally } from './report.ts';
 export { findingText } from './text.ts';

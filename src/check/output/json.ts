@@ -1,5 +1,6 @@
 import type { Span } from '../../../grammar/index.ts';
-import type { Finding, RuleSeverity, SuppressedFinding } from '../rule.ts';
+import type { RuleSeverity } from '../../contract/index.ts';
+import type { Finding, SuppressedFinding } from '../finding.ts';
 import { type CheckReport, fileOf, type Range, rangeOf, type Tally, tallyOf } from './report.ts';
 import { shownFix } from './shown-fix.ts';
 

@@ -1,7 +1,7 @@
 import { printable } from '../../../grammar/index.ts';
-import type { Finding, SuppressedFinding } from '../rule.ts';
 import { groupBy } from '../../config/index.ts';
 import { escapeMarkup } from '../../http/index.ts';
+import type { Finding, SuppressedFinding } from '../finding.ts';
 import { type CheckReport, fileOf, rangeOf } from './report.ts';
 
 type Case = Finding | SuppressedFinding;

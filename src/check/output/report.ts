@@ -1,8 +1,9 @@
 import { relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { placeOf, type Span } from '../../../grammar/index.ts';
+import type { Rule, RuleSeverity } from '../../contract/index.ts';
+import type { Finding, SuppressedFinding } from '../finding.ts';
 import type { Review } from '../review.ts';
-import type { Finding, RuleSeverity, SuppressedFinding } from '../rule.ts';
 
 /** What the formats print: the findings in all configurations that were checked. */
 export interface CheckReport {
@@ -11,6 +12,8 @@ export interface CheckReport {
   /** Names of the files that were read. */
   readonly files: readonly string[];
   readonly directives: number;
+  /** Those that found something, in the order of the ids. */
+  readonly rules: readonly Rule[];
   /** Stretches that are never shown. */
   readonly hidden: readonly Span[];
 }
@@ -32,9 +35,13 @@ export function reportOf(checked: readonly CheckedFile[]): CheckReport {
   const named = <T extends Finding>(found: readonly T[], file: string): readonly T[] =>
     found.map((finding) => (finding.span ? finding : { ...finding, file })).filter(isNew);
   const files = checked.flatMap(({ review }) => review.sources.map((source) => source.name));
+  const findings = checked.flatMap(({ name, review }) => named(review.findings, name));
+  const suppressed = checked.flatMap(({ name, review }) => named(review.suppressed, name));
+  const ids = new Set([...findings, ...suppressed].map(({ rule }) => rule));
   return {
-    findings: checked.flatMap(({ name, review }) => named(review.findings, name)),
-    suppressed: checked.flatMap(({ name, review }) => named(review.suppressed, name)),
+    findings,
+    suppressed,
+    rules: (checked[0]?.review.catalogue.rules ?? []).filter(({ id }) => ids.has(id)),
     files: [...new Set(files)],
     directives: checked.reduce((sum, { review }) => sum + directivesIn(review), 0),
     hidden: checked.flatMap(({ review }) => review.report.hidden),

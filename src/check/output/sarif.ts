@@ -9,8 +9,8 @@ import type {
   Suppression,
 } from 'sarif';
 import type { Span } from '../../../grammar/index.ts';
-import type { Example, Finding, Rule, RuleSeverity, SuppressedFinding } from '../rule.ts';
-import { RULES } from '../rules/index.ts';
+import type { Example, Rule, RuleSeverity } from '../../contract/index.ts';
+import type { Finding, SuppressedFinding } from '../finding.ts';
 import { type CheckReport, directoryUri, fileOf, rangeOf, uriOf } from './report.ts';
 import { shownFix } from './shown-fix.ts';
 
@@ -52,9 +52,9 @@ const HOLES = new Set(['security', 'proxying', 'tls', 'dbrest', 'kv', 'events'])
 /** A name, not an address: what there is to read is in `help`, and `gw why` prints it. */
 const HELP = 'urn:gw:rule:';
 
-/** The rules with one of these ids as SARIF describes them, in the order of the ids. */
-function ruleDescriptors(ids: ReadonlySet<string>): readonly ReportingDescriptor[] {
-  return RULES.filter(({ id }) => ids.has(id)).map((rule) => {
+/** The rules as SARIF describes them. */
+function ruleDescriptors(rules: readonly Rule[]): readonly ReportingDescriptor[] {
+  return rules.map((rule) => {
     const { id, slug, severity, summary, why, fix, off } = rule;
     const subject = SUBJECTS[id.slice(2, 3)] ?? 'operations';
     return {
@@ -135,7 +135,7 @@ class Results {
   constructor(report: CheckReport, root: string) {
     this.#report = report;
     this.#root = root;
-    this.rules = ruleDescriptors(new Set([...report.findings, ...report.suppressed].map(({ rule }) => rule)));
+    this.rules = ruleDescriptors(report.rules);
     this.#ruleIndex = new Map(this.rules.map(({ id }, index) => [id, index]));
   }
 

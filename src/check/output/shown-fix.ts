@@ -1,5 +1,5 @@
 import { type Fix, lineOf, type Span, type TextEdit } from '../../../grammar/index.ts';
-import type { Finding } from '../rule.ts';
+import type { Finding } from '../finding.ts';
 
 /** The fix of a finding, unless its text would show a secret. */
 export function shownFix({ fix }: Finding, hidden: readonly Span[]): Fix | undefined {

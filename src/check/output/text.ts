@@ -9,7 +9,8 @@ import {
   type Span,
 } from '../../../grammar/index.ts';
 import { groupBy } from '../../config/index.ts';
-import type { Finding, RuleSeverity } from '../rule.ts';
+import type { RuleSeverity } from '../../contract/index.ts';
+import type { Finding } from '../finding.ts';
 import { type CheckReport, fileOf, tallyOf, tallyText } from './report.ts';
 import { previewOf, shownFix } from './shown-fix.ts';
 

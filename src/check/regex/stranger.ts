@@ -1,5 +1,5 @@
-import type { Pattern, Patterns } from './pattern.ts';
 import { type Budget, PREFERRED, shortestWord } from './machine.ts';
+import type { Pattern, Patterns } from './pattern.ts';
 
 /** What a pattern for trusted sites is matched on: `https://host`, a URL, or a host. */
 export type SiteText = 'origin' | 'referer' | 'host';

@@ -1,7 +1,6 @@
 import { type DirectiveNode, partOfWord, type Span, type Word } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
-import type { LocationMatch } from '../../contract/index.ts';
-import type { CheckedConfig, Use } from '../rule.ts';
+import type { CheckedConfig, LocationMatch, Use } from '../../contract/index.ts';
 import type { Pattern, Patterns } from './pattern.ts';
 
 /** A pattern of a configuration and where it stands. */

@@ -1,10 +1,14 @@
-import type { DirectiveNode } from '../../../grammar/index.ts';
+import { type DirectiveNode, lineBefore, lineBehind, removed } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
-import { configOf, matchOf } from '../../contract/index.ts';
+import {
+  type CheckedConfig,
+  configOf,
+  KEEP_OUT,
+  matchOf,
+  type Problem,
+  type Rule,
+} from '../../contract/index.ts';
 import { type AccessEntry, accessIn, authIn, covers, isAnyEnough, ownAccess } from '../access.ts';
-import { blocksWith } from '../checked-config.ts';
-import { lineBefore, lineBehind, removed } from '../edits.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
 
 const allowWithoutDeny: Rule = {
   id: 'GW307',
@@ -16,7 +20,7 @@ const allowWithoutDeny: Rule = {
   bad: { in: 'location', text: 'allow 10.0.0.0/8;' },
   good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;' },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of blocksWith(config, 'allow')) {
+    for (const block of config.blocksWith('allow')) {
       const rules = ownAccess(block);
       const [first] = rules;
       const last = rules.at(-1);
@@ -83,7 +87,7 @@ const aclOrder: Rule = {
   bad: { in: 'location', text: 'allow all;\ndeny 192.0.2.7;' },
   good: { in: 'location', text: 'deny 192.0.2.7;\nallow all;' },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of blocksWith(config, 'allow', 'deny')) {
+    for (const block of config.blocksWith('allow', 'deny')) {
       const rules = accessIn(block);
       for (const [index, rule] of rules.entries()) {
         const first = rules.slice(0, index).find((other) => covers(other.who, rule.who));
@@ -131,7 +135,7 @@ const satisfyAnyOpen: Rule = {
     text: 'satisfy any;\nallow 10.0.0.0/8;\ndeny all;\nauth_basic "staff";\nauth_basic_user_file staff;',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of blocksWith(config, ...PARTS)) {
+    for (const block of config.blocksWith(...PARTS)) {
       const everybody = accessIn(block).find(({ who }) => who === 'all');
       const [auth] = authIn(block);
       if (!isAnyEnough(block) || !everybody?.allows || !auth) continue;
@@ -217,6 +221,26 @@ const cidrHostBits: Rule = {
   good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;' },
 };
 
+const statusExposed: Rule = {
+  id: 'GW315',
+  slug: 'status-exposed',
+  severity: 'warning',
+  summary: 'stub_status or metrics that everybody may read',
+  why: 'Numbers of requests, locations and upstreams tell strangers how the gateway is built and when it is weak.',
+  fix: 'Let in only whom you know: allow and deny, a loopback address, a Unix socket.',
+  bad: { in: 'http', text: 'server { listen 80; location = /status { stub_status; } }' },
+  good: {
+    in: 'http',
+    text: 'server { listen 80; location = /status { allow 127.0.0.1; deny all; stub_status; } }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.exposed('status-exposed')) {
+      const text = [node.name, ...node.args].map(({ value }) => value).join(' ');
+      yield { at: node, message: `"${text}" can be read by everybody`, hint: KEEP_OUT };
+    }
+  },
+};
+
 /** Who is let in: `allow`, `deny`, passwords, internal locations. */
 export const ACCESS_RULES: readonly Rule[] = [
   allowWithoutDeny,
@@ -225,4 +249,5 @@ export const ACCESS_RULES: readonly Rule[] = [
   satisfyAnyOpen,
   internalLeak,
   cidrHostBits,
+  statusExposed,
 ];

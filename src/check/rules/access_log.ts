@@ -1,6 +1,5 @@
-import type { DirectiveNode, Word } from '../../../grammar/index.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
-import { variablesIn } from '../variables.ts';
+import { type DirectiveNode, variablesIn, type Word } from '../../../grammar/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 
 const logFormatUnsafe: Rule = {
   id: 'GW906',

@@ -1,9 +1,14 @@
 import { type DirectiveNode, type Span, spanInWord, type Word } from '../../../grammar/index.ts';
-import type { BlockView, ReadRegex } from '../../config/index.ts';
-import { type Condition, configOf, matchOf } from '../../contract/index.ts';
-import { oncePer } from '../checked-config.ts';
+import { type BlockView, oncePer, type ReadRegex } from '../../config/index.ts';
+import {
+  type CheckedConfig,
+  type Condition,
+  configOf,
+  matchOf,
+  type Problem,
+  type Rule,
+} from '../../contract/index.ts';
 import { stepsOf } from '../rewriting.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
 
 /** A `$1` to `$9` in a word. */
 interface CaptureUse {

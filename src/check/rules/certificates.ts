@@ -1,9 +1,7 @@
 import { isIP } from 'node:net';
-import type { DirectiveNode, Word } from '../../../grammar/index.ts';
+import { type DirectiveNode, namesText, type Word } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
-import { nodesOf } from '../../contract/index.ts';
-import { namesText } from '../messages.ts';
-import type { CheckedConfig, Example, Problem, Rule } from '../rule.ts';
+import { type CheckedConfig, type Example, nodesOf, type Problem, type Rule } from '../../contract/index.ts';
 import { worldReadableMode } from '../secrets.ts';
 import { certificatesOf, type ShownCertificate, socketsOf, sslOf, tlsServers } from '../servers.ts';
 

@@ -1,6 +1,5 @@
-import type { DirectiveNode, Word } from '../../../grammar/index.ts';
-import { lengthened } from '../edits.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import { type DirectiveNode, lengthened, type Word } from '../../../grammar/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 import { heldBy, tlsServers } from '../servers.ts';
 import { SHOP } from './certificates.ts';
 

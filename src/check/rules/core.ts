@@ -1,5 +1,5 @@
-import { rewritten } from '../edits.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import { reworded } from '../../../grammar/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 
 const versionDisclosure: Rule = {
   id: 'GW311',
@@ -17,7 +17,7 @@ const versionDisclosure: Rule = {
       yield {
         at: node,
         message: `"server_tokens ${word.value}" tells everybody the version`,
-        fix: { title: 'say "off"', safe: true, edits: [rewritten(word, 'off')] },
+        fix: { title: 'say "off"', safe: true, edits: [reworded(word, 'off')] },
       };
     }
   },

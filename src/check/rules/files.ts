@@ -1,14 +1,19 @@
 import { existsSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { type BlockView, constantText } from '../../config/index.ts';
-import { configOf, type LocationMatch, matchOf } from '../../contract/index.ts';
+import { lengthened, lineBehind, namesText, shown } from '../../../grammar/index.ts';
+import { type BlockView, constantText, serverOf } from '../../config/index.ts';
+import {
+  type CheckedConfig,
+  configOf,
+  type LocationMatch,
+  matchOf,
+  type Problem,
+  type Rule,
+  type Use,
+} from '../../contract/index.ts';
 import { analysisOf } from '../analysis.ts';
-import { lengthened, lineBehind } from '../edits.ts';
-import { isOpen, serverOf } from '../exposure.ts';
-import { namesText, shown } from '../messages.ts';
 import { targetOf } from '../proxying.ts';
 import type { Patterns } from '../regex/index.ts';
-import type { CheckedConfig, Problem, Rule, Use } from '../rule.ts';
 
 const tryFilesProxy: Rule = {
   id: 'GW212',
@@ -172,7 +177,7 @@ const dotfilesServed: Rule = {
       const { documentRoot } = configOf(block.level, 'core');
       const path = documentRoot && constantText(documentRoot.path);
       const server = serverOf(block);
-      if (path === undefined || !server || !isWhole(block) || !isOpen(config, server)) continue;
+      if (path === undefined || !server || !isWhole(block) || !config.isOpen(server)) continue;
       if (isProxied(block)) continue;
       const found = LEFT_BEHIND.filter(
         (name) => existsSync(join(path, name)) && !isRefused(server, `/${name}`),
@@ -239,7 +244,7 @@ const autoindexOn: Rule = {
   good: { in: 'http', text: 'server {\n    listen 80;\n    location /files/ { autoindex off; }\n}' },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, block } of config.uses('autoindex')) {
-      if (node.args[0]?.value.toLowerCase() === 'on' && isOpen(config, block))
+      if (node.args[0]?.value.toLowerCase() === 'on' && config.isOpen(block))
         yield { at: node, message: '"autoindex on" shows everybody every file of the directory' };
     }
   },

@@ -1,4 +1,4 @@
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 
 const gzipTypes: Rule = {
   id: 'GW905',

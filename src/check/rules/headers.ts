@@ -1,12 +1,17 @@
-import type { DirectiveNode, Fix, Span, Word } from '../../../grammar/index.ts';
-import type { BlockView } from '../../config/index.ts';
+import {
+  type DirectiveNode,
+  type Fix,
+  lineBefore,
+  namesText,
+  reworded,
+  type Span,
+  type Word,
+  writtenText,
+} from '../../../grammar/index.ts';
+import { type BlockView, droppedIn, type Dropping, headerOf } from '../../config/index.ts';
+import type { CheckedConfig, Problem, Rule, Use } from '../../contract/index.ts';
 import { analysisOf } from '../analysis.ts';
-import { blocksWith } from '../checked-config.ts';
-import { droppedIn, type Dropping, headerOf, writtenText } from '../dropped-headers.ts';
-import { lineBefore, rewritten } from '../edits.ts';
-import { namesText } from '../messages.ts';
 import { having } from '../regex/index.ts';
-import type { CheckedConfig, Problem, Rule, Use } from '../rule.ts';
 import type { Source } from '../taint/index.ts';
 
 /** What becomes part of the head of an answer or of a request. */
@@ -112,7 +117,7 @@ const headerRedefinition: Rule = {
     text: 'add_header X-Frame-Options DENY;\nlocation /files/ {\n    add_header_inherit merge;\n    add_header Cache-Control no-cache;\n}',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of blocksWith(config, 'add_header')) {
+    for (const block of config.blocksWith('add_header')) {
       const dropping = droppedIn(block, 'add_header');
       // Who says how headers come down means it.
       if (!dropping || block.own('add_header_inherit').length > 0) continue;
@@ -167,7 +172,7 @@ const headerMultiline: Rule = {
 };
 
 function joiningFix(word: Word): Problem['fix'] {
-  const edit = rewritten(word, word.value.replaceAll(/[ \t]*(?:\r?\n|\r)[ \t]*/g, ' '));
+  const edit = reworded(word, word.value.replaceAll(/[ \t]*(?:\r?\n|\r)[ \t]*/g, ' '));
   return { title: 'join the lines', safe: false, edits: [edit] };
 }
 
@@ -197,7 +202,7 @@ const headerContentType: Rule = {
           fix: {
             title: `say "default_type ${value.value}" instead`,
             safe: false,
-            edits: [{ span: node.span, text: `default_type ${rewritten(value, value.value).text};` }],
+            edits: [{ span: node.span, text: `default_type ${reworded(value, value.value).text};` }],
           },
         }),
       };

@@ -1,10 +1,12 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
-import type { BlockView, ComplexValue } from '../../config/index.ts';
-import type { LocationMatch } from '../../contract/index.ts';
-import { hostOf, isLocal } from '../addresses.ts';
-import { exposed, isOpen, isPublic, KEEP_OUT, rejectsEmpty } from '../exposure.ts';
-import { upstreamNamed } from '../proxying.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import { type BlockView, type ComplexValue, hostOf, isLocal } from '../../config/index.ts';
+import {
+  type CheckedConfig,
+  KEEP_OUT,
+  type LocationMatch,
+  type Problem,
+  type Rule,
+} from '../../contract/index.ts';
 
 /** What rules read of the directives `kv_*`. */
 interface KvSettings {
@@ -72,7 +74,7 @@ const kvWritePublic: Rule = {
 }`,
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { node } of exposed(config, 'kv-write-public')) {
+    for (const { node } of config.exposed('kv-write-public')) {
       yield {
         at: node,
         message: `"kv_command ${node.args[0]?.value}" can be called by everybody`,
@@ -118,7 +120,7 @@ const kvNoPrefix: Rule = {
       const { block, settings } = store;
       const asMany = settings.command === 'mget';
       if (settings.command === 'ping' || !(asMany || isFree(store))) continue;
-      if (!isOpen(config, block, methodOf(settings.command))) continue;
+      if (!config.isOpen(block, methodOf(settings.command))) continue;
       yield {
         at: placeOf(store, asMany ? 'command' : 'key'),
         message: asMany
@@ -180,7 +182,7 @@ const kvPlainRemote: Rule = {
 /** A name is an upstream's, or a host. */
 function isHere(pass: Extract<KvPass, { kind: 'inet' | 'name' }>, config: CheckedConfig): boolean {
   if (pass.kind === 'inet') return isLocal(pass.host);
-  const group = upstreamNamed(config, pass.name);
+  const group = config.upstream(pass.name);
   const servers = group?.own('server').map(({ args }) => args[0]?.value ?? '') ?? [pass.name];
   return servers.every((server) => isLocal(hostOf(server)));
 }
@@ -214,7 +216,7 @@ function mayBeEmpty(config: CheckedConfig, { parts }: ComplexValue, block: Block
   if (parts.length < 2) return undefined;
   return parts
     .flatMap((part) => (typeof part === 'object' && 'variable' in part ? part.variable : []))
-    .find((name) => /^(?:arg|http|cookie)_/.test(name) && !rejectsEmpty(config, block, name));
+    .find((name) => /^(?:arg|http|cookie)_/.test(name) && !config.rejectsEmpty(block, name));
 }
 
 const kvEmbeddedMulti: Rule = {
@@ -231,7 +233,7 @@ const kvEmbeddedMulti: Rule = {
   },
   *check(config: CheckedConfig): Iterable<Problem> {
     const first = servedStores(config).find(
-      ({ block, settings }) => settings.pass.kind === 'embedded' && isPublic(block),
+      ({ block, settings }) => settings.pass.kind === 'embedded' && config.isPublic(block),
     );
     if (first) yield { at: first.node, message: 'the embedded store is local to this machine' };
   },

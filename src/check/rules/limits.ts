@@ -1,6 +1,5 @@
-import type { LocationMatch } from '../../contract/index.ts';
+import type { CheckedConfig, LocationMatch, Problem, Rule } from '../../contract/index.ts';
 import { targetOf } from '../proxying.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
 
 /** What clients can write as they like, and what people take for an address. */
 const FORGEABLE =

@@ -1,4 +1,4 @@
-import type { Rule } from '../rule.ts';
+import type { Rule } from '../../contract/index.ts';
 
 /** What the load itself finds: a fault names one of these rules by its slug. */
 export const LOAD_FAULTS: readonly Rule[] = [

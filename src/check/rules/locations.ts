@@ -1,9 +1,8 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
-import type { LocationMatch } from '../../contract/index.ts';
+import type { CheckedConfig, LocationMatch, Problem, Rule } from '../../contract/index.ts';
 import { answerOf, isSame, ownAnswer, ownGuard, refuses } from '../access.ts';
 import { analysisOf } from '../analysis.ts';
 import { named, type Place, shownUri, type Taken, wordsOf } from '../locations/index.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
 
 const unreachableLocation: Rule = {
   id: 'GW201',

@@ -1,6 +1,5 @@
-import type { DirectiveNode } from '../../../grammar/index.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
-import { variablesIn } from '../variables.ts';
+import { type DirectiveNode, variablesIn } from '../../../grammar/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 
 const mapNoDefault: Rule = {
   id: 'GW215',

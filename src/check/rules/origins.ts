@@ -1,10 +1,8 @@
-import type { BlockView } from '../../config/index.ts';
+import { type BlockView, byHeader } from '../../config/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 import { isRefusal } from '../access.ts';
 import { type Analysis, analysisOf } from '../analysis.ts';
-import { blocksWith } from '../checked-config.ts';
-import { byHeader } from '../proxying.ts';
 import { acceptedStranger, type RegexUse } from '../regex/index.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
 
 const validReferersNone: Rule = {
   id: 'GW312',
@@ -85,7 +83,7 @@ const corsStarCredentials: Rule = {
     text: 'map $http_origin $allowed_origin {\n    default "";\n    https://shop.example $http_origin;\n}\nserver {\n    listen 127.0.0.1:8080;\n    add_header Access-Control-Allow-Origin $allowed_origin;\n    add_header Access-Control-Allow-Credentials true;\n}',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of blocksWith(config, 'add_header')) {
+    for (const block of config.blocksWith('add_header')) {
       const headers = byHeader(block.effective('add_header'));
       const origin = headers.get('access-control-allow-origin');
       const credentials = headers.get('access-control-allow-credentials');

@@ -1,9 +1,8 @@
-import type { LocationMatch } from '../../contract/index.ts';
+import type { CheckedConfig, LocationMatch, Problem, Rule, RuleSeverity } from '../../contract/index.ts';
 import { refuses } from '../access.ts';
 import { analysisOf } from '../analysis.ts';
 import { named, type Place, type Reach, shownUri, wordsOf } from '../locations/index.ts';
 import { backtrackingOf, extensionEnd, type RegexUse } from '../regex/index.ts';
-import type { CheckedConfig, Problem, Rule, RuleSeverity } from '../rule.ts';
 
 /** What stands in patterns and not in the paths of requests. */
 const LIKE_A_PATTERN = /\\[.dwsSDW/-]|\.[*+](?![a-z])|\([^()]*\|[^()]*\)|\[[^\]]*\][*+]|^\^|\$$|\(\?[:=!<P]/;

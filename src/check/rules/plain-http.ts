@@ -1,9 +1,7 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
-import type { BlockView } from '../../config/index.ts';
-import { oncePer } from '../checked-config.ts';
-import { isPublic, serverOf } from '../exposure.ts';
-import { byHeader, forwards } from '../proxying.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import { type BlockView, byHeader, oncePer, serverOf } from '../../config/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
+import { forwards } from '../proxying.ts';
 import { speaksPlain, sslOf, tlsServers } from '../servers.ts';
 import { SHOP } from './certificates.ts';
 
@@ -26,7 +24,7 @@ const authPlainHttp: Rule = {
     const told = new Set<DirectiveNode>();
     for (const block of config.blocks('server', 'location')) {
       const server = serverOf(block);
-      if (!server || !speaksPlain(server) || !isPublic(server) || isBehindProxy(block)) continue;
+      if (!server || !speaksPlain(server) || !config.isPublic(server) || isBehindProxy(block)) continue;
       // A look at the scheme may well lead away whoever comes without TLS.
       if (looksAtScheme(block)) continue;
       for (const node of credentialsAskedIn(block)) {
@@ -85,7 +83,7 @@ const noHsts: Rule = {
     for (const server of tlsServers(config)) {
       const at = server.node?.name.span;
       // What an upstream says is its own business, and a door says nothing.
-      if (!at || !isPublic(server) || forwards(server) || !answers(server)) continue;
+      if (!at || !config.isPublic(server) || forwards(server) || !answers(server)) continue;
       if (!saysHsts(server))
         yield { at, message: 'answers over TLS come without "Strict-Transport-Security"' };
     }
@@ -120,7 +118,7 @@ const hstsOnHttp: Rule = {
       const server = serverOf(block);
       if (node.args[0]?.value.toLowerCase() !== 'strict-transport-security' || !server) continue;
       // Who listens for a proxy of this machine, or believes one, may well be reached over TLS.
-      const isBehindProxy = !isPublic(server) || block.effective('set_real_ip_from').length > 0;
+      const isBehindProxy = !config.isPublic(server) || block.effective('set_real_ip_from').length > 0;
       if (!tls.has(server) && !isBehindProxy)
         yield { at: node, message: '"Strict-Transport-Security" over plain HTTP is ignored by browsers' };
     }
@@ -152,7 +150,7 @@ const noHttpRedirect: Rule = {
     );
     for (const server of config.blocks('server')) {
       const name = namesOf(server).find((one) => secured.has(one));
-      if (name === undefined || !server.node || !speaksPlain(server) || !isPublic(server)) continue;
+      if (name === undefined || !server.node || !speaksPlain(server) || !config.isPublic(server)) continue;
       if (leadsAway(server)) continue;
       const other = secured.get(name);
       yield {

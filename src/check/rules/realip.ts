@@ -1,6 +1,5 @@
 import { type BlockView, parseNetwork } from '../../config/index.ts';
-import { configOf } from '../../contract/index.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import { type CheckedConfig, configOf, type Problem, type Rule } from '../../contract/index.ts';
 import { socketsOf, speaksTls } from '../servers.ts';
 
 /** Half of all addresses is as good as all of them: two such lines make the whole. */

@@ -1,11 +1,7 @@
-import type { DirectiveNode } from '../../../grammar/index.ts';
-import { configOf } from '../../contract/index.ts';
-import { hostOf, isLocal, isName } from '../addresses.ts';
-import { oncePer } from '../checked-config.ts';
-import { shown } from '../messages.ts';
-import { literalPasses, passes, upstreamNamed, upstreams } from '../proxying.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
-import { textsOf, UNKNOWN } from '../variables.ts';
+import { type DirectiveNode, shown } from '../../../grammar/index.ts';
+import { hostOf, isLocal, isName, oncePer } from '../../config/index.ts';
+import { type CheckedConfig, configOf, type Problem, type Rule, UNKNOWN } from '../../contract/index.ts';
+import { literalPasses, passes, upstreams } from '../proxying.ts';
 
 /** They begin with the slash that ends the host. */
 const PATHS = /\$\{?(?:request_uri|uri|document_uri|is_args|args)\b.*$/is;
@@ -39,7 +35,8 @@ const missingResolver: Rule = {
 /** The first host that no group of servers has. */
 function nameToResolve(config: CheckedConfig, url: string): string | undefined {
   const written = url.replace(PATHS, '');
-  const found = textsOf(config, written)
+  const found = config
+    .textsOf(written)
     .map(authorityOf)
     .find((authority) => mustBeResolved(config, authority));
   return found?.includes(UNKNOWN) ? authorityOf(written) : found;
@@ -62,7 +59,7 @@ function mustBeResolved(config: CheckedConfig, authority: string): boolean {
 
 function isKnown(config: CheckedConfig, host: string): boolean {
   // A group of its own is known by a literal "proxy_pass" elsewhere.
-  return upstreamNamed(config, host) !== undefined || literalHosts(config).has(host.toLowerCase());
+  return config.upstream(host) !== undefined || literalHosts(config).has(host.toLowerCase());
 }
 
 const literalHosts = oncePer(
@@ -104,7 +101,7 @@ interface Named {
 
 function hostsPassedTo(config: CheckedConfig): readonly Named[] {
   return literalPasses(config).flatMap(({ node, target: { host } }) =>
-    upstreamNamed(config, host) ? [] : [{ node, host }],
+    config.upstream(host) ? [] : [{ node, host }],
   );
 }
 

@@ -1,11 +1,10 @@
-import type { DirectiveNode, TextEdit } from '../../../grammar/index.ts';
+import { type DirectiveNode, reworded, type TextEdit } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 import { analysisOf } from '../analysis.ts';
-import { rewritten as reworded } from '../edits.ts';
 import type { LocationTree, Place } from '../locations/index.ts';
 import type { Patterns } from '../regex/index.ts';
 import { rewritten, stepsOf } from '../rewriting.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
 
 /** The rewrite module's own: they are what "if" is for. */
 const OF_REWRITE: ReadonlySet<string> = new Set(['return', 'rewrite', 'set', 'break', 'if', 'rewrite_log']);

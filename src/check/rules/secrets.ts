@@ -1,5 +1,5 @@
 import type { Source } from '../../../grammar/index.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 import { worldReadableMode, writtenSecrets } from '../secrets.ts';
 
 const secretInClear: Rule = {

@@ -1,8 +1,12 @@
-import type { DirectiveNode, TextEdit, Word } from '../../../grammar/index.ts';
-import { configOf } from '../../contract/index.ts';
+import {
+  type DirectiveNode,
+  lineBehind,
+  reworded,
+  type TextEdit,
+  type Word,
+} from '../../../grammar/index.ts';
+import { type CheckedConfig, configOf, type Problem, type Rule, type Use } from '../../contract/index.ts';
 import { serverNameText } from '../../plan/index.ts';
-import { lineBehind, rewritten } from '../edits.ts';
-import type { CheckedConfig, Problem, Rule, Use } from '../rule.ts';
 import { type Listener, socketsOf, speaksTls, sslOf } from '../servers.ts';
 
 const duplicateServerName: Rule = {
@@ -152,7 +156,7 @@ function nameProblem(word: Word, host: string, what: string): Problem {
   return {
     at: word.span,
     message: `server name "${word.value}" has ${what}, which the name of a request never has`,
-    fix: { title: `leave "${host}"`, safe: false, edits: [rewritten(word, host)] },
+    fix: { title: `leave "${host}"`, safe: false, edits: [reworded(word, host)] },
   };
 }
 
@@ -203,7 +207,7 @@ function defaultProblem(word: Word): Problem {
   return {
     at: word.span,
     message: '"listen ... default" is deprecated, use "default_server"',
-    fix: { title: 'say "default_server"', safe: true, edits: [rewritten(word, 'default_server')] },
+    fix: { title: 'say "default_server"', safe: true, edits: [reworded(word, 'default_server')] },
   };
 }
 

@@ -1,7 +1,6 @@
-import type { DirectiveNode, Span, Word } from '../../../grammar/index.ts';
+import { type DirectiveNode, reworded, type Span, type Word } from '../../../grammar/index.ts';
 import { readers } from '../../config/index.ts';
-import { rewritten } from '../edits.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 
 const unitPitfall: Rule = {
   id: 'GW122',
@@ -70,7 +69,7 @@ function* sizeProblems({ name }: DirectiveNode, word: Word): Iterable<Problem> {
 }
 
 function unitProblem(word: Word, message: string, meant: string): Problem {
-  const edits = [rewritten(word, meant)];
+  const edits = [reworded(word, meant)];
   return { at: word.span, message, fix: { title: `replace it with "${meant}"`, safe: false, edits } };
 }
 

@@ -1,7 +1,7 @@
 import type { BlockView } from '../../config/index.ts';
+import type { CheckedConfig, Problem, Rule, Use } from '../../contract/index.ts';
 import { type Analysis, analysisOf } from '../analysis.ts';
 import type { Machine } from '../regex/index.ts';
-import type { CheckedConfig, Problem, Rule, Use } from '../rule.ts';
 import type { Alternative, Source } from '../taint/index.ts';
 
 const ssrf: Rule = {

@@ -1,9 +1,7 @@
-import type { DirectiveNode } from '../../../grammar/index.ts';
+import { type DirectiveNode, reworded } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
-import { rewritten } from '../edits.ts';
-import { headersSent, literalPasses, upstreamNamed } from '../proxying.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
-import { textsOf } from '../variables.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
+import { headersSent, literalPasses } from '../proxying.ts';
 
 const keepaliveHeaders: Rule = {
   id: 'GW411',
@@ -23,7 +21,7 @@ const keepaliveHeaders: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     const told = new Set<DirectiveNode>();
     for (const { block, target } of literalPasses(config)) {
-      const [keepalive] = upstreamNamed(config, target.host)?.own('keepalive') ?? [];
+      const [keepalive] = config.upstream(target.host)?.own('keepalive') ?? [];
       if (!keepalive || keepalive.args[0]?.value === '0') continue;
       for (const problem of endings(config, block)) {
         if (told.has(problem.at)) continue;
@@ -43,13 +41,13 @@ function* endings(
   const [version] = block.effective('proxy_http_version');
   const number = version?.args[0];
   if (version && number?.value === '1.0') {
-    const fix = { title: 'say "1.1"', safe: false, edits: [rewritten(number, '1.1')] };
+    const fix = { title: 'say "1.1"', safe: false, edits: [reworded(number, '1.1')] };
     yield { at: version, message: '"proxy_http_version 1.0" ends each connection to the upstream', fix };
   }
   const connection = headersSent(block).get('connection');
   const value = connection?.args[1];
   if (!connection || !value) return;
-  const closes = textsOf(config, value.value).some((text) => text.toLowerCase() === 'close');
+  const closes = config.textsOf(value.value).some((text) => text.toLowerCase() === 'close');
   if (!closes) return;
   const isConstant = !value.value.includes('$');
   const fix = { title: 'say ""', safe: false, edits: [{ span: value.span, text: '""' }] };

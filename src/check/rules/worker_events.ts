@@ -1,6 +1,5 @@
 import { type ComplexValue, constantText } from '../../config/index.ts';
-import { exposed } from '../exposure.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 
 const eventsPublishOpen: Rule = {
   id: 'GW801',
@@ -29,7 +28,7 @@ const eventsPublishOpen: Rule = {
 }`,
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { node } of exposed(config, 'events-publish-open')) {
+    for (const { node } of config.exposed('events-publish-open')) {
       yield {
         at: node,
         message: '"worker_events_api" lets everybody publish',

@@ -8,8 +8,8 @@ import {
   type Word,
 } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
+import type { CheckedConfig, Use } from '../../contract/index.ts';
 import { type Budget, type Machine, type Patterns, type RegexUse, shortestWord } from '../regex/index.ts';
-import type { CheckedConfig, Use } from '../rule.ts';
 import {
   type Alternative,
   Conditions,

@@ -101,6 +101,7 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
 
   compile: (config, resources, build) => partsOf({ config, resources, build }),
 
+  rules: () => import('./rules.ts'),
   explanation,
 });
 

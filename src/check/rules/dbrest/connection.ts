@@ -1,6 +1,5 @@
-import { configOf } from '../../../contract/index.ts';
-import { isLocal } from '../../addresses.ts';
-import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import { isLocal } from '../../../config/index.ts';
+import { type CheckedConfig, configOf, type Problem, type Rule } from '../../../contract/index.ts';
 import { type ServedDatabase, servedDatabases, settingsOf } from './settings.ts';
 
 const dbrestPlainRemote: Rule = {

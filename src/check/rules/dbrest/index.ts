@@ -1,8 +1,8 @@
-import type { Rule } from '../../rule.ts';
-import { TOKEN_RULES } from './tokens.ts';
+import type { Rule } from '../../../contract/index.ts';
+import { CONNECTION_RULES } from './connection.ts';
 import { ROLE_RULES } from './roles.ts';
 import { SERVED_RULES } from './served.ts';
-import { CONNECTION_RULES } from './connection.ts';
+import { TOKEN_RULES } from './tokens.ts';
 
 /** REST over PostgreSQL: GW6xx. */
 export const DBREST_RULES: readonly Rule[] = [

@@ -1,4 +1,4 @@
-import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import type { CheckedConfig, Problem, Rule } from '../../../contract/index.ts';
 import { isSuperuser, servedDatabases, settingsOf } from './settings.ts';
 
 const dbrestSuperuser: Rule = {

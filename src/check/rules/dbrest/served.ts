@@ -1,7 +1,5 @@
-import type { LocationMatch } from '../../../contract/index.ts';
-import { lengthened } from '../../edits.ts';
-import { isOpen } from '../../exposure.ts';
-import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import { lengthened } from '../../../../grammar/index.ts';
+import type { CheckedConfig, LocationMatch, Problem, Rule } from '../../../contract/index.ts';
 import { type ServedDatabase, servedDatabases, settingsOf } from './settings.ts';
 
 const dbrestNoSchema: Rule = {
@@ -87,7 +85,7 @@ const dbrestWritesOpen: Rule = {
     for (const served of servedDatabases(config)) {
       const { node, block, settings } = served;
       if (settings.anonRole === undefined || servesFunctions(served)) continue;
-      const method = WRITES.find((name) => isOpen(config, block, name));
+      const method = WRITES.find((name) => config.isOpen(block, name));
       if (method === undefined) continue;
       yield {
         at: node,
@@ -138,7 +136,7 @@ const dbrestNoLimit: Rule = {
   },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, block, settings } of servedDatabases(config)) {
-      if (settings.anonRole === undefined || settings.maxRows !== undefined || !isOpen(config, block))
+      if (settings.anonRole === undefined || settings.maxRows !== undefined || !config.isOpen(block))
         continue;
       yield {
         at: node,
@@ -213,7 +211,7 @@ const dbrestOpenapiPublic: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, block, settings } of servedDatabases(config)) {
       const { anonRole, openapi } = settings;
-      if (openapi !== 'ignore-privileges' || anonRole === undefined || !isOpen(config, block)) continue;
+      if (openapi !== 'ignore-privileges' || anonRole === undefined || !config.isOpen(block)) continue;
       yield {
         at: block.from('dbrest').get('openapi')?.nodes[0] ?? node,
         message: '"dbrest_openapi ignore-privileges" shows strangers what they may not use',

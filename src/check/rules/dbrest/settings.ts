@@ -1,6 +1,6 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import type { BlockView } from '../../../config/index.ts';
-import type { CheckedConfig } from '../../rule.ts';
+import type { CheckedConfig } from '../../../contract/index.ts';
 
 /** What rules read of the directives `dbrest_*`. */
 export interface DbrestSettings {

@@ -1,4 +1,4 @@
-import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import type { CheckedConfig, Problem, Rule } from '../../../contract/index.ts';
 import { type Jwk, type KeySource, tokenKeys } from './settings.ts';
 
 /** RFC 7518, 3.2: a key of the size of the hash or larger. */

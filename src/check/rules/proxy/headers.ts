@@ -1,12 +1,15 @@
-import type { DirectiveNode } from '../../../../grammar/index.ts';
-import { secretSpans } from '../../../config/index.ts';
-import { blocksWith } from '../../checked-config.ts';
-import { droppedIn, headerOf, writtenText } from '../../dropped-headers.ts';
-import { lineBefore, lineBehind, rewritten } from '../../edits.ts';
-import { namesText, shown } from '../../messages.ts';
-import { forwards, headersSent, literalPasses, passes, upstreamNamed } from '../../proxying.ts';
-import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
-import { textsOf, UNKNOWN } from '../../variables.ts';
+import {
+  type DirectiveNode,
+  lineBefore,
+  lineBehind,
+  namesText,
+  reworded,
+  shown,
+  writtenText,
+} from '../../../../grammar/index.ts';
+import { droppedIn, headerOf, secretSpans } from '../../../config/index.ts';
+import { type CheckedConfig, type Problem, type Rule, UNKNOWN } from '../../../contract/index.ts';
+import { forwards, headersSent, literalPasses, passes } from '../../proxying.ts';
 
 const proxyHeaderRedefinition: Rule = {
   id: 'GW404',
@@ -22,7 +25,7 @@ const proxyHeaderRedefinition: Rule = {
     text: 'proxy_set_header Host $host;\nlocation / {\n    proxy_set_header Host $host;\n    proxy_set_header X-Request-ID $request_id;\n    proxy_pass http://127.0.0.1:9000;\n}',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of blocksWith(config, 'proxy_set_header')) {
+    for (const block of config.blocksWith('proxy_set_header')) {
       const dropping = forwards(block) ? droppedIn(block, 'proxy_set_header') : undefined;
       const dropped = dropping?.dropped.filter((node) => !isDefaultHeader(node)) ?? [];
       if (!dropping || dropped.length === 0) continue;
@@ -74,7 +77,7 @@ const hostSpoofing: Rule = {
         fix: {
           title: 'send "$host": in lower case, without a port',
           safe: false,
-          edits: [rewritten(value, '$host')],
+          edits: [reworded(value, '$host')],
         },
       };
     }
@@ -99,7 +102,7 @@ const missingHostHeader: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, block, target } of literalPasses(config)) {
       // A group that is called like a real host is meant to be asked for it.
-      if (target.host.includes('.') || !upstreamNamed(config, target.host)) continue;
+      if (target.host.includes('.') || !config.upstream(target.host)) continue;
       const headers = headersSent(block);
       if (headers.has('host')) continue;
       const isDropping = headers.size > 0 && block.own('proxy_set_header').length === 0;
@@ -161,7 +164,7 @@ function upgradeProblem(
   config: CheckedConfig,
 ): (Problem & { readonly at: DirectiveNode }) | undefined {
   const value = connection?.args[1]?.value ?? '';
-  const texts = textsOf(config, value);
+  const texts = config.textsOf(value);
   // What only the request knows may well be "upgrade".
   const asks = texts.some((text) => text.includes(UNKNOWN) || /\bupgrade\b/i.test(text));
   if (upgrade && !asks) {

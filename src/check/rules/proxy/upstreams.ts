@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs';
-import type { BlockView } from '../../../config/index.ts';
-import type { LocationMatch, PassTarget } from '../../../contract/index.ts';
-import { hostOf, isLocal, isName } from '../../addresses.ts';
-import { lineBehind } from '../../edits.ts';
-import { passes, targetOf, upstreamNamed } from '../../proxying.ts';
-import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
+import { lineBehind } from '../../../../grammar/index.ts';
+import { type BlockView, hostOf, isLocal, isName } from '../../../config/index.ts';
+import type { CheckedConfig, LocationMatch, PassTarget, Problem, Rule } from '../../../contract/index.ts';
+import { passes, targetOf } from '../../proxying.ts';
 
 const bufferingOff: Rule = {
   id: 'GW413',
@@ -50,7 +48,7 @@ const singleServerRetry: Rule = {
     for (const { node, block } of config.uses('proxy_next_upstream')) {
       const target = targetOf(block);
       if (target?.kind !== 'literal' || node.args.some(({ value }) => value === 'off')) continue;
-      const servers = upstreamNamed(config, target.host)?.own('server');
+      const servers = config.upstream(target.host)?.own('server');
       const hosts = servers?.map(({ args }) => hostOf(args[0]?.value ?? '')) ?? [target.host];
       const [only] = hosts;
       // A name may have several addresses.
@@ -135,7 +133,7 @@ function goesOut(config: CheckedConfig, target: PassTarget): boolean {
     );
   }
   if (target.scheme !== 'https') return false;
-  const servers = upstreamNamed(config, target.host)?.own('server');
+  const servers = config.upstream(target.host)?.own('server');
   const hosts = servers?.map(({ args }) => hostOf(args[0]?.value ?? '')) ?? [target.host];
   return !hosts.every(isLocal);
 }

@@ -1,8 +1,6 @@
-import { spanInWord } from '../../../../grammar/index.ts';
-import type { LiteralTarget, LocationMatch } from '../../../contract/index.ts';
-import { lengthened } from '../../edits.ts';
+import { lengthened, spanInWord } from '../../../../grammar/index.ts';
+import type { CheckedConfig, LiteralTarget, LocationMatch, Problem, Rule } from '../../../contract/index.ts';
 import { literalPasses, type Pass } from '../../proxying.ts';
-import type { CheckedConfig, Problem, Rule } from '../../rule.ts';
 
 const proxyUriNormalized: Rule = {
   id: 'GW408',

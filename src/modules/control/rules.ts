@@ -1,30 +1,14 @@
-import type { BlockView } from '../../config/index.ts';
-import { configOf } from '../../contract/index.ts';
-import { isLocal } from '../addresses.ts';
-import { exposed, isPublic, KEEP_OUT, serverOf } from '../exposure.ts';
-import type { CheckedConfig, Problem, Rule } from '../rule.ts';
+import { type BlockView, isLocal, serverOf } from '../../config/index.ts';
+import {
+  type CheckedConfig,
+  configOf,
+  KEEP_OUT,
+  type ModuleRule,
+  type Problem,
+} from '../../contract/index.ts';
+import type { ControlConfig } from './resources.ts';
 
-const statusExposed: Rule = {
-  id: 'GW315',
-  slug: 'status-exposed',
-  severity: 'warning',
-  summary: 'stub_status or metrics that everybody may read',
-  why: 'Numbers of requests, locations and upstreams tell strangers how the gateway is built and when it is weak.',
-  fix: 'Let in only whom you know: allow and deny, a loopback address, a Unix socket.',
-  bad: { in: 'http', text: 'server { listen 80; location = /status { stub_status; } }' },
-  good: {
-    in: 'http',
-    text: 'server { listen 80; location = /status { allow 127.0.0.1; deny all; stub_status; } }',
-  },
-  *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { node } of exposed(config, 'status-exposed')) {
-      const text = [node.name, ...node.args].map(({ value }) => value).join(' ');
-      yield { at: node, message: `"${text}" can be read by everybody`, hint: KEEP_OUT };
-    }
-  },
-};
-
-const controlPublic: Rule = {
+const controlPublic: ModuleRule<ControlConfig> = {
   id: 'GW811',
   slug: 'control-public',
   severity: 'error',
@@ -41,14 +25,14 @@ server { listen 80; location /runtime/ { control_api; } }`,
     text: `shared_dict_zone zone=feature_flags:1m;
 server { listen 127.0.0.1:80; location /runtime/ { control_api; } }`,
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { node } of exposed(config, 'control-public')) {
+  *check(config): Iterable<Problem> {
+    for (const { node } of config.exposed('control-public')) {
       yield { at: node, message: `"${node.name.value}" can be called by everybody`, hint: KEEP_OUT };
     }
   },
 };
 
-const controlNoTls: Rule = {
+const controlNoTls: ModuleRule<ControlConfig> = {
   id: 'GW812',
   slug: 'control-no-tls',
   severity: 'warning',
@@ -65,11 +49,10 @@ server { listen 80; location /runtime/ { allow 10.0.0.0/8; deny all; control_api
     text: `shared_dict_zone zone=feature_flags:1m;
 server { listen 80; location /runtime/ { allow 127.0.0.1; deny all; control_api; } }`,
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
-    const control = config.modules.find(({ name }) => name === 'control');
+  *check(config): Iterable<Problem> {
     for (const { node, block } of config.uses('control_api', 'control_console')) {
-      if (!control?.sensitive?.(block.config('control')) || isGuardedTo(block) !== 'others') continue;
-      const plain = plainListen(block);
+      if (!config.sensitiveIn(block) || isGuardedTo(block) !== 'others') continue;
+      const plain = plainListen(config, block);
       if (!plain) continue;
       yield {
         at: node,
@@ -88,9 +71,9 @@ function isGuardedTo(block: BlockView): 'others' | 'here' | undefined {
   return asked.length > 0 ? 'others' : undefined;
 }
 
-function plainListen(block: BlockView): boolean {
+function plainListen(config: CheckedConfig, block: BlockView): boolean {
   const server = serverOf(block);
-  if (!server || !isPublic(block)) return false;
+  if (!server || !config.isPublic(block)) return false;
   const { listens = [] } = configOf(server.level, 'core');
   return (
     listens.length === 0 ||
@@ -98,7 +81,7 @@ function plainListen(block: BlockView): boolean {
   );
 }
 
-const flagUndefined: Rule = {
+const flagUndefined: ModuleRule<ControlConfig> = {
   id: 'GW814',
   slug: 'flag-undefined',
   severity: 'error',
@@ -114,7 +97,7 @@ server { listen 127.0.0.1:8080; location / { return 200 $flag_new_shop; } }`,
   },
 };
 
-const flagUnused: Rule = {
+const flagUnused: ModuleRule<ControlConfig> = {
   id: 'GW815',
   slug: 'flag-unused',
   severity: 'info',
@@ -133,7 +116,7 @@ server { listen 127.0.0.1:8080; location / { return 204; } }`,
 feature_flag $new_shop new_shop;
 server { listen 127.0.0.1:8080; location / { return 200 $new_shop; } }`,
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     const used = new Set(config.bound.uses.map(({ name }) => name));
     for (const { node } of config.uses('feature_flag')) {
       const variable = node.args[0]?.value ?? '';
@@ -143,7 +126,7 @@ server { listen 127.0.0.1:8080; location / { return 200 $new_shop; } }`,
   },
 };
 
-const probeTargetMissing: Rule = {
+const probeTargetMissing: ModuleRule<ControlConfig> = {
   id: 'GW816',
   slug: 'probe-target-missing',
   severity: 'error',
@@ -156,10 +139,10 @@ const probeTargetMissing: Rule = {
     text: `shared_dict_zone zone=cache:1m;
 server { listen 127.0.0.1:8080; location = /probe { control_api cache_probe; } }`,
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, block } of config.uses('control_api')) {
       if (!/^(?:cache|session)_probe$/.test(node.args[0]?.value ?? '')) continue;
-      if (block.config('control')['dictionaries'] !== undefined) continue;
+      if (config.configIn(block).dictionaries) continue;
       yield {
         at: node,
         message: `there is no dictionary for "${node.args[0]?.value}"`,
@@ -171,7 +154,7 @@ server { listen 127.0.0.1:8080; location = /probe { control_api cache_probe; } }
 
 const PROBES = /^(?:health|live|ready)$/;
 
-const healthInAccessLog: Rule = {
+const healthInAccessLog: ModuleRule<ControlConfig> = {
   id: 'GW818',
   slug: 'health-in-access-log',
   severity: 'info',
@@ -187,7 +170,7 @@ const healthInAccessLog: Rule = {
     text: `access_log /dev/stdout;
 server { listen 127.0.0.1:8080; location = /live { control_api live; access_log off; } }`,
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, block } of config.uses('control_api')) {
       const endpoint = node.args[0]?.value ?? '';
       const logs = block.effective('access_log').filter(({ args }) => args[0]?.value !== 'off');
@@ -201,9 +184,8 @@ server { listen 127.0.0.1:8080; location = /live { control_api live; access_log 
   },
 };
 
-/** The operator surface: control, status, probes, feature flags. */
-export const CONTROL_RULES: readonly Rule[] = [
-  statusExposed,
+/** The operator surface: control, probes, feature flags. */
+export const rules: readonly ModuleRule<ControlConfig>[] = [
   controlPublic,
   controlNoTls,
   flagUndefined,

@@ -1,6 +1,5 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
-import type { BlockView } from '../config/index.ts';
-import { byHeader } from './proxying.ts';
+import type { BlockView } from './block-view.ts';
 
 /** A level whose own headers drop those of the level above: that is how nginx inherits lists. */
 export interface Dropping {
@@ -23,12 +22,17 @@ export function droppedIn(block: BlockView, directive: string): Dropping | undef
   return dropped.length > 0 ? { at, dropped, replaces: dropped.length < above.length } : undefined;
 }
 
-/** A directive as it is written. */
-export function writtenText({ span }: DirectiveNode): string {
-  return span.source.text.slice(span.start, span.end);
-}
-
 /** The name of a header, as it is written. */
 export function headerOf({ args }: DirectiveNode): string {
   return args[0]?.value ?? '';
+}
+
+/** Directives `name value` by name in lower case; the first of a name counts. */
+export function byHeader(nodes: readonly DirectiveNode[]): ReadonlyMap<string, DirectiveNode> {
+  const found = new Map<string, DirectiveNode>();
+  for (const node of nodes) {
+    const name = node.args[0]?.value.toLowerCase();
+    if (name !== undefined && !found.has(name)) found.set(name, node);
+  }
+  return found;
 }

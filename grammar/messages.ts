@@ -1,4 +1,4 @@
-import { printableWord, type Word } from '../../grammar/index.ts';
+import { printableWord, type Word } from './tree.ts';
 
 /** What a message may say of a word: a part of its value, or what the file says where the value comes from elsewhere. */
 export function shown(word: Word | undefined, part: string): string {
