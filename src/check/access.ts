@@ -1,37 +1,6 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
-import { type BlockView, contains, type Network, oncePer, parseNetwork } from '../config/index.ts';
+import { type BlockView, oncePer } from '../config/index.ts';
 import { configOf } from '../contract/index.ts';
-
-/** One `allow` or `deny` with the directive that says it. */
-export interface AccessEntry {
-  readonly node: DirectiveNode;
-  readonly allows: boolean;
-  readonly who: 'all' | 'unix' | Network;
-}
-
-/** The `allow` and `deny` that a block has itself, in the order in which they are tried. */
-export function ownAccess(block: BlockView): readonly AccessEntry[] {
-  return block.own('allow', 'deny').flatMap((node) => entryOf(node) ?? []);
-}
-
-/** Those that hold in a block. */
-export function accessIn(block: BlockView): readonly AccessEntry[] {
-  return block.effective('allow', 'deny').flatMap((node) => entryOf(node) ?? []);
-}
-
-function entryOf(node: DirectiveNode): AccessEntry | undefined {
-  const value = node.args[0]?.value;
-  if (value === undefined) return undefined;
-  const who = value === 'all' ? value : value === 'unix:' ? 'unix' : parseNetwork(value)?.network;
-  return who && { node, allows: node.name.value === 'allow', who };
-}
-
-/** Whether everybody whom `inner` fits is fitted by `outer`. */
-export function covers(outer: AccessEntry['who'], inner: AccessEntry['who']): boolean {
-  if (outer === 'all' || inner === 'all') return outer === 'all';
-  if (outer === 'unix' || inner === 'unix') return outer === inner;
-  return outer.bits <= inner.bits && contains(outer, inner.bytes);
-}
 
 /** The directives that ask for a name or a token, where they hold in a block and are not off. */
 export function authIn(block: BlockView): readonly DirectiveNode[] {
@@ -41,6 +10,11 @@ export function authIn(block: BlockView): readonly DirectiveNode[] {
 /** `satisfy any`: one check that lets in is enough. */
 export function isAnyEnough(block: BlockView): boolean {
   return configOf(block.level, 'core').satisfy === 'any';
+}
+
+/** An `allow` or `deny` for everybody. */
+export function isForAll({ args }: DirectiveNode): boolean {
+  return args[0]?.value === 'all';
 }
 
 /** Where a request of a block is answered from; directives of modules that only nginx has count as well. */
@@ -61,8 +35,8 @@ const ANSWERS = [
 export function refuses(block: BlockView): boolean {
   if (block.own('internal').length > 0) return true;
   if (block.own('return').some(isRefusal)) return true;
-  const access = accessIn(block);
-  return access.length > 0 && access.every(({ allows, who }) => !allows && who === 'all');
+  const access = block.effective('allow', 'deny');
+  return access.length > 0 && access.every((node) => node.name.value === 'deny' && isForAll(node));
 }
 
 /** The directive by which a block itself answers differently from what is around it. */

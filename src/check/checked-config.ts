@@ -1,7 +1,7 @@
 import { BlockView, type Context, groupBy } from '../config/index.ts';
 import type { Use } from '../contract/index.ts';
 import { type ConfigOfModules, exposed, isOpen, isPublic, rejectsEmpty } from './exposure.ts';
-import { upstreamNamed } from './proxying.ts';
+import { upstreamNamed } from './upstreams.ts';
 import { textsOf } from './variables.ts';
 
 type Parts = Pick<ConfigOfModules, 'tree' | 'bound' | 'registry' | 'modules'>;

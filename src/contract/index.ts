@@ -91,3 +91,4 @@ export {
   type Sensitive,
   type Use,
 } from './rule.ts';
+export { forwards, headersSent, literalPasses, passes, targetOf, type Pass } from './passes.ts';

@@ -1,7 +1,7 @@
 import type { Span } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
 import { encodePath } from '../../http/index.ts';
-import type { LocationMatch } from '../../contract/index.ts';
+import { type LocationMatch, matchOf } from '../../contract/index.ts';
 import { locationText } from '../../plan/index.ts';
 import { LocationLevel } from '../../compile/index.ts';
 import { cutsAround, DEAD, type Machine, type Pattern, type Patterns } from '../regex/index.ts';
@@ -111,8 +111,8 @@ export class LocationTree {
     const search = new LocationLevel<Place>();
     const taken = new Set<string>();
     for (const inner of block.inner) {
-      const match = inner.args as LocationMatch | undefined;
-      if (inner.context !== 'location' || !match || match.kind === 'named') continue;
+      const match = matchOf(inner);
+      if (!match || match.kind === 'named') continue;
       // The second of a duplicate counts for nothing; that it is there is another rule's concern.
       if (match.kind !== 'regex' && taken.size === taken.add(`${match.kind} ${match.path}`).size) continue;
       const pattern = match.kind === 'regex' ? this.#patterns.read(match.regex, match.caseless) : undefined;

@@ -1,6 +1,6 @@
 import { type DirectiveNode, partOfWord, type Span, type Word } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
-import type { CheckedConfig, LocationMatch, Use } from '../../contract/index.ts';
+import { type CheckedConfig, matchOf, type Use } from '../../contract/index.ts';
 import type { Pattern, Patterns } from './pattern.ts';
 
 /** A pattern of a configuration and where it stands. */
@@ -51,7 +51,7 @@ class Reader {
     const { context, node } = block;
     if (!node) return;
     if (context === 'location') {
-      const match = block.args as LocationMatch | undefined;
+      const match = matchOf(block);
       const word = node.args.at(-1);
       if (match?.kind === 'regex' && word)
         this.#keep(

@@ -1,4 +1,4 @@
-import { type DirectiveNode, lineBefore, lineBehind, removed } from '../../../grammar/index.ts';
+import { type DirectiveNode, lineBefore } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
 import {
   type CheckedConfig,
@@ -8,39 +8,7 @@ import {
   type Problem,
   type Rule,
 } from '../../contract/index.ts';
-import { type AccessEntry, accessIn, authIn, covers, isAnyEnough, ownAccess } from '../access.ts';
-
-const allowWithoutDeny: Rule = {
-  id: 'GW307',
-  slug: 'allow-without-deny',
-  severity: 'error',
-  summary: '"allow" without any "deny" keeps nobody out',
-  why: 'Whom no rule fits is let in. A list of "allow" alone therefore admits everybody.',
-  fix: 'End the list with "deny all".',
-  bad: { in: 'location', text: 'allow 10.0.0.0/8;' },
-  good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;' },
-  *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of config.blocksWith('allow')) {
-      const rules = ownAccess(block);
-      const [first] = rules;
-      const last = rules.at(-1);
-      if (!first || !last) continue;
-      // "allow all" lifts a list of the level above, and says so.
-      if (rules.some(({ allows, who }) => !allows || who === 'all')) continue;
-      // Whom no rule fits still has to pass the other checks.
-      if (isAnyEnough(block) && authIn(block).length > 0) continue;
-      yield {
-        at: first.node,
-        message: `"allow ${first.node.args[0]?.value}" without "deny all" keeps nobody out`,
-        fix: {
-          title: 'add "deny all": everybody else gets 403 then',
-          safe: false,
-          edits: [lineBehind(last.node, 'deny all;')],
-        },
-      };
-    }
-  },
-};
+import { authIn, isForAll, isAnyEnough } from '../access.ts';
 
 const returnBypassesAcl: Rule = {
   id: 'GW308',
@@ -77,45 +45,6 @@ function isRefusal({ args }: DirectiveNode): boolean {
   return /^[45]\d\d$/.test(args[0]?.value ?? '');
 }
 
-const aclOrder: Rule = {
-  id: 'GW309',
-  slug: 'acl-order',
-  severity: 'warning',
-  summary: 'an "allow" or "deny" behind one that decides the same addresses already',
-  why: 'The first rule that fits decides. A narrower one behind a wider one is never tried.',
-  fix: 'Put the narrower rule first.',
-  bad: { in: 'location', text: 'allow all;\ndeny 192.0.2.7;' },
-  good: { in: 'location', text: 'deny 192.0.2.7;\nallow all;' },
-  *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of config.blocksWith('allow', 'deny')) {
-      const rules = accessIn(block);
-      for (const [index, rule] of rules.entries()) {
-        const first = rules.slice(0, index).find((other) => covers(other.who, rule.who));
-        // Saying the same twice changes nothing.
-        if (first && first.allows !== rule.allows) yield orderProblem(rule, first);
-      }
-    }
-  },
-};
-
-function orderProblem({ node }: AccessEntry, first: AccessEntry): Problem {
-  const [later, earlier] = [node, first.node].map(textOf) as [string, string];
-  return {
-    at: node,
-    message: `"${later}" after "${earlier}" never applies`,
-    related: [{ span: first.node.span, label: 'decides first' }],
-    fix: {
-      title: `put "${later}" before "${earlier}"`,
-      safe: false,
-      edits: [lineBefore(first.node, `${later};`), removed(node)],
-    },
-  };
-}
-
-function textOf({ name, args }: AccessEntry['node']): string {
-  return [name, ...args].map(({ value }) => value).join(' ');
-}
-
 /** Where one of them stands it comes together. */
 const PARTS = ['satisfy', 'allow', 'deny', 'auth_basic', 'auth_request'] as const;
 
@@ -136,11 +65,11 @@ const satisfyAnyOpen: Rule = {
   },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const block of config.blocksWith(...PARTS)) {
-      const everybody = accessIn(block).find(({ who }) => who === 'all');
+      const everybody = block.effective('allow', 'deny').find(isForAll);
       const [auth] = authIn(block);
-      if (!isAnyEnough(block) || !everybody?.allows || !auth) continue;
+      if (!isAnyEnough(block) || everybody?.name.value !== 'allow' || !auth) continue;
       yield {
-        at: everybody.node,
+        at: everybody,
         message: `"allow all" with "satisfy any" disables "${auth.name.value}"`,
         related: [{ span: auth.span, label: 'never asked' }],
       };
@@ -210,17 +139,6 @@ function within(block: BlockView): readonly BlockView[] {
   return [block, ...block.inner.flatMap(within)];
 }
 
-const cidrHostBits: Rule = {
-  id: 'GW325',
-  slug: 'cidr-host-bits',
-  severity: 'warning',
-  summary: 'a network whose address has bits behind its mask',
-  why: 'They are ignored: the network is larger than the address suggests.',
-  fix: 'Write the first address of the network, or the mask of one address (/32, /128).',
-  bad: { in: 'location', text: 'allow 10.0.0.5/8;\ndeny all;' },
-  good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;' },
-};
-
 const statusExposed: Rule = {
   id: 'GW315',
   slug: 'status-exposed',
@@ -242,12 +160,4 @@ const statusExposed: Rule = {
 };
 
 /** Who is let in: `allow`, `deny`, passwords, internal locations. */
-export const ACCESS_RULES: readonly Rule[] = [
-  allowWithoutDeny,
-  returnBypassesAcl,
-  aclOrder,
-  satisfyAnyOpen,
-  internalLeak,
-  cidrHostBits,
-  statusExposed,
-];
+export const ACCESS_RULES: readonly Rule[] = [returnBypassesAcl, satisfyAnyOpen, internalLeak, statusExposed];

@@ -9,10 +9,10 @@ import {
   matchOf,
   type Problem,
   type Rule,
+  targetOf,
   type Use,
 } from '../../contract/index.ts';
 import { analysisOf } from '../analysis.ts';
-import { targetOf } from '../proxying.ts';
 import type { Patterns } from '../regex/index.ts';
 
 const tryFilesProxy: Rule = {
@@ -233,28 +233,29 @@ function matches(match: LocationMatch | undefined, path: string): boolean {
   return match?.kind === 'prefix' && match.path !== '/' && path.startsWith(match.path.replace(/\/$/, ''));
 }
 
-const autoindexOn: Rule = {
-  id: 'GW317',
-  slug: 'autoindex-on',
-  severity: 'info',
-  summary: 'directories are listed for everybody',
-  why: 'A listing shows every file, those that nobody links to as well: backups, drafts, dumps.',
-  fix: 'Leave "autoindex" off, or keep strangers out of that location.',
-  bad: { in: 'http', text: 'server {\n    listen 80;\n    location /files/ { autoindex on; }\n}' },
-  good: { in: 'http', text: 'server {\n    listen 80;\n    location /files/ { autoindex off; }\n}' },
+const tmpPathShared: Rule = {
+  id: 'GW910',
+  slug: 'tmp-path-shared',
+  severity: 'warning',
+  summary: 'files of requests in a directory that all users share',
+  why: 'Others on the machine see which files come and go, and can take their names beforehand; cleaners delete them in use.',
+  fix: 'Name a directory of its own, for the user of the gateway alone.',
+  bad: { text: 'client_body_temp_path /tmp;' },
+  good: { text: 'client_body_temp_path /var/lib/gw/bodies;' },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { node, block } of config.uses('autoindex')) {
-      if (node.args[0]?.value.toLowerCase() === 'on' && config.isOpen(block))
-        yield { at: node, message: '"autoindex on" shows everybody every file of the directory' };
+    for (const { node } of config.uses('client_body_temp_path', 'proxy_temp_path')) {
+      const path = node.args[0]?.value.replace(/(?<=.)\/+$/, '') ?? '';
+      if (!/^\/(?:tmp|var\/tmp|dev\/shm)$/.test(path)) continue;
+      yield { at: node, message: `"${node.name.value} ${path}" is a directory that all users share` };
     }
   },
 };
 
-/** Files that are served: `root`, `alias`, `try_files`, `autoindex`. */
+/** Files: what `root`, `alias` and `try_files` serve, and where bodies wait. */
 export const FILE_RULES: readonly Rule[] = [
   tryFilesProxy,
   aliasTraversal,
   rootExposure,
   dotfilesServed,
-  autoindexOn,
+  tmpPathShared,
 ];

@@ -1,14 +1,4 @@
-import {
-  type DirectiveNode,
-  type Fix,
-  lineBefore,
-  namesText,
-  reworded,
-  type Span,
-  type Word,
-  writtenText,
-} from '../../../grammar/index.ts';
-import { type BlockView, droppedIn, type Dropping, headerOf } from '../../config/index.ts';
+import { type DirectiveNode, type Fix, reworded, type Span, type Word } from '../../../grammar/index.ts';
 import type { CheckedConfig, Problem, Rule, Use } from '../../contract/index.ts';
 import { analysisOf } from '../analysis.ts';
 import { having } from '../regex/index.ts';
@@ -103,52 +93,6 @@ function isInside(inner: Span, outer: Span): boolean {
   return inner.source === outer.source && inner.start >= outer.start && inner.end <= outer.end;
 }
 
-const headerRedefinition: Rule = {
-  id: 'GW304',
-  slug: 'header-redefinition',
-  severity: 'warning',
-  summary: '"add_header" on an inner level drops the headers of the level above',
-  why: 'A level with "add_header" of its own inherits none: security headers that were set once for all are gone here, silently.',
-  fix: 'Say "add_header_inherit merge;" on this level, or repeat the headers.',
-  bad: {
-    text: 'add_header X-Frame-Options DENY;\nlocation /files/ {\n    add_header Cache-Control no-cache;\n}',
-  },
-  good: {
-    text: 'add_header X-Frame-Options DENY;\nlocation /files/ {\n    add_header_inherit merge;\n    add_header Cache-Control no-cache;\n}',
-  },
-  *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of config.blocksWith('add_header')) {
-      const dropping = droppedIn(block, 'add_header');
-      // Who says how headers come down means it.
-      if (!dropping || block.own('add_header_inherit').length > 0) continue;
-      const { at, dropped } = dropping;
-      yield {
-        at,
-        message: `"add_header" here drops ${namesText(dropped.map(headerOf))} of the level above`,
-        label: 'from here on only the headers of this level count',
-        related: dropped.map(({ span }) => ({ span, label: 'dropped' })),
-        fix: keepingFix(dropping),
-      };
-    }
-  },
-};
-
-/** Merging keeps what both levels say: a header that is replaced here would come twice. */
-function keepingFix({ at, dropped, replaces }: Dropping): Fix {
-  if (!replaces) {
-    return {
-      title: 'add "add_header_inherit merge": the answers get the dropped headers too',
-      safe: false,
-      edits: [lineBefore(at, 'add_header_inherit merge;')],
-    };
-  }
-  return {
-    title: 'repeat the dropped headers',
-    safe: false,
-    edits: dropped.map((node) => lineBefore(at, writtenText(node))),
-  };
-}
-
 const headerMultiline: Rule = {
   id: 'GW305',
   slug: 'header-multiline',
@@ -176,49 +120,5 @@ function joiningFix(word: Word): Problem['fix'] {
   return { title: 'join the lines', safe: false, edits: [edit] };
 }
 
-const headerContentType: Rule = {
-  id: 'GW306',
-  slug: 'header-content-type',
-  severity: 'info',
-  summary: '"add_header Content-Type" does not set the type, it adds a second header',
-  why: 'The answer has two Content-Type headers; which one a client believes is its own choice.',
-  fix: 'Set the type with "default_type" or "types"; hide an upstream\'s with "proxy_hide_header".',
-  bad: { in: 'location', text: 'add_header Content-Type application/json;\nreturn 200 "{}";' },
-  good: { in: 'location', text: 'default_type application/json;\nreturn 200 "{}";' },
-  *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { node, block } of config.uses('add_header')) {
-      const [name, value] = node.args;
-      if (name?.value.toLowerCase() !== 'content-type' || !value) continue;
-      // The upstream's own is taken away first: then there is one.
-      const hidden = block.effective('proxy_hide_header');
-      if (hidden.some(({ args }) => args[0]?.value.toLowerCase() === 'content-type')) continue;
-      // An answer without a body has no type of its own.
-      if (block.own('return').some(({ args }) => args[0]?.value === '204')) continue;
-      yield {
-        at: node,
-        message: `"add_header Content-Type" adds a second Content-Type beside that of the answer`,
-        hint: 'set the type with "default_type"',
-        ...(isMovable(node, block) && {
-          fix: {
-            title: `say "default_type ${value.value}" instead`,
-            safe: false,
-            edits: [{ span: node.span, text: `default_type ${reworded(value, value.value).text};` }],
-          },
-        }),
-      };
-    }
-  },
-};
-
-function isMovable({ args }: DirectiveNode, block: BlockView): boolean {
-  const isConstant = args[1]?.secret === false && !args[1].value.includes('$');
-  return isConstant && block.context !== 'location if' && block.own('default_type').length === 0;
-}
-
 /** Headers of responses, and what clients can put into them. */
-export const HEADER_RULES: readonly Rule[] = [
-  httpSplitting,
-  headerRedefinition,
-  headerMultiline,
-  headerContentType,
-];
+export const HEADER_RULES: readonly Rule[] = [httpSplitting, headerMultiline];

@@ -1,23 +1,16 @@
 import type { Rule } from '../../contract/index.ts';
 import { ACCESS_RULES } from './access.ts';
-import { ACCESS_LOG_RULES } from './access_log.ts';
 import { CAPTURE_RULES } from './captures.ts';
 import { CERTIFICATE_RULES } from './certificates.ts';
 import { CIPHER_RULES } from './ciphers.ts';
-import { CORE_RULES } from './core.ts';
-import { DBREST_RULES } from './dbrest/index.ts';
 import { FILE_RULES } from './files.ts';
-import { GZIP_RULES } from './gzip.ts';
 import { HEADER_RULES } from './headers.ts';
-import { KV_RULES } from './kv.ts';
 import { LIMIT_RULES } from './limits.ts';
 import { LOAD_FAULTS } from './load-faults.ts';
 import { LOCATION_RULES } from './locations.ts';
-import { MAP_RULES } from './map.ts';
 import { ORIGIN_RULES } from './origins.ts';
 import { PATTERN_RULES } from './patterns.ts';
 import { PLAIN_HTTP_RULES } from './plain-http.ts';
-import { PROXY_RULES } from './proxy/index.ts';
 import { REALIP_RULES } from './realip.ts';
 import { RESOLVER_RULES } from './resolver.ts';
 import { REWRITE_RULES } from './rewrite.ts';
@@ -26,7 +19,6 @@ import { SERVER_RULES } from './servers.ts';
 import { SPELLING_RULES } from './spelling.ts';
 import { SSRF_RULES } from './ssrf.ts';
 import { UPSTREAM_RULES } from './upstream.ts';
-import { WORKER_EVENTS_RULES } from './worker_events.ts';
 
 /** The rules about the language, the plan and what several modules do together. */
 export const OWN_RULES: readonly Rule[] = [
@@ -37,7 +29,6 @@ export const OWN_RULES: readonly Rule[] = [
   ...LOCATION_RULES,
   ...PATTERN_RULES,
   ...REWRITE_RULES,
-  ...MAP_RULES,
   ...FILE_RULES,
   ...ACCESS_RULES,
   ...HEADER_RULES,
@@ -50,12 +41,5 @@ export const OWN_RULES: readonly Rule[] = [
   ...CERTIFICATE_RULES,
   ...RESOLVER_RULES,
   ...SSRF_RULES,
-  ...PROXY_RULES,
   ...UPSTREAM_RULES,
-  ...DBREST_RULES,
-  ...KV_RULES,
-  ...WORKER_EVENTS_RULES,
-  ...CORE_RULES,
-  ...ACCESS_LOG_RULES,
-  ...GZIP_RULES,
 ];

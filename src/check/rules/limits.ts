@@ -1,5 +1,4 @@
-import type { CheckedConfig, LocationMatch, Problem, Rule } from '../../contract/index.ts';
-import { targetOf } from '../proxying.ts';
+import { type CheckedConfig, matchOf, type Problem, type Rule, targetOf } from '../../contract/index.ts';
 
 /** What clients can write as they like, and what people take for an address. */
 const FORGEABLE =
@@ -41,7 +40,7 @@ const bodySizeUnset: Rule = {
   },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const block of config.blocks('location')) {
-      const match = block.args as LocationMatch | undefined;
+      const match = matchOf(block);
       if (!match || !('path' in match) || !/upload(?!ed)s?\b/i.test(match.path)) continue;
       if (!targetOf(block) || block.effective('client_max_body_size').length > 0) continue;
       const at = block.node?.args.at(-1)?.span;

@@ -1,5 +1,5 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
-import type { CheckedConfig, LocationMatch, Problem, Rule } from '../../contract/index.ts';
+import { type CheckedConfig, matchOf, type Problem, type Rule } from '../../contract/index.ts';
 import { answerOf, isSame, ownAnswer, ownGuard, refuses } from '../access.ts';
 import { analysisOf } from '../analysis.ts';
 import { named, type Place, shownUri, type Taken, wordsOf } from '../locations/index.ts';
@@ -188,8 +188,9 @@ const namedLocationUnused: Rule = {
       const names = namesIn([...above, ...server.own()]);
       // A variable may hold any name.
       if ([...names].some((name) => name.includes('$'))) continue;
-      for (const { node, args } of server.inner) {
-        const match = args as LocationMatch | undefined;
+      for (const block of server.inner) {
+        const { node } = block;
+        const match = matchOf(block);
         if (!node || match?.kind !== 'named' || names.has(match.name)) continue;
         const span = node.args.at(-1)?.span ?? node.name.span;
         yield { at: span, message: `named location "${match.name}" is never referred to` };

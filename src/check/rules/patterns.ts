@@ -1,4 +1,10 @@
-import type { CheckedConfig, LocationMatch, Problem, Rule, RuleSeverity } from '../../contract/index.ts';
+import {
+  type CheckedConfig,
+  matchOf,
+  type Problem,
+  type Rule,
+  type RuleSeverity,
+} from '../../contract/index.ts';
 import { refuses } from '../access.ts';
 import { analysisOf } from '../analysis.ts';
 import { named, type Place, type Reach, shownUri, wordsOf } from '../locations/index.ts';
@@ -17,9 +23,9 @@ const regexInPrefix: Rule = {
   bad: { text: String.raw`location /files/.*\.php { return 404; }` },
   good: { text: String.raw`location ~ ^/files/.*\.php$ { return 404; }` },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { args, node } of config.blocks('location')) {
-      const match = args as LocationMatch | undefined;
-      const word = node?.args.at(-1);
+    for (const block of config.blocks('location')) {
+      const match = matchOf(block);
+      const word = block.node?.args.at(-1);
       if (!word || (match?.kind !== 'prefix' && match?.kind !== 'exact')) continue;
       if (!LIKE_A_PATTERN.test(match.path)) continue;
       const isBare = match.kind === 'prefix' && !match.stop;

@@ -1,7 +1,6 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
 import { type BlockView, byHeader, oncePer, serverOf } from '../../config/index.ts';
-import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
-import { forwards } from '../proxying.ts';
+import { type CheckedConfig, forwards, type Problem, type Rule } from '../../contract/index.ts';
 import { speaksPlain, sslOf, tlsServers } from '../servers.ts';
 import { SHOP } from './certificates.ts';
 

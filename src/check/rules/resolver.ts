@@ -1,7 +1,15 @@
 import { type DirectiveNode, shown } from '../../../grammar/index.ts';
 import { hostOf, isLocal, isName, oncePer } from '../../config/index.ts';
-import { type CheckedConfig, configOf, type Problem, type Rule, UNKNOWN } from '../../contract/index.ts';
-import { literalPasses, passes, upstreams } from '../proxying.ts';
+import {
+  type CheckedConfig,
+  configOf,
+  literalPasses,
+  passes,
+  type Problem,
+  type Rule,
+  UNKNOWN,
+} from '../../contract/index.ts';
+import { upstreams } from '../upstreams.ts';
 
 /** They begin with the slash that ends the host. */
 const PATHS = /\$\{?(?:request_uri|uri|document_uri|is_args|args)\b.*$/is;

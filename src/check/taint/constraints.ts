@@ -1,6 +1,6 @@
 import type { DirectiveNode, RelatedPlace } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
-import type { LocationMatch } from '../../contract/index.ts';
+import { type LocationMatch, matchOf } from '../../contract/index.ts';
 import { type Machine, not, type Patterns, type RegexUse } from '../regex/index.ts';
 
 /** Where a value stands. */
@@ -171,7 +171,7 @@ export class Constraints {
     if (block.context === 'location') {
       // Where they come from is up to those who send requests on.
       if (block.own('internal').length > 0) return [undefined];
-      return isPath(variable) ? this.#ofLocation(block.args as LocationMatch | undefined, condition) : [];
+      return isPath(variable) ? this.#ofLocation(matchOf(block), condition) : [];
     }
     if (condition?.subject !== undefined && isSame(condition.subject, variable))
       return [machineOf(condition, condition.negated !== true)];

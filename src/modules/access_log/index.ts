@@ -120,6 +120,7 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
     };
   },
   explanation: { provision: () => [] },
+  rules: () => import('./rules.ts'),
 });
 
 /** `off` among the logs of a level cancels all of them, wherever it stands (nginx). */

@@ -52,4 +52,5 @@ export const core = moduleFor<CoreConfig>()({
     directories: bodyTempPath ? [bodyTempPath.path] : [],
   }),
   compile: () => ({}),
+  rules: () => import('./rules.ts'),
 });

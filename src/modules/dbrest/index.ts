@@ -100,6 +100,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
 
   compile: compileDbrest,
   explanation,
+  rules: () => import('./rules/index.ts'),
 });
 
 function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarget {

@@ -82,6 +82,7 @@ export const headers = moduleFor<HeadersConfig>()({
     const filters = [expiry ?? [], adding, compileTrailers(trailers, build) ?? []].flat();
     return filters.length > 0 ? { filter: allOf(filters) } : {};
   },
+  rules: () => import('./rules.ts'),
 });
 
 /** Answers to subrequests are only parts of one: nobody sees their headers. */

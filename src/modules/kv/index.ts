@@ -115,4 +115,5 @@ export const kv = moduleFor<KvConfig>()({
     tooLarge: (x) => sendError(x, 'body_too_large'),
   }),
   explanation,
+  rules: () => import('./rules.ts'),
 });

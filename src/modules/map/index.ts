@@ -117,4 +117,5 @@ export const map = moduleFor<MapsConfig>()({
       ]),
     ),
   compile: () => ({}),
+  rules: () => import('./rules.ts'),
 });

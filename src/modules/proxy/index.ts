@@ -75,4 +75,5 @@ export const proxy = moduleFor<ProxyConfig>()<Provisioned>({
     return { content: compileForwarding(config.pass, config, { provisioned, build }), slashRedirect: true };
   },
   explanation,
+  rules: () => import('./rules/index.ts'),
 });

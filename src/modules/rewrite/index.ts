@@ -57,6 +57,7 @@ export const rewrite = moduleFor<RewriteConfig>()({
   compile: ({ steps = [], log }, { prefix }, build) => ({
     rewrite: steps.map((step) => compileStep(step, { build, log, prefix })),
   }),
+  rules: () => import('./rules.ts'),
 });
 
 function compileStep(step: Step, compiling: Compiling): Handler {

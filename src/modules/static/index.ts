@@ -148,6 +148,7 @@ export const staticFiles = moduleFor<StaticConfig>()<StaticResources>({
   provision: openResources,
   compile: compileStatic,
   explanation,
+  rules: () => import('./rules.ts'),
 });
 
 function compileStatic(config: StaticConfig, resources: StaticResources, build: Build): LocationParts {

@@ -163,4 +163,5 @@ export const upstream = moduleFor<UpstreamConfig>()({
   directives,
   enabled: () => false,
   compile: () => ({}),
+  rules: () => import('./rules.ts'),
 });

@@ -136,6 +136,7 @@ export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
     tooLarge: (x) => refuse(x, 413, 'the body is too large'),
   }),
   explanation,
+  rules: () => import('./rules.ts'),
 });
 
 const ZONE_MISSING = { rule: 'events-zone-missing' };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { type Compression, compressor } from '../../../src/modules/gzip.ts';
+import { type Compression, compressor } from '../../../src/modules/gzip/index.ts';
 import { oneGateway } from '../../harness/gateway.ts';
 import { GET, lines, serve } from '../../worker/serve.ts';
 import { connectRaw } from '../../harness/raw.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Network, parseNetwork } from '../../../src/config/index.ts';
-import { clientAddress, type Trusted } from '../../../src/modules/realip.ts';
+import { clientAddress, type Trusted } from '../../../src/modules/realip/index.ts';
 
 const net = (text: string) => parseNetwork(text)?.network as Network;
 const TRUSTED: Trusted = [net('10.0.0.0/8'), net('2001:db8::/32'), 'unix'];

@@ -1,8 +1,9 @@
 import { lengthened } from '../../../../grammar/index.ts';
-import type { CheckedConfig, LocationMatch, Problem, Rule } from '../../../contract/index.ts';
-import { type ServedDatabase, servedDatabases, settingsOf } from './settings.ts';
+import { matchOf, type ModuleRule, type Problem } from '../../../contract/index.ts';
+import { type ServedDatabase, servedDatabases } from './settings.ts';
+import type { DbrestConfig } from '../config.ts';
 
-const dbrestNoSchema: Rule = {
+const dbrestNoSchema: ModuleRule<DbrestConfig> = {
   id: 'GW607',
   slug: 'dbrest-no-schema',
   severity: 'warning',
@@ -11,9 +12,9 @@ const dbrestNoSchema: Rule = {
   fix: 'Make a schema of views and functions that are meant to be served, and name it: dbrest_schemas api.',
   bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_anon_role anon; }' },
   good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, block } of servedDatabases(config)) {
-      if (block.from('dbrest').has('schemas')) continue;
+      if (config.nodesIn(block, 'schemas').length > 0) continue;
       yield {
         at: node,
         message: '"dbrest_schemas" is not set: "public" is served with every table of every extension',
@@ -26,7 +27,7 @@ const dbrestNoSchema: Rule = {
 /** PostgreSQL's own, and where platforms keep passwords, keys and jobs. */
 const SYSTEM_SCHEMAS = /^(?:pg_\w+|information_schema|auth|vault|pgsodium|pgsodium_masks|cron|supabase_\w+)$/;
 
-const dbrestSystemSchema: Rule = {
+const dbrestSystemSchema: ModuleRule<DbrestConfig> = {
   id: 'GW608',
   slug: 'dbrest-system-schema',
   severity: 'error',
@@ -39,9 +40,9 @@ const dbrestSystemSchema: Rule = {
   good: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas "api, reports"; dbrest_anon_role anon; }',
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, block } of config.uses('dbrest_schemas')) {
-      for (const schema of settingsOf(block).schemas.filter((name) => SYSTEM_SCHEMAS.test(name))) {
+      for (const schema of config.configIn(block).schemas.filter((name) => SYSTEM_SCHEMAS.test(name))) {
         const word = node.args.find(({ value }) => value.split(/[\s,]+/).includes(schema));
         yield {
           at: word?.span ?? node,
@@ -54,7 +55,7 @@ const dbrestSystemSchema: Rule = {
 
 const WRITES = ['POST', 'PATCH', 'PUT', 'DELETE'];
 
-const dbrestWritesOpen: Rule = {
+const dbrestWritesOpen: ModuleRule<DbrestConfig> = {
   id: 'GW610',
   slug: 'dbrest-writes-open',
   severity: 'warning',
@@ -81,7 +82,7 @@ const dbrestWritesOpen: Rule = {
   }
 }`,
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const served of servedDatabases(config)) {
       const { node, block, settings } = served;
       if (settings.anonRole === undefined || servesFunctions(served)) continue;
@@ -98,11 +99,11 @@ const dbrestWritesOpen: Rule = {
 
 /** Functions are called by POST: whoever serves them alone means them to be called. */
 function servesFunctions({ block, settings: { rpc } }: ServedDatabase): boolean {
-  const match = block.args as LocationMatch | undefined;
+  const match = matchOf(block);
   return rpc === 'on' || (rpc === 'auto' && match?.kind === 'prefix' && match.path.endsWith('/rpc/'));
 }
 
-const dbrestNoLimit: Rule = {
+const dbrestNoLimit: ModuleRule<DbrestConfig> = {
   id: 'GW611',
   slug: 'dbrest-no-limit',
   severity: 'warning',
@@ -134,7 +135,7 @@ const dbrestNoLimit: Rule = {
   }
 }`,
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, block, settings } of servedDatabases(config)) {
       if (settings.anonRole === undefined || settings.maxRows !== undefined || !config.isOpen(block))
         continue;
@@ -147,7 +148,7 @@ const dbrestNoLimit: Rule = {
   },
 };
 
-const dbrestPrefixSlash: Rule = {
+const dbrestPrefixSlash: ModuleRule<DbrestConfig> = {
   id: 'GW615',
   slug: 'dbrest-prefix-slash',
   severity: 'warning',
@@ -156,9 +157,9 @@ const dbrestPrefixSlash: Rule = {
   fix: 'End the location with a slash.',
   bad: { text: 'location /rest { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
   good: { text: 'location /rest/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { block } of servedDatabases(config)) {
-      const match = block.args as LocationMatch | undefined;
+      const match = matchOf(block);
       const prefix = block.node?.args.at(-1);
       if (match?.kind !== 'prefix' || match.path.endsWith('/') || !prefix) continue;
       yield {
@@ -174,7 +175,7 @@ const dbrestPrefixSlash: Rule = {
   },
 };
 
-const dbrestOpenapiPublic: Rule = {
+const dbrestOpenapiPublic: ModuleRule<DbrestConfig> = {
   id: 'GW617',
   slug: 'dbrest-openapi-public',
   severity: 'info',
@@ -208,19 +209,19 @@ const dbrestOpenapiPublic: Rule = {
   }
 }`,
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, block, settings } of servedDatabases(config)) {
       const { anonRole, openapi } = settings;
       if (openapi !== 'ignore-privileges' || anonRole === undefined || !config.isOpen(block)) continue;
       yield {
-        at: block.from('dbrest').get('openapi')?.nodes[0] ?? node,
+        at: config.nodesIn(block, 'openapi')[0] ?? node,
         message: '"dbrest_openapi ignore-privileges" shows strangers what they may not use',
       };
     }
   },
 };
 
-const dbrestTableOpen: Rule = {
+const dbrestTableOpen: ModuleRule<DbrestConfig> = {
   id: 'GW652',
   slug: 'dbrest-table-open',
   severity: 'warning',
@@ -238,7 +239,7 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
   },
 };
 
-const dbrestSchemaMissing: Rule = {
+const dbrestSchemaMissing: ModuleRule<DbrestConfig> = {
   id: 'GW653',
   slug: 'dbrest-schema-missing',
   severity: 'error',
@@ -257,7 +258,7 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
 };
 
 /** Schemas and tables that are served, and to whom. */
-export const SERVED_RULES: readonly Rule[] = [
+export const SERVED_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestNoSchema,
   dbrestSystemSchema,
   dbrestWritesOpen,

@@ -1,20 +1,7 @@
-import {
-  addressBytes,
-  type ArgReader,
-  contains,
-  directivesFor,
-  type Network,
-  networkText,
-  readers,
-} from '../config/index.ts';
-import { type Build, type Deed, moduleFor } from '../contract/index.ts';
-import { type AccessCheck, type Denial, logContext } from '../http/index.ts';
-
-/** One `allow` or `deny`. */
-interface AccessRule {
-  readonly allows: boolean;
-  readonly who: 'all' | 'unix' | Network;
-}
+import { addressBytes, contains, networkText } from '../../config/index.ts';
+import { type Build, type Deed, moduleFor } from '../../contract/index.ts';
+import { type AccessCheck, type Denial, logContext } from '../../http/index.ts';
+import { type AccessConfig, type AccessRule, directives } from './directives.ts';
 
 /** A rule as it may be written. */
 function ruleText({ allows, who }: AccessRule): string {
@@ -54,39 +41,6 @@ function isEverybody(who: AccessRule['who'], length: number): boolean {
   return typeof who === 'object' && who.bits === 0 && who.bytes.length === length;
 }
 
-interface AccessConfig {
-  readonly rules?: readonly AccessRule[];
-}
-
-const CONTEXTS = ['http', 'server', 'location', 'limit_except'] as const;
-
-const rule = (allows: boolean): ArgReader<AccessRule> =>
-  readers.oneWord('address | CIDR | unix: | all', (word, scope) => {
-    if (word.value === 'all') return { allows, who: 'all' };
-    if (word.value === 'unix:') return { allows, who: 'unix' };
-    const who = readers.readCidr(word, scope);
-    return who && { allows, who };
-  });
-
-const directives = directivesFor<AccessConfig>()({
-  allow: {
-    contexts: CONTEXTS,
-    args: rule(true),
-    into: 'rules',
-    repeat: 'append',
-    summary: 'Lets a network in; the first rule that fits decides.',
-    source: 'nginx ngx_http_access_module#allow',
-  },
-  deny: {
-    contexts: CONTEXTS,
-    args: rule(false),
-    into: 'rules',
-    repeat: 'append',
-    summary: 'Keeps a network out with 403; the first rule that fits decides.',
-    source: 'nginx ngx_http_access_module#deny',
-  },
-});
-
 /** Access by the client's address. As in nginx, `return` answers before anybody is asked. */
 export const access = moduleFor<AccessConfig>()({
   name: 'access',
@@ -98,6 +52,7 @@ export const access = moduleFor<AccessConfig>()({
     runs: true,
     tell: ({ rules = [] }) => ({ access: ({ remoteAddress }) => tellRules(rules, remoteAddress) }),
   },
+  rules: () => import('./rules.ts'),
 });
 
 const FORBIDDEN: Denial = { status: 403 };

@@ -23,4 +23,4 @@ const gzipTypes: Rule = {
 };
 
 /** Directives of the gzip module. */
-export const GZIP_RULES: readonly Rule[] = [gzipTypes];
+export const rules: readonly Rule[] = [gzipTypes];

@@ -1,7 +1,12 @@
-import type { Word } from '../../grammar/index.ts';
-import { directivesFor, readers, readRegex, type ReadScope } from '../config/index.ts';
-import { moduleFor, type RegexConfig, type ServerName, type VariableDefinition } from '../contract/index.ts';
-import { compileRegex } from '../http/index.ts';
+import type { Word } from '../../../grammar/index.ts';
+import { directivesFor, readers, readRegex, type ReadScope } from '../../config/index.ts';
+import {
+  moduleFor,
+  type RegexConfig,
+  type ServerName,
+  type VariableDefinition,
+} from '../../contract/index.ts';
+import { compileRegex } from '../../http/index.ts';
 
 /** One parameter of `valid_referers`. */
 type Referer =
@@ -181,4 +186,5 @@ export const referer = moduleFor<RefererConfig>()({
     }),
   }),
   compile: () => ({}),
+  rules: () => import('./rules.ts'),
 });

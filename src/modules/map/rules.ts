@@ -64,4 +64,4 @@ function harmfulUses(
 }
 
 /** Directives of the map module. */
-export const MAP_RULES: readonly Rule[] = [mapNoDefault];
+export const rules: readonly Rule[] = [mapNoDefault];

@@ -1,6 +1,13 @@
 import { lengthened, spanInWord } from '../../../../grammar/index.ts';
-import type { CheckedConfig, LiteralTarget, LocationMatch, Problem, Rule } from '../../../contract/index.ts';
-import { literalPasses, type Pass } from '../../proxying.ts';
+import {
+  type CheckedConfig,
+  literalPasses,
+  type LiteralTarget,
+  matchOf,
+  type Pass,
+  type Problem,
+  type Rule,
+} from '../../../contract/index.ts';
 
 const proxyUriNormalized: Rule = {
   id: 'GW408',
@@ -13,7 +20,7 @@ const proxyUriNormalized: Rule = {
   good: { text: 'location /api/ { proxy_pass http://127.0.0.1:9000; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, block, target } of literalPasses(config)) {
-      const match = block.args as LocationMatch | undefined;
+      const match = matchOf(block);
       const [word] = node.args;
       if (match?.kind !== 'prefix' || match.path !== target.uri || !word || word.secret) continue;
       const { length } = word.value;
@@ -41,7 +48,7 @@ const proxySlashMismatch: Rule = {
   good: { text: 'location /api/ { proxy_pass http://127.0.0.1:9000/v1/; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const pass of literalPasses(config)) {
-      const match = pass.block.args as LocationMatch | undefined;
+      const match = matchOf(pass.block);
       if (match?.kind !== 'prefix' || pass.node.args[0]?.secret || !isMismatch(match.path, pass.target.uri))
         continue;
       yield slashProblem(pass, match.path);

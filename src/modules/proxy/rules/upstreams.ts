@@ -1,8 +1,17 @@
 import { existsSync } from 'node:fs';
 import { lineBehind } from '../../../../grammar/index.ts';
 import { type BlockView, hostOf, isLocal, isName } from '../../../config/index.ts';
-import type { CheckedConfig, LocationMatch, PassTarget, Problem, Rule } from '../../../contract/index.ts';
-import { passes, targetOf } from '../../proxying.ts';
+import {
+  type CheckedConfig,
+  matchOf,
+  type ModuleRule,
+  passes,
+  type PassTarget,
+  type Problem,
+  type Rule,
+  targetOf,
+} from '../../../contract/index.ts';
+import type { ProxyConfig } from '../config.ts';
 
 const bufferingOff: Rule = {
   id: 'GW413',
@@ -24,9 +33,9 @@ const bufferingOff: Rule = {
   },
 };
 
-function isWide({ context, args }: BlockView): boolean {
-  const match = args as LocationMatch | undefined;
-  return context !== 'location' || (match?.kind === 'prefix' && match.path === '/');
+function isWide(block: BlockView): boolean {
+  const match = matchOf(block);
+  return block.context !== 'location' || (match?.kind === 'prefix' && match.path === '/');
 }
 
 const singleServerRetry: Rule = {
@@ -85,7 +94,7 @@ const BUNDLES = [
   '/etc/ssl/cert.pem',
 ] as const;
 
-const proxySslUnverified: Rule = {
+const proxySslUnverified: ModuleRule<ProxyConfig> = {
   id: 'GW417',
   slug: 'proxy-ssl-unverified',
   severity: 'warning',
@@ -98,9 +107,9 @@ const proxySslUnverified: Rule = {
     text: 'proxy_pass https://192.0.2.7;\nproxy_ssl_verify on;\nproxy_ssl_trusted_certificate authority.crt;',
     files: { 'authority.crt': '' },
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, block, target } of passes(config)) {
-      if (block.config('proxy')['sslVerify'] === true || !goesOut(config, target)) continue;
+      if (config.configIn(block).sslVerify || !goesOut(config, target)) continue;
       const bundle = BUNDLES.find((path) => existsSync(path));
       const lines = [
         'proxy_ssl_verify on;',
@@ -139,7 +148,7 @@ function goesOut(config: CheckedConfig, target: PassTarget): boolean {
 }
 
 /** Buffering, retries and TLS towards upstreams. */
-export const PROXY_UPSTREAM_RULES: readonly Rule[] = [
+export const PROXY_UPSTREAM_RULES: readonly ModuleRule<ProxyConfig>[] = [
   bufferingOff,
   singleServerRetry,
   retryNonIdempotent,

@@ -1,7 +1,8 @@
-import type { CheckedConfig, Problem, Rule } from '../../../contract/index.ts';
-import { isSuperuser, servedDatabases, settingsOf } from './settings.ts';
+import type { ModuleRule, Problem } from '../../../contract/index.ts';
+import { isSuperuser, servedDatabases } from './settings.ts';
+import type { DbrestConfig } from '../config.ts';
 
-const dbrestSuperuser: Rule = {
+const dbrestSuperuser: ModuleRule<DbrestConfig> = {
   id: 'GW601',
   slug: 'dbrest-superuser',
   severity: 'error',
@@ -14,7 +15,7 @@ const dbrestSuperuser: Rule = {
   good: {
     text: 'location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; dbrest_anon_role anon; }',
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, settings } of servedDatabases(config)) {
       const { pass } = settings;
       if (pass?.kind !== 'server' || !isSuperuser(pass.target.user)) continue;
@@ -27,7 +28,7 @@ const dbrestSuperuser: Rule = {
   },
 };
 
-const dbrestSuperuserAnon: Rule = {
+const dbrestSuperuserAnon: ModuleRule<DbrestConfig> = {
   id: 'GW602',
   slug: 'dbrest-superuser-no-anon',
   severity: 'error',
@@ -36,9 +37,9 @@ const dbrestSuperuserAnon: Rule = {
   fix: 'Name a role that was granted only what everybody may do.',
   bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role postgres; }' },
   good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, block } of config.uses('dbrest_anon_role')) {
-      const { anonRole } = settingsOf(block);
+      const { anonRole } = config.configIn(block);
       if (!isSuperuser(anonRole)) continue;
       yield {
         at: node,
@@ -49,7 +50,7 @@ const dbrestSuperuserAnon: Rule = {
   },
 };
 
-const dbrestNoAuth: Rule = {
+const dbrestNoAuth: ModuleRule<DbrestConfig> = {
   id: 'GW603',
   slug: 'dbrest-no-auth',
   severity: 'warning',
@@ -58,7 +59,7 @@ const dbrestNoAuth: Rule = {
   fix: 'Set dbrest_anon_role for unauthenticated requests, dbrest_jwt_secret for tokens, or both.',
   bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; }' },
   good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, settings } of servedDatabases(config)) {
       if (settings.anonRole !== undefined || settings.jwtKeys) continue;
       yield {
@@ -69,7 +70,7 @@ const dbrestNoAuth: Rule = {
   },
 };
 
-const dbrestAnonLogin: Rule = {
+const dbrestAnonLogin: ModuleRule<DbrestConfig> = {
   id: 'GW618',
   slug: 'dbrest-anon-login',
   severity: 'warning',
@@ -82,13 +83,13 @@ const dbrestAnonLogin: Rule = {
   good: {
     text: 'location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; dbrest_anon_role web; }',
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, block, settings } of servedDatabases(config)) {
       const { pass, anonRole } = settings;
       if (pass?.kind !== 'server' || anonRole === undefined || pass.target.user !== anonRole) continue;
       if (isSuperuser(anonRole)) continue;
       yield {
-        at: block.from('dbrest').get('anonRole')?.nodes[0] ?? node,
+        at: config.nodesIn(block, 'anonRole')[0] ?? node,
         message: `"dbrest_anon_role" is the role that "dbrest_pass" logs in with, so requests have all its rights`,
         related: [{ span: node.name.span, label: 'logs in as the same' }],
       };
@@ -96,7 +97,7 @@ const dbrestAnonLogin: Rule = {
   },
 };
 
-const dbrestRoleSuperuser: Rule = {
+const dbrestRoleSuperuser: ModuleRule<DbrestConfig> = {
   id: 'GW650',
   slug: 'dbrest-role-superuser',
   severity: 'error',
@@ -114,7 +115,7 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
   },
 };
 
-const dbrestAnonMissing: Rule = {
+const dbrestAnonMissing: ModuleRule<DbrestConfig> = {
   id: 'GW651',
   slug: 'dbrest-anon-missing',
   severity: 'error',
@@ -133,7 +134,7 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
 };
 
 /** The roles that requests run as. */
-export const ROLE_RULES: readonly Rule[] = [
+export const ROLE_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestSuperuser,
   dbrestSuperuserAnon,
   dbrestNoAuth,

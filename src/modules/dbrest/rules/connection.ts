@@ -1,8 +1,9 @@
 import { isLocal } from '../../../config/index.ts';
-import { type CheckedConfig, configOf, type Problem, type Rule } from '../../../contract/index.ts';
-import { type ServedDatabase, servedDatabases, settingsOf } from './settings.ts';
+import { type CheckedModule, configOf, type ModuleRule, type Problem } from '../../../contract/index.ts';
+import { type ServedDatabase, servedDatabases } from './settings.ts';
+import type { DbrestConfig } from '../config.ts';
 
-const dbrestPlainRemote: Rule = {
+const dbrestPlainRemote: ModuleRule<DbrestConfig> = {
   id: 'GW609',
   slug: 'dbrest-plain-remote',
   severity: 'warning',
@@ -15,7 +16,7 @@ const dbrestPlainRemote: Rule = {
   good: {
     text: 'location /api/ { dbrest_pass postgresql://authenticator@db.example.com/app?sslmode=verify-full; dbrest_schemas api; dbrest_anon_role anon; }',
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, settings } of servedDatabases(config)) {
       if (settings.pass?.kind !== 'server') continue;
       const { hosts, sslMode } = settings.pass.target;
@@ -33,7 +34,7 @@ const dbrestPlainRemote: Rule = {
 /** `max_connections` of PostgreSQL as installed, less `superuser_reserved_connections`. */
 const USUAL_CONNECTIONS = 97;
 
-const dbrestPool: Rule = {
+const dbrestPool: ModuleRule<DbrestConfig> = {
   id: 'GW612',
   slug: 'dbrest-pool',
   severity: 'warning',
@@ -54,7 +55,7 @@ http { dbrest_pool_size 4; server { listen 127.0.0.1:8080;
   location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; dbrest_anon_role anon; }
 } }`,
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     const { workerProcesses } = configOf(config.main.level, 'core');
     // How many "auto" are is known on the machine that it runs on.
     if (workerProcesses === 'auto') return;
@@ -62,7 +63,7 @@ http { dbrest_pool_size 4; server { listen 127.0.0.1:8080;
       const connections = workerProcesses * size;
       if (connections <= USUAL_CONNECTIONS) continue;
       yield {
-        at: block.from('dbrest').get('poolSize')?.nodes[0] ?? node,
+        at: config.nodesIn(block, 'poolSize')[0] ?? node,
         message: `workers × pool (${workerProcesses} × ${size} = ${connections}) is more than a PostgreSQL takes as installed (${USUAL_CONNECTIONS})`,
         hint: `set "dbrest_pool_size" to ${Math.max(1, Math.floor(USUAL_CONNECTIONS / workerProcesses))} or less, or raise max_connections`,
       };
@@ -71,7 +72,7 @@ http { dbrest_pool_size 4; server { listen 127.0.0.1:8080;
 };
 
 /** The largest pool of each server: all its locations share one. */
-function pools(config: CheckedConfig): ReadonlyMap<ServedDatabase, number> {
+function pools(config: CheckedModule<DbrestConfig>): ReadonlyMap<ServedDatabase, number> {
   const largest = new Map<string, ServedDatabase>();
   for (const served of servedDatabases(config)) {
     const { pass, poolSize } = served.settings;
@@ -84,7 +85,7 @@ function pools(config: CheckedConfig): ReadonlyMap<ServedDatabase, number> {
 
 const LONGEST_TIMEOUT_MS = 5 * 60_000;
 
-const dbrestNoTimeout: Rule = {
+const dbrestNoTimeout: ModuleRule<DbrestConfig> = {
   id: 'GW613',
   slug: 'dbrest-no-timeout',
   severity: 'info',
@@ -97,9 +98,9 @@ const dbrestNoTimeout: Rule = {
   good: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_timeout 15s; }',
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, block } of config.uses('dbrest_timeout')) {
-      if (settingsOf(block).timeoutMs <= LONGEST_TIMEOUT_MS) continue;
+      if (config.configIn(block).timeoutMs <= LONGEST_TIMEOUT_MS) continue;
       yield {
         at: node,
         message: `"dbrest_timeout ${node.args[0]?.value}" lets one request hold a connection for as long`,
@@ -108,7 +109,7 @@ const dbrestNoTimeout: Rule = {
   },
 };
 
-const dbrestDsn: Rule = {
+const dbrestDsn: ModuleRule<DbrestConfig> = {
   id: 'GW616',
   slug: 'dbrest-dsn',
   severity: 'error',
@@ -123,7 +124,7 @@ const dbrestDsn: Rule = {
   },
 };
 
-const dbrestServerOld: Rule = {
+const dbrestServerOld: ModuleRule<DbrestConfig> = {
   id: 'GW654',
   slug: 'dbrest-server-old',
   severity: 'error',
@@ -141,7 +142,7 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
   },
 };
 
-const dbrestEmbedUnindexed: Rule = {
+const dbrestEmbedUnindexed: ModuleRule<DbrestConfig> = {
   id: 'GW655',
   slug: 'dbrest-embed-unindexed',
   severity: 'info',
@@ -159,7 +160,7 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
   },
 };
 
-const databaseUnreachable: Rule = {
+const databaseUnreachable: ModuleRule<DbrestConfig> = {
   id: 'GW656',
   slug: 'database-unreachable',
   severity: 'error',
@@ -178,7 +179,7 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
 };
 
 /** The connections to the database. */
-export const CONNECTION_RULES: readonly Rule[] = [
+export const CONNECTION_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestPlainRemote,
   dbrestPool,
   dbrestNoTimeout,

@@ -68,4 +68,4 @@ const secretsLogged: Rule = {
 };
 
 /** Formats of the access log. */
-export const ACCESS_LOG_RULES: readonly Rule[] = [logFormatUnsafe, secretsLogged];
+export const rules: readonly Rule[] = [logFormatUnsafe, secretsLogged];

@@ -1,7 +1,8 @@
-import { type ComplexValue, constantText } from '../../config/index.ts';
-import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
+import { constantText } from '../../config/index.ts';
+import type { ModuleRule, Problem } from '../../contract/index.ts';
+import type { WorkerEventsConfig } from './directives.ts';
 
-const eventsPublishOpen: Rule = {
+const eventsPublishOpen: ModuleRule<WorkerEventsConfig> = {
   id: 'GW801',
   slug: 'events-publish-open',
   severity: 'error',
@@ -27,7 +28,7 @@ const eventsPublishOpen: Rule = {
   }
 }`,
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node } of config.exposed('events-publish-open')) {
       yield {
         at: node,
@@ -38,7 +39,7 @@ const eventsPublishOpen: Rule = {
   },
 };
 
-const eventsKeyQuery: Rule = {
+const eventsKeyQuery: ModuleRule<WorkerEventsConfig> = {
   id: 'GW802',
   slug: 'events-key-query',
   severity: 'warning',
@@ -68,7 +69,7 @@ location = /purged {
 }`,
     files: { 'events.key': 'tR7uWx2LqPz9Vb4N' },
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     if (config.uses('worker_events_publish_key').length === 0) return;
     for (const { node } of config.uses('proxy_pass', 'return', 'rewrite', 'mirror', 'auth_request')) {
       if (!node.args.some(({ value }) => /[?&]key=./.test(value))) continue;
@@ -83,7 +84,7 @@ location = /purged {
 
 const LEAST_KEY_BYTES = 16;
 
-const eventsKeyWeak: Rule = {
+const eventsKeyWeak: ModuleRule<WorkerEventsConfig> = {
   id: 'GW803',
   slug: 'events-key-weak',
   severity: 'error',
@@ -108,9 +109,9 @@ const eventsKeyWeak: Rule = {
 }`,
     files: { 'events.key': 'tR7uWx2LqPz9Vb4N' },
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, block } of config.uses('worker_events_publish_key')) {
-      const key = block.config('worker_events')['publishKey'] as ComplexValue | undefined;
+      const key = config.configIn(block).publishKey;
       const text = key && constantText(key);
       if (text === undefined || text === '') continue;
       const bytes = Buffer.byteLength(text);
@@ -124,7 +125,7 @@ const eventsKeyWeak: Rule = {
   },
 };
 
-const eventsZoneMissing: Rule = {
+const eventsZoneMissing: ModuleRule<WorkerEventsConfig> = {
   id: 'GW804',
   slug: 'events-zone-missing',
   severity: 'error',
@@ -139,7 +140,7 @@ const eventsZoneMissing: Rule = {
 
 const FEW_EVENTS = 16;
 
-const eventsRingSize: Rule = {
+const eventsRingSize: ModuleRule<WorkerEventsConfig> = {
   id: 'GW805',
   slug: 'events-ring-size',
   severity: 'info',
@@ -162,9 +163,9 @@ const eventsRingSize: Rule = {
   worker_events_ring_size 512;
 }`,
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, block } of config.uses('worker_events_ring_size')) {
-      const size = block.config('worker_events')['ringSize'] as number | undefined;
+      const size = config.configIn(block).ringSize;
       if (size === undefined || size >= FEW_EVENTS) continue;
       yield { at: node, message: `a ring of ${size} events loses the oldest in any burst` };
     }
@@ -172,7 +173,7 @@ const eventsRingSize: Rule = {
 };
 
 /** Worker events. */
-export const WORKER_EVENTS_RULES: readonly Rule[] = [
+export const rules: readonly ModuleRule<WorkerEventsConfig>[] = [
   eventsPublishOpen,
   eventsKeyQuery,
   eventsKeyWeak,

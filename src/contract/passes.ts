@@ -1,12 +1,8 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import { type BlockView, byHeader, oncePer } from '../config/index.ts';
-import {
-  type CheckedConfig,
-  configOf,
-  type LiteralTarget,
-  type PassTarget,
-  type Use,
-} from '../contract/index.ts';
+import type { LiteralTarget, PassTarget } from './forwarding-config.ts';
+import type { CheckedConfig, Use } from './rule.ts';
+import { configOf } from './shared-configs.ts';
 
 /** A `proxy_pass` that could be read. */
 export interface Pass<T = PassTarget> extends Use {
@@ -35,21 +31,6 @@ export function targetOf(block: BlockView): PassTarget | undefined {
 export function forwards(block: BlockView): boolean {
   return targetOf(block) !== undefined || block.inner.some(forwards);
 }
-
-/** The `upstream` block of a name. */
-export function upstreamNamed(config: CheckedConfig, name: string): BlockView | undefined {
-  return upstreams(config).get(name.toLowerCase());
-}
-
-/** The `upstream` blocks by their names in lower case. */
-export const upstreams = oncePer(
-  (config: CheckedConfig): ReadonlyMap<string, BlockView> =>
-    new Map(
-      config
-        .blocks('upstream')
-        .flatMap((block) => (typeof block.args === 'string' ? [[block.args.toLowerCase(), block]] : [])),
-    ),
-);
 
 /** The headers that requests of a block are sent on with, by their names in lower case. */
 export function headersSent(block: BlockView): ReadonlyMap<string, DirectiveNode> {

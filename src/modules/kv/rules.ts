@@ -1,61 +1,41 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
 import { type BlockView, type ComplexValue, hostOf, isLocal } from '../../config/index.ts';
 import {
-  type CheckedConfig,
+  type CheckedModule,
   KEEP_OUT,
   type LocationMatch,
+  matchOf,
+  type ModuleRule,
   type Problem,
-  type Rule,
 } from '../../contract/index.ts';
+import { type CommandName, COMMANDS } from './commands.ts';
+import type { KvConfig } from './directives.ts';
 
-/** What rules read of the directives `kv_*`. */
-interface KvSettings {
-  readonly pass?: KvPass;
-  readonly key?: ComplexValue;
-  readonly command: string;
-}
-
-/** Where a store is. */
-type KvPass =
-  | { readonly kind: 'embedded' | 'unix' | 'variable' }
-  | (Login & { readonly kind: 'inet'; readonly host: string })
-  | (Login & { readonly kind: 'name'; readonly name: string });
-
-interface Login {
-  readonly password?: string;
-  readonly tls?: true;
-}
+type Pass = NonNullable<KvConfig['pass']>;
 
 /** A place that answers with a command of a store. */
 interface ServedStore {
   /** Its `kv_pass`. */
   readonly node: DirectiveNode;
   readonly block: BlockView;
-  readonly settings: KvSettings & { readonly pass: KvPass };
+  readonly settings: KvConfig & { readonly pass: Pass };
 }
 
 /** Every place that answers with a command of a store. */
-function servedStores(config: CheckedConfig): readonly ServedStore[] {
+function servedStores(config: CheckedModule<KvConfig>): readonly ServedStore[] {
   return config.uses('kv_pass').flatMap(({ node, block }) => {
-    const settings = block.config('kv') as unknown as KvSettings;
+    const settings = config.configIn(block);
     const { pass } = settings;
     return pass ? [{ node, block, settings: { ...settings, pass } }] : [];
   });
 }
 
-/** The directive that gave a field, else the `kv_pass`. */
-function placeOf({ block, node }: ServedStore, field: 'key' | 'command'): DirectiveNode {
-  return block.from('kv').get(field)?.nodes[0] ?? node;
-}
-
-const CHANGES: ReadonlySet<string> = new Set(['set', 'del', 'incr', 'decr', 'expire', 'hset', 'hdel']);
-
 /** The method that a command is called by. */
-function methodOf(command: string): 'GET' | 'POST' {
-  return CHANGES.has(command) ? 'POST' : 'GET';
+function methodOf(command: CommandName): string | undefined {
+  return COMMANDS[command].methods[0];
 }
 
-const kvWritePublic: Rule = {
+const kvWritePublic: ModuleRule<KvConfig> = {
   id: 'GW701',
   slug: 'kv-write-public',
   severity: 'error',
@@ -73,7 +53,7 @@ const kvWritePublic: Rule = {
   location /set/ { allow 10.0.0.0/8; deny all; kv_pass 127.0.0.1:6379; kv_key s:$uri; kv_command del; }
 }`,
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node } of config.exposed('kv-write-public')) {
       yield {
         at: node,
@@ -84,7 +64,7 @@ const kvWritePublic: Rule = {
   },
 };
 
-const kvDangerous: Rule = {
+const kvDangerous: ModuleRule<KvConfig> = {
   id: 'GW703',
   slug: 'kv-dangerous',
   severity: 'error',
@@ -100,7 +80,7 @@ const FREE = /^(?:arg_|http_|cookie_|args$|query_string$|request_body$|is_args$)
 /** They begin with the path of the location. */
 const PATH = /^(?:uri|document_uri|request_uri)$/;
 
-const kvNoPrefix: Rule = {
+const kvNoPrefix: ModuleRule<KvConfig> = {
   id: 'GW704',
   slug: 'kv-no-prefix',
   severity: 'warning',
@@ -115,14 +95,14 @@ const kvNoPrefix: Rule = {
     in: 'http',
     text: 'server { listen 80; location ~ ^/pages/(.+)$ { kv_pass 127.0.0.1:6379; kv_key page:$1; } }',
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const store of servedStores(config)) {
-      const { block, settings } = store;
+      const { node, block, settings } = store;
       const asMany = settings.command === 'mget';
       if (settings.command === 'ping' || !(asMany || isFree(store))) continue;
       if (!config.isOpen(block, methodOf(settings.command))) continue;
       yield {
-        at: placeOf(store, asMany ? 'command' : 'key'),
+        at: config.nodesIn(block, asMany ? 'command' : 'key')[0] ?? node,
         message: asMany
           ? '"kv_command mget" gives everybody whichever keys a request names'
           : 'everybody chooses any key of the store',
@@ -136,7 +116,7 @@ const kvNoPrefix: Rule = {
 
 /** A key that a request makes up from its first character on. */
 function isFree({ block, settings: { key } }: ServedStore): boolean {
-  const match = block.args as LocationMatch | undefined;
+  const match = matchOf(block);
   const isWhole = match?.kind === 'prefix' && match.path === '/';
   if (!key) return isWhole;
   return key.parts.length > 0 && key.parts.every((part) => isChosen(part, { match, isWhole }));
@@ -152,7 +132,7 @@ function isChosen(
   return FREE.test(part.variable) || (match?.kind === 'regex' && match.regex.names.includes(part.variable));
 }
 
-const kvPlainRemote: Rule = {
+const kvPlainRemote: ModuleRule<KvConfig> = {
   id: 'GW705',
   slug: 'kv-plain-remote',
   severity: 'warning',
@@ -164,7 +144,7 @@ const kvPlainRemote: Rule = {
     text: 'location = /hits { kv_pass "rediss://:${file:redis.password}@10.1.2.3:6379"; kv_key hits; }',
     files: { 'redis.password': '8hYqPz3vTn' },
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, settings } of servedStores(config)) {
       const { pass } = settings;
       if ((pass.kind !== 'inet' && pass.kind !== 'name') || isHere(pass, config)) continue;
@@ -180,14 +160,14 @@ const kvPlainRemote: Rule = {
 };
 
 /** A name is an upstream's, or a host. */
-function isHere(pass: Extract<KvPass, { kind: 'inet' | 'name' }>, config: CheckedConfig): boolean {
+function isHere(pass: Extract<Pass, { kind: 'inet' | 'name' }>, config: CheckedModule<KvConfig>): boolean {
   if (pass.kind === 'inet') return isLocal(pass.host);
   const group = config.upstream(pass.name);
   const servers = group?.own('server').map(({ args }) => args[0]?.value ?? '') ?? [pass.name];
   return servers.every((server) => isLocal(hostOf(server)));
 }
 
-const kvKeyVariableEmpty: Rule = {
+const kvKeyVariableEmpty: ModuleRule<KvConfig> = {
   id: 'GW707',
   slug: 'kv-key-variable-empty',
   severity: 'warning',
@@ -198,12 +178,12 @@ const kvKeyVariableEmpty: Rule = {
   good: {
     text: 'location = /user { if ($arg_id = "") { return 400; } kv_pass 127.0.0.1:6379; kv_key user:$arg_id; }',
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
-    for (const store of servedStores(config)) {
-      const variable = store.settings.key && mayBeEmpty(config, store.settings.key, store.block);
+  *check(config): Iterable<Problem> {
+    for (const { node, block, settings } of servedStores(config)) {
+      const variable = settings.key && mayBeEmpty(config, settings.key, block);
       if (variable === undefined) continue;
       yield {
-        at: placeOf(store, 'key'),
+        at: config.nodesIn(block, 'key')[0] ?? node,
         message: `"$${variable}" may be empty: such requests share one key`,
         hint: `refuse them: if ($${variable} = "") { return 400; }`,
       };
@@ -212,14 +192,18 @@ const kvKeyVariableEmpty: Rule = {
 };
 
 /** A key that is empty as a whole is refused; one that only loses a part is not. */
-function mayBeEmpty(config: CheckedConfig, { parts }: ComplexValue, block: BlockView): string | undefined {
+function mayBeEmpty(
+  config: CheckedModule<KvConfig>,
+  { parts }: ComplexValue,
+  block: BlockView,
+): string | undefined {
   if (parts.length < 2) return undefined;
   return parts
     .flatMap((part) => (typeof part === 'object' && 'variable' in part ? part.variable : []))
     .find((name) => /^(?:arg|http|cookie)_/.test(name) && !config.rejectsEmpty(block, name));
 }
 
-const kvEmbeddedMulti: Rule = {
+const kvEmbeddedMulti: ModuleRule<KvConfig> = {
   id: 'GW708',
   slug: 'kv-embedded-multi',
   severity: 'info',
@@ -231,7 +215,7 @@ const kvEmbeddedMulti: Rule = {
     in: 'http',
     text: 'server { listen 80; location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; } }',
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     const first = servedStores(config).find(
       ({ block, settings }) => settings.pass.kind === 'embedded' && config.isPublic(block),
     );
@@ -239,7 +223,7 @@ const kvEmbeddedMulti: Rule = {
   },
 };
 
-const storeUnreachable: Rule = {
+const storeUnreachable: ModuleRule<KvConfig> = {
   id: 'GW750',
   slug: 'store-unreachable',
   severity: 'error',
@@ -257,7 +241,7 @@ location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command get; }`,
   },
 };
 
-const storeRefused: Rule = {
+const storeRefused: ModuleRule<KvConfig> = {
   id: 'GW751',
   slug: 'store-refused',
   severity: 'error',
@@ -276,7 +260,7 @@ location = /hits { kv_pass "redis://:\${file:redis.password}@127.0.0.1:6379"; kv
   },
 };
 
-const storeReadOnly: Rule = {
+const storeReadOnly: ModuleRule<KvConfig> = {
   id: 'GW752',
   slug: 'store-read-only',
   severity: 'error',
@@ -295,7 +279,7 @@ location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command get; }`,
 };
 
 /** The key-value store: GW7xx. */
-export const KV_RULES: readonly Rule[] = [
+export const rules: readonly ModuleRule<KvConfig>[] = [
   kvWritePublic,
   kvDangerous,
   kvNoPrefix,

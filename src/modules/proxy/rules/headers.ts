@@ -8,8 +8,16 @@ import {
   writtenText,
 } from '../../../../grammar/index.ts';
 import { droppedIn, headerOf, secretSpans } from '../../../config/index.ts';
-import { type CheckedConfig, type Problem, type Rule, UNKNOWN } from '../../../contract/index.ts';
-import { forwards, headersSent, literalPasses, passes } from '../../proxying.ts';
+import {
+  type CheckedConfig,
+  forwards,
+  headersSent,
+  literalPasses,
+  passes,
+  type Problem,
+  type Rule,
+  UNKNOWN,
+} from '../../../contract/index.ts';
 
 const proxyHeaderRedefinition: Rule = {
   id: 'GW404',

@@ -1,6 +1,6 @@
 import { constants, createGzip, gzipSync } from 'node:zlib';
-import { directivesFor, readers } from '../config/index.ts';
-import { type Build, moduleFor } from '../contract/index.ts';
+import { directivesFor, readers } from '../../config/index.ts';
+import { type Build, moduleFor } from '../../contract/index.ts';
 import {
   becomesAnother,
   type BodyFilter,
@@ -9,7 +9,7 @@ import {
   type Exchange,
   type HeaderFilter,
   mediaTypeTest,
-} from '../http/index.ts';
+} from '../../http/index.ts';
 
 interface GzipConfig {
   readonly gzip: boolean;
@@ -155,6 +155,7 @@ export const gzip = moduleFor<GzipConfig>()({
       bodyFilter: compileFilter(fits, config, build),
     };
   },
+  rules: () => import('./rules.ts'),
 });
 
 type Test = (x: Exchange) => boolean;

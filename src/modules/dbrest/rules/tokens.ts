@@ -1,5 +1,6 @@
-import type { CheckedConfig, Problem, Rule } from '../../../contract/index.ts';
+import type { ModuleRule, Problem } from '../../../contract/index.ts';
 import { type Jwk, type KeySource, tokenKeys } from './settings.ts';
+import type { DbrestConfig } from '../config.ts';
 
 /** RFC 7518, 3.2: a key of the size of the hash or larger. */
 const LEAST_SECRET_BYTES = 32;
@@ -44,7 +45,7 @@ function isExampleSecret(secret: Buffer): boolean {
   return EXAMPLE_SECRETS.has(text.toLowerCase()) || PLACEHOLDER.test(text) || /^(.{1,16}?)\1+$/s.test(text);
 }
 
-const dbrestSecretShort: Rule = {
+const dbrestSecretShort: ModuleRule<DbrestConfig> = {
   id: 'GW604',
   slug: 'dbrest-secret-short',
   severity: 'error',
@@ -59,7 +60,7 @@ const dbrestSecretShort: Rule = {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwt.key}; }',
     files: { 'jwt.key': 'Vq3xT8nZpLkWm7RcYd2JsHf6BgQe9UtA' },
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, keys } of tokenKeys(config)) {
       const secrets = hmacSecrets(keys).filter((secret) => !isExampleSecret(secret));
       const bytes = Math.min(...secrets.map(({ length }) => length));
@@ -73,7 +74,7 @@ const dbrestSecretShort: Rule = {
   },
 };
 
-const dbrestSecretExample: Rule = {
+const dbrestSecretExample: ModuleRule<DbrestConfig> = {
   id: 'GW605',
   slug: 'dbrest-secret-example',
   severity: 'error',
@@ -88,7 +89,7 @@ const dbrestSecretExample: Rule = {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwt.key}; }',
     files: { 'jwt.key': 'Vq3xT8nZpLkWm7RcYd2JsHf6BgQe9UtA' },
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, keys } of tokenKeys(config)) {
       if (!hmacSecrets(keys).some(isExampleSecret)) continue;
       yield {
@@ -108,7 +109,7 @@ const ALGORITHMS: Readonly<Record<string, RegExp>> = {
   OKP: /^(?:EdDSA|Ed25519)$/,
 };
 
-const dbrestAlgNone: Rule = {
+const dbrestAlgNone: ModuleRule<DbrestConfig> = {
   id: 'GW606',
   slug: 'dbrest-alg-none',
   severity: 'error',
@@ -129,7 +130,7 @@ const dbrestAlgNone: Rule = {
         '{"kty":"RSA","alg":"RS256","n":"u1SU1LfVLPHCozMxH2Mo4lgOEePzNm0tRgeLezV6ffAt0gunVTLw7onLRnrq0_IzW7yWR7QkrmBL7jTKEn5u","e":"AQAB"}',
     },
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node, keys } of tokenKeys(config)) {
       const wrong = keys.kind === 'keys' ? keys.keys.filter(isMixed) : [];
       for (const { kty, alg } of wrong)
@@ -153,4 +154,8 @@ function isPublicKey(secret: Buffer): boolean {
 }
 
 /** The keys that tokens are verified with. */
-export const TOKEN_RULES: readonly Rule[] = [dbrestSecretShort, dbrestSecretExample, dbrestAlgNone];
+export const TOKEN_RULES: readonly ModuleRule<DbrestConfig>[] = [
+  dbrestSecretShort,
+  dbrestSecretExample,
+  dbrestAlgNone,
+];

@@ -9,9 +9,9 @@ import {
   type Network,
   parseNetwork,
   readers,
-} from '../config/index.ts';
-import { type Build, moduleFor, type WorkerScope } from '../contract/index.ts';
-import type { Exchange, Handler, RemoteFacts } from '../http/index.ts';
+} from '../../config/index.ts';
+import { type Build, moduleFor, type WorkerScope } from '../../contract/index.ts';
+import type { Exchange, Handler, RemoteFacts } from '../../http/index.ts';
 
 /** Who is believed: a network, the clients of Unix sockets, or the addresses of a host. */
 type Proxy = Network | 'unix' | { readonly host: string };
@@ -162,6 +162,7 @@ export const realip = moduleFor<RealIpConfig>()<Trusted>({
   explanation: {
     provision: ({ proxies = [] }) => proxies.flatMap((proxy) => (isNamed(proxy) ? [] : [proxy])),
   },
+  rules: () => import('./rules.ts'),
 });
 
 function isNamed(proxy: Proxy): proxy is { readonly host: string } {

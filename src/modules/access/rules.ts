@@ -1,0 +1,115 @@
+import { type DirectiveNode, lineBefore, lineBehind, removed } from '../../../grammar/index.ts';
+import { type BlockView, contains } from '../../config/index.ts';
+import { type CheckedModule, configOf, type ModuleRule, type Problem } from '../../contract/index.ts';
+import type { AccessConfig, AccessRule } from './directives.ts';
+
+/** One `allow` or `deny` with the directive that says it. */
+interface Entry extends AccessRule {
+  readonly node: DirectiveNode;
+}
+
+/** Those that hold in a block, in the order in which they are tried. */
+function entriesIn(config: CheckedModule<AccessConfig>, block: BlockView): readonly Entry[] {
+  const nodes = config.nodesIn(block, 'rules');
+  return (config.configIn(block).rules ?? []).flatMap((rule, index) => {
+    const node = nodes[index];
+    return node ? { ...rule, node } : [];
+  });
+}
+
+const allowWithoutDeny: ModuleRule<AccessConfig> = {
+  id: 'GW307',
+  slug: 'allow-without-deny',
+  severity: 'error',
+  summary: '"allow" without any "deny" keeps nobody out',
+  why: 'Whom no rule fits is let in. A list of "allow" alone therefore admits everybody.',
+  fix: 'End the list with "deny all".',
+  bad: { in: 'location', text: 'allow 10.0.0.0/8;' },
+  good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;' },
+  *check(config): Iterable<Problem> {
+    for (const block of config.blocksWith('allow')) {
+      const entries = entriesIn(config, block);
+      const [first] = entries;
+      const last = entries.at(-1);
+      if (!first || !last) continue;
+      // "allow all" lifts a list of the level above, and says so.
+      if (entries.some(({ allows, who }) => !allows || who === 'all')) continue;
+      // Whom no rule fits still has to pass the other checks.
+      if (configOf(block.level, 'core').satisfy === 'any' && asksForMore(block)) continue;
+      yield {
+        at: first.node,
+        message: `"allow ${first.node.args[0]?.value}" without "deny all" keeps nobody out`,
+        fix: {
+          title: 'add "deny all": everybody else gets 403 then',
+          safe: false,
+          edits: [lineBehind(last.node, 'deny all;')],
+        },
+      };
+    }
+  },
+};
+
+/** A name or a token is asked for as well. */
+function asksForMore(block: BlockView): boolean {
+  return block.effective('auth_basic', 'auth_request').some(({ args }) => args[0]?.value !== 'off');
+}
+
+const aclOrder: ModuleRule<AccessConfig> = {
+  id: 'GW309',
+  slug: 'acl-order',
+  severity: 'warning',
+  summary: 'an "allow" or "deny" behind one that decides the same addresses already',
+  why: 'The first rule that fits decides. A narrower one behind a wider one is never tried.',
+  fix: 'Put the narrower rule first.',
+  bad: { in: 'location', text: 'allow all;\ndeny 192.0.2.7;' },
+  good: { in: 'location', text: 'deny 192.0.2.7;\nallow all;' },
+  *check(config): Iterable<Problem> {
+    for (const block of config.blocksWith('allow', 'deny')) {
+      const entries = entriesIn(config, block);
+      for (const [index, entry] of entries.entries()) {
+        const first = entries.slice(0, index).find((other) => covers(other.who, entry.who));
+        // Saying the same twice changes nothing.
+        if (first && first.allows !== entry.allows) yield orderProblem(entry, first);
+      }
+    }
+  },
+};
+
+/** Whether everybody whom `inner` fits is fitted by `outer`. */
+function covers(outer: AccessRule['who'], inner: AccessRule['who']): boolean {
+  if (outer === 'all' || inner === 'all') return outer === 'all';
+  if (outer === 'unix' || inner === 'unix') return outer === inner;
+  return outer.bits <= inner.bits && contains(outer, inner.bytes);
+}
+
+function orderProblem({ node }: Entry, first: Entry): Problem {
+  const [later, earlier] = [node, first.node].map(textOf) as [string, string];
+  return {
+    at: node,
+    message: `"${later}" after "${earlier}" never applies`,
+    related: [{ span: first.node.span, label: 'decides first' }],
+    fix: {
+      title: `put "${later}" before "${earlier}"`,
+      safe: false,
+      edits: [lineBefore(first.node, `${later};`), removed(node)],
+    },
+  };
+}
+
+function textOf({ name, args }: DirectiveNode): string {
+  return [name, ...args].map(({ value }) => value).join(' ');
+}
+
+const cidrHostBits: ModuleRule<AccessConfig> = {
+  id: 'GW325',
+  slug: 'cidr-host-bits',
+  severity: 'warning',
+  summary: 'a network whose address has bits behind its mask',
+  why: 'They are ignored: the network is larger than the address suggests.',
+  fix: 'Write the first address of the network, or the mask of one address (/32, /128).',
+  bad: { in: 'location', text: 'allow 10.0.0.5/8;\ndeny all;' },
+  good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;' },
+};
+
+/** Lists of `allow` and `deny`. */
+export const rules: readonly ModuleRule<AccessConfig>[] = [allowWithoutDeny, aclOrder, cidrHostBits];

@@ -1,0 +1,14 @@
+import type { ModuleRule } from '../../../contract/index.ts';
+import type { DbrestConfig } from '../config.ts';
+import { TOKEN_RULES } from './tokens.ts';
+import { ROLE_RULES } from './roles.ts';
+import { SERVED_RULES } from './served.ts';
+import { CONNECTION_RULES } from './connection.ts';
+
+/** REST over PostgreSQL: GW6xx. */
+export const rules: readonly ModuleRule<DbrestConfig>[] = [
+  ...TOKEN_RULES,
+  ...ROLE_RULES,
+  ...SERVED_RULES,
+  ...CONNECTION_RULES,
+];

@@ -1,0 +1,27 @@
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
+
+const validReferersNone: Rule = {
+  id: 'GW312',
+  slug: 'valid-referers-none',
+  severity: 'warning',
+  summary: '"valid_referers" accepts requests that say nothing of where they come from',
+  why: 'A page that embeds a file can leave Referer out (Referrer-Policy: no-referrer), so "none" and "blocked" let everybody in.',
+  fix: 'Leave "none" and "blocked" out, or protect what matters with "secure_link".',
+  bad: { in: 'location', text: 'valid_referers none shop.example;\nif ($invalid_referer) { return 403; }' },
+  good: { in: 'location', text: 'valid_referers shop.example;\nif ($invalid_referer) { return 403; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.uses('valid_referers')) {
+      const open = node.args.filter(({ value }) => value === 'none' || value === 'blocked');
+      const [first] = open;
+      if (!first) continue;
+      const words = open.map(({ value }) => `"${value}"`).join(' and ');
+      yield {
+        at: first.span,
+        message: `${words} in "valid_referers" ${open.length > 1 ? 'accept' : 'accepts'} requests without a usable Referer`,
+      };
+    }
+  },
+};
+
+/** Which referers are let in. */
+export const rules: readonly Rule[] = [validReferersNone];

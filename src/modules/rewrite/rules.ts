@@ -1,0 +1,100 @@
+import type { DirectiveNode } from '../../../grammar/index.ts';
+import type { BlockView } from '../../config/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
+
+/** The rewrite module's own: they are what "if" is for. */
+const OF_REWRITE: ReadonlySet<string> = new Set(['return', 'rewrite', 'set', 'break', 'if', 'rewrite_log']);
+
+/** They only add to what happens when the request is over, or how fast. */
+const HARMLESS: ReadonlySet<string> = new Set(['access_log', 'limit_rate', 'limit_rate_after']);
+
+const ifIsEvil: Rule = {
+  id: 'GW211',
+  slug: 'if-is-evil',
+  severity: 'warning',
+  summary: 'a directive in an "if" of a location that is not one of the rewrite module',
+  why: 'The last "if" that holds takes the place of the whole location: what other "if" say is lost, and so is "try_files" beside it. Only "return" and "rewrite ... last" do what they seem to (nginx: If is Evil).',
+  fix: 'Decide by a "map" and use its variable in the directive, or send the request to a location of its own.',
+  bad: { in: 'location', text: 'if ($arg_debug) { add_header X-Debug on; }' },
+  good: { in: 'location', text: 'if ($arg_debug) { return 404; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const block of config.blocks('location if')) {
+      const other = block.own().find(({ name }) => !OF_REWRITE.has(name.value) && !HARMLESS.has(name.value));
+      if (!other || isLeft(block)) continue;
+      yield {
+        at: other,
+        message: `"${other.name.value}" in "if" in a location is not reliable`,
+        related: block.node && [{ span: block.node.name.span, label: 'takes the place of the location' }],
+      };
+    }
+  },
+};
+
+/** The block answers at once, or sends the request elsewhere: nothing else of the location is asked then. */
+function isLeft(block: BlockView): boolean {
+  return block.own('return').length > 0 || block.own('rewrite').some(leaves);
+}
+
+function leaves({ args: [, target, flag] }: DirectiveNode): boolean {
+  return flag ? flag.value !== 'break' : /^(https?:\/\/|\$scheme)/.test(target?.value ?? '');
+}
+
+const NUMBERED = /\$(?:[1-9]|\{[1-9]\})/g;
+/** A capturing group inside another. */
+const NESTED = /\((?!\?)[^()]*\((?!\?)/;
+
+const nginxCvePattern: Rule = {
+  id: 'GW326',
+  slug: 'nginx-cve-pattern',
+  severity: 'info',
+  summary: 'a rewrite that overruns memory in nginx before 1.30.2',
+  why: 'gw is not affected (CVE-2026-42945, CVE-2026-9256); a configuration that is shared with such an nginx lets strangers crash its workers.',
+  fix: 'Use named groups: "(?<id>[0-9]+)" and "$id" in the place of "$1".',
+  bad: {
+    in: 'location',
+    text: 'rewrite ^/item/([0-9]+)$ /shop?item=$1;\nset $item $1;\nreturn 404;',
+  },
+  good: {
+    in: 'location',
+    text: 'rewrite ^/item/(?<number>[0-9]+)$ /shop?item=$number;\nset $item $number;\nreturn 404;',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const block of config.blocks('server', 'location', 'server if', 'location if')) {
+      const steps = block.own('rewrite', 'set', 'if');
+      for (const [index, node] of steps.entries()) {
+        const cve = overlaps(node) ?? (leaks(node) && steps.slice(index + 1).some(usesCapture) && LEAK);
+        if (cve)
+          yield {
+            at: node,
+            message: `nginx before 1.30.2 overruns memory here (${cve}); gw does not`,
+            hint: 'use named groups instead of "$1"',
+          };
+      }
+    }
+  },
+};
+
+const LEAK = 'CVE-2026-42945';
+
+/** A "?" in a replacement that does not end the rewriting: what comes next escapes its captures wrongly. */
+function leaks({ name, args: [, replacement, flag] }: DirectiveNode): boolean {
+  return name.value === 'rewrite' && !flag && replacement?.value.includes('?') === true;
+}
+
+function usesCapture({ name, args }: DirectiveNode): boolean {
+  return name.value !== 'if' && (args[1]?.value.match(NUMBERED)?.length ?? 0) > 0;
+}
+
+/** Two captures of which one holds the other, both in a redirect or in its arguments. */
+function overlaps({ name, args: [pattern, replacement, flag] }: DirectiveNode): string | undefined {
+  const text = replacement?.value ?? '';
+  if (name.value !== 'rewrite' || !NESTED.test(pattern?.value ?? '')) return undefined;
+  const isEscaped =
+    text.includes('?') ||
+    /^(?:https?:\/\/|\$scheme)/.test(text) ||
+    /^(?:redirect|permanent)$/.test(flag?.value ?? '');
+  return isEscaped && new Set(text.match(NUMBERED)).size > 1 ? 'CVE-2026-9256' : undefined;
+}
+
+/** What `if` and `rewrite` are good for. */
+export const rules: readonly Rule[] = [ifIsEvil, nginxCvePattern];
