@@ -36,6 +36,7 @@ export { Registry, type DirectiveOwner, type Entry, type Field } from './registr
 export { resolve, type ResolvedConfig, type ResolvedConfigs } from './resolve.ts';
 export * as readers from './readers.ts';
 export {
+  guardRegexes,
   linearRegex,
   RegExpParser,
   translatePcre,

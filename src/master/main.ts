@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
+import { guardRegexes } from '../config/index.ts';
 import type { CoreConfig, Finding } from '../contract/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
@@ -135,15 +135,6 @@ async function starts(master: Master, log: ThreadLog): Promise<boolean> {
     await master.stop({ graceful: false });
     return false;
   }
-}
-
-/**
- * V8 goes on with its linear engine after so many backtracks, where that engine takes the pattern: the length up to which
- * a text is given to its usual one counts on it (`boundsOf`). The flags must be set before the first worker starts.
- */
-function guardRegexes(): void {
-  setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
-  setFlagsFromString('--regexp-backtracks-before-fallback=4000');
 }
 
 /** A reload has no terminal: what it found is one line each in the log. Warnings of the first load are on the terminal. */

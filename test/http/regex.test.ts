@@ -1,6 +1,5 @@
-import { setFlagsFromString } from 'node:v8';
 import { beforeAll, expect, test } from 'vitest';
-import { translatePcre } from '../../src/config/index.ts';
+import { guardRegexes, translatePcre } from '../../src/config/index.ts';
 import { compileRegex, HttpFault, type Regex } from '../../src/http/index.ts';
 import { attacks } from './regex-corpus.ts';
 
@@ -9,11 +8,8 @@ const LENGTHS = [40, 120, 500, 1_000, 2_048, 2_049, 4_096, 8_192, 16_384, 32_768
 /** The promise is 50 ms, on a machine that has nothing else to do. */
 const CPU_MS = 250;
 
-beforeAll(() => {
-  // As the master does.
-  setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
-  setFlagsFromString('--regexp-backtracks-before-fallback=4000');
-});
+// As the master does.
+beforeAll(guardRegexes);
 
 test.each(attacks)('$pattern cannot keep a worker busy', ({ pattern, pumped }) => {
   for (const regex of [compiled(pattern), compiled(`${pattern}(?!\\n)`)]) {

@@ -122,12 +122,17 @@ export interface RegexBounds {
 /** V8's usual engine takes one to three nanoseconds per step, its linear one up to a hundred. Measured, Node 20.20. */
 const USUAL_STEPS = 16_000_000;
 const LINEAR_STEPS = 400_000;
-/**
- * Where the linear engine is there to take over, V8 turns to it after 4,000 backtracks (`guardRegexes`), and between two of
- * them the usual one may read the whole text.
- */
+/** How often V8's usual engine may backtrack before the linear one takes over, where that takes the pattern. */
+const MAX_BACKTRACKS = 4_000;
+/** Between two of them the usual engine may read the whole text: up to this length it is given every such pattern. */
 const GUARDED_LENGTH = 2048;
 const MAX_LENGTH = 2 ** 24;
+
+/** Sets the flags of V8 that the bounds count on: before the first thread that matches starts. */
+export function guardRegexes(): void {
+  setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
+  setFlagsFromString(`--regexp-backtracks-before-fallback=${MAX_BACKTRACKS}`);
+}
 
 /** For a pattern in JavaScript's terms, without flags. */
 export function boundsOf(source: string): RegexBounds {

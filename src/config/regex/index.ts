@@ -1,6 +1,6 @@
 export { RegExpParser, visitRegExpAST } from '@eslint-community/regexpp';
 export type { AST } from '@eslint-community/regexpp';
-export { linearRegex, mostSteps } from './bounds.ts';
+export { guardRegexes, linearRegex, mostSteps } from './bounds.ts';
 export type { RegexBounds } from './bounds.ts';
 export { translatePcre } from './translate.ts';
 export type { RegexFault, TranslatedRegex } from './translate.ts';
