@@ -78,6 +78,40 @@ const broken: readonly {
     ],
   },
   {
+    rule: 'a module imports no other module',
+    it: 'the other one is a single file',
+    files: { 'src/modules/kv/rules.ts': `import type { X } from '../mirror.ts';` },
+    says: [
+      'src/modules/kv/rules.ts:1 imports src/modules/mirror.ts: module "kv" may not import module "mirror"',
+    ],
+  },
+  {
+    rule: 'imports point one way',
+    it: 'the rules of a module reach for the engine of the check',
+    files: { 'src/modules/kv/rules.ts': `import { isOpen } from '../../check/index.ts';` },
+    says: ['src/modules/kv/rules.ts:1 imports src/check/index.ts: "modules" may not import "check"'],
+  },
+  {
+    rule: 'the rules of a module are read when a check asks for them',
+    it: 'they are imported at once, or by somebody else',
+    files: {
+      'src/modules/kv/index.ts': `import { rules } from './rules.ts'; export const x = { rules: () => import('./rules.ts') };`,
+      'src/modules/kv/handler.ts': `import type { KvRule } from './rules.ts';`,
+      'src/modules/proxy/index.ts': `export const x = { rules: () => import('./rules/index.ts') };`,
+      'src/modules/proxy/rules/index.ts': `import { uri } from './uri.ts';`,
+    },
+    says: [
+      'src/modules/kv/index.ts:1 imports src/modules/kv/rules.ts: rules are read lazily, by the module alone',
+      'src/modules/kv/handler.ts:1 imports src/modules/kv/rules.ts: rules are read lazily, by the module alone',
+    ],
+  },
+  {
+    rule: 'nothing is cast through unknown',
+    it: 'a value is made to be of another type',
+    files: { 'src/plan/a.ts': `const a = 1 as const;\nexport const b = f(a as unknown as string);` },
+    says: ['src/plan/a.ts:2 casts through unknown'],
+  },
+  {
     rule: 'a folder is entered through its index.ts',
     it: 'a file behind the index is imported from outside, and the index from inside',
     files: {

@@ -17,6 +17,8 @@ export interface Import {
   readonly line: number;
   /** `import './x.ts'`: asks for nothing but what happens on import. */
   readonly bare: boolean;
+  /** `import('./x.ts')`: read when it is asked for. */
+  readonly lazy: boolean;
 }
 
 export interface SourceFile {
@@ -49,7 +51,8 @@ export function parseFile(path: string, text: string): SourceFile {
       const specifier = (node['source'] as { value?: unknown } | null | undefined)?.value;
       if (typeof specifier !== 'string') return true;
       const bare = node.type === 'ImportDeclaration' && (node['specifiers'] as Node[]).length === 0;
-      imports.push({ ...resolve(path, specifier), line: lineOf(node), bare });
+      const lazy = node.type === 'ImportExpression';
+      imports.push({ ...resolve(path, specifier), line: lineOf(node), bare, lazy });
       return true;
     });
   }
