@@ -8,7 +8,7 @@ import type { DbrestPass } from './dsn.ts';
 import type { DbrestResources } from './handler.ts';
 import { tokenMetrics } from './metrics.ts';
 import { compileOperations, headerValues } from './operation/index.ts';
-import { faultOf, sendFault } from './reply/index.ts';
+import { faultOf, sendFault } from './response/index.ts';
 import { parametersOf, parseReadQuery } from './request/index.ts';
 import { type Resource, resourceResolver } from './resource.ts';
 import { CatalogueWriter, type Schema, SchemaCache, schemaOf } from './schema/index.ts';

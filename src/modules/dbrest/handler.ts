@@ -6,7 +6,7 @@ import { compileCors } from './cors.ts';
 import type { RestDatabase } from './database.ts';
 import { bodyTooLarge, type DbrestFault } from './fault/index.ts';
 import { compileOperations, compileOptions, headerValues, Stopwatch, upToDate } from './operation/index.ts';
-import { faultOf, sendFault } from './reply/index.ts';
+import { faultOf, sendFault } from './response/index.ts';
 import { resourceResolver } from './resource.ts';
 
 /** What a location works with. */

@@ -1,5 +1,4 @@
-export { DbrestFault, type FaultShape } from './dbrest-fault.ts';
-export * from './request-faults.ts';
-export * from './schema-faults.ts';
-export * from './server-faults.ts';
-export * from './token-faults.ts';
+export { DbrestFault, type FaultShape } from './fault.ts';
+export * from './request.ts';
+export * from './schema.ts';
+export * from './server.ts';

@@ -1,7 +1,7 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import { appliedPreferences, type Preferences } from '../headers/index.ts';
-import type { AnswerStart, ResponseSettings } from '../reply/index.ts';
+import type { AnswerStart, ResponseSettings } from '../response/index.ts';
 import type { Asker } from './asker.ts';
 
 /** What the head of an answer says. */

@@ -9,7 +9,7 @@ import {
   openAnswer,
   shapeOf,
   tailOf,
-} from '../reply/index.ts';
+} from '../response/index.ts';
 import type { Results, Step } from '../session/index.ts';
 import { type AnswerShape, callSource, guessSql } from '../sql/index.ts';
 import { guessed } from './counting.ts';

@@ -2,7 +2,7 @@ import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { RestDatabase } from '../database.ts';
 import { contentRange, rangeStatus } from '../headers/index.ts';
-import { type AnswerCounts, type AnswerStart, responseSettings } from '../reply/index.ts';
+import { type AnswerCounts, type AnswerStart, responseSettings } from '../response/index.ts';
 import type { Results } from '../session/index.ts';
 import { setHead } from './answer-head.ts';
 import type { Asker } from './asker.ts';

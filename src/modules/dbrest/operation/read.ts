@@ -3,7 +3,7 @@ import type { DbrestConfig } from '../config.ts';
 import type { RestDatabase } from '../database.ts';
 import { contentRange, type Media, only, rangeStatus, type RowRange, rowRange } from '../headers/index.ts';
 import { isInert, mediaHandlersOf, planRead, type ReadPlan } from '../plan/index.ts';
-import { type AnswerCounts, type AnswerStart, mostRows, openAnswer, shapeOf } from '../reply/index.ts';
+import { type AnswerCounts, type AnswerStart, mostRows, openAnswer, shapeOf } from '../response/index.ts';
 import { parseReadQuery } from '../request/index.ts';
 import type { Leftovers, Results, Step } from '../session/index.ts';
 import { setHead } from './answer-head.ts';

@@ -1,7 +1,7 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { RestDatabase } from '../database.ts';
-import { type ResponseSettings, responseSettings } from '../reply/index.ts';
+import { type ResponseSettings, responseSettings } from '../response/index.ts';
 import type { Results, Step } from '../session/index.ts';
 import { callSql, responseSettingsSql } from '../sql/index.ts';
 import { type Asked, rollsBack } from './asking.ts';

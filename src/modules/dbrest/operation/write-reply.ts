@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import { notSingular } from '../fault/index.ts';
-import { type AnswerCounts, type AnswerStart, openAnswer, shapeOf } from '../reply/index.ts';
+import { type AnswerCounts, type AnswerStart, openAnswer, shapeOf } from '../response/index.ts';
 import type { Results, Row, Step } from '../session/index.ts';
 import type { ReadPlan } from '../plan/index.ts';
 import { locationSql, writeSource, writeSql } from '../sql/index.ts';

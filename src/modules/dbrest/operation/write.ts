@@ -2,7 +2,7 @@ import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import type { RestDatabase } from '../database.ts';
 import { otherKey, tooManyAffected } from '../fault/index.ts';
-import type { AnswerCounts, AnswerStart } from '../reply/index.ts';
+import type { AnswerCounts, AnswerStart } from '../response/index.ts';
 import type { Results } from '../session/index.ts';
 import { UPDATED_SQL } from '../sql/index.ts';
 import { setHead } from './answer-head.ts';

@@ -11,9 +11,9 @@ export {
   type ReadPlan,
   type Sort,
   type Value,
-} from './read-plan.ts';
-export { planCall, type CallPlan, type CallRequest } from './plan-call.ts';
-export { hasEmbeds, planRead, planRows } from './plan-node.ts';
+} from './node.ts';
+export { planCall, type CallPlan, type CallRequest } from './call.ts';
+export { hasEmbeds, planRead, planRows } from './read.ts';
 export {
   planDelete,
   planInsert,
@@ -28,4 +28,4 @@ export {
   type WritePlan,
   type Written,
   type WrittenColumn,
-} from './plan-write.ts';
+} from './write.ts';

@@ -1,7 +1,7 @@
 import { noColumn, noModifiers, noType } from '../fault/index.ts';
 import type { Field, JsonStep, TypeName } from '../request/index.ts';
 import type { Column, RowFunction, Schema, Table } from '../schema/index.ts';
-import type { Context, Output, Value, Cast } from './read-plan.ts';
+import type { Context, Output, Value, Cast } from './node.ts';
 
 /** A field of a table: a column, else a computed column. Throws 42703. */
 export function planValue({ column: name, path = [] }: Field, table: Table, context: Context): Value {

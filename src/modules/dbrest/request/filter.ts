@@ -1,5 +1,5 @@
 import { tooLarge } from '../fault/index.ts';
-import { type Field, type Filter, type Logic, type Operand, TRUTHS } from './read-request.ts';
+import { type Field, type Filter, type Logic, type Operand, TRUTHS } from './tree.ts';
 import { DELIMITER, FIELD_NAME, parseField, Scanner } from './scanner.ts';
 
 /** Operators of the form `column <sql> value`; the only place where an operator's SQL stands. */

@@ -1,4 +1,4 @@
-export { scanJson, type JsonShape } from './json-scan.ts';
+export { scanJson, type JsonShape } from './json.ts';
 export {
   asJsonObject,
   parseCallBody,
@@ -6,7 +6,7 @@ export {
   type CallInput,
   type Texts,
   type WholeType,
-} from './call-request.ts';
+} from './call.ts';
 export { BINARY_OPERATORS, SEARCH_OPERATORS } from './filter.ts';
 export { parametersOf, parseReadQuery } from './query.ts';
 export {
@@ -15,7 +15,7 @@ export {
   readWritten,
   type ReceivedBody,
   type WrittenBody,
-} from './write-request.ts';
+} from './write.ts';
 export {
   AGGREGATES,
   TRUTHS,
@@ -34,4 +34,4 @@ export {
   type SelectItem,
   type Truth,
   type TypeName,
-} from './read-request.ts';
+} from './tree.ts';

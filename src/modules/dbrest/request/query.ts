@@ -1,6 +1,6 @@
 import { rangeNotSatisfiable, tooLarge, unparsable } from '../fault/index.ts';
 import { parseFilter, parseLogic } from './filter.ts';
-import type { Field, Level, Logic, OrderTerm, ReadRequest } from './read-request.ts';
+import type { Field, Level, Logic, OrderTerm, ReadRequest } from './tree.ts';
 import { DELIMITER, FIELD_NAME, parseField, parsePath, Scanner } from './scanner.ts';
 import { parseSelect } from './select.ts';
 

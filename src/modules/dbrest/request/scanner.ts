@@ -1,5 +1,5 @@
 import { type DbrestFault, type ParsedPart, tooLarge, unparsable } from '../fault/index.ts';
-import type { Field, JsonStep } from './read-request.ts';
+import type { Field, JsonStep } from './tree.ts';
 
 /** PostgreSQL cuts longer names short without a word: another column could be meant. */
 const LONGEST_IDENTIFIER_BYTES = 63;

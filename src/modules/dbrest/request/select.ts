@@ -1,11 +1,5 @@
 import { tooLarge } from '../fault/index.ts';
-import {
-  type Aggregate,
-  AGGREGATES,
-  type SelectedEmbed,
-  type SelectItem,
-  type TypeName,
-} from './read-request.ts';
+import { type Aggregate, AGGREGATES, type SelectedEmbed, type SelectItem, type TypeName } from './tree.ts';
 import { FIELD_NAME, parsePath, Scanner } from './scanner.ts';
 
 const MODIFIERS = /\( ?(\d{1,4})(?: ?, ?(\d{1,4}))? ?\)/y;

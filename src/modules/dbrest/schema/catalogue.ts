@@ -1,5 +1,5 @@
-import { type CatalogueEntries, entriesOf, type Entry, type Section } from './catalogue-entries.ts';
-import type { Reading } from './catalogue-share.ts';
+import { type CatalogueEntries, entriesOf, type Entry, type Section } from './entries.ts';
+import type { Reading } from './share.ts';
 import {
   accessOf,
   DISCOVERY_SQL,

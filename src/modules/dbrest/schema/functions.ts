@@ -1,4 +1,4 @@
-import type { CatalogueEntries } from './catalogue-entries.ts';
+import type { CatalogueEntries } from './entries.ts';
 import type { Relations } from './relation.ts';
 import type { MediaHandler, Returned, StoredFunction } from './schema.ts';
 

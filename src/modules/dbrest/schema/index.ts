@@ -1,8 +1,8 @@
-export { CatalogueShare, openShare, type Reading, type ShareKey } from './catalogue-share.ts';
+export { CatalogueShare, openShare, type Reading, type ShareKey } from './share.ts';
 export { CATALOGUE_SQL, schemaOf } from './catalogue.ts';
-export { CatalogueWriter, type Catalogue } from './catalogue-entries.ts';
+export { CatalogueWriter, type Catalogue } from './entries.ts';
 export { relationshipsOf, type Cardinality, type Relationship } from './relationships.ts';
-export { SchemaCache } from './schema-cache.ts';
+export { SchemaCache } from './cache.ts';
 export { mayUse, mostSimilar, similarTable, EVERY_RIGHT, rightsOf, type Rights } from './rights.ts';
 export type { Access, Namespace, Privilege, TypeShape } from './discovery.ts';
 export type {

@@ -1,4 +1,4 @@
-import type { CatalogueEntries } from './catalogue-entries.ts';
+import type { CatalogueEntries } from './entries.ts';
 import type { Access } from './discovery.ts';
 import type { BaseColumns, Column, RowFunction, TableName, UniqueIndex } from './schema.ts';
 

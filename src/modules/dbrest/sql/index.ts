@@ -8,8 +8,8 @@ export {
   totalSql,
   type AnswerShape,
   type RowForm,
-} from './answer-sql.ts';
-export { callSource } from './call-sql.ts';
+} from './shape.ts';
+export { callSource } from './call.ts';
 export {
   quoteIdentifier,
   Parameters,
@@ -18,6 +18,6 @@ export {
   ROWS,
   type RowSource,
 } from './statement.ts';
-export { countedSql, rowsSql } from './read-sql.ts';
-export { searchPath, settingsWriter, type RequestSettings } from './settings-sql.ts';
-export { locationSql, writeSource, writeSql, UPDATED_SQL } from './write-sql.ts';
+export { countedSql, rowsSql } from './rows.ts';
+export { searchPath, settingsWriter, type RequestSettings } from './settings.ts';
+export { locationSql, writeSource, writeSql, UPDATED_SQL } from './write.ts';

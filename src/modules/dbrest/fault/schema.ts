@@ -1,4 +1,4 @@
-import { DbrestFault } from './dbrest-fault.ts';
+import { DbrestFault } from './fault.ts';
 
 /** PGRST106, 406: the same whether the schema exists or not. */
 export function schemaNotExposed(schema: string, exposed: readonly string[]): DbrestFault {

@@ -1,6 +1,6 @@
 import type { Exchange, ResponseStream } from '../../../http/index.ts';
 import type { Column, Results, Row, RowSink } from '../session/index.ts';
-import { fieldBytes, type RowWriter } from './row-writer.ts';
+import { fieldBytes, type RowWriter } from './writer.ts';
 
 /** Answers up to here are sent whole, with their length; larger ones in pieces, as the database gives them. */
 const WHOLE_CHARACTERS = 262_144;

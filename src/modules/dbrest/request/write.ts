@@ -1,10 +1,10 @@
 import { invalidJson, tooLarge, unparsable, unreadableBody } from '../fault/index.ts';
 import type { Turn } from '../turn.ts';
-import { readCsv } from './csv-body.ts';
-import { readForm } from './form-body.ts';
-import { scanJson } from './json-scan.ts';
+import { readCsv } from './csv.ts';
+import { readForm } from './form.ts';
+import { scanJson } from './json.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
-import type { ReadRequest } from './read-request.ts';
+import type { ReadRequest } from './tree.ts';
 import { Scanner } from './scanner.ts';
 
 /** What the query of a write says; names are not looked up yet. */

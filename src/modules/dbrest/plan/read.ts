@@ -8,9 +8,9 @@ import type {
   SelectItem,
 } from '../request/index.ts';
 import { type Schema, similarTable, type Table } from '../schema/index.ts';
-import { type Place, planCondition } from './plan-condition.ts';
-import { asEmbed, type EmbedDraft, embedNamed, findWay, levelsBelow } from './plan-embed.ts';
-import type { Context, LevelAt, Output, ReadNode, ReadPlan, ReadTarget, Sort, Value } from './read-plan.ts';
+import { type Place, planCondition } from './condition.ts';
+import { asEmbed, type EmbedDraft, embedNamed, findWay, levelsBelow } from './embed.ts';
+import type { Context, LevelAt, Output, ReadNode, ReadPlan, ReadTarget, Sort, Value } from './node.ts';
 import {
   castType,
   everyColumn,

@@ -15,11 +15,11 @@ import {
   type EmptyAnswer,
   RowsAnswer,
   type Tail,
-} from './answer.ts';
-import { csvWriter, joined, type RowWriter, xmlWriter } from './row-writer.ts';
+} from './body.ts';
+import { csvWriter, joined, type RowWriter, xmlWriter } from './writer.ts';
 
-export { type AnswerCounts, type AnswerParts, type AnswerStart, EmptyAnswer } from './answer.ts';
-export { faultOf, sendFault } from './send-fault.ts';
+export { type AnswerCounts, type AnswerParts, type AnswerStart, EmptyAnswer } from './body.ts';
+export { faultOf, sendFault } from './fault.ts';
 
 /** What the database decided about an answer: `response.headers` and `response.status`. */
 export interface ResponseSettings {

@@ -1,7 +1,7 @@
 import type { RowHandler } from '../headers/index.ts';
 import type { ReadPlan } from '../plan/index.ts';
 import { Parameters, qualifiedName, quoteIdentifier, type RowSource, type Statement } from './statement.ts';
-import { countedSql, rowsSql } from './read-sql.ts';
+import { countedSql, rowsSql } from './rows.ts';
 
 /**
  * How the rows of a read come back. In each, the last column is the number of all rows (of this answer, not of the table):

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel } from 'node:worker_threads';
-import type { Catalogue } from './catalogue-entries.ts';
+import type { Catalogue } from './entries.ts';
 
 /** Cloneable: names what the workers of a process share for one database. */
 export interface ShareKey {

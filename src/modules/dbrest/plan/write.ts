@@ -9,9 +9,9 @@ import {
 } from '../fault/index.ts';
 import type { Logic, ReadRequest, SelectedEmbed, SelectItem, WriteQuery } from '../request/index.ts';
 import { type Column, type Schema, similarTable, type Table } from '../schema/index.ts';
-import { baseOf } from './plan-condition.ts';
-import { planRows } from './plan-node.ts';
-import type { Context, ReadNode, ReadPlan, ReadTarget } from './read-plan.ts';
+import { baseOf } from './condition.ts';
+import { planRows } from './read.ts';
+import type { Context, ReadNode, ReadPlan, ReadTarget } from './node.ts';
 
 /** What a write does, every name of it found in the schema. */
 export type WritePlan = { readonly table: Table } & (

@@ -8,8 +8,8 @@ import {
   type StoredFunction,
   type Table,
 } from '../schema/index.ts';
-import { planRows } from './plan-node.ts';
-import type { Context, ReadPlan, ReadTarget } from './read-plan.ts';
+import { planRows } from './read.ts';
+import type { Context, ReadPlan, ReadTarget } from './node.ts';
 
 /** The function that a call means, and how its input fills its arguments. */
 interface FoundFunction {

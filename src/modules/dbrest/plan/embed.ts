@@ -8,7 +8,7 @@ import {
   type RowFunction,
   type Table,
 } from '../schema/index.ts';
-import type { Context, Embed, LevelAt, Output, ReadNode } from './read-plan.ts';
+import type { Context, Embed, LevelAt, Output, ReadNode } from './node.ts';
 import { rowFunctions } from './value.ts';
 
 /** An embed while the node around it is planned: its filters and its order may still need more of it. */

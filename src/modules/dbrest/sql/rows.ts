@@ -1,6 +1,6 @@
 import type { Cast, Embed, Output, ReadNode, ReadPlan, Sort } from '../plan/index.ts';
 import type { TableName } from '../schema/index.ts';
-import { conditionSql, type Surroundings, valueSql } from './condition-sql.ts';
+import { conditionSql, type Surroundings, valueSql } from './condition.ts';
 import {
   type Named,
   type Parameters,

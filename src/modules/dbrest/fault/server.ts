@@ -1,5 +1,5 @@
 import { isObject } from '../json.ts';
-import { DbrestFault, type FaultShape } from './dbrest-fault.ts';
+import { DbrestFault, type FaultShape } from './fault.ts';
 
 /** The fields of a server error that an answer passes on. */
 export interface ServerError {

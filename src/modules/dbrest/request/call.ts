@@ -1,11 +1,11 @@
 import { unreadableBody } from '../fault/index.ts';
-import { readCsv } from './csv-body.ts';
-import { readForm } from './form-body.ts';
-import { scanJson } from './json-scan.ts';
+import { readCsv } from './csv.ts';
+import { readForm } from './form.ts';
+import { scanJson } from './json.ts';
 import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './filter.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
-import type { ReadRequest } from './read-request.ts';
-import { JSON_TYPE, type ReceivedBody } from './write-request.ts';
+import type { ReadRequest } from './tree.ts';
+import { JSON_TYPE, type ReceivedBody } from './write.ts';
 
 /** Texts by the name that each was given for. */
 export type Texts = ReadonlyMap<string, readonly string[]>;

@@ -8,8 +8,8 @@ import type {
   WrittenColumn,
 } from '../plan/index.ts';
 import type { Table } from '../schema/index.ts';
-import { conditionSql } from './condition-sql.ts';
-import { existsSql, nodeSql } from './read-sql.ts';
+import { conditionSql } from './condition.ts';
+import { existsSql, nodeSql } from './rows.ts';
 import {
   type BoundValue,
   Parameters,

@@ -7,8 +7,8 @@ import {
   SEARCH_OPERATORS,
 } from '../request/index.ts';
 import type { Schema, Table } from '../schema/index.ts';
-import type { Condition, Context, Test, Value } from './read-plan.ts';
-import { type EmbedDraft, embedNamed } from './plan-embed.ts';
+import type { Condition, Context, Test, Value } from './node.ts';
+import { type EmbedDraft, embedNamed } from './embed.ts';
 import { planValue } from './value.ts';
 
 /** Where a filter stands: the table it filters, and what is embedded in its rows. */
