@@ -65,6 +65,19 @@ test('explain answers a request for what the database does not have as the gatew
   expect(answer.facts.find(({ label }) => label === 'body')?.value).toContain('PGRST205');
 });
 
+test('explain tells the arguments of a call where it may not read the schema', async (t) => {
+  const dsn = 'postgresql://gw@127.0.0.1:1/gw';
+  const { answer } = await accountOf(configured(t, conf(dsn)), { url: '/rest/rpc/add?a=1&b=2&limit=3' });
+  expect(answer.status).toBeUndefined();
+  expect(answer.does).toBe('calls a function of the database');
+  expect(answer.facts.filter(({ label }) => label === 'argument' || label === 'limit')).toEqual([
+    { label: 'argument', value: 'a = 1' },
+    { label: 'argument', value: 'b = 2' },
+    { label: 'limit', value: '3' },
+  ]);
+  expect(answer.unknown).toContain('--live');
+});
+
 test('explain shows no token and no password', async (t) => {
   const { dsn } = await postgres(TODOS);
   const token = 'eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoid2ViX3VzZXIifQ.c2lnbmF0dXJlLXRoYXQtaXMtbm90LXJpZ2h0';

@@ -7,18 +7,21 @@ import {
   CATALOGUE_SQL,
   CatalogueShare,
   CatalogueWriter,
+  FEATURES_SQL,
+  readFeatures,
   type Reading,
   type Schema,
   SchemaCache,
   schemaOf,
+  type ServerFeatures,
   type ShareKey,
 } from './schema/index.ts';
 import {
   ConnectionLost,
   type Leftovers,
   type Results,
+  type RunStep,
   type Session,
-  type Step,
   type Verdict,
   type WireError,
 } from './session/index.ts';
@@ -54,39 +57,13 @@ const PATIENT: ReadRules = {
 /** It must know soon. */
 const PROBE: ReadRules = { ...PATIENT, poolTimeoutMs: 1_000 };
 
-/** What a database can do, and few requests ask for. */
-export interface Facts {
-  readonly timeZones: ReadonlySet<string>;
-  /** Where PostGIS turns a row into a feature; absent without PostGIS. */
-  readonly geoSchema?: string;
-}
-
-const FACTS_SQL = `
-select json_build_object(
-  'timeZones', (select json_agg(z.name) from pg_catalog.pg_timezone_names z),
-  'geoSchema', (
-    select n.nspname
-    from pg_catalog.pg_proc p
-    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-    where p.proname = 'st_asgeojson' and p.pronargs - p.pronargdefaults = 1
-      and p.proargtypes[0] in ('pg_catalog.record'::regtype, 'pg_catalog.anyelement'::regtype)
-    limit 1
-  )
-)::text`;
-
-/** The row of `FACTS_SQL`. */
-function readFacts(json: string): Facts {
-  const { timeZones, geoSchema } = JSON.parse(json) as { timeZones: string[]; geoSchema: string | null };
-  return { timeZones: new Set(timeZones), ...(geoSchema !== null && { geoSchema }) };
-}
-
 /** Names of types and defaults then come with their schema: they are used under the search paths of requests. */
-const NO_PATH: Step = {
+const NO_PATH: RunStep = {
   statement: { text: `select pg_catalog.set_config('search_path', '', true)`, values: [] },
 };
 
 /** What a session runs to read the catalogue. */
-export function catalogueSteps(sink: CatalogueWriter): readonly Step[] {
+export function catalogueSteps(sink: CatalogueWriter): readonly RunStep[] {
   return [NO_PATH, { statement: { text: CATALOGUE_SQL, values: [] }, sink }];
 }
 
@@ -141,7 +118,7 @@ const MAX_AGE_MS = 30 * 60_000;
 const GRACE_MS = 500;
 
 /** What requests ask of a database. */
-export type RestDatabase = Pick<Database, 'schema' | 'read' | 'write' | 'facts'>;
+export type RestDatabase = Pick<Database, 'schema' | 'read' | 'write' | 'features'>;
 
 interface DatabaseOptions {
   /** As the log names it; without secrets. */
@@ -169,7 +146,7 @@ export class Database {
   readonly #sizes: number[] = [];
   readonly #metrics: DatabaseMetrics;
   readonly #hidePool: () => void;
-  #facts: Promise<Facts> | undefined;
+  #features: Promise<ServerFeatures> | undefined;
   #configuration: AbortSignal | undefined;
 
   constructor({ name, open, listen, log, share, workerId, metrics }: DatabaseOptions) {
@@ -205,8 +182,8 @@ export class Database {
    * the server before the reader was given anything. Rejects with `PoolRefusal`, `ConnectionLost`, the server's error or a sink's.
    */
   async read(
-    steps: readonly Step[],
-    { reader, rules, leaves }: { reader: Reader; rules: ReadRules; leaves?: Leftovers },
+    steps: readonly RunStep[],
+    { reader, rules, leaves }: { reader: Reader; rules: ReadRules; leaves?: Leftovers | undefined },
   ): Promise<Results> {
     const batch = { resets: rules.poolReset === 'discard', ...(leaves && { leaves }) };
     const use = this.#user(reader, rules, (session, deadlineMs) => session.run(steps, deadlineMs, batch));
@@ -225,18 +202,18 @@ export class Database {
    * undoes it. Rejects as `read` does, and with what the verdict threw.
    */
   write(
-    steps: readonly Step[],
+    steps: readonly RunStep[],
     { writer, rules, verdict }: { writer: Reader; rules: ReadRules; verdict?: Verdict | undefined },
   ): Promise<Results> {
     const batch = { verdict, resets: rules.poolReset === 'discard', leaves: 'anything' } as const;
     return this.#user(writer, rules, (session, deadlineMs) => session.run(steps, deadlineMs, batch))();
   }
 
-  /** What only few requests need to know; asked for once. Rejects as `read` does. */
-  facts(): Promise<Facts> {
-    this.#facts ??= this.#readOnce(FACTS_SQL).then(readFacts);
-    this.#facts.catch(() => (this.#facts = undefined));
-    return this.#facts;
+  /** What the server can do; asked for once. Rejects as `read` does. */
+  features(): Promise<ServerFeatures> {
+    this.#features ??= this.#readOnce(FEATURES_SQL).then(readFeatures);
+    this.#features.catch(() => (this.#features = undefined));
+    return this.#features;
   }
 
   /** Why it cannot be worked with, if so: reads the schema unless that is known. */

@@ -1,60 +1,61 @@
 import { userInfo } from 'node:os';
-import type { Build, Deed, ExplainScope, Fact, ModuleExplanation, Telling } from '../../contract/index.ts';
+import type { Build, Deed, ExplainScope, Fact, Telling } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import { type Identity, openAuthenticator } from './auth/index.ts';
+import { authorizationOf, type Identity, openAuthenticator } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
 import { catalogueSteps, type RestDatabase } from './database.ts';
 import type { DbrestPass } from './dsn.ts';
-import type { DbrestResources } from './handler.ts';
 import { tokenMetrics } from './metrics.ts';
-import { compileOperations, headerValues } from './operation/index.ts';
+import { compileSteps, type DbrestResources, type Steps } from './pipeline.ts';
+import {
+  needsFeatures,
+  NO_PREFERENCES,
+  parametersOf,
+  type Request,
+  type RequestHead,
+  type Resource,
+} from './request/index.ts';
 import { faultOf, sendFault } from './response/index.ts';
-import { parametersOf, parseReadQuery } from './request/index.ts';
-import { type Resource, resourceResolver } from './resource.ts';
 import { CatalogueWriter, type Schema, SchemaCache, schemaOf } from './schema/index.ts';
-import type { Session, Step } from './session/index.ts';
-import type { BoundValue } from './sql/index.ts';
+import type { RunStep, Session } from './session/index.ts';
+import type { BoundValue, Statements } from './sql/index.ts';
 import { withDatabase } from './tools/index.ts';
 import { inSlices } from './turn.ts';
 
 /** What reading a catalogue may take. */
 const PATIENCE_MS = 30_000;
-const BEGIN: Step = { statement: { text: 'begin read only', values: [] }, silent: true };
+const BEGIN: RunStep = { statement: { text: 'begin read only', values: [] }, silent: true };
 
-/** Statements have come to where they would be sent. */
-class Asked extends Error {
-  readonly steps: readonly Step[];
-
-  constructor(steps: readonly Step[]) {
-    super('a database that is not to be asked was asked');
-    this.steps = steps;
-  }
+/** What a location works with where requests are explained: its steps are taken, and its statements are sent nowhere. */
+export async function provision(config: DbrestConfig, scope: ExplainScope): Promise<DbrestResources> {
+  const { pass } = config;
+  if (!pass) throw new Error('a location without "dbrest_pass" has no database');
+  const loginRole = pass.kind === 'server' ? pass.target.user : undefined;
+  const authenticator = await openAuthenticator(config.jwtKeys, {
+    anonRole: config.anonRole,
+    rolePath: config.jwtRolePath,
+    audience: config.jwtAudience,
+    invalid: config.jwtInvalid,
+    loginRole: loginRole ?? userInfo().username,
+    metrics: tokenMetrics(scope.metrics),
+  });
+  const resources = { database: silentDatabase(pass), authenticator };
+  return { ...resources, explain: (build) => tellRequest({ config, live: scope.live, ...resources }, build) };
 }
 
-/** The schema is not known, and with it which statements a request makes. */
-class SchemaUnread extends Error {}
-
-/** A database that answers nothing but what its schema is, and that only where it may be opened. */
-function unaskedDatabase(pass: DbrestPass, live: boolean): RestDatabase {
-  const schema = new SchemaCache(() => readSchema(pass, live));
-  const ask = (steps: readonly Step[]): Promise<never> => Promise.reject(new Asked(steps));
+/** Tells its schema and nothing else. */
+function silentDatabase(pass: DbrestPass): RestDatabase {
+  const refuse = (): Promise<never> => Promise.reject(new Error('explanations ask a database for nothing'));
   return {
-    schema,
-    read: ask,
-    write: ask,
-    facts: () => Promise.reject(new SchemaUnread('which depends on what the server supports')),
+    schema: new SchemaCache(() => readSchema(pass)),
+    read: refuse,
+    write: refuse,
+    features: refuse,
   };
 }
 
-async function readSchema(pass: DbrestPass, live: boolean): Promise<Schema> {
-  if (!live) throw new SchemaUnread('which needs the schema: "--live" reads it');
-  try {
-    return await inSlices(schemaOf({ catalogue: await withDatabase(pass, readCatalogue), reads: 0 }));
-  } catch (error) {
-    throw new SchemaUnread(`which needs the schema, and that cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+async function readSchema(pass: DbrestPass): Promise<Schema> {
+  return inSlices(schemaOf({ catalogue: await withDatabase(pass, readCatalogue), reads: 0 }));
 }
 
 /** In a transaction that can change nothing. */
@@ -64,10 +65,88 @@ async function readCatalogue(session: Session): Promise<SharedArrayBuffer> {
   return sink.finish();
 }
 
-/** What the query of a request says as far as no schema is needed. Throws what a malformed one is answered with. */
-function queryFacts({ method, args }: Exchange): readonly Fact[] {
-  if (method === 'GET' || method === 'HEAD') parseReadQuery(args);
-  return [...parametersOf(args)].map(([key, value]) => ({ label: labelOf(key), value: textOf(key, value) }));
+/** What an explanation works with. */
+interface Explained extends DbrestResources {
+  readonly config: DbrestConfig;
+  /** The schema may be read. */
+  readonly live: boolean;
+}
+
+/** Takes the steps of a request up to the first that needs what may not be asked for. */
+function tellRequest(explained: Explained, { location }: Build): Telling {
+  const { config, database, authenticator } = explained;
+  const steps = compileSteps(config, database, location);
+  return async (x): Promise<Deed | undefined> => {
+    let role = config.anonRole;
+    try {
+      const identity = await authenticator.identify(authorizationOf(x));
+      role = identity.role;
+      const head = steps.headOf(x);
+      const who = whoFacts(identity, x);
+      if (head.kind === 'options') return { does: 'tells which methods there are', facts: who };
+      const facts = [...resourceFacts(head.resource), ...who];
+      const told = await statementsOf({ x, head, identity }, steps, explained);
+      return told && { does: doesOf(head), unknown: told.unknown, facts: [...facts, ...told.facts] };
+    } catch (error) {
+      const fault = faultOf(error, { authenticated: role !== config.anonRole });
+      if (!fault) throw error;
+      sendFault(x, fault, config.errorVerbosity);
+      return undefined;
+    }
+  };
+}
+
+interface Asked {
+  readonly x: Exchange;
+  readonly head: RequestHead;
+  readonly identity: Identity;
+}
+
+type Told = Required<Pick<Deed, 'facts' | 'unknown'>>;
+
+/** The statements, or where they need what is not known, what the request itself says. Throws a `DbrestFault`. */
+async function statementsOf(
+  { x, head, identity }: Asked,
+  { requestOf, planOf, statementsOf: write }: Steps,
+  { live, database }: Explained,
+): Promise<Told | undefined> {
+  const isOpen = needsFeatures(head);
+  // The rest of it is read all the same, for what is malformed.
+  const request = await requestOf(x, isOpen ? { ...head, preferences: NO_PREFERENCES } : head, undefined);
+  if (!request) return undefined;
+  const isLacking = isOpen
+    ? 'depends on what the server supports'
+    : await lackOfSchema(live ? database.schema : undefined);
+  if (isLacking !== undefined)
+    return { facts: queryFacts(x, request), unknown: `the SQL, which ${isLacking}` };
+  const plan = await planOf(request, identity.role);
+  if (plan.kind === 'options') return undefined;
+  return {
+    facts: statementFacts(write(x, plan, identity), identity),
+    unknown: 'what the database answers',
+  };
+}
+
+/** Why there is no schema to plan against, if so. */
+async function lackOfSchema(schema: SchemaCache | undefined): Promise<string | undefined> {
+  if (!schema) return 'needs the schema: "--live" reads it';
+  try {
+    await schema.current();
+    return undefined;
+  } catch (error) {
+    return `needs the schema, and that cannot be read: ${(error as Error).message}`;
+  }
+}
+
+/** What the query of a request says as far as no schema is needed. */
+function queryFacts({ args }: Exchange, request: Request): readonly Fact[] {
+  const isCall = request.kind === 'call' && request.input.kind === 'texts';
+  const given = isCall ? request.input.texts : undefined;
+  return Array.from(parametersOf(args), ([key, value]) =>
+    given?.has(key)
+      ? { label: 'argument', value: `${key} = ${value}` }
+      : { label: labelOf(key), value: textOf(key, value) },
+  );
 }
 
 const CLAUSES: ReadonlySet<string> = new Set([
@@ -93,10 +172,10 @@ const MASK = '***';
 const LOGIN = /("(?:proxy-)?authorization":"\w+ )(?:[^"\\]|\\.)*/g;
 
 /** Statements in their order, each with its parameters behind it. Whoever reads them learns no token. */
-function statementFacts(steps: readonly Step[], { jwt }: Identity): readonly Fact[] {
+function statementFacts({ before, main, after }: Statements, { jwt }: Identity): readonly Fact[] {
   const masked = (text: string): string =>
     (jwt === '' ? text : text.replaceAll(jwt, MASK)).replace(LOGIN, `$1${MASK}`);
-  return steps.flatMap(({ statement: { text, values } }) => [
+  return [...before, main, ...after].flatMap(({ statement: { text, values } }) => [
     { label: 'sql', value: text.trim() },
     ...values.map((value, index) => ({
       label: 'parameter',
@@ -111,84 +190,7 @@ function valueText(value: BoundValue): string {
   return `'${bytes.replaceAll("'", "''")}'`;
 }
 
-/** Who asks, what is asked for, and the statements that would be run. */
-export const explanation: ModuleExplanation<DbrestConfig, DbrestResources> = {
-  provision,
-  tell: (config, resources, build) => ({ content: tellRequest(config, resources, build) }),
-};
-
-/** Tokens are verified as ever; the schema is read where databases may be opened, and nothing else is asked. */
-async function provision(config: DbrestConfig, scope: ExplainScope): Promise<DbrestResources> {
-  const { pass } = config;
-  if (!pass) throw new Error('a location without "dbrest_pass" has no database');
-  const loginRole = pass.kind === 'server' ? pass.target.user : undefined;
-  const authenticator = await openAuthenticator(config.jwtKeys, {
-    anonRole: config.anonRole,
-    rolePath: config.jwtRolePath,
-    audience: config.jwtAudience,
-    invalid: config.jwtInvalid,
-    loginRole: loginRole ?? userInfo().username,
-    metrics: tokenMetrics(scope.metrics),
-  });
-  return { database: unaskedDatabase(pass, scope.live), authenticator };
-}
-
-function tellRequest(
-  config: DbrestConfig,
-  { database, authenticator }: DbrestResources,
-  { location }: Build,
-): Telling {
-  const resourceOf = resourceResolver(location, config.rpc);
-  const operate = compileOperations(config, { database, location });
-  return async (x): Promise<Deed | undefined> => {
-    let role = config.anonRole;
-    try {
-      const identity = await authenticator.identify(headerValues(x, 'authorization'));
-      role = identity.role;
-      const resource = resourceOf(x.uri);
-      if (x.method === 'OPTIONS')
-        return { does: 'tells which methods there are', facts: whoFacts(identity, x) };
-      return await deedOf(x, {
-        resource,
-        identity,
-        run: () => operate(x, resource, { identity, watch: undefined }),
-      });
-    } catch (error) {
-      const fault = faultOf(error, { authenticated: role !== config.anonRole });
-      if (!fault) throw error;
-      sendFault(x, fault, config.errorVerbosity);
-      return undefined;
-    }
-  };
-}
-
-interface Asking {
-  readonly resource: Resource;
-  readonly identity: Identity;
-  readonly run: () => Promise<void>;
-}
-
-/** The statements, or where they need the schema, what the request itself says. */
-async function deedOf(x: Exchange, { resource, identity, run }: Asking): Promise<Deed | undefined> {
-  const facts: readonly Fact[] = [...resourceFacts(resource), ...whoFacts(identity, x)];
-  const does = doesOf(resource, x.method);
-  try {
-    await run();
-    return undefined;
-  } catch (error) {
-    if (error instanceof Asked)
-      return {
-        does,
-        facts: [...facts, ...statementFacts(error.steps, identity)],
-        unknown: 'what the database answers',
-      };
-    if (error instanceof SchemaUnread)
-      return { does, facts: [...facts, ...queryFacts(x)], unknown: `the SQL, ${error.message}` };
-    throw error;
-  }
-}
-
-function doesOf(resource: Resource, method: string): string {
+function doesOf({ resource, method }: RequestHead): string {
   if (resource.kind === 'root') return 'describes the API of the database';
   return resource.kind === 'function'
     ? 'calls a function of the database'

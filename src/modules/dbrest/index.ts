@@ -5,10 +5,8 @@ import type { DbrestConfig } from './config.ts';
 import { Database } from './database.ts';
 import { directives } from './directives.ts';
 import { type ConnectionTarget, type DbrestPass, readDsn, targetName } from './dsn.ts';
-import { explanation } from './explanation.ts';
-import { compileDbrest, type DbrestResources } from './handler.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
-import { probeDatabase } from './live.ts';
+import { compileDbrest, type DbrestResources } from './pipeline.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
 import { connect, Listener, openSession } from './session/index.ts';
 
@@ -36,7 +34,10 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     if (poolTimeoutMs > LONGEST_MS) report.on('poolTimeoutMs', 'must be at most 1d');
   },
 
-  probe: probeDatabase,
+  async probe(config, live) {
+    const { probeDatabase } = await import('./live.ts');
+    return probeDatabase(config, live);
+  },
 
   async prepare(configs, master) {
     for (const { pass } of configs) {
@@ -99,7 +100,15 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   },
 
   compile: compileDbrest,
-  explanation,
+  explanation: {
+    async provision(config, scope) {
+      const explanation = await import('./explanation.ts');
+      return explanation.provision(config, scope);
+    },
+    tell(_config, { explain }, build) {
+      return explain ? { content: explain(build) } : {};
+    },
+  },
   rules: () => import('./rules/index.ts'),
 });
 

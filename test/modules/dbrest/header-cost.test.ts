@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { acceptedMedia } from '../../../src/modules/dbrest/headers/media.ts';
-import { parsePreferences } from '../../../src/modules/dbrest/headers/index.ts';
+import { acceptedMedia, parsePreferences } from '../../../src/modules/dbrest/request/index.ts';
 
 const LENGTH = 65_536;
 /** A header is read in a few milliseconds; in quadratic time it would be seconds. */

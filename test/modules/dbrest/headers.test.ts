@@ -9,7 +9,7 @@ import {
   honoured,
   parsePreferences,
   rowRange,
-} from '../../../src/modules/dbrest/headers/index.ts';
+} from '../../../src/modules/dbrest/request/index.ts';
 
 /** What a function gives, or `status code message | details` of what it throws. */
 function outcome(act: () => unknown): unknown {

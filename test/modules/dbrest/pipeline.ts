@@ -4,7 +4,7 @@ import { DbrestFault } from '../../../src/modules/dbrest/fault/index.ts';
 import { planRead, type ReadTarget } from '../../../src/modules/dbrest/plan/index.ts';
 import { parseReadQuery } from '../../../src/modules/dbrest/request/index.ts';
 import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
-import { answerSql, countedSql, Parameters } from '../../../src/modules/dbrest/sql/index.ts';
+import { shapedSql, countedSql, Parameters } from '../../../src/modules/dbrest/sql/index.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { readSchema } from './read-schema.ts';
 
@@ -44,9 +44,9 @@ function pipelineOf(client: pg.Client, schema: Schema, query: Pipeline['query'])
   return {
     schema,
     query,
-    sql: (request, options) => answerSql(plan(request, options), 'whole').text,
+    sql: (request, options) => shapedSql(plan(request, options), 'whole').text,
     rows: async (request, options) => {
-      const { text, values } = answerSql(plan(request, options), 'whole');
+      const { text, values } = shapedSql(plan(request, options), 'whole');
       const { rows } = await client.query<[string, string]>({ text, values: [...values], rowMode: 'array' });
       const found = JSON.parse(rows[0]?.[0] ?? '') as unknown[];
       if (found.length !== Number(rows[0]?.[1])) throw new Error('the number of rows is not theirs');

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parseReadQuery } from '../../../src/modules/dbrest/request/index.ts';
 import { planRead } from '../../../src/modules/dbrest/plan/index.ts';
 import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
-import { answerSql } from '../../../src/modules/dbrest/sql/index.ts';
+import { shapedSql } from '../../../src/modules/dbrest/sql/index.ts';
 
 const quoted = (name: string): string => `"${name.replace(/["\\]/g, '\\$&')}"`;
 const name = fc
@@ -61,7 +61,7 @@ test('no value of a request is ever in the text of its statement', () => {
       (operator, first, second) => {
         const sql = (text: string) => {
           const request = parseReadQuery(`${operator}${encodeURIComponent(text)}`);
-          return answerSql(
+          return shapedSql(
             planRead(request, { schema: 'api', table: 't', role: 'anon' }, schemaWith('id')),
             'whole',
           );

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { planRead } from '../../../src/modules/dbrest/plan/index.ts';
 import { parseReadQuery } from '../../../src/modules/dbrest/request/index.ts';
 import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
-import { quoteIdentifier, answerSql, searchPath } from '../../../src/modules/dbrest/sql/index.ts';
+import { quoteIdentifier, shapedSql, searchPath } from '../../../src/modules/dbrest/sql/index.ts';
 
 const columns = [
   { name: 'id', type: 'integer' },
@@ -76,11 +76,11 @@ const cases: [query: string, rows: string, values: string[]][] = [
 describe('a read as SQL', () => {
   test.each(cases)('%s', (query, rows, values) => {
     const text = `select coalesce(pg_catalog.json_agg(t.*), '[]')::text, pg_catalog.count(*)::text from (${rows}) t`;
-    expect(answerSql(plan(query), 'whole')).toEqual({ text, values });
+    expect(shapedSql(plan(query), 'whole')).toEqual({ text, values });
   });
 
   test('makes one text of requests that differ in values only', () => {
-    const texts = ['id=eq.1&limit=1', 'id=eq.2&limit=2'].map((query) => answerSql(plan(query), 'whole').text);
+    const texts = ['id=eq.1&limit=1', 'id=eq.2&limit=2'].map((query) => shapedSql(plan(query), 'whole').text);
     expect(texts[0]).toBe(texts[1]);
   });
 });

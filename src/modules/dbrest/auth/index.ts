@@ -1,3 +1,4 @@
+import type { Exchange } from '../../../http/index.ts';
 import {
   anonymousDisabled,
   DbrestFault,
@@ -180,6 +181,11 @@ export class Authenticator {
     if (!this.#anonymous) throw anonymousDisabled();
     return jwt === '' ? this.#anonymous : { ...this.#anonymous, jwt };
   }
+}
+
+/** Each `Authorization` header of a request. */
+export function authorizationOf({ headers }: Pick<Exchange, 'headers'>): readonly string[] {
+  return headers.filter((_, i) => i % 2 === 1 && headers[i - 1] === 'authorization');
 }
 
 /** The scheme in any case; other schemes are not ours to judge. */

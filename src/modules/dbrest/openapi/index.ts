@@ -1,4 +1,7 @@
+import type { LocationFacts } from '../../../contract/index.ts';
 import { VERSION } from '../../../version.ts';
+import type { DbrestConfig } from '../config.ts';
+import { functionPath as functionPathOf } from '../request/index.ts';
 import type { Rights, Schema } from '../schema/index.ts';
 import {
   ERROR,
@@ -82,6 +85,21 @@ export interface ApiFacts {
   readonly hasTokens: boolean;
   /** Requests without a token have a role. */
   readonly isOpen: boolean;
+}
+
+/** What a location serves, for its description. */
+export function apiFacts(
+  { schemas, rpc, jwtKeys, anonRole }: DbrestConfig,
+  location: Pick<LocationFacts, 'path'>,
+): ApiFacts {
+  const path = functionPathOf(location, rpc);
+  return {
+    schemas,
+    hasTables: path !== '/',
+    ...(path !== undefined && { functionPath: path }),
+    hasTokens: jwtKeys !== undefined,
+    isOpen: anonRole !== undefined,
+  };
 }
 
 /**

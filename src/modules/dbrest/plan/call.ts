@@ -1,15 +1,24 @@
-import { ambiguousFunction, invalidJson, noFunction, unequalKeys } from '../fault/index.ts';
-import type { CallInput, ReadRequest } from '../request/index.ts';
+import { ambiguousFunction, invalidJson, noFunction, noSet, unequalKeys } from '../fault/index.ts';
+import {
+  type CallInput,
+  type CallRequest,
+  type Media,
+  only,
+  type Preference,
+  type Preferences,
+} from '../request/index.ts';
 import {
   type Argument,
   mayUse,
   mostSimilar,
+  type RoleSettings,
   type Schema,
   type StoredFunction,
   type Table,
 } from '../schema/index.ts';
+import { isPicky, mostRows, type RowForm, type RowShape, shapeOf, shownMedia, tailOf } from './form.ts';
+import type { Context, ReadPlan } from './node.ts';
 import { planRows } from './read.ts';
-import type { Context, ReadPlan, ReadTarget } from './node.ts';
 
 /** The function that a call means, and how its input fills its arguments. */
 interface FoundFunction {
@@ -134,37 +143,86 @@ export interface CallPlan {
   readonly input: CallInput;
   /** The whole input is its one argument. */
   readonly takesAll: boolean;
-  /** What is asked of the rows of its result; a value is a row of one column with its name. */
-  readonly rows: ReadPlan;
   /** Its values are shown as such, and not as rows. */
   readonly showsValues: boolean;
 }
 
-/** What a request says of a call. */
-export interface CallRequest {
-  readonly input: CallInput;
-  /** `Prefer: params=single-object`. */
-  readonly asObject: boolean;
-  readonly read: ReadRequest;
+/** A call whose names were found. */
+export interface FoundCall {
+  readonly kind: 'call';
+  readonly request: CallRequest;
+  readonly call: CallPlan;
+  /** What is asked of the rows of its result; a value is a row of one column with its name. */
+  readonly rows: ReadPlan;
 }
 
 /** Finds the function and checks what is asked of its rows. Throws a `DbrestFault`. */
-export function planCall(
-  { input, asObject, read }: CallRequest,
-  target: ReadTarget,
-  known: Schema,
-): CallPlan {
-  const context: Context = { ...target, known };
+export function findCall(request: CallRequest, context: Context): FoundCall {
+  const { input, asObject, query } = request;
   const { called, takesAll } = findFunction(input, asObject, context);
-  const rows = planRows(read, rowsOf(called, known), context);
-  return {
+  const rows = planRows(query, rowsOf(called, context.known), context);
+  const call = {
     called,
     given: takesAll ? called.arguments : called.arguments.filter(({ name }) => isGiven(input, name)),
     input,
     takesAll,
-    rows,
     showsValues: isValue(called) && rows.outputs.every(({ kind }) => kind === 'all'),
   };
+  return { kind: 'call', request, call, rows };
+}
+
+/** A call, and in which form its result is shown. */
+export interface PlannedCall extends FoundCall {
+  readonly form: RowForm;
+  /** Those that a call honours. */
+  readonly preferences: Preferences;
+  readonly roleSettings: RoleSettings | undefined;
+  readonly readOnly: boolean;
+  /** There is nothing to be shown. */
+  readonly isVoid: boolean;
+  /** It can turn out not to be what the client asked for: it is looked at before it is committed. */
+  readonly held: boolean;
+}
+
+const HONOURED: readonly Preference[] = ['params', 'count', 'tx', 'handling', 'timeZone'];
+const STRICT: readonly Preference[] = [...HONOURED, 'maxAffected'];
+
+/** Throws PGRST128. */
+export function formCall(
+  { kind, request, call, rows }: FoundCall,
+  chosen: Media,
+  roleSettings: RoleSettings | undefined,
+): PlannedCall {
+  const { method, preferences: asked } = request.head;
+  const preferences = only(asked, asked.handling === 'strict' ? STRICT : HONOURED);
+  const { count, maxAffected } = preferences;
+  const { called } = call;
+  if (maxAffected !== undefined && !called.returnsSet) throw noSet();
+  const media = asItIs(chosen, call);
+  const shown = shownMedia(media);
+  const shape = callShape(called, shown, rows);
+  const total = !media.plan && (count === 'exact' || count === 'estimated');
+  const tail = tailOf(media, shape, { total, response: true });
+  const form = { media, shape, most: mostRows(shown, shape, method), tail };
+  const readOnly = method !== 'POST' || called.volatility !== 'volatile';
+  const isVoid = called.returns.kind === 'void' && media.format !== 'plan';
+  const isJudged = isPicky(media) || maxAffected !== undefined || (total && rows.offset > 0);
+  const held = !readOnly && isJudged;
+  return { kind, request, call, rows, form, preferences, roleSettings, readOnly, isVoid, held };
+}
+
+/** A value that is XML is not put into more of it. */
+function asItIs(media: Media, { called: { returns }, showsValues }: CallPlan): Media {
+  const isXml = showsValues && returns.kind === 'scalar' && returns.type === 'xml';
+  return isXml && media.format === 'xml' ? { ...media, format: 'text' } : media;
+}
+
+/** What is no set is one value, and not an array. */
+function callShape({ returnsSet }: StoredFunction, shown: Media, { limit }: ReadPlan): RowShape {
+  const shape = shapeOf(shown, limit);
+  return !returnsSet && (shape === 'whole' || shape === 'rows') && shown.format !== 'geojson'
+    ? 'first'
+    : shape;
 }
 
 function isGiven(input: CallInput, name: string): boolean {

@@ -1,31 +1,131 @@
+import type { DbrestConfig } from '../config.ts';
+import type { CallRequest, ReadRequest, Request, WriteRequest } from '../request/index.ts';
+import type { MediaHandler, RoleSettings, Schema, SchemaCache } from '../schema/index.ts';
+import { findCall, formCall, type FoundCall, type PlannedCall } from './call.ts';
+import {
+  planDescription,
+  type PlannedDescription,
+  type PlannedOptions,
+  planOptions,
+  planRootOptions,
+} from './describe.ts';
+import { chooseForm, mediaHandlersOf } from './form.ts';
+import type { Context } from './node.ts';
+import { findRead, formRead, type FoundRead, type PlannedRead } from './read.ts';
+import { findWrite, formWrite, type FoundWrite, type PlannedWrite } from './write.ts';
+
+export type { CallPlan, PlannedCall } from './call.ts';
+export type { PlannedDescription, PlannedOptions } from './describe.ts';
+export { type RowForm, type RowShape, type RowTail, shownMedia } from './form.ts';
 export {
   type Cast,
-  type Context,
-  type ReadTarget,
-  isInert,
-  mediaHandlersOf,
   type Condition,
+  type Context,
   type Embed,
+  isInert,
   type Output,
   type ReadNode,
   type ReadPlan,
+  type ReadTarget,
   type Sort,
   type Value,
 } from './node.ts';
-export { planCall, type CallPlan, type CallRequest } from './call.ts';
-export { hasEmbeds, planRead, planRows } from './read.ts';
-export {
-  planDelete,
-  planInsert,
-  planPut,
-  planUpdate,
-  writtenTable,
-  type BodyShape,
-  type WriteRequest,
-  type Conflict,
-  type PlannedWrite,
-  type TouchedRows,
-  type WritePlan,
-  type Written,
-  type WrittenColumn,
+export { planRead, type PlannedRead } from './read.ts';
+export type {
+  Conflict,
+  FoundWrite,
+  PlannedWrite,
+  TouchedRows,
+  WritePlan,
+  Written,
+  WrittenColumn,
 } from './write.ts';
+
+/** What is done for a request: every name of it was found in the schema. */
+export type Plan = PlannedRead | PlannedWrite | PlannedCall | PlannedDescription | PlannedOptions;
+
+/** What of rows is known before it is decided how they are shown. */
+interface FoundRows {
+  readonly kind: 'rows';
+  readonly found: FoundRead | FoundWrite | FoundCall;
+  readonly handlers: readonly MediaHandler[];
+  readonly roleSettings: RoleSettings | undefined;
+}
+
+type Found = FoundRows | PlannedDescription | PlannedOptions;
+
+/**
+ * Plans a request of a role: finds its names in the schema, then chooses the form of the response. A promise only where
+ * the schema has to be waited for. Throws and rejects with a `DbrestFault`.
+ */
+export function compilePlan(
+  config: DbrestConfig,
+  schema: KnownSchema,
+): (request: Request, role: string) => Plan | Promise<Plan> {
+  const { maxRows, aggregates, extraSearchPath } = config;
+  const searchPaths = new Map(config.schemas.map((name) => [name, [name, ...extraSearchPath]] as const));
+
+  const find = (request: Request, role: string, known: Schema): Found => {
+    if (request.kind === 'options') return planOptions(request, role, known);
+    if (request.kind === 'describe') return planDescription(request, role, known);
+    const { schema: name, resource } = request.head;
+    const searchPath = searchPaths.get(name) ?? [];
+    const context = { schema: name, table: resource.name, role, searchPath, maxRows, aggregates, known };
+    const found = findRows(request, context);
+    const handlers = mediaHandlersOf(found.rows, context);
+    return { kind: 'rows', found, handlers, roleSettings: known.roleSettings?.get(role) };
+  };
+  const form = (found: Found): Plan => (found.kind === 'rows' ? formRows(found, config) : found);
+
+  return (request, role) => {
+    const isRoot = request.head.resource.kind === 'root';
+    if (request.kind === 'options' && isRoot) return planRootOptions(request);
+    const found = withSchema(schema, (known) => find(request, role, known));
+    return found instanceof Promise ? found.then(form) : form(found);
+  };
+}
+
+function findRows(request: ReadRequest | WriteRequest | CallRequest, context: Context): FoundRows['found'] {
+  switch (request.kind) {
+    case 'read':
+      return findRead(request, context);
+    case 'write':
+      return findWrite(request, context);
+    case 'call':
+      return findCall(request, context);
+  }
+}
+
+function formRows({ found, handlers, roleSettings }: FoundRows, { plan: mayExplain }: DbrestConfig): Plan {
+  const { rows } = found;
+  const isMade = found.kind === 'call' && found.call.showsValues;
+  const mediaType = isMade ? found.call.called.mediaType : undefined;
+  const media = chooseForm(found.request.head, { rows, handlers, mediaType }, mayExplain);
+  switch (found.kind) {
+    case 'read':
+      return formRead(found, media, roleSettings);
+    case 'write':
+      return formWrite(found, media, roleSettings);
+    case 'call':
+      return formCall(found, media, roleSettings);
+  }
+}
+
+/** Where the schema comes from. */
+type KnownSchema = Pick<SchemaCache, 'current' | 'newerThan'>;
+
+/** Plans against the schema as known, and once more against a fresh one when a name is unknown. */
+function withSchema<T>(schema: KnownSchema, plan: (known: Schema) => T): T | Promise<T> {
+  const attempt = (known: Schema): T | Promise<T> => {
+    try {
+      return plan(known);
+    } catch (error) {
+      return schema.newerThan(known).then((fresh) => {
+        if (!fresh) throw error;
+        return plan(fresh);
+      });
+    }
+  };
+  const current = schema.current();
+  return current instanceof Promise ? current.then(attempt) : attempt(current);
+}

@@ -1,13 +1,5 @@
 import type { Aggregate, JsonStep, Level, OrderTerm, Truth } from '../request/index.ts';
-import type {
-  Column,
-  MediaHandler,
-  Relationship,
-  RowFunction,
-  Schema,
-  Table,
-  TableName,
-} from '../schema/index.ts';
+import type { Column, Relationship, RowFunction, Schema, Table, TableName } from '../schema/index.ts';
 
 /** The table that a request is about, the role that asks, and what the location allows. */
 export interface ReadTarget {
@@ -166,20 +158,4 @@ function isInertSort(sort: Sort): boolean {
 
 function isColumn({ of }: Value): boolean {
   return of.kind === 'column';
-}
-
-/** The aggregates that can take the rows of a read, nearest first: those of its table need all of its columns. */
-export function mediaHandlersOf(
-  plan: ReadPlan,
-  { known, schema, searchPath = [schema] }: Context,
-): MediaHandler[] {
-  const handlers = known.mediaHandlers ?? [];
-  if (handlers.length === 0) return [];
-  const { table, outputs, embeds } = plan;
-  const isWhole = embeds.length === 0 && outputs.every(({ kind }) => kind === 'all');
-  const isOwn = (one: MediaHandler): boolean => {
-    return isWhole && one.table?.schema === table.schema && one.table.name === table.name;
-  };
-  const near = [...new Set(searchPath)].flatMap((place) => handlers.filter((one) => one.schema === place));
-  return [...near.filter(isOwn), ...near.filter((one) => !one.table)];
 }

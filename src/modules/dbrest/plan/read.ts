@@ -1,15 +1,21 @@
 import { noAggregates, noRelatedOrder, noTable, notEmbedded } from '../fault/index.ts';
-import type {
-  OrderTerm,
-  ReadRequest,
-  SelectedColumn,
-  SelectedCount,
-  SelectedEmbed,
-  SelectItem,
+import {
+  type Media,
+  only,
+  type OrderTerm,
+  type Preference,
+  type Preferences,
+  type ReadQuery,
+  type ReadRequest,
+  type SelectedColumn,
+  type SelectedCount,
+  type SelectedEmbed,
+  type SelectItem,
 } from '../request/index.ts';
-import { type Schema, similarTable, type Table } from '../schema/index.ts';
+import { type RoleSettings, type Schema, similarTable, type Table } from '../schema/index.ts';
 import { type Place, planCondition } from './condition.ts';
 import { asEmbed, type EmbedDraft, embedNamed, findWay, levelsBelow } from './embed.ts';
+import { mostRows, type RowForm, shapeOf, shownMedia, tailOf } from './form.ts';
 import type { Context, LevelAt, Output, ReadNode, ReadPlan, ReadTarget, Sort, Value } from './node.ts';
 import {
   castType,
@@ -173,22 +179,51 @@ function isNeeded(embed: EmbedDraft, outputs: readonly Output[]): boolean {
 }
 
 /** Checks a request against the schema: every name in the result is the schema's. Throws a `DbrestFault`. */
-export function planRead(request: ReadRequest, target: ReadTarget, known: Schema): ReadPlan {
+export function planRead(request: ReadQuery, target: ReadTarget, known: Schema): ReadPlan {
   const table = known.tables.get(target.schema)?.get(target.table);
   if (!table) throw noTable(target.schema, target.table, similarTable(target, target.role, known));
   return planRows(request, table, { ...target, known });
 }
 
 /** The same for rows of a table that is known already, wherever they come from. */
-export function planRows(request: ReadRequest, table: Table, context: Context): ReadPlan {
+export function planRows(request: ReadQuery, table: Table, context: Context): ReadPlan {
   const { select, embedded, filters, order, limit, offset } = request;
   const root = { path: [], filters, order, ...(limit !== undefined && { limit }), offset };
   const levels = [root, ...embedded];
-  const items: ReadRequest['select'] = select.length === 0 ? [{ kind: 'all' }] : select;
+  const items: ReadQuery['select'] = select.length === 0 ? [{ kind: 'all' }] : select;
   return planNode(table, { select: items, levels, spread: false }, context);
 }
 
-/** Whether a read shows more than columns of its table: only JSON can hold that. */
-export function hasEmbeds({ embeds }: ReadPlan): boolean {
-  return embeds.length > 0;
+/** A read whose names were found. */
+export interface FoundRead {
+  readonly kind: 'read';
+  readonly request: ReadRequest;
+  readonly rows: ReadPlan;
 }
+
+/** A read, and in which form it is shown. */
+export interface PlannedRead extends FoundRead {
+  readonly form: RowForm;
+  /** Those that a read honours. */
+  readonly preferences: Preferences;
+  readonly roleSettings: RoleSettings | undefined;
+}
+
+/** Throws a `DbrestFault`. */
+export function findRead(request: ReadRequest, context: Context): FoundRead {
+  return { kind: 'read', request, rows: planRead(request.query, context, context.known) };
+}
+
+export function formRead(
+  { kind, request, rows }: FoundRead,
+  media: Media,
+  roleSettings: RoleSettings | undefined,
+): PlannedRead {
+  const { method, preferences } = request.head;
+  const shown = shownMedia(media);
+  const shape = shapeOf(shown, rows.limit);
+  const form = { media, shape, most: mostRows(shown, shape, method), tail: tailOf(media, shape) };
+  return { kind, request, rows, form, preferences: only(preferences, HONOURED), roleSettings };
+}
+
+const HONOURED: readonly Preference[] = ['count', 'tx', 'handling', 'timeZone'];

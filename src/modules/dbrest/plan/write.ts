@@ -7,11 +7,25 @@ import {
   otherKey,
   rangeOfPut,
 } from '../fault/index.ts';
-import type { Logic, ReadRequest, SelectedEmbed, SelectItem, WriteQuery } from '../request/index.ts';
-import { type Column, type Schema, similarTable, type Table } from '../schema/index.ts';
+import {
+  type Logic,
+  type Media,
+  only,
+  type Preference,
+  type Preferences,
+  type ReadQuery,
+  type SelectedEmbed,
+  type SelectItem,
+  type WriteMethod,
+  type WriteQuery,
+  type WriteRequest,
+  type WrittenBody,
+} from '../request/index.ts';
+import { type Column, type RoleSettings, similarTable, type Table } from '../schema/index.ts';
 import { baseOf } from './condition.ts';
+import { isPicky, type RowForm, shapeOf, tailOf } from './form.ts';
+import type { Context, ReadNode, ReadPlan } from './node.ts';
 import { planRows } from './read.ts';
-import type { Context, ReadNode, ReadPlan, ReadTarget } from './node.ts';
 
 /** What a write does, every name of it found in the schema. */
 export type WritePlan = { readonly table: Table } & (
@@ -57,63 +71,139 @@ export interface TouchedRows {
   readonly key?: readonly string[];
 }
 
-/** A write and what is shown of its rows. */
-export interface PlannedWrite {
+/** A write whose names were found. */
+export interface FoundWrite {
+  readonly kind: 'write';
+  readonly request: WriteRequest;
   readonly write: WritePlan;
-  readonly answer: ReadPlan;
+  /** What is shown of the written rows: which they are was decided before. */
+  readonly rows: ReadPlan;
 }
 
-/** What of a body a plan looks at. */
-export interface BodyShape {
-  readonly kind: 'object' | 'array';
-  readonly keys: readonly string[];
-  /** Members are called by their place among the keys: `1`, `2` … */
-  readonly byPlace?: boolean;
-  /** All values are texts, JSON as well. */
-  readonly isText?: boolean;
+/** A write, and in which form its rows are shown. */
+export interface PlannedWrite extends FoundWrite {
+  /** What the response tells of the rows: nothing, where the one is found, or all that was asked for. */
+  readonly shows: 'nothing' | 'location' | 'rows';
+  readonly form: RowForm;
+  /** Those that this write honours. */
+  readonly preferences: Preferences;
+  readonly roleSettings: RoleSettings | undefined;
+  /** Merged rows are counted. */
+  readonly counted: boolean;
+  /** It can turn out not to be what the client asked for: it is looked at before it is committed. */
+  readonly held: boolean;
 }
 
-/** What a request writes, before names are looked up. */
-export interface WriteRequest {
+/** Throws a `DbrestFault`. */
+export function findWrite(request: WriteRequest, context: Context): FoundWrite {
+  const table = writtenTable(context);
+  const write = writePlan(request, table, context);
+  return { kind: 'write', request, write, rows: planShown(request.query.rows, table, context) };
+}
+
+export function formWrite(
+  { kind, request, write, rows }: FoundWrite,
+  media: Media,
+  roleSettings: RoleSettings | undefined,
+): PlannedWrite {
+  const { method } = request.head;
+  const preferences = appliedTo(write, request);
+  const shows = shownBy(write, media, request);
+  const isOne = write.kind === 'insert' && write.form === 'object';
+  const shape = shapeOf(media, isOne ? 1 : undefined);
+  const isMerge = write.kind === 'insert' && write.conflict?.action === 'merge';
+  const isJudged = method === 'PUT' || preferences.maxAffected !== undefined || isPicky(media);
+  return {
+    kind,
+    request,
+    write,
+    rows,
+    shows,
+    form: { media, shape, tail: tailOf(media, shape) },
+    preferences,
+    roleSettings,
+    counted: shows === 'rows' && isMerge,
+    held: !media.plan && isJudged,
+  };
+}
+
+/** `Prefer: return=…`; only a new row with a key has a place. */
+function shownBy(write: WritePlan, media: Media, { head }: WriteRequest): PlannedWrite['shows'] {
+  const { method, preferences } = head;
+  if (preferences.return === 'representation' || media.plan) return 'rows';
+  const isPlaced = method === 'POST' && write.table.primaryKey.length > 0;
+  return isPlaced && preferences.return === 'headers-only' ? 'location' : 'nothing';
+}
+
+const ALWAYS: readonly Preference[] = ['return', 'count', 'tx', 'handling', 'timeZone'];
+const HONOURED: Readonly<Record<WriteMethod, readonly Preference[]>> = {
+  POST: [...ALWAYS, 'resolution', 'missing'],
+  PUT: ALWAYS,
+  PATCH: [...ALWAYS, 'missing', 'maxAffected'],
+  DELETE: [...ALWAYS, 'maxAffected'],
+};
+
+/** What has no effect on this very write is not honoured. */
+function appliedTo(write: WritePlan, { head: { method, preferences } }: WriteRequest): Preferences {
+  const isUpsert = write.kind === 'insert' && write.conflict !== undefined;
+  const isBounded = preferences.handling === 'strict';
+  const applied = HONOURED[method].filter((name) => {
+    return (name !== 'resolution' || isUpsert) && (name !== 'maxAffected' || isBounded);
+  });
+  return only(preferences, applied);
+}
+
+/** Throws PGRST205. */
+function writtenTable({ schema, table: name, role, known }: Context): Table {
+  const table = known.tables.get(schema)?.get(name);
+  if (!table) throw noTable(schema, name, similarTable({ schema, table: name }, role, known));
+  return table;
+}
+
+function writePlan({ head, query, body }: WriteRequest, table: Table, context: Context): WritePlan {
+  if (!body) return planDelete(query, table, context);
+  const { missing, resolution } = head.preferences;
+  const source = { query, body, defaults: missing === 'default', ...(resolution && { resolution }) };
+  switch (head.method) {
+    case 'POST':
+      return planInsert(source, table, context);
+    case 'PUT':
+      return planPut(source, table, context);
+    case 'PATCH':
+    case 'DELETE':
+      return planUpdate(source, table, context);
+  }
+}
+
+/** What is written, and from where. */
+interface WriteSource {
   readonly query: WriteQuery;
-  readonly body: BodyShape;
+  readonly body: WrittenBody;
   /** Columns that are missing in a row get their default. */
   readonly defaults: boolean;
 }
 
-/** A table by its name. Throws PGRST205. */
-export function writtenTable(target: ReadTarget, known: Schema): Table {
-  const table = known.tables.get(target.schema)?.get(target.table);
-  if (!table) throw noTable(target.schema, target.table, similarTable(target, target.role, known));
-  return table;
-}
-
-/** POST. `resolution`: what becomes of rows that are there already; without it they are errors. Throws a `DbrestFault`. */
-export function planInsert(
-  request: WriteRequest & { readonly resolution: Conflict['action'] | undefined },
+/** POST. Without a `resolution` rows that are there already are errors. Throws a `DbrestFault`. */
+function planInsert(
+  source: WriteSource & Pick<Preferences, 'resolution'>,
   table: Table,
   context: Context,
-): PlannedWrite {
-  const { query, resolution } = request;
-  const conflict = resolution && conflictOf(query.onConflict, table, resolution);
-  const write = {
-    kind: 'insert' as const,
-    table,
-    ...written(request, table, context),
-    ...(conflict && { conflict }),
-  };
-  return { write, answer: planAnswer(query.rows, table, context) };
+): WritePlan {
+  const { query, resolution } = source;
+  const action = resolution === 'merge-duplicates' ? 'merge' : 'ignore';
+  const conflict = resolution && conflictOf(query.onConflict, table, action);
+  return { kind: 'insert', table, ...written(source, table, context), ...(conflict && { conflict }) };
 }
 
 /** PUT: the one row whose key the query names. Throws PGRST105, PGRST114, PGRST115 and others. */
-export function planPut(request: WriteRequest, table: Table, context: Context): PlannedWrite {
-  const { filters, limit, offset } = request.query.rows;
+function planPut(source: WriteSource, table: Table, context: Context): WritePlan {
+  const { filters, limit, offset } = source.query.rows;
   if (limit !== undefined || offset > 0) throw rangeOfPut();
   const values = new Map(filters.map(keyValue));
   const { primaryKey } = table;
   const isWhole = primaryKey.length > 0 && primaryKey.every((name) => values.has(name));
   if (!isWhole || filters.length !== primaryKey.length) throw notByKey();
-  const { columns, ...rest } = written(request, table, context);
+  const { columns, ...rest } = written(source, table, context);
   const keyValues = primaryKey.map((name) => {
     const column = columns.find((written) => written.column.name === name);
     // A row without its key is not the one that the query names.
@@ -121,8 +211,7 @@ export function planPut(request: WriteRequest, table: Table, context: Context): 
     return [column, values.get(name) as string] as const;
   });
   const conflict = { columns: primaryKey, action: 'merge' as const };
-  const write = { kind: 'insert' as const, table, columns, ...rest, keyValues, conflict };
-  return { write, answer: planAnswer(request.query.rows, table, context) };
+  return { kind: 'insert', table, columns, ...rest, keyValues, conflict };
 }
 
 /** `column=eq.value` and nothing more. */
@@ -134,20 +223,18 @@ function keyValue(filter: Logic): readonly [column: string, value: string] {
 }
 
 /** PATCH. Throws a `DbrestFault`. */
-export function planUpdate(request: WriteRequest, table: Table, context: Context): PlannedWrite {
-  const rows = touchedRows(request.query.rows, table, context);
-  const write = { kind: 'update' as const, table, rows, ...written(request, table, context) };
-  return { write, answer: planAnswer(request.query.rows, table, context) };
+function planUpdate(source: WriteSource, table: Table, context: Context): WritePlan {
+  const rows = touchedRows(source.query.rows, table, context);
+  return { kind: 'update', table, rows, ...written(source, table, context) };
 }
 
 /** DELETE. Throws a `DbrestFault`. */
-export function planDelete({ rows }: WriteQuery, table: Table, context: Context): PlannedWrite {
-  const write = { kind: 'delete' as const, table, rows: touchedRows(rows, table, context) };
-  return { write, answer: planAnswer(rows, table, context) };
+function planDelete({ rows }: WriteQuery, table: Table, context: Context): WritePlan {
+  return { kind: 'delete', table, rows: touchedRows(rows, table, context) };
 }
 
 /** What is written of a body. Throws PGRST204. */
-function written({ query, body, defaults }: WriteRequest, table: Table, { known }: Context): Written {
+function written({ query, body, defaults }: WriteSource, table: Table, { known }: Context): Written {
   const names = [...new Set(query.columns ?? body.keys)];
   const columns = names.map((name, i) => {
     const column = table.columns.get(name);
@@ -179,13 +266,12 @@ function hasSameNames(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((name) => b.includes(name));
 }
 
-/** What is shown of the written rows: which they are was decided before. */
-function planAnswer({ select, order, embedded }: ReadRequest, table: Table, context: Context): ReadPlan {
+function planShown({ select, order, embedded }: ReadQuery, table: Table, context: Context): ReadPlan {
   const request = { select, order, embedded, filters: [], offset: 0 };
   return planRows(request, table, { ...context, maxRows: undefined });
 }
 
-function touchedRows(request: ReadRequest, table: Table, context: Context): TouchedRows {
+function touchedRows(request: ReadQuery, table: Table, context: Context): TouchedRows {
   const embeds = request.select.flatMap(embedsOnly);
   // Without a column `select` would mean all of them; which ones does not matter here.
   const select: SelectItem[] = embeds.length > 0 ? embeds : [{ kind: 'all' }];

@@ -1,11 +1,47 @@
+import type { Exchange } from '../../../http/index.ts';
+import type { DbrestConfig } from '../config.ts';
 import { unreadableBody } from '../fault/index.ts';
+import { JSON_TYPE, type ReceivedBody, receiveBody } from './body.ts';
 import { readCsv } from './csv.ts';
 import { readForm } from './form.ts';
+import { type RequestHead, rowRange } from './head.ts';
 import { scanJson } from './json.ts';
 import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './filter.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
-import type { ReadRequest } from './tree.ts';
-import { JSON_TYPE, type ReceivedBody } from './write.ts';
+import type { ReadQuery } from './tree.ts';
+import { parseWriteQuery } from './write.ts';
+
+/** GET, HEAD and POST of a function. */
+export interface CallRequest {
+  readonly kind: 'call';
+  readonly head: RequestHead;
+  readonly input: CallInput;
+  /** `Prefer: params=single-object`. */
+  readonly asObject: boolean;
+  /** What is asked of the rows of its result; offset and limit as in a read. */
+  readonly query: ReadQuery;
+}
+
+/** `undefined` when there is nobody left to be told anything. Throws a `DbrestFault`. */
+export async function parseCall(
+  x: Exchange,
+  head: RequestHead,
+  { maxRows }: DbrestConfig,
+): Promise<CallRequest | undefined> {
+  const isPosted = head.method === 'POST';
+  const given = isPosted ? await posted(x) : parseCallQuery(x.args);
+  if (!given) return undefined;
+  const asObject = head.preferences.params === 'single-object';
+  const input = asObject ? asJsonObject(given.input) : given.input;
+  const range = rowRange(given.read, isPosted ? undefined : x.header('range'), maxRows);
+  return { kind: 'call', head, input, asObject, query: { ...given.read, ...range } };
+}
+
+async function posted(x: Exchange): Promise<ReturnType<typeof parseCallQuery> | undefined> {
+  const { rows: read, columns } = parseWriteQuery(x.args);
+  const body = await receiveBody(x);
+  return body && { input: await parseCallBody(body, columns), read };
+}
 
 /** Texts by the name that each was given for. */
 export type Texts = ReadonlyMap<string, readonly string[]>;
@@ -43,7 +79,7 @@ const WHOLE_TYPES: ReadonlyMap<string, WholeType> = new Map([
  * The query of a call that has its arguments there: a parameter is one unless it belongs to the read grammar, and a value
  * that begins like a filter is one (PostgREST, "Functions as RPC"). Throws a `DbrestFault`.
  */
-export function parseCallQuery(args: string): { readonly input: CallInput; readonly read: ReadRequest } {
+export function parseCallQuery(args: string): { readonly input: CallInput; readonly read: ReadQuery } {
   const texts = new Map<string, string[]>();
   const read = parseReadQuery(args, (key, value) => {
     const isArgument = !GRAMMAR.test(key) && !isOperation(value);
@@ -100,7 +136,7 @@ async function parseForm({ bytes: body, turn }: ReceivedBody): Promise<CallInput
 }
 
 /** Texts as the members of a JSON object. */
-export function asJsonObject(input: CallInput): CallInput {
+function asJsonObject(input: CallInput): CallInput {
   if (input.kind !== 'texts') return input;
   const members = Array.from(input.texts, ([name, texts]) => [name, texts.at(-1)] as const);
   const body = Buffer.from(JSON.stringify(Object.fromEntries(members)));

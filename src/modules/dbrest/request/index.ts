@@ -1,21 +1,49 @@
+import type { Exchange } from '../../../http/index.ts';
+import type { DbrestConfig } from '../config.ts';
+import type { ServerFeatures } from '../schema/index.ts';
+import { type CallRequest, parseCall } from './call.ts';
+import { type DescribeRequest, type OptionsRequest, parseDescribe } from './describe.ts';
+import { honouredHead, type RequestHead } from './head.ts';
+import { parseRead, type ReadRequest } from './read.ts';
+import { parseWrite, type WriteRequest } from './write.ts';
+
+export { type CallInput, type CallRequest, parseCallBody, type Texts, type WholeType } from './call.ts';
+export type { DescribeRequest, OptionsRequest } from './describe.ts';
+export type { ReceivedBody } from './body.ts';
+export { BINARY_OPERATORS, SEARCH_OPERATORS } from './filter.ts';
+export {
+  chooseSchema,
+  compileHead,
+  needsFeatures,
+  type RequestHead,
+  rowRange,
+  type RowRange,
+} from './head.ts';
 export { scanJson, type JsonShape } from './json.ts';
 export {
-  asJsonObject,
-  parseCallBody,
-  parseCallQuery,
-  type CallInput,
-  type Texts,
-  type WholeType,
-} from './call.ts';
-export { BINARY_OPERATORS, SEARCH_OPERATORS } from './filter.ts';
-export { parametersOf, parseReadQuery } from './query.ts';
+  type Accepted,
+  acceptedMedia,
+  chooseMedia,
+  contentType,
+  customMedia,
+  isAsked,
+  type Media,
+  type PlanQuestion,
+  type RowHandler,
+} from './media.ts';
+export { functionPath, type Resource } from './path.ts';
 export {
-  parseWriteQuery,
-  type WriteQuery,
-  readWritten,
-  type ReceivedBody,
-  type WrittenBody,
-} from './write.ts';
+  appliedPreferences,
+  type CountKind,
+  honoured,
+  NO_PREFERENCES,
+  only,
+  parsePreferences,
+  type Preference,
+  type Preferences,
+} from './preferences.ts';
+export { parametersOf, parseReadQuery } from './query.ts';
+export type { ReadRequest } from './read.ts';
 export {
   AGGREGATES,
   TRUTHS,
@@ -27,7 +55,7 @@ export {
   type Logic,
   type Operand,
   type OrderTerm,
-  type ReadRequest,
+  type ReadQuery,
   type SelectedColumn,
   type SelectedCount,
   type SelectedEmbed,
@@ -35,3 +63,43 @@ export {
   type Truth,
   type TypeName,
 } from './tree.ts';
+export {
+  parseWriteQuery,
+  readWritten,
+  type WriteMethod,
+  type WriteQuery,
+  type WriteRequest,
+  type WrittenBody,
+} from './write.ts';
+
+/** What a request asks for: no name of it is looked up yet. */
+export type Request = ReadRequest | WriteRequest | CallRequest | DescribeRequest | OptionsRequest;
+
+/**
+ * Reads the rest of a request behind its head: query and body. `features`: known where the head needs them. A promise
+ * where there is a body; `undefined` when nobody is left to be told anything. Throws and rejects with a `DbrestFault`.
+ */
+export function compileRequest(
+  config: DbrestConfig,
+): (
+  x: Exchange,
+  head: RequestHead,
+  features: ServerFeatures | undefined,
+) => Request | Promise<Request | undefined> {
+  const mayChooseEnd = config.txEnd.endsWith('-allow-override');
+  return (x, asked, features) => {
+    const head = honouredHead(asked, features, mayChooseEnd);
+    switch (head.kind) {
+      case 'read':
+        return parseRead(x, head, config);
+      case 'write':
+        return parseWrite(x, head);
+      case 'call':
+        return parseCall(x, head, config);
+      case 'describe':
+        return parseDescribe(x, head);
+      case 'options':
+        return { kind: 'options', head };
+    }
+  };
+}

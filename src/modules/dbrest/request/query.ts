@@ -1,6 +1,6 @@
 import { rangeNotSatisfiable, tooLarge, unparsable } from '../fault/index.ts';
 import { parseFilter, parseLogic } from './filter.ts';
-import type { Field, Level, Logic, OrderTerm, ReadRequest } from './tree.ts';
+import type { Field, Level, Logic, OrderTerm, ReadQuery } from './tree.ts';
 import { DELIMITER, FIELD_NAME, parseField, parsePath, Scanner } from './scanner.ts';
 import { parseSelect } from './select.ts';
 
@@ -97,7 +97,7 @@ interface Draft {
 export function parseReadQuery(
   args: string,
   isOther: (key: string, value: string) => boolean = () => false,
-): ReadRequest {
+): ReadQuery {
   let select: string | undefined;
   const levels = new Map<string, Draft>();
   let filters = 0;

@@ -92,7 +92,7 @@ export interface Level {
 }
 
 /** A read as the client wrote it: names are not looked up yet. */
-export interface ReadRequest extends Level {
+export interface ReadQuery extends Level {
   readonly select: readonly SelectItem[];
   /** What was said of embeds, by the path of names that leads to each: never empty, every path once. */
   readonly embedded: readonly (Level & { readonly path: readonly string[] })[];

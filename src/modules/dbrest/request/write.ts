@@ -1,16 +1,38 @@
+import type { Exchange } from '../../../http/index.ts';
 import { invalidJson, tooLarge, unparsable, unreadableBody } from '../fault/index.ts';
-import type { Turn } from '../turn.ts';
+import { JSON_TYPE, type ReceivedBody, receiveBody } from './body.ts';
 import { readCsv } from './csv.ts';
 import { readForm } from './form.ts';
+import type { RequestHead } from './head.ts';
 import { scanJson } from './json.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
-import type { ReadRequest } from './tree.ts';
+import type { ReadQuery } from './tree.ts';
 import { Scanner } from './scanner.ts';
+
+export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** POST, PUT, PATCH and DELETE of a table. */
+export interface WriteRequest {
+  readonly kind: 'write';
+  readonly head: RequestHead & { readonly method: WriteMethod };
+  readonly query: WriteQuery;
+  /** Absent: there is none in a DELETE. */
+  readonly body: WrittenBody | undefined;
+}
+
+/** `undefined` when there is nobody left to be told anything. Throws a `DbrestFault`. */
+export async function parseWrite(x: Exchange, head: RequestHead): Promise<WriteRequest | undefined> {
+  const query = parseWriteQuery(x.args);
+  const received = head.method === 'DELETE' ? undefined : await receiveBody(x);
+  if (head.method !== 'DELETE' && !received) return undefined;
+  const body = received && (await readWritten(received, query.columns !== undefined));
+  return { kind: 'write', head: head as WriteRequest['head'], query, body };
+}
 
 /** What the query of a write says; names are not looked up yet. */
 export interface WriteQuery {
   /** Which rows, and what to show of them. */
-  readonly rows: ReadRequest;
+  readonly rows: ReadQuery;
   /** What of the body is written; all of it when absent. */
   readonly columns?: readonly string[];
   /** The columns that tell whether a row is there already; those of the key when absent. */
@@ -47,14 +69,6 @@ function parseNames(part: 'columns parameter' | 'on_conflict parameter', text: s
   return [...names];
 }
 
-/** The body of a request, whole, and how it is read. */
-export interface ReceivedBody {
-  /** Media type in lower case, without parameters. */
-  readonly type: string;
-  readonly bytes: Buffer;
-  readonly turn: Turn;
-}
-
 /** Rows to be written, as one JSON text. */
 export interface WrittenBody {
   readonly json: Buffer | readonly Buffer[];
@@ -67,9 +81,6 @@ export interface WrittenBody {
   /** All values are texts as the database writes them, JSON as well. */
   readonly isText?: true;
 }
-
-/** Media types of JSON bodies. */
-export const JSON_TYPE = /^application\/(?:json|vnd\.(?:pgrst|dbrest)\.(?:object|array)(?:\+json)?)$/;
 
 /** The rows of a body by its media type. `named`: the request says which columns count. Throws PGRST102. */
 export async function readWritten({ type, bytes, turn }: ReceivedBody, named: boolean): Promise<WrittenBody> {

@@ -1,15 +1,19 @@
 import type { Exchange, ResponseStream } from '../../../http/index.ts';
+import { notAcceptable, notSingular } from '../fault/index.ts';
+import type { RowForm, RowShape, RowTail } from '../plan/index.ts';
+import { contentType, type Media } from '../request/index.ts';
 import type { Column, Results, Row, RowSink } from '../session/index.ts';
-import { fieldBytes, type RowWriter } from './writer.ts';
+import { ELEMENT_SEPARATOR } from '../sql/index.ts';
+import { csvWriter, fieldBytes, joined, type RowWriter, xmlWriter } from './writer.ts';
 
-/** Answers up to here are sent whole, with their length; larger ones in pieces, as the database gives them. */
+/** Responses up to here are sent whole, with their length; larger ones in pieces, as the database gives them. */
 const WHOLE_CHARACTERS = 262_144;
 const PIECE_CHARACTERS = 65_536;
-/** So far the database may be ahead of a slow client: the end of a middling answer frees its connection the sooner. */
+/** So far the database may be ahead of a slow client: the end of a middling response frees its connection the sooner. */
 const AHEAD_CHARACTERS = 524_288;
 
 /** What rows come with: how many they are, and where it was asked for, more. */
-export interface AnswerCounts {
+export interface RowCounts {
   readonly rows: number;
   /** Without their range. */
   readonly total?: number;
@@ -17,52 +21,44 @@ export interface AnswerCounts {
   readonly response?: readonly [headers: string | null, status: string | null];
 }
 
-/** How an answer begins. */
-export interface AnswerStart {
+/** How a response begins. */
+export interface ResponseStart {
   readonly status: number;
   /** Instead of that of the rows. */
   readonly contentType?: string | undefined;
 }
 
-/** What stands behind the columns of a row, in this order; the number of rows comes last. */
-export interface Tail {
-  readonly response: boolean;
-  readonly total: boolean;
-  /** Where there is no row, one of nulls has it. */
-  readonly padded: boolean;
-}
-
-/** What an answer needs besides its rows. */
-export interface AnswerParts {
+/** What a body needs besides its rows. */
+export interface BodyParts {
   readonly writer: RowWriter;
   readonly contentType: string;
-  /** Sets the headers of an answer. Throws what makes it a fault instead. */
-  readonly head: (counts: AnswerCounts, results: Results) => AnswerStart;
+  /** Sets the headers of a response. Throws what makes it a fault instead. */
+  readonly head: (counts: RowCounts, results: Results) => ResponseStart;
   /** Beyond so many rows the body is not all here, and not wanted (HEAD). */
   readonly most?: number | undefined;
   /** The columns at the end of each row that are no part of it; absent: there are none. */
-  readonly tail?: Tail | undefined;
+  readonly tail?: RowTail | undefined;
   /** Nothing is sent before all is over: only then is it known whether what was done stays done. */
   readonly held?: boolean | undefined;
   /** Throws what makes rows like these a fault. */
-  readonly check?: (columns: readonly Column[], counts: AnswerCounts) => void;
+  readonly check?: (columns: readonly Column[], counts: RowCounts) => void;
 }
 
-/** Rows on their way to the client. A small answer is sent when it is complete, a large one while it is read. */
-export class RowsAnswer implements RowSink {
+/** Rows on their way to the client. A small response is sent when it is complete, a large one while it is read. */
+export class RowsBody implements RowSink {
   readonly #x: Exchange;
-  readonly #parts: AnswerParts;
+  readonly #parts: BodyParts;
   #results: Results = [];
   #columns: readonly Column[] = [];
   #text = '';
   #rows = 0;
-  #counts: AnswerCounts = { rows: 0 };
+  #counts: RowCounts = { rows: 0 };
   #stream: ResponseStream | undefined;
   readonly #pieces: Buffer[] = [];
   /** Written since the client last took everything. */
   #ahead = 0;
 
-  constructor(x: Exchange, parts: AnswerParts) {
+  constructor(x: Exchange, parts: BodyParts) {
     this.#x = x;
     this.#parts = parts;
   }
@@ -94,7 +90,7 @@ export class RowsAnswer implements RowSink {
   }
 
   /** How many rows there are. */
-  get counts(): AnswerCounts {
+  get counts(): RowCounts {
     return this.#counts;
   }
 
@@ -129,7 +125,7 @@ export class RowsAnswer implements RowSink {
     stream?.end();
   }
 
-  /** As bytes a long answer takes half the room, and is not copied again. */
+  /** As bytes a long response takes half the room, and is not copied again. */
   #keep(): undefined {
     this.#pieces.push(Buffer.from(this.#text));
     this.#text = '';
@@ -151,14 +147,14 @@ export class RowsAnswer implements RowSink {
 }
 
 /** One field as bytes; the parts' `check` sees to it that there is no more. */
-export class BytesAnswer implements RowSink {
+export class BytesBody implements RowSink {
   readonly #x: Exchange;
-  readonly #parts: Omit<AnswerParts, 'writer'>;
+  readonly #parts: Omit<BodyParts, 'writer'>;
   #results: Results = [];
   #columns: readonly Column[] = [];
   #row: Row | undefined;
 
-  constructor(x: Exchange, parts: Omit<AnswerParts, 'writer'>) {
+  constructor(x: Exchange, parts: Omit<BodyParts, 'writer'>) {
     this.#x = x;
     this.#parts = parts;
   }
@@ -176,7 +172,7 @@ export class BytesAnswer implements RowSink {
     this.#row ??= fields;
   }
 
-  get counts(): AnswerCounts {
+  get counts(): RowCounts {
     return this.#row ? countsOf(this.#row, this.#parts.tail) : { rows: 0 };
   }
 
@@ -195,13 +191,13 @@ export class BytesAnswer implements RowSink {
 }
 
 /** A head and nothing more, whatever the row. */
-export class EmptyAnswer implements RowSink {
+export class EmptyBody implements RowSink {
   readonly #x: Exchange;
-  readonly #parts: Pick<AnswerParts, 'head' | 'tail'>;
+  readonly #parts: Pick<BodyParts, 'head' | 'tail'>;
   #results: Results = [];
-  counts: AnswerCounts = { rows: 0 };
+  counts: RowCounts = { rows: 0 };
 
-  constructor(x: Exchange, parts: Pick<AnswerParts, 'head' | 'tail'>) {
+  constructor(x: Exchange, parts: Pick<BodyParts, 'head' | 'tail'>) {
     this.#x = x;
     this.#parts = parts;
   }
@@ -223,15 +219,63 @@ export class EmptyAnswer implements RowSink {
   }
 }
 
-function widthOf({ response, total }: Tail): number {
+/** What takes the rows of a response, and sends it. */
+export type ResponseBody = RowsBody | BytesBody | EmptyBody;
+
+/** What makes a response more than its rows. */
+interface OpenParts extends Pick<BodyParts, 'head' | 'held'> {
+  /** Throws when there are too many or too few rows. */
+  readonly guard?: (counts: RowCounts) => void;
+}
+
+/** The body of a response, for rows in its form. */
+export function openBody(x: Exchange, form: RowForm, { head, held, guard }: OpenParts): RowsBody | BytesBody {
+  const { media, shape, most, tail } = form;
+  const check = checkOf(media, guard);
+  const parts = { contentType: contentType(media), head, check, most, tail, held };
+  if (media.format === 'binary' || media.format === 'custom') return new BytesBody(x, parts);
+  return new RowsBody(x, { ...parts, writer: writerOf(media, shape) });
+}
+
+function writerOf({ format }: Media, shape: RowShape): RowWriter {
+  switch (format) {
+    case 'csv':
+      return csvWriter();
+    case 'xml':
+      return xmlWriter();
+    case 'geojson':
+      return joined('{"type" : "FeatureCollection", "features" : [', ELEMENT_SEPARATOR, ']}');
+    case 'plan':
+      return joined('', '\n', '');
+    case 'text':
+    case 'binary':
+    case 'custom':
+      return joined('', '', '');
+    case 'json':
+    case 'object':
+      return shape === 'rows' ? joined('[', ELEMENT_SEPARATOR, ']') : { ...joined('', '', ''), none: 'null' };
+  }
+}
+
+function checkOf({ format, name }: Media, guard?: OpenParts['guard']): NonNullable<BodyParts['check']> {
+  return (columns, counts) => {
+    const { rows } = counts;
+    if (format === 'object' && rows !== 1) throw notSingular(rows);
+    const single = format === 'binary' ? rows === 1 && columns.length === 1 : columns.length === 1;
+    if ((format === 'binary' || format === 'text') && !single) throw notAcceptable([name]);
+    guard?.(counts);
+  };
+}
+
+function widthOf({ response, total }: RowTail): number {
   return (response ? 2 : 0) + (total ? 1 : 0) + 1;
 }
 
-function ownColumns(columns: readonly Column[], tail: Tail | undefined): readonly Column[] {
+function ownColumns(columns: readonly Column[], tail: RowTail | undefined): readonly Column[] {
   return tail ? columns.slice(0, columns.length - widthOf(tail)) : columns;
 }
 
-function countsOf(fields: Row, tail: Tail | undefined): AnswerCounts {
+function countsOf(fields: Row, tail: RowTail | undefined): RowCounts {
   if (!tail) return { rows: 0 };
   const [headers = null, status = null] = tail.response ? fields.slice(fields.length - widthOf(tail)) : [];
   return {

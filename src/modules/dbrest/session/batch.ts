@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Connection, Submittable } from 'pg';
-import type { Statement } from '../sql/index.ts';
+import type { Step } from '../sql/index.ts';
 import type { Column, Row, WireError } from './connection.ts';
 import { Messages } from './messages.ts';
 
@@ -69,16 +69,9 @@ export interface RowSink {
   row(fields: Row): Promise<void> | undefined;
 }
 
-/** One statement of a batch. */
-export interface Step {
-  readonly statement: Statement;
+/** A statement, and who takes its rows. */
+export interface RunStep extends Step {
   readonly sink?: RowSink;
-  /** The sink is told of the columns. */
-  readonly described?: true;
-  /** Gives no row. */
-  readonly silent?: true;
-  /** Its result is the number of rows that it touched, and no row. */
-  readonly tally?: true;
 }
 
 /** The last row of each statement that has no sink. */
@@ -93,9 +86,9 @@ export class Batch implements Submittable {
   error: Error | undefined;
   /** A sink was given something: it cannot be given it again. */
   hasBegun = false;
-  readonly steps: readonly Step[];
+  readonly steps: readonly RunStep[];
   /** Runs in front of the steps; nobody is told of it. */
-  readonly lead: readonly Step[];
+  readonly lead: readonly RunStep[];
   readonly #names: StatementNames;
   #stream: Connection['stream'] | undefined;
   /** How many steps are; below 0 in the lead. */
@@ -103,7 +96,7 @@ export class Batch implements Submittable {
   #begun = false;
   #pausedAtMs: number | undefined;
 
-  constructor(steps: readonly Step[], names: StatementNames, lead: readonly Step[] = []) {
+  constructor(steps: readonly RunStep[], names: StatementNames, lead: readonly RunStep[] = []) {
     this.steps = steps;
     this.lead = lead;
     this.#completed = -lead.length;

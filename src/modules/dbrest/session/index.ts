@@ -4,7 +4,7 @@ import type { ConnectionTarget } from '../dsn.ts';
 import { type Attempt, connectionAttempts, type Pg, type WireClient } from './connection.ts';
 import { Session } from './session.ts';
 
-export type { Results, RowSink, Step } from './batch.ts';
+export type { Results, RowSink, RunStep } from './batch.ts';
 export { type Leftovers, ConnectionLost, UnexpectedResult, type Session, type Verdict } from './session.ts';
 export { Listener, type Hearing } from './listener.ts';
 export type { Column, Pg, Row, WireClient, WireError } from './connection.ts';

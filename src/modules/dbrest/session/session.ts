@@ -1,4 +1,4 @@
-import { Batch, type Results, StatementNames, type Step } from './batch.ts';
+import { Batch, type Results, StatementNames, type RunStep } from './batch.ts';
 import { type Attempt, type Pg, sendCancel, type WireClient, type WireError } from './connection.ts';
 
 /** What requests may leave in a session. */
@@ -20,7 +20,7 @@ const NO_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
  * and a request that fails leaves nothing half done. What `DISCARD ALL` discards, but for the plans, which cost the most
  * and hold nothing of a request. `own`: a call that makes the session's own settings again.
  */
-function compileReset(own: readonly string[]): (leftovers: Leftovers) => readonly Step[] {
+function compileReset(own: readonly string[]): (leftovers: Leftovers) => readonly RunStep[] {
   const calls = [NO_ROLE, ...own];
   const settings = ['reset all', selectNothing(calls)].map(silent);
   const all = [
@@ -40,14 +40,14 @@ function selectNothing(calls: readonly string[]): string {
   return `select from (select ${calls.join(', ')}) s`;
 }
 
-function silent(text: string): Step {
+function silent(text: string): RunStep {
   return { statement: { text, values: [] }, silent: true };
 }
 
 const PREPARED_STATEMENTS = 256;
 const GOODBYE_MS = 1_000;
-const COMMIT: Step = { statement: { text: 'commit', values: [] }, silent: true };
-const ROLLBACK: Step = { statement: { text: 'rollback', values: [] }, silent: true };
+const COMMIT: RunStep = { statement: { text: 'commit', values: [] }, silent: true };
+const ROLLBACK: RunStep = { statement: { text: 'rollback', values: [] }, silent: true };
 
 /** The connection broke, or was given up at the deadline, while a batch was under way. */
 export class ConnectionLost extends Error {
@@ -103,7 +103,7 @@ export class Session {
   readonly #attempt: Attempt;
   readonly #ended: (session: Session) => void;
   readonly #names = new StatementNames(PREPARED_STATEMENTS);
-  readonly #reset: (leftovers: Leftovers) => readonly Step[];
+  readonly #reset: (leftovers: Leftovers) => readonly RunStep[];
   #leftovers: Leftovers = 'nothing';
   #running: Running | undefined;
   /** Not to be used again. */
@@ -126,7 +126,7 @@ export class Session {
    * server's error (`WireError` with a `code`), what a sink threw, or `ConnectionLost`, and not before the session is
    * ready for the next batch.
    */
-  run(steps: readonly Step[], deadlineMs: number, rules: BatchRules = {}): Promise<Results> {
+  run(steps: readonly RunStep[], deadlineMs: number, rules: BatchRules = {}): Promise<Results> {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
     return new Promise((resolve, reject) => {
       const batch = new Batch(steps, this.#names, rules.resets ? this.#reset(this.#leftovers) : []);

@@ -1,6 +1,7 @@
-import type { CallPlan } from '../plan/index.ts';
+import type { CallPlan, PlannedCall } from '../plan/index.ts';
 import type { CallInput } from '../request/index.ts';
 import type { Argument } from '../schema/index.ts';
+import { formedStep, guessSql } from './shape.ts';
 import {
   arrayLiteral,
   type Parameters,
@@ -9,6 +10,25 @@ import {
   ROWS,
   type RowSource,
 } from './statement.ts';
+import type { Work } from './transaction.ts';
+
+/** The statements of a call: one runs the function, once, and tells all there is to know of its rows. */
+export function callWork({ request, call, rows, form, preferences, readOnly, held }: PlannedCall): Work {
+  const { called, showsValues } = call;
+  const { features } = request.head;
+  const source = callSource(call);
+  const isPlanned = !form.media.plan && preferences.count === 'planned';
+  const values = showsValues ? called.name : undefined;
+  return {
+    counts: isPlanned ? [{ statement: guessSql(rows, source) }] : [],
+    main: formedStep(rows, form, { features, source, values }),
+    held,
+    readOnly,
+    // A volatile function may do what no transaction undoes.
+    repeatable: readOnly && called.volatility !== 'volatile',
+    timeoutMs: called.timeoutMs,
+  };
+}
 
 /** The rows of a call, by a name: however often they are referred to, the function runs once. */
 const RESULT = 'w';
@@ -16,7 +36,7 @@ const RESULT = 'w';
 const BODY = 'b';
 
 /** A call as the source of rows. */
-export function callSource(plan: CallPlan): (parameters: Parameters) => RowSource {
+function callSource(plan: CallPlan): (parameters: Parameters) => RowSource {
   const { called } = plan;
   const { returns } = called;
   return (parameters) => ({

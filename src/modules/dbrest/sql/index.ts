@@ -1,23 +1,48 @@
+import type { Exchange } from '../../../http/index.ts';
+import type { Identity } from '../auth/index.ts';
+import type { DbrestConfig } from '../config.ts';
+import { callWork } from './call.ts';
+import { readWork } from './read.ts';
+import type { Step } from './statement.ts';
+import { compileTransaction, type RunPlan, type Statements, type Work } from './transaction.ts';
+import { writeWork } from './write.ts';
+
+export { countedTotal } from './read.ts';
+export { countedSql, rowsSql } from './rows.ts';
+export { searchPath } from './settings.ts';
+export { ELEMENT_SEPARATOR, shapedSql } from './shape.ts';
 export {
-  answerSql,
-  callSql,
-  ELEMENT_SEPARATOR,
-  explainSql,
-  guessSql,
-  responseSettingsSql,
-  totalSql,
-  type AnswerShape,
-  type RowForm,
-} from './shape.ts';
-export { callSource } from './call.ts';
-export {
-  quoteIdentifier,
-  Parameters,
   type BoundValue,
-  type Statement,
+  Parameters,
+  quoteIdentifier,
   ROWS,
   type RowSource,
+  type Statement,
+  type Step,
 } from './statement.ts';
-export { countedSql, rowsSql } from './rows.ts';
-export { searchPath, settingsWriter, type RequestSettings } from './settings.ts';
-export { locationSql, writeSource, writeSql, UPDATED_SQL } from './write.ts';
+export type { RunPlan, Statements } from './transaction.ts';
+
+/** Writes the statements of a plan, as the request of somebody. */
+export function compileStatements(
+  config: DbrestConfig,
+): (x: Exchange, plan: RunPlan, identity: Identity) => Statements {
+  const transaction = compileTransaction(config);
+  return (x, plan, identity) => transaction(x, { identity, plan }, workOf(plan, config));
+}
+
+function workOf(plan: RunPlan, config: DbrestConfig): Work {
+  switch (plan.kind) {
+    case 'read':
+      return readWork(plan, config);
+    case 'write':
+      return writeWork(plan);
+    case 'call':
+      return callWork(plan);
+    case 'describe':
+      return DESCRIPTION;
+  }
+}
+
+/** Nothing is read: a role that may not be taken, or a `dbrest_pre_request` that refuses, gets no description. */
+const NOTHING: Step = { statement: { text: 'select 1', values: [] } };
+const DESCRIPTION: Work = { counts: [], main: NOTHING, readOnly: true, repeatable: true };

@@ -1,17 +1,18 @@
-import type { RowHandler } from '../headers/index.ts';
-import type { ReadPlan } from '../plan/index.ts';
-import { Parameters, qualifiedName, quoteIdentifier, type RowSource, type Statement } from './statement.ts';
+import { type ReadPlan, type RowForm, type RowShape, type RowTail, shownMedia } from '../plan/index.ts';
+import type { RowHandler } from '../request/index.ts';
+import type { ServerFeatures } from '../schema/index.ts';
+import {
+  Parameters,
+  qualifiedName,
+  quoteIdentifier,
+  type RowSource,
+  type Statement,
+  type Step,
+} from './statement.ts';
 import { countedSql, rowsSql } from './rows.ts';
 
-/**
- * How the rows of a read come back. In each, the last column is the number of all rows (of this answer, not of the table):
- * `whole`: one row, the JSON array as one text; `first`: the first row as JSON; `rows`: one JSON text per row;
- * `columns`: the columns themselves; `handled`: one row, what the handler makes of them.
- */
-export type AnswerShape = 'whole' | 'first' | 'rows' | 'columns' | 'handled';
-
-/** What becomes of the rows of an answer. */
-export interface RowForm {
+/** What becomes of the rows of a read. */
+interface ShapeOptions {
   /** Members that are null are left out. */
   readonly stripped: boolean;
   /** Schema of PostGIS, for features. */
@@ -22,10 +23,8 @@ export interface RowForm {
   readonly total?: string | undefined;
   /** The one column whose values are shown instead of rows. */
   readonly values?: string | undefined;
-  /** The number of rows without their range comes with them, and with a row of nulls when there is none. */
-  readonly counted?: boolean | undefined;
-  /** So do `response.headers` and `response.status`, as they are once all rows are there. */
-  readonly responding?: boolean | undefined;
+  /** What comes with the rows. */
+  readonly tail?: RowTail | undefined;
   /** The aggregate that makes something of the rows. */
   readonly handler?: RowHandler | undefined;
   /** Where the rows come from when it is not their table; its own values are bound first. */
@@ -36,21 +35,21 @@ export interface RowForm {
 export const ELEMENT_SEPARATOR = ', \n ';
 
 /** A read in the given shape. */
-export function answerSql(
+export function shapedSql(
   plan: ReadPlan,
-  shape: AnswerShape,
-  form: RowForm = { stripped: false },
+  shape: RowShape,
+  form: ShapeOptions = { stripped: false },
 ): Statement {
   const parameters = new Parameters();
   const source = form.source?.(parameters);
   const rows = rowsSql(plan, parameters, source);
   const most = shape === 'first' ? 1 : form.most;
   const bound = most === undefined ? '' : ` limit ${most}`;
-  const isPadded = (form.counted || form.responding) && shape !== 'whole' && shape !== 'handled';
+  const { total = false, response = false, padded: isPadded = false } = form.tail ?? {};
   const shown = [
     shapeSql(shape, form),
-    ...(form.responding ? [RESPONSE] : []),
-    ...(form.counted ? [`(select ${COUNT} from (${countedSql(plan, parameters, source)}) c)::text`] : []),
+    ...(response ? [RESPONSE] : []),
+    ...(total ? [`(select ${COUNT} from (${countedSql(plan, parameters, source)}) c)::text`] : []),
     `${form.total ?? numberSql(shape, isPadded)}::text`,
   ];
   const from = isPadded ? `(select) o left join (${rows}) t on true` : `(${rows}) t`;
@@ -61,7 +60,7 @@ export function answerSql(
 const COUNT = 'pg_catalog.count(*)';
 
 /** The number of all rows. As a window it waits for the last of them: what stands beside it is read after that. */
-function numberSql(shape: AnswerShape, isPadded = false): string {
+function numberSql(shape: RowShape, isPadded = false): string {
   if (shape === 'whole' || shape === 'handled') return COUNT;
   return isPadded ? '(pg_catalog.count(t.*) over ())' : `(${COUNT} over ())`;
 }
@@ -75,7 +74,7 @@ export function totalSql(plan: ReadPlan, most?: number): Statement {
 }
 
 /** The planner's guess of that number, in the plan that it gives. */
-export function guessSql(plan: ReadPlan, from?: RowForm['source']): Statement {
+export function guessSql(plan: ReadPlan, from?: ShapeOptions['source']): Statement {
   const parameters = new Parameters();
   const source = from?.(parameters);
   const rows = countedSql(plan, parameters, source);
@@ -92,12 +91,27 @@ export function callSql(name: readonly string[]): Statement {
 }
 
 /** What the statements before left in `response.headers` and `response.status`. */
-export function responseSettingsSql(): Statement {
-  return { text: `select ${RESPONSE}`, values: [] };
+export const RESPONSE_SETTINGS: Statement = { text: `select ${RESPONSE}`, values: [] };
+
+/** The statement that gives rows in the form of a response; of a query plan, the one that asks how that would be run. */
+export function formedStep(
+  rows: ReadPlan,
+  { media, shape, most, tail }: RowForm,
+  {
+    features,
+    ...more
+  }: Pick<ShapeOptions, 'source' | 'values' | 'total'> & { readonly features: ServerFeatures | undefined },
+): Step {
+  const { format, stripped, handler } = shownMedia(media);
+  const geoSchema = format === 'geojson' ? features?.geoSchema : undefined;
+  const statement = shapedSql(rows, shape, { stripped, geoSchema, handler, most, tail, ...more });
+  if (media.plan) return { statement: explainSql(statement, media.plan.format, media.plan.options) };
+  // Others are texts that are complete.
+  return shape === 'columns' || shape === 'handled' ? { statement, described: true } : { statement };
 }
 
 /** How the database would run a statement; with `analyze`: how it ran. */
-export function explainSql(
+function explainSql(
   { text, values }: Statement,
   format: 'text' | 'json',
   options: readonly ExplainOption[],
@@ -106,9 +120,9 @@ export function explainSql(
 }
 
 /** The words as they go into the statement. */
-export type ExplainOption = 'analyze' | 'verbose' | 'settings' | 'buffers' | 'wal';
+type ExplainOption = 'analyze' | 'verbose' | 'settings' | 'buffers' | 'wal';
 
-function shapeSql(shape: AnswerShape, form: RowForm): string {
+function shapeSql(shape: RowShape, form: ShapeOptions): string {
   switch (shape) {
     case 'whole': {
       const isPlain = !form.stripped && !form.geoSchema && form.values === undefined;
@@ -124,13 +138,13 @@ function shapeSql(shape: AnswerShape, form: RowForm): string {
   }
 }
 
-function handledSql({ handler, values }: RowForm): string {
+function handledSql({ handler, values }: ShapeOptions): string {
   if (!handler) throw new Error('rows to be handled have a handler');
   const row = values === undefined ? 't' : `t.${quoteIdentifier(values)}`;
   return `${qualifiedName(handler)}(${handler.table ? `t::${qualifiedName(handler.table)}` : row})`;
 }
 
-function rowSql({ stripped, geoSchema, values }: RowForm): string {
+function rowSql({ stripped, geoSchema, values }: ShapeOptions): string {
   if (geoSchema !== undefined) return `${quoteIdentifier(geoSchema)}.st_asgeojson(t.*)::json`;
   const json =
     values === undefined

@@ -21,6 +21,17 @@ export interface Statement {
   readonly values: readonly BoundValue[];
 }
 
+/** One statement of a batch. */
+export interface Step {
+  readonly statement: Statement;
+  /** Whoever takes its rows is told of the columns. */
+  readonly described?: true;
+  /** Gives no row. */
+  readonly silent?: true;
+  /** Its result is the number of rows that it touched, and no row. */
+  readonly tally?: true;
+}
+
 /** Collects bound values while a statement's text is put together. */
 export class Parameters {
   readonly values: BoundValue[] = [];

@@ -1,5 +1,6 @@
 import type {
   Conflict,
+  FoundWrite,
   PlannedWrite,
   ReadPlan,
   TouchedRows,
@@ -10,6 +11,7 @@ import type {
 import type { Table } from '../schema/index.ts';
 import { conditionSql } from './condition.ts';
 import { existsSql, nodeSql } from './rows.ts';
+import { formedStep } from './shape.ts';
 import {
   type BoundValue,
   Parameters,
@@ -18,8 +20,47 @@ import {
   ROWS,
   type RowSource,
   type Statement,
+  type Step,
   type Writing,
 } from './statement.ts';
+import type { Work } from './transaction.ts';
+
+/** The statements of a write. */
+export function writeWork(plan: PlannedWrite): Work {
+  return {
+    counts: [],
+    main: mainStep(plan),
+    behind: plan.counted ? [COUNT_UPDATES] : [],
+    responds: true,
+    // A question is no order: `explain (analyze)` would do what it explains.
+    undone: plan.form.media.plan !== undefined,
+    held: plan.held,
+    readOnly: false,
+    repeatable: false,
+  };
+}
+
+function mainStep(plan: PlannedWrite): Step {
+  const { request, write, rows, shows, form, counted } = plan;
+  const parts = { body: request.body?.json ?? null, counted };
+  switch (shows) {
+    case 'nothing':
+      return { statement: writeSql(write, parts), tally: true };
+    case 'location':
+      return { statement: locationSql(write, parts) };
+    case 'rows': {
+      const total =
+        showsOthers(rows) && !isNothing(write) ? '(select pg_catalog.count(*) from w)' : undefined;
+      const { features } = request.head;
+      return formedStep(rows, form, { features, total, source: writeSource(plan, parts) });
+    }
+  }
+}
+
+/** Whether what is shown has another number of rows than what was written. */
+function showsOthers({ grouped, embeds }: ReadPlan): boolean {
+  return grouped || embeds.some(({ inner }) => inner);
+}
 
 /** The rows of a body as something to select from, and the value of a column in one of them. */
 interface WrittenRows {
@@ -62,8 +103,8 @@ function writtenRows(
 }
 
 /** Columns of written rows that what is shown of them needs: a role need not be allowed to read the others. */
-function returningSql(answer: ReadPlan): string {
-  const names = neededColumns(answer);
+function returningSql(rows: ReadPlan): string {
+  const names = neededColumns(rows);
   if (!names) return `${ROWS}.*`;
   // Something has to come back for each row.
   return names.size === 0 ? '1' : columnsSql([...names]);
@@ -97,7 +138,7 @@ function neededColumns({ outputs, sorts, embeds }: ReadPlan): Set<string> | unde
 interface WriteParts {
   /** JSON of the rows to write; of a delete nothing. */
   readonly body: BoundValue;
-  /** Rows that are merged into others are counted: `UPDATED_SQL` tells how many there were. */
+  /** Rows that are merged into others are counted: `COUNT_UPDATES` tells how many there were. */
   readonly counted: boolean;
 }
 
@@ -105,30 +146,27 @@ interface WriteParts {
 const UPDATED = 'gw.updated';
 const UPDATES = `coalesce(nullif(pg_catalog.current_setting('${UPDATED}', true), ''), '0')`;
 /** How many rows an upsert merged into others. */
-export const UPDATED_SQL = `select ${UPDATES}`;
+const COUNT_UPDATES: Step = { statement: { text: `select ${UPDATES}`, values: [] } };
 
 /** A write that shows nothing of its rows. */
-export function writeSql(plan: WritePlan, parts: WriteParts): Statement {
+function writeSql(plan: WritePlan, parts: WriteParts): Statement {
   const parameters = new Parameters();
   return { text: statementSql(plan, parts, { parameters }), values: parameters.values };
 }
 
 /** A write whose rows a read goes on with. */
-export function writeSource(
-  { write, answer }: PlannedWrite,
-  parts: WriteParts,
-): (parameters: Parameters) => RowSource {
+function writeSource({ write, rows }: FoundWrite, parts: WriteParts): (parameters: Parameters) => RowSource {
   const rowType = qualifiedName(write.table);
   return (parameters) => {
     if (isNothing(write)) return { from: `(${nothingSql(write.table, '*')}) ${ROWS}` };
-    const returning = returningSql(answer);
+    const returning = returningSql(rows);
     const text = statementSql(write, parts, { parameters, returning });
     return { prefix: `with w as (${text}) `, from: `w ${ROWS}`, rowType };
   };
 }
 
 /** A write that gives the number of its rows, and of a single one the key. */
-export function locationSql(plan: WritePlan, parts: WriteParts): Statement {
+function locationSql(plan: WritePlan, parts: WriteParts): Statement {
   const parameters = new Parameters();
   const { primaryKey } = plan.table;
   const text = statementSql(plan, parts, { parameters, returning: columnsSql(primaryKey) });

@@ -1,7 +1,6 @@
 import { catalogueSteps } from '../database.ts';
 import type { DbrestConfig } from '../config.ts';
-import { writeDocument } from '../openapi/index.ts';
-import { apiFacts } from '../operation/index.ts';
+import { apiFacts, writeDocument } from '../openapi/index.ts';
 import {
   CatalogueWriter,
   type Column,

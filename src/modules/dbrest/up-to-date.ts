@@ -1,7 +1,7 @@
-import type { Exchange } from '../../../http/index.ts';
-import type { RestDatabase } from '../database.ts';
-import type { Schema } from '../schema/index.ts';
-import type { WireError } from '../session/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import type { RestDatabase } from './database.ts';
+import type { Schema } from './schema/index.ts';
+import type { WireError } from './session/index.ts';
 
 /** A schema that changes faster than that is not run after. */
 const MOST_REPEATS = 3;

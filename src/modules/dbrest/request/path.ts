@@ -1,14 +1,15 @@
-import type { LocationFacts } from '../../contract/index.ts';
-import type { DbrestConfig } from './config.ts';
-import { invalidPath } from './fault/index.ts';
+import type { LocationFacts } from '../../../contract/index.ts';
+import type { DbrestConfig } from '../config.ts';
+import { invalidPath } from '../fault/index.ts';
 
 /** What a path names. */
-export type Resource =
-  | { readonly kind: 'root' }
-  | { readonly kind: 'table'; readonly name: string }
-  | { readonly kind: 'function'; readonly name: string };
+export interface Resource {
+  readonly kind: 'root' | 'table' | 'function';
+  /** '' of the root. */
+  readonly name: string;
+}
 
-const ROOT: Resource = { kind: 'root' };
+const ROOT: Resource = { kind: 'root', name: '' };
 
 /**
  * What a path names: below a prefix location one segment, or two of which the first is `rpc`; in any other location the

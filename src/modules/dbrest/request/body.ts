@@ -1,0 +1,27 @@
+import type { Exchange } from '../../../http/index.ts';
+import { unreadableEncoding } from '../fault/index.ts';
+import { type Turn, turnsFor } from '../turn.ts';
+
+/** The body of a request, whole, and how it is read. */
+export interface ReceivedBody {
+  /** Media type in lower case, without parameters. */
+  readonly type: string;
+  readonly bytes: Buffer;
+  readonly turn: Turn;
+}
+
+/** Media types of JSON bodies. */
+export const JSON_TYPE = /^application\/(?:json|vnd\.(?:pgrst|dbrest)\.(?:object|array)(?:\+json)?)$/;
+
+/**
+ * Receives the body of a request; JSON when the client does not say. `undefined` when there is nothing more to do: it was
+ * too large or too slow and has its response, or the client left. Throws PGRST102 (415) for a compressed one: it could be
+ * of any size.
+ */
+export async function receiveBody(x: Exchange): Promise<ReceivedBody | undefined> {
+  const encoding = x.header('content-encoding') ?? '';
+  if (!/^(?:identity)?$/i.test(encoding.trim())) throw unreadableEncoding(encoding);
+  const [type = ''] = (x.header('content-type') ?? '').split(';', 1).map((name) => name.trim().toLowerCase());
+  const bytes = await x.readBody();
+  return bytes && { type: type === '' ? 'application/json' : type, bytes, turn: turnsFor(x) };
+}

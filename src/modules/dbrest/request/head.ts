@@ -1,0 +1,137 @@
+import type { LocationFacts } from '../../../contract/index.ts';
+import type { Exchange } from '../../../http/index.ts';
+import type { DbrestConfig } from '../config.ts';
+import {
+  lowerAboveUpper,
+  malformedRange,
+  methodNotAllowed,
+  noRoot,
+  notCallable,
+  schemaNotExposed,
+} from '../fault/index.ts';
+import type { ServerFeatures } from '../schema/index.ts';
+import { type Accepted, acceptedMedia, type Media } from './media.ts';
+import { type Resource, resourceResolver } from './path.ts';
+import { honoured, NO_PREFERENCES, parsePreferences, type Preferences } from './preferences.ts';
+import type { ReadQuery } from './tree.ts';
+
+/** What a request is about, and what its headers ask for: checked as far as no table or function has to be known. */
+export interface RequestHead {
+  readonly kind: 'read' | 'write' | 'call' | 'describe' | 'options';
+  readonly method: string;
+  readonly resource: Resource;
+  /** Of the allowlist. */
+  readonly schema: string;
+  readonly accepted: readonly Accepted[];
+  readonly preferences: Preferences;
+  /** Known only where a header needs them. */
+  readonly features: ServerFeatures | undefined;
+}
+
+/**
+ * Reads path, method, `Accept-Profile` or `Content-Profile`, `Accept` and `Prefer`. Throws PGRST106 and PGRST125, and what
+ * becomes of a method that the resource does not have.
+ */
+export function compileHead(
+  { schemas, rpc, openapi }: DbrestConfig,
+  location: LocationFacts,
+): (x: Exchange) => RequestHead {
+  const resourceOf = resourceResolver(location, rpc);
+  return (x) => {
+    const { method } = x;
+    const resource = resourceOf(x.uri);
+    const kind = kindOf(resource, method, openapi);
+    const features = undefined;
+    if (kind === 'options') {
+      const schema = chooseSchema(x.header('content-profile') ?? x.header('accept-profile'), schemas);
+      return { kind, method, resource, schema, accepted: [], preferences: NO_PREFERENCES, features };
+    }
+    const schema = chooseSchema(x.header(READS.has(method) ? 'accept-profile' : 'content-profile'), schemas);
+    const accepted = acceptedMedia(x.header('accept'));
+    const preferences = parsePreferences(x.header('prefer'));
+    return { kind, method, resource, schema, accepted, preferences, features };
+  };
+}
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+const CALLS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
+const OF_TABLES: ReadonlyMap<string, 'read' | 'write'> = new Map([
+  ['GET', 'read'],
+  ['HEAD', 'read'],
+  ['POST', 'write'],
+  ['PUT', 'write'],
+  ['PATCH', 'write'],
+  ['DELETE', 'write'],
+]);
+
+/** What a method does with a resource. */
+function kindOf({ kind }: Resource, method: string, openapi: DbrestConfig['openapi']): RequestHead['kind'] {
+  if (method === 'OPTIONS') return 'options';
+  switch (kind) {
+    case 'root':
+      if (openapi === 'off') throw noRoot();
+      if (!READS.has(method)) throw methodNotAllowed(method, 'OPTIONS,GET,HEAD');
+      return 'describe';
+    case 'function':
+      if (!CALLS.has(method)) throw notCallable(method);
+      return 'call';
+    case 'table': {
+      const operation = OF_TABLES.get(method);
+      if (!operation) throw methodNotAllowed(method, [...OF_TABLES.keys()].join(', '));
+      return operation;
+    }
+  }
+}
+
+/** Whether what the headers ask for depends on what the server can do. */
+export function needsFeatures({ accepted, preferences }: RequestHead): boolean {
+  return preferences.timeZone !== undefined || accepted.some(({ media }) => isGeographic(media));
+}
+
+function isGeographic(media: Media | undefined): boolean {
+  return media?.format === 'geojson' || (media?.plan !== undefined && isGeographic(media.plan.media));
+}
+
+/** Leaves out the preferences that cannot be honoured. Throws PGRST122 when the client wants to know of that. */
+export function honouredHead(
+  head: RequestHead,
+  features: ServerFeatures | undefined,
+  mayChooseEnd: boolean,
+): RequestHead {
+  const preferences = honoured(head.preferences, { timeZones: features?.timeZones, tx: mayChooseEnd });
+  return preferences === head.preferences && !features ? head : { ...head, preferences, features };
+}
+
+/** uWebSockets.js takes bytes above 0x7f for blanks, and drops them at both ends of a header's value. */
+const DROPPED = /^[^!-\x7f]+|[^!-\x7f]+$/gu;
+
+/** The schema that a profile header names, else the first of the allowlist. Throws PGRST106. */
+export function chooseSchema(profile: string | undefined, exposed: readonly string[]): string {
+  if (profile === undefined) return exposed[0] as string;
+  if (exposed.includes(profile)) return profile;
+  const [meant, ...others] = exposed.filter((name) => name.replace(DROPPED, '') === profile);
+  if (meant === undefined || others.length > 0) throw schemaNotExposed(profile, exposed);
+  return meant;
+}
+
+/** Which rows are wanted; without a limit all from the offset on. */
+export type RowRange = Pick<ReadQuery, 'offset' | 'limit'>;
+
+/** The rows that the query, the `Range` header and `dbrest_max_rows` have in common. Throws PGRST100 and PGRST103. */
+export function rowRange(query: RowRange, header: string | undefined, maxRows: number | undefined): RowRange {
+  const { first, end } = header === undefined ? { first: 0, end: Infinity } : parseRange(header);
+  const offset = Math.max(first, query.offset);
+  const ends = Math.min(end, query.offset + (query.limit ?? Infinity));
+  if (ends < offset || (ends === offset && query.limit !== 0)) throw lowerAboveUpper();
+  const limit = Math.min(ends - offset, maxRows ?? Infinity);
+  return limit === Infinity ? { offset } : { offset, limit };
+}
+
+/** `0-9` or `10-`, with or without the unit in front. */
+function parseRange(header: string): { first: number; end: number } {
+  const [, first, last] = /^(?:items=)?(\d{1,15})-(\d{0,15})$/.exec(header.trim()) ?? [];
+  if (first === undefined) throw malformedRange(header);
+  const end = last ? Number(last) + 1 : Infinity;
+  if (end <= Number(first)) throw lowerAboveUpper();
+  return { first: Number(first), end };
+}

@@ -1,0 +1,34 @@
+import type { Exchange } from '../../../http/index.ts';
+import { offsetBeyond, tooManyAffected } from '../fault/index.ts';
+import type { PlannedCall } from '../plan/index.ts';
+import type { Results } from '../session/index.ts';
+import { countedTotal } from '../sql/index.ts';
+import { EmptyBody, openBody, type ResponseStart, type RowCounts } from './body.ts';
+import { type OpenResponse, type ResponseParts, responseSettings, setHead, settingsOf } from './head.ts';
+import { contentRange, rangeHeaders, rangeStatus } from './range.ts';
+
+/** The response to a call: sent while its rows come, or once it is committed where it may have changed something. */
+export function respondToCall(x: Exchange, plan: PlannedCall, parts: ResponseParts): OpenResponse {
+  const { form, request, preferences, readOnly, isVoid } = plan;
+  const { config, statements, watch } = parts;
+  const { query } = request;
+  const { maxAffected } = preferences;
+  const head = (counts: RowCounts, results: Results): ResponseStart => {
+    watch?.lap('transaction');
+    const { firstCount, before } = statements;
+    const isGuessed = before.length > firstCount;
+    const total = isGuessed ? countedTotal('planned', results.slice(firstCount)) : counts.total;
+    const status = isVoid ? 204 : rangeStatus(query, counts.rows, total);
+    const own = isVoid ? [] : rangeHeaders(form.media, contentRange(query, counts.rows, total));
+    const chosen = counts.response ? responseSettings(...counts.response) : settingsOf(statements, results);
+    return setHead(x, { status, own, chosen }, { plan, config, watch });
+  };
+  const guard = ({ rows, total }: RowCounts): void => {
+    if (maxAffected !== undefined && rows > maxAffected) throw tooManyAffected(rows);
+    if (total !== undefined && query.offset > total) throw offsetBeyond(query.offset, total);
+  };
+  const body = isVoid
+    ? new EmptyBody(x, { head, tail: form.tail })
+    : openBody(x, form, { head, held: !readOnly, guard });
+  return { sink: body, ...(plan.held && { verdict: () => body.judge() }), end: () => body.end() };
+}

@@ -1,0 +1,81 @@
+import { LRUCache } from 'lru-cache';
+import type { Exchange } from '../../../http/index.ts';
+import type { DbrestConfig } from '../config.ts';
+import { type ApiFacts, writeDocument } from '../openapi/index.ts';
+import type { PlannedDescription, PlannedOptions } from '../plan/index.ts';
+import { EVERY_RIGHT, rightsOf, type Schema } from '../schema/index.ts';
+import { inSlices } from '../turn.ts';
+import { type OpenResponse, type ResponseParts, setHead, settingsOf } from './head.ts';
+
+/** Descriptions that are kept: one for each role and schema that asked lately. */
+const MOST_DOCUMENTS = 16;
+
+/** The response to a GET or HEAD of the root: the API as OpenAPI 3.1, as far as the role may use it. */
+export function respondToDescribe(
+  x: Exchange,
+  plan: PlannedDescription,
+  { config, statements, watch, documents }: ResponseParts & { readonly documents: Documents },
+): OpenResponse {
+  return {
+    async end(results) {
+      watch?.lap('transaction');
+      const body = await documents.of(plan);
+      const chosen = settingsOf(statements, results);
+      const said = setHead(x, { status: 200, own: [], chosen }, { plan, config, watch });
+      const head = Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${serverUrl(x.requestUri)}}],`);
+      const contentType = said.contentType ?? `${plan.request.mediaType}; charset=utf-8`;
+      x.send(said.status, contentType, Buffer.concat([head, body]));
+    },
+  };
+}
+
+/** The response to an OPTIONS. */
+export function respondToOptions(
+  x: Exchange,
+  { request, methods }: PlannedOptions,
+  config: DbrestConfig,
+): void {
+  if (config.schemas.length > 1) x.setHeader('Content-Profile', request.head.schema);
+  // As PostgREST says it to everybody, with an `Origin` or without.
+  if (config.corsOrigins === '*') x.setHeader('Access-Control-Allow-Origin', '*');
+  x.setHeader('Allow', methods.join(','));
+  x.send(200, '', '');
+}
+
+/**
+ * The location, relative to where the document was read: right for a client behind any proxy. What it is called comes from
+ * the request, in JSON.
+ */
+function serverUrl(requestUri: string): string {
+  const path = requestUri.replace(/[?#].*$/s, '');
+  const place = path.endsWith('/') ? path.slice(0, -1) : path;
+  const name = place.slice(place.lastIndexOf('/') + 1);
+  return JSON.stringify(name === '' ? './' : `${place === path ? './' : '../'}${name}`);
+}
+
+/** Descriptions of what is known at the moment. */
+export class Documents {
+  readonly #ignoresRights: boolean;
+  readonly #api: ApiFacts;
+  #known: Schema | undefined;
+  readonly #byKey = new LRUCache<string, Promise<Buffer>>({ max: MOST_DOCUMENTS });
+
+  constructor({ openapi }: DbrestConfig, api: ApiFacts) {
+    this.#ignoresRights = openapi === 'ignore-privileges';
+    this.#api = api;
+  }
+
+  of({ known, role, request }: PlannedDescription): Promise<Buffer> {
+    const { schema } = request.head;
+    if (known !== this.#known) this.#byKey.clear();
+    this.#known = known;
+    const key = JSON.stringify(this.#ignoresRights ? [schema] : [schema, role]);
+    const kept = this.#byKey.get(key);
+    if (kept) return kept;
+    const rights = this.#ignoresRights ? EVERY_RIGHT : rightsOf(role, known);
+    const document = inSlices(writeDocument({ known, schema, rights, api: this.#api }));
+    this.#byKey.set(key, document);
+    document.catch(() => this.#byKey.delete(key));
+    return document;
+  }
+}

@@ -1,0 +1,28 @@
+import type { Exchange } from '../../../http/index.ts';
+import type { PlannedRead } from '../plan/index.ts';
+import type { Results } from '../session/index.ts';
+import { countedTotal } from '../sql/index.ts';
+import { openBody, type ResponseStart, type RowCounts } from './body.ts';
+import { type OpenResponse, type ResponseParts, setHead, settingsOf } from './head.ts';
+import { contentRange, rangeHeaders, rangeStatus } from './range.ts';
+
+/** The response to a read: sent while its rows come. */
+export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponseParts): OpenResponse {
+  const { form, request, preferences } = plan;
+  const { config, statements, watch } = parts;
+  const { query } = request;
+  const head = ({ rows }: RowCounts, results: Results): ResponseStart => {
+    watch?.lap('transaction');
+    const { firstCount, before } = statements;
+    const total =
+      before.length > firstCount
+        ? countedTotal(preferences.count, results.slice(firstCount), config.maxRows)
+        : undefined;
+    const status = rangeStatus(query, rows, total);
+    const chosen = settingsOf(statements, results);
+    const own = rangeHeaders(form.media, contentRange(query, rows, total));
+    return setHead(x, { status, own, chosen }, { plan, config, watch });
+  };
+  const body = openBody(x, form, { head });
+  return { sink: body, end: () => body.end() };
+}

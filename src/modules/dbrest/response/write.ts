@@ -1,0 +1,110 @@
+import type { Exchange } from '../../../http/index.ts';
+import { notSingular, otherKey, tooManyAffected } from '../fault/index.ts';
+import type { PlannedWrite } from '../plan/index.ts';
+import type { Results, Row } from '../session/index.ts';
+import { openBody, type ResponseStart, type RowCounts } from './body.ts';
+import { type OpenResponse, type ResponseParts, setHead, settingsOf } from './head.ts';
+import { contentRange } from './range.ts';
+
+/** The response to a write: sent once it is committed. */
+export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseParts): OpenResponse {
+  const { config, statements, watch } = parts;
+  const main = statements.before.length;
+  const head = ({ rows }: RowCounts, results: Results): ResponseStart => {
+    watch?.lap('transaction');
+    const updated = plan.counted ? Number(results[main + 1]?.[0] ?? 0) : 0;
+    const place = plan.shows === 'location' ? results[main] : undefined;
+    const written = { rows, inserted: rows - updated, place };
+    const own = writeHeaders(x, plan, written);
+    const chosen = settingsOf(statements, results);
+    return setHead(x, { status: writeStatus(plan, written), own, chosen }, { plan, config, watch });
+  };
+  return plan.shows === 'rows' ? showRows(x, plan, head) : tellNumber(x, plan, { head, main });
+}
+
+type MakeHead = (counts: RowCounts, results: Results) => ResponseStart;
+
+function showRows(x: Exchange, plan: PlannedWrite, head: MakeHead): OpenResponse {
+  const body = openBody(x, plan.form, { head, held: true });
+  const verdict = (): void => {
+    judge(plan, body.counts.rows);
+    body.judge();
+  };
+  return { sink: body, ...(plan.held && { verdict }), end: () => body.end() };
+}
+
+/** The main statement tells how many rows there are, and nothing of them is shown. */
+function tellNumber(
+  x: Exchange,
+  plan: PlannedWrite,
+  { head, main }: { readonly head: MakeHead; readonly main: number },
+): OpenResponse {
+  const rowsOf = (results: Results): number => Number(results[main]?.[0]);
+  const verdict = (results: Results): void => {
+    const rows = rowsOf(results);
+    judge(plan, rows);
+    if (plan.form.media.format === 'object' && rows !== 1) throw notSingular(rows);
+  };
+  return {
+    ...(plan.held && { verdict }),
+    end(results) {
+      const { status, contentType = '' } = head({ rows: rowsOf(results) }, results);
+      x.send(status, contentType, '');
+    },
+  };
+}
+
+/** Throws what undoes the write. */
+function judge({ request, preferences }: PlannedWrite, rows: number): void {
+  if (request.head.method === 'PUT' && rows !== 1) throw otherKey();
+  const { maxAffected = Infinity } = preferences;
+  if (rows > maxAffected) throw tooManyAffected(rows);
+}
+
+/** What became of the rows of a write. */
+interface Written {
+  readonly rows: number;
+  /** Of them were not there before. */
+  readonly inserted: number;
+  /** The number of rows, and of a single one the values of its key. */
+  readonly place: Row | undefined;
+}
+
+/** Status of a write by the contract's table ("Writing"). */
+function writeStatus({ request, write, form, shows }: PlannedWrite, { inserted }: Written): number {
+  if (form.media.plan) return 200;
+  const isUpsert = write.kind === 'insert' && write.conflict !== undefined;
+  switch (request.head.method) {
+    case 'POST':
+      return shows === 'rows' && isUpsert && inserted === 0 ? 200 : 201;
+    case 'PUT':
+      if (shows !== 'rows') return 204;
+      return inserted > 0 ? 201 : 200;
+    case 'PATCH':
+    case 'DELETE':
+      return shows === 'rows' ? 200 : 204;
+  }
+}
+
+/** `Content-Range`, as PostgREST gives it, and `Location`. */
+function writeHeaders(
+  x: Exchange,
+  { request, preferences, write, form }: PlannedWrite,
+  { rows, place }: Written,
+): [name: string, value: string | undefined][] {
+  if (form.media.plan) return [];
+  const { method } = request.head;
+  const total = preferences.count ? rows : undefined;
+  const range = contentRange({ offset: 0 }, method === 'PATCH' ? rows : 0, total);
+  const location = place && rows === 1 ? locationOf(x, write.table.primaryKey, place.slice(1)) : undefined;
+  return [
+    ['Content-Range', method === 'PUT' ? undefined : range],
+    ['Location', location],
+  ];
+}
+
+/** The table as the client named it, filtered by the key of a row. */
+function locationOf({ requestUri }: Exchange, key: readonly string[], values: Row): string {
+  const pairs = key.map((name, i) => `${encodeURIComponent(name)}=eq.${encodeURIComponent(values[i] ?? '')}`);
+  return `${requestUri.replace(/\?.*$/s, '')}?${pairs.join('&')}`;
+}
