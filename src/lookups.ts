@@ -30,7 +30,7 @@ import {
 } from './plan/index.ts';
 import { type Loaded, modules } from './pipeline.ts';
 
-export { dbrestTools } from './pipeline.ts';
+export { type dbrestTools, loadDbrestTools } from './pipeline.ts';
 export type { VariableFacts } from './contract/index.ts';
 
 /*

@@ -13,7 +13,7 @@ export type { Finding, Review, ReviewOptions } from './check/index.ts';
 export type { GatewayPlan, Reach } from './plan/index.ts';
 /** For the lookups; nothing else sees modules. */
 export * as modules from './modules/index.ts';
-export { dbrestTools } from './modules/index.ts';
+export { type dbrestTools, loadDbrestTools } from './modules/index.ts';
 
 /** Where a configuration comes from. */
 export interface ConfigSource {

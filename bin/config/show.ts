@@ -3,9 +3,9 @@ import { formatFaults, printable, takesColor } from '../../grammar/index.ts';
 import type { LocationView, ServerView } from '../../src/contract/index.ts';
 import {
   combined,
-  dbrestTools,
   directives,
   effective,
+  loadDbrestTools,
   MODULE_NAMES,
   type RestPlace,
   restPlaces,
@@ -153,12 +153,18 @@ export interface ApiOptions extends RestOptions {
 
 /** `gw dump schema`: what a location knows of its database. 1: it cannot be read, 2: which location is not clear. */
 export function printSchema(options: RestOptions): Promise<number> {
-  return withPlace(options, async (place) => ({ document: await dbrestTools.dumpSchema(place) }));
+  return withPlace(options, async (place) => {
+    const { dumpSchema } = await loadDbrestTools();
+    return { document: await dumpSchema(place) };
+  });
 }
 
 /** `gw dump openapi`: what the root of a location answers. Ends as `gw dump schema` does. */
 export function printApi({ role, schema, ...options }: ApiOptions): Promise<number> {
-  return withPlace(options, (place) => dbrestTools.describeApi(place, { role, schema }));
+  return withPlace(options, async (place) => {
+    const { describeApi } = await loadDbrestTools();
+    return describeApi(place, { role, schema });
+  });
 }
 
 async function withPlace(

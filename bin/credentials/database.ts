@@ -1,4 +1,4 @@
-import { dbrestTools } from '../../src/lookups.ts';
+import { type dbrestTools, loadDbrestTools } from '../../src/lookups.ts';
 import { columns, visible } from '../terminal.ts';
 import { readSecret } from './secrets.ts';
 
@@ -23,18 +23,19 @@ export interface SetupOptions extends DbOptions {
 
 /** `gw db setup`: prints the SQL, or runs it and tells what it changed. 1: that failed, 2: an option that is wrong. */
 export async function setup(options: SetupOptions): Promise<number> {
-  const fault = nameFaultIn(options);
+  const tools = await loadDbrestTools();
+  const fault = nameFaultIn(options, tools);
   if (fault !== undefined) return fail(fault, 2);
-  const verifier = await verifierFor(options);
+  const verifier = await verifierFor(options, tools);
   if (verifier && 'fault' in verifier) return fail(verifier.fault, 2);
   const { authenticator, anon, user, schema, trigger, grantTables: grantsTables = false } = options;
   const order = { authenticator, anon, user, schema, trigger, grantsTables, ...verifier };
   if (options.apply !== true) {
-    process.stdout.write(dbrestTools.setupScript(order));
+    process.stdout.write(tools.setupScript(order));
     return 0;
   }
   return withDsn(options, async (dsn) => {
-    const { before, after } = await dbrestTools.applySetup(dsn, order);
+    const { before, after } = await tools.applySetup(dsn, order);
     const items = after.map((item) => {
       const was = before.find(({ what }) => what === item.what)?.state;
       return { ...item, changed: was !== item.state };
@@ -46,35 +47,42 @@ export async function setup(options: SetupOptions): Promise<number> {
 }
 
 /** `gw db status`: what a database has and lacks. 0: all is there, 1: not all, or it cannot be asked. */
-export function status(options: DbOptions): Promise<number> {
-  const fault = nameFaultIn(options);
-  if (fault !== undefined) return Promise.resolve(fail(fault, 2));
+export async function status(options: DbOptions): Promise<number> {
+  const tools = await loadDbrestTools();
+  const fault = nameFaultIn(options, tools);
+  if (fault !== undefined) return fail(fault, 2);
   return withDsn(options, async (dsn) => {
-    const items = await dbrestTools.setupStatus(dsn, options);
+    const items = await tools.setupStatus(dsn, options);
     show(items, options);
     return items.every(({ state }) => state === 'ok') ? 0 : 1;
   });
 }
 
-function nameFaultIn({ authenticator, anon, user, schema }: DbOptions): string | undefined {
+type Tools = typeof dbrestTools;
+
+function nameFaultIn(
+  { authenticator, anon, user, schema }: DbOptions,
+  { nameFault }: Tools,
+): string | undefined {
   for (const [option, name] of Object.entries({ authenticator, anon, user, schema })) {
     // The schema that every database has may be served.
-    const fault = option === 'schema' && name === 'public' ? undefined : dbrestTools.nameFault(name);
+    const fault = option === 'schema' && name === 'public' ? undefined : nameFault(name);
     if (fault !== undefined) return `invalid --${option} "${visible(name)}"\n  ${fault}`;
   }
   const roles = [authenticator, anon, user];
   return new Set(roles).size < roles.length ? 'the three roles must have different names' : undefined;
 }
 
-async function verifierFor({
-  passwordFile,
-}: SetupOptions): Promise<{ readonly verifier: string } | { readonly fault: string } | undefined> {
+async function verifierFor(
+  { passwordFile }: SetupOptions,
+  { scramVerifier }: Tools,
+): Promise<{ readonly verifier: string } | { readonly fault: string } | undefined> {
   if (passwordFile === undefined) return undefined;
   const read = await readSecret({ secretFile: passwordFile }, '');
   if ('fault' in read) return read;
   if (!/^[\x20-\x7e]+$/.test(read.secret))
     return { fault: 'the password has other characters than those of ASCII' };
-  return { verifier: await dbrestTools.scramVerifier(read.secret) };
+  return { verifier: await scramVerifier(read.secret) };
 }
 
 async function withDsn({ dsn }: DbOptions, use: (dsn: string) => Promise<number>): Promise<number> {

@@ -1,7 +1,7 @@
 import { text as textOf } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
 import { readers } from '../../src/config/index.ts';
-import { dbrestTools } from '../../src/lookups.ts';
+import { type dbrestTools, loadDbrestTools } from '../../src/lookups.ts';
 import { visible } from '../terminal.ts';
 import { isOnStandardInput, readSecret, type SecretOptions } from './secrets.ts';
 
@@ -25,7 +25,8 @@ export async function sign(payload: string | undefined, options: SignOptions): P
   const read = await readSecret(options, SECRET_VARIABLE);
   if ('fault' in read) return fail(read.fault, 2);
   const order = { claims: claims.claims, secret: read.secret, algorithm: options.alg, keyId: options.kid };
-  const signed = await dbrestTools.signToken(order);
+  const { signToken } = await loadDbrestTools();
+  const signed = await signToken(order);
   if ('fault' in signed) return fail(signed.fault, 1);
   if (signed.warning !== undefined) process.stderr.write(`gw: [warn] ${signed.warning}\n`);
   process.stdout.write(`${signed.token}\n`);
@@ -85,7 +86,8 @@ export async function verify(given: string | undefined, options: VerifyOptions):
   if ('fault' in read) return fail(read.fault, 2);
   const token = await tokenOf(given);
   const { audience } = options;
-  const verdict = await dbrestTools.checkToken(token, { secret: read.secret, audience, nowMs: Date.now() });
+  const { checkToken } = await loadDbrestTools();
+  const verdict = await checkToken(token, { secret: read.secret, audience, nowMs: Date.now() });
   if ('fault' in verdict) return fail(verdict.fault, 2);
   const { decoded, refusal } = verdict;
   if (options.json === true) {
@@ -106,7 +108,8 @@ export async function inspect(
   given: string | undefined,
   { json }: { readonly json?: boolean },
 ): Promise<number> {
-  const decoded = dbrestTools.decodeToken(await tokenOf(given));
+  const { decodeToken } = await loadDbrestTools();
+  const decoded = decodeToken(await tokenOf(given));
   if (!decoded) return fail('this is not a signed JSON Web Token', 1);
   process.stderr.write(
     'gw: not verified: anybody can write such a token; "gw jwt verify" checks its signature\n',

@@ -10,8 +10,11 @@ import { compileDbrest, type DbrestResources } from './pipeline.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
 import { connect, Listener, openSession } from './session/index.ts';
 
-export * as dbrestTools from './tools/index.ts';
+export type * as dbrestTools from './tools/index.ts';
 export type { DbrestConfig } from './config.ts';
+
+/** What commands do with databases and tokens: no process that serves has a use for it. */
+export const loadDbrestTools = (): Promise<typeof import('./tools/index.ts')> => import('./tools/index.ts');
 
 /** Timers hold 24 days at most; nobody waits for a day. */
 const LONGEST_MS = 86_400_000;
