@@ -17,14 +17,13 @@ export interface Provisioned {
 const MAX_SETS = 1_000;
 
 /** Opens nothing yet; connections of groups that stay the same outlive a reload. */
-export async function provision(config: ProxyConfig, worker: WorkerScope): Promise<Provisioned> {
-  const { default: undici } = await import('undici');
+export function provision(config: ProxyConfig, worker: WorkerScope): Provisioned {
   const tls = config.pass ? tlsSettings(config) : undefined;
   const known = new Map<string, Connections>();
   const open = (group: UpstreamGroup, settings: ConnectorSettings): Connections =>
     worker.share(
       keyOf(group, settings),
-      () => new Connections(new Connector(settings, undici.buildConnector), group.keepalive),
+      () => new Connections(new Connector(settings), group.keepalive),
       (connections) => connections.close(),
     );
   return {

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { createServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { oneGateway, type Owner } from '../../harness/gateway.ts';
 import { readScripts, startScriptedUpstream } from '../../harness/scripted-upstream.ts';
 
@@ -35,16 +36,19 @@ beforeAll(() => {
 
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** An upstream over TLS that answers with what it saw of the handshake. */
-async function startTls(t: Owner, options: ServerOptions = {}): Promise<number> {
-  const server = createServer(
-    { key: pem('up.key'), cert: pem('up.pem'), ...options },
-    (request, response) => {
-      const socket = request.socket as TLSSocket & { servername?: string };
-      const { CN } = socket.getPeerCertificate().subject ?? {};
-      response.end(`${socket.servername || '-'} ${socket.getProtocol()} ${CN?.toString() ?? '-'}`);
-    },
-  );
+const showHandshake: RequestListener = (request, response) => {
+  const socket = request.socket as TLSSocket & { servername?: string };
+  const { CN } = socket.getPeerCertificate().subject ?? {};
+  response.end(`${socket.servername || '-'} ${socket.getProtocol()} ${CN?.toString() ?? '-'}`);
+};
+
+/** An upstream over TLS; without a listener it answers with what it saw of the handshake. */
+async function startTls(
+  t: Owner,
+  options: ServerOptions = {},
+  listener: RequestListener = showHandshake,
+): Promise<number> {
+  const server = createServer({ key: pem('up.key'), cert: pem('up.pem'), ...options }, listener);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   t.onTestFinished(async () => {
     server.closeAllConnections();
@@ -125,6 +129,37 @@ for (const { it, conf, server, body, log } of cases) {
     });
     await gw.expect('GET /?name=up', body === undefined ? { status: 502 } : { status: 200, body });
     if (log) await gw.waitForLog(log);
+  });
+}
+
+const sessions: readonly { it: string; conf: string; resumed: string }[] = [
+  { it: 'resumes the session of the connection before', conf: '', resumed: 'no yes yes' },
+  { it: 'begins sessions anew when told so', conf: 'proxy_ssl_session_reuse off;', resumed: 'no no no' },
+  {
+    it: 'begins sessions anew where it verifies, for only then there is a chain to verify',
+    conf: `proxy_ssl_verify on; proxy_ssl_trusted_certificate ${dir}/ca.pem; proxy_ssl_name up.example;`,
+    resumed: 'no no no',
+  },
+  {
+    it: 'resumes no session that was begun for another name',
+    conf: 'proxy_ssl_server_name on; proxy_ssl_name $arg_round.example;',
+    resumed: 'no no no',
+  },
+];
+
+for (const { it, conf, resumed } of sessions) {
+  test(`TLS to an upstream ${it}`, async (t) => {
+    const port = await startTls(t, {}, ({ socket }, response) => {
+      response.setHeader('Connection', 'close');
+      response.end((socket as TLSSocket).isSessionReused() ? 'yes' : 'no');
+    });
+    const gw = await load(t, `server { location / { ${conf} proxy_pass https://127.0.0.1:${port}; } }`);
+    const said: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      const response = await fetch(`http://127.0.0.1:${gw.port}/?round=${round}`);
+      said.push(await response.text());
+    }
+    expect(said.join(' ')).toBe(resumed);
   });
 }
 

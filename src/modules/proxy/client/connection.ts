@@ -89,11 +89,7 @@ const MOST_INTERIMS = 16;
 const EMPTY = Buffer.alloc(0);
 const READING = 'reading response header from upstream';
 
-/**
- * One connection to a peer: one request at a time, as HTTP/1.0 or 1.1 as its caller writes it. undici opens it, but does not
- * speak over it: its client sends neither HTTP/1.0 nor a `Connection` of one's own, and takes a 304 with a length, a 100 and
- * bare line feeds for faults. Nobody knows before the answer which of them come, so one reader has to know them all.
- */
+/** One connection to a peer: one request at a time, as HTTP/1.0 or 1.1 as its caller writes it. */
 export class Connection {
   /** Requests begun so far. */
   requests = 0;

@@ -1,6 +1,14 @@
-import type { Socket } from 'node:net';
-import { checkServerIdentity, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
-import type { buildConnector } from 'undici';
+import { LRUCache } from 'lru-cache';
+import { connect, type Socket, type SocketConnectOpts } from 'node:net';
+import {
+  checkServerIdentity,
+  connect as connectTls,
+  createSecureContext,
+  type DetailedPeerCertificate,
+  type SecureContext,
+  type SecureContextOptions,
+  type TLSSocket,
+} from 'node:tls';
 import { type Stage, systemFault, timedOut, UpstreamFault } from './fault.ts';
 
 /** OpenSSL's numbers and words for what Node.js names by a code. */
@@ -54,9 +62,6 @@ function intermediatesOf(leaf: DetailedPeerCertificate): number {
   return count;
 }
 
-type BuildConnector = typeof buildConnector;
-type Dial = ReturnType<BuildConnector>;
-
 /** What all connections to the peers of one group have in common; plain data. */
 export interface ConnectorSettings {
   readonly localAddress?: string;
@@ -98,72 +103,85 @@ export interface Dialled {
   refused(fault: UpstreamFault): void;
 }
 
-/** More dial functions than this are forgotten and made again: addresses of a resolver come and go. */
-const MAX_DIALS = 256;
+/** Sessions of TLS that are kept for the peers of one group. */
+const MOST_SESSIONS = 100;
+/** Bytes that wait in a socket before `write` says so; a record of TLS has no more than the second. */
+const WAITING_BYTES = 65_536;
+const WAITING_TLS_BYTES = 16_384;
+const KEEPALIVE_DELAY_MS = 60_000;
 
-/** Opens connections with undici's connector: TCP, Unix sockets, TLS with its session cache. */
+/** Opens the connections to the peers of one group: TCP, Unix sockets, TLS with the sessions of earlier connections. */
 export class Connector {
   readonly settings: ConnectorSettings;
-  private readonly build: BuildConnector;
-  private readonly dials = new Map<string, Dial>();
+  private readonly sessions: LRUCache<string, Buffer> | undefined;
+  private context: SecureContext | undefined = undefined;
 
-  constructor(settings: ConnectorSettings, build: BuildConnector) {
+  constructor(settings: ConnectorSettings) {
+    const { tls } = settings;
     this.settings = settings;
-    this.build = build;
+    // What a session was begun with is judged once; a session that is resumed would not show its chain again.
+    this.sessions = tls?.reuseSessions && !tls.verify ? new LRUCache({ max: MOST_SESSIONS }) : undefined;
   }
 
   /** Gives a function that gives up. Neither of `dialled` is called after that. */
   open(to: Destination, dialled: Dialled): () => void {
-    const attempt = new Attempt(to, dialled, this.settings.tls);
+    const { tls } = this.settings;
+    const attempt = new Attempt(to, dialled, tls);
     try {
-      // undici's types do not say that its connector gives the socket it opens.
-      const dial = this.dialOf(to.address) as unknown as (options: object, done: DialDone) => Socket;
-      attempt.follow(dial(this.optionsOf(to), (error, socket) => attempt.settle(error, socket)));
+      attempt.follow(tls ? this.dialTls(to, tls) : connect(this.optionsOf(to.address, WAITING_BYTES)));
     } catch (error) {
       // For example a local address of the wrong family.
-      queueMicrotask(() => attempt.settle(error as Error, null));
+      queueMicrotask(() => attempt.fail(error as Error));
     }
     return () => attempt.cancel();
   }
 
-  private optionsOf({ address, name, sendsName }: Destination): object {
-    const { host, port } = splitAddress(address);
-    return {
-      hostname: host,
-      port,
-      protocol: this.settings.tls ? 'https:' : 'http:',
+  private dialTls({ address, name, sendsName }: Destination, tls: TlsSettings): Socket {
+    // Certificates are parsed once, not with each connection.
+    this.context ??= createSecureContext(contextOptions(tls));
+    const { sessions } = this;
+    const key = `${address} ${sendsName ? name : ''}`;
+    const session = sessions?.get(key);
+    const socket = connectTls({
+      ...this.optionsOf(address, WAITING_TLS_BYTES),
+      secureContext: this.context,
+      ALPNProtocols: ['http/1.1'],
+      // The peer's certificate is judged when the handshake is over, so that the log can say what was wrong with it.
+      rejectUnauthorized: false,
+      checkServerIdentity: () => undefined,
       ...(sendsName && { servername: name }),
-      ...(this.settings.localAddress !== undefined && { localAddress: this.settings.localAddress }),
-    };
+      ...(session && { session }),
+    });
+    if (sessions) socket.on('session', (begun: Buffer) => sessions.set(key, begun));
+    return socket;
   }
 
-  private dialOf(address: string): Dial {
-    const known = this.dials.get(address);
-    if (known) return known;
-    const { tcpKeepalive, tls } = this.settings;
-    const dial = this.build({
-      timeout: 0,
+  private optionsOf(address: string, highWaterMark: number): SocketConnectOpts & StreamOptions {
+    const { tcpKeepalive, localAddress } = this.settings;
+    if (address.startsWith('unix:')) return { path: address.slice(5), highWaterMark };
+    const colon = address.lastIndexOf(':');
+    const host = address.slice(0, colon);
+    return {
+      host: host.startsWith('[') ? host.slice(1, -1) : host,
+      port: Number(address.slice(colon + 1)),
+      highWaterMark,
+      noDelay: true,
       keepAlive: tcpKeepalive,
-      ...(address.startsWith('unix:') && { socketPath: address.slice(5) }),
-      ...(tls && tlsOptions(tls)),
-    });
-    if (this.dials.size >= MAX_DIALS) this.dials.clear();
-    this.dials.set(address, dial);
-    return dial;
+      keepAliveInitialDelay: KEEPALIVE_DELAY_MS,
+      localAddress,
+    };
   }
 }
 
-type DialDone = (error: Error | null, socket: Socket | null) => void;
+/** What sockets take for their streams; Node's types do not say so. */
+interface StreamOptions {
+  readonly highWaterMark: number;
+}
 
-/** The peer's certificate is judged when the handshake is over, so that the log can say what was wrong with it. */
-function tlsOptions(tls: TlsSettings): object {
+function contextOptions(tls: TlsSettings): SecureContextOptions {
   const { ca, crl, cert, key, passphrases, ciphers, ciphersuites, groups, minVersion, maxVersion } = tls;
   const [passphrase] = passphrases;
   return {
-    rejectUnauthorized: false,
-    checkServerIdentity: () => undefined,
-    // What a session was begun with is judged once; a session that is resumed would not show its chain again.
-    maxCachedSessions: tls.reuseSessions && !tls.verify ? 100 : 0,
     ciphers: ciphersuites === undefined ? ciphers : `${ciphersuites}:${ciphers}`,
     minVersion,
     maxVersion,
@@ -176,12 +194,7 @@ function tlsOptions(tls: TlsSettings): object {
   };
 }
 
-function splitAddress(address: string): { host: string; port: string } {
-  if (address.startsWith('unix:')) return { host: 'localhost', port: '0' };
-  const colon = address.lastIndexOf(':');
-  const host = address.slice(0, colon);
-  return { host: host.startsWith('[') ? host.slice(1, -1) : host, port: address.slice(colon + 1) };
-}
+function ignore(): void {}
 
 /** One connection while it is opened. */
 class Attempt {
@@ -202,12 +215,21 @@ class Attempt {
 
   follow(socket: Socket): void {
     this.socket = socket;
+    socket.on('error', this.fail);
     if (this.tls) socket.once('connect', () => (this.stage = 'SSL handshaking to upstream'));
+    socket.once(this.tls ? 'secureConnect' : 'connect', () => this.succeed(socket));
   }
 
-  settle(error: Error | null, socket: Socket | null): void {
+  readonly fail = (error: Error): void => this.refuse(this.faultOf(error));
+
+  cancel(): void {
+    this.settled = true;
+    clearTimeout(this.timer);
+    this.socket?.destroy();
+  }
+
+  private succeed(socket: Socket): void {
     if (this.settled) return;
-    if (error || !socket) return this.refuse(this.faultOf(error ?? new Error('no socket')));
     const fault = this.tls?.verify
       ? checkPeerCertificate(socket as TLSSocket, this.name, this.tls)
       : undefined;
@@ -215,12 +237,8 @@ class Attempt {
     this.settled = true;
     clearTimeout(this.timer);
     this.dialled.opened(socket);
-  }
-
-  cancel(): void {
-    this.settled = true;
-    clearTimeout(this.timer);
-    this.socket?.destroy();
+    // From here on its user hears of errors. Between two users nobody does, and one would end the thread.
+    socket.off('error', this.fail).on('error', ignore);
   }
 
   private refuse(fault: UpstreamFault): void {
