@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemFailure } from './system/index.ts';
-import { type Exchange, HttpFault } from './http/index.ts';
+import { type Exchange, HttpFault, stateKey } from './http/index.ts';
 
 /** Where temporary files go, and whether they have a name while they are there. */
 interface SpoolPlace {
@@ -156,11 +156,11 @@ export interface SpooledBody {
 /** What it takes of an exchange. */
 export type BodySource = Pick<Exchange, 'readPieces' | 'setState'>;
 
-const SPOOLED = Symbol('spooled body');
+const SPOOLED = stateKey<SpooledBody>('spooled body');
 
 /** What `spoolBody` kept of a request, for the variables that show it. */
 export function spooledBody(x: Pick<Exchange, 'state'>): SpooledBody | undefined {
-  return x.state<SpooledBody>(SPOOLED);
+  return x.state(SPOOLED);
 }
 
 /**

@@ -13,7 +13,7 @@ export function compileAcceptsGzip({ gzipHttpVersion, gzipProxied, gzipDisable }
   return (x) => {
     const accepted = x.header('accept-encoding');
     if (accepted === undefined || x.main !== x || !acceptsGzip(accepted)) return false;
-    if (x.httpVersion < gzipHttpVersion) return false;
+    if (x.request.httpVersion < gzipHttpVersion) return false;
     return (x.header('via') === undefined || isServed(x)) && !isDisabled?.(x);
   };
 }
@@ -24,16 +24,16 @@ function compileProxied(flags: ReadonlySet<string>): Test {
   if (flags.has('any')) return () => true;
   return (x) => {
     if (flags.has('auth') && x.header('authorization') !== undefined) return true;
-    const expires = x.responseHeader('Expires');
+    const expires = x.response.header('Expires');
     if (expires !== undefined) return flags.has('expired') && isPast(expires);
-    const cacheControl = x.joinedResponseHeader('Cache-Control');
+    const cacheControl = x.response.joinedHeader('Cache-Control');
     if (cacheControl !== undefined) {
       return ['no-cache', 'no-store', 'private'].some(
         (word) => flags.has(word) && hasWord(cacheControl, word),
       );
     }
-    if (flags.has('no_last_modified') && x.responseHeader('Last-Modified') !== undefined) return false;
-    return !(flags.has('no_etag') && x.responseHeader('ETag') !== undefined);
+    if (flags.has('no_last_modified') && x.response.header('Last-Modified') !== undefined) return false;
+    return !(flags.has('no_etag') && x.response.header('ETag') !== undefined);
   };
 }
 

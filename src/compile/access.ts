@@ -102,7 +102,7 @@ async function delay(delayMs: number, x: Exchange): Promise<void> {
 function answer(denied: Denial, x: Exchange): void {
   const headers = headersOf(denied);
   for (let index = 0; index < headers.length; index += 2) {
-    x.setHeader(headers[index] as string, headers[index + 1] as string);
+    x.response.setHeader(headers[index] as string, headers[index + 1] as string);
   }
   x.end(denied.status);
 }

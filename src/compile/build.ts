@@ -11,12 +11,15 @@ import type {
   VariableFamily,
 } from '../contract/index.ts';
 import {
-  type AnswerRules,
   charsetOf,
+  CONFIGURED_TYPE,
   type Exchange,
+  type ExchangeWatch,
   type Getter,
   type Handler,
+  KEPT_TYPE,
   logContext,
+  type ResponseRules,
 } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { LocationPlan, VariablePlan } from '../plan/index.ts';
@@ -35,7 +38,7 @@ export interface WatchedPart {
 }
 
 /** Follows a compile whose handlers are looked at instead of served with. Nothing of it exists in a worker. */
-export interface CompileWatch {
+export interface CompileWatch extends ExchangeWatch {
   /** What a module does in a location, as it is to be done here. */
   parts(parts: LocationParts, part: WatchedPart): LocationParts;
   /** A variable as a location reads it; `live`: what it gives means nothing outside of a running gateway. */
@@ -47,7 +50,7 @@ export interface CompileWatch {
   /** A variable was given a value. */
   assigned(x: Exchange, name: string, value: string): void;
   /** Exchanges that have these rules are in that place; `plan` is that of an `if` or `limit_except` too. */
-  rules(rules: AnswerRules, plan: LocationPlan): void;
+  rules(rules: ResponseRules, plan: LocationPlan): void;
 }
 
 type Text = (x: Exchange) => string;
@@ -93,8 +96,14 @@ function compileContentType(
 ): (x: Exchange) => string {
   const ofUri = compileTypeOf({ types, defaultType }, { kind, path });
   if (![...Object.values(types), defaultType].some((type) => charsetOf(type) !== ''))
-    return (x) => x.keptType || ofUri(x);
-  return (x) => x.keptType || (x.configuredType = ofUri(x));
+    return (x) => x.state(KEPT_TYPE) || ofUri(x);
+  return (x) => {
+    const kept = x.state(KEPT_TYPE);
+    if (kept) return kept;
+    const type = ofUri(x);
+    x.setState(CONFIGURED_TYPE, type);
+    return type;
+  };
 }
 
 function compileTypeOf(

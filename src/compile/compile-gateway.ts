@@ -1,5 +1,5 @@
 import type { AnyModule, GatewayView, ListenAddress, WorkerScope } from '../contract/index.ts';
-import type { AnswerRules, Exchange, Handler, LogStep, PortFacts } from '../http/index.ts';
+import type { ResponseRules, Exchange, Handler, LogStep, PortFacts } from '../http/index.ts';
 import { addressText, type GatewayPlan, type HeadRules, type PortPlan } from '../plan/index.ts';
 import { LOG_TAIL, openRing } from '../zone/index.ts';
 import type { CompileWatch, RequestNeeds } from './build.ts';
@@ -28,7 +28,7 @@ export interface PortHandler {
   /** Shared by all ports of one configuration. */
   readonly usage: Usage;
   /** Rules and name of refusals that fall before a server is chosen: the default server's. */
-  readonly rules: AnswerRules;
+  readonly rules: ResponseRules;
   readonly serverName: string;
   /** Never throws and never rejects. */
   readonly serve: Handler;
@@ -156,7 +156,7 @@ function byName(port: PortPlan, { plan, servers, context }: Compiled): Handler {
     }
   }
   return (x: Exchange) => {
-    const { server: found, captures } = names.find(x.host);
+    const { server: found, captures } = names.find(x.request.host);
     if (captures) keepCaptures(x, captures, found.slots);
     const status = found.refusal?.(x) ?? 0;
     return status === 0 ? found.server.serve(x) : found.server.refuse(x, status);

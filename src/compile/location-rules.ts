@@ -1,7 +1,7 @@
 import { constantText } from '../config/index.ts';
 import type { Build, CoreConfig, ErrorPageConfig } from '../contract/index.ts';
 import {
-  type AnswerRules,
+  type ResponseRules,
   type ConnectionRules,
   type Exchange,
   type Handler,
@@ -38,7 +38,7 @@ function compileClosesFor({ keepaliveDisable }: CoreConfig, build: Build): Conne
   const noSafari = keepaliveDisable.includes('safari');
   return (x) => {
     const agent = x.header('user-agent') ?? '';
-    return (noMsie6 && x.requestMethod === 'POST' && isMsie6(agent)) || (noSafari && SAFARI.test(agent));
+    return (noMsie6 && x.request.method === 'POST' && isMsie6(agent)) || (noSafari && SAFARI.test(agent));
   };
 }
 
@@ -47,7 +47,7 @@ export function serverTokens(
   { serverTokens: tokens }: Pick<CoreConfig, 'serverTokens'>,
   version: string,
   build: Build,
-): Pick<AnswerRules, 'serverToken' | 'serverTokenOf'> {
+): Pick<ResponseRules, 'serverToken' | 'serverTokenOf'> {
   if (tokens === 'off') return { serverToken: 'gw' };
   if (typeof tokens === 'string') return { serverToken: `gw/${version}` };
   const fixed = constantText(tokens);

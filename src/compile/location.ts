@@ -11,12 +11,14 @@ import type {
   WorkerScope,
 } from '../contract/index.ts';
 import {
-  type AnswerRules,
+  beginRewritePhase,
   type Exchange,
   type Handler,
   logContext,
   type LogStep,
+  type ResponseRules,
   type Router,
+  stateKey,
 } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import { type LocationPlan, locationText } from '../plan/index.ts';
@@ -28,6 +30,12 @@ import { rewriteSequence, sequence } from './phases.ts';
 
 /** How long a compile holds the thread: on a reload, requests are served meanwhile. */
 const TURN_MS = 10;
+
+/** A request comes to a place, whose rules it follows from now on. */
+export function enter(x: Exchange, rules: ResponseRules): void {
+  x.rules = rules;
+  rules.watch?.enters(x);
+}
 
 /** Divides a long compile into turns of the event loop. */
 export class Turns {
@@ -43,7 +51,7 @@ export class Turns {
 
 /** A location that is ready to serve. */
 export interface LocationHandler {
-  readonly rules: AnswerRules;
+  readonly rules: ResponseRules;
   readonly internal: boolean;
   /** Somebody asks for the peer's address, perhaps when the connection is gone. */
   readonly needsPeer: boolean;
@@ -154,12 +162,21 @@ async function compileBlocks({ blocks = [] }: LocationPlan, context: LocationCon
   return { ifs, except };
 }
 
+/** Value: what goes on behind the rewrite phase in the place of the location's own phases. */
+export const AFTER_REWRITE = stateKey<Handler | undefined>('after rewrite');
+
+/** The rewrite phase of a location begins. */
+export function beginLocationRewrite(x: Exchange): void {
+  beginRewritePhase(x);
+  if (x.state(AFTER_REWRITE)) x.setState(AFTER_REWRITE, undefined);
+}
+
 /** An `if` that is true: the last one of a location answers in its place (nginx ngx_http_script_if_code). */
 function enterBlock({ rules, needsPeer, rewrite, answer }: LocationHandler): Handler {
   return (x: Exchange) => {
-    x.rules = rules;
-    if (needsPeer) x.keepPeer();
-    x.afterRewrite = answer;
+    enter(x, rules);
+    if (needsPeer) x.wire.keepPeer();
+    x.setState(AFTER_REWRITE, answer);
     return rewrite?.(x);
   };
 }
@@ -198,8 +215,9 @@ function compileRules(
   { core, match }: LocationPlan,
   parts: readonly LocationParts[],
   { context, build }: RulesContext,
-): AnswerRules {
+): ResponseRules {
   const { log } = build;
+  const { watch } = context;
   if (core.msiePadding || core.msieRefresh) build.needHeader('user-agent');
   const logs = parts.flatMap((part) => part.log ?? []);
   const place = { server: context.server, location: match ? locationText(match) : '' };
@@ -223,12 +241,13 @@ function compileRules(
     recursiveErrorPages: core.recursiveErrorPages,
     filters: parts.flatMap(({ filter }) => filter ?? []),
     bodyFilters: parts.flatMap(({ bodyFilter }) => bodyFilter ?? []),
-    logs: [...logs, ...watching, ...compilePostAction(core.postAction)],
+    logs: watch ? [] : [...logs, ...watching, ...compilePostAction(core.postAction)],
     tooLarge: parts.find((part) => part.tooLarge)?.tooLarge,
     errorPages: compileErrorPages(core.errorPages, build),
     router: context.router,
     warn: (message, x, level = 'error') => log.write(level, message, logContext(x)),
-    subrequestLogs: core.logSubrequest ? logs : [],
+    subrequestLogs: core.logSubrequest && !watch ? logs : [],
+    watch,
   };
 }
 

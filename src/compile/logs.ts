@@ -84,7 +84,7 @@ export function compileRequestCounter(counters: Counters, place: CountedPlace): 
 
   return (x: Exchange) => {
     const { status } = x;
-    const method = x.requestMethod === 'GET' ? 'GET' : methodLabel(x.requestMethod);
+    const method = x.request.method === 'GET' ? 'GET' : methodLabel(x.request.method);
     const statuses = method === 'GET' ? gets : statusesOf(method);
     (statuses[status] ??= open(method, status)).add();
     duration ??= counters.histogram(DURATION, labels);
@@ -121,12 +121,9 @@ export function compileRequestTail(tail: Ring): LogStep {
       [second, shown, skipped] = [now, 0, 0];
     }
     if (++shown > LINES_PER_SECOND) return void skipped++;
-    const { requestMethod, startedMs, bodyBytesSent, host, requestUri, status } = x;
+    const { request, startedMs, bodyBytesSent, status } = x;
+    const { method, host, requestUri } = request;
     const uri = redactQuery(requestUri);
-    keepRequestLine(
-      tail,
-      status,
-      `${requestMethod} ${nowMs - startedMs} ${bodyBytesSent} ${host || '-'} ${uri}`,
-    );
+    keepRequestLine(tail, status, `${method} ${nowMs - startedMs} ${bodyBytesSent} ${host || '-'} ${uri}`);
   };
 }

@@ -1,4 +1,4 @@
-import { answerFault, type Exchange, type Handler } from '../http/index.ts';
+import { answerFault, type Exchange, type Handler, rewritePhaseOf } from '../http/index.ts';
 
 /** Handlers one after the other, until one of them answers. Waits only for those that wait. */
 export function sequence(handlers: readonly Handler[]): Handler {
@@ -34,10 +34,10 @@ function rewriteFrom(steps: readonly Handler[], start: number, x: Exchange): voi
     const waiting = (steps[index] as Handler)(x);
     if (waiting) {
       return waiting.then(() =>
-        isOver(x, round) || x.rewriteEnded ? undefined : rewriteFrom(steps, index + 1, x),
+        isOver(x, round) || rewritePhaseOf(x)?.isEnded ? undefined : rewriteFrom(steps, index + 1, x),
       );
     }
-    if (isOver(x, round) || x.rewriteEnded) return undefined;
+    if (isOver(x, round) || rewritePhaseOf(x)?.isEnded) return undefined;
   }
   return undefined;
 }

@@ -51,11 +51,11 @@ export function compileTlsGate(plan: TlsPlan | undefined): (x: Exchange) => numb
   const verify = plan?.verify ?? 'off';
   const verifier = plan ? verifierOf(plan) : '';
   return (x) => {
-    const tls = x.connection?.tls;
+    const tls = x.request.connection?.tls;
     if (!tls) return 497;
     if (verify === 'off') return 0;
     // Another server's authorities have verified this client, or nobody's.
-    if (tls.namesServer && tls.serverName.toLowerCase() !== x.host) return 421;
+    if (tls.namesServer && tls.serverName.toLowerCase() !== x.request.host) return 421;
     const { client } = tls;
     if (!client) return verify === 'on' ? 496 : 0;
     // Nobody was named in the handshake, so the default server's authorities have verified the client.

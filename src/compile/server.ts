@@ -1,18 +1,29 @@
 import type { LocationMatch } from '../contract/index.ts';
 import {
+  beginRewritePhase,
   compileRegex,
   encodePath,
   type Exchange,
   type Handler,
   HttpFault,
+  rewritePhaseOf,
   type Router,
-  Subrequest,
+  settleRewritePhase,
+  stateKey,
   type SubrequestFacts,
+  subrequestOf,
 } from '../http/index.ts';
 import type { LocationPlan, ServerPlan } from '../plan/index.ts';
 import { type Captures, capturesOf, keepCaptures } from './captures.ts';
 import { LocationLevel, type Place } from './location-tree.ts';
-import { compileLocation, type LocationContext, type LocationHandler } from './location.ts';
+import {
+  AFTER_REWRITE,
+  beginLocationRewrite,
+  compileLocation,
+  enter,
+  type LocationContext,
+  type LocationHandler,
+} from './location.ts';
 import { compileOrigins } from './origins.ts';
 import { guarded, isOver } from './phases.ts';
 
@@ -38,7 +49,7 @@ interface Target {
 /** nginx's limits of internal redirects of one request, and of subrequests inside one another. */
 const MAX_INTERNAL_REDIRECTS = 10;
 const MAX_SUBREQUEST_DEPTH = 50;
-const DEPTH = Symbol('depth of a subrequest');
+const DEPTH = stateKey<number>('depth of a subrequest');
 
 /** What the servers of one compile share. */
 export type ServerContext = Omit<LocationContext, 'router' | 'serverNames' | 'origins'>;
@@ -87,7 +98,7 @@ export class ServerHandler implements Router {
 
   /** The whole way of a request through this server. */
   serve(x: Exchange): void | Promise<void> {
-    x.rules = this.#root.rules;
+    enter(x, this.#root.rules);
     x.serverName = this.name;
     const { postRead } = this.#root;
     if (!postRead) return this.#rewrite(x);
@@ -99,7 +110,7 @@ export class ServerHandler implements Router {
 
   /** Answers a request that must not come any further. */
   refuse(x: Exchange, status: number): void {
-    x.rules = this.#root.rules;
+    enter(x, this.#root.rules);
     x.serverName = this.name;
     x.end(status);
   }
@@ -113,7 +124,7 @@ export class ServerHandler implements Router {
   toPath(x: Exchange, path: string): void | Promise<void> {
     x.uri = path;
     return this.#again(x, (again) => {
-      again.rules = this.#root.rules;
+      enter(again, this.#root.rules);
       return this.#rewrite(again);
     });
   }
@@ -126,19 +137,20 @@ export class ServerHandler implements Router {
     });
   }
 
-  relocate(x: Exchange): void | Promise<void> {
+  /** Searches the location again for a URI that the rewrite phase changed. */
+  #relocate(x: Exchange): void | Promise<void> {
     return this.#again(x, (again) => this.#route(again));
   }
 
-  subrequest(parent: Exchange, facts: SubrequestFacts): Promise<Subrequest> {
+  subrequest(parent: Exchange, facts: SubrequestFacts): Promise<Exchange> {
     return new Promise((resolve) => {
-      const sub = new Subrequest(parent, facts, () => resolve(sub));
-      const depth = (parent.state<number>(DEPTH) ?? 0) + 1;
+      const sub = subrequestOf(parent, facts, () => resolve(sub));
+      const depth = (parent.state(DEPTH) ?? 0) + 1;
       sub.setState(DEPTH, depth);
       void guarded((x) => {
         if (depth > MAX_SUBREQUEST_DEPTH)
           throw new HttpFault(500, `subrequests cycle while processing "${x.uri}"`);
-        x.rules = this.#root.rules;
+        enter(x, this.#root.rules);
         return facts.uri.startsWith('@') ? this.toNamed(x, facts.uri) : this.#rewrite(x);
       })(sub);
     });
@@ -159,9 +171,8 @@ export class ServerHandler implements Router {
   #rewrite(x: Exchange): void | Promise<void> {
     const { rewrite, needsPeer } = this.#root;
     if (!rewrite) return this.#route(x);
-    if (needsPeer) x.keepPeer();
-    x.rewriteEnded = false;
-    x.uriReplaced = false;
+    if (needsPeer) x.wire.keepPeer();
+    beginRewritePhase(x);
     const round = x.internalRedirects;
     const waiting = rewrite(x);
     if (waiting) return waiting.then(() => (isOver(x, round) ? undefined : this.#route(x)));
@@ -169,12 +180,11 @@ export class ServerHandler implements Router {
   }
 
   #route(x: Exchange): void | Promise<void> {
-    x.relocate = false;
-    x.leftLocation = false;
+    settleRewritePhase(x);
     const found = this.#locations.find(x.uri);
     if (!found) {
-      x.rules = this.#root.rules;
-      if (this.#root.needsPeer) x.keepPeer();
+      enter(x, this.#root.rules);
+      if (this.#root.needsPeer) x.wire.keepPeer();
       return this.#root.answer(x);
     }
     for (const { target, captures } of found.matches) keepCaptures(x, captures, target.captures);
@@ -185,24 +195,23 @@ export class ServerHandler implements Router {
     const { except } = location;
     const handler = except && !except.methods.has(x.method) ? except.handler : location;
     const { rules, needsPeer, rewrite } = handler;
-    x.rules = rules;
-    if (needsPeer) x.keepPeer();
+    enter(x, rules);
+    if (needsPeer) x.wire.keepPeer();
     if (location.internal && !x.internal) return x.end(404);
     // What is announced too large is refused before anybody reads it; an error page for it is served all the same.
-    if (x.contentLength > rules.maxBodyBytes && rules.maxBodyBytes > 0 && !x.inErrorPage)
+    if (x.request.contentLength > rules.maxBodyBytes && rules.maxBodyBytes > 0 && !x.inErrorPage)
       return x.refuseBody();
     if (!rewrite) return handler.answer(x);
-    x.afterRewrite = handler.answer;
-    x.rewriteEnded = false;
-    x.uriReplaced = false;
+    beginLocationRewrite(x);
     const round = x.internalRedirects;
     const waiting = rewrite(x);
-    return waiting ? waiting.then(() => this.#afterRewrite(x, round)) : this.#afterRewrite(x, round);
+    if (waiting) return waiting.then(() => (isOver(x, round) ? undefined : this.#goOn(x, handler.answer)));
+    return isOver(x, round) ? undefined : this.#goOn(x, handler.answer);
   }
 
-  #afterRewrite(x: Exchange, round: number): void | Promise<void> {
-    if (isOver(x, round)) return undefined;
-    return x.relocate ? this.relocate(x) : (x.afterRewrite as Handler)(x);
+  /** Behind the rewrite phase of a location. */
+  #goOn(x: Exchange, answer: Handler): void | Promise<void> {
+    return rewritePhaseOf(x)?.relocates ? this.#relocate(x) : (x.state(AFTER_REWRITE) ?? answer)(x);
   }
 
   async #addAll(level: LocationLevel<Target>, locations: readonly LocationPlan[]): Promise<void> {

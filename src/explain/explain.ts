@@ -7,12 +7,12 @@ import { addressText, type PortPlan } from '../plan/index.ts';
 import type { Account } from './account.ts';
 import { accountOf, notFound } from './assemble.ts';
 import { choosePort, type Explainable, type Telling } from './server.ts';
-import { ExplainedExchange } from './exchange.ts';
 import { Follower } from './follow.ts';
 import { Places, Wording } from './places.ts';
 import { type Question, readQuestion, type ReadQuestion, refusalBy } from './question.ts';
 import { QuietScope } from './scope.ts';
 import { Tracer } from './tracer.ts';
+import { ExplainedWire } from './wire.ts';
 
 /** Open questions are followed up to so many: each doubles what may happen. */
 const MAX_BRANCHES = 4;
@@ -114,22 +114,29 @@ class Run {
 
   async trace({ read, port, choices = [] }: Tracing): Promise<Tracer> {
     const tracer = new Tracer(this.#follower.places, choices);
-    this.#follower.use(tracer);
     const handler = this.#compiled.ports.find(({ key }) => key === addressText(port.address)) as PortHandler;
     const uri = normalizePath(read.path, handler.mergeSlashes);
     const { facts, rules } = handler;
-    const x = new ExplainedExchange(
+    const { method, requestUri, args, host, hostHeader, headers, contentLength } = read;
+    const request = { method, requestUri, args, host, hostHeader, headers, contentLength };
+    const wire = new ExplainedWire(
       {
-        request: { ...read, uri: uri ?? read.path, serial: 1, httpVersion: '1.1' },
-        port: facts,
+        request: {
+          ...request,
+          uri: uri ?? read.path,
+          serial: 1,
+          port: facts,
+          httpVersion: '1.1',
+          connection: connectionOf(read, port, handler),
+        },
         rules,
-        headers: read.headers,
         peerAddress: port.address.kind === 'unix' ? 'unix:' : read.from,
-        connection: connectionOf(read, port, handler),
         body: read.body,
       },
       tracer,
     );
+    const { x } = wire;
+    this.#follower.use(tracer, wire);
     const refusal = refusalBy(handler, read) ?? (uri === undefined ? MALFORMED : undefined);
     if (refusal) {
       tracer.refused(refusal.why);
@@ -137,7 +144,8 @@ class Run {
       x.end(refusal.status);
     }
     if (!refusal) await handler.serve(x);
-    await patiently(x.settled);
+    await patiently(wire.settled);
+    x.finish();
     return tracer;
   }
 

@@ -2,12 +2,21 @@ import type { DirectiveNode } from '../../grammar/index.ts';
 import type { CompileWatch, WatchedPart } from '../compile/index.ts';
 import type { BlockView } from '../config/index.ts';
 import type { Build, Deed, LocationParts, ModuleExplanation, Telling, ToldPhase } from '../contract/index.ts';
-import type { AccessCheck, AnswerRules, BodyFilter, Exchange, Getter, Handler } from '../http/index.ts';
+import {
+  type AccessCheck,
+  type BodyFilter,
+  type BodyTransform,
+  type Exchange,
+  type Getter,
+  type Handler,
+  type ResponseRules,
+  rewritePhaseOf,
+} from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
-import { ExplainedExchange } from './exchange.ts';
 import type { Places } from './places.ts';
 import type { DirectiveStep, Frame, Tracer } from './tracer.ts';
+import type { ExplainedWire } from './wire.ts';
 
 interface Following {
   readonly build: Build;
@@ -76,13 +85,14 @@ class Step {
   }
 
   #note(frame: Frame, isEntered: boolean | undefined): void {
-    const { uri, args, rewriteEnded, relocate } = this.#x;
+    const { uri, args } = this.#x;
+    const phase = rewritePhaseOf(this.#x);
     const holds = isEntered ?? frame.matches;
     const isIf = isEntered !== undefined;
     this.#splice(frame, {
       ...(holds !== undefined && { holds }),
       after: isIf ? this.#before : { uri, args },
-      ...(rewriteEnded && !isIf && { end: relocate ? 'last' : 'break' }),
+      ...(phase?.isEnded && !isIf && { end: phase.relocates ? 'last' : 'break' }),
     });
   }
 
@@ -106,18 +116,20 @@ class Step {
 /** Whom the handlers of one compile tell: each run of an exchange has a tracer of its own. */
 export class Follower implements CompileWatch {
   readonly #places: Places;
-  readonly places = new Map<AnswerRules, LocationPlan>();
+  readonly places = new Map<ResponseRules, LocationPlan>();
   /** The directives of all rewrite phases. */
   readonly directives = new Set<DirectiveNode>();
   #tracer: Tracer | undefined;
+  #wire: ExplainedWire | undefined;
 
   constructor(places: Places) {
     this.#places = places;
   }
 
-  /** What happens from now on is written down there. */
-  use(tracer: Tracer): void {
+  /** What happens to the request of that wire from now on is written down there. */
+  use(tracer: Tracer, wire: ExplainedWire): void {
     this.#tracer = tracer;
+    this.#wire = wire;
   }
 
   get tracer(): Tracer {
@@ -130,7 +142,7 @@ export class Follower implements CompileWatch {
     return this.#tracer ?? SILENCE;
   }
 
-  rules(rules: AnswerRules, plan: LocationPlan): void {
+  rules(rules: ResponseRules, plan: LocationPlan): void {
     this.places.set(rules, plan);
   }
 
@@ -192,12 +204,27 @@ export class Follower implements CompileWatch {
     };
   }
 
+  enters(x: Exchange): void {
+    // A subrequest is not followed from place to place.
+    if (x === this.#wire?.x) this.tracer.enters(x);
+  }
+
+  ends(x: Exchange, status: number): void {
+    if (x === this.#wire?.x) this.tracer.ends(x, status);
+  }
+
+  redirects(x: Exchange, target: string): void {
+    if (x === this.#wire?.x) this.tracer.jumps(target);
+  }
+
+  /** It changes the head; the body is not for anybody. */
   #bodyFilter(module: string, { wants, open }: BodyFilter): BodyFilter {
     return {
       wants,
       open: (x) => {
         this.tracer.filters.add(module);
-        return open(x);
+        open(x).close?.();
+        return UNTOUCHED;
       },
     };
   }
@@ -225,7 +252,7 @@ export class Follower implements CompileWatch {
 
   /** Nobody knows what it would be answered. */
   #leave(x: Exchange): void {
-    if (x instanceof ExplainedExchange) return x.stop();
+    if (x === this.#wire?.x) return this.#wire.stop();
     this.tracer.isUnknown = true;
     x.abort();
   }
@@ -257,6 +284,9 @@ export class Follower implements CompileWatch {
 function asSubrequest({ does }: Deed, { uri }: Exchange): Deed {
   return { does: `for "${uri}", ${does}` };
 }
+
+const UNTOUCHED: BodyTransform = { whole: (body) => body, write: (piece) => piece, end: () => NOTHING };
+const NOTHING = new Uint8Array();
 
 const SILENCE: ErrorLog = { write: () => undefined };
 const IF = ['whether it holds', ['does not hold', 'holds']] as const;

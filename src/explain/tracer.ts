@@ -1,6 +1,6 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { Deed, ToldPhase } from '../contract/index.ts';
-import type { AnswerRules, Exchange, Verdict } from '../http/index.ts';
+import type { ResponseRules, Exchange, Verdict } from '../http/index.ts';
 import type { ErrorLog, Level } from '../log/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
 
@@ -105,20 +105,20 @@ export class Tracer implements ErrorLog {
   readonly filters = new Set<string>();
   /** A subrequest has come to a place that only a running gateway can answer for. */
   isUnknown = false;
-  readonly #places: ReadonlyMap<AnswerRules, LocationPlan>;
+  readonly #places: ReadonlyMap<ResponseRules, LocationPlan>;
   readonly #choices: readonly (0 | 1)[];
   readonly #frames: Frame[] = [];
   /** Variables whose values are examples. */
   readonly #live = new Set<string>();
   #round = -1;
 
-  constructor(places: ReadonlyMap<AnswerRules, LocationPlan>, choices: readonly (0 | 1)[]) {
+  constructor(places: ReadonlyMap<ResponseRules, LocationPlan>, choices: readonly (0 | 1)[]) {
     this.#places = places;
     this.#choices = choices;
   }
 
-  enters(x: Exchange, rules: AnswerRules): void {
-    const plan = this.#places.get(rules);
+  enters(x: Exchange): void {
+    const plan = this.#places.get(x.rules);
     if (!plan) return;
     if (x.internalRedirects !== this.#round) {
       this.#round = x.internalRedirects;
@@ -170,8 +170,9 @@ export class Tracer implements ErrorLog {
     this.add({ kind: 'closed', status });
   }
 
-  answers({ responseHeaders = [] }: Exchange, answer: Omit<TracedAnswer, 'headers'>): void {
-    this.add({ kind: 'answer', ...answer, headers: [...responseHeaders] });
+  answers({ status, response }: Exchange, body: Pick<TracedAnswer, 'body' | 'lengthBytes'>): void {
+    const { type: contentType, headers = [] } = response;
+    this.add({ kind: 'answer', status, contentType, ...body, headers: [...headers] });
   }
 
   write(level: Level, message: string): void {

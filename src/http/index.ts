@@ -4,43 +4,51 @@ export {
   isSafeHeaderName,
   isSafeHeaderValue,
   withoutBlanks,
-  charsetOf,
-  mediaTypeOf,
-  mediaTypeTest,
   methodRefusal,
   isMsie6,
 } from './head.ts';
+export {
+  CHARSET_OVERRIDE,
+  charsetOf,
+  CONFIGURED_TYPE,
+  KEPT_TYPE,
+  mediaTypeOf,
+  mediaTypeTest,
+  PARTS_TYPE,
+} from './response-type.ts';
 export { answerFault } from './answer-fault.ts';
+export { EngineTransform, type BodyTransform, type Transformed } from './body-transform.ts';
+export { becomesAnother, isTransformed, passFilters, weakenEtag } from './transformed.ts';
 export {
-  EngineTransform,
-  type BodyTransform,
-  type Transformed,
-  becomesAnother,
-  weakenEtag,
-} from './body-filter.ts';
-export {
-  Exchange,
-  type AccessCheck,
-  type AnsweredSubrequest,
-  type AnswerRules,
   type BodyFilter,
-  type Getter,
+  Exchange,
+  type ExchangeWatch,
   type Handler,
-  type HeaderFilter,
-  type LogStep,
-  type PieceReceiver,
+  type ResponseRules,
   type Router,
 } from './exchange.ts';
-export type { Denial, SubrequestFacts, Verdict, ConnectionRules, LingeringRules } from './answer-rules.ts';
-export type { ExchangeState, RemoteFacts } from './exchange-state.ts';
-export { Subrequest } from './subrequest.ts';
+export type { AccessCheck, Denial, Getter, HeaderFilter, LogStep, Verdict } from './steps.ts';
+export type { BodyOutcome, BodyReader, PieceReceiver, Wire } from './wire.ts';
+export type { ConnectionRules, LingeringRules } from './response-settings.ts';
+export { subrequestOf } from './subrequest.ts';
+export { changeRate, type Rate, rateOf } from './rate.ts';
+export { type StateKey, stateKey } from './request-state.ts';
+export {
+  beginRewritePhase,
+  changeRewritePhase,
+  type RewritePhase,
+  rewritePhaseOf,
+  settleRewritePhase,
+} from './rewrite-phase.ts';
 export type {
   ClientCertificate,
   ConnectionFacts,
-  ProxyProtocolFacts,
-  TlsFacts,
   PortFacts,
+  ProxyProtocolFacts,
+  RemoteFacts,
   RequestFacts,
+  SubrequestFacts,
+  TlsFacts,
 } from './request-facts.ts';
 export type { ResponseStream } from './response-stream.ts';
 export { Handover } from './handover.ts';

@@ -1,22 +1,20 @@
 import type { LogContext } from '../log/index.ts';
-import type { ExchangeState } from './exchange-state.ts';
-
-/** A request, and the client's request where it is made on behalf of that. */
-type Logged = ExchangeState & { readonly main?: ExchangeState };
+import type { Exchange } from './exchange.ts';
 
 /** What a request says of itself in the error log. */
-export function logContext(x: Logged): LogContext {
-  const { main = x } = x;
+export function logContext(x: Exchange): LogContext {
+  const { main } = x;
+  const { request } = main;
   return {
-    connection: x.serial,
+    connection: request.serial,
     client: x.remoteAddress,
     server: x.serverName,
     // Of a request that nobody could read there is no line.
-    ...(main.requestMethod !== '' && {
-      request: `${main.requestMethod} ${main.requestUri} HTTP/${main.httpVersion}`,
+    ...(request.method !== '' && {
+      request: `${request.method} ${request.requestUri} HTTP/${request.httpVersion}`,
     }),
     ...(main !== x && { subrequest: x.uri }),
-    ...(main.hostHeader !== undefined && { host: main.hostHeader }),
-    ...(main.referrer !== undefined && { referrer: main.referrer }),
+    ...(request.hostHeader !== undefined && { host: request.hostHeader }),
+    ...(request.referrer !== undefined && { referrer: request.referrer }),
   };
 }

@@ -23,7 +23,7 @@ export function isOwnName(host: string, knowsHost: KnowsHost): boolean {
 
 /** Why a request must not change anything: a page from elsewhere may be behind it. Needs `SITE_HEADERS`. */
 export function writeRefusal(x: Exchange, knowsHost: KnowsHost): string | undefined {
-  if (!isOwnName(x.host, knowsHost)) return `"${x.host}" is no name of this server`;
+  if (!isOwnName(x.request.host, knowsHost)) return `"${x.request.host}" is no name of this server`;
   if (!OWN_SITES.has(x.header('sec-fetch-site'))) return 'cross-site request refused';
   return hasForeignOrigin(x) ? 'cross-origin request refused' : undefined;
 }
@@ -37,5 +37,5 @@ export function readRefusal(x: Exchange): string | undefined {
 /** A page that came by another scheme is another origin: anybody on the way may have written it. */
 function hasForeignOrigin(x: Exchange): boolean {
   const origin = x.header('origin');
-  return origin !== undefined && origin !== `${x.port.scheme}://${x.header('host') ?? ''}`;
+  return origin !== undefined && origin !== `${x.request.port.scheme}://${x.header('host') ?? ''}`;
 }

@@ -8,7 +8,7 @@ export interface PortFacts {
   readonly address: string;
 }
 
-/** What a transport knows of a request when it makes the exchange. */
+/** A request as it came. Its fields are copies: they stay valid across awaits. */
 export interface RequestFacts {
   readonly method: string;
   /** As received, query included. */
@@ -20,11 +20,39 @@ export interface RequestFacts {
   readonly host: string;
   /** Bytes that the client announced; 0 without a body, -1 when it is chunked. */
   readonly contentLength: number;
+  /** Number of the connection, or of the request where the engine does not tell of connections: `$connection`. */
   readonly serial: number;
+  /** Where it came in. */
+  readonly port: PortFacts;
   /** The headers `Host` and `Referer` as they came: the error log shows them. */
   readonly hostHeader?: string | undefined;
   readonly referrer?: string | undefined;
   readonly httpVersion: '1.0' | '1.1';
+  /** The request headers that the build asked for, in order: name, value, name, value … */
+  readonly headers: readonly string[];
+  /** Absent where the engine does not tell (uWebSockets.js). */
+  readonly connection?: ConnectionFacts | undefined;
+}
+
+/** A request that the gateway makes to itself on behalf of another one. */
+export interface SubrequestFacts {
+  /** A path, or `@name`. */
+  readonly uri: string;
+  /** Default: none. */
+  readonly args?: string;
+  /** Default: GET. */
+  readonly method?: string;
+  /** `parent`: the body of the client's request. Default: none. */
+  readonly body?: 'parent' | 'none';
+  /** What of the response is wanted: its head alone, or its body as it comes; the promise resolves when the next piece may. */
+  readonly keep: 'head' | ((piece: Uint8Array) => Promise<void>);
+}
+
+/** An address that stands for the client's own: what a trusted proxy told. */
+export interface RemoteFacts {
+  readonly address: string;
+  /** 0 where nobody told. */
+  readonly port: number;
 }
 
 /** What the PROXY protocol told at the begin of a connection. */

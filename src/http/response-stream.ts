@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { BodyTransform, Transformed } from './body-transform.ts';
 
-/** An answer whose body comes in pieces. */
+/** A response whose body comes in pieces. */
 export interface ResponseStream {
   /** False: wait for `drained` before the next write. The bytes of a chunk must stay as they are until then. */
   write(chunk: string | Uint8Array): boolean;
@@ -22,97 +22,107 @@ export async function writePieces(
   stream.end();
 }
 
-/** How fast a client gets its answer. */
-interface Rate {
-  readonly bytesPerSecond: number;
-  /** Bytes that go out before the limit begins. */
-  readonly afterBytes: number;
+/** Beyond this a body is transformed piece by piece, so that others get their turn: level 6 of gzip takes 2 ms for it. */
+const MOST_TRANSFORMED_BYTES = 131_072;
+
+/** A body as it comes out of all transforms; `undefined` where it has to go through them in pieces. */
+export function transformWhole(
+  bytes: Uint8Array,
+  transforms: readonly BodyTransform[],
+): Uint8Array | undefined {
+  if (transforms.length === 0) return bytes;
+  if (bytes.byteLength > MOST_TRANSFORMED_BYTES || !transforms.every(({ whole }) => whole)) return undefined;
+  return transforms.reduce((body, transform) => transform.whole?.(body) ?? body, bytes);
 }
 
-/** Pieces of one write: small enough that a slow client sees a steady flow. */
-const PIECES_PER_SECOND = 10;
-
-/** Holds an answer to a rate (nginx: `limit_rate`). */
-export class ThrottledStream implements ResponseStream {
+/** Transforms what is written on its way to the client. Pieces keep their order, also where a transform waits. */
+export class FilteredStream implements ResponseStream {
   readonly #inner: ResponseStream;
-  readonly #rate: Rate;
-  readonly #isGone: () => boolean;
-  readonly #startedMs = performance.now();
-  #sentBytes = 0;
-  #waiting: Buffer[] = [];
-  /** A timer or the client decides when it goes on. */
-  #held = false;
-  #ended = false;
-  #drainedListeners: (() => void)[] = [];
+  readonly #transforms: readonly BodyTransform[];
+  readonly #fail: (error: unknown) => void;
+  #busy: Promise<void> | undefined = undefined;
 
-  /** `isGone`: nobody is left to send to. */
-  constructor(inner: ResponseStream, rate: Rate, isGone: () => boolean) {
+  /** `fail` hears the error of a transform: the head is out, so the connection can only be cut. */
+  constructor(inner: ResponseStream, transforms: readonly BodyTransform[], fail: (error: unknown) => void) {
     this.#inner = inner;
-    this.#rate = rate;
-    this.#isGone = isGone;
+    this.#transforms = transforms;
+    this.#fail = fail;
   }
 
   write(chunk: string | Uint8Array): boolean {
-    // A writer may use its buffer again.
-    this.#waiting.push(Buffer.from(chunk as Uint8Array));
-    this.#flow();
-    return this.#waiting.length === 0;
+    const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    return this.#run(() => this.#pass(piece, 0));
   }
 
-  drained(): Promise<void> {
-    if (this.#waiting.length === 0) return this.#inner.drained();
-    return new Promise((resolve) => {
-      this.#drainedListeners.push(resolve);
-    });
+  async drained(): Promise<void> {
+    while (this.#busy) await this.#busy;
+    await this.#inner.drained();
   }
 
   end(): void {
-    this.#ended = true;
-    this.#flow();
+    this.#run(() => this.#finish(0));
   }
 
-  #flow(): void {
-    if (this.#held) return;
-    while (this.#waiting.length > 0 && !this.#isGone()) {
-      const dueMs = this.#dueMs();
-      if (dueMs > 0) return this.#holdUntil(sleep(dueMs));
-      if (!this.#inner.write(this.#take())) return this.#holdUntil(this.#inner.drained());
+  /** At once where nothing waits, else behind what does. */
+  #run(step: () => boolean | Promise<boolean>): boolean {
+    if (this.#busy) {
+      this.#wait(this.#busy.then(step));
+      return false;
     }
-    this.#release();
-    if (this.#ended) this.#inner.end();
+    try {
+      const outcome = step();
+      if (typeof outcome === 'boolean') return outcome;
+      this.#wait(outcome);
+    } catch (error) {
+      this.#fail(error);
+    }
+    return false;
   }
 
-  /** When the next piece may go, in milliseconds from now. */
-  #dueMs(): number {
-    const { bytesPerSecond, afterBytes } = this.#rate;
-    const limited = Math.max(this.#sentBytes - afterBytes, 0);
-    return (limited / bytesPerSecond) * 1000 - (performance.now() - this.#startedMs);
-  }
-
-  #take(): Buffer {
-    const { bytesPerSecond, afterBytes } = this.#rate;
-    const free = Math.max(afterBytes - this.#sentBytes, 0);
-    const size = Math.max(Math.ceil(bytesPerSecond / PIECES_PER_SECOND), free, 1);
-    const first = this.#waiting[0] as Buffer;
-    const piece = first.subarray(0, size);
-    if (piece.length === first.length) this.#waiting.shift();
-    else this.#waiting[0] = first.subarray(size);
-    this.#sentBytes += piece.length;
-    return piece;
-  }
-
-  #holdUntil(event: Promise<void>): void {
-    this.#held = true;
-    void event.then(() => {
-      this.#held = false;
-      this.#flow();
+  #wait(step: Promise<boolean>): void {
+    const busy = step.then(
+      () => undefined,
+      (error: unknown) => this.#fail(error),
+    );
+    this.#busy = busy;
+    void busy.then(() => {
+      if (this.#busy === busy) this.#busy = undefined;
     });
   }
 
-  #release(): void {
-    if (this.#isGone()) this.#waiting = [];
-    const listeners = this.#drainedListeners;
-    this.#drainedListeners = [];
-    for (const resolve of listeners) resolve();
+  /** Through the transforms from `index` on, and out. */
+  #pass(piece: Uint8Array, index: number): boolean | Promise<boolean> {
+    let current = piece;
+    for (let next = index; next < this.#transforms.length; next++) {
+      if (current.byteLength === 0) return true;
+      const turned = (this.#transforms[next] as BodyTransform).write(current);
+      if (!(turned instanceof Uint8Array)) return this.#passLater(turned, next + 1);
+      current = turned;
+    }
+    return current.byteLength === 0 || this.#inner.write(current);
+  }
+
+  /** What is not there yet. The client takes one piece before the next is made. */
+  async #passLater(turned: Exclude<Transformed, Uint8Array>, index: number): Promise<boolean> {
+    if (turned instanceof Promise) return this.#pass(await turned, index);
+    let isTaken = true;
+    for await (const piece of turned) {
+      isTaken = await this.#pass(piece, index);
+      if (!isTaken) await this.#inner.drained();
+    }
+    return isTaken;
+  }
+
+  /** Ends one transform after the other: what the first has left passes through those behind it. */
+  #finish(index: number): boolean | Promise<boolean> {
+    const transform = this.#transforms[index];
+    if (!transform) {
+      this.#inner.end();
+      return true;
+    }
+    const rest = transform.end();
+    const passed =
+      rest instanceof Uint8Array ? this.#pass(rest, index + 1) : this.#passLater(rest, index + 1);
+    return passed instanceof Promise ? passed.then(() => this.#finish(index + 1)) : this.#finish(index + 1);
   }
 }

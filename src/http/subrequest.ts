@@ -1,110 +1,57 @@
-import type { SubrequestFacts } from './answer-rules.ts';
-import type { ConnectionFacts } from './request-facts.ts';
-import { Exchange, type PieceReceiver } from './exchange.ts';
+import { Exchange } from './exchange.ts';
+import type { SubrequestFacts } from './request-facts.ts';
 import type { ResponseStream } from './response-stream.ts';
+import type { Wire } from './wire.ts';
 
-/** A subrequest, and when it is answered its answer but for the body. Headers, address and `set` variables are those of the request it is for. */
-export class Subrequest extends Exchange {
-  readonly #parent: Exchange;
-  readonly #facts: SubrequestFacts;
-  readonly #answered: () => void;
+/** Carries a subrequest: its response goes to whoever asked, and its address is that of the request it is for. */
+class SubrequestWire implements Wire {
+  readonly x: Exchange;
+  readonly sendsTrailers = false;
+  readonly lingers = false;
+  readonly tunnels = false;
+  private readonly parent: Exchange;
+  private readonly keep: SubrequestFacts['keep'];
+  private readonly answered: () => void;
 
-  /** `answered` runs once, whatever ends it. */
   constructor(parent: Exchange, facts: SubrequestFacts, answered: () => void) {
-    const method = facts.method ?? 'GET';
-    const { requestUri, host, httpVersion, serial } = parent;
-    const contentLength = facts.body === 'parent' ? parent.contentLength : 0;
+    const { request, rules } = parent;
     // A named location sees what was asked of the parent.
     const { uri, args = '' } = facts.uri.startsWith('@') ? parent : facts;
-    super(
-      { method, requestUri, uri, args, host, httpVersion, contentLength, serial },
-      parent.port,
-      parent.rules,
-    );
-    this.#parent = parent;
-    this.#facts = facts;
-    this.#answered = answered;
-    this.serverName = parent.serverName;
-    this.slots = parent.slots ??= [];
-    this.captures = parent.captures;
-    this.internal = true;
-    this.isOriginalUri = false;
-    parent.onAbort(() => this.abort());
-  }
-
-  override get main(): Exchange {
-    return this.#parent.main;
-  }
-
-  override get connection(): ConnectionFacts | undefined {
-    return this.#parent.connection;
-  }
-
-  get headers(): readonly string[] {
-    return this.#parent.headers;
+    const method = facts.method ?? 'GET';
+    const contentLength = facts.body === 'parent' ? request.contentLength : 0;
+    this.x = new Exchange({ ...request, method, uri, args, contentLength }, { wire: this, rules, parent });
+    this.parent = parent;
+    this.keep = facts.keep;
+    this.answered = answered;
   }
 
   get peerAddress(): string {
-    return this.#parent.remoteAddress;
-  }
-
-  override keepPeer(): void {
-    this.#parent.keepPeer();
+    return this.parent.remoteAddress;
   }
 
   get peerPort(): number {
-    return this.#parent.remotePort;
+    return this.parent.remotePort;
   }
 
   get requestLength(): number {
-    return this.#parent.requestLength;
+    return this.parent.wire.requestLength;
   }
 
-  header(name: string): string | undefined {
-    return this.#parent.header(name);
+  keepPeer(): void {
+    this.parent.wire.keepPeer();
   }
 
-  readBody(limitBytes?: number): Promise<Buffer | undefined> {
-    return this.#facts.body === 'parent'
-      ? this.#parent.readBody(limitBytes)
-      : Promise.resolve(Buffer.alloc(0));
+  readBody(): void {
+    // The exchange reads that of the request it is for.
   }
 
-  readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean> {
-    return this.#facts.body === 'parent'
-      ? this.#parent.readPieces(receive, limitBytes)
-      : Promise.resolve(true);
+  write(body: string | Uint8Array): void {
+    if (this.keep !== 'head' && body.length > 0) void this.keep(Buffer.from(body as Uint8Array));
+    this.end();
   }
 
-  abort(status = 444): void {
-    if (this.aborted) return;
-    this.aborted = true;
-    if (!this.done) this.status = status;
-    this.done = true;
-    this.#answered();
-  }
-
-  onAbort(listener: () => void): void {
-    this.#parent.onAbort(listener);
-  }
-
-  override onEnd(listener: () => void): void {
-    this.#parent.onEnd(listener);
-  }
-
-  /** nginx logs subrequests only where it is asked to. */
-  protected override log(): void {
-    super.log(this.rules.subrequestLogs);
-  }
-
-  protected writeAnswer(_status: number, _contentType: string, body: string | Uint8Array): void {
-    const { keep } = this.#facts;
-    if (keep !== 'head' && body.length > 0) void keep(Buffer.from(body as Uint8Array));
-    this.#answered();
-  }
-
-  protected openStream(): ResponseStream {
-    const { keep } = this.#facts;
+  open(): ResponseStream {
+    const { keep } = this;
     let taken = Promise.resolve();
     return {
       write: (chunk) => {
@@ -113,7 +60,36 @@ export class Subrequest extends Exchange {
         return false;
       },
       drained: () => taken,
-      end: () => this.#answered(),
+      end: () => this.end(),
     };
   }
+
+  tunnel(): void {
+    // Nobody is there to talk to.
+  }
+
+  close(): void {
+    this.x.aborted = this.x.done = true;
+    this.end();
+  }
+
+  private end(): void {
+    this.x.finish();
+    this.answered();
+  }
+}
+
+/**
+ * A request that the gateway makes to itself. Headers, address and `set` variables are those of `parent`. `answered` runs
+ * once, whatever ends it; the exchange then has the response but for its body.
+ */
+export function subrequestOf(parent: Exchange, facts: SubrequestFacts, answered: () => void): Exchange {
+  const { x } = new SubrequestWire(parent, facts, answered);
+  x.serverName = parent.serverName;
+  x.slots = parent.slots ??= [];
+  x.captures = parent.captures;
+  x.internal = true;
+  x.isOriginalUri = false;
+  parent.onAbort(() => x.abort());
+  return x;
 }

@@ -1,14 +1,7 @@
 import type { Word } from '../../grammar/index.ts';
 import { type ArgReader, AT, type ComplexValue, defines, directivesFor, readers } from '../config/index.ts';
 import { type Build, moduleFor } from '../contract/index.ts';
-import {
-  type AccessCheck,
-  type AnsweredSubrequest,
-  type Denial,
-  type Exchange,
-  logContext,
-  type Verdict,
-} from '../http/index.ts';
+import { type AccessCheck, type Denial, type Exchange, logContext, type Verdict } from '../http/index.ts';
 
 /** `auth_request_set $variable value`. */
 interface Assignment {
@@ -88,7 +81,7 @@ export const authRequest = moduleFor<AuthRequestConfig>()({
   },
 });
 
-type Take<T> = (x: Exchange, answer: AnsweredSubrequest) => T;
+type Take<T> = (x: Exchange, answer: Exchange) => T;
 
 /** Values are what they are in the subrequest; the variables belong to both. */
 function compileAssignments(assignments: readonly Assignment[], build: Build): Take<void> {
@@ -113,10 +106,10 @@ function compileJudge({ log }: Build): Take<Verdict> {
 }
 
 /** The answer says how to log in. */
-function unauthorized({ responseHeaders = [] }: AnsweredSubrequest): Denial {
+function unauthorized({ response: { headers: sent = [] } }: Exchange): Denial {
   const headers: string[] = [];
-  for (let index = 0; index < responseHeaders.length; index += 2) {
-    const [name = '', value = ''] = responseHeaders.slice(index, index + 2);
+  for (let index = 0; index < sent.length; index += 2) {
+    const [name = '', value = ''] = sent.slice(index, index + 2);
     if (name.toLowerCase() === 'www-authenticate') headers.push('WWW-Authenticate', value);
   }
   return { status: 401, headers };

@@ -30,12 +30,12 @@ export const gunzip = moduleFor<GunzipConfig>()({
 });
 
 function isGzip(x: Exchange): boolean {
-  return x.responseHeader('Content-Encoding')?.toLowerCase() === 'gzip';
+  return x.response.header('Content-Encoding')?.toLowerCase() === 'gzip';
 }
 
 /** nginx writes it before what `add_header` adds. */
 function vary(x: Exchange): void {
-  (x.responseHeaders ??= []).unshift('Vary', 'Accept-Encoding');
+  (x.response.headers ??= []).unshift('Vary', 'Accept-Encoding');
 }
 
 /** Most that is unpacked before the client takes it. */
@@ -47,7 +47,7 @@ function compileFilter(build: Build): BodyFilter {
   return {
     wants: (x: Exchange) => isGzip(x) && !accepts(x),
     open(x) {
-      x.removeHeader('Content-Encoding');
+      x.response.removeHeader('Content-Encoding');
       becomesAnother(x);
       return new EngineTransform(createGunzip({ chunkSize: PIECE_BYTES }));
     },

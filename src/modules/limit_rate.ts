@@ -1,6 +1,6 @@
 import { type ArgReader, type ComplexValue, constantText, directivesFor, readers } from '../config/index.ts';
 import { type Build, moduleFor } from '../contract/index.ts';
-import { type Exchange, type HeaderFilter, logContext } from '../http/index.ts';
+import { changeRate, type Exchange, type HeaderFilter, logContext, rateOf } from '../http/index.ts';
 
 /** How fast the answers of one location go out. */
 interface LimitRateConfig {
@@ -58,8 +58,9 @@ type Size = (x: Exchange) => number;
 function compileFilter(rate: Size | undefined, after: Size | undefined): HeaderFilter {
   return (x) => {
     if (x.main !== x) return;
-    if (rate && !x.hasLimitRate) x.limitRate = rate(x);
-    if (after && x.limitRateAfter === 0) x.limitRateAfter = after(x);
+    const told = rateOf(x);
+    if (rate && told?.bytesPerSecond === undefined) changeRate(x, { bytesPerSecond: rate(x) });
+    if (after && (told?.afterBytes ?? 0) === 0) changeRate(x, { afterBytes: after(x) });
   };
 }
 

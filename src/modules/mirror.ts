@@ -56,7 +56,7 @@ function compileMirror(targets: readonly string[], core: CoreConfig | undefined)
     targets.map((uri) => x.subrequest({ uri, args: x.args, method: x.method, body, keep: 'head' }));
   return (x) => {
     if (x.main !== x) return undefined;
-    if (!core || x.contentLength === 0) return void copy(x, 'none');
+    if (!core || x.request.contentLength === 0) return void copy(x, 'none');
     return spoolBody(x, core).then((body) => {
       if (body) closeBehind(body, [...copy(x, 'parent'), ended(x)]);
     });

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type ComplexValue, directivesFor, readers } from '../config/index.ts';
 import { type Build, moduleFor, type VariableDefinition } from '../contract/index.ts';
-import type { Getter } from '../http/index.ts';
+import { type Getter, stateKey } from '../http/index.ts';
 
 /** How the links of one location are checked: by a secret word, or by an expression and what it must be the MD5 of. */
 interface SecureLinkConfig {
@@ -65,7 +65,7 @@ export const secureLink = moduleFor<SecureLinkConfig>()({
       compile: (build) =>
         secret === undefined
           ? compileExpression({ expression, md5 } as Expression, build)
-          : (x) => linkBehindHash(x.requestUri, secret),
+          : (x) => linkBehindHash(x.request.requestUri, secret),
     },
     secure_link_expires: { summary: '', compile: () => (x) => x.state(EXPIRES) },
   }),
@@ -77,7 +77,7 @@ interface Expression {
   readonly md5: ComplexValue;
 }
 
-const EXPIRES = Symbol('secure_link_expires');
+const EXPIRES = stateKey<string | undefined>('secure_link_expires');
 const HASH = /^[\w-]{22}$/;
 
 /** nginx ngx_http_secure_link_variable. */

@@ -53,7 +53,7 @@ test.each([
     {
       rules: { connection: { ...CONNECTION, keepalive: false } },
       serve(x) {
-        x.setReason(phrase);
+        x.response.setReason(phrase);
         x.send(402, '', 'pay');
       },
     },

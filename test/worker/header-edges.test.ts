@@ -25,7 +25,7 @@ for (const { name, value, rest, refused } of fields) {
       const port = await serve(t, {
         serve: async (x) => {
           const body = await x.readBody();
-          seen.push(`${x.method} ${x.uri} ${x.host} ${body?.toString()}`);
+          seen.push(`${x.method} ${x.uri} ${x.request.host} ${body?.toString()}`);
           x.send(200, '', `body=${body?.length}`);
         },
       });

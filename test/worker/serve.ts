@@ -1,5 +1,5 @@
 import type { PortHandler } from '../../src/compile/index.ts';
-import type { AnswerRules, ConnectionRules, Router } from '../../src/http/index.ts';
+import type { ConnectionRules, ResponseRules, Router } from '../../src/http/index.ts';
 import { Admission, Heartbeat, NodeTransport, UwsTransport } from '../../src/worker/transport/index.ts';
 import { Connections } from '../../src/zone/index.ts';
 import { aloneCounters } from '../harness/counters.ts';
@@ -23,7 +23,6 @@ const NOWHERE: Router = {
   toUri: nowhere,
   toPath: nowhere,
   toNamed: nowhere,
-  relocate: nowhere,
   subrequest: nowhere,
 };
 
@@ -70,7 +69,7 @@ const RULES = {
 /** A port of the transport alone, until the test ends. */
 export async function serve(
   t: { onTestFinished(stop: () => void): void },
-  { rules = {}, ...handler }: Partial<Omit<PortHandler, 'rules'>> & { rules?: Partial<AnswerRules> },
+  { rules = {}, ...handler }: Partial<Omit<PortHandler, 'rules'>> & { rules?: Partial<ResponseRules> },
 ): Promise<number> {
   lines.length = 0;
   const port = await freePort();

@@ -1,6 +1,12 @@
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import type { BodyFilter, Exchange, Handler, ResponseStream } from '../../src/http/index.ts';
+import {
+  type BodyFilter,
+  changeRate,
+  type Exchange,
+  type Handler,
+  type ResponseStream,
+} from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { answerTo, CONNECTION, GET, LAST_GET, lines, serve } from './serve.ts';
 
@@ -132,8 +138,7 @@ test('an answer at a limited rate comes whole', async (t) => {
   const port = await serve(t, {
     ...CLOSE,
     serve: (x) => {
-      x.limitRate = 1_000_000;
-      x.limitRateAfter = 250_000;
+      changeRate(x, { bytesPerSecond: 1_000_000, afterBytes: 250_000 });
       return send(300_000, 3)(x);
     },
   });

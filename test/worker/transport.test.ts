@@ -195,7 +195,7 @@ test('an upload that is held back and then refused is swallowed, and the connect
   const port = await serve(t, {
     serve: async (x) => {
       await new Promise((resolve) => setTimeout(resolve, 50));
-      x.send(200, '', x.requestMethod);
+      x.send(200, '', x.request.method);
     },
   });
   const connection = await connectRaw(port);

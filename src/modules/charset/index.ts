@@ -2,6 +2,7 @@ import { type ComplexValue, constantText, directivesFor, readers } from '../../c
 import { type Build, type ConfigReport, moduleFor } from '../../contract/index.ts';
 import {
   type BodyFilter,
+  CHARSET_OVERRIDE,
   charsetOf,
   type Exchange,
   type HeaderFilter,
@@ -135,7 +136,7 @@ function compileDecision(config: CharsetConfig, build: Build): Decide {
   const recodings = recodingsOf(config.maps ?? []);
   const between = (from: string, to: string, x: Exchange): Decision => {
     if (from.toLowerCase() === to.toLowerCase()) return { name: to };
-    const encoding = x.responseHeader('Content-Encoding');
+    const encoding = x.response.header('Content-Encoding');
     if (encoding !== undefined && encoding !== '') return ALONE;
     const recoding = recodings.get(`${from} ${to}`.toLowerCase());
     if (recoding) return { name: to, recoding };
@@ -145,15 +146,15 @@ function compileDecision(config: CharsetConfig, build: Build): Decide {
     given === '' ? !hasType(x) : !config.overrides;
   const known = namesOf(config);
   return (x) => {
-    if (x.main === x && x.responseType === '') return ALONE;
-    const given = charsetOf(x.responseType);
+    if (x.main === x && x.response.type === '') return ALONE;
+    const given = charsetOf(x.response.type);
     const isPart = x.main !== x;
-    const { charsetOverride } = x;
+    const charsetOverride = x.state(CHARSET_OVERRIDE) ?? '';
     if (charsetOverride !== '' && !known.has(charsetOverride.toLowerCase()))
       return { name: undefined, fault: `unknown charset "${charsetOverride}" to override` };
     if (!isPart && charsetOverride === '' && isLeftAlone(x, given)) return ALONE;
     // Part of another answer: it has to have the charset of that.
-    const to = isPart ? charsetOf(x.main.responseType) : charsetOverride || target(x);
+    const to = isPart ? charsetOf(x.main.response.type) : charsetOverride || target(x);
     const from = given === '' ? source?.(x) : given;
     if (to === '' || to === 'off') return ALONE;
     return from === undefined ? { name: to } : between(from, to, x);
@@ -190,6 +191,6 @@ function recodeBody(decide: Decide): BodyFilter {
 }
 
 function setCharset(x: Exchange, name: string): void {
-  const bare = x.responseType.replace(/;\s*charset=.*$/is, '');
-  x.responseType = x.status === 301 || x.status === 302 ? bare : `${bare}; charset=${name}`;
+  const bare = x.response.type.replace(/;\s*charset=.*$/is, '');
+  x.response.type = x.status === 301 || x.status === 302 ? bare : `${bare}; charset=${name}`;
 }

@@ -90,12 +90,12 @@ export function guardEndpoint(endpoint: Endpoint, surface: Surface): Handler {
   const refusalOf = surface.config.crossSite ? () => undefined : compileRefusal(endpoint, surface);
   return (x) => {
     if (x.method !== 'GET' && x.method !== 'HEAD') {
-      x.setHeader('Allow', 'GET, HEAD');
+      x.response.setHeader('Allow', 'GET, HEAD');
       return refuse(x, 405, 'method not allowed');
     }
     const refusal = refusalOf(x);
     if (refusal !== undefined) return refuse(x, 403, refusal);
-    x.setHeader('Cache-Control', 'no-store');
+    x.response.setHeader('Cache-Control', 'no-store');
     try {
       return act(x)?.catch((error: unknown) => answerFault(x, error));
     } catch (error) {
@@ -106,7 +106,7 @@ export function guardEndpoint(endpoint: Endpoint, surface: Surface): Handler {
 
 /** An error envelope that no cache keeps. */
 export function refuse(x: Exchange, status: number, message: string): void {
-  x.setHeader('Cache-Control', 'no-store');
+  x.response.setHeader('Cache-Control', 'no-store');
   sendError(x, status, message);
 }
 
@@ -124,6 +124,6 @@ function answerFault(x: Exchange, error: unknown): void {
   if (!(error instanceof DictionaryFault)) throw error;
   // A full dictionary is a thing that is not right with the gateway, not with the request.
   if (error.refusal !== 'busy') return sendError(x, 200, `shared dict refused: ${error.message}`);
-  x.setHeader('Retry-After', '1');
+  x.response.setHeader('Retry-After', '1');
   return sendError(x, 503, 'shared dict is busy');
 }

@@ -47,7 +47,7 @@ function tellEndpoint(api: string, location: LocationFacts): Telling {
       return undefined;
     }
     if (x.method !== 'GET' && x.method !== 'HEAD') {
-      x.setHeader('Allow', 'GET, HEAD');
+      x.response.setHeader('Allow', 'GET, HEAD');
       refuse(x, 405, 'method not allowed');
       return undefined;
     }

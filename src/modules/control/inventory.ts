@@ -16,7 +16,7 @@ function describe(inventory: () => readonly Described[]): Endpoint {
     compile({ resources: { routes }, build }) {
       build.needHeader('accept');
       return (x) => {
-        x.setHeader('Vary', 'Accept');
+        x.response.setHeader('Vary', 'Accept');
         const list = routes.list(inventory());
         if (wantsJson(x)) return x.send(200, 'application/json', JSON.stringify(list.map(descriptor)));
         return sendText(x, list.map(({ path, description }) => `GET ${path}: ${description}\n`).join(''));

@@ -25,19 +25,19 @@ export function compileCors(origins: CorsOrigins): Cors {
   const allows = (origin: string | undefined): origin is string =>
     origin !== undefined && (!listed || listed.has(origin));
   const open = (x: Exchange, origin: string): void => {
-    x.setHeader('Access-Control-Allow-Origin', listed ? origin : '*');
-    if (listed) x.setHeader('Access-Control-Allow-Credentials', 'true');
+    x.response.setHeader('Access-Control-Allow-Origin', listed ? origin : '*');
+    if (listed) x.response.setHeader('Access-Control-Allow-Credentials', 'true');
   };
 
   return {
     filter(x) {
       if (isOpened(x)) return;
       // A cache must not give the answer for one origin to another, nor to a request without any.
-      if (listed && listed.size > 0) x.setHeader('Vary', 'Origin');
+      if (listed && listed.size > 0) x.response.setHeader('Vary', 'Origin');
       const origin = x.header('origin');
       if (!allows(origin)) return;
       open(x, origin);
-      x.setHeader('Access-Control-Expose-Headers', EXPOSED);
+      x.response.setHeader('Access-Control-Expose-Headers', EXPOSED);
     },
 
     preflight(x) {
@@ -45,20 +45,21 @@ export function compileCors(origins: CorsOrigins): Cors {
       const method = x.header('access-control-request-method');
       if (!allows(origin) || method === undefined || !KNOWN_METHODS.has(method)) return false;
       open(x, origin);
-      if (listed) x.setHeader('Vary', 'Origin');
-      x.setHeader('Access-Control-Allow-Methods', METHODS);
-      x.setHeader('Access-Control-Allow-Headers', allowedHeaders(x.header('access-control-request-headers')));
-      x.setHeader('Access-Control-Max-Age', MAX_AGE_S);
+      if (listed) x.response.setHeader('Vary', 'Origin');
+      x.response.setHeader('Access-Control-Allow-Methods', METHODS);
+      x.response.setHeader(
+        'Access-Control-Allow-Headers',
+        allowedHeaders(x.header('access-control-request-headers')),
+      );
+      x.response.setHeader('Access-Control-Max-Age', MAX_AGE_S);
       x.send(200, '', '');
       return true;
     },
   };
 }
 
-function isOpened({ responseHeaders = [] }: Exchange): boolean {
-  return responseHeaders.some(
-    (word, i) => i % 2 === 0 && word.toLowerCase() === 'access-control-allow-origin',
-  );
+function isOpened({ response: { headers = [] } }: Exchange): boolean {
+  return headers.some((word, i) => i % 2 === 0 && word.toLowerCase() === 'access-control-allow-origin');
 }
 
 /** Whatever is asked for. */

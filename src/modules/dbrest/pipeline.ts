@@ -162,5 +162,9 @@ function respondToError(
 function logFault(x: Exchange, { code, details, message, logged }: DbrestFault, { log }: Build): void {
   const more = logged ?? (typeof details === 'object' ? details && JSON.stringify(details) : details);
   const text = `dbrest: ${code} ${message}${more === null ? '' : ` (${more})`}`.replace(/\s+/g, ' ');
-  log.write('error', text, { client: x.remoteAddress, request: `${x.method} ${x.requestUri}`, host: x.host });
+  log.write('error', text, {
+    client: x.remoteAddress,
+    request: `${x.method} ${x.request.requestUri}`,
+    host: x.request.host,
+  });
 }

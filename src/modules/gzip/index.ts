@@ -9,6 +9,8 @@ import {
   type Exchange,
   type HeaderFilter,
   mediaTypeTest,
+  PARTS_TYPE,
+  stateKey,
 } from '../../http/index.ts';
 
 interface GzipConfig {
@@ -135,7 +137,7 @@ class QuickPacking extends Packing {
 }
 
 const STATUSES: ReadonlySet<number> = new Set([200, 403, 404]);
-const RATIO = Symbol('gzip_ratio');
+const RATIO = stateKey<string>('gzip_ratio');
 
 /** Answers in gzip for clients that accept it (nginx ngx_http_gzip_filter_module). */
 export const gzip = moduleFor<GzipConfig>()({
@@ -144,7 +146,7 @@ export const gzip = moduleFor<GzipConfig>()({
   variables: {
     gzip_ratio: {
       summary: 'How many times smaller the answer became; empty where it was not compressed.',
-      compile: () => (x) => x.state<string>(RATIO),
+      compile: () => (x) => x.state(RATIO),
     },
   },
   enabled: (config) => config.gzip,
@@ -165,13 +167,13 @@ function compileTest({ types, minLengthBytes }: GzipConfig): Test {
   const hasType = mediaTypeTest(types.flat());
   return (x) =>
     STATUSES.has(x.status) &&
-    (x.responseLength < 0 || x.responseLength >= minLengthBytes) &&
+    (x.response.lengthBytes < 0 || x.response.lengthBytes >= minLengthBytes) &&
     hasType(x) &&
     isPlain(x);
 }
 
 function isPlain(x: Exchange): boolean {
-  return (x.responseHeader('Content-Encoding') ?? '') === '';
+  return (x.response.header('Content-Encoding') ?? '') === '';
 }
 
 /** nginx writes it before what `add_header` adds. A range may be one of an answer that is compressed as a whole. */
@@ -179,13 +181,13 @@ function vary(fits: Test, { types }: GzipConfig): HeaderFilter {
   const hasType = mediaTypeTest(types.flat());
   const isRange: Test = (x) =>
     x.status === 206 &&
-    (x.partsType !== '' || x.responseHeader('Content-Range') !== undefined) &&
-    hasType(x.partsType === '' ? x : { responseType: x.partsType, configuredType: x.configuredType }) &&
+    (x.state(PARTS_TYPE) !== undefined || x.response.header('Content-Range') !== undefined) &&
+    hasType(x, x.state(PARTS_TYPE)) &&
     isPlain(x);
   return (x) => {
     // A file in gzip that lies beside the plain one has said so.
-    if ((fits(x) || isRange(x)) && x.responseHeader('Vary') !== 'Accept-Encoding')
-      (x.responseHeaders ??= []).unshift('Vary', 'Accept-Encoding');
+    if ((fits(x) || isRange(x)) && x.response.header('Vary') !== 'Accept-Encoding')
+      (x.response.headers ??= []).unshift('Vary', 'Accept-Encoding');
   };
 }
 
@@ -195,12 +197,12 @@ function compileFilter(fits: Test, { level }: GzipConfig, build: Build): BodyFil
   return {
     wants: (x: Exchange) => fits(x) && accepts(x),
     open(x) {
-      x.setHeader('Content-Encoding', 'gzip');
+      x.response.setHeader('Content-Encoding', 'gzip');
       becomesAnother(x);
       const measure = isMeasured
         ? (inBytes: number, outBytes: number) => x.setState(RATIO, (inBytes / outBytes).toFixed(2))
         : undefined;
-      return compressor({ level, lengthBytes: x.responseLength, measure });
+      return compressor({ level, lengthBytes: x.response.lengthBytes, measure });
     },
   };
 }

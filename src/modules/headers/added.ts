@@ -53,8 +53,8 @@ export function compileAdded({ name, value, always }: AddedHeader, build: Build)
   const isSingle = SINGLE.has(name.toLowerCase());
   const add = (x: Exchange): void => {
     const rendered = render(x);
-    if (isSingle) x.removeHeader(name);
-    if (rendered !== '') x.setHeader(name, rendered);
+    if (isSingle) x.response.removeHeader(name);
+    if (rendered !== '') x.response.setHeader(name, rendered);
   };
   return always ? add : (x) => (isGood(x) ? add(x) : undefined);
 }
@@ -68,24 +68,24 @@ export function compileTrailers(trailers: readonly AddedHeader[], build: Build):
     if (wanted.length === 0) return;
     const evaluate = (): readonly string[] => {
       const fields: string[] = [];
-      x.trailers = () => fields;
+      x.response.trailers = () => fields;
       try {
         for (const { name, render } of wanted) {
           const value = render(x);
           if (value !== '' && isSafeHeaderValue(value)) fields.push(name, value);
         }
       } finally {
-        x.trailers = evaluate;
+        x.response.trailers = evaluate;
       }
       return fields;
     };
-    x.trailers = evaluate;
+    x.response.trailers = evaluate;
   };
 }
 
 /** The value of a trailer by its name in lower case. */
 export function findTrailer(x: Exchange, name: string): string | undefined {
-  const fields = x.trailers?.() ?? [];
+  const fields = x.response.trailers?.() ?? [];
   const at = fields.findIndex((field, index) => index % 2 === 0 && field.toLowerCase() === name);
   return at < 0 ? undefined : fields[at + 1];
 }

@@ -73,8 +73,8 @@ export function compileExpires(config: Expires, build: Build): HeaderFilter | un
 
 function setExpiry(x: Exchange, expiry: Exclude<Expiry, { kind: 'off' }>): void {
   const { date, cacheControl } = linesOf(x, expiry);
-  x.replaceHeader('Expires', date);
-  x.replaceHeader('Cache-Control', cacheControl);
+  x.response.replaceHeader('Expires', date);
+  x.response.replaceHeader('Cache-Control', cacheControl);
 }
 
 /** The two headers. */
@@ -99,7 +99,7 @@ function linesOf(x: Exchange, expiry: Expiry): Lines {
 
 function momentOf({ kind, seconds }: Timed, now: number, x: Exchange): number {
   if (kind === 'daily') return nextDaily(now, seconds);
-  const modified = kind === 'modified' ? Date.parse(x.responseHeader('Last-Modified') ?? '') / 1000 : NaN;
+  const modified = kind === 'modified' ? Date.parse(x.response.header('Last-Modified') ?? '') / 1000 : NaN;
   return seconds + (Number.isNaN(modified) ? now : modified);
 }
 

@@ -64,7 +64,7 @@ export function compileCommand(config: KvConfig, source: StoreSource, build: Bui
 
   return (x) => {
     if (!row.methods.includes(x.method)) {
-      x.setHeader('Allow', allow);
+      x.response.setHeader('Allow', allow);
       return sendError(x, 'method_not_allowed');
     }
     const args = readArgs(x, row, readKey);

@@ -47,7 +47,7 @@ function tellCommand(config: KvConfig, store: Closed, build: Build): Telling {
   const addressOf = compileAddress(config, store, build);
   return (x): Deed | undefined => {
     if (!row.methods.includes(x.method)) {
-      x.setHeader('Allow', row.methods.join(', '));
+      x.response.setHeader('Allow', row.methods.join(', '));
       sendError(x, 'method_not_allowed');
       return undefined;
     }

@@ -1,5 +1,5 @@
 import type { Build, VariableDefinition } from '../../contract/index.ts';
-import type { Exchange } from '../../http/index.ts';
+import { type Exchange, stateKey } from '../../http/index.ts';
 import type { Counters } from '../../zone/index.ts';
 import {
   type CommandName,
@@ -18,7 +18,7 @@ interface Outcome {
   readonly state: ConnectionState;
 }
 
-const OUTCOME = Symbol('kv outcome');
+const OUTCOME = stateKey<Outcome>('kv outcome');
 
 /** The variables, by name, and where each reads its value. */
 const OUTCOME_OF = {
@@ -39,7 +39,7 @@ export function keepOutcome(x: Exchange, outcome: Outcome): void {
 }
 
 function outcomeOf(x: Exchange): Outcome | undefined {
-  return x.state<Outcome>(OUTCOME);
+  return x.state(OUTCOME);
 }
 
 /** After a good reply: the columns "hit" and "miss" of the contract's table. */

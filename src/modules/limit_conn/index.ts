@@ -1,5 +1,5 @@
 import { type Build, type ModuleExplanation, moduleFor, type WorkerScope } from '../../contract/index.ts';
-import { type Exchange, type Getter, type Handler, logContext } from '../../http/index.ts';
+import { type Exchange, type Getter, type Handler, logContext, stateKey } from '../../http/index.ts';
 import { type Entrance, openOpenRequests, type OpenRequests, zoneIdentity } from '../../zone/index.ts';
 import { type ConnZoneConfig, directives, type LimitConnConfig, validate } from './directives.ts';
 
@@ -24,7 +24,7 @@ interface Counted {
 }
 
 const LONGEST_KEY_BYTES = 255;
-const STATUS = Symbol('limit_conn_status');
+const STATUS = stateKey<string>('limit_conn_status');
 
 /** `$limit_conn_status`: nothing as long as no limit was asked. */
 const readStatus: Getter = (x) => x.main.state(STATUS);

@@ -1,5 +1,5 @@
 import { type Build, type ModuleExplanation, moduleFor, type WorkerScope } from '../../contract/index.ts';
-import { type Exchange, type Getter, type Handler, logContext } from '../../http/index.ts';
+import { type Exchange, type Getter, type Handler, logContext, stateKey } from '../../http/index.ts';
 import type { Level } from '../../log/index.ts';
 import {
   type Admission,
@@ -27,7 +27,7 @@ interface CompiledLimit extends Omit<RateLimit, 'key'> {
 type KeyedLimit = CompiledLimit & { readonly key: string };
 
 const LONGEST_KEY_BYTES = 65_535;
-const STATUS = Symbol('limit_req_status');
+const STATUS = stateKey<string>('limit_req_status');
 
 /** `$limit_req_status`: nothing as long as no limit was asked. */
 const readStatus: Getter = (x) => x.main.state(STATUS);

@@ -1,5 +1,5 @@
 import type { Build } from '../../contract/index.ts';
-import { type Exchange, isSafeHeaderValue, statusLine } from '../../http/index.ts';
+import { type Exchange, isSafeHeaderValue, KEPT_TYPE, statusLine } from '../../http/index.ts';
 import type { AnswerHead } from './client/answer-head.ts';
 import type { IgnoredHeader, ProxyConfig } from './config.ts';
 import { compileCookies, compileRedirects } from './replacements.ts';
@@ -44,18 +44,18 @@ export class AnswerHeaders {
 
   /** The headers go into the exchange; gives the content type, '' without one. */
   apply(x: Exchange, { headers, status, reason }: AnswerHead): string {
-    let type = x.keptType;
+    let type = x.state(KEPT_TYPE) ?? '';
     let hops: readonly string[] | undefined;
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
       const value = headers[index + 1] as string;
       const treatment = this.known.get(name) ?? this.learn(name);
-      if (treatment === 'pass') x.setHeader(name, value);
+      if (treatment === 'pass') x.response.setHeader(name, value);
       else if (treatment === 'type') type = safeType(x, name, value);
       else if (treatment === 'connection') hops = value.toLowerCase().split(',');
       else if (treatment !== 'drop') this.rewrite(x, { name, value, treatment });
     }
-    for (const hop of hops ?? []) if (!KEPT.has(hop.trim())) x.removeHeader(hop.trim());
+    for (const hop of hops ?? []) if (!KEPT.has(hop.trim())) x.response.removeHeader(hop.trim());
     if (status !== 200 || reason !== 'OK') setReason(x, status, reason);
     return type;
   }
@@ -68,9 +68,9 @@ export class AnswerHeaders {
       if (!REDIRECTED.has(name.toLowerCase())) continue;
       // Also those that are hidden else (nginx).
       const treatment = this.known.get(name) ?? this.learn(name);
-      if (treatment === 'type') x.keptType = safeType(x, name, value);
+      if (treatment === 'type') x.setState(KEPT_TYPE, safeType(x, name, value));
       else if (treatment === 'cookie') this.rewrite(x, { name, value, treatment });
-      else x.setHeader(name, value);
+      else x.response.setHeader(name, value);
     }
   }
 
@@ -105,10 +105,11 @@ export class AnswerHeaders {
     x: Exchange,
     { name, value, treatment }: { name: string; value: string; treatment: Treatment },
   ): void {
-    if (treatment === 'cookie') x.setHeader(name, this.cookies?.(x, value) ?? value);
-    else if (treatment === 'location') x.setHeader(name, this.redirects?.location(x, value) ?? value);
-    else if (treatment === 'refresh') x.setHeader(name, this.redirects?.refresh(x, value) ?? value);
-    else x.replaceHeader(name, value);
+    if (treatment === 'cookie') x.response.setHeader(name, this.cookies?.(x, value) ?? value);
+    else if (treatment === 'location')
+      x.response.setHeader(name, this.redirects?.location(x, value) ?? value);
+    else if (treatment === 'refresh') x.response.setHeader(name, this.redirects?.refresh(x, value) ?? value);
+    else x.response.replaceHeader(name, value);
   }
 
   private treatments({ hideHeaders = [], passHeaders = [] }: ProxyConfig): ReadonlyMap<string, Treatment> {
@@ -166,5 +167,5 @@ function safeType(x: Exchange, name: string, value: string): string {
 }
 
 function setReason(x: Exchange, status: number, reason: string): void {
-  if (statusLine(status) !== `${status} ${reason}`) x.setReason(reason);
+  if (statusLine(status) !== `${status} ${reason}`) x.response.setReason(reason);
 }

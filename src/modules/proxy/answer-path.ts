@@ -1,6 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Build } from '../../contract/index.ts';
-import { decodeComponent, type Exchange, isSafeHeaderName, isSafeHeaderValue } from '../../http/index.ts';
+import {
+  changeRate,
+  CHARSET_OVERRIDE,
+  decodeComponent,
+  type Exchange,
+  isSafeHeaderName,
+  isSafeHeaderValue,
+} from '../../http/index.ts';
 import { type Accel, AnswerHeaders } from './answer-headers.ts';
 import { type AnswerHead, CHUNKED } from './client/answer-head.ts';
 import type { ProxyConfig } from './config.ts';
@@ -53,7 +60,7 @@ function openTunnel(x: Exchange, { head, socket, rest, readTimeoutMs }: TunnelEn
   const protocol = upgradeOf(head);
   if (x.tunnel(protocol, socket)) return;
   socket.destroy();
-  x.responseHeaders = x.reason = undefined;
+  x.response.headers = x.response.reason = undefined;
   x.rules.warn(
     `"${protocol}" cannot be spoken here: only "listen ... engine=node" hands over connections`,
     x,
@@ -84,8 +91,8 @@ export class AnswerPath {
   /** `undefined`: the body of the answer is not wanted. */
   take(x: Exchange, head: AnswerHead, source: Source): Relay | undefined {
     const accel = this.headers.accel(head);
-    if (accel.limitRate !== undefined) x.limitRate = accel.limitRate;
-    if (accel.charset !== '') x.charsetOverride = accel.charset;
+    if (accel.limitRate !== undefined) changeRate(x, { bytesPerSecond: accel.limitRate });
+    if (accel.charset !== '') x.setState(CHARSET_OVERRIDE, accel.charset);
     if (accel.redirect !== undefined && !x.inErrorPage) {
       this.redirect(x, head, accel.redirect);
       return undefined;
@@ -96,9 +103,9 @@ export class AnswerPath {
     }
     const contentType = this.headers.apply(x, head);
     if (this.config.passTrailers && head.bodyBytes === CHUNKED) {
-      x.trailers = () => passedTrailers(source.trailers);
+      x.response.trailers = () => passedTrailers(source.trailers);
     }
-    if (head.bodyBytes === 0 && x.requestMethod !== 'HEAD') return this.sendBare(x, head, contentType);
+    if (head.bodyBytes === 0 && x.request.method !== 'HEAD') return this.sendBare(x, head, contentType);
     return this.relay(x, { head, contentType, accel, source });
   }
 
@@ -113,7 +120,7 @@ export class AnswerPath {
     if (!this.config.interceptErrors || status < 300 || !x.rules.errorPages?.has(status)) return false;
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
-      if (/^www-authenticate$/i.test(name)) x.setHeader(name, headers[index + 1] as string);
+      if (/^www-authenticate$/i.test(name)) x.response.setHeader(name, headers[index + 1] as string);
     }
     return true;
   }

@@ -78,7 +78,7 @@ function tellForwarding(
     const target = await targetOf(x);
     beginRound(x, target);
     const path = requestTargetOf(x, target.pass);
-    const bodyBytes = config.passRequestBody ? x.contentLength : 0;
+    const bodyBytes = config.passRequestBody ? x.request.contentLength : 0;
     const head = headOf(x, { target: path, proxyHost: target.proxyHost, bodyBytes });
     return {
       does: `forwards to ${target.scheme}://${target.proxyHost}`,

@@ -89,9 +89,9 @@ function compileUpload(
   }
   if (!config.passRequestBody) return () => undefined;
   return (x) => {
-    if (x.contentLength === 0) return undefined;
+    if (x.request.contentLength === 0) return undefined;
     // An upstream of HTTP/1.0 does not know chunks.
-    const needsLength = config.httpVersion === '1.0' && x.contentLength < 0;
+    const needsLength = config.httpVersion === '1.0' && x.request.contentLength < 0;
     if (!config.requestBuffering && !needsLength) return new PassingUpload(x);
     // It was read already where this is a mirror's copy, or another upstream could not be reached.
     const known = spooledBody(x.main);

@@ -46,7 +46,7 @@ export class Relay {
     this.source = source;
     this.rules = rules;
     const { lengthBytes, readAheadBytes } = rules;
-    const hasBody = x.requestMethod !== 'HEAD' && lengthBytes > 0;
+    const hasBody = x.request.method !== 'HEAD' && lengthBytes > 0;
     this.isCollecting = hasBody && lengthBytes <= WHOLE_BYTES && readAheadBytes > 0;
     if (!this.isCollecting) this.open();
   }

@@ -1,6 +1,6 @@
 import { constantText } from '../../config/index.ts';
 import type { Build, LocationFacts } from '../../contract/index.ts';
-import { encodePath, type Exchange, HttpFault, isSafeHeaderValue } from '../../http/index.ts';
+import { encodePath, type Exchange, HttpFault, isSafeHeaderValue, rewritePhaseOf } from '../../http/index.ts';
 import type { HeaderRule, ProxyConfig } from './config.ts';
 
 /** The URI of `proxy_pass` for this request. */
@@ -20,9 +20,9 @@ export function compileRequestTarget({ kind, path }: LocationFacts): (x: Exchang
   const prefixLength = kind === 'prefix' || kind === 'exact' ? path.length : 0;
   return (x, { uri, isEvaluated }) => {
     if (isEvaluated && uri !== '') return sendable(uri);
-    if (uri === '' && x.isOriginalUri) return originForm(x.requestUri);
+    if (uri === '' && x.isOriginalUri) return originForm(x.request.requestUri);
     const query = x.args === '' ? '' : `?${sendable(x.args)}`;
-    if (uri === '' || x.leftLocation) return encodePath(x.uri) + query;
+    if (uri === '' || rewritePhaseOf(x)?.hasLeftLocation) return encodePath(x.uri) + query;
     return sendable(uri) + encodePath(x.uri.slice(Math.min(prefixLength, x.uri.length))) + query;
   };
 }
@@ -142,7 +142,7 @@ function framingLine(x: Exchange, bodyBytes: number): string {
 /** The client's headers, as it wrote them, without those that are dropped or end with this hop. */
 function compilePassed(dropped: ReadonlySet<string>, build: Build): (x: Exchange) => string {
   build.needAllHeaders();
-  return ({ headers }) => {
+  return ({ request: { headers } }) => {
     let text = '';
     let hops: ReadonlySet<string> | undefined;
     for (let index = 0; index < headers.length; index += 2) {

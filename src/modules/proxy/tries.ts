@@ -1,4 +1,4 @@
-import type { Exchange } from '../../http/index.ts';
+import { type Exchange, stateKey } from '../../http/index.ts';
 import type { AnswerHead } from './client/answer-head.ts';
 import type { UpstreamFault } from './client/fault.ts';
 import type { NextCondition, ProxyConfig } from './config.ts';
@@ -30,11 +30,11 @@ export interface ProxyFacts {
   trailers: readonly string[];
 }
 
-const FACTS = Symbol('proxy');
+const FACTS = stateKey<ProxyFacts>('proxy');
 
 /** What the request remembers; `undefined` when it was not forwarded. */
 export function proxyFacts(x: Exchange): ProxyFacts | undefined {
-  return x.state<ProxyFacts>(FACTS);
+  return x.state(FACTS);
 }
 
 /** Begins a round of tries. */

@@ -75,7 +75,7 @@ export class PassingUpload implements Upload {
 
   constructor(x: Exchange) {
     this.x = x;
-    this.bodyBytes = x.contentLength;
+    this.bodyBytes = x.request.contentLength;
   }
 
   begin(connection: Connection, sender: Sender): void {

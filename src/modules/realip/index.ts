@@ -11,7 +11,7 @@ import {
   readers,
 } from '../../config/index.ts';
 import { type Build, moduleFor, type WorkerScope } from '../../contract/index.ts';
-import type { Exchange, Handler, RemoteFacts } from '../../http/index.ts';
+import { type Exchange, type Handler, type RemoteFacts, stateKey } from '../../http/index.ts';
 
 /** Who is believed: a network, the clients of Unix sockets, or the addresses of a host. */
 type Proxy = Network | 'unix' | { readonly host: string };
@@ -140,14 +140,14 @@ export const realip = moduleFor<RealIpConfig>()<Trusted>({
       summary: 'Address of the other end of the connection, whatever a proxy told.',
       compile: (build) => {
         build.needPeer();
-        return (x) => x.main.peerAddress;
+        return (x) => x.main.wire.peerAddress;
       },
     },
     realip_remote_port: {
       summary: 'Port of the other end of the connection; empty where uWebSockets.js does not tell.',
       compile: (build) => {
         build.needPeer();
-        return (x) => (x.main.peerPort === 0 ? '' : String(x.main.peerPort));
+        return (x) => (x.main.wire.peerPort === 0 ? '' : String(x.main.wire.peerPort));
       },
     },
   },
@@ -181,7 +181,7 @@ async function resolve(proxy: Proxy, { log }: WorkerScope): Promise<Trusted> {
   }
 }
 
-const KNOWN = Symbol('the address of the client is known');
+const KNOWN = stateKey<boolean>('the address of the client is known');
 
 /** Runs on server level and again in the location; the first that learns an address is right (nginx). */
 function compileRealIp({ source, recursive }: RealIpConfig, trusted: Trusted, build: Build): Handler {
@@ -191,20 +191,20 @@ function compileRealIp({ source, recursive }: RealIpConfig, trusted: Trusted, bu
   return ({ main: x }) => {
     const list = listOf(x);
     if (list === undefined || x.state(KNOWN) !== undefined) return;
-    const found = clientAddress(x.peerAddress, list, { trusted, recursive });
+    const found = clientAddress(x.wire.peerAddress, list, { trusted, recursive });
     if (!found) return;
-    x.setRemote(isBefore ? { ...found, port: x.connection?.proxyProtocol?.port ?? 0 } : found);
+    x.setRemote(isBefore ? { ...found, port: x.request.connection?.proxyProtocol?.port ?? 0 } : found);
     x.setState(KNOWN, true);
   };
 }
 
-const toldBefore = (x: Exchange): string | undefined => x.connection?.proxyProtocol?.address;
+const toldBefore = (x: Exchange): string | undefined => x.request.connection?.proxyProtocol?.address;
 
 /** A client can put a second `X-Real-IP` beside that of its proxy: the first one counts, as in nginx. */
 function compileList(header: string, build: Build): (x: Exchange) => string | undefined {
   build.needHeader(header);
   if (header !== 'x-real-ip') return (x) => x.header(header);
-  return ({ headers }) => {
+  return ({ request: { headers } }) => {
     for (let index = 0; index < headers.length; index += 2) {
       if (headers[index]?.toLowerCase() === header) return headers[index + 1];
     }

@@ -1,6 +1,6 @@
 import type { ComplexValue, ReadRegex } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
-import { encodeArgument, type Exchange, logContext } from '../../http/index.ts';
+import { encodeArgument, type Exchange, logContext, rewritePhaseOf } from '../../http/index.ts';
 
 /** What the steps of one block are compiled with. */
 export interface Compiling {
@@ -14,7 +14,7 @@ export interface Compiling {
 type Text = (x: Exchange) => string;
 
 /** The path of the request was encoded: what is cut out of `$uri` may hold characters that mean something in a URL. */
-function isEncoded({ requestUri }: Exchange): boolean {
+function isEncoded({ request: { requestUri } }: Exchange): boolean {
   const mark = requestUri.indexOf('?');
   const end = mark < 0 ? requestUri.length : mark;
   const isInPath = (at: number): boolean => at >= 0 && at < end;
@@ -49,7 +49,7 @@ export function compileEscaping(
  * (ngx_http_rewrite_handler starts with `quote` set).
  */
 export function compileOperand(value: ComplexValue, build: Build): Text {
-  return compileEscaping(value, build, (x) => !x.uriReplaced && isEncoded(x));
+  return compileEscaping(value, build, (x) => !rewritePhaseOf(x)?.hasReplacedUri && isEncoded(x));
 }
 
 /** Whether a text matches. Unlike elsewhere, one that does not leaves no captures (nginx ngx_http_script_regex_start_code). */

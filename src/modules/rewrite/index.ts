@@ -8,7 +8,7 @@ import {
   type SetStep,
   type Step,
 } from '../../contract/index.ts';
-import type { Handler } from '../../http/index.ts';
+import { changeRewritePhase, type Handler } from '../../http/index.ts';
 import { compileOperand, type Compiling } from './captures.ts';
 import { compileCondition } from './condition.ts';
 import { directives } from './directives.ts';
@@ -79,8 +79,7 @@ function compileStep(step: Step, compiling: Compiling): Handler {
 
 /** The request stays where it is, with the URI that it has now. */
 const endHere: Handler = (x) => {
-  x.relocate = false;
-  x.rewriteEnded = true;
+  changeRewritePhase(x, { isEnded: true, relocates: false });
 };
 
 function compileSet({ variable, value }: SetStep, { build }: Compiling): Handler {

@@ -1,5 +1,5 @@
 import type { RedirectStep, RewriteStep } from '../../contract/index.ts';
-import { type Handler, logContext } from '../../http/index.ts';
+import { changeRewritePhase, type Handler, logContext } from '../../http/index.ts';
 import { compileEscaping, compileMatch, type Compiling } from './captures.ts';
 
 const TWO_DIGITS = /^[\da-f]{2}$/i;
@@ -48,12 +48,14 @@ export function compileRewrite(step: RewriteStep, compiling: Compiling): Handler
       return x.end(500);
     }
     x.uri = uri;
-    x.uriReplaced = true;
     x.isOriginalUri = false;
     x.internal = true;
-    x.relocate = flag !== 'break';
-    x.leftLocation = flag === 'break';
-    x.rewriteEnded = flag !== 'none';
+    changeRewritePhase(x, {
+      hasReplacedUri: true,
+      relocates: flag !== 'break',
+      hasLeftLocation: flag === 'break',
+      isEnded: flag !== 'none',
+    });
     return undefined;
   };
 }

@@ -10,7 +10,7 @@ const ofTls = (summary: string, read: (tls: TlsFacts) => string): Variables[stri
   summary,
   live: true,
   compile: () => (x) => {
-    const tls = x.connection?.tls;
+    const tls = x.request.connection?.tls;
     return tls && (read(tls) || undefined);
   },
 });

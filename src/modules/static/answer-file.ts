@@ -1,5 +1,5 @@
 import type { Build } from '../../contract/index.ts';
-import type { Exchange, Handler } from '../../http/index.ts';
+import { type Exchange, type Handler, isTransformed, PARTS_TYPE, passFilters } from '../../http/index.ts';
 import { compileConditions, type HttpDates, parseHttpDate } from './conditions.ts';
 import type { StaticConfig } from './directives.ts';
 import type { OpenFile } from './files.ts';
@@ -27,10 +27,10 @@ export function compileValidators(
       x.end(412);
       return true;
     }
-    if (plain) x.setHeader('Last-Modified', dates.text(modifiedSeconds));
-    if (etag !== '') x.setHeader('ETag', etag);
+    if (plain) x.response.setHeader('Last-Modified', dates.text(modifiedSeconds));
+    if (etag !== '') x.response.setHeader('ETag', etag);
     if (verdict === 200) return false;
-    x.removeHeader('Content-Encoding');
+    x.response.removeHeader('Content-Encoding');
     x.send(304, '', '');
     return true;
   };
@@ -57,15 +57,15 @@ export function compileFileAnswer(
     if (validators(x, modifiedSeconds, etag)) return undefined;
     const type = contentType(x);
     const ranges = rangesOf(x, { sizeBytes, modifiedSeconds, etag, type });
-    if (ranges === 'whole') x.setHeader('Accept-Ranges', 'bytes');
+    if (ranges === 'whole') x.response.setHeader('Accept-Ranges', 'bytes');
     if (ranges === 'whole' || ranges === 'not offered')
       return { status: 200, body: singleBody({ from: 0, to: sizeBytes }, type) };
     x.errorStatus = 0;
     if (ranges !== 'unsatisfiable') return { status: 206, body: partialBody(x, ranges, { sizeBytes, type }) };
-    x.passFilters({ type, lengthBytes: sizeBytes });
-    x.removeHeader('Last-Modified');
-    x.removeHeader('ETag');
-    x.setHeader('Content-Range', `bytes */${sizeBytes}`);
+    passFilters(x, { type, lengthBytes: sizeBytes });
+    x.response.removeHeader('Last-Modified');
+    x.response.removeHeader('ETag');
+    x.response.setHeader('Content-Range', `bytes */${sizeBytes}`);
     x.end(416);
     return undefined;
   };
@@ -96,8 +96,9 @@ function compileRanges({ maxRanges = Infinity }: Pick<StaticConfig, 'maxRanges'>
   build.needHeader('range');
   build.needHeader('if-range');
   return (x, { type, ...resource }) => {
-    if (!isPlain(x) || x.isTransformed(200, type, resource.sizeBytes)) return 'not offered';
-    const range = x.headers.length === 0 ? undefined : x.header('range');
+    if (!isPlain(x) || isTransformed(x, { status: 200, type, lengthBytes: resource.sizeBytes }))
+      return 'not offered';
+    const range = x.request.headers.length === 0 ? undefined : x.header('range');
     if (range === undefined || !isStillThat(x.header('if-range'), resource)) return 'whole';
     return parseRanges(range, { sizeBytes: resource.sizeBytes, maxRanges });
   };
@@ -124,10 +125,10 @@ function partialBody(
 ): FileBody {
   const [only] = ranges;
   if (!only || ranges.length > 1) {
-    x.partsType = type;
+    x.setState(PARTS_TYPE, type);
     return multipartBody(ranges, { contentType: type, sizeBytes });
   }
-  x.setHeader('Content-Range', `bytes ${only.from}-${only.to - 1}/${sizeBytes}`);
+  x.response.setHeader('Content-Range', `bytes ${only.from}-${only.to - 1}/${sizeBytes}`);
   return singleBody(only, type);
 }
 

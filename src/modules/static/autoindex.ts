@@ -184,7 +184,7 @@ export function compileAutoindex(config: StaticConfig, { paths, faults }: Site):
     }
     // A filter may name a charset when the head goes out; it does so before the first byte of the body is asked for.
     const stream = x.stream(200, listing.contentType);
-    stream?.write(Buffer.from(listing.write(entries, x.responseType), 'latin1'));
+    stream?.write(Buffer.from(listing.write(entries, x.response.type), 'latin1'));
     stream?.end();
   };
 }

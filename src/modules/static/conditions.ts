@@ -65,7 +65,7 @@ export function compileConditions(rule: 'off' | 'exact' | 'before', build: Build
   const names = ['if-unmodified-since', 'if-match', 'if-modified-since', 'if-none-match'] as const;
   for (const name of names) build.needHeader(name);
   return (x, { modifiedSeconds, etag }) => {
-    if (x.headers.length === 0) return 200;
+    if (x.request.headers.length === 0) return 200;
     const [unmodifiedSince, match, modifiedSince, noneMatch] = names.map((name) => x.header(name));
     if (unmodifiedSince !== undefined && !((parseHttpDate(unmodifiedSince) ?? -1) >= modifiedSeconds))
       return 412;

@@ -56,9 +56,9 @@ export function compileGzipStatic(
       if (!isAbsent(file)) faults.note(x, `${path}.gz`, { ...file, level: severityOf(file).level });
       return plain(x);
     }
-    if (varies) x.setHeader('Vary', 'Accept-Encoding');
+    if (varies) x.response.setHeader('Vary', 'Accept-Encoding');
     if (isAccepted && file.kind === 'file') {
-      x.setHeader('Content-Encoding', 'gzip');
+      x.response.setHeader('Content-Encoding', 'gzip');
       return answer(x, file, `${path}.gz`);
     }
     const { kind } = file;

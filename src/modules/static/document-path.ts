@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { constantText } from '../../config/index.ts';
 import type { Build, DocumentRootConfig, ModuleDefinition } from '../../contract/index.ts';
-import type { Exchange } from '../../http/index.ts';
+import { type Exchange, rewritePhaseOf, stateKey } from '../../http/index.ts';
 import type { StaticConfig } from './directives.ts';
 
 /** From URIs to paths in one location (nginx: ngx_http_map_uri_to_path). */
@@ -23,7 +23,7 @@ export interface DocumentPath {
 const UPWARDS = /(?:^|\/)\.\.(?=\/|$)/g;
 
 /** A regex alias is a whole path; once `try_files` found a file, its name follows (nginx: r->add_uri_to_alias). */
-const FOLLOWED_BY_URI = Symbol('static: the URI follows the alias');
+const FOLLOWED_BY_URI = stateKey<boolean>('static: the URI follows the alias');
 
 /** `root`, `alias` or nothing of a location. */
 export function compileDocumentPath(build: Build): DocumentPath {
@@ -38,8 +38,8 @@ export function compileDocumentPath(build: Build): DocumentPath {
 function alias(path: Omit<DocumentPath, 'isLost'>): DocumentPath {
   return {
     ...path,
-    of: (x, uri) => (x.leftLocation ? undefined : path.of(x, uri)),
-    isLost: (x) => x.leftLocation,
+    of: (x, uri) => (hasLeftLocation(x) ? undefined : path.of(x, uri)),
+    isLost: hasLeftLocation,
   };
 }
 
@@ -137,3 +137,7 @@ export const variables: NonNullable<ModuleDefinition<StaticConfig>['variables']>
     },
   },
 };
+
+function hasLeftLocation(x: Exchange): boolean {
+  return rewritePhaseOf(x)?.hasLeftLocation === true;
+}

@@ -53,7 +53,7 @@ export class FileSender {
     const { status, body } = sending;
     let stream: ResponseStream | undefined;
     try {
-      if (x.requestMethod !== 'HEAD' && body.lengthBytes <= SMALL_FILE_BYTES)
+      if (x.request.method !== 'HEAD' && body.lengthBytes <= SMALL_FILE_BYTES)
         return x.send(status, body.contentType, assemble(file, body));
       stream = x.stream(status, body.contentType, body.lengthBytes);
     } finally {

@@ -1,5 +1,5 @@
 import type { Build } from '../../contract/index.ts';
-import { type Exchange, logContext } from '../../http/index.ts';
+import { type Exchange, logContext, rewritePhaseOf } from '../../http/index.ts';
 import { systemReason } from '../../system/index.ts';
 import type { DocumentPath } from './document-path.ts';
 import { type FileFault, type Files, severityOf } from './files.ts';
@@ -51,7 +51,7 @@ export class Faults {
 
   /** A URI that would lead out of the root, or has left its alias; nginx has these words where it looks for such URIs. */
   unsafe(x: Exchange): void {
-    if (x.leftLocation && this.#aliased !== '') return this.#rewritten(x);
+    if (rewritePhaseOf(x)?.hasLeftLocation && this.#aliased !== '') return this.#rewritten(x);
     this.#write('error', `unsafe URI "${x.uri}" was detected`, x);
     x.end(404);
   }

@@ -94,8 +94,8 @@ export const subFilter = moduleFor<SubFilterConfig>()({
 /** The validators of the answer are those of another text. */
 function changeValidators(x: Exchange, { lastModified }: Pick<SubFilterConfig, 'lastModified'>): void {
   if (lastModified) return weakenEtag(x);
-  x.removeHeader('Last-Modified');
-  x.removeHeader('ETag');
+  x.response.removeHeader('Last-Modified');
+  x.response.removeHeader('ETag');
 }
 
 /** A 304 has no type, which is among all types. */
@@ -111,7 +111,7 @@ function compileFilter({ substitutions = [], ...config }: SubFilterConfig, build
   const substitutes = substitutions.map(({ replacement }) => build.value(replacement));
   const searchFor = keepSearches();
   return {
-    wants: (x) => x.responseLength !== 0 && hasType(x) && patternsOf(x).length > 0,
+    wants: (x) => x.response.lengthBytes !== 0 && hasType(x) && patternsOf(x).length > 0,
     open(x) {
       changeValidators(x, config);
       const substitute = (index: number): string => bytesText(substitutes[index]?.(x) ?? '');

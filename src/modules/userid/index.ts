@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { addressBytes } from '../../config/index.ts';
 import { type Build, moduleFor, type VariableDefinition } from '../../contract/index.ts';
-import { type Exchange, type Getter, type HeaderFilter, logContext } from '../../http/index.ts';
+import { type Exchange, type Getter, type HeaderFilter, logContext, stateKey } from '../../http/index.ts';
 import { directives, type UserIdConfig } from './directives.ts';
 
 /** 16 bytes: who gave it, when, which process, and how many that one has given. */
@@ -73,8 +73,8 @@ interface Visitor {
   isReset: boolean;
 }
 
-const VISITOR = Symbol('userid');
-const RESET = Symbol('uid_reset');
+const VISITOR = stateKey<Visitor>('userid');
+const RESET = stateKey<string>('uid_reset');
 const SHORTEST_COOKIE = 22;
 const FAR = 'Thu, 31-Dec-37 23:55:55 GMT';
 
@@ -114,8 +114,8 @@ class Visitors {
     if (x.main !== x || !this.#sets) return;
     const id = this.#decide(x);
     if (!id) return;
-    x.setHeader('Set-Cookie', this.#cookie(id, this.#visitor(x)));
-    if (this.#config.p3p !== '') x.setHeader('P3P', this.#config.p3p);
+    x.response.setHeader('Set-Cookie', this.#cookie(id, this.#visitor(x)));
+    if (this.#config.p3p !== '') x.response.setHeader('P3P', this.#config.p3p);
   };
 
   get #sets(): boolean {
@@ -123,7 +123,7 @@ class Visitors {
   }
 
   #visitor(x: Exchange): Visitor {
-    const known = x.state<Visitor>(VISITOR);
+    const known = x.state(VISITOR);
     if (known) return known;
     const cookie = this.#cookieOf(x);
     const got = cookie === undefined ? undefined : this.#read(cookie, x);
@@ -161,7 +161,7 @@ class Visitors {
         this.#build.log.write('notice', message, logContext(x));
       }
     }
-    return this.#source.give(this.#config, x.port.address);
+    return this.#source.give(this.#config, x.request.port.address);
   }
 
   #cookie(id: UserId, { got, cookie, isReset }: Visitor): string {

@@ -76,7 +76,7 @@ function tellEndpoint(config: EndpointConfig, build: Build): Telling {
   ];
   return (x): Deed | undefined => {
     if (!METHODS.has(x.method)) {
-      x.setHeader('Allow', 'GET, HEAD, POST');
+      x.response.setHeader('Allow', 'GET, HEAD, POST');
       refuse(x, 405, 'method not allowed');
       return undefined;
     }
@@ -169,7 +169,7 @@ function compileEndpoint(config: EndpointConfig, resources: StreamResources, bui
       case 'POST':
         return publish(x);
       default:
-        x.setHeader('Allow', 'GET, HEAD, POST');
+        x.response.setHeader('Allow', 'GET, HEAD, POST');
         return refuse(x, 405, 'method not allowed');
     }
   };

@@ -76,7 +76,7 @@ export function compilePublish(
   };
   return (x) => {
     if (!mayPublish(x)) return refuse(x, 401, 'unauthorized: the publish key is missing or wrong');
-    if (isForeign(x)) return refuse(x, 403, `"${x.host}" is no name of this server`);
+    if (isForeign(x)) return refuse(x, 403, `"${x.request.host}" is no name of this server`);
     if (!JSON_TYPE.test(x.header('content-type') ?? '')) {
       return refuse(x, 415, 'content-type must be application/json');
     }
@@ -93,7 +93,7 @@ export function compilePublish(
  */
 function compileForeign(knowsHost: KnowsHost, build: Build): (x: Exchange) => boolean {
   build.needHeader('origin');
-  return (x) => x.header('origin') !== undefined && !isOwnName(x.host, knowsHost);
+  return (x) => x.header('origin') !== undefined && !isOwnName(x.request.host, knowsHost);
 }
 
 function compileAnswer({ zone, channel }: EndpointConfig): (generation: number, evicted: boolean) => string {

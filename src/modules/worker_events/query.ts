@@ -62,7 +62,7 @@ export function refuse(x: Exchange, status: number, error: string): void {
 
 /** The zone's lock was not to be had: nothing happened, and the next try may succeed. */
 export function refuseBusy(x: Exchange): void {
-  x.setHeader('Retry-After', '1');
+  x.response.setHeader('Retry-After', '1');
   refuse(x, 503, 'the ring is busy');
 }
 

@@ -166,9 +166,9 @@ export function compileStream(config: EndpointConfig, resources: StreamResources
     const range = feed.ring.range();
     if (!range) return refuseBusy(x);
 
-    x.setHeader('Cache-Control', 'no-cache');
+    x.response.setHeader('Cache-Control', 'no-cache');
     // nginx in front would hold the entries back.
-    x.setHeader('X-Accel-Buffering', 'no');
+    x.response.setHeader('X-Accel-Buffering', 'no');
     const out = x.stream(200, 'text/event-stream');
     if (!out) return;
     const since = lastId === undefined ? query.since : Number(lastId);

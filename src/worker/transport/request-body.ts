@@ -1,4 +1,4 @@
-import type { PieceReceiver } from '../../http/index.ts';
+import type { BodyOutcome, BodyReader, PieceReceiver } from '../../http/index.ts';
 import { type Failing, guarded } from './guarded.ts';
 
 /** A body that is still coming. */
@@ -84,26 +84,12 @@ export class BodyBytes {
   }
 }
 
-/** What becomes of a body: all of it, more than the limit, too long a silence, or a client that left. */
-export type BodyOutcome = Buffer | 'too large' | 'timeout' | 'aborted';
-
 /** Where a body comes from: the response object of uWebSockets.js, or a connection of the node engine. */
 export interface BodySource {
   /** An `ArrayBuffer` is taken back when the handler returns. */
   onData(handler: (chunk: ArrayBuffer | Buffer, isLast: boolean) => void): unknown;
   pause(): unknown;
   resume(): unknown;
-}
-
-/** Who wants the body. */
-interface BodyReader {
-  readonly limitBytes: number;
-  readonly timeoutMs: number;
-  readonly settle: (outcome: BodyOutcome) => void;
-  /** Takes the body as it comes; the outcome is then an empty buffer. */
-  readonly receive?: PieceReceiver | undefined;
-  /** Hears what `receive` throws. */
-  readonly fail: (error: unknown) => void;
 }
 
 /** Bytes that may wait before somebody reads; then the client is held back. */

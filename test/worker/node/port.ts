@@ -1,5 +1,5 @@
 import type { PortHandler } from '../../../src/compile/index.ts';
-import type { AnswerRules } from '../../../src/http/index.ts';
+import type { ResponseRules } from '../../../src/http/index.ts';
 
 /** A port as far as heads of requests go. */
 export function portOf(head: Partial<PortHandler['head']> = {}): PortHandler {
@@ -14,7 +14,7 @@ export function portOf(head: Partial<PortHandler['head']> = {}): PortHandler {
     needs: { headers: new Set(), allHeaders: true, peer: false, anyMethod: false },
     usage: { inFlight: 0 },
     serve: () => undefined,
-    rules: {} as AnswerRules,
+    rules: {} as ResponseRules,
     head: {
       lineBytes: 8192,
       bytes: 32_768,

@@ -111,8 +111,8 @@ class ConsoleGuard {
 
   /** Throws a `ControlFault` (421). */
   page(x: Exchange): void {
-    if (!isOwnName(x.host, this.#knowsHost))
-      throw new ControlFault(421, `"${x.host}" is no name of this server`);
+    if (!isOwnName(x.request.host, this.#knowsHost))
+      throw new ControlFault(421, `"${x.request.host}" is no name of this server`);
   }
 
   /** Throws a `ControlFault` (403, 415, 421). */
@@ -147,8 +147,8 @@ export function compileConsole(surface: Surface, resources: ConsoleResources): H
     if (x.uri === prefix) return servePage(x);
     if (`${x.uri}/` === prefix) return x.redirect(301, prefix);
     guard.data(x);
-    x.setHeader('Cache-Control', 'no-store');
-    x.setHeader('X-Content-Type-Options', 'nosniff');
+    x.response.setHeader('Cache-Control', 'no-store');
+    x.response.setHeader('X-Content-Type-Options', 'nosniff');
     return serveData(x.uri.slice(prefix.length), x);
   };
   return (x) => {
@@ -165,10 +165,10 @@ function compilePage(guard: ConsoleGuard): (x: Exchange) => void {
   return (x) => {
     guard.page(x);
     if (x.method !== 'GET' && x.method !== 'HEAD') {
-      x.setHeader('Allow', 'GET, HEAD');
+      x.response.setHeader('Allow', 'GET, HEAD');
       throw new ControlFault(405, 'method not allowed');
     }
-    for (const [name, value] of Object.entries(headers)) x.setHeader(name, value);
+    for (const [name, value] of Object.entries(headers)) x.response.setHeader(name, value);
     x.send(200, 'text/html; charset=utf-8', html);
   };
 }

@@ -82,7 +82,7 @@ function explainUrl(url: string, { view, x }: { view: GatewayView; x: Exchange }
   return view.explain(url.startsWith('/') ? { ...ownAddress(x), path: pathOf(url) } : absolute(url));
 }
 
-function ownAddress({ port, host }: Exchange): Omit<RouteQuestion, 'path'> {
+function ownAddress({ request: { port, host } }: Exchange): Omit<RouteQuestion, 'path'> {
   return { port: port.port, host };
 }
 
@@ -116,7 +116,7 @@ export function compileData(
     if (!row) throw new ControlFault(404, 'nothing is here');
     const isRead = x.method === 'GET' || x.method === 'HEAD';
     if (!isRead && !(x.method === 'POST' && row.write)) {
-      x.setHeader('Allow', row.write ? 'GET, HEAD, POST' : 'GET, HEAD');
+      x.response.setHeader('Allow', row.write ? 'GET, HEAD, POST' : 'GET, HEAD');
       throw new ControlFault(405, 'method not allowed');
     }
     const answer = isRead ? await row.read(x, readQuery(x.args)) : await write(x, row);

@@ -1,5 +1,5 @@
 import { readers } from '../../../config/index.ts';
-import { type Exchange, type Getter, statusLine } from '../../../http/index.ts';
+import { changeRate, type Exchange, type Getter, rateOf, statusLine } from '../../../http/index.ts';
 import { type Families, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
 /** `HTTP/1.1 `, the ends of the status line and of the head. */
@@ -10,24 +10,27 @@ const FIXED_BYTES = 'Date: Sat, 21 Nov 2026 00:00:00 GMT\r\n'.length;
 /** Bytes of an answer. uWebSockets.js does not tell the length of a head: it is added up from what gw had it say. */
 function sentBytes(x: Exchange): number {
   if (!x.done || x.aborted) return 0;
-  return x.bodyBytesSent + (x.sentHead === undefined ? headBytes(x) : Buffer.byteLength(x.sentHead));
+  return (
+    x.bodyBytesSent +
+    (x.response.sentText === undefined ? headBytes(x) : Buffer.byteLength(x.response.sentText))
+  );
 }
 
 function headBytes(x: Exchange): number {
-  let bytes = FRAME_BYTES + FIXED_BYTES + statusLine(x.status, x.reason).length + lengthBytes(x);
+  let bytes = FRAME_BYTES + FIXED_BYTES + statusLine(x.status, x.response.reason).length + lengthBytes(x);
   if (x.serverToken !== '') bytes += lineBytes('Server', x.serverToken);
-  if (x.responseType !== '') bytes += lineBytes('Content-Type', x.responseType);
-  const { responseHeaders: headers = [] } = x;
+  if (x.response.type !== '') bytes += lineBytes('Content-Type', x.response.type);
+  const { headers = [] } = x.response;
   for (let index = 0; index < headers.length; index += 2)
     bytes += lineBytes(headers[index] as string, headers[index + 1] as string);
   return bytes;
 }
 
 /** Of the line that says where the body ends. */
-function lengthBytes({ status, responseLength }: Exchange): number {
+function lengthBytes({ status, response }: Exchange): number {
   if (status === 204 || status === 304) return 0;
-  if (responseLength < 0) return lineBytes('Transfer-Encoding', 'chunked');
-  return lineBytes('Content-Length', String(responseLength));
+  if (response.lengthBytes < 0) return lineBytes('Transfer-Encoding', 'chunked');
+  return lineBytes('Content-Length', String(response.lengthBytes));
 }
 
 function lineBytes(name: string, value: string): number {
@@ -47,7 +50,9 @@ export const ofAnswer: Variables = {
     x.done && !x.aborted ? 'OK' : '',
   ),
   limit_rate: {
-    ...plain('Bytes per second that the answer may take; `set` changes it.', (x) => String(x.limitRate)),
+    ...plain('Bytes per second that the answer may take; `set` changes it.', (x) =>
+      String(rateOf(x)?.bytesPerSecond ?? 0),
+    ),
     assign: setLimitRate,
   },
   sent_http_connection: {
@@ -64,12 +69,12 @@ export const ofAnswer: Variables = {
       return (x) => (keepsAlive(x, wish) ? x.rules.connection.keepaliveHeader : undefined);
     },
   },
-  sent_http_content_type: plain('The type of the answer.', (x) => x.responseType || undefined),
+  sent_http_content_type: plain('The type of the answer.', (x) => x.response.type || undefined),
   sent_http_content_length: plain('The length of the answer, where it is known.', (x) =>
-    x.responseLength < 0 ? undefined : String(x.responseLength),
+    x.response.lengthBytes < 0 ? undefined : String(x.response.lengthBytes),
   ),
   sent_http_transfer_encoding: plain('`chunked` when the length of the answer is not known.', (x) =>
-    x.done && x.responseLength < 0 && x.httpVersion === '1.1' ? 'chunked' : undefined,
+    x.done && x.response.lengthBytes < 0 && x.request.httpVersion === '1.1' ? 'chunked' : undefined,
   ),
 };
 
@@ -79,7 +84,7 @@ export const answerFamilies: Families = {
     summary: 'A header of the answer; several of one name are joined.',
     compile: (rest) => {
       const name = headerName(rest);
-      return (x) => x.joinedResponseHeader(name);
+      return (x) => x.response.joinedHeader(name);
     },
   },
 };
@@ -87,12 +92,12 @@ export const answerFamilies: Families = {
 function keepsAlive(x: Exchange, wish: Getter): boolean {
   const wished = wish(x)?.toLowerCase() ?? '';
   if (!x.rules.connection.keepalive || wished.includes('close')) return false;
-  return x.httpVersion === '1.1' || wished.includes('keep-alive');
+  return x.request.httpVersion === '1.1' || wished.includes('keep-alive');
 }
 
 /** nginx ngx_http_variable_set_limit_rate */
 function setLimitRate(x: Exchange, value: string): void {
   const rate = readers.parseSize(value);
   if (rate === undefined) x.rules.warn(`invalid $limit_rate "${value}"`, x);
-  else x.limitRate = rate;
+  else changeRate(x, { bytesPerSecond: rate });
 }

@@ -18,23 +18,23 @@ export const ofConnection: Variables = {
     live: true,
   },
   binary_remote_addr: ofPeer("The client's address in 4 or 16 bytes, each a character.", binaryAddress),
-  scheme: plain('`http` or `https`.', (x) => x.port.scheme),
-  https: plain('`on` over TLS.', (x) => (x.port.scheme === 'https' ? 'on' : '')),
+  scheme: plain('`http` or `https`.', (x) => x.request.port.scheme),
+  https: plain('`on` over TLS.', (x) => (x.request.port.scheme === 'https' ? 'on' : '')),
   http2: plain('Empty: gw serves HTTP/1.1.', () => ''),
   http3: plain('Empty: gw serves HTTP/1.1.', () => ''),
-  server_addr: plain('Address that the server listens on.', (x) => x.port.address),
-  server_port: plain('Port that the request came in on.', (x) => portText(x.port.port)),
+  server_addr: plain('Address that the server listens on.', (x) => x.request.port.address),
+  server_port: plain('Port that the request came in on.', (x) => portText(x.request.port.port)),
   server_name: plain('First name of the server that answers.', (x) => x.serverName),
-  server_protocol: plain('Protocol of the request.', (x) => `HTTP/${x.httpVersion}`),
+  server_protocol: plain('Protocol of the request.', (x) => `HTTP/${x.request.httpVersion}`),
   connection: live('Serial number of the connection; with uWebSockets.js, of the request.', (x) =>
-    String(x.serial),
+    String(x.request.serial),
   ),
   connection_requests: live('Requests on this connection; empty where uWebSockets.js does not tell.', (x) =>
-    x.connection?.requests.toString(),
+    x.request.connection?.requests.toString(),
   ),
   connection_time: live(
     'Seconds that the connection is open; empty where uWebSockets.js does not tell.',
-    (x) => x.connection && seconds(Date.now() - x.connection.startedMs),
+    (x) => x.request.connection && seconds(Date.now() - x.request.connection.startedMs),
   ),
   pipe: plain('`.`: no request waits in line behind another one in gw.', () => '.'),
   tcpinfo_rtt: plain('Empty: not known.', UNKNOWN),
@@ -71,7 +71,7 @@ const TLS_FIELDS: Readonly<Record<string, number>> = {
 
 const ofProxy = (summary: string, read: (proxy: ProxyProtocolFacts) => string | number): Variables[string] =>
   plain(summary, (x) => {
-    const proxy = x.connection?.proxyProtocol;
+    const proxy = x.request.connection?.proxyProtocol;
     return proxy && (String(read(proxy) || '') || undefined);
   });
 
@@ -102,14 +102,15 @@ function compileField(name: string): Getter {
   const inner = TLS_FIELDS[name];
   const type = inner === undefined ? (FIELDS[name] ?? Number(name)) : FIELDS['ssl'];
   return (x) => {
-    const value = x.connection?.proxyProtocol?.tlvs.find((field) => field.type === type)?.value;
+    const value = x.request.connection?.proxyProtocol?.tlvs.find((field) => field.type === type)?.value;
     return value === undefined || inner === undefined ? value : innerField(value, inner);
   };
 }
 
 /** What came of the check of the client's certificate: behind a byte of flags, four of a number that is 0 when it was good. */
 const readVerify: Getter = (x) => {
-  const value = x.connection?.proxyProtocol?.tlvs.find(({ type }) => type === FIELDS['ssl'])?.value ?? '';
+  const value =
+    x.request.connection?.proxyProtocol?.tlvs.find(({ type }) => type === FIELDS['ssl'])?.value ?? '';
   return value.length < 5 ? undefined : String(Buffer.from(value, 'latin1').readUInt32BE(1));
 };
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Exchange, Getter } from '../../../http/index.ts';
+import { type Exchange, type Getter, stateKey } from '../../../http/index.ts';
 import { spooledBody } from '../../../spool.ts';
 import { type Families, header, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
@@ -60,11 +60,11 @@ function remoteUser(authorization: Getter): Getter {
   };
 }
 
-const REQUEST_ID = Symbol('request id');
+const REQUEST_ID = stateKey<string>('request id');
 
 /** The request's own 32 hexadecimal digits; made when somebody asks first. */
 function requestId(x: Exchange): string {
-  const known = x.state<string>(REQUEST_ID);
+  const known = x.state(REQUEST_ID);
   if (known !== undefined) return known;
   const made = randomBytes(16).toString('hex');
   x.setState(REQUEST_ID, made);
@@ -89,14 +89,13 @@ export const ofRequest: Variables = {
   is_args: plain('`?` when there is a query string.', (x) => (x.args === '' ? '' : '?')),
   uri: plain('The decoded, normalised path; internal redirects change it.', (x) => x.uri),
   document_uri: plain('The same as `$uri`.', (x) => x.uri),
-  request_uri: plain('The request target as received, query included.', (x) => x.requestUri),
+  request_uri: plain('The request target as received, query included.', (x) => x.request.requestUri),
   request: plain(
     'The request line.',
-    ({ main: { requestMethod, requestUri, httpVersion } }) =>
-      `${requestMethod} ${requestUri} HTTP/${httpVersion}`,
+    ({ main: { request } }) => `${request.method} ${request.requestUri} HTTP/${request.httpVersion}`,
   ),
   request_method: plain('The method; GET while an error page is served.', (x) => x.main.method),
-  request_length: live('Bytes of the request.', (x) => String(x.requestLength)),
+  request_length: live('Bytes of the request.', (x) => String(x.wire.requestLength)),
   request_id: live('16 random bytes in hexadecimal, the same for the whole request.', requestId),
   request_body: live('The body, where it was read for an upstream and is in memory.', (x) =>
     spooledBody(x)?.bytes?.toString(),
@@ -113,7 +112,7 @@ export const ofRequest: Variables = {
       return (x) => (port(x) === undefined ? '' : ':');
     },
   },
-  host: plain('Host name of the request, else the server name.', (x) => x.host || x.serverName),
+  host: plain('Host name of the request, else the server name.', (x) => x.request.host || x.serverName),
   remote_user: {
     summary: 'User name of basic authentication.',
     compile: (build) => remoteUser(readHeader('authorization', build)),

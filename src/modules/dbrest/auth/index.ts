@@ -184,7 +184,7 @@ export class Authenticator {
 }
 
 /** Each `Authorization` header of a request. */
-export function authorizationOf({ headers }: Pick<Exchange, 'headers'>): readonly string[] {
+export function authorizationOf({ request: { headers } }: Exchange): readonly string[] {
   return headers.filter((_, i) => i % 2 === 1 && headers[i - 1] === 'authorization');
 }
 

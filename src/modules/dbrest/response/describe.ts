@@ -22,7 +22,7 @@ export function respondToDescribe(
       const body = await documents.of(plan);
       const chosen = settingsOf(statements, results);
       const said = setHead(x, { status: 200, own: [], chosen }, { plan, config, watch });
-      const head = Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${serverUrl(x.requestUri)}}],`);
+      const head = Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${serverUrl(x.request.requestUri)}}],`);
       const contentType = said.contentType ?? `${plan.request.mediaType}; charset=utf-8`;
       x.send(said.status, contentType, Buffer.concat([head, body]));
     },
@@ -35,10 +35,10 @@ export function respondToOptions(
   { request, methods }: PlannedOptions,
   config: DbrestConfig,
 ): void {
-  if (config.schemas.length > 1) x.setHeader('Content-Profile', request.head.schema);
+  if (config.schemas.length > 1) x.response.setHeader('Content-Profile', request.head.schema);
   // As PostgREST says it to everybody, with an `Origin` or without.
-  if (config.corsOrigins === '*') x.setHeader('Access-Control-Allow-Origin', '*');
-  x.setHeader('Allow', methods.join(','));
+  if (config.corsOrigins === '*') x.response.setHeader('Access-Control-Allow-Origin', '*');
+  x.response.setHeader('Allow', methods.join(','));
   x.send(200, '', '');
 }
 

@@ -41,12 +41,12 @@ export function setHead(
 ): ResponseStart {
   const taken = new Set(chosen.headers.map(([name]) => name.toLowerCase()));
   const set = (name: string, value: string | undefined): void => {
-    if (value !== undefined && !taken.has(name.toLowerCase())) x.setHeader(name, value);
+    if (value !== undefined && !taken.has(name.toLowerCase())) x.response.setHeader(name, value);
   };
   let contentType: string | undefined;
   for (const [name, value] of chosen.headers) {
     if (name.toLowerCase() === 'content-type') contentType = value;
-    else x.setHeader(name, value);
+    else x.response.setHeader(name, value);
   }
   for (const [name, value] of own) set(name, value);
   if (config.schemas.length > 1) set('Content-Profile', plan.request.head.schema);

@@ -104,7 +104,7 @@ function writeHeaders(
 }
 
 /** The table as the client named it, filtered by the key of a row. */
-function locationOf({ requestUri }: Exchange, key: readonly string[], values: Row): string {
+function locationOf({ request: { requestUri } }: Exchange, key: readonly string[], values: Row): string {
   const pairs = key.map((name, i) => `${encodeURIComponent(name)}=eq.${encodeURIComponent(values[i] ?? '')}`);
   return `${requestUri.replace(/\?.*$/s, '')}?${pairs.join('&')}`;
 }

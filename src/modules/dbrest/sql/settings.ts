@@ -106,7 +106,7 @@ export function compileSettings({
       claims,
       method: x.method,
       path: x.uri,
-      headers: headersJson(x.headers, identity.rejected ? HIDDEN_WITH_TOKEN : HIDDEN),
+      headers: headersJson(x.request.headers, identity.rejected ? HIDDEN_WITH_TOKEN : HIDDEN),
       cookies: cookiesJson(x.header('cookie')),
     };
     const extra = roleSettings.values.length === 0 ? values : [...roleSettings.values, ...values];

@@ -120,8 +120,7 @@ function blankLineAt(bytes: Buffer, at: number): number {
 
 /** The head of a request, and what follows from it. */
 export interface Head {
-  /** All but the serial number, which the connection gives. */
-  readonly facts: Omit<RequestFacts, 'serial'>;
+  readonly facts: Omit<RequestFacts, 'serial' | 'port' | 'connection' | 'headers'>;
   readonly headers: readonly string[];
   /** Bytes of it on the wire. */
   readonly bytes: number;

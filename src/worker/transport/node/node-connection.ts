@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
-import type { ConnectionRules } from '../../../http/index.ts';
+import type { ConnectionRules, ResponseRules } from '../../../http/index.ts';
 import { guarded } from '../guarded.ts';
 import type { Answered, ExchangeLine } from './node-port.ts';
 import { type Head, HeadProgress } from './head-reader.ts';
-import { NodeExchange } from './node-exchange.ts';
+import { NodeWire } from './node-wire.ts';
 import { RequestSource } from './request-source.ts';
 import { type Opened, SocketLine } from './socket-line.ts';
 
@@ -22,7 +22,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   private pending: Buffer | undefined = undefined;
   private readonly seen = new HeadProgress();
   private source = new RequestSource(0, this);
-  private exchange: NodeExchange | undefined = undefined;
+  private wire: NodeWire | undefined = undefined;
   /** Inside `advance`: what ends a request there need not start the next one. */
   private advancing = false;
   private bodyHeld = false;
@@ -49,18 +49,19 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     socket.resume();
   }
 
-  answered(x: Answered): void {
-    if (this.step === 'over' || this.exchange !== x) return;
-    this.exchange = undefined;
-    const goOn = guarded(this, () => this.goOn(x.rules.connection));
-    if (x.closes) this.closeBehind(x);
-    else if (this.isFull) void this.flushed(x.rules.sendTimeoutMs).then(goOn);
+  answered(wire: Answered): void {
+    if (this.step === 'over' || this.wire !== wire) return;
+    this.wire = undefined;
+    const { rules } = wire.x;
+    const goOn = guarded(this, () => this.goOn(rules.connection));
+    if (wire.closes) this.closeBehind(rules);
+    else if (this.isFull) void this.flushed(rules.sendTimeoutMs).then(goOn);
     else goOn();
   }
 
   handOver(): Duplex {
     const { socket, pending } = this;
-    this.exchange = undefined;
+    this.wire = undefined;
     this.over();
     for (const [event, listener] of this.listeners) socket.off(event, listener);
     socket.setTimeout(0);
@@ -94,7 +95,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
 
   fail(error: unknown): void {
     this.open.log.write('error', `a request could not be taken: ${String(error)}`);
-    this.exchange?.abort();
+    this.wire?.x.abort();
     this.cut();
   }
 
@@ -138,16 +139,17 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     this.bodyHeld = false;
     this.source = new RequestSource(head.facts.contentLength, this);
     this.step = this.source.isComplete ? 'answer' : 'body';
-    const exchange = new NodeExchange({ head, source: this.source, line: this, open });
-    this.exchange = exchange;
+    const wire = new NodeWire({ head, source: this.source, line: this, open });
+    this.wire = wire;
     // What came with the head may show already that nobody can read the rest.
     if (head.refusal === 0) this.takeBody();
-    if (exchange.done) return;
-    if (head.refusal === 0) void open.current.port.serve(exchange);
+    const { x } = wire;
+    if (x.done) return;
+    if (head.refusal === 0) void open.current.port.serve(x);
     else {
-      exchange.serverName = open.current.port.serverName;
-      exchange.rules.warn(head.complaint, exchange, 'info');
-      exchange.refuse(head.refusal);
+      x.serverName = open.current.port.serverName;
+      x.rules.warn(head.complaint, x, 'info');
+      wire.refuse(head.refusal);
     }
   }
 
@@ -156,18 +158,19 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     const { source } = this;
     if (this.step !== 'body' || !this.pending || this.bodyHeld) return false;
     this.consume(source.take(this.pending));
-    if (source.isBroken && this.exchange) this.refuseBroken(this.exchange);
+    if (source.isBroken && this.wire) this.refuseBroken(this.wire);
     else if (source.isBroken) this.cut();
     if (!source.isComplete) return false;
     this.step = 'answer';
-    if (!this.exchange) this.idle();
+    if (!this.wire) this.idle();
     return true;
   }
 
-  private refuseBroken(exchange: NodeExchange): void {
-    if (exchange.serverName === '') exchange.serverName = this.open.current.port.serverName;
-    if (!exchange.done) exchange.rules.warn('client sent invalid chunked body', exchange);
-    exchange.refuse(400);
+  private refuseBroken(wire: NodeWire): void {
+    const { x } = wire;
+    if (x.serverName === '') x.serverName = this.open.current.port.serverName;
+    if (!x.done) x.warn('client sent invalid chunked body');
+    wire.refuse(400);
   }
 
   private consume(bytes: number): void {
@@ -197,7 +200,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   }
 
   /** The last answer is on its way; a client that still sends must be able to read it. */
-  private closeBehind({ rules }: Answered): void {
+  private closeBehind(rules: ResponseRules): void {
     const { socket } = this;
     const { mode, timeMs, silenceMs } = rules.connection.lingering;
     const sendsMore = this.pending !== undefined || !this.source.isComplete;
@@ -216,7 +219,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     if (this.step === 'lingering' || this.step === 'head') this.socket.destroySoon();
     else if (this.step === 'body' || !this.pending) {
       // nginx takes it for a client that does not want its answer any more.
-      this.exchange?.leave();
+      this.wire?.leave();
       this.socket.destroySoon();
     }
   }
@@ -226,7 +229,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     const { pending, open } = this;
     if (pending) {
       const head = open.current.reader.unfinished(pending, this.seen);
-      new NodeExchange({ head, source: new RequestSource(0, this), line: this, open }).timeOut();
+      new NodeWire({ head, source: new RequestSource(0, this), line: this, open }).timeOut();
     }
     this.cut();
   }
@@ -236,7 +239,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     this.step = 'over';
     this.open.idle.delete(this);
     this.pending = undefined;
-    this.exchange?.leave();
+    this.wire?.leave();
     this.release();
   }
 }

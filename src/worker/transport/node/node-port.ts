@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { PortHandler } from '../../../compile/index.ts';
-import type { AnswerRules, ConnectionFacts, PortFacts } from '../../../http/index.ts';
+import type { ConnectionFacts, Exchange, PortFacts } from '../../../http/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import type { SilenceWatch } from '../request-body.ts';
@@ -47,11 +47,11 @@ export interface NodePort {
   readonly nextSerial: () => number;
 }
 
-/** What a connection wants to know of an exchange that is over. */
+/** What a connection wants to know of a request that is over. */
 export interface Answered {
-  /** The connection ends with this answer. */
+  readonly x: Exchange;
+  /** The connection ends with this response. */
   readonly closes: boolean;
-  readonly rules: AnswerRules;
 }
 
 /** The connection, as far as a request on it goes. */
@@ -67,7 +67,7 @@ export interface ExchangeLine {
   /** Resolves when all is on its way, or nobody is left; a client that takes nothing for `timeoutMs` is cut. */
   flushed(timeoutMs: number): Promise<void>;
   /** The answer is complete. */
-  answered(x: Answered): void;
+  answered(wire: Answered): void;
   /** The connection speaks another protocol from now on: its socket, with what came of that already. */
   handOver(): Duplex;
   /** Closes at once. */

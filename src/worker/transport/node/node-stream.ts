@@ -34,15 +34,15 @@ export class NodeStream implements ResponseStream {
     this.facts = facts;
     this.head = facts.head;
     this.left = facts.framing === 'length' ? facts.lengthBytes : Infinity;
-    setImmediate(guarded(owner, () => this.writeHead()));
+    setImmediate(guarded(owner.x, () => this.writeHead()));
   }
 
   write(chunk: string | Uint8Array): boolean {
     // An empty chunk would end the answer.
-    if (this.ended || this.owner.aborted || chunk.length === 0) return !this.line.isFull;
+    if (this.ended || this.owner.x.aborted || chunk.length === 0) return !this.line.isFull;
     const bytes = (typeof chunk === 'string' ? Buffer.from(chunk) : chunk).subarray(0, this.left);
     this.left -= bytes.length;
-    this.owner.wrote(bytes.length);
+    this.owner.x.wrote(bytes.length);
     if (this.facts.framing !== 'chunked') this.line.write(this.takeHead(), bytes);
     else this.line.write(`${this.takeHead()}${bytes.length.toString(16)}\r\n`, bytes, '\r\n');
     return !this.line.isFull;
@@ -54,9 +54,9 @@ export class NodeStream implements ResponseStream {
 
   /** An answer that ends before its length is reached is cut: the client must not take it for whole. */
   end(): void {
-    if (this.ended || this.owner.aborted) return;
+    if (this.ended || this.owner.x.aborted) return;
     this.ended = true;
-    if (this.facts.framing === 'length' && this.left > 0) return this.owner.abort();
+    if (this.facts.framing === 'length' && this.left > 0) return this.owner.x.abort();
     this.line.write(this.takeHead() + (this.facts.framing === 'chunked' ? this.lastChunk() : ''));
     this.owner.finished();
   }
@@ -77,7 +77,7 @@ export class NodeStream implements ResponseStream {
   }
 
   private writeHead(): void {
-    if (!this.ended && !this.owner.aborted) this.line.write(this.takeHead());
+    if (!this.ended && !this.owner.x.aborted) this.line.write(this.takeHead());
   }
 
   private takeHead(): string {

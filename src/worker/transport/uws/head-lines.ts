@@ -1,14 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js';
 
-/** An answer behind which its connection closes. */
-export interface LastAnswer {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: string | Uint8Array;
-  /** Length that a HEAD announces; 0 for everything that has its body. */
-  readonly size: number;
-}
-
 /** Types and server names that a configuration or an upstream makes up from a request must not fill the memory. */
 const MAX_TYPES = 64;
 const MAX_TOKENS = 16;

@@ -1,13 +1,12 @@
 import type { HttpResponse } from 'uWebSockets.js';
-import type { ResponseStream } from '../../../http/index.ts';
-import { type Failing, guarded } from '../guarded.ts';
+import type { Exchange, ResponseStream } from '../../../http/index.ts';
+import { guarded } from '../guarded.ts';
 
-/** What a stream tells the exchange it belongs to. */
-export interface StreamOwner extends Failing {
-  readonly aborted: boolean;
-  wrote(bytes: number): void;
+/** What a stream is part of. */
+export interface StreamOwner {
+  readonly x: Exchange;
+  /** All of it is out. */
   finished(): void;
-  abort(): void;
 }
 
 /** A chunked answer. A client that takes nothing for `timeoutMs` is cut. */
@@ -23,7 +22,7 @@ export class UwsStream implements ResponseStream {
     this.res = res;
     this.owner = owner;
     this.timeoutMs = timeoutMs;
-    const goOn = guarded(owner, () => {
+    const goOn = guarded(owner.x, () => {
       this.full = false;
       this.release();
     });
@@ -35,8 +34,8 @@ export class UwsStream implements ResponseStream {
 
   write(chunk: string | Uint8Array): boolean {
     // An empty chunk would end the answer.
-    if (this.ended || this.owner.aborted || chunk.length === 0) return !this.full;
-    this.owner.wrote(typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength);
+    if (this.ended || this.owner.x.aborted || chunk.length === 0) return !this.full;
+    this.owner.x.wrote(typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength);
     this.res.cork(() => {
       this.full = !this.res.write(chunk);
     });
@@ -44,10 +43,10 @@ export class UwsStream implements ResponseStream {
   }
 
   drained(): Promise<void> {
-    if (!this.full || this.ended || this.owner.aborted) return Promise.resolve();
+    if (!this.full || this.ended || this.owner.x.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(
-        guarded(this.owner, () => this.owner.abort()),
+        guarded(this.owner.x, () => this.owner.x.abort()),
         this.timeoutMs,
       );
       this.waiting = { resolve, timer };
@@ -55,7 +54,7 @@ export class UwsStream implements ResponseStream {
   }
 
   end(): void {
-    if (this.ended || this.owner.aborted) return;
+    if (this.ended || this.owner.x.aborted) return;
     this.ended = true;
     this.res.cork(() => this.res.end());
     this.owner.finished();
@@ -99,21 +98,21 @@ export class UwsSizedStream implements ResponseStream {
     this.res = res;
     this.owner = owner;
     this.rules = rules;
-    this.cut = guarded(owner, () => owner.abort());
+    this.cut = guarded(owner.x, () => owner.x.abort());
   }
 
   write(chunk: string | Uint8Array): boolean {
-    if (this.ended || this.owner.aborted || chunk.length === 0) return !this.rest;
+    if (this.ended || this.owner.x.aborted || chunk.length === 0) return !this.rest;
     const handed = this.taken + (this.rest?.length ?? 0);
     const bytes = asBuffer(chunk).subarray(0, this.rules.lengthBytes - handed);
-    this.owner.wrote(bytes.length);
+    this.owner.x.wrote(bytes.length);
     if (this.rest) this.rest = Buffer.concat([this.rest, bytes]);
     else this.offer(bytes);
     return !this.rest;
   }
 
   drained(): Promise<void> {
-    if (!this.rest || this.owner.aborted) return Promise.resolve();
+    if (!this.rest || this.owner.x.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       this.waiting.push(resolve);
     });
@@ -121,9 +120,9 @@ export class UwsSizedStream implements ResponseStream {
 
   /** An answer that ends before its length is reached is cut: the client must not take it for whole. */
   end(): void {
-    if (this.ended || this.owner.aborted) return;
+    if (this.ended || this.owner.x.aborted) return;
     this.ended = true;
-    if (this.taken + (this.rest?.length ?? 0) < this.rules.lengthBytes) this.owner.abort();
+    if (this.taken + (this.rest?.length ?? 0) < this.rules.lengthBytes) this.owner.x.abort();
   }
 
   /** Lets a writer go on that waits; also when the client is gone, and its next write does nothing. */
@@ -153,7 +152,7 @@ export class UwsSizedStream implements ResponseStream {
     this.startOffset = this.res.getWriteOffset();
     // The length that the first call names is what the client sees; `tryEnd` could not close.
     if (this.rules.closes) this.res.tryEnd('', this.rules.lengthBytes);
-    const goOn = guarded(this.owner, (offset: number) => this.goOn(offset - this.startOffset));
+    const goOn = guarded(this.owner.x, (offset: number) => this.goOn(offset - this.startOffset));
     this.res.onWritable((offset) => goOn(offset) ?? true);
   }
 

@@ -15,11 +15,10 @@ import { HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
 import { SilenceWatch } from '../request-body.ts';
 import { admitEverybody } from '../socket-address.ts';
 import type { EngineParts, Heartbeat, Opening, OpenPort, Transport } from '../transport.ts';
-import { UwsExchange } from '../uws-exchange.ts';
-import type { Handshake, SocketState, UwsPort } from '../uws-request.ts';
 import type { AcceptorClient } from './acceptor.ts';
 import { HeadLines } from './head-lines.ts';
 import { loadUws, type Uws } from './loader.ts';
+import { type Handshake, type SocketState, type UwsPort, UwsWire } from './uws-wire.ts';
 import { type Relayed, relaying, type WebSocketRelay } from './websocket-relay.ts';
 
 const nothing = (): void => undefined;
@@ -104,7 +103,7 @@ export class UwsTransport implements Transport, Failing {
 
   /** One request, straight from uWebSockets.js. What escaped from here would end the thread, and other requests with it. */
   private receive(res: HttpResponse, req: HttpRequest, open: UwsPort): void {
-    let x: UwsExchange | undefined;
+    let wire: UwsWire | undefined;
     // Returning without an answer and without this ends the process: so would a hang that is broken off (0.1 microseconds).
     res.onAborted(nothing);
     this.heartbeat.beat();
@@ -112,26 +111,27 @@ export class UwsTransport implements Transport, Failing {
       open.scan.start();
       req.forEach(open.scan.visit);
       const facts = this.factsOf(req, open);
-      x = new UwsExchange(res, facts, open);
-      this.begin(x, open, facts.refusal);
-      x.leaveHandler();
+      wire = new UwsWire(res, facts, open);
+      this.begin(wire, open, facts.refusal);
+      wire.leaveHandler();
     } catch (error) {
       this.log.write('error', `a request could not be taken: ${String(error)}`);
-      if (x) x.abort();
+      if (wire) wire.x.abort();
       else res.close();
     }
   }
 
-  private begin(x: UwsExchange, { port, scan }: UwsPort, refusal: number): void {
+  private begin(wire: UwsWire, { port, scan }: UwsPort, refusal: number): void {
+    const { x } = wire;
     if (refusal !== 0) {
       const { complaint } = scan;
-      this.later(x, () => {
+      this.later(wire, () => {
         x.serverName = port.serverName;
         x.rules.warn(complaint, x, 'info');
         x.end(refusal);
       });
     } else if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(x.method))) {
-      this.later(x, () => void port.serve(x));
+      this.later(wire, () => void port.serve(x));
     } else void port.serve(x);
   }
 
@@ -141,21 +141,25 @@ export class UwsTransport implements Transport, Failing {
    * sizes are read loosely, trailers taken for a request, and an empty header name can hide a length from us. So nothing
    * behind such a request is ever read.
    */
-  private later(x: UwsExchange, answer: () => void): void {
+  private later(wire: UwsWire, answer: () => void): void {
+    const { x } = wire;
     x.closing = true;
-    x.detach();
+    wire.detach();
     setImmediate(() => {
       try {
         if (!x.done) answer();
       } catch (error) {
-        x.rules.warn(`a request could not be answered: ${String(error)}`, x);
+        x.warn(`a request could not be answered: ${String(error)}`);
         x.abort();
       }
     });
   }
 
   /** What the exchange needs to know, and the status that refuses the request (0: none). */
-  private factsOf(req: HttpRequest, { port, scan }: UwsPort): RequestFacts & { readonly refusal: number } {
+  private factsOf(
+    req: HttpRequest,
+    { port, scan, handshake }: UwsPort,
+  ): RequestFacts & { readonly refusal: number } {
     const method = req.getCaseSensitiveMethod();
     const path = req.getUrl();
     // Typed as text, but undefined without a `?`.
@@ -185,6 +189,9 @@ export class UwsTransport implements Transport, Failing {
       contentLength: scan.contentLength,
       serial: ++this.serial,
       httpVersion: '1.1',
+      port: port.facts,
+      headers: handshake ? withoutHeader(scan.headers, 'sec-websocket-extensions') : scan.headers,
+      connection: undefined,
       refusal,
     };
   }
@@ -192,6 +199,11 @@ export class UwsTransport implements Transport, Failing {
 
 function handshakeOf(req: HttpRequest, context: us_socket_context_t): Handshake {
   return { key: req.getHeader('sec-websocket-key'), context };
+}
+
+/** Frames are written anew for the upstream, without compression: it must not be offered one. */
+function withoutHeader(headers: readonly string[], name: string): readonly string[] {
+  return headers.filter((_, index) => headers[index - (index % 2)] !== name);
 }
 
 function mayCarryBody(method: string): boolean {

@@ -1,0 +1,50 @@
+/** Headers in their order: name, value, name, value … */
+export type HeaderList = readonly string[];
+
+/** The first value of a name, whatever its case. */
+export function firstOf(headers: HeaderList | undefined, name: string): string | undefined {
+  if (!headers) return undefined;
+  for (let index = 0; index < headers.length; index += 2) {
+    if (isSameName(headers[index] as string, name)) return headers[index + 1];
+  }
+  return undefined;
+}
+
+/** All values of a name, with commas between them. */
+export function joinedOf(headers: HeaderList | undefined, name: string): string | undefined {
+  let joined: string | undefined;
+  for (let index = 0; headers && index < headers.length; index += 2) {
+    if (!isSameName(headers[index] as string, name)) continue;
+    const value = headers[index + 1] as string;
+    joined = joined === undefined ? value : `${joined}, ${value}`;
+  }
+  return joined;
+}
+
+/** Takes all headers of a name away. */
+export function removeAll(headers: string[] | undefined, name: string): void {
+  for (let index = (headers?.length ?? 0) - 2; headers && index >= 0; index -= 2) {
+    if (isSameName(headers[index] as string, name)) headers.splice(index, 2);
+  }
+}
+
+/** A request header by its lower-case name; what stands there several times is joined, as RFC 9110, 5.3 has it. */
+export function requestHeaderOf(headers: HeaderList, name: string): string | undefined {
+  let joined: string | undefined;
+  for (let index = 0; index < headers.length; index += 2) {
+    const given = headers[index] as string;
+    if (given !== name && !isUnderscored(given, name)) continue;
+    const value = headers[index + 1] as string;
+    joined = joined === undefined ? value : `${joined}${name === 'cookie' ? '; ' : ', '}${value}`;
+  }
+  return joined;
+}
+
+/** nginx reads `X_A` as `$http_x_a` too, where such names count. */
+function isUnderscored(given: string, name: string): boolean {
+  return given.length === name.length && given.includes('_') && given.replaceAll('_', '-') === name;
+}
+
+function isSameName(one: string, other: string): boolean {
+  return one.length === other.length && one.toLowerCase() === other.toLowerCase();
+}

@@ -1,0 +1,49 @@
+import type { RequestFacts } from './request-facts.ts';
+import type { ResponseSettings } from './response-settings.ts';
+import type { BodyOutcome, PieceReceiver, Wire } from './wire.ts';
+
+/** Most that a body in one piece may have, whatever the limit says: a larger one has no buffer. */
+const MOST_WHOLE_BYTES = 1_073_741_824;
+
+/** A request with a body. */
+interface Bodied {
+  readonly wire: Wire;
+  readonly request: RequestFacts;
+  readonly rules: Pick<ResponseSettings, 'maxBodyBytes' | 'bodyTimeoutMs'>;
+  readonly done: boolean;
+  closing: boolean;
+  end(status: number): void;
+  refuseBody(): void;
+}
+
+/** How somebody wants a body: in pieces where there is a receiver. */
+interface Wanted {
+  readonly limitBytes?: number | undefined;
+  readonly receive?: PieceReceiver | undefined;
+}
+
+/** Reads a body, whole or in pieces; what cannot be read is answered. */
+export function takeBody(x: Bodied, { limitBytes = Infinity, receive }: Wanted): Promise<BodyOutcome> {
+  if (x.done) return Promise.resolve('aborted');
+  const { maxBodyBytes, bodyTimeoutMs } = x.rules;
+  const most = Math.min(limitBytes, maxBodyBytes || Infinity, receive ? Infinity : MOST_WHOLE_BYTES);
+  return new Promise((resolve, reject) => {
+    const settle = (outcome: BodyOutcome): void => {
+      try {
+        if (typeof outcome === 'string') refuseUnread(x, outcome);
+        resolve(outcome);
+      } catch (error) {
+        reject(error as Error);
+      }
+    };
+    if (x.request.contentLength > most) settle('too large');
+    else x.wire.readBody({ limitBytes: most, timeoutMs: bodyTimeoutMs, settle, receive, fail: reject });
+  });
+}
+
+/** The rest of a body of known length is swallowed, so that the client can read its 413; a chunked one may be endless. */
+function refuseUnread(x: Bodied, outcome: Exclude<BodyOutcome, Buffer>): void {
+  if (outcome === 'timeout' || x.request.contentLength < 0) x.closing = true;
+  if (outcome === 'timeout') x.end(408);
+  else if (outcome === 'too large') x.refuseBody();
+}

@@ -1,0 +1,222 @@
+import type { Duplex } from 'node:stream';
+import {
+  type BodyReader,
+  Exchange,
+  type ResponseStream,
+  statusLine,
+  type Wire,
+} from '../../../http/index.ts';
+import { guarded } from '../guarded.ts';
+import { RequestBody } from '../request-body.ts';
+import type { StreamOwner } from '../uws/uws-stream.ts';
+import { answerHead, type AnswerHead, type HeadFacts, upgradeHead } from './answer-head.ts';
+import type { Head } from './head-reader.ts';
+import type { ExchangeLine, NodePort, Received } from './node-port.ts';
+import { type Framing, joinStreams, NodeStream } from './node-stream.ts';
+import type { RequestSource } from './request-source.ts';
+
+/** Beyond this a body goes out piece by piece, as the client takes it. */
+const PIECE_BYTES = 65_536;
+
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+
+/** One request on the node engine, and its response. */
+export class NodeWire implements Wire, StreamOwner {
+  readonly x: Exchange;
+  readonly sendsTrailers = true;
+  readonly lingers = true;
+  readonly tunnels = true;
+  private readonly head: Head;
+  private readonly line: ExchangeLine;
+  private readonly nodePort: NodePort;
+  private readonly usage: NodePort['current']['port']['usage'];
+  private readonly source: RequestSource;
+  private readonly body: RequestBody | undefined;
+  private awaitsContinue: boolean;
+  private stream: NodeStream | undefined = undefined;
+  private isFinished = false;
+
+  constructor({ head, source, line, open }: Received) {
+    const { port } = open.current;
+    const { serial, port: address, facts: connection } = line;
+    const request = { ...head.facts, headers: head.headers, serial, port: address, connection };
+    this.x = new Exchange(request, { wire: this, rules: port.rules });
+    this.head = head;
+    this.line = line;
+    this.nodePort = open;
+    this.source = source;
+    this.usage = port.usage;
+    this.awaitsContinue = head.expectsContinue;
+    const { contentLength } = head.facts;
+    this.body = contentLength === 0 ? undefined : new RequestBody(source, open.silence, contentLength);
+    this.usage.inFlight++;
+    open.connections.requests.add();
+    open.connections.writing.add(1);
+  }
+
+  get peerAddress(): string {
+    return this.line.peerAddress;
+  }
+
+  get peerPort(): number {
+    return this.line.peerPort;
+  }
+
+  get requestLength(): number {
+    return this.head.bytes + this.source.wireBytes;
+  }
+
+  keepPeer(): void {
+    // The connection knows it as long as the request lasts.
+  }
+
+  /** Whether the connection ends with this response. */
+  get closes(): boolean {
+    const { closing, rules } = this.x;
+    const { keepalive, closesFor, maxRequests, lifeMs } = rules.connection;
+    const { requests, startedMs } = this.line.facts;
+    return (
+      closing ||
+      !this.head.keepsAlive ||
+      this.nodePort.draining ||
+      !keepalive ||
+      requests >= maxRequests ||
+      Date.now() - startedMs >= lifeMs ||
+      closesFor?.(this.x) === true
+    );
+  }
+
+  readBody(reader: BodyReader): void {
+    this.continue();
+    this.body?.read(reader);
+  }
+
+  close(): void {
+    this.line.cut();
+    this.leave();
+  }
+
+  tunnel(protocol: string, peer: Duplex): void {
+    const { x, line } = this;
+    line.write(upgradeHead(this.headFacts(101), protocol));
+    joinStreams(line.handOver(), peer, {
+      wrote: (bytes) => x.wrote(bytes),
+      ended: () => this.finish(),
+      fail: (error) => x.fail(error),
+    });
+  }
+
+  /** What comes cannot be understood, be it in the middle of the body. */
+  refuse(status: number): void {
+    const { x } = this;
+    x.closing = true;
+    if (x.done) return x.abort();
+    x.end(status);
+    this.body?.abort();
+  }
+
+  /** The client sent no whole head in time: nginx logs 408 and says nothing. */
+  timeOut(): void {
+    this.x.status = 408;
+    this.leave();
+  }
+
+  /** The client is gone. */
+  leave(): void {
+    if (this.isFinished) return;
+    this.body?.abort();
+    this.stream?.release();
+    this.x.leave();
+    this.finish();
+  }
+
+  /** All of the response is out. */
+  finished(): void {
+    this.finish();
+    this.line.answered(this);
+  }
+
+  private finish(): void {
+    if (this.isFinished) return;
+    this.isFinished = true;
+    this.usage.inFlight--;
+    this.nodePort.connections.writing.add(-1);
+    this.x.finish();
+  }
+
+  write(body: string | Uint8Array): void {
+    const { status, request } = this.x;
+    const isBare = status === 204 || status === 304;
+    const head = this.headText({ lengthBytes: isBare ? undefined : Buffer.byteLength(body) });
+    if (isBare || request.method === 'HEAD') this.line.write(head);
+    else if (body.length > PIECE_BYTES) return void this.writePieces(head, Buffer.from(body as string));
+    else if (typeof body === 'string') this.line.write(head + body);
+    else this.line.write(head, body);
+    this.finished();
+  }
+
+  open(lengthBytes: number): ResponseStream | undefined {
+    const { x } = this;
+    const isBare = x.status === 204 || x.status === 304;
+    if (x.request.method === 'HEAD' || lengthBytes === 0 || isBare) {
+      const length = lengthBytes < 0 || isBare ? undefined : lengthBytes;
+      const isChunked = length === undefined && !isBare && x.mayChunk;
+      this.line.write(this.headText({ lengthBytes: length, isChunked }));
+      this.finished();
+      return undefined;
+    }
+    const framing: Framing = lengthBytes > 0 ? 'length' : x.mayChunk ? 'chunked' : 'close';
+    if (framing === 'close') x.closing = true;
+    const head = this.headText({
+      lengthBytes: lengthBytes > 0 ? lengthBytes : undefined,
+      isChunked: framing === 'chunked',
+    });
+    this.stream = new NodeStream(this.line, this, {
+      head,
+      framing,
+      lengthBytes,
+      timeoutMs: x.rules.sendTimeoutMs,
+      trailers: x.response.trailers && (() => x.response.trailerFields()),
+    });
+    return this.stream;
+  }
+
+  /** The head of the response; from here on the body of the request is not wanted any more. */
+  private headText(body: Pick<AnswerHead, 'lengthBytes' | 'isChunked'>): string {
+    const { status, closing, response } = this.x;
+    // A client that waits to be told sends its body now, and the connection stays in step (nginx).
+    if (status !== 413 && !closing) this.continue();
+    this.body?.drop();
+    if (this.head.isHttp09) return '';
+    const { type: contentType } = response;
+    response.sentText = answerHead({ ...this.headFacts(status), ...body, contentType, closes: this.closes });
+    return response.sentText;
+  }
+
+  private headFacts(status: number): HeadFacts {
+    const { response, serverToken, rules } = this.x;
+    return {
+      line: statusLine(status, response.reason),
+      serverToken,
+      date: this.nodePort.date.text(),
+      keepAlive: rules.connection.keepaliveHeader,
+      headers: response.headers,
+    };
+  }
+
+  private async writePieces(head: string, body: Buffer): Promise<void> {
+    const { x, line } = this;
+    line.write(head);
+    for (let at = 0; at < body.length && !x.aborted; at += PIECE_BYTES) {
+      line.write(body.subarray(at, at + PIECE_BYTES));
+      if (line.isFull) await line.flushed(x.rules.sendTimeoutMs);
+    }
+    if (!x.aborted) guarded(x, () => this.finished())();
+  }
+
+  /** `Expect: 100-continue`: the client is told to send its body. */
+  private continue(): void {
+    if (this.awaitsContinue && !this.x.aborted && this.source.wireBytes === 0) this.line.write(CONTINUE);
+    this.awaitsContinue = false;
+  }
+}

@@ -1,0 +1,309 @@
+import type { Duplex } from 'node:stream';
+import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
+import type { PortHandler } from '../../../compile/index.ts';
+import {
+  type BodyReader,
+  Exchange,
+  type RequestFacts,
+  type ResponseStream,
+  statusLine,
+  type Wire,
+} from '../../../http/index.ts';
+import type { Connections } from '../../../zone/index.ts';
+import type { Admission } from '../admission.ts';
+import { guarded } from '../guarded.ts';
+import type { HeadScan } from '../head-scan.ts';
+import { RequestBody, type SilenceWatch } from '../request-body.ts';
+import { addressText } from '../socket-address.ts';
+import { type HeadLines, writeHeaders } from './head-lines.ts';
+import { type StreamOwner, UwsSizedStream, UwsStream } from './uws-stream.ts';
+import { type Relayed, WebSocketRelay } from './websocket-relay.ts';
+
+/** Responses beyond this are sent piece by piece: `end` would copy all of it into memory per connection. */
+const WHOLE_RESPONSE_BYTES = 65_536;
+
+/** What the requests of one socket share, whatever configuration serves them. */
+export interface SocketState {
+  /** Clients that talk to an upstream by WebSocket. */
+  readonly relays: Set<WebSocketRelay>;
+  /** Every response closes its connection. */
+  draining: boolean;
+  readonly silence: SilenceWatch;
+  readonly connections: Connections;
+  readonly admission: Admission;
+  readonly headLines: HeadLines;
+}
+
+/** What a request takes from its port. */
+export interface UwsPort {
+  readonly port: PortHandler;
+  readonly scan: HeadScan;
+  readonly socket: SocketState;
+  /** The request asks for a WebSocket. */
+  readonly handshake?: Handshake;
+}
+
+/** What uWebSockets.js needs to answer a WebSocket handshake. */
+export interface Handshake {
+  readonly key: string;
+  readonly context: us_socket_context_t;
+}
+
+/** One request on uWebSockets.js, and its response. */
+export class UwsWire implements Wire, StreamOwner {
+  readonly x: Exchange;
+  readonly peerPort = 0;
+  readonly sendsTrailers = false;
+  readonly lingers = false;
+  readonly tunnels: boolean;
+  private readonly res: HttpResponse;
+  private readonly socket: SocketState;
+  private readonly usage: PortHandler['usage'];
+  private readonly handshake: UwsPort['handshake'];
+  private readonly body: RequestBody | undefined;
+  private readonly headBytes: number;
+  private peer: string | undefined = undefined;
+  /** Still inside uWebSockets.js' route handler: corked already, and no abort can come in between. */
+  private inHandler = true;
+  /** The response went out within the handler, all of it. */
+  private written = false;
+  private isFinished = false;
+  private stream: UwsStream | UwsSizedStream | undefined = undefined;
+
+  constructor(res: HttpResponse, request: RequestFacts, { port, scan, socket, handshake }: UwsPort) {
+    this.res = res;
+    this.socket = socket;
+    this.usage = port.usage;
+    this.handshake = handshake;
+    this.tunnels = handshake !== undefined;
+    this.headBytes = scan.headBytes;
+    this.x = new Exchange(request, { wire: this, rules: port.rules });
+    const { contentLength } = request;
+    this.body = contentLength === 0 ? undefined : new RequestBody(res, socket.silence, contentLength);
+    socket.connections.requests.add();
+    socket.connections.writing.add(1);
+  }
+
+  get peerAddress(): string {
+    return (this.peer ??= this.readPeer());
+  }
+
+  /** Asking costs as much as the rest of a small request, and cannot be done once the response is out. */
+  keepPeer(): void {
+    this.peer ??= this.readPeer();
+  }
+
+  private readPeer(): string {
+    try {
+      const address = this.res.getRemoteAddress();
+      // A client that has just reset its connection would pass for one of a Unix socket where addresses decide.
+      if (address.byteLength === 0 && !this.x.request.port.address.startsWith('unix:')) this.x.abort();
+      return addressText(address);
+    } catch {
+      // Gone with its connection.
+      return '';
+    }
+  }
+
+  get requestLength(): number {
+    // The request line with method, target, protocol and its blanks, the headers, the empty line, the body.
+    const line = this.x.request.method.length + this.x.request.requestUri.length + 12;
+    return line + this.headBytes + 2 + (this.body?.receivedBytes ?? 0);
+  }
+
+  readBody(reader: BodyReader): void {
+    this.body?.read(reader);
+  }
+
+  close(): void {
+    this.detach();
+    this.res.close();
+  }
+
+  /** The handler returns without a response: from now on the client may leave, and writes need a cork of their own. */
+  detach(): void {
+    if (!this.inHandler) return;
+    this.inHandler = false;
+    this.usage.inFlight++;
+    this.res.onAborted(guarded(this.x, () => this.leave()));
+  }
+
+  /** The handler is about to return: a response that is still due must survive the client's leaving. */
+  leaveHandler(): void {
+    if (!this.written) this.detach();
+    else if (this.inHandler) this.finish();
+  }
+
+  tunnel(_protocol: string, peer: Duplex): void {
+    const { handshake, res, x } = this;
+    if (!handshake) return;
+    this.detach();
+    const relay = new WebSocketRelay(peer, {
+      wrote: (bytes) => x.wrote(bytes),
+      ended: () => this.finished(),
+      fail: (error) => x.warn(`a WebSocket could not be relayed: ${String(error)}`),
+    });
+    const { response } = x;
+    const protocol = response.header('sec-websocket-protocol') ?? '';
+    for (const name of ['accept', 'protocol', 'extensions']) response.removeHeader(`sec-websocket-${name}`);
+    res.cork(() => {
+      res.writeStatus('101 Switching Protocols');
+      if (response.headers) writeHeaders(res, response.headers);
+      res.upgrade<Relayed>({ relay }, handshake.key, protocol, '', handshake.context);
+    });
+  }
+
+  write(body: string | Uint8Array): void {
+    this.send(() => {
+      const isLarge = body.length > WHOLE_RESPONSE_BYTES && this.x.request.method !== 'HEAD';
+      if (isLarge) return this.writeLarge(Buffer.from(body as string));
+      this.writeWhole(body);
+      this.finished();
+    });
+  }
+
+  private send(write: () => void): void {
+    this.body?.drop();
+    if (this.inHandler) write();
+    else this.res.cork(write);
+  }
+
+  open(lengthBytes: number): ResponseStream | undefined {
+    if (this.x.request.method === 'HEAD') {
+      this.send(() => this.writeHeadAlone(lengthBytes));
+      return undefined;
+    }
+    if (lengthBytes === 0) {
+      this.write('');
+      return undefined;
+    }
+    this.detach();
+    this.body?.drop();
+    if (lengthBytes > 0) return (this.stream = this.sized(lengthBytes));
+    this.res.cork(() => {
+      this.writeHead();
+      if (this.closes()) this.res.writeHeader('Connection', 'close');
+    });
+    return (this.stream = new UwsStream(this.res, this, this.x.rules.sendTimeoutMs));
+  }
+
+  private sized(lengthBytes: number): UwsSizedStream {
+    const closes = this.closes();
+    const writeHead = (): void => {
+      this.writeHead();
+      if (closes) this.res.writeHeader('Connection', 'close');
+    };
+    const timeoutMs = this.x.rules.sendTimeoutMs;
+    return new UwsSizedStream(this.res, this, { timeoutMs, lengthBytes, closes, writeHead });
+  }
+
+  /** The head of a response in pieces: nobody knows its length, and 0 would be a wrong one (RFC 9110, 8.6). */
+  private writeHeadAlone(lengthBytes: number): void {
+    const { status } = this.x;
+    const closes = this.closes();
+    if (lengthBytes > 0 && closes) return this.writeLast('', lengthBytes);
+    this.writeHead();
+    if (lengthBytes < 0) this.res.writeHeader('Transfer-Encoding', 'chunked');
+    else if (status !== 204 && status !== 304) this.res.writeHeader('Content-Length', String(lengthBytes));
+    // Where it is not the client's own wish, the client closes: `endWithoutBody` cannot.
+    if (closes) this.res.writeHeader('Connection', 'close');
+    this.res.endWithoutBody();
+    this.written = true;
+    this.finished();
+  }
+
+  private writeWhole(body: string | Uint8Array): void {
+    const { status, request } = this.x;
+    const bare = status === 204 || status === 304;
+    const isHead = request.method === 'HEAD';
+    const size = bare || !isHead ? 0 : Buffer.byteLength(body);
+    if (this.closes()) return this.writeLast(bare || isHead ? '' : body, size);
+    this.writeHead();
+    if (bare || isHead) {
+      if (!bare) this.res.writeHeader('Content-Length', String(size));
+      // With an argument, even `undefined`, it would write a second Content-Length.
+      this.res.endWithoutBody();
+    } else this.res.end(body);
+    this.written = true;
+  }
+
+  /**
+   * A response that closes its connection. `endWithoutBody` cannot close; a HEAD with a length announces its body to `tryEnd`
+   * and closes instead of sending it. `size`: the length that a HEAD announces; 0 for everything that has its body.
+   */
+  private writeLast(body: string | Uint8Array, size: number): void {
+    this.writeHead();
+    if (size === 0) {
+      this.res.end(body, true);
+      this.written = true;
+      return;
+    }
+    this.detach();
+    this.res.writeHeader('Connection', 'close');
+    this.res.tryEnd('', size);
+    // Inside the cork it would be lost.
+    setImmediate(guarded(this.x, () => this.x.abort()));
+  }
+
+  /** A head that is written in part cannot be taken back. */
+  private writeHead(): void {
+    try {
+      this.writeHeadLines();
+    } catch (error) {
+      this.x.abort();
+      throw error;
+    }
+  }
+
+  private writeHeadLines(): void {
+    const { res, x } = this;
+    const { status, response } = x;
+    const { reason, headers } = response;
+    if (status !== 200 || reason !== undefined) res.writeStatus(statusLine(status, reason));
+    // A proxied response may bring its own `Server` (`proxy_pass_header`).
+    const token = response.header('server') === undefined ? x.serverToken : '';
+    const { name, value } = this.socket.headLines.serverAnd(response.type, token);
+    if (name !== undefined) res.writeHeader(name, value);
+    if (headers) writeHeaders(res, headers);
+    const { keepaliveHeader } = x.rules.connection;
+    if (keepaliveHeader !== undefined && !this.closes())
+      res.writeHeader('Connection', 'keep-alive').writeHeader('Keep-Alive', keepaliveHeader);
+  }
+
+  private writeLarge(body: Buffer): void {
+    this.detach();
+    this.x.bodyBytesSent = 0;
+    const stream = this.sized(body.length);
+    this.stream = stream;
+    stream.write(body);
+  }
+
+  private closes(): boolean {
+    const { closing, rules } = this.x;
+    const { keepalive, closesFor } = rules.connection;
+    const { draining, admission } = this.socket;
+    return closing || draining || admission.isCrowded || !keepalive || closesFor?.(this.x) === true;
+  }
+
+  /** For the streams: all of the response is out. */
+  finished(): void {
+    // In the handler others may still look at it: it is finished when that returns.
+    if (this.inHandler || this.isFinished) return;
+    this.usage.inFlight--;
+    this.finish();
+  }
+
+  private finish(): void {
+    this.isFinished = true;
+    this.socket.connections.writing.add(-1);
+    this.x.finish();
+  }
+
+  /** The client is gone. */
+  private leave(): void {
+    this.body?.abort();
+    this.stream?.release();
+    this.x.leave();
+    this.finished();
+  }
+}
