@@ -7,8 +7,6 @@ import {
   CATALOGUE_SQL,
   CatalogueShare,
   CatalogueWriter,
-  FEATURES_SQL,
-  readFeatures,
   type Reading,
   type Schema,
   SchemaCache,
@@ -56,6 +54,25 @@ const PATIENT: ReadRules = {
 };
 /** It must know soon. */
 const PROBE: ReadRules = { ...PATIENT, poolTimeoutMs: 1_000 };
+
+const FEATURES_SQL = `
+select json_build_object(
+  'timeZones', (select json_agg(z.name) from pg_catalog.pg_timezone_names z),
+  'geoSchema', (
+    select n.nspname
+    from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    where p.proname = 'st_asgeojson' and p.pronargs - p.pronargdefaults = 1
+      and p.proargtypes[0] in ('pg_catalog.record'::regtype, 'pg_catalog.anyelement'::regtype)
+    limit 1
+  )
+)::text`;
+
+/** The row of `FEATURES_SQL`. */
+function readFeatures(json: string): ServerFeatures {
+  const { timeZones, geoSchema } = JSON.parse(json) as { timeZones: string[]; geoSchema: string | null };
+  return { timeZones: new Set(timeZones), ...(geoSchema !== null && { geoSchema }) };
+}
 
 /** Names of types and defaults then come with their schema: they are used under the search paths of requests. */
 const NO_PATH: RunStep = {

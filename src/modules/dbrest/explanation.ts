@@ -96,20 +96,20 @@ function tellRequest(explained: Explained, { location }: Build): Telling {
   };
 }
 
-interface Asked {
+interface ExplainedRequest {
   readonly x: Exchange;
   readonly head: RequestHead;
   readonly identity: Identity;
 }
 
-type Told = Required<Pick<Deed, 'facts' | 'unknown'>>;
+type SqlAccount = Required<Pick<Deed, 'facts' | 'unknown'>>;
 
 /** The statements, or where they need what is not known, what the request itself says. Throws a `DbrestFault`. */
 async function statementsOf(
-  { x, head, identity }: Asked,
+  { x, head, identity }: ExplainedRequest,
   { requestOf, planOf, statementsOf: write }: Steps,
   { live, database }: Explained,
-): Promise<Told | undefined> {
+): Promise<SqlAccount | undefined> {
   const isOpen = needsFeatures(head);
   // The rest of it is read all the same, for what is malformed.
   const request = await requestOf(x, isOpen ? { ...head, preferences: NO_PREFERENCES } : head, undefined);

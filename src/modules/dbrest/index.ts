@@ -8,7 +8,8 @@ import { type ConnectionTarget, type DbrestPass, readDsn, targetName } from './d
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import { compileDbrest, type DbrestResources } from './pipeline.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
-import { connect, Listener, openSession } from './session/index.ts';
+import { connect, openSession } from './session/index.ts';
+import { Listener } from './watch.ts';
 
 export type * as dbrestTools from './tools/index.ts';
 export type { DbrestConfig } from './config.ts';

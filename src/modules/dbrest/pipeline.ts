@@ -15,9 +15,9 @@ import {
   sendFault,
   Stopwatch,
 } from './response/index.ts';
-import type { Results } from './session/index.ts';
+import type { Schema } from './schema/index.ts';
+import type { Results, WireError } from './session/index.ts';
 import { compileStatements, type Statements } from './sql/index.ts';
-import { upToDate } from './up-to-date.ts';
 
 /** What a location works with. */
 export interface DbrestResources {
@@ -27,32 +27,32 @@ export interface DbrestResources {
   readonly explain?: (build: Build) => Telling;
 }
 
-/**
- * The steps from what a client sends to what the database is sent, for reads, writes, calls and descriptions alike. Each
- * makes one plain value of the one before it; nothing of them is done to the database.
- */
-export interface Steps {
-  /** What path, method and headers ask for. */
-  readonly headOf: ReturnType<typeof compileHead>;
-  /** The rest of it: query and body. */
-  readonly requestOf: ReturnType<typeof compileRequest>;
-  /** Every name found in the schema, and the form of the response chosen. */
-  readonly planOf: ReturnType<typeof compilePlan>;
-  /** In one transaction, behind the settings of the request. */
-  readonly statementsOf: ReturnType<typeof compileStatements>;
-}
-
-export function compileSteps(
+/** `dbrest_pass`: who asks → what is asked → plan → statements → response; whatever goes wrong on the way becomes one. */
+export function compileDbrest(
   config: DbrestConfig,
-  { schema }: Pick<RestDatabase, 'schema'>,
-  location: LocationFacts,
-): Steps {
-  return {
-    headOf: compileHead(config, location),
-    requestOf: compileRequest(config),
-    planOf: compilePlan(config, schema),
-    statementsOf: compileStatements(config),
+  { database, authenticator }: DbrestResources,
+  build: Build,
+): LocationParts {
+  const cors = compileCors(config.corsOrigins);
+  const serve = compilePipeline(config, database, build.location);
+  build.needAllHeaders();
+
+  const content = async (x: Exchange): Promise<void> => {
+    let role = config.anonRole;
+    try {
+      if (x.method === 'OPTIONS' && cors.preflight(x)) return;
+      const watch = config.serverTiming ? new Stopwatch() : undefined;
+      const known = authenticator.identify(authorizationOf(x));
+      const identity = known instanceof Promise ? await known : known;
+      role = identity.role;
+      watch?.lap('jwt');
+      await serve(x, { identity, watch });
+    } catch (error) {
+      respondToError(x, error, { config, build, authenticated: role !== config.anonRole });
+    }
   };
+  const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
+  return { content, tooLarge, filter: cors.filter, slashRedirect: true };
 }
 
 /** Who sent a request, and what measures it. */
@@ -92,6 +92,34 @@ function compilePipeline(
   };
 }
 
+/**
+ * The steps from what a client sends to what the database is sent, for reads, writes, calls and descriptions alike. Each
+ * makes one plain value of the one before it; nothing of them is done to the database.
+ */
+export interface Steps {
+  /** What path, method and headers ask for. */
+  readonly headOf: ReturnType<typeof compileHead>;
+  /** The rest of it: query and body. */
+  readonly requestOf: ReturnType<typeof compileRequest>;
+  /** Every name found in the schema, and the form of the response chosen. */
+  readonly planOf: ReturnType<typeof compilePlan>;
+  /** In one transaction, behind the settings of the request. */
+  readonly statementsOf: ReturnType<typeof compileStatements>;
+}
+
+export function compileSteps(
+  config: DbrestConfig,
+  { schema }: Pick<RestDatabase, 'schema'>,
+  location: LocationFacts,
+): Steps {
+  return {
+    headOf: compileHead(config, location),
+    requestOf: compileRequest(config),
+    planOf: compilePlan(config, schema),
+    statementsOf: compileStatements(config),
+  };
+}
+
 interface Running {
   readonly x: Exchange;
   readonly statements: Statements;
@@ -116,32 +144,43 @@ function rulesOf(config: DbrestConfig, { timeoutMs }: Statements): DbrestConfig 
   return { ...config, timeoutMs: timeoutMs === 0 ? LONGEST_MS : Math.min(timeoutMs, LONGEST_MS) };
 }
 
-/** `dbrest_pass`: who asks → what is asked → plan → statements → response; whatever goes wrong on the way becomes one. */
-export function compileDbrest(
-  config: DbrestConfig,
-  { database, authenticator }: DbrestResources,
-  build: Build,
-): LocationParts {
-  const cors = compileCors(config.corsOrigins);
-  const serve = compilePipeline(config, database, build.location);
-  build.needAllHeaders();
+/** A schema that changes faster than that is not run after. */
+const MOST_REPEATS = 3;
+/**
+ * No such column, table or schema. Every name in a statement is one of the schema that it was made from: where the server
+ * points at one, that has changed. Without a position the value of a request is to blame, as a cast to `regclass` is.
+ */
+const GONE: ReadonlySet<string> = new Set(['42703', '42P01', '3F000']);
+/** So does a client fail who compares text with numbers. */
+const PERHAPS_GONE: ReadonlySet<string> = new Set(['42883', '42804', '42P10', '428C9']);
 
-  const content = async (x: Exchange): Promise<void> => {
-    let role = config.anonRole;
-    try {
-      if (x.method === 'OPTIONS' && cors.preflight(x)) return;
-      const watch = config.serverTiming ? new Stopwatch() : undefined;
-      const known = authenticator.identify(authorizationOf(x));
-      const identity = known instanceof Promise ? await known : known;
-      role = identity.role;
-      watch?.lap('jwt');
-      await serve(x, { identity, watch });
-    } catch (error) {
-      respondToError(x, error, { config, build, authenticated: role !== config.anonRole });
-    }
+/**
+ * Runs a request; once more when the server refused its statement because the schema has changed since it was read. Nothing
+ * of the request was done then: a batch is one transaction, and it failed before its main statement ran.
+ */
+function upToDate(database: RestDatabase, x: Exchange, operate: () => Promise<void>): Promise<void> {
+  const attempt = (repeats: number): Promise<void> => {
+    const seen = database.schema.known;
+    return operate().catch(async (error: unknown) => {
+      const isOver = repeats === MOST_REPEATS || x.done || x.aborted;
+      if (isOver || !(await isOutdated(database, seen, error as WireError))) throw error;
+      return attempt(repeats + 1);
+    });
   };
-  const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
-  return { content, tooLarge, filter: cors.filter, slashRedirect: true };
+  return attempt(0);
+}
+
+/** What comes from within a function or a trigger says nothing of the statement that called it. */
+async function isOutdated(
+  { schema }: RestDatabase,
+  seen: Schema | undefined,
+  { code = '', severity, where, position }: WireError,
+): Promise<boolean> {
+  if (severity === undefined || where !== undefined) return false;
+  const isGone = GONE.has(code) && position !== undefined;
+  if (!isGone && !PERHAPS_GONE.has(code)) return false;
+  if (!seen || schema.known !== seen) return schema.known !== undefined;
+  return (await (isGone ? schema.successorOf(seen) : schema.newerThan(seen))) !== undefined;
 }
 
 function respondToError(

@@ -45,7 +45,7 @@ export interface Choice {
   readonly junction?: { readonly table: Name; readonly constraint: string; readonly pairs: Pairs };
 }
 
-interface Asked {
+interface AskedEmbed {
   readonly target: string;
   readonly hint?: string;
 }
@@ -101,7 +101,7 @@ export function toManyAggregate(): DbrestFault {
 
 /** PGRST200, 400. `similar`: a name that was perhaps meant, and the one in its place. */
 export function noRelationship(
-  { target, hint }: Asked,
+  { target, hint }: AskedEmbed,
   { schema, name }: Name,
   similar: { instead: string; of: string } | undefined,
 ): DbrestFault {
@@ -118,7 +118,7 @@ export function noRelationship(
 
 /** PGRST201, 300, with all that could be meant. */
 export function ambiguousRelationship(
-  { target }: Asked,
+  { target }: AskedEmbed,
   origin: Name,
   choices: readonly Choice[],
 ): DbrestFault {

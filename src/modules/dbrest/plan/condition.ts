@@ -12,7 +12,7 @@ import { type EmbedDraft, embedNamed } from './embed.ts';
 import { planValue } from './value.ts';
 
 /** Where a filter stands: the table it filters, and what is embedded in its rows. */
-export interface Place {
+export interface NodeScope {
   readonly table: Table;
   readonly embeds: readonly EmbedDraft[];
 }
@@ -24,7 +24,7 @@ const WITH_STARS = new Set(['like', 'ilike']);
 const PATTERNS = new Set(['like', 'ilike', 'match', 'imatch']);
 
 /** Throws a `DbrestFault` for a field that is not there. */
-export function planCondition(logic: Logic, place: Place, context: Context): Condition {
+export function planCondition(logic: Logic, place: NodeScope, context: Context): Condition {
   if (logic.kind !== 'filter') {
     return { ...logic, terms: logic.terms.map((term) => planCondition(term, place, context)) };
   }

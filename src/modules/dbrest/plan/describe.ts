@@ -50,13 +50,13 @@ export function planOptions(request: OptionsRequest, role: string, known: Schema
   return { kind: 'options', request, methods: methods({ schema, name }, role, known) };
 }
 
-interface Named {
+interface ResourceName {
   readonly schema: string;
   readonly name: string;
 }
 
 /** What GET could not run is not offered for it. */
-function callMethods({ schema, name }: Named, role: string, known: Schema): readonly string[] {
+function callMethods({ schema, name }: ResourceName, role: string, known: Schema): readonly string[] {
   const overloads: readonly StoredFunction[] = known.functions?.get(schema)?.get(name) ?? [];
   const callable = overloads.filter((one) => !one.isProcedure && mayUse(role, one, known));
   if (callable.length === 0) throw noFunction({ schema, name, given: [], isJson: false }, null);
@@ -66,7 +66,7 @@ function callMethods({ schema, name }: Named, role: string, known: Schema): read
 }
 
 /** In PostgREST's order. */
-function tableMethods({ schema, name }: Named, role: string, known: Schema): readonly string[] {
+function tableMethods({ schema, name }: ResourceName, role: string, known: Schema): readonly string[] {
   const table: Table | undefined = known.tables.get(schema)?.get(name);
   if (!table || !mayUse(role, table, known)) throw noTable(schema, name, undefined);
   const { access, primaryKey } = table;

@@ -20,7 +20,7 @@ export interface EmbedDraft extends Embed {
   shown: number;
 }
 
-/** What an embed is called: in the answer, and in filters, orders and limits. */
+/** What an embed is called: in the response, and in filters, orders and limits. */
 function nameOf({ alias, target }: SelectedEmbed): string {
   return alias ?? target;
 }

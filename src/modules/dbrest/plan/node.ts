@@ -8,7 +8,7 @@ export interface ReadTarget {
   readonly role: string;
   /** Where computed columns and relationships are looked for; the schema of the table when absent. */
   readonly searchPath?: readonly string[];
-  /** Most rows of the answer and of each embed. */
+  /** Most rows of the response and of each embed. */
   readonly maxRows?: number | undefined;
   /** `false`: no aggregate functions. */
   readonly aggregates?: boolean;
@@ -35,23 +35,23 @@ export interface Value {
 export type Cast = string | { readonly schema: string; readonly name: string; readonly isArray: boolean };
 
 /** How an output's value becomes what is shown; casts are to types that are known to exist. */
-interface Shown {
+interface OutputForm {
   readonly name: string;
   readonly cast?: Cast;
   readonly aggregate?: Aggregate;
   readonly aggregateCast?: Cast;
 }
 
-/** One column of the answer, or all of the source's. */
+/** One column of the response, or all of the source's. */
 export type Output =
   | { readonly kind: 'all' }
-  | (Shown & { readonly kind: 'value'; readonly value: Value; readonly through?: TableName })
+  | (OutputForm & { readonly kind: 'value'; readonly value: Value; readonly through?: TableName })
   /** The number of rows; in a spread embed, something that is there in each of its rows. */
-  | (Shown & { readonly kind: 'rows' })
+  | (OutputForm & { readonly kind: 'rows' })
   /** The whole of an embed as JSON. */
-  | (Shown & { readonly kind: 'embed'; readonly embed: Embed })
+  | (OutputForm & { readonly kind: 'embed'; readonly embed: Embed })
   /** One output of a spread embed, by its place there. */
-  | (Shown & { readonly kind: 'spread'; readonly embed: Embed; readonly place: number });
+  | (OutputForm & { readonly kind: 'spread'; readonly embed: Embed; readonly place: number });
 
 /** A filter whose field, operator and form are known to exist; only its operands are the client's, and they get bound. */
 export type Condition =

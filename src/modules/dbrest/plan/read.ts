@@ -13,7 +13,7 @@ import {
   type SelectItem,
 } from '../request/index.ts';
 import { type RoleSettings, type Schema, similarTable, type Table } from '../schema/index.ts';
-import { type Place, planCondition } from './condition.ts';
+import { type NodeScope, planCondition } from './condition.ts';
 import { asEmbed, type EmbedDraft, embedNamed, findWay, levelsBelow } from './embed.ts';
 import { mostRows, type RowForm, shapeOf, shownMedia, tailOf } from './form.ts';
 import type { Context, LevelAt, Output, ReadNode, ReadPlan, ReadTarget, Sort, Value } from './node.ts';
@@ -66,7 +66,7 @@ function outputName({ alias, aggregate, path = [], column }: SelectedColumn): st
 }
 
 /** Throws a `DbrestFault` for a field that is not there, or an embed that has no or many rows to order by. */
-function planSort(term: OrderTerm, { table, embeds }: Place, context: Context): Sort {
+function planSort(term: OrderTerm, { table, embeds }: NodeScope, context: Context): Sort {
   const { relation, direction, nulls } = term;
   const way = { ...(direction && { direction }), ...(nulls && { nulls }) };
   if (relation === undefined) return { kind: 'value', value: planValue(term, table, context), ...way };
@@ -114,7 +114,7 @@ function groupedSort(sort: Sort, outputs: readonly Output[]): Sort {
 }
 
 /** What a request says of one node and of all below it. */
-interface Asked {
+interface NodeQuery {
   readonly select: readonly SelectItem[];
   readonly levels: readonly LevelAt[];
   readonly spread: boolean;
@@ -123,7 +123,7 @@ interface Asked {
 const EVERYTHING: LevelAt = { path: [], filters: [], order: [], offset: 0 };
 
 /** Checks what is asked of a table against the schema, depth first. Throws a `DbrestFault`. */
-function planNode(table: Table, { select, levels, spread }: Asked, context: Context): ReadNode {
+function planNode(table: Table, { select, levels, spread }: NodeQuery, context: Context): ReadNode {
   const items = select.filter((item) => item.kind === 'embed');
   const below = levelsBelow(levels, items);
   const embeds: EmbedDraft[] = [];

@@ -2,6 +2,7 @@ import type { LocationFacts } from '../../../contract/index.ts';
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import {
+  invalidPath,
   lowerAboveUpper,
   malformedRange,
   methodNotAllowed,
@@ -11,7 +12,6 @@ import {
 } from '../fault/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
 import { type Accepted, acceptedMedia, type Media } from './media.ts';
-import { type Resource, resourceResolver } from './path.ts';
 import { honoured, NO_PREFERENCES, parsePreferences, type Preferences } from './preferences.ts';
 import type { ReadQuery } from './tree.ts';
 
@@ -134,4 +134,45 @@ function parseRange(header: string): { first: number; end: number } {
   const end = last ? Number(last) + 1 : Infinity;
   if (end <= Number(first)) throw lowerAboveUpper();
   return { first: Number(first), end };
+}
+
+/** What a path names. */
+export interface Resource {
+  readonly kind: 'root' | 'table' | 'function';
+  /** '' of the root. */
+  readonly name: string;
+}
+
+const ROOT: Resource = { kind: 'root', name: '' };
+
+/**
+ * What a path names: below a prefix location one segment, or two of which the first is `rpc`; in any other location the
+ * last segment. A location for functions has nothing else. Throws PGRST125.
+ */
+function resourceResolver(
+  { kind, path }: LocationFacts,
+  rpc: DbrestConfig['rpc'],
+): (uri: string) => Resource {
+  const only = functionPath({ path }, rpc) === '/' ? 'function' : undefined;
+  const restOf =
+    kind === 'prefix'
+      ? (uri: string) => uri.slice(path.length).replace(/^\//, '')
+      : (uri: string) => uri.slice(uri.lastIndexOf('/') + 1);
+  return (uri) => {
+    const rest = restOf(uri);
+    if (rest === '') return ROOT;
+    if (!rest.includes('/')) return { kind: only ?? 'table', name: rest };
+    const [, called] = rpc === 'off' || only ? [] : (/^rpc\/([^/]+)$/.exec(rest) ?? []);
+    if (called === undefined) throw invalidPath();
+    return { kind: 'function', name: called };
+  };
+}
+
+/** What stands between a location and the name of a function: `/` where it serves nothing else; absent: it has none. */
+export function functionPath(
+  { path }: Pick<LocationFacts, 'path'>,
+  rpc: DbrestConfig['rpc'],
+): '/rpc/' | '/' | undefined {
+  if (rpc === 'on' || (rpc === 'auto' && /\/rpc\/?$/.test(path))) return '/';
+  return rpc === 'off' ? undefined : '/rpc/';
 }

@@ -14,8 +14,10 @@ export { BINARY_OPERATORS, SEARCH_OPERATORS } from './filter.ts';
 export {
   chooseSchema,
   compileHead,
+  functionPath,
   needsFeatures,
   type RequestHead,
+  type Resource,
   rowRange,
   type RowRange,
 } from './head.ts';
@@ -31,7 +33,6 @@ export {
   type PlanQuestion,
   type RowHandler,
 } from './media.ts';
-export { functionPath, type Resource } from './path.ts';
 export {
   appliedPreferences,
   type CountKind,

@@ -6,10 +6,10 @@ export function pairOf(text: string): [name: string, value: string] {
   return at < 0 ? [text, ''] : [text.slice(0, at).trimEnd(), text.slice(at + 1).trimStart()];
 }
 
-/** What an answer's body is made of. */
+/** What the body of a response is made of. */
 type Format = 'json' | 'object' | 'csv' | 'xml' | 'text' | 'binary' | 'geojson' | 'plan' | 'custom';
 
-/** `application/vnd.dbrest.plan`: how the database would answer. */
+/** `application/vnd.dbrest.plan`: how the database would run it. */
 export interface PlanQuestion {
   readonly format: 'text' | 'json';
   readonly options: readonly PlanOption[];
@@ -19,7 +19,7 @@ export interface PlanQuestion {
 const PLAN_OPTIONS = ['analyze', 'verbose', 'settings', 'buffers', 'wal'] as const;
 type PlanOption = (typeof PLAN_OPTIONS)[number];
 
-/** One way to answer. */
+/** One way to respond. */
 export interface Media {
   readonly format: Format;
   /** Members that are null are left out. */
@@ -78,7 +78,7 @@ export function isAsked(name: string, type: string): boolean {
   return name === ANY || name.toLowerCase() === type;
 }
 
-/** `Content-Type` of an answer; bytes have no character set. */
+/** `Content-Type` of a response; bytes have no character set. */
 export function contentType({ format, name }: Media): string {
   const isBytes = format === 'binary' || (format === 'custom' && !name.startsWith('text/'));
   return isBytes ? name : `${name}; charset=utf-8`;

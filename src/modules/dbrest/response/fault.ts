@@ -12,7 +12,7 @@ import {
 } from '../fault/index.ts';
 import { ConnectionLost, UnexpectedResult } from '../session/index.ts';
 
-/** The answer to whatever went wrong; `undefined` when nobody is left to be answered. Throws what is no failure of a request. */
+/** The response to whatever went wrong; `undefined` when nobody is left to respond to. Throws what is no failure of a request. */
 export function faultOf(
   error: unknown,
   { authenticated }: { authenticated: boolean },

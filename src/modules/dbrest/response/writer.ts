@@ -1,6 +1,6 @@
 import type { Column, Row } from '../session/index.ts';
 
-/** Turns rows into the text of an answer. What a row has beyond its columns is no part of it. */
+/** Turns rows into the text of a response. What a row has beyond its columns is no part of it. */
 export interface RowWriter {
   /** What stands before the first row. */
   open(columns: readonly Column[]): string;

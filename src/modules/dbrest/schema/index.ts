@@ -1,7 +1,6 @@
 export { CatalogueShare, openShare, type Reading, type ShareKey } from './share.ts';
 export { CATALOGUE_SQL, schemaOf } from './catalogue.ts';
 export { CatalogueWriter, type Catalogue } from './entries.ts';
-export { FEATURES_SQL, readFeatures, type ServerFeatures } from './features.ts';
 export { relationshipsOf, type Cardinality, type Relationship } from './relationships.ts';
 export { SchemaCache } from './cache.ts';
 export { mayUse, mostSimilar, similarTable, EVERY_RIGHT, rightsOf, type Rights } from './rights.ts';
@@ -14,6 +13,7 @@ export type {
   RoleSettings,
   RowFunction,
   Schema,
+  ServerFeatures,
   StoredFunction,
   Table,
   TableName,

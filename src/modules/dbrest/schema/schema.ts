@@ -168,3 +168,10 @@ export interface Schema {
   readonly shapes?: ReadonlyMap<string, TypeShape>;
   readonly namespaces?: ReadonlyMap<string, Namespace>;
 }
+
+/** What a server can do, and few requests ask for. */
+export interface ServerFeatures {
+  readonly timeZones: ReadonlySet<string>;
+  /** Where PostGIS turns a row into a feature; absent without PostGIS. */
+  readonly geoSchema?: string;
+}

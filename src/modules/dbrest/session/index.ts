@@ -6,7 +6,6 @@ import { Session } from './session.ts';
 
 export type { Results, RowSink, RunStep } from './batch.ts';
 export { type Leftovers, ConnectionLost, UnexpectedResult, type Session, type Verdict } from './session.ts';
-export { Listener, type Hearing } from './listener.ts';
 export type { Column, Pg, Row, WireClient, WireError } from './connection.ts';
 
 /**

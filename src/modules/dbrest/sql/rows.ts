@@ -2,7 +2,7 @@ import type { Cast, Embed, Output, ReadNode, ReadPlan, Sort } from '../plan/inde
 import type { TableName } from '../schema/index.ts';
 import { conditionSql, type Surroundings, valueSql } from './condition.ts';
 import {
-  type Named,
+  type EmbedAliases,
   type Parameters,
   placeSql,
   qualifiedName,
@@ -10,7 +10,7 @@ import {
   rowOf,
   ROWS,
   type RowSource,
-  type Wanted,
+  type NodeSelect,
   type Writing,
 } from './statement.ts';
 
@@ -18,13 +18,13 @@ import {
 const ARRAY = 'a';
 
 /** An embed as a join: one row with its outputs, or one row with an array of all its `rows`. */
-function joinSql(embed: Embed, { join }: Named, rows: string): string {
+function joinSql(embed: Embed, { join }: EmbedAliases, rows: string): string {
   if (!embed.single) return `left join lateral (select ${arrays(embed)} from (${rows}) t) ${join} on true`;
   return `${embed.inner ? 'join' : 'left join'} lateral (${rows}) ${join} on true`;
 }
 
 /** An embed as one JSON value, `null` or `[]` when it has no row. `rows` are asked for unless they are joined. */
-function embedJson(embed: Embed, named: Named, rows: (named: Named) => string): string {
+function embedJson(embed: Embed, named: EmbedAliases, rows: (named: EmbedAliases) => string): string {
   const { join, joined, grouped } = named;
   if (embed.single) {
     if (!joined) return `(select pg_catalog.row_to_json(t.*) from (${rows(named)}) t)`;
@@ -35,7 +35,7 @@ function embedJson(embed: Embed, named: Named, rows: (named: Named) => string): 
 }
 
 /** One output of a spread embed: a value, or an array of the values of all its rows. */
-function asValue(embed: Embed, place: number, { join, grouped }: Named): string {
+function asValue(embed: Embed, place: number, { join, grouped }: EmbedAliases): string {
   const value = `${join}.${placeSql(place)}`;
   const shown = embed.single ? value : `coalesce(${value}, '[]')`;
   return grouped && isJson({ kind: 'spread', embed, place, name: '' }) ? `${shown}::jsonb` : shown;
@@ -51,7 +51,7 @@ function isJson(output: Output | undefined): boolean {
  * The test that an embed has a row. A row of nulls is one, so its fields must not be asked. Of many rows one is enough:
  * the planner can look for all of them at once, and the array is made only for the rows that are left at the end.
  */
-function isThereSql(embed: Embed, { join }: Named, existing: () => string): string {
+function isThereSql(embed: Embed, { join }: EmbedAliases, existing: () => string): string {
   if (embed.single) return `${join}.* is distinct from null`;
   return isAskedOften(embed) ? `${join}t.there` : `exists (${existing()})`;
 }
@@ -62,7 +62,7 @@ function isAskedOften({ single, inner, tests }: Embed): boolean {
 }
 
 /** That test as a join of one row; without `offset 0` the planner would write it out each time after all. */
-function testJoinSql({ join }: Named, existing: string): string {
+function testJoinSql({ join }: EmbedAliases, existing: string): string {
   return `cross join lateral (select exists (${existing}) as there offset 0) ${join}t`;
 }
 
@@ -72,7 +72,7 @@ function isByPlace({ spread, node, shown }: Embed): boolean {
 }
 
 /** What to group by instead of an embed's JSON, which has no equality: the row that it is made of. */
-function rowTerms(embed: Embed, { join }: Named): string[] {
+function rowTerms(embed: Embed, { join }: EmbedAliases): string[] {
   const places = isByPlace(embed) ? embed.node.outputs.map((_, place) => `${join}.${placeSql(place)}`) : [];
   return [`${join}.*`, ...places];
 }
@@ -84,7 +84,7 @@ function arrays({ spread, shown }: Embed): string {
   }).join(', ');
 }
 
-function objectOfPlaces({ node, shown }: Embed, { join }: Named): string {
+function objectOfPlaces({ node, shown }: Embed, { join }: EmbedAliases): string {
   const columns = node.outputs.slice(0, shown).map((output, place) => {
     const name = output.kind === 'all' ? '' : output.name;
     return `${join}.${placeSql(place)} as ${quoteIdentifier(name)}`;
@@ -94,9 +94,9 @@ function objectOfPlaces({ node, shown }: Embed, { join }: Named): string {
 }
 
 /** The rows of an embed that belong to one row of its parent. */
-function ownRows(embed: Embed, { parent, rows }: Named, writing: Writing): Wanted {
+function ownRows(embed: Embed, { parent, rows }: EmbedAliases, writing: Writing): NodeSelect {
   const { node, by } = embed;
-  const wanted: Wanted = { relation: rows, byPlace: isByPlace(embed) };
+  const wanted: NodeSelect = { relation: rows, byPlace: isByPlace(embed) };
   if ('returnsSet' in by) {
     // A function that returns no set gives a row of nulls for "none".
     const ties = by.returnsSet ? [] : [`not (${rows}.* is null)`];
@@ -118,7 +118,7 @@ function equalities(pairs: readonly (readonly [string, string])[], from: string,
 const NULLS_SQL = { nullsfirst: ' nulls first', nullslast: ' nulls last' };
 
 /** The rows of a node as a `select`, with everything that is embedded in them. */
-export function nodeSql(node: ReadNode, wanted: Wanted, writing: Writing): string {
+export function nodeSql(node: ReadNode, wanted: NodeSelect, writing: Writing): string {
   const { relation, ties = [], bare, source = `${qualifiedName(node.table)} ${relation}` } = wanted;
   const { parameters } = writing;
   const named = nameEmbeds(node, wanted, writing);
@@ -149,11 +149,11 @@ export function nodeSql(node: ReadNode, wanted: Wanted, writing: Writing): strin
   ].join(' ');
 }
 
-type Names = ReadonlyMap<Embed, Named>;
+type Names = ReadonlyMap<Embed, EmbedAliases>;
 
 function nameEmbeds(
   { embeds, grouped }: ReadNode,
-  { relation, bare }: Pick<Wanted, 'relation' | 'bare'>,
+  { relation, bare }: Pick<NodeSelect, 'relation' | 'bare'>,
   writing: Writing,
 ): Names {
   return new Map(
@@ -177,15 +177,15 @@ function isLookedUp({ single, spread, by }: Embed): boolean {
   return !spread && (!single || ('pairs' in by && !by.target.isView));
 }
 
-function nameOf(named: Names, embed: Embed): Named {
-  return named.get(embed) as Named;
+function nameOf(named: Names, embed: Embed): EmbedAliases {
+  return named.get(embed) as EmbedAliases;
 }
 
-function rowsOf(embed: Embed, name: Named, writing: Writing): string {
+function rowsOf(embed: Embed, name: EmbedAliases, writing: Writing): string {
   return nodeSql(embed.node, ownRows(embed, name, writing), writing);
 }
 
-function existing(embed: Embed, name: Named, writing: Writing): string {
+function existing(embed: Embed, name: EmbedAliases, writing: Writing): string {
   return nodeSql(embed.node, { ...ownRows(embed, name, writing), bare: 'existing' }, writing);
 }
 
@@ -202,7 +202,7 @@ interface Shape {
   readonly writing: Writing;
 }
 
-function outputsSql(node: ReadNode, { relation, byPlace = false }: Wanted, shape: Shape): string {
+function outputsSql(node: ReadNode, { relation, byPlace = false }: NodeSelect, shape: Shape): string {
   return node.outputs
     .map((output, place) => {
       if (output.kind === 'all') return `${relation}.*`;
@@ -282,7 +282,7 @@ function sortedBy(sort: Sort, { relation, named, writing }: Sorting): string {
 }
 
 /** One row within a range is there when there is any, but for a range of nothing or one that starts later. */
-function rangeSql({ limit, offset }: ReadNode, bare: Wanted['bare'], parameters: Parameters): string[] {
+function rangeSql({ limit, offset }: ReadNode, bare: NodeSelect['bare'], parameters: Parameters): string[] {
   if (bare === 'counted' || (bare === 'existing' && limit !== 0 && offset === 0)) return [];
   return [
     ...(limit === undefined ? [] : [`limit ${parameters.bind(String(limit))}`]),

@@ -34,7 +34,7 @@ const NAMES = [
   'request.cookies',
 ];
 
-/** What a request of before may have left in the session for an answer that is not its own. */
+/** What a request of before may have left in the session for a response that is not its own. */
 const CLEARED = ['response.headers', 'response.status'];
 
 /**

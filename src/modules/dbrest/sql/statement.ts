@@ -75,7 +75,7 @@ export function rowOf(relation: string, { source }: Writing): string {
 }
 
 /** How the rows of a node are wanted. */
-export interface Wanted {
+export interface NodeSelect {
   /** Alias of its rows. */
   readonly relation: string;
   /** What stands behind `from`; the node's own table without it. */
@@ -89,7 +89,7 @@ export interface Wanted {
 }
 
 /** The aliases around one embed. */
-export interface Named {
+export interface EmbedAliases {
   /** Of the rows that it belongs to. */
   readonly parent: string;
   /** Of its own rows, inside. */

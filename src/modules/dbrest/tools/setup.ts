@@ -212,7 +212,7 @@ interface RoleFacts {
   readonly bypass: boolean;
 }
 
-interface Facts {
+interface DatabaseState {
   readonly version: string;
   readonly versionNumber: number;
   readonly roles: readonly RoleFacts[];
@@ -258,12 +258,12 @@ const LEAST_VERSION = 120_000;
 
 async function readItems(client: WireClient, names: Names): Promise<readonly SetupItem[]> {
   const roles = [names.anon, names.user];
-  const { rows } = await client.query<{ facts: Facts }>(FACTS_SQL, [
+  const { rows } = await client.query<{ facts: DatabaseState }>(FACTS_SQL, [
     names.authenticator,
     roles,
     names.schema,
   ]);
-  const facts = rows[0]?.facts as Facts;
+  const facts = rows[0]?.facts as DatabaseState;
   const isOld = facts.versionNumber < LEAST_VERSION;
   return [
     {
@@ -288,7 +288,7 @@ function presence(what: string, isThere: boolean): SetupItem {
   return { what, state: isThere ? 'ok' : 'missing' };
 }
 
-function loginItem(name: string, { roles }: Facts): SetupItem {
+function loginItem(name: string, { roles }: DatabaseState): SetupItem {
   const role = roles.find((each) => each.name === name);
   return judged(`role "${name}"`, role, (found) => [
     !found.login && 'cannot log in',
@@ -297,7 +297,7 @@ function loginItem(name: string, { roles }: Facts): SetupItem {
   ]);
 }
 
-function roleItem(name: string, { roles }: Facts): SetupItem {
+function roleItem(name: string, { roles }: DatabaseState): SetupItem {
   const role = roles.find((each) => each.name === name);
   return judged(`role "${name}"`, role, (found) => [
     found.super && 'is a superuser',
@@ -315,7 +315,7 @@ function judged(
   return faults.length === 0 ? { what, state: 'ok' } : { what, state: 'wrong', detail: faults.join(', ') };
 }
 
-function triggerItem({ triggers }: Facts): SetupItem {
+function triggerItem({ triggers }: DatabaseState): SetupItem {
   const what = 'event trigger that announces changes';
   const active = triggers.filter(({ enabled }) => enabled).map(({ name }) => name);
   if (active.length > 0) return { what, state: 'ok', detail: active.join(', ') };
