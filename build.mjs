@@ -2,8 +2,8 @@
  * Bundles the programs into `dist/`; what is named on the command line (a tool under `test/`) is bundled besides, with its
  * packages left outside.
  */
-import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { build } from 'esbuild';
 
 /** Main programs of processes and what they share; threads that serve requests share nothing with tools. */
@@ -54,8 +54,36 @@ const split = {
   metafile: true,
 };
 
+/**
+ * A check asks all modules for their rules at once: one file with those of all takes the place of one each, which would
+ * take longer to be found and read than to be run.
+ */
+const rulesTogether = {
+  name: 'rules-together',
+  setup({ onResolve, onLoad }) {
+    const names = readdirSync('src/modules').filter((name) => rulesOf(name) !== undefined);
+    onLoad({ filter: /src\/modules\/[^/]+\/index\.ts$/ }, ({ path }) => {
+      const name = basename(dirname(path));
+      const text = readFileSync(path, 'utf8');
+      const asked = `import('rules-of-modules').then((all) => ({ rules: all.${name} }))`;
+      return { contents: text.replace(/import\('\.\/rules(?:\/index)?\.ts'\)/, asked), loader: 'ts' };
+    });
+    onResolve({ filter: /^rules-of-modules$/ }, ({ path }) => ({ path, namespace: 'rules' }));
+    onLoad({ filter: /./, namespace: 'rules' }, () => ({
+      contents: names.map((name) => `export { rules as ${name} } from '${rulesOf(name)}';`).join('\n'),
+      resolveDir: '.',
+    }));
+  },
+};
+
+/** Where a module has its rules, if it has any. */
+function rulesOf(module) {
+  const places = [`./src/modules/${module}/rules.ts`, `./src/modules/${module}/rules/index.ts`];
+  return places.find((place) => existsSync(place));
+}
+
 const built = await Promise.all([
-  build({ ...split, entryPoints: PROCESSES }),
+  build({ ...split, entryPoints: PROCESSES, plugins: [rulesTogether] }),
   build({ ...split, entryPoints: THREADS }),
   build({
     bundle: true,
