@@ -87,6 +87,8 @@ export function decodeComponent(text: string): string | undefined {
 
 /** Labels of letters, digits, `-` and `_`, none of them empty: what DNS and container networks really use. */
 const LOWER_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
+/** Looked at before it is in lower case: to `toLowerCase` the sign of Kelvin is a k. */
+const NAME = new RegExp(LOWER_NAME, 'i');
 const PORT = /^:\d{0,5}$/;
 const MAX_NAME_LENGTH = 255;
 const MAX_PORT = 65_535;
@@ -100,7 +102,7 @@ export function parseHost(value: string): string | undefined {
   if (value.length <= MAX_NAME_LENGTH && LOWER_NAME.test(value)) return value;
   const nameEnd = value.startsWith('[') ? value.indexOf(']') + 1 : endOfName(value);
   if (!isPort(value.slice(nameEnd))) return undefined;
-  const name = value.slice(0, nameEnd).toLowerCase();
+  const name = value.slice(0, nameEnd);
   return name.startsWith('[') ? parseLiteral(name) : parseName(name);
 }
 
@@ -116,13 +118,13 @@ function isPort(rest: string): boolean {
 
 function parseName(name: string): string | undefined {
   const plain = name.endsWith('.') ? name.slice(0, -1) : name;
-  return plain.length <= MAX_NAME_LENGTH && LOWER_NAME.test(plain) ? plain : undefined;
+  return plain.length <= MAX_NAME_LENGTH && NAME.test(plain) ? plain.toLowerCase() : undefined;
 }
 
 // A zone id (`%eth0`) means something on one machine only; it has no place in a Host (RFC 6874).
 function parseLiteral(name: string): string | undefined {
   const address = name.slice(1, -1);
-  return isIPv6(address) && !address.includes('%') ? name : undefined;
+  return isIPv6(address) && !address.includes('%') ? name.toLowerCase() : undefined;
 }
 
 /**

@@ -30,6 +30,9 @@ test.each([
   'a..b',
   '.a',
   'a..',
+  // To `toLowerCase` the sign of Kelvin is a k.
+  '\u212A',
+  'a\u212A.b:80',
   'a,b',
   'a, b',
   'a b',
