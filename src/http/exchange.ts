@@ -1,7 +1,8 @@
 import type { Duplex } from 'node:stream';
+import { isSafeHeaderValue } from '../http1/index.ts';
 import type { Level } from '../log/index.ts';
 import type { BodyTransform } from './body-transform.ts';
-import { isMsie, isSafeHeaderValue } from './head.ts';
+import { isMsie } from './head.ts';
 import { requestHeaderOf } from './header-list.ts';
 import { rateOf, ThrottledStream } from './rate.ts';
 import { redirectTarget, refreshPage } from './redirect.ts';

@@ -1,7 +1,7 @@
+import { isMethod } from '../http1/index.ts';
+
 /** Methods that are served; others that nginx would read get 405, the rest 400. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** What nginx takes for a method: no digits. */
-const METHOD = /^[A-Z_-]+$/;
 /** Never served, whatever the configuration asks for (nginx). */
 const REFUSED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
@@ -11,45 +11,8 @@ const REFUSED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
  */
 export function methodRefusal(method: string, anyMethod: boolean): 0 | 400 | 405 {
   if (method === 'GET' || METHODS.has(method)) return 0;
-  if (!METHOD.test(method)) return 400;
+  if (!isMethod(method)) return 400;
   return anyMethod && !REFUSED.has(method) ? 0 : 405;
-}
-
-/** RFC 9110, 5.6.2: a token. */
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
-// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
-const CONTROL_BUT_TAB = /[\0-\x08\x0a-\x1f\x7f]/;
-
-/** Whether a response header may have this name. */
-export function isSafeHeaderName(name: string): boolean {
-  return TOKEN.test(name);
-}
-
-/** Whether a value may stand in a response header or status line: no control byte but tab, so it cannot split the answer. */
-export function isSafeHeaderValue(value: string): boolean {
-  return !CONTROL_BUT_TAB.test(value);
-}
-
-/** Whether a request header's value has bytes that RFC 9110, 5.5 forbids: 400. uWebSockets.js lets them through. */
-export function hasForbiddenBytes(value: string): boolean {
-  return CONTROL_BUT_TAB.test(value);
-}
-
-/**
- * A header's value without the blanks around it (RFC 9110, 5.5): those alone, since what else `trim` takes may be half of a
- * character, or the reason why another parser reads the value differently. In one pass, whatever it holds.
- */
-export function withoutBlanks(line: string, from: number): string {
-  let start = from;
-  let end = line.length;
-  while (start < end && isBlank(line.charCodeAt(start))) start++;
-  while (end > start && isBlank(line.charCodeAt(end - 1))) end--;
-  return line.slice(start, end);
-}
-
-function isBlank(code: number): boolean {
-  return code === 32 || code === 9;
 }
 
 /**

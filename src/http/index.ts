@@ -1,12 +1,5 @@
-export {
-  acceptsGzip,
-  hasForbiddenBytes,
-  isSafeHeaderName,
-  isSafeHeaderValue,
-  withoutBlanks,
-  methodRefusal,
-  isMsie6,
-} from './head.ts';
+export { isSafeHeaderName, isSafeHeaderValue } from '../http1/index.ts';
+export { acceptsGzip, isMsie6, methodRefusal } from './head.ts';
 export {
   CHARSET_OVERRIDE,
   charsetOf,

@@ -1,4 +1,4 @@
-import { isSafeHeaderName, isSafeHeaderValue } from './head.ts';
+import { isSafeHeaderName, isSafeHeaderValue } from '../http1/index.ts';
 import { firstOf, joinedOf, removeAll } from './header-list.ts';
 
 /** Clients bound the status line as they bound a header. */

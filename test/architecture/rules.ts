@@ -23,6 +23,7 @@ const LAYERS = [
   'pool',
   'spool',
   'http',
+  'http1',
   'config',
   'log',
   'grammar',

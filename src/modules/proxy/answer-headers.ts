@@ -1,5 +1,6 @@
 import type { Build } from '../../contract/index.ts';
 import { type Exchange, isSafeHeaderValue, KEPT_TYPE, statusLine } from '../../http/index.ts';
+import { connectionOptions, HOP_BY_HOP } from '../../http1/index.ts';
 import type { AnswerHead } from './client/answer-head.ts';
 import type { IgnoredHeader, ProxyConfig } from './config.ts';
 import { compileCookies, compileRedirects } from './replacements.ts';
@@ -22,8 +23,8 @@ const HIDDEN: readonly string[] =
   'Date Server X-Pad X-Accel-Expires X-Accel-Redirect X-Accel-Limit-Rate X-Accel-Buffering X-Accel-Charset'.split(
     ' ',
   );
-/** What ends with this hop, or is written anew. */
-const HOPS = ['keep-alive', 'transfer-encoding', 'content-length', 'proxy-connection', 'te', 'upgrade'];
+/** What ends with this hop, or is written anew. `Connection` is read before, and `Trailer` passes: so do the fields it names. */
+const HOPS = [...HOP_BY_HOP.filter((name) => name !== 'connection' && name !== 'trailer'), 'content-length'];
 const MAX_NAMES = 1_000;
 
 /** Takes the headers of an answer over into the exchange, in the order in which they came. */
@@ -52,10 +53,10 @@ export class AnswerHeaders {
       const treatment = this.known.get(name) ?? this.learn(name);
       if (treatment === 'pass') x.response.setHeader(name, value);
       else if (treatment === 'type') type = safeType(x, name, value);
-      else if (treatment === 'connection') hops = value.toLowerCase().split(',');
+      else if (treatment === 'connection') hops = connectionOptions(value);
       else if (treatment !== 'drop') this.rewrite(x, { name, value, treatment });
     }
-    for (const hop of hops ?? []) if (!KEPT.has(hop.trim())) x.response.removeHeader(hop.trim());
+    for (const hop of hops ?? []) if (!KEPT.has(hop)) x.response.removeHeader(hop);
     if (status !== 200 || reason !== 'OK') setReason(x, status, reason);
     return type;
   }
@@ -150,14 +151,7 @@ const REDIRECTED: ReadonlySet<string> = new Set([
   'expires',
   'accept-ranges',
 ]);
-const KEPT: ReadonlySet<string> = new Set([
-  '',
-  'close',
-  'keep-alive',
-  'upgrade',
-  'content-type',
-  'set-cookie',
-]);
+const KEPT: ReadonlySet<string> = new Set(['close', 'keep-alive', 'upgrade', 'content-type', 'set-cookie']);
 
 /** What `setHeader` does for other headers: the type goes into the head by another way. */
 function safeType(x: Exchange, name: string, value: string): string {

@@ -9,25 +9,20 @@ import {
   isSafeHeaderValue,
 } from '../../http/index.ts';
 import { type Accel, AnswerHeaders } from './answer-headers.ts';
-import { type AnswerHead, CHUNKED } from './client/answer-head.ts';
+import { CHUNKED, HOP_BY_HOP } from '../../http1/index.ts';
+import type { AnswerHead } from './client/answer-head.ts';
 import type { ProxyConfig } from './config.ts';
 import { Relay, type Source } from './relay.ts';
 
 /** Behind a body they could only mislead: they frame, route or describe what went before (RFC 9110, 6.5.1). */
 const NEVER_TRAILERS: ReadonlySet<string> = new Set([
-  'connection',
+  ...HOP_BY_HOP,
   'content-encoding',
   'content-length',
   'content-range',
   'content-type',
   'host',
-  'keep-alive',
-  'proxy-connection',
   'set-cookie',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
 ]);
 
 /** The fields behind an upstream's body that the client may get; none of them can end the answer early or begin another. */

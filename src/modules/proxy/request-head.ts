@@ -1,6 +1,14 @@
 import { constantText } from '../../config/index.ts';
 import type { Build, LocationFacts } from '../../contract/index.ts';
-import { encodePath, type Exchange, HttpFault, isSafeHeaderValue, rewritePhaseOf } from '../../http/index.ts';
+import {
+  encodePath,
+  type Exchange,
+  HttpFault,
+  isSafeHeaderName,
+  isSafeHeaderValue,
+  rewritePhaseOf,
+} from '../../http/index.ts';
+import { connectionOptions, headerLine, HOP_BY_HOP, requestLine } from '../../http1/index.ts';
 import type { HeaderRule, ProxyConfig } from './config.ts';
 
 /** The URI of `proxy_pass` for this request. */
@@ -58,15 +66,9 @@ export interface RequestHead {
   readonly upgrades: boolean;
 }
 
-/** Headers that end with each hop, and those that gw writes itself: the client's never go to an upstream. */
+/** Headers that gw writes itself, besides those that end with each hop: the client's never go to an upstream. */
 const NOT_PASSED: readonly string[] = [
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
+  ...HOP_BY_HOP,
   'expect',
   // It would become the environment variable HTTP_PROXY of CGI programs.
   'proxy',
@@ -96,7 +98,7 @@ export function compileRequestHead(
   const rules = (config.setHeaders ?? []).filter(({ name }) => !FRAMING.has(name.toLowerCase()));
   const names = new Set(rules.map(({ name }) => name.toLowerCase()));
   const lines = compileLines(onlyOneHost(rules), build);
-  if (!names.has('host')) lines.push((_x, { proxyHost }) => `Host: ${proxyHost}\r\n`);
+  if (!names.has('host')) lines.push((_x, { proxyHost }) => headerLine('Host', proxyHost));
   const dropped = new Set([...NOT_PASSED, ...names]);
   const passed = config.passRequestHeaders ? compilePassed(dropped, build) : (): string => '';
   build.needHeader('content-length');
@@ -104,7 +106,7 @@ export function compileRequestHead(
   const asksUpgrade = compileUpgrade(rules, build);
   return (x, framing) => {
     const method = readMethod ? methodOf(readMethod(x)) : x.method;
-    let text = `${method} ${framing.target} HTTP/${config.httpVersion}\r\n`;
+    let text = requestLine(method, framing.target, config.httpVersion);
     for (const line of lines) text += line(x, framing);
     text += framingLine(x, framing.bodyBytes);
     return { text: `${text}${passed(x)}\r\n`, method, upgrades: asksUpgrade(x) };
@@ -122,19 +124,19 @@ function compileLines(rules: readonly HeaderRule[], build: Build): Line[] {
     const fixed = constantText(value);
     if (fixed === '') return [];
     const render = build.value(value);
-    return (x) => headerLine(name, render(x));
+    return (x) => configuredLine(name, render(x));
   });
 }
 
-function headerLine(name: string, value: string): string {
+function configuredLine(name: string, value: string): string {
   if (value === '') return '';
-  if (isSafeHeaderValue(value)) return `${name}: ${value}\r\n`;
+  if (isSafeHeaderValue(value)) return headerLine(name, value);
   throw new HttpFault(500, `control character in the value of "${name}" for an upstream`);
 }
 
 /** A request with neither length says that it has no body; the client's own `Content-Length: 0` stays (nginx). */
 function framingLine(x: Exchange, bodyBytes: number): string {
-  if (bodyBytes > 0) return `Content-Length: ${bodyBytes}\r\n`;
+  if (bodyBytes > 0) return headerLine('Content-Length', bodyBytes);
   if (bodyBytes < 0) return 'Transfer-Encoding: chunked\r\n';
   return x.header('content-length') === '0' ? 'Content-Length: 0\r\n' : '';
 }
@@ -149,7 +151,7 @@ function compilePassed(dropped: ReadonlySet<string>, build: Build): (x: Exchange
       const name = headers[index] as string;
       const lowerCase = name.toLowerCase();
       if (lowerCase === 'connection') hops = withHops(hops, headers[index + 1] as string);
-      else if (!dropped.has(lowerCase)) text += `${name}: ${headers[index + 1] as string}\r\n`;
+      else if (!dropped.has(lowerCase)) text += headerLine(name, headers[index + 1] as string);
     }
     return hops ? withoutHops(text, hops) : text;
   };
@@ -157,13 +159,9 @@ function compilePassed(dropped: ReadonlySet<string>, build: Build): (x: Exchange
 
 function withHops(known: ReadonlySet<string> | undefined, value: string): ReadonlySet<string> | undefined {
   if (COMMON.has(value)) return known;
-  const named = value
-    .toLowerCase()
-    .split(',')
-    .map((option) => option.trim())
-    .filter(
-      (option) => option !== '' && option !== 'close' && option !== 'keep-alive' && !NEVER_HOP.has(option),
-    );
+  const named = connectionOptions(value).filter(
+    (option) => option !== 'close' && option !== 'keep-alive' && !NEVER_HOP.has(option),
+  );
   return named.length === 0 ? known : new Set([...(known ?? []), ...named]);
 }
 
@@ -183,11 +181,9 @@ function withoutHops(text: string, hops: ReadonlySet<string>): string {
   return lines.join('\r\n');
 }
 
-/** RFC 9110, 9.1. */
-const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
 function methodOf(text: string): string {
-  if (METHOD.test(text)) return text.toUpperCase();
+  // RFC 9110, 9.1: a token, as names of headers are.
+  if (isSafeHeaderName(text)) return text.toUpperCase();
   throw new HttpFault(500, 'the method for an upstream is not a token');
 }
 

@@ -1,4 +1,5 @@
-import { hasForbiddenBytes, methodRefusal, parseHost } from '../../http/index.ts';
+import { methodRefusal, parseHost } from '../../http/index.ts';
+import { Framing, type FramingFault, isSafeHeaderValue } from '../../http1/index.ts';
 import type { PortHandler, RequestNeeds } from '../../compile/index.ts';
 
 /** uWebSockets.js stops at 100 headers; a request that comes near is refused before it is cut. */
@@ -31,10 +32,7 @@ export class HeadScan {
   complaint = '';
   private otherHost = '';
   private hosts = 0;
-  private lengths = 0;
-  private encodings = 0;
-  private lengthText = '';
-  private encodingText = '';
+  private readonly framing = new Framing();
   private count = 0;
   private longest = 0;
   private forbidden = false;
@@ -64,7 +62,8 @@ export class HeadScan {
     this.hasLength = false;
     this.headers = NO_HEADERS;
     this.headBytes = 0;
-    this.hosts = this.lengths = this.encodings = this.count = this.longest = 0;
+    this.hosts = this.count = this.longest = 0;
+    this.framing.start();
     this.forbidden = false;
   }
 
@@ -74,17 +73,13 @@ export class HeadScan {
     this.count++;
     this.headBytes += size + 4;
     if (size > this.longest) this.longest = size;
-    if (name === '' || hasForbiddenBytes(value)) this.forbidden = true;
+    if (name === '' || !isSafeHeaderValue(value)) this.forbidden = true;
     if (name === 'host') {
       if (this.hosts++ === 0) this.host = value;
       else this.otherHost = value;
-    } else if (name === 'content-length') {
-      this.lengths++;
-      this.lengthText = value;
-    } else if (name === 'transfer-encoding') {
-      this.encodings++;
-      this.encodingText = value;
-    } else if (name === 'referer') this.referrer = value;
+    } else if (name === 'content-length') this.framing.takeLength(value);
+    else if (name === 'transfer-encoding') this.framing.takeEncoding(value);
+    else if (name === 'referer') this.referrer = value;
     if (!this.keepsHeaders || !this.wants(name)) return;
     // Many requests have none of those that are asked for.
     if (this.headers === NO_HEADERS) this.headers = [name, value];
@@ -108,7 +103,7 @@ export class HeadScan {
   }
 
   /** 0 when the request may go on, else the status that refuses it. */
-  refusal(method: string): number {
+  refusal(method: string, isHttp11 = true): number {
     const { lineBytes, bytes, maxHeaders } = this.limits;
     const refused = methodRefusal(method, this.needs.anyMethod);
     if (refused === 405) return this.refuse(405, `client sent ${method} method ${IN_HEADERS}`);
@@ -122,7 +117,7 @@ export class HeadScan {
     if (this.count > maxHeaders) return this.refuse(494, `client sent too many headers ${IN_HEADERS}`);
     if (this.longest > lineBytes || this.headBytes > bytes)
       return this.refuse(494, `client sent too long header line ${IN_HEADERS}`);
-    return this.framingRefusal();
+    return this.framingRefusal(isHttp11);
   }
 
   /** Notes why, for the log. */
@@ -131,26 +126,27 @@ export class HeadScan {
     return status;
   }
 
-  private framingRefusal(): number {
-    if (this.encodings > 0) {
-      if (this.lengths > 0)
-        return this.refuse(
-          400,
-          `client sent "Content-Length" and "Transfer-Encoding" headers at the same time ${IN_HEADERS}`,
-        );
-      if (this.encodings > 1 || this.encodingText.toLowerCase() !== 'chunked')
-        return this.refuse(
-          501,
-          `client sent unknown "Transfer-Encoding": "${this.encodingText}" ${IN_HEADERS}`,
-        );
-      this.contentLength = -1;
-      this.hasLength = true;
-    } else if (this.lengths > 0) {
-      if (this.lengths > 1 || !/^\d{1,15}$/.test(this.lengthText))
-        return this.refuse(400, `client sent invalid "Content-Length" header ${IN_HEADERS}`);
-      this.contentLength = Number(this.lengthText);
-      this.hasLength = true;
-    }
+  private framingRefusal(isHttp11: boolean): number {
+    const { framing } = this;
+    // Most requests have no body; `start` has noted that.
+    if (framing.isSilent) return 0;
+    const fault = framing.faultOfRequest(isHttp11);
+    if (fault) return this.refuse(fault.startsWith('encoding') ? 501 : 400, framingComplaint(fault, framing));
+    this.hasLength = true;
+    this.contentLength = framing.bodyBytes;
     return 0;
   }
 }
+
+/** In nginx's words. */
+function framingComplaint(fault: FramingFault | 'version', { encoding }: Framing): string {
+  return `client sent ${FRAMING_COMPLAINTS[fault] ?? `unknown "Transfer-Encoding": "${encoding}"`} ${IN_HEADERS}`;
+}
+
+const INVALID_LENGTH = 'invalid "Content-Length" header';
+const FRAMING_COMPLAINTS: Readonly<Partial<Record<FramingFault | 'version', string>>> = {
+  both: '"Content-Length" and "Transfer-Encoding" headers at the same time',
+  length: INVALID_LENGTH,
+  lengths: INVALID_LENGTH,
+  version: 'HTTP/1.0 request with "Transfer-Encoding" header',
+};

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { CHUNKED, headLength, readHead, UNTIL_CLOSE } from '../../../src/modules/proxy/client/answer-head.ts';
+import { CHUNKED, UNSAID } from '../../../src/http1/index.ts';
+import { readHead } from '../../../src/modules/proxy/client/answer-head.ts';
 
 const read = (text: string, method = 'GET') => readHead(text, { method });
 
@@ -25,12 +26,18 @@ const framings: readonly {
   {
     it: 'ends with its connection',
     head: 'HTTP/1.1 200 OK\r\n\r\n',
-    bodyBytes: UNTIL_CLOSE,
+    bodyBytes: UNSAID,
     keepsAlive: false,
   },
   {
     it: 'closes when it says so',
     head: 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: x, Close\r\n\r\n',
+    bodyBytes: 0,
+    keepsAlive: false,
+  },
+  {
+    it: 'closes when one of its lines says so',
+    head: 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n',
     bodyBytes: 0,
     keepsAlive: false,
   },
@@ -145,17 +152,6 @@ test('headers keep their order, their case and their UTF-8', () => {
   );
   expect(headers).toEqual(['X-B', 'café', 'x-a', '', 'X-L', 'é']);
   expect(reason).toBe('Grün');
-});
-
-const ends: readonly [text: string, length: number][] = [
-  ['HTTP/1.1 200 OK\r\n\r\nrest', 19],
-  ['HTTP/1.1 200 OK\n\nrest\r\n\r\n', 17],
-  ['HTTP/1.1 200 OK\r\nA: 1\r\n', -1],
-  ['HTTP/1.1 200 OK\r\nA: 1\r\n\r', -1],
-];
-
-test('a head ends with its first empty line', () => {
-  expect(ends.map(([text]) => headLength(text))).toEqual(ends.map(([, length]) => length));
 });
 
 test('only blanks around a value are dropped: what else counts as one may be half of a character', () => {

@@ -32,7 +32,7 @@ const parsers: readonly Parser[] = [
   },
   {
     name: 'a request head',
-    file: /(head-reader|head-scan)\.ts/,
+    file: /(head-reader|head-scan|http1\/(head|field|start-line))\.ts/,
     fronts: [
       'GET',
       'GET ',

@@ -1,18 +1,23 @@
 import { isUtf8 } from 'node:buffer';
-import { withoutBlanks } from '../../../http/index.ts';
+import {
+  Framing,
+  joinConnection,
+  keepsAlive,
+  lineOf,
+  type LineReceiver,
+  readHeaderLines,
+  readStatusLine,
+  UNSAID,
+} from '../../../http1/index.ts';
 import { invalidAnswer } from './fault.ts';
 
-/** Where the body of an answer ends, when it does not say how long it is. */
-export const CHUNKED = -1;
-export const UNTIL_CLOSE = -2;
-
-/** Status line and headers of a peer's answer. */
+/** Status line and headers of a peer's response. */
 export interface AnswerHead {
   readonly status: number;
   readonly reason: string;
   /** Name, value, name, value …, as received. */
   readonly headers: readonly string[];
-  /** Bytes of the body, or `CHUNKED`, or `UNTIL_CLOSE`. */
+  /** Bytes of the body, or `CHUNKED`, or `UNSAID`: it ends with its connection. */
   readonly bodyBytes: number;
   /** What `Content-Length` says, also where no body follows (HEAD); -1: nothing. */
   readonly announcedBytes: number;
@@ -20,61 +25,28 @@ export interface AnswerHead {
   readonly keepsAlive: boolean;
 }
 
-/** Length of the head at the beginning of `text`, its empty line included; -1 while it is not complete. Bare LF counts (nginx). */
-export function headLength(text: string): number {
-  const crlf = text.indexOf('\n\r\n');
-  const before = crlf < 0 ? text : text.slice(0, crlf);
-  const lf = before.indexOf('\n\n');
-  if (lf >= 0) return lf + 2;
-  return crlf < 0 ? -1 : crlf + 3;
-}
-
-/**
- * Reads a complete head (`text` in latin1). Throws an `UpstreamFault` for whatever two parsers could read differently: two
- * lengths, a length beside `Transfer-Encoding`, an encoding other than `chunked`, folded lines, blanks in names, NUL.
- */
+/** Reads a complete head (`text` in latin1). Throws an `UpstreamFault` for whatever two parsers could read differently. */
 export function readHead(text: string, { method }: { readonly method: string }): AnswerHead {
   const lineEnd = text.indexOf('\n');
-  const { status, reason, isHttp11 } = readStatusLine(lineAt(text, 0, lineEnd));
-  const reading = new HeaderReading(isHttp11);
-  for (let start = lineEnd + 1; start < text.length;) {
-    const end = text.indexOf('\n', start);
-    const line = lineAt(text, start, end);
-    if (line !== '') reading.take(line);
-    start = end + 1;
+  const line = readStatusLine(lineOf(text, 0, lineEnd));
+  if (!line) throw invalidAnswer('upstream sent no valid HTTP/1.0 header');
+  const { status, reason, isHttp11 } = line;
+  const reading = new HeaderReading();
+  const invalid = readHeaderLines(text, lineEnd + 1, reading);
+  if (invalid !== undefined) {
+    throw invalidAnswer(`upstream sent invalid header: "${printable(invalid)}\\x0d..."`);
   }
-  const bare = method === 'HEAD' || status === 204 || status === 304 || status < 200;
+  const { bodyBytes } = reading.framing;
+  const isBare = method === 'HEAD' || status === 204 || status === 304 || status < 200;
   return {
     status,
-    reason,
+    reason: reason === 'OK' ? reason : decoded(reason),
     headers: reading.headers,
-    bodyBytes: bare ? 0 : reading.bodyBytes,
-    announcedBytes: reading.announcedBytes,
-    keepsAlive: reading.keepsAlive && (bare || reading.bodyBytes !== UNTIL_CLOSE),
+    bodyBytes: isBare ? 0 : bodyBytes,
+    announcedBytes: Math.max(bodyBytes, -1),
+    keepsAlive: (isBare || bodyBytes !== UNSAID) && keepsAlive(reading.connection, isHttp11),
   };
 }
-
-function lineAt(text: string, start: number, end: number): string {
-  return text.slice(start, text.charCodeAt(end - 1) === 13 && end > start ? end - 1 : end);
-}
-
-interface StatusLine {
-  readonly status: number;
-  readonly reason: string;
-  readonly isHttp11: boolean;
-}
-
-const STATUS_LINE = /^HTTP\/(\d+)\.(\d+) +(\d{3})(?: (.*))?$/;
-
-function readStatusLine(line: string): StatusLine {
-  if (line === 'HTTP/1.1 200 OK') return OK;
-  const [, major, minor, code, reason = ''] = STATUS_LINE.exec(line) ?? [];
-  const status = Number(code);
-  if (major !== '1' || status < 100) throw invalidAnswer('upstream sent no valid HTTP/1.0 header');
-  return { status, reason: decoded(reason), isHttp11: minor !== '0' };
-}
-
-const OK: StatusLine = { status: 200, reason: 'OK', isHttp11: true };
 
 /** Bytes that are not ASCII are UTF-8 where they can be, so that they leave as they came. */
 function decoded(text: string): string {
@@ -84,73 +56,56 @@ function decoded(text: string): string {
 }
 
 const NOT_ASCII = /[\x80-\xff]/;
-// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
-const BAD_NAME = /[\0-\x20\x7f]/;
 
-/** The header lines of one head, and what they say of where the answer ends. */
-class HeaderReading {
+/** The header lines of one head, and what they say of its body and connection. */
+class HeaderReading implements LineReceiver {
+  readonly takesBareNames = true;
   readonly headers: string[] = [];
-  bodyBytes = UNTIL_CLOSE;
-  announcedBytes = -1;
-  keepsAlive: boolean;
+  readonly framing = new Framing();
+  connection = '';
   private lengthLine = '';
 
-  constructor(isHttp11: boolean) {
-    this.keepsAlive = isHttp11;
-  }
-
-  take(line: string): void {
-    const colon = line.indexOf(':');
-    const name = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? '' : withoutBlanks(line, colon + 1);
-    if (name === '' || BAD_NAME.test(name) || value.includes('\0')) {
-      throw invalidAnswer(`upstream sent invalid header: "${printable(line)}\\x0d..."`);
-    }
+  field(name: string, value: string): boolean {
+    // Other control bytes cost a response one header, not all of it.
+    if (value.includes('\0')) return false;
     this.headers.push(name, decoded(value));
-    // The names that frame an answer have these lengths; no other name costs a lower-case copy.
+    // The names that frame a response have these lengths; no other name costs a lower-case copy.
     if (name.length === 14 || name.length === 17 || name.length === 10) this.frame(name, value);
+    return true;
   }
 
   private frame(name: string, value: string): void {
     const lowerCase = name.toLowerCase();
-    if (lowerCase === 'content-length') this.takeLength(name, value);
-    else if (lowerCase === 'transfer-encoding') this.takeEncoding(name, value);
-    else if (lowerCase === 'connection') this.takeConnection(value.toLowerCase());
+    if (lowerCase === 'connection') this.connection = joinConnection(this.connection, value);
+    else if (lowerCase === 'content-length') this.takeLength(`${name}: ${value}`, value);
+    else if (lowerCase === 'transfer-encoding') this.takeEncoding(`${name}: ${value}`, value);
   }
 
-  private takeLength(name: string, value: string): void {
-    const line = `${name}: ${value}`;
-    if (this.announcedBytes >= 0) {
-      const before = printable(this.lengthLine);
-      throw invalidAnswer(
-        `upstream sent duplicate header line: "${printable(line)}", previous value: "${before}"`,
-      );
-    }
-    if (!/^\d{1,15}$/.test(value))
-      throw invalidAnswer(`upstream sent invalid "Content-Length" header: "${printable(line)}"`);
-    if (this.bodyBytes === CHUNKED) throw bothLengths();
+  private takeLength(line: string, value: string): void {
+    this.framing.takeLength(value);
+    this.judge(line);
     this.lengthLine = line;
-    this.announcedBytes = this.bodyBytes = Number(value);
   }
 
-  private takeEncoding(name: string, value: string): void {
-    if (this.bodyBytes === CHUNKED)
-      throw invalidAnswer(`upstream sent duplicate header line: "${name}: ${printable(value)}"`);
-    if (value.toLowerCase() !== 'chunked')
-      throw invalidAnswer(`upstream sent unknown "Transfer-Encoding": "${printable(value)}"`);
-    if (this.announcedBytes >= 0) throw bothLengths();
-    this.bodyBytes = CHUNKED;
+  private takeEncoding(line: string, value: string): void {
+    this.framing.takeEncoding(value);
+    this.judge(line);
   }
 
-  private takeConnection(value: string): void {
-    const options = value.split(',').map((option) => option.trim());
-    if (options.includes('close')) this.keepsAlive = false;
-    else if (options.includes('keep-alive')) this.keepsAlive = true;
+  /** Each line when it comes: the log shows the first that is wrong. */
+  private judge(line: string): void {
+    const { fault } = this.framing;
+    if (!fault) return;
+    const said = `"${printable(line)}"`;
+    const messages: Readonly<Record<typeof fault, string>> = {
+      both: '"Content-Length" and "Transfer-Encoding" headers at the same time',
+      encoding: `unknown "Transfer-Encoding": "${printable(this.framing.encoding)}"`,
+      encodings: `duplicate header line: ${said}`,
+      length: `invalid "Content-Length" header: ${said}`,
+      lengths: `duplicate header line: ${said}, previous value: "${printable(this.lengthLine)}"`,
+    };
+    throw invalidAnswer(`upstream sent ${messages[fault]}`);
   }
-}
-
-function bothLengths(): Error {
-  return invalidAnswer('upstream sent "Content-Length" and "Transfer-Encoding" headers at the same time');
 }
 
 /** As the error log prints bytes of a stranger. */

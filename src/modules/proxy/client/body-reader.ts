@@ -1,4 +1,5 @@
-import { withoutBlanks } from '../../../http/index.ts';
+import { CHUNKED, UNSAID, withoutBlanks } from '../../../http1/index.ts';
+import type { AnswerHead } from './answer-head.ts';
 import { invalidAnswer } from './fault.ts';
 
 /** Takes the body of an answer out of what a connection receives. */
@@ -12,6 +13,12 @@ export interface BodyReader {
   read(bytes: Buffer, from: number, give: (piece: Buffer) => void): number;
   /** Header fields behind the body: name, value … */
   readonly trailers: readonly string[] | undefined;
+}
+
+/** What reads the body behind a head. */
+export function bodyReaderOf({ bodyBytes }: AnswerHead): BodyReader {
+  if (bodyBytes === CHUNKED) return new ChunkedReader();
+  return bodyBytes === UNSAID ? new CloseReader() : new LengthReader(bodyBytes);
 }
 
 /** A body of known length. */

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Peer } from '../../../upstream/index.ts';
-import { type AnswerHead, CHUNKED, headLength, readHead, UNTIL_CLOSE } from './answer-head.ts';
-import { type BodyReader, ChunkedReader, CloseReader, LengthReader } from './body-reader.ts';
+import { headEnd } from '../../../http1/index.ts';
+import { type AnswerHead, readHead } from './answer-head.ts';
+import { type BodyReader, bodyReaderOf, CloseReader } from './body-reader.ts';
 import {
   closedEarly,
   invalidAnswer,
@@ -198,21 +199,28 @@ export class Connection {
     if (this.sent) this.silence.expect(caller.readTimeoutMs);
     try {
       if (this.body) this.readBody(bytes, 0);
-      else this.readHead(caller, this.pending.length > 0 ? Buffer.concat([this.pending, bytes]) : bytes);
+      else this.receiveHead(caller, bytes);
     } catch (error) {
       this.fail(error as UpstreamFault);
     }
   };
 
-  private readHead(caller: Caller, bytes: Buffer): void {
-    const text = bytes.toString('latin1', 0, Math.min(bytes.length, caller.headLimitBytes));
-    const length = headLength(text);
-    if (length < 0) {
-      if (bytes.length >= caller.headLimitBytes) throw invalidAnswer('upstream sent too big header');
+  private receiveHead(caller: Caller, bytes: Buffer): void {
+    const { pending } = this;
+    if (pending.length === 0) this.readHead(caller, bytes, 0);
+    // The empty line may have begun with what was looked at before.
+    else this.readHead(caller, Buffer.concat([pending, bytes]), Math.max(0, pending.length - 2));
+  }
+
+  private readHead(caller: Caller, bytes: Buffer, from: number): void {
+    const { headLimitBytes } = caller;
+    const length = headEnd(bytes, from);
+    if (length < 0 || length > headLimitBytes) {
+      if (bytes.length >= headLimitBytes) throw invalidAnswer('upstream sent too big header');
       this.pending = bytes;
       return;
     }
-    const head = readHead(length === text.length ? text : text.slice(0, length), caller);
+    const head = readHead(bytes.toString('latin1', 0, length), caller);
     this.pending = EMPTY;
     if (head.status < 200) return this.readInterim(head, caller, bytes.subarray(length));
     this.answered = true;
@@ -226,7 +234,7 @@ export class Connection {
   private readInterim(head: AnswerHead, caller: Caller, rest: Buffer): void {
     if (head.status !== 101) {
       if (++this.interims > MOST_INTERIMS) throw invalidAnswer('upstream sent too many interim responses');
-      if (rest.length > 0) this.readHead(caller, rest);
+      if (rest.length > 0) this.readHead(caller, rest, 0);
       return;
     }
     if (!caller.upgrades) throw invalidAnswer('upstream sent unexpected status 101');
@@ -290,9 +298,4 @@ export class Connection {
     this.socket.off('data', this.receive).off('drain', this.drain).off('end', this.ended);
     this.socket.off('error', this.failed).off('close', this.ended);
   }
-}
-
-function bodyReaderOf({ bodyBytes }: AnswerHead): BodyReader {
-  if (bodyBytes === CHUNKED) return new ChunkedReader();
-  return bodyBytes === UNTIL_CLOSE ? new CloseReader() : new LengthReader(bodyBytes);
 }

@@ -1,3 +1,5 @@
+import { headerLines, responseLine } from '../../../http1/index.ts';
+
 /** What every head says. */
 export interface HeadFacts {
   /** `200 OK` */
@@ -28,28 +30,20 @@ export function answerHead(answer: AnswerHead): string {
   if (answer.isChunked) text += 'Transfer-Encoding: chunked\r\n';
   text += answer.closes ? 'Connection: close\r\n' : 'Connection: keep-alive\r\n';
   if (answer.keepAlive !== undefined && !answer.closes) text += `Keep-Alive: ${answer.keepAlive}\r\n`;
-  return `${text}${otherLines(answer)}\r\n`;
+  return `${text}${headerLines(answer.headers ?? [])}\r\n`;
 }
 
 /** The head behind which another protocol begins. */
 export function upgradeHead(facts: HeadFacts, protocol: string): string {
   const text = firstLines({ ...facts, line: '101 Switching Protocols' });
-  return `${text}Connection: upgrade\r\nUpgrade: ${protocol}\r\n${otherLines(facts)}\r\n`;
+  return `${text}Connection: upgrade\r\nUpgrade: ${protocol}\r\n${headerLines(facts.headers ?? [])}\r\n`;
 }
 
 /** A proxied answer may bring its own `Server` and `Date`. */
 function firstLines({ line, headers, serverToken, date }: HeadFacts): string {
-  let text = `HTTP/1.1 ${line}\r\n`;
+  let text = responseLine(line);
   if (serverToken !== '' && !has(headers, 'server')) text += `Server: ${serverToken}\r\n`;
   return has(headers, 'date') ? text : `${text}Date: ${date}\r\n`;
-}
-
-function otherLines({ headers = [] }: HeadFacts): string {
-  let text = '';
-  for (let index = 0; index < headers.length; index += 2) {
-    text += `${headers[index] as string}: ${headers[index + 1] as string}\r\n`;
-  }
-  return text;
 }
 
 function has(headers: readonly string[] | undefined, name: string): boolean {

@@ -1,54 +1,20 @@
 import type { PortHandler } from '../../../compile/index.ts';
+import { isValidQuery, normalizePath, parseHost, type RequestFacts } from '../../../http/index.ts';
 import {
-  isValidQuery,
-  normalizePath,
-  parseHost,
-  type RequestFacts,
-  withoutBlanks,
-} from '../../../http/index.ts';
+  emptyLineAt,
+  headEnd,
+  joinConnection,
+  keepsAlive,
+  lineOf,
+  type LineReceiver,
+  mayBeRequestLine,
+  readHeaderLines,
+  readRequestLine,
+  type RequestLine,
+} from '../../../http1/index.ts';
 import { HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
 
-/** The first line of a request. */
-interface RequestLine {
-  readonly method: string;
-  /** As received: `$request_uri`. */
-  readonly target: string;
-  /** `path?query` of the target, without scheme and host. */
-  readonly pathAndQuery: string;
-  /** Host and port of a target in absolute form; '' in origin form. */
-  readonly authority: string;
-  readonly version: '0.9' | '1.0' | '1.1';
-}
-
-/** Version numbers as nginx takes them: one digit before the dot, two behind it at most. */
-const LINE = /^(\S+) +(\S+)(?: +HTTP\/([1-9])\.(\d{1,2}) *)?$/;
-const METHOD = /^[A-Z_-]+$/;
-/** RFC 9112, 3.2.2. nginx takes every scheme. */
-const ABSOLUTE = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/([^/?#]+)(.*)$/;
-
-/**
- * Reads a request line, or gives the status that refuses it. As nginx: blanks may repeat, a line without a version is
- * HTTP/0.9, and neither `*` nor `host:port` is a target.
- */
-function readRequestLine(line: string): RequestLine | number {
-  const [, method = '', target = '', major, minor] = LINE.exec(line) ?? [];
-  if (!METHOD.test(method)) return 400;
-  if (major !== undefined && major !== '1') return 505;
-  if (major === undefined && method !== 'GET') return 400;
-  const version = major === undefined ? '0.9' : minor === '0' ? '1.0' : '1.1';
-  if (target.startsWith('/')) return { method, target, pathAndQuery: target, authority: '', version };
-  const [, authority, rest = ''] = ABSOLUTE.exec(target) ?? [];
-  if (authority === undefined) return 400;
-  return { method, target, pathAndQuery: rest.startsWith('/') ? rest : `/${rest}`, authority, version };
-}
-
-/** Whether what came of a line so far can still become a request line: a TLS hello or a binary protocol ends here. */
-function mayBeRequestLine(start: string): boolean {
-  return /^[A-Z_-]*(?: |$)/.test(start);
-}
-
 const LF = 10;
-const CR = 13;
 /** More of them before a request is no robustness any more. */
 const MOST_BLANK_LINES = 8;
 
@@ -77,7 +43,7 @@ export class HeadProgress {
   /** A robust server ignores empty lines before the request line (RFC 9112, 2.2): they are taken away as they come. */
   withoutBlankLines(bytes: Buffer): Buffer {
     let start = 0;
-    for (let size = blankLineAt(bytes, 0); size > 0; size = blankLineAt(bytes, start)) {
+    for (let size = emptyLineAt(bytes, 0); size > 0; size = emptyLineAt(bytes, start)) {
       if (++this.blankLines > MOST_BLANK_LINES) break;
       start += size;
     }
@@ -98,11 +64,8 @@ export class HeadProgress {
   /** Finds what stands behind the empty line that ends the head; -1 while that did not come. */
   findEnd(bytes: Buffer): number {
     // The empty line may have begun with what was looked at before.
-    const from = Math.max(this.lineEnd, this.searched - 2);
-    const plain = bytes.indexOf('\n\r\n', from);
-    const bare = (plain < 0 ? bytes : bytes.subarray(0, plain)).indexOf('\n\n', from);
-    if (bare >= 0) return bare + 2;
-    if (plain >= 0) return plain + 3;
+    const end = headEnd(bytes, Math.max(this.lineEnd, this.searched - 2));
+    if (end >= 0) return end;
     this.lastLine = Math.max(
       this.lastLine,
       this.searched + bytes.subarray(this.searched).lastIndexOf(LF) + 1,
@@ -110,12 +73,6 @@ export class HeadProgress {
     this.searched = bytes.length;
     return -1;
   }
-}
-
-/** Length of the empty line at a place; 0 where there is none. */
-function blankLineAt(bytes: Buffer, at: number): number {
-  if (bytes[at] === LF) return 1;
-  return bytes[at] === CR && bytes[at + 1] === LF ? 2 : 0;
 }
 
 /** The head of a request, and what follows from it. */
@@ -133,17 +90,14 @@ export interface Head {
   readonly expectsContinue: boolean;
 }
 
-/** RFC 9110, 5.1 is narrower; nginx drops the names that are not plain, and so do we. Blanks and controls are refused. */
-const HEADER_NAME = /^[\x21-\x39\x3b-\x7e\x80-\xff]+$/;
 const EIGHT_BIT = /[\x80-\xff]/;
-const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
-const KEEP_ALIVE = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i;
 
 /**
  * Reads request heads from bytes, as nginx does: lines end with CRLF or a bare LF. Whatever two parsers could read
  * differently (a bare CR, a folded line, a line without a colon, a blank before the colon) is refused.
  */
-export class HeadReader {
+export class HeadReader implements LineReceiver {
+  readonly takesBareNames = false;
   private readonly scan: HeadScan;
   private readonly port: PortHandler;
   private connection = '';
@@ -160,7 +114,7 @@ export class HeadReader {
     const lineEnd = seen.findLineEnd(bytes);
     if (lineEnd < 0) return this.readStart(bytes);
     if (lineEnd > this.port.head.lineBytes) return this.refused(bytes, 414);
-    const line = seen.line ?? readRequestLine(withoutCr(bytes.toString('latin1', 0, lineEnd)));
+    const line = seen.line ?? readRequestLine(lineOf(bytes.toString('latin1', 0, lineEnd), 0, lineEnd));
     if (typeof line === 'number') return this.refused(bytes, line);
     if (line.version === '0.9') return this.readHead(line, bytes, { from: lineEnd + 1, end: lineEnd + 1 });
     seen.line = line;
@@ -181,37 +135,26 @@ export class HeadReader {
   private readStart(bytes: Buffer): Head | undefined {
     if (bytes.length > this.port.head.lineBytes) return this.refused(bytes, 414);
     // A CR alone may become a blank line.
-    const start = withoutCr(bytes.toString('latin1', 0, 64));
+    const text = bytes.toString('latin1', 0, 64);
+    const start = lineOf(text, 0, text.length);
     return mayBeRequestLine(start) ? undefined : this.refused(bytes, 400);
   }
 
   private readHead(line: RequestLine, bytes: Buffer, { from, end }: { from: number; end: number }): Head {
     this.scan.start();
     this.connection = this.expect = '';
-    const isMalformed = !this.readLines(bytes.toString('latin1', from, end));
+    const isMalformed = readHeaderLines(bytes.toString('latin1', from, end), 0, this) !== undefined;
     return this.head(line, { bytes: end, isMalformed });
   }
 
-  /** False: one of the lines is not a header. */
-  private readLines(text: string): boolean {
-    for (let at = 0; at < text.length;) {
-      const newline = text.indexOf('\n', at);
-      const line = withoutCr(text.slice(at, newline));
-      at = newline + 1;
-      if (line === '') return true;
-      const colon = line.indexOf(':');
-      const name = line.slice(0, Math.max(colon, 0));
-      if (!HEADER_NAME.test(name)) return false;
-      const value = withoutBlanks(line, colon + 1);
-      this.visit(name.toLowerCase(), EIGHT_BIT.test(value) ? Buffer.from(value, 'latin1').toString() : value);
-    }
+  field(name: string, value: string): true {
+    this.visit(name.toLowerCase(), EIGHT_BIT.test(value) ? Buffer.from(value, 'latin1').toString() : value);
     return true;
   }
 
   private visit(name: string, value: string): void {
     this.scan.visit(name, value);
-    if (name === 'connection')
-      this.connection = this.connection === '' ? value : `${this.connection},${value}`;
+    if (name === 'connection') this.connection = joinConnection(this.connection, value);
     else if (name === 'expect') this.expect = value;
   }
 
@@ -222,12 +165,10 @@ export class HeadReader {
     const args = question < 0 ? '' : pathAndQuery.slice(question + 1);
     const uri = normalizePath(path, this.port.mergeSlashes);
     const host = this.hostOf(line);
-    let refusal = isMalformed ? 400 : this.scan.refusal(method);
+    let refusal = isMalformed ? 400 : this.scan.refusal(method, version === '1.1');
     if (refusal === 0 && (uri === undefined || !isValidQuery(args)))
       refusal = this.scan.refuse(400, `client sent invalid request ${IN_LINE}`);
     if (refusal === 0 && host === undefined) refusal = this.refuseHost();
-    // Nobody who speaks HTTP/1.0 knows it: what a proxy in front took for the body's end is unknown.
-    if (refusal === 0 && version !== '1.1' && this.scan.contentLength < 0) refusal = 400;
     const { contentLength } = this.scan;
     return {
       facts: {
@@ -246,10 +187,7 @@ export class HeadReader {
       refusal,
       complaint: isMalformed ? `client sent invalid header line ${IN_HEADERS}` : this.scan.complaint,
       isHttp09: version === '0.9',
-      keepsAlive:
-        version === '1.1'
-          ? !CLOSE.test(this.connection)
-          : KEEP_ALIVE.test(this.connection) && !CLOSE.test(this.connection),
+      keepsAlive: keepsAlive(this.connection, version === '1.1'),
       expectsContinue:
         version === '1.1' && this.expect.toLowerCase() === '100-continue' && contentLength !== 0,
     };
@@ -296,7 +234,3 @@ const COMPLAINTS: Readonly<Record<number, string>> = {
   494: `client sent too long header line ${IN_HEADERS}`,
   505: `client sent invalid version ${IN_LINE}`,
 };
-
-function withoutCr(line: string): string {
-  return line.endsWith('\r') ? line.slice(0, -1) : line;
-}

@@ -1,0 +1,21 @@
+export { connectionOptions, HOP_BY_HOP, joinConnection, keepsAlive } from './connection.ts';
+export { isSafeHeaderName, isSafeHeaderValue, withoutBlanks } from './field.ts';
+export { CHUNKED, Framing, type FramingFault, UNSAID } from './framing.ts';
+export {
+  emptyLineAt,
+  headEnd,
+  headerLine,
+  headerLines,
+  lineOf,
+  type LineReceiver,
+  readHeaderLines,
+} from './head.ts';
+export {
+  isMethod,
+  mayBeRequestLine,
+  readRequestLine,
+  readStatusLine,
+  type RequestLine,
+  requestLine,
+  responseLine,
+} from './start-line.ts';

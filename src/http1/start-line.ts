@@ -1,0 +1,71 @@
+/** The first line of a request. */
+export interface RequestLine {
+  readonly method: string;
+  /** As received: `$request_uri`. */
+  readonly target: string;
+  /** `path?query` of the target, without scheme and host. */
+  readonly pathAndQuery: string;
+  /** Host and port of a target in absolute form; '' in origin form. */
+  readonly authority: string;
+  readonly version: '0.9' | '1.0' | '1.1';
+}
+
+/** The first line of a response. */
+export interface StatusLine {
+  readonly status: number;
+  /** One character per byte. */
+  readonly reason: string;
+  readonly isHttp11: boolean;
+}
+
+/** Version numbers as nginx takes them: one digit before the dot, two behind it at most. */
+const REQUEST_LINE = /^(\S+) +(\S+)(?: +HTTP\/([1-9])\.(\d{1,2}) *)?$/;
+const METHOD = /^[A-Z_-]+$/;
+/** RFC 9112, 3.2.2. nginx takes every scheme. */
+const ABSOLUTE = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/([^/?#]+)(.*)$/;
+const STATUS_LINE = /^HTTP\/(\d+)\.(\d+) +(\d{3})(?: (.*))?$/;
+const OK: StatusLine = { status: 200, reason: 'OK', isHttp11: true };
+
+/** What nginx takes for a method: no digits. */
+export function isMethod(text: string): boolean {
+  return METHOD.test(text);
+}
+
+/**
+ * Reads a request line, or gives the status that refuses it. As nginx: blanks may repeat, a line without a version is
+ * HTTP/0.9, and neither `*` nor `host:port` is a target.
+ */
+export function readRequestLine(line: string): RequestLine | number {
+  const [, method = '', target = '', major, minor] = REQUEST_LINE.exec(line) ?? [];
+  if (!METHOD.test(method)) return 400;
+  if (major !== undefined && major !== '1') return 505;
+  if (major === undefined && method !== 'GET') return 400;
+  const version = major === undefined ? '0.9' : minor === '0' ? '1.0' : '1.1';
+  if (target.startsWith('/')) return { method, target, pathAndQuery: target, authority: '', version };
+  const [, authority, rest = ''] = ABSOLUTE.exec(target) ?? [];
+  if (authority === undefined) return 400;
+  return { method, target, pathAndQuery: rest.startsWith('/') ? rest : `/${rest}`, authority, version };
+}
+
+/** Whether what came of a line so far can still become a request line: a TLS hello or a binary protocol ends here. */
+export function mayBeRequestLine(start: string): boolean {
+  return /^[A-Z_-]*(?: |$)/.test(start);
+}
+
+/** Reads a status line; `undefined` for one of another protocol or version (nginx: a 502, never HTTP/0.9). */
+export function readStatusLine(line: string): StatusLine | undefined {
+  if (line === 'HTTP/1.1 200 OK') return OK;
+  const [, major, minor, code, reason = ''] = STATUS_LINE.exec(line) ?? [];
+  const status = Number(code);
+  return major === '1' && status >= 100 ? { status, reason, isHttp11: minor !== '0' } : undefined;
+}
+
+/** The first line of a request that is sent. Nothing in it may end the line. */
+export function requestLine(method: string, target: string, version: '1.0' | '1.1'): string {
+  return `${method} ${target} HTTP/${version}\r\n`;
+}
+
+/** The first line of a response that is sent; `line` has status and reason: `200 OK`. */
+export function responseLine(line: string): string {
+  return `HTTP/1.1 ${line}\r\n`;
+}
