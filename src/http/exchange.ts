@@ -81,10 +81,7 @@ export interface Origin {
   readonly parent?: Exchange;
 }
 
-/**
- * One request and its response, whatever carries them. Request fields are copies: they stay valid across awaits. After the
- * response, or when the client has left, every method that writes does nothing.
- */
+/** One request and its response. After the response, or when the client has left, every method that writes does nothing. */
 export class Exchange implements Keeper {
   rules: ResponseRules;
   readonly wire: Wire;

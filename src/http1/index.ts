@@ -1,3 +1,12 @@
+export {
+  CHUNK_END,
+  ChunkReader,
+  type ChunkRules,
+  chunkStart,
+  CLIENT_CHUNKS,
+  lastChunk,
+  UPSTREAM_CHUNKS,
+} from './chunks.ts';
 export { connectionOptions, HOP_BY_HOP, joinConnection, keepsAlive } from './connection.ts';
 export { isSafeHeaderName, isSafeHeaderValue, withoutBlanks } from './field.ts';
 export { CHUNKED, Framing, type FramingFault, UNSAID } from './framing.ts';

@@ -1,4 +1,5 @@
 import type { Exchange } from '../../http/index.ts';
+import { CHUNK_END, chunkStart, lastChunk } from '../../http1/index.ts';
 import type { SpooledBody } from '../../spool.ts';
 import type { Connection } from './client/connection.ts';
 
@@ -62,8 +63,8 @@ export class WholeUpload implements Upload {
   }
 }
 
-const LAST_CHUNK = Buffer.from('0\r\n\r\n');
-const CRLF = Buffer.from('\r\n');
+const LAST_CHUNK = Buffer.from(lastChunk());
+const AFTER_CHUNK = Buffer.from(CHUNK_END);
 
 /** A body that is passed on as it comes (`proxy_request_buffering off`). */
 export class PassingUpload implements Upload {
@@ -83,9 +84,9 @@ export class PassingUpload implements Upload {
     const isChunked = this.bodyBytes < 0;
     const receive = (piece: Buffer): void | Promise<void> => {
       if (!connection.isOpen) return undefined;
-      if (isChunked) connection.write(Buffer.from(`${piece.length.toString(16)}\r\n`));
+      if (isChunked) connection.write(Buffer.from(chunkStart(piece.length)));
       const isTaken = connection.write(piece);
-      if (isChunked) connection.write(CRLF);
+      if (isChunked) connection.write(AFTER_CHUNK);
       return isTaken ? undefined : new Promise((resolve) => (this.taken = resolve));
     };
     this.x.readPieces(receive).then(

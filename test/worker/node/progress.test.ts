@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ChunkedBody } from '../../../src/worker/transport/node/request-source.ts';
+import { ChunkReader, CLIENT_CHUNKS, UPSTREAM_CHUNKS } from '../../../src/http1/index.ts';
 import { HeadReader } from '../../../src/worker/transport/node/head-reader.ts';
 import { readProxyPrefix } from '../../../src/worker/transport/node/doorway.ts';
 import { REPEATED_BYTES, repeatedBytes } from '../../harness/repeated-bytes.ts';
@@ -20,16 +20,18 @@ const port = portOf();
 const LONGEST_HEAD = port.head.lineBytes + port.head.bytes + 65_536;
 
 const parsers: readonly Parser[] = [
-  {
-    name: 'a chunked body',
-    file: /request-source\.ts/,
-    fronts: ['', '0', '5\r\nhello\r\n', '1;', '20000\r\n', '0\r\n', '0\r\nX: ', '1\r\nx\r'],
-    read(pieces) {
-      const body = new ChunkedBody();
-      for (const piece of pieces) body.take(piece, () => undefined);
-      return 0;
-    },
-  },
+  ...[['a client', CLIENT_CHUNKS] as const, ['an upstream', UPSTREAM_CHUNKS] as const].map(
+    ([sender, rules]) => ({
+      name: `a chunked body of ${sender}`,
+      file: /http1\/chunks\.ts/,
+      fronts: ['', '0', '5\r\nhello\r\n', '1;', '20000\r\n', '0\r\n', '0\r\nX: ', '1\r\nx\r'],
+      read(pieces: readonly Buffer[]) {
+        const body = new ChunkReader(rules);
+        for (const piece of pieces) body.read(piece, 0, () => undefined);
+        return 0;
+      },
+    }),
+  ),
   {
     name: 'a request head',
     file: /(head-reader|head-scan|http1\/(head|field|start-line))\.ts/,

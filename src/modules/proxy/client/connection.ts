@@ -246,6 +246,7 @@ export class Connection {
   private readBody(bytes: Buffer, from: number): void {
     const body = this.body as BodyReader;
     const at = body.complete ? from : body.read(bytes, from, this.give);
+    if (body.broken) throw invalidAnswer('upstream sent invalid chunked response', 'reading upstream');
     if (body.complete && this.caller) this.complete(body, at < bytes.length);
   }
 

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { ResponseStream } from '../../../http/index.ts';
+import { CHUNK_END, chunkStart, lastChunk } from '../../../http1/index.ts';
 import { type Failing, guarded } from '../guarded.ts';
 import type { StreamOwner } from '../uws/uws-stream.ts';
 import type { ExchangeLine } from './node-port.ts';
@@ -44,7 +45,7 @@ export class NodeStream implements ResponseStream {
     this.left -= bytes.length;
     this.owner.x.wrote(bytes.length);
     if (this.facts.framing !== 'chunked') this.line.write(this.takeHead(), bytes);
-    else this.line.write(`${this.takeHead()}${bytes.length.toString(16)}\r\n`, bytes, '\r\n');
+    else this.line.write(this.takeHead() + chunkStart(bytes.length), bytes, CHUNK_END);
     return !this.line.isFull;
   }
 
@@ -57,7 +58,9 @@ export class NodeStream implements ResponseStream {
     if (this.ended || this.owner.x.aborted) return;
     this.ended = true;
     if (this.facts.framing === 'length' && this.left > 0) return this.owner.x.abort();
-    this.line.write(this.takeHead() + (this.facts.framing === 'chunked' ? this.lastChunk() : ''));
+    this.line.write(
+      this.takeHead() + (this.facts.framing === 'chunked' ? lastChunk(this.facts.trailers?.()) : ''),
+    );
     this.owner.finished();
   }
 
@@ -65,15 +68,6 @@ export class NodeStream implements ResponseStream {
   release(): void {
     this.ended = true;
     this.head = '';
-  }
-
-  private lastChunk(): string {
-    const fields = this.facts.trailers?.() ?? [];
-    let text = '0\r\n';
-    for (let index = 0; index < fields.length; index += 2) {
-      text += `${fields[index] as string}: ${fields[index + 1] as string}\r\n`;
-    }
-    return `${text}\r\n`;
   }
 
   private writeHead(): void {
