@@ -51,7 +51,10 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
 };
 
 /** Why a peer cannot be reached, in words for people who do not read logs; `undefined` when its own message is better. */
-export function unreachableReason({ code = '', message }: NodeJS.ErrnoException): string | undefined {
+export function unreachableReason({
+  code = '',
+  message,
+}: Pick<NodeJS.ErrnoException, 'code' | 'message'>): string | undefined {
   return (
     UNREACHABLE[code] ?? (/\b(timeout|timed out)\b/i.test(message) ? UNREACHABLE['ETIMEDOUT'] : undefined)
   );

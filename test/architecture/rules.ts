@@ -36,7 +36,6 @@ const HOMES: Readonly<Record<string, string>> = {
   'uWebSockets.js': 'src/worker/transport/',
   'uWebSockets.js-node24': 'src/worker/transport/',
   pg: 'src/modules/dbrest/',
-  ioredis: 'src/modules/kv/',
   lmdb: 'src/modules/kv/',
   'vscode-languageserver': 'src/lsp/',
   'vscode-languageserver-textdocument': 'src/lsp/',

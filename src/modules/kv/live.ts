@@ -1,9 +1,11 @@
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
 import { unreachableReason } from '../../system/index.ts';
 import { type Endpoint, endpointsOf } from './address.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMANDS, type Reply } from './commands.ts';
 import type { KvConfig } from './directives.ts';
-import { clientOptions } from './redis-connection.ts';
+import { TickClock } from './outstanding.ts';
+import { RedisConnection } from './redis-connection.ts';
+import { ReplyError } from './resp.ts';
 
 type Problem = LiveProblem<KvConfig>;
 
@@ -44,49 +46,52 @@ function problemOf(answer: Answer, command: KvConfig['command']): Problem | unde
   return { rule: 'store-read-only', field: 'command', message };
 }
 
+/** Longer replies to INFO are not read. */
+const MAX_REPLY_BYTES = 65_536;
+
 /** Connects, asks and closes; never rejects. */
-async function askStore(endpoint: Endpoint, timeoutMs: number): Promise<Answer> {
-  const { Redis } = await import('./redis-client.ts');
-  const redis = new Redis({
-    ...clientOptions(endpoint, timeoutMs),
-    lazyConnect: true,
-    retryStrategy: () => null,
-    commandTimeout: timeoutMs,
+function askStore(endpoint: Endpoint, timeoutMs: number): Promise<Answer> {
+  return new Promise((resolve) => {
+    const end = (answer: Answer): void => {
+      clearTimeout(deadline);
+      connection.close();
+      resolve(answer);
+    };
+    const fail = (reason: string): void => end(faultOf(reason));
+    const ask = (name: string, args: readonly string[], replied: (reply: Reply | ReplyError) => void): void =>
+      connection.send({ name, args, replied, failed: fail, unsent: fail, next: undefined });
+    const connection = new RedisConnection(
+      endpoint,
+      { clock: new TickClock(), connectTimeoutMs: timeoutMs, maxReplyBytes: MAX_REPLY_BYTES },
+      {
+        up: () => {
+          ask('ping', [], (reply) => reply instanceof ReplyError && fail(reply.message));
+          ask('info', ['replication'], (reply) => end({ readOnly: isReadOnly(reply) }));
+        },
+        down: (_, reason) => fail(reason),
+      },
+    );
+    const deadline = setTimeout(() => end({ unreachable: 'no answer in time' }), 2 * timeoutMs);
   });
-  // A refused login comes as an event only: the connection then just closes.
-  let first: Error | undefined;
-  redis.on('error', (error: Error) => (first ??= error));
-  let deadline: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    deadline = setTimeout(() => reject(new Error('no answer in time')), 2 * timeoutMs);
-  });
-  try {
-    const asked = redis.connect().then(() => redis.ping());
-    await Promise.race([asked, late]);
-    return { readOnly: await Promise.race([isReadOnly(redis), late]) };
-  } catch (error) {
-    return faultOf(first ?? (error as Error));
-  } finally {
-    clearTimeout(deadline);
-    redis.disconnect();
-  }
 }
 
 /** Who may not ask is not told, which is no fault. */
-async function isReadOnly(redis: { info(section: string): Promise<string> }): Promise<boolean> {
-  const info = await redis.info('replication').catch(() => '');
+function isReadOnly(reply: Reply | ReplyError): boolean {
+  const info = reply instanceof Buffer ? reply.toString() : '';
   return /^role:slave\b/m.test(info) && /^slave_read_only:1\b/m.test(info);
 }
 
-function faultOf(error: NodeJS.ErrnoException): Answer {
-  const { message } = error;
+/** By an error of the store, or why the connection failed. */
+function faultOf(message: string): Answer {
   if (message.startsWith('NOAUTH')) return { refused: 'it wants a password' };
   if (message.startsWith('WRONGPASS') || /invalid password/i.test(message))
     return { refused: 'wrong password' };
-  if (/without any password configured/i.test(message)) return { refused: 'it has no password' };
   if (message.startsWith('NOPERM')) return { refused: 'the user may not use it' };
+  if (message.endsWith('does not answer')) return { unreachable: 'no answer in time' };
+  const [code = ''] = /\bE[A-Z_]+\b/.exec(message) ?? [];
   // A reply is somebody's data; what is no reply has a code or comes from here.
   return {
-    unreachable: unreachableReason(error) ?? (/^[A-Z]+ /.test(message) ? 'it is not ready' : message),
+    unreachable:
+      unreachableReason({ code, message }) ?? (/^[A-Z]+ /.test(message) ? 'it is not ready' : message),
   };
 }

@@ -1,45 +1,14 @@
 import type { Socket } from 'node:net';
-import type { Redis, RedisOptions } from 'ioredis';
 import { addressLabel, type Endpoint } from './address.ts';
 import type { Bytes, Reply } from './commands.ts';
+import { dial } from './dial.ts';
 import type { TickClock } from './outstanding.ts';
 import { ReplyError, RespReader, RespWriter } from './resp.ts';
 
-const KEEP_ALIVE_MS = 30_000;
 /** What broke may be there again at once; what cannot be reached is asked ever more rarely. */
 const retryDelayMs = (attempt: number): number => Math.min(50 * (attempt - 1), 500);
 
-/** ioredis with everything off that resends, queues or speaks by itself. */
-export function clientOptions(
-  endpoint: Endpoint,
-  connectTimeoutMs: number,
-): Omit<RedisOptions, 'replyMapping'> {
-  const { username, password, db, tls } = endpoint;
-  return {
-    ...(endpoint.kind === 'unix' ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port }),
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-    ...(db !== undefined && { db }),
-    ...(tls && { tls: {} }),
-    protocol: 2,
-    stringNumbers: true,
-    connectTimeout: connectTimeoutMs,
-    keepAlive: KEEP_ALIVE_MS,
-    retryStrategy: retryDelayMs,
-    maxRetriesPerRequest: 0,
-    enableOfflineQueue: false,
-    enableReadyCheck: false,
-    autoResendUnfulfilledCommands: false,
-    autoResubscribe: false,
-    disableClientInfo: true,
-  };
-}
-
-/** ioredis, loaded where a worker provisions and never on import. */
-export type RedisClient = typeof import('./redis-client.ts');
-
 interface ConnectionOptions {
-  readonly client: RedisClient;
   readonly clock: TickClock;
   readonly connectTimeoutMs: number;
   /** Bytes of one reply beyond which the connection is cut instead of buffering on. */
@@ -70,15 +39,15 @@ export interface Request {
 /** Timeouts in a row, or silence, after which a connection is given up. */
 const MAX_TIMEOUTS = 3;
 const MAX_SILENCE_MS = 2_000;
+/** What AUTH is answered where there is no password. */
+const NO_PASSWORD = /no password is set|without any password configured/;
 /** Errors of a store that answers commands, if only with errors; `max number of clients reached` is none of them. */
 const ANSWERING = /^(?:NOAUTH|NOPERM|LOADING|BUSY|MASTERDOWN|MISCONF)\b/;
 
 /**
  * One connection to Redis or Valkey that reconnects for ever. It counts as up once a PING came back: a listening socket
- * alone proves nothing, a frozen server has one too. It queues nothing, and nothing is ever sent twice.
- *
- * ioredis connects, logs in, selects and reconnects. Commands go straight over its socket: its own queue and decoder
- * cost a tenth of a request (`npm run bench -- --only kv`). Replies come in the order of the requests.
+ * alone proves nothing, a frozen server has one too. It queues nothing, and nothing is ever sent twice. Replies come in the
+ * order of the requests.
  */
 export class RedisConnection {
   readonly label: string;
@@ -89,9 +58,13 @@ export class RedisConnection {
    */
   opening = true;
   inFlight = 0;
-  readonly #client: Redis;
+  readonly #endpoint: Endpoint;
   readonly #options: ConnectionOptions;
   readonly #owner: ConnectionOwner;
+  #socket: Socket | undefined;
+  /** Attempts to connect that failed since it was up. */
+  #failures = 0;
+  #retry: NodeJS.Timeout | undefined;
   #closed = false;
   /** True from the start of an attempt to connect until it fails or the connection breaks. */
   #live = true;
@@ -112,19 +85,10 @@ export class RedisConnection {
 
   constructor(endpoint: Endpoint, options: ConnectionOptions, owner: ConnectionOwner) {
     this.label = addressLabel(endpoint);
+    this.#endpoint = endpoint;
     this.#options = options;
     this.#owner = owner;
-    const { Redis, connectorWithin } = options.client;
-    this.#client = new Redis({
-      ...clientOptions(endpoint, options.connectTimeoutMs),
-      ...(endpoint.kind === 'inet' && endpoint.within && { Connector: connectorWithin(endpoint.within) }),
-    });
-    this.#client.on('connecting', () => (this.#live = true));
-    // `error` is a failed connect, a reply that is not RESP, one that nobody asked for, or a refused AUTH or SELECT.
-    this.#client.on('error', (error: Error) => this.drop(reasonOf(error)));
-    this.#client.on('close', () => this.#lost('connection closed'));
-    this.#client.on('connect', () => this.#expectReady());
-    this.#client.on('ready', () => this.#verify());
+    this.#connect();
   }
 
   /** Sends one command; the caller has seen `up`. All of one turn of the event loop leave in one packet. */
@@ -152,13 +116,13 @@ export class RedisConnection {
   /** Breaks the connection at once, without waiting for the peer to agree, and connects anew. */
   drop(reason: string): void {
     this.#lost(reason);
-    this.#client.stream?.destroy();
+    this.#socket?.destroy();
   }
 
   /** As `drop`, but nobody waits for a connection to what says nothing. */
   giveUp(reason: string): void {
     this.#lost(reason, true);
-    this.#client.stream?.destroy();
+    this.#socket?.destroy();
   }
 
   close(): void {
@@ -166,8 +130,34 @@ export class RedisConnection {
     this.up = this.opening = false;
     clearTimeout(this.#probe);
     clearTimeout(this.#patience);
-    this.#client.disconnect();
-    this.#client.stream?.destroy();
+    clearTimeout(this.#retry);
+    this.#socket?.destroy();
+  }
+
+  readonly #connect = (): void => {
+    this.#live = true;
+    const { connectTimeoutMs, maxReplyBytes } = this.#options;
+    const reader = new RespReader(maxReplyBytes, this.#replied);
+    this.#within(connectTimeoutMs, 'connect ETIMEDOUT');
+    this.#socket = dial(this.#endpoint, () => this.#logIn())
+      .on('data', (chunk) => {
+        const problem = reader.read(chunk);
+        if (problem !== undefined) this.drop(problem);
+      })
+      .on('error', (error) => this.drop(reasonOf(error)))
+      .on('close', () => {
+        this.#lost('connection closed');
+        if (!this.#closed) this.#retry = setTimeout(this.#connect, retryDelayMs(++this.#failures));
+      });
+  };
+
+  /** Commands behind a refused login fail with it. */
+  #logIn(): void {
+    this.#within(this.#options.connectTimeoutMs, 'it accepts connections but does not answer');
+    const { username, password, db } = this.#endpoint;
+    if (password) this.#ask('auth', username ? [username, password] : [password], authProblem);
+    if (db) this.#ask('select', [String(db)], errorOf);
+    this.#ask('ping', [], (reply) => pingProblem(reply) ?? this.#isUp());
   }
 
   /** What goes wrong first is the reason; the owner hears it once, however often an attempt fails for it. */
@@ -205,7 +195,7 @@ export class RedisConnection {
   readonly #flush = (): void => {
     this.#flushes = false;
     this.#unwritten = undefined;
-    if (this.#live) this.#writer.flush(this.#client.stream as Socket);
+    if (this.#live) this.#writer.flush(this.#socket as Socket);
   };
 
   readonly #replied = (reply: Reply | ReplyError): void => {
@@ -216,57 +206,53 @@ export class RedisConnection {
     this.#shift(this.#oldest).replied(reply, this);
   };
 
-  /** ioredis bounds the TCP connect only; AUTH, SELECT and PING get the same time once more. */
-  #expectReady(): void {
+  #within(timeoutMs: number, reason: string): void {
     clearTimeout(this.#probe);
-    this.#probe = setTimeout(
-      () => this.drop('it accepts connections but does not answer'),
-      this.#options.connectTimeoutMs,
-    );
+    this.#probe = setTimeout(() => this.drop(reason), timeoutMs);
   }
 
-  #verify(): void {
-    if (!this.#live) return;
-    this.#takeOver(this.#client.stream as Socket);
+  /** `judge` tells what is wrong with the reply. */
+  #ask(name: string, args: readonly Bytes[], judge: (reply: Reply | ReplyError) => string | undefined): void {
     this.send({
-      name: 'ping',
-      args: [],
+      name,
+      args,
       next: undefined,
       failed: () => undefined,
       unsent: () => undefined,
       replied: (reply) => {
-        clearTimeout(this.#probe);
-        clearTimeout(this.#patience);
-        const problem = problemOf(reply);
-        if (problem !== undefined) return this.drop(problem);
-        this.up = true;
-        this.opening = false;
-        this.#lastReason = undefined;
-        this.#owner.up(this);
+        const problem = judge(reply);
+        if (problem !== undefined) this.drop(problem);
       },
     });
   }
 
-  /** From here on ioredis sends and reads nothing; it still hears when the socket closes. */
-  #takeOver(socket: Socket): void {
-    const reader = new RespReader(this.#options.maxReplyBytes, this.#replied);
-    socket.removeAllListeners('data');
-    socket.on('data', (chunk: Buffer) => {
-      const problem = reader.read(chunk);
-      if (problem !== undefined) this.drop(problem);
-    });
+  #isUp(): undefined {
+    clearTimeout(this.#probe);
+    clearTimeout(this.#patience);
+    this.up = true;
+    this.opening = false;
+    this.#failures = 0;
+    this.#lastReason = undefined;
+    this.#owner.up(this);
   }
 }
 
+const errorOf = (reply: Reply | ReplyError): string | undefined =>
+  reply instanceof ReplyError ? reply.message : undefined;
+
+/** A store without a password takes everybody, with whatever password. */
+function authProblem(reply: Reply | ReplyError): string | undefined {
+  const message = errorOf(reply);
+  return message !== undefined && NO_PASSWORD.test(message) ? undefined : message;
+}
+
 /** What the reply to PING says against the store. */
-function problemOf(reply: Reply | ReplyError): string | undefined {
+function pingProblem(reply: Reply | ReplyError): string | undefined {
   if (reply instanceof ReplyError) return ANSWERING.test(reply.message) ? undefined : reply.message;
   return String(reply) === 'PONG' ? undefined : 'it does not answer PING with PONG';
 }
 
-/** A reason fit for the log: never a reply, which is somebody's data. */
-function reasonOf(error: Error & { readonly code?: string }): string {
-  if (error.message.startsWith('Command queue state error')) return 'a reply that nobody asked for';
-  if (error.message.includes('RESP')) return 'a reply that is not RESP';
-  return error.message || error.code || error.name;
+/** Where a host has several addresses the error of all of them has a code alone. */
+function reasonOf({ message, code, name }: NodeJS.ErrnoException): string {
+  return message || code || name;
 }

@@ -14,7 +14,7 @@ import {
 import type { StoreSettings } from './directives.ts';
 import { printable } from './answer.ts';
 import { Call, Outstanding } from './outstanding.ts';
-import { type ConnectionOwner, type RedisClient, RedisConnection, type Request } from './redis-connection.ts';
+import { type ConnectionOwner, RedisConnection, type Request } from './redis-connection.ts';
 import { ReplyError } from './resp.ts';
 
 /** Commands of one store that may wait for their reply in one worker. */
@@ -62,7 +62,6 @@ export interface RedisStoreParts {
   readonly label: string;
   readonly endpoints: readonly Endpoint[];
   readonly settings: StoreSettings;
-  readonly client: RedisClient;
   readonly log: ErrorLog;
 }
 
@@ -81,13 +80,12 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
   #next = 0;
   #lastReplyGood = true;
 
-  constructor({ label, endpoints, settings, client, log }: RedisStoreParts) {
+  constructor({ label, endpoints, settings, log }: RedisStoreParts) {
     this.label = label;
     this.#pipelining = settings.pipelining;
     this.#log = log;
     this.#outstanding = new Outstanding(settings.timeoutMs, MAX_OUTSTANDING, (late) => this.#timedOut(late));
     const options = {
-      client,
       clock: this.#outstanding.clock,
       connectTimeoutMs: settings.connectTimeoutMs,
       // No reply to values that came in through gw is that large: nobody can cut the others' connection with one.

@@ -18,7 +18,6 @@ import {
 import type { KvConfig, StoreSettings } from './directives.ts';
 import { EmbeddedStore } from './embedded-store.ts';
 import type { StoreSource } from './handler.ts';
-import type { RedisClient } from './redis-connection.ts';
 import { RedisStore, type RedisStoreParts } from './redis-store.ts';
 import type { Store, StoreFault } from './commands.ts';
 
@@ -40,9 +39,8 @@ export async function provisionStore(config: KvConfig, worker: WorkerScope): Pro
     worker.addCheck(`kv:embedded:${basename(pass.dir)}`, checkOf(embedded));
     return embedded;
   }
-  const client = await import('./redis-client.ts');
-  if (pass.kind === 'variable') return worker.own(new RequestStores(config, client, worker), closeStore);
-  const parts = redisParts(pass, { config, client, worker });
+  if (pass.kind === 'variable') return worker.own(new RequestStores(config, worker), closeStore);
+  const parts = redisParts(pass, { config, worker });
   const store = worker.share(shareKey(parts), () => new RedisStore(parts), closeStore);
   worker.addCheck(`kv:${store.label}`, checkOf(store));
   return store;
@@ -97,16 +95,14 @@ export function compileSource(
 /** The stores of a location whose address has variables: opened when first asked for, closed when not used for longest. */
 export class RequestStores {
   readonly #settings: StoreSettings;
-  readonly #client: RedisClient;
   readonly #worker: WorkerScope;
   /** By address as requests name it. */
   readonly #stores = new LRUCache<string, RedisStore>({ max: MAX_REQUEST_STORES });
   #closed = false;
   readonly #checking = new Map<string, Promise<Store | undefined>>();
 
-  constructor(settings: StoreSettings, client: RedisClient, worker: WorkerScope) {
+  constructor(settings: StoreSettings, worker: WorkerScope) {
     this.#settings = settings;
-    this.#client = client;
     this.#worker = worker;
   }
 
@@ -168,7 +164,7 @@ export class RequestStores {
 
   #open(key: string, address: RequestAddress, within?: AddressRule): RedisStore | undefined {
     if (this.#stores.size >= MAX_REQUEST_STORES && !this.#evict()) return this.#tooMany();
-    const opening = { config: this.#settings, client: this.#client, worker: this.#worker };
+    const opening = { config: this.#settings, worker: this.#worker };
     const parts = redisParts(address, opening);
     const endpoints = parts.endpoints.map((endpoint): Endpoint =>
       within && endpoint.kind === 'inet' ? { ...endpoint, within } : endpoint,
@@ -193,11 +189,10 @@ export class RequestStores {
 
 interface Opening {
   readonly config: StoreSettings;
-  readonly client: RedisClient;
   readonly worker: WorkerScope;
 }
 
-function redisParts(address: RedisAddress, { config, client, worker }: Opening): RedisStoreParts {
+function redisParts(address: RedisAddress, { config, worker }: Opening): RedisStoreParts {
   const endpoints = endpointsOf(address, (name) => worker.upstream(name));
-  return { label: addressLabel(address), endpoints, settings: config, client, log: worker.log };
+  return { label: addressLabel(address), endpoints, settings: config, log: worker.log };
 }

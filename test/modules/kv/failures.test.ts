@@ -230,6 +230,28 @@ const logins = [
   { it: 'a database that does not exist', login: { password: 'hunter2', db: 99 }, answers: unreachable },
   { it: 'the password', login: { password: 'hunter2', db: 3 }, answers: { reply: 'OK' } },
 ];
+test('a store that wants no password takes whatever its URL has', async () => {
+  const { port } = await redis();
+  const store = redisStore(port, { login: { password: 'hunter2', db: 1 } });
+  onTestFinished(() => store.close());
+  expect(await answer(store, 'set', 'k', 'v')).toEqual({ reply: 'OK' });
+});
+
+test('name, password and database are told before the first command', async () => {
+  const told: string[][] = [];
+  const port = await fakePeer((socket, command) => {
+    told.push(command.split('\r\n').filter((line) => /^\w/.test(line)));
+    socket.write('+OK\r\n');
+  });
+  const store = redisStore(port, { login: { username: 'ann', password: 'secret', db: 2 } });
+  onTestFinished(() => store.close());
+  await untilConnected(store);
+  expect(told).toEqual([
+    ['auth', 'ann', 'secret'],
+    ['select', '2'],
+  ]);
+});
+
 test.each(logins)('answers with $it as the store does', async ({ login, answers }) => {
   const { port } = await redis('--requirepass', 'hunter2');
   const log = memoryLog();

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { Redis } from 'ioredis';
 import { beforeAll, expect, test } from 'vitest';
 import { parseNetwork } from '../../../src/config/index.ts';
-import { connectorWithin } from '../../../src/modules/kv/redis-client.ts';
+import { dial } from '../../../src/modules/kv/dial.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { redis } from '../../harness/redis.ts';
@@ -118,14 +117,9 @@ for (const path of passed) {
 test('a name that leads elsewhere when it is looked up again is not connected to', async () => {
   const before = await accepted();
   const { network } = parseNetwork('10.0.0.0/8')!;
-  const client = new Redis({
-    host: 'localhost',
-    port: store.port,
-    retryStrategy: () => null,
-    Connector: connectorWithin({ networks: [{ network }], inside: true }),
-  });
-  const [error] = (await once(client, 'error')) as [Error];
+  const within = { networks: [{ network }], inside: true };
+  const socket = dial({ kind: 'inet', host: 'localhost', port: store.port, within }, () => undefined);
+  const [error] = (await once(socket, 'error')) as [Error];
   expect(error.message).toBe('host "localhost" from variables is not allowed');
-  client.disconnect();
   expect(await accepted()).toBe(before);
 });

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as client from '../../../src/modules/kv/redis-client.ts';
 import { open } from 'lmdb';
 import type { ErrorLog } from '../../../src/log/index.ts';
 import type { Login } from '../../../src/modules/kv/address.ts';
@@ -52,7 +51,6 @@ export function redisStore(
     label: `127.0.0.1:${port}`,
     endpoints: [{ kind: 'inet', host: '127.0.0.1', port, ...login }],
     settings: { ...SETTINGS, ...settings },
-    client,
     log,
   });
 }

@@ -1,0 +1,39 @@
+import { lookup } from 'node:dns';
+import { createConnection, type LookupFunction, type Socket } from 'node:net';
+import { connect } from 'node:tls';
+import { type AddressRule, admits, HostRefused } from '../../upstream/index.ts';
+import type { Endpoint } from './address.ts';
+
+const KEEP_ALIVE_MS = 30_000;
+
+/** A socket that begins to connect; `connected` is called once it carries bytes, encrypted where the endpoint says so. */
+export function dial(endpoint: Endpoint, connected: () => void): Socket {
+  const { tls } = endpoint;
+  const to = endpoint.kind === 'unix' ? { path: endpoint.path } : inetOptions(endpoint);
+  const socket = tls ? connect(to) : createConnection(to);
+  return socket
+    .setNoDelay(true)
+    .setKeepAlive(true, KEEP_ALIVE_MS)
+    .once(tls ? 'secureConnect' : 'connect', connected);
+}
+
+function inetOptions({ host, port, within }: Extract<Endpoint, { readonly kind: 'inet' }>): {
+  readonly host: string;
+  readonly port: number;
+  readonly lookup?: LookupFunction;
+} {
+  return { host, port, ...(within && { lookup: lookupWithin(within, port) }) };
+}
+
+/** Finds a host as long as all of its addresses are admitted: it may have others each time it is looked up. */
+function lookupWithin(rule: AddressRule, port: number): LookupFunction {
+  return (host, options, found) =>
+    lookup(host, { ...options, all: true }, (error, addresses) => {
+      if (error) return found(error, []);
+      const [first] = addresses;
+      if (!first || !addresses.every(({ address }) => admits(rule, address, port)))
+        return found(new HostRefused(host), []);
+      if (options.all) found(null, addresses);
+      else found(null, first.address, first.family);
+    });
+}
