@@ -36,13 +36,7 @@ export {
   fnv1a,
 } from './dictionary/entry.ts';
 export { EVENT_LIMITS, ringBytes, type RingEntry, type RingEvent } from './ring/layout.ts';
-export {
-  admit,
-  type Admission,
-  type RateLimit,
-  openRequestRates,
-  type RequestRates,
-} from './limits/request-rates.ts';
+export { openRequestRates, type RequestRates } from './limits/request-rates.ts';
 export { openOpenRequests, type Entrance, type OpenRequests } from './limits/open-requests.ts';
 export { MAX_THREAD_ID } from './lock.ts';
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';

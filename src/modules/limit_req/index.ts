@@ -1,15 +1,9 @@
 import { type Build, type ModuleExplanation, moduleFor, type WorkerScope } from '../../contract/index.ts';
 import { type Exchange, type Getter, type Handler, logContext, stateKey } from '../../http/index.ts';
 import type { Level } from '../../log/index.ts';
-import {
-  type Admission,
-  admit,
-  openRequestRates,
-  type RateLimit,
-  type RequestRates,
-  zoneIdentity,
-} from '../../zone/index.ts';
+import { openRequestRates, type RequestRates, zoneIdentity } from '../../zone/index.ts';
 import { directives, type LimitReqConfig, type RateZoneConfig, validate } from './directives.ts';
+import { type Admission, admit, type RateLimit } from './leaky-bucket.ts';
 
 /** A zone that is open in this worker. */
 interface OpenZone {

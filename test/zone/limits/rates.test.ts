@@ -1,14 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  type Admission,
-  admit,
-  createZone,
-  keepsZone,
-  markDead,
-  zoneConflict,
-  zoneFault,
-} from '../../../src/zone/index.ts';
+import { type Admission, admit } from '../../../src/modules/limit_req/leaky-bucket.ts';
+import { createZone, keepsZone, markDead, zoneConflict, zoneFault } from '../../../src/zone/index.ts';
 import { limitsOn, rateZone, SIZE } from './zones.ts';
 
 /** What an admission says, in short: `passed`, `rejected 1500`, `delayed 500 1000`. */

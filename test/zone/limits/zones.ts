@@ -1,4 +1,5 @@
-import { createZone, openOpenRequests, openRequestRates, type RateLimit } from '../../../src/zone/index.ts';
+import type { RateLimit } from '../../../src/modules/limit_req/leaky-bucket.ts';
+import { createZone, openOpenRequests, openRequestRates } from '../../../src/zone/index.ts';
 
 /** The smallest zone that nginx grants. */
 export const SIZE = 32_768;

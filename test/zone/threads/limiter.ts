@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { admit, openRequestRates, type RateLimit } from '../../../src/zone/index.ts';
+import { admit, type RateLimit } from '../../../src/modules/limit_req/leaky-bucket.ts';
+import { openRequestRates } from '../../../src/zone/index.ts';
 
 /** Asks several limits at once, `count` times at one moment of the clock; posts how often it passed. */
 const { zones, gate, threadId, count, burst } = workerData as {
