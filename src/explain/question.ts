@@ -1,6 +1,7 @@
 import { printable } from '../../grammar/index.ts';
 import type { PortHandler } from '../compile/index.ts';
 import { isValidQuery, methodRefusal, parseHost } from '../http/index.ts';
+import { Framing } from '../http1/index.ts';
 
 /** A request that nobody sends. */
 export interface Question {
@@ -61,12 +62,12 @@ export function readQuestion({ method, url, headers, from, body = '' }: Question
     lowered.find(([name]) => name === 'host')?.[1] ??
     (socket === undefined ? (authority ?? 'localhost') : 'localhost');
   const all = lowered.filter(([name]) => name !== 'host');
-  const length = Number(all.find(([name]) => name === 'content-length')?.[1] ?? Buffer.byteLength(body));
+  const framing = framingOf(all);
   const requestUri = target.startsWith('/') ? target : `/${target}`;
   const mark = requestUri.indexOf('?');
   const args = mark < 0 ? '' : requestUri.slice(mark + 1);
   const host = hostHeader === undefined ? '' : parseHost(hostHeader);
-  const refusal = refusalOf({ host, hostHeader, args, length });
+  const refusal = refusalOf({ host, hostHeader, args, framing });
   return {
     destination: { scheme, ...(place && { place }) },
     method,
@@ -76,7 +77,7 @@ export function readQuestion({ method, url, headers, from, body = '' }: Question
     host: host ?? '',
     hostHeader,
     headers: [...(hostHeader === undefined ? [] : ['host', hostHeader]), ...all.flat()],
-    contentLength: Number.isSafeInteger(length) && length >= 0 ? length : 0,
+    contentLength: lengthOf(framing, body),
     body: Buffer.from(body),
     from,
     ...(refusal && { refusal }),
@@ -98,19 +99,34 @@ function placeOf(
   return { host: host.toLowerCase(), port };
 }
 
+/** What the headers of a question say of its body. */
+function framingOf(headers: readonly (readonly [name: string, value: string])[]): Framing {
+  const framing = new Framing();
+  for (const [name, value] of headers) {
+    if (name === 'content-length') framing.takeLength(value);
+    else if (name === 'transfer-encoding') framing.takeEncoding(value);
+  }
+  return framing;
+}
+
+/** Without a length of its own it is that of the body, which is there as a whole. */
+function lengthOf({ fault, bodyBytes }: Framing, body: string): number {
+  if (fault) return 0;
+  return bodyBytes >= 0 ? bodyBytes : Buffer.byteLength(body);
+}
+
 interface Head {
   readonly host: string | undefined;
   readonly hostHeader: string | undefined;
   readonly args: string;
-  readonly length: number;
+  readonly framing: Framing;
 }
 
-function refusalOf({ host, hostHeader, args, length }: Head): ReadQuestion['refusal'] {
+function refusalOf({ host, hostHeader, args, framing }: Head): ReadQuestion['refusal'] {
   if (host === undefined) return { status: 400, why: `"${hostHeader ?? ''}" is no host name` };
   if (!isValidQuery(args)) return { status: 400, why: 'the query has characters that must be encoded' };
-  if (!Number.isSafeInteger(length) || length < 0)
-    return { status: 400, why: 'invalid "Content-Length" header' };
-  return undefined;
+  const refused = framing.refusalOfRequest(true);
+  return refused && { status: refused.status, why: refused.what };
 }
 
 type Refusal = NonNullable<ReadQuestion['refusal']>;

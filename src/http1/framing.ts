@@ -9,6 +9,20 @@ export const UNSAID = -2;
  */
 export type FramingFault = 'both' | 'encoding' | 'encodings' | 'length' | 'lengths';
 
+/** What a client sent that ends its request. */
+export interface FramingRefusal {
+  readonly status: 400 | 501;
+  readonly what: string;
+}
+
+const INVALID_LENGTH = 'invalid "Content-Length" header';
+const COMPLAINTS: Readonly<Record<Exclude<FramingFault, 'encoding' | 'encodings'>, string>> = {
+  both: '"Content-Length" and "Transfer-Encoding" headers at the same time',
+  length: INVALID_LENGTH,
+  lengths: INVALID_LENGTH,
+};
+const CHUNKS_IN_HTTP10 = 'HTTP/1.0 request with "Transfer-Encoding" header';
+
 /** RFC 9110, 8.6. Fifteen digits are a safe integer. */
 const LENGTH = /^\d{1,15}$/;
 /** Not by `toLowerCase`, to which the sign of Kelvin is a k. */
@@ -57,9 +71,16 @@ export class Framing {
     return lengths === 0 || LENGTH.test(this.length) ? undefined : 'length';
   }
 
-  /** The same for a client. With HTTP/1.0 it may send no chunks: what a proxy in front of us took for their end is unknown. */
-  faultOfRequest(isHttp11: boolean): FramingFault | 'version' | undefined {
-    return this.fault ?? (this.encodings > 0 && !isHttp11 ? 'version' : undefined);
+  /**
+   * Why a request is refused, in nginx's words. A client may send no chunks with HTTP/1.0: what a proxy in front of us took for
+   * their end is unknown.
+   */
+  refusalOfRequest(isHttp11: boolean): FramingRefusal | undefined {
+    const { fault } = this;
+    if (fault === 'encoding' || fault === 'encodings')
+      return { status: 501, what: `unknown "Transfer-Encoding": "${this.encoding}"` };
+    if (fault !== undefined) return { status: 400, what: COMPLAINTS[fault] };
+    return this.encodings > 0 && !isHttp11 ? { status: 400, what: CHUNKS_IN_HTTP10 } : undefined;
   }
 
   /** Where there is no fault: bytes of the body, or `CHUNKED`, or `UNSAID`. */

@@ -1,5 +1,5 @@
 import { methodRefusal, parseHost } from '../../http/index.ts';
-import { Framing, type FramingFault, isSafeHeaderValue } from '../../http1/index.ts';
+import { Framing, isSafeHeaderValue } from '../../http1/index.ts';
 import type { PortHandler, RequestNeeds } from '../../compile/index.ts';
 
 /** uWebSockets.js stops at 100 headers; a request that comes near is refused before it is cut. */
@@ -130,23 +130,10 @@ export class HeadScan {
     const { framing } = this;
     // Most requests have no body; `start` has noted that.
     if (framing.isSilent) return 0;
-    const fault = framing.faultOfRequest(isHttp11);
-    if (fault) return this.refuse(fault.startsWith('encoding') ? 501 : 400, framingComplaint(fault, framing));
+    const refusal = framing.refusalOfRequest(isHttp11);
+    if (refusal) return this.refuse(refusal.status, `client sent ${refusal.what} ${IN_HEADERS}`);
     this.hasLength = true;
     this.contentLength = framing.bodyBytes;
     return 0;
   }
 }
-
-/** In nginx's words. */
-function framingComplaint(fault: FramingFault | 'version', { encoding }: Framing): string {
-  return `client sent ${FRAMING_COMPLAINTS[fault] ?? `unknown "Transfer-Encoding": "${encoding}"`} ${IN_HEADERS}`;
-}
-
-const INVALID_LENGTH = 'invalid "Content-Length" header';
-const FRAMING_COMPLAINTS: Readonly<Partial<Record<FramingFault | 'version', string>>> = {
-  both: '"Content-Length" and "Transfer-Encoding" headers at the same time',
-  length: INVALID_LENGTH,
-  lengths: INVALID_LENGTH,
-  version: 'HTTP/1.0 request with "Transfer-Encoding" header',
-};
