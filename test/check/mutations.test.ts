@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { lineOf, type Piece, piecesOf, placeOf, type Span } from '../../grammar/index.ts';
 import { check, type Finding, load } from '../../src/pipeline.ts';
+import { perTier } from '../harness/tier.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -189,7 +190,7 @@ for (const [name, mutate] of Object.entries(MUTATIONS)) {
         const before = new Set((await findingsIn(original, original.text)).findings.map(identity));
         expect(errors.map(identity).filter((error) => !before.has(error))).not.toEqual([]);
       }),
-      { numRuns: 40 },
+      { numRuns: perTier({ short: 12, long: 40 }) },
     );
   });
 }

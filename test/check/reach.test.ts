@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Locations, type LocationTree, type Place } from '../../src/check/locations/index.ts';
 import { Patterns } from '../../src/check/regex/index.ts';
 import { configOf } from './configured.ts';
+import { perTier } from '../harness/tier.ts';
 
 const heads = ['/', '/a', '/a/', '/b', '/ab', '/a/b'].flatMap((path) => [path, `= ${path}`, `^~ ${path}`]);
 const regexes = ['/', '^/a', 'a$', '^/a/', '^/(a|b)$', '.', '^/.*b', '[^a]$', '^/b[^/]*$', 'ab'].map(
@@ -59,7 +60,7 @@ describe('what is claimed of locations', () => {
           }
         },
       ),
-      { numRuns: 400 },
+      { numRuns: perTier({ short: 150, long: 400 }) },
     );
     expect(proven).toBeGreaterThan(20);
   });

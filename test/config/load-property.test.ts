@@ -4,6 +4,7 @@ import { formatFaults } from '../../grammar/index.ts';
 import { type AnyRow, type Context, type Entry, Registry } from '../../src/config/index.ts';
 import { MODULES } from '../../src/modules/index.ts';
 import { load } from '../../src/pipeline.ts';
+import { perTier } from '../harness/tier.ts';
 
 const registry = new Registry(MODULES);
 
@@ -147,6 +148,6 @@ test('no configuration made of the rows crashes a load, and every refusal has a 
       expect(formatFaults(report, { program: 'gw', color: false })).not.toMatch(/undefined|\[object|NaN/);
       if (plan) expect(structuredClone(plan)).toEqual(plan);
     }),
-    { numRuns: 3000 },
+    { numRuns: perTier({ short: 800, long: 3000 }) },
   );
 });

@@ -4,6 +4,7 @@ import { makeSite } from '../conformance/site.ts';
 import { wholeConf } from '../harness/conf.ts';
 import type { Account } from '../../src/explain/index.ts';
 import { accountOf, configured } from './explained.ts';
+import { perTier } from '../harness/tier.ts';
 
 /*
  * The answers of the conformance cases are what a real nginx and gw give. What `gw explain` says of the same requests has to
@@ -53,6 +54,8 @@ function questionOf(request: string): { method: string; url: string; headers: [s
 }
 
 let compared = 0;
+/** Every so many lines of a file. */
+const STEP = perTier({ short: 3, long: 1 });
 
 for (const file of readdirSync(directory)) {
   const name = file.replace('.case', '');
@@ -72,7 +75,8 @@ for (const file of readdirSync(directory)) {
         .replaceAll(String(PORT), 'PORT')
         .trimEnd();
     const differing: string[] = [];
-    for (const line of lines.trimEnd().split('\n')) {
+    for (const [at, line] of lines.trimEnd().split('\n').entries()) {
+      if (at % STEP > 0) continue;
       const recorded = read(line);
       const given = recorded && answerOf(await accountOf(explained, questionOf(recorded.request)));
       if (!recorded || !given) continue;
@@ -91,7 +95,7 @@ for (const file of readdirSync(directory)) {
 }
 
 test('most answers can be told without anybody else', () => {
-  expect(compared).toBeGreaterThan(1000);
+  expect(compared).toBeGreaterThan(1000 / STEP);
 });
 
 interface Told {

@@ -1,3 +1,5 @@
+import { perTier } from './tier.ts';
+
 const BYTES: readonly number[] = Array.from({ length: 256 }, (_, byte) => byte);
 
 /** On both sides of what is read in one piece, and of twice as much. */
@@ -6,11 +8,14 @@ const SIZES: readonly number[] = [65_535, 65_536, 65_537, 65_538, 131_073];
 /** Where the bytes are cut: not at all, at the edges, and into packets. */
 const CUTS = ['whole', 'first byte', 'last byte', 'middle', 'packets'] as const;
 
-/** Each size in one piece, and one of them cut in each way. */
-const SHAPES = [
-  ...SIZES.map((size) => ({ size, cut: CUTS[0] })),
-  ...CUTS.slice(1).map((cut) => ({ size: 65_537, cut })),
-];
+/** Each size in one piece, and one of them cut in each way; or in one piece and in packets. */
+const SHAPES = perTier({
+  short: [CUTS[0], CUTS[4]].map((cut) => ({ size: 65_537, cut })),
+  long: [
+    ...SIZES.map((size) => ({ size, cut: CUTS[0] })),
+    ...CUTS.slice(1).map((cut) => ({ size: 65_537, cut })),
+  ],
+});
 
 const PACKET_BYTES = 16_384;
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { mostSteps } from '../../src/config/regex/index.ts';
 import { BoundedRegex, MatchLimit, MAX_STEPS } from '../../src/http/regex/index.ts';
+import { perTier } from '../harness/tier.ts';
 
 /** What JavaScript's own engine finds, as plain data. */
 function found(match: RegExpExecArray | null): unknown {
@@ -17,6 +18,8 @@ const pieces = [
   ...'(?=a) (?!b) (?<=a) (?<!b) (?=(a)) (?<=(ab?)) (?<=(a)\\2) (?!(a)b) (?<=a|(b))'.split(' '),
 ];
 const quantifiers = ['', '*', '+', '?', '*?', '+?', '??', '{2}', '{1,3}', '{0,2}?', '{2,}'];
+const RUNS = perTier({ short: 5_000, long: 20_000 });
+
 const piece = fc.tuple(fc.constantFrom(...pieces), fc.constantFrom(...quantifiers), fc.boolean());
 const source = fc
   .array(piece, { minLength: 1, maxLength: 5 })
@@ -32,7 +35,7 @@ test('a pattern matches as in JavaScript: the same text, the same groups', () =>
       if (!regex) return;
       expect(found(new BoundedRegex(pattern).exec(subject))).toEqual(found(regex.exec(subject)));
     }),
-    { numRuns: 20_000 },
+    { numRuns: RUNS },
   );
 });
 
@@ -64,7 +67,7 @@ test('a match takes no more steps than the load has estimated', () => {
       const regex = new BoundedRegex(whole, INSTRUCTIONS * most);
       expect(() => regex.exec(subject)).not.toThrow();
     }),
-    { numRuns: 20_000 },
+    { numRuns: RUNS },
   );
 });
 

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { wholeFile } from '../harness/owner.ts';
 import { type Client, startClient } from './client.ts';
+import { perTier } from '../harness/tier.ts';
 
 const EXAMPLES = resolve(import.meta.dirname, '../../conf/examples');
 
@@ -34,7 +35,7 @@ async function askAll(path: string, line: number, character: number): Promise<tr
 }
 
 /** Every so many characters of an example. */
-const STEP = 101;
+const STEP = perTier({ short: 401, long: 101 });
 
 /** A megabyte takes its time on a busy machine. */
 const LONG_MS = 120_000;
@@ -93,13 +94,16 @@ test('positions beyond the text are answered', async () => {
   expect(await askAll('beyond', 1_000, 1_000)).toBe(true);
 });
 
+/** Of some 50 bytes each. */
+const LOCATIONS = perTier({ short: 4_000, long: 20_000 });
+
 test(
-  'a text of a megabyte is answered while it is typed in',
+  `a text of ${50 * LOCATIONS} bytes is answered while it is typed in`,
   async () => {
     const location = (_: unknown, index: number): string =>
       `    location /path/${index} { return 200 "$host ${index}"; }\n`;
-    const text = `http {\n  server {\n    listen 8080;\n${Array.from({ length: 20_000 }, location).join('')}  }\n}\n`;
-    expect(text.length).toBeGreaterThan(1_000_000);
+    const text = `http {\n  server {\n    listen 8080;\n${Array.from({ length: LOCATIONS }, location).join('')}  }\n}\n`;
+    expect(text.length).toBeGreaterThan(50 * LOCATIONS);
     await client.open('large/gateway.conf', text);
     for (const typed of ['r', 'e']) {
       const start = { line: 3, character: 4 };

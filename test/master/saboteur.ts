@@ -1,6 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Gateway } from '../harness/gateway.ts';
+import { perTier } from '../harness/tier.ts';
 
 /** Loaded into every thread of the gateway with NODE_OPTIONS, so that the product needs no way to break it. */
 const SABOTEUR = `
@@ -25,7 +26,11 @@ const acts = {
   // The line to the supervisor is the descriptor after the standard ones.
   garble: () => require('node:fs').writeSync(3, 'no message\\n'),
   acknowledge: () => require('node:fs').writeSync(3, '{"cmd":"NODE_HANDLE_ACK"}\\n'),
-  'hang outside of JavaScript': () => require('node:crypto').pbkdf2Sync('a', 'b', 2 ** 30, 64, 'sha512'),
+  // Nobody ever writes into the pipe.
+  'hang outside of JavaScript': () => {
+    require('node:child_process').execFileSync('mkfifo', ['silent']);
+    readFileSync('silent');
+  },
 };
 if (workerData?.workerId) setInterval(() => {
   try { renameSync('sabotage', 'sabotage.' + threadId); } catch { return; }
@@ -40,20 +45,23 @@ export const SABOTAGED = {
   env: { NODE_OPTIONS: '--require ./saboteur.cjs' },
 } as const;
 
-export const HANGS = [
-  'hang',
-  'hang in a promise',
+const WAYS_TO_HANG = [
   'hang in ticks',
   'hang in a pattern',
+  'hang',
+  'hang in a promise',
   'hang in an immediate',
 ] as const;
+
+/** Each takes a core for 2 s; other tests hang plainly, too. */
+export const HANGS = WAYS_TO_HANG.slice(0, perTier({ short: 2, long: WAYS_TO_HANG.length }));
 
 export type Act =
   | 'throw'
   | 'reject'
   | 'garble'
   | 'acknowledge'
-  | (typeof HANGS)[number]
+  | (typeof WAYS_TO_HANG)[number]
   | 'hang in a request'
   | 'hang outside of JavaScript';
 

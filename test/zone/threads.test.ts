@@ -3,10 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { createZone, markDead, openRing } from '../../src/zone/index.ts';
 import { clearAlive } from '../../src/zone/lock.ts';
 import { compileThreads, startThread } from './thread.ts';
+import { perTier } from '../harness/tier.ts';
 
 compileThreads('publisher', 'reader', 'dying');
 
-const TOTAL = 100_000;
+const TOTAL = perTier({ short: 20_000, long: 100_000 });
 const storms = [
   { threads: 1, capacity: 64 },
   { threads: 2, capacity: 1024 },

@@ -5,6 +5,7 @@ import { freePort } from '../../harness/ports.ts';
 import { redis } from '../../harness/redis.ts';
 import { findForms } from './forms.ts';
 import { locationOf, MAPS, VARIABLES } from './site.ts';
+import { perTier } from '../../harness/tier.ts';
 
 const LANES = 16;
 
@@ -39,10 +40,20 @@ test('no variable in no directive ends a worker, alone or in a circle', { timeou
     { port, files: { users: 'x:{PLAIN}x', 'logs/x': '' } },
   );
   const paths = FORMS.flatMap((_, nth) => VARIABLES.map((name) => `/${nth}/x?v=${name}&x=1`));
-  await ask([port, nodePort].flatMap((each) => paths.map((path) => ({ port: each, path }))));
+  const ports = [port, nodePort];
+  await ask(
+    paths.flatMap((path, nth) =>
+      engines(ports, nth + Math.floor(nth / VARIABLES.length)).map((each) => ({ port: each, path })),
+    ),
+  );
   expect(gw.errorLog()).not.toMatch(/worker process \d+ (?:crashed|exited)/);
   await gw.expect('GET /ok', { status: 200 });
 });
+
+/** Both engines, or by turns one of them. */
+function engines(ports: readonly number[], nth: number): readonly number[] {
+  return perTier({ short: ports.slice(nth % 2, (nth % 2) + 1), long: ports });
+}
 
 interface Asked {
   readonly port: number;

@@ -2,6 +2,7 @@ import { Agent, request } from 'node:http';
 import { beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
+import { perTier } from '../../harness/tier.ts';
 
 const file = wholeFile();
 let gw: Gateway;
@@ -109,8 +110,10 @@ test('without a key the address of the client decides', async () => {
   expect(await bodyOf('/peer')).toBe('1');
 });
 
-test('a rollout of 25 % is on for 25 % of 10000 users, always the same, and grows without turning anybody off', async () => {
-  const users = Array.from({ length: 10_000 }, (_, n) => `user-${n}`);
+const USERS = perTier({ short: 4_000, long: 10_000 });
+
+test(`a rollout of 25 % is on for 25 % of ${USERS} users, always the same, and grows without turning anybody off`, async () => {
+  const users = Array.from({ length: USERS }, (_, n) => `user-${n}`);
   await set('by_both', '&rollout_pct=25');
   const quarter = await readAll(users);
   const share = quarter.filter((value) => value === '1').length / users.length;

@@ -2,6 +2,7 @@ import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { type Direct, direct, type DirectReply } from './direct.ts';
 import { inSeconds, SECRET, sign } from './tokens.ts';
+import { perTier } from '../../harness/tier.ts';
 
 const FIXTURE = `
   create table notes (id int primary key, owner name);
@@ -26,7 +27,7 @@ const FIXTURE = `
   grant select on all tables in schema public to anon, web_user;
 `;
 
-const CALLS = 6_000;
+const CALLS = perTier({ short: 1_500, long: 6_000 });
 const LANES = 48;
 
 let db: TestDatabase;

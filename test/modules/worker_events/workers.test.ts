@@ -2,9 +2,10 @@ import { Agent, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 import { endpoint, inspect, publish } from './endpoint.ts';
+import { perTier } from '../../harness/tier.ts';
 
 const CONNECTIONS = 32;
-const TOTAL = 8_000;
+const TOTAL = perTier({ short: 2_000, long: 8_000 });
 
 /** Publishes on kept-alive connections, which the kernel spreads over the workers; gives the generations. */
 async function publishMany(port: number): Promise<number[]> {

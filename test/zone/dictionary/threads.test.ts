@@ -4,11 +4,12 @@ import { createZone, markDead, openDictionary } from '../../../src/zone/index.ts
 import { HUNGRY_WORD } from '../../../src/zone/header.ts';
 import { clearAlive } from '../../../src/zone/lock.ts';
 import { compileThreads, startThread } from '../thread.ts';
+import { perTier } from '../../harness/tier.ts';
 
 compileThreads('counter', 'dying-writer');
 
 const THREADS = 4;
-const TOTAL = 1_000_000;
+const TOTAL = perTier({ short: 200_000, long: 1_000_000 });
 const storms = [
   { it: 'on one counter', counters: 1, texts: 16, evict: false },
   { it: 'on 100 counters', counters: 100, texts: 16, evict: false },
