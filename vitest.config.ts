@@ -1,8 +1,21 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Most tests wait for a gateway more than they compute: one process more than there are cores keeps all of them busy. */
 const WORKERS = availableParallelism() + 1;
+
+/** Files with the longest tests. */
+const LONG = /\/test\/(master|lsp|worker|explain)\//;
+
+/** Long files last would keep one process busy and the others idle. */
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   test: {
@@ -14,6 +27,7 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     include: ['test/**/*.test.ts'],
     maxWorkers: WORKERS,
+    sequence: { sequencer: LongFilesFirst },
     // The files of a process share what they import.
     isolate: false,
   },
