@@ -4,6 +4,7 @@ import { expect, test, type TestContext, vi } from 'vitest';
 import { oneGateway, startGateway, type Gateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import { redis } from '../../harness/redis.ts';
+import { perTier } from '../../harness/tier.ts';
 
 const load = oneGateway();
 
@@ -56,7 +57,10 @@ test('is degraded while one of two connections is down', async (t) => {
   for (let n = 0; n < 4; n++) await gw.expect('GET /ping', { ...pong, headers: { 'x-state': 'degraded' } });
 });
 
-test('two workers lose none of 10000 increments', async (t) => {
+/** Of each of 20 clients. */
+const INCREMENTS = perTier({ short: 100, long: 500 });
+
+test(`two workers lose none of ${20 * INCREMENTS} increments`, async (t) => {
   const { port, client } = await redis();
   const conf = `server {
     location /redis { kv_pass 127.0.0.1:${port}; kv_command incr; kv_key n; }
@@ -66,11 +70,12 @@ test('two workers lose none of 10000 increments', async (t) => {
   }`;
   const gw = await startGateway(t, conf, { workers: 2 });
   for (const path of ['/redis', '/off', '/embedded']) {
-    const statuses = await Promise.all(Array.from({ length: 20 }, () => post(gw, path, 500)));
+    const statuses = await Promise.all(Array.from({ length: 20 }, () => post(gw, path, INCREMENTS)));
     expect(new Set(statuses.flat()), path).toEqual(new Set(['200']));
   }
-  expect(await client.mget('n', 'off')).toEqual(['10000', '10000']);
-  await gw.expect('GET /get', { body: '{"value":"10000"}' });
+  const all = String(20 * INCREMENTS);
+  expect(await client.mget('n', 'off')).toEqual([all, all]);
+  await gw.expect('GET /get', { body: `{"value":"${all}"}` });
 });
 
 /** Requests one after the other on a connection of their own; gives the statuses. */
