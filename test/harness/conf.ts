@@ -8,18 +8,21 @@ export interface ConfParts {
   readonly workers: number;
   /** Directives of the main context. */
   readonly main: string;
+  /** Under a supervisor, as in production. */
+  readonly supervised?: boolean | undefined;
 }
 
 /** Logs, pid file and ports of the test around `http`; what the test itself says wins. */
-export function wholeConf({ http, dir, port, workers, main }: ConfParts): string {
+export function wholeConf({ http, dir, port, workers, main, supervised = true }: ConfParts): string {
   const accessLog = /\baccess_log\s/.test(withoutText(http)) ? '' : `access_log ${dir}/access.log;`;
   const httpEngine = ON_NODE_ENGINE && !/\bhttp_engine\s/.test(main) ? 'http_engine node;' : '';
   const events = /\bevents\s*\{/.test(main) ? '' : 'events {}';
   // What the rules find is of no interest here, and they would cost every gateway of the tests a part of a second.
   const checking = /\bcheck\s*\{/.test(main) ? '' : 'check { log off; }';
+  const alone = !supervised && !/\bmaster_process\s/.test(main) ? 'master_process off;' : '';
   // As in nginx root's gateway becomes `nobody`, who cannot enter what a test made for itself alone.
   const user = process.getuid?.() === 0 && !/\buser\s/.test(main) ? 'user root;' : '';
-  return `daemon off; ${user} pid ${dir}/gw.pid; error_log ${dir}/error.log info; worker_processes ${workers}; ${httpEngine} ${checking}
+  return `daemon off; ${alone} ${user} pid ${dir}/gw.pid; error_log ${dir}/error.log info; worker_processes ${workers}; ${httpEngine} ${checking}
 ${main}
 ${events}
 http { ${accessLog}

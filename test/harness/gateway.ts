@@ -40,6 +40,8 @@ export interface GatewayOptions {
   readonly port?: number;
   /** Another program than the built gateway: the harness tests itself with one that misbehaves. */
   readonly program?: string;
+  /** Under its supervisor, a process more: for tests of what ends or starts processes. */
+  readonly supervised?: boolean;
   /** `[alert]` and `[emerg]` lines and an unclean end belong to the test. */
   readonly expectAlerts?: boolean;
 }
@@ -169,8 +171,8 @@ export class Gateway {
 
   /** Replaces the content of `http` in the configuration file. */
   write(http: string): void {
-    const { workers = 1, main = '' } = this.#options;
-    writeFileSync(this.conf, wholeConf({ http, dir: this.dir, port: this.port, workers, main }));
+    const { workers = 1, main = '', supervised = false } = this.#options;
+    writeFileSync(this.conf, wholeConf({ http, dir: this.dir, port: this.port, workers, main, supervised }));
   }
 
   /** The process that takes signals. */

@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { WORKERS_SHARE_PORTS } from '../harness/engine.ts';
-import { startGateway } from '../harness/gateway.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { Lanes } from './lanes.ts';
-import { isAlive, masterPid } from './processes.ts';
+import { isAlive, masterPid, startSupervised } from './processes.ts';
 import { HANGS, sabotage, SABOTAGED } from './saboteur.ts';
 
 const CONF = `server {
@@ -17,7 +16,7 @@ const OPTIONS = { ...SABOTAGED, workers: 2, expectAlerts: true };
 
 for (const act of ['throw', 'reject'] as const) {
   test(`a worker that ends by a ${act} in a timer is replaced, the process and its zones live on`, async (t) => {
-    const gw = await startGateway(t, CONF, OPTIONS);
+    const gw = await startSupervised(t, CONF, OPTIONS);
     const master = masterPid(gw);
     await gw.expect('POST /events', { status: 200 }, EVENT);
     const from = gw.errorLog().length;
@@ -31,7 +30,7 @@ for (const act of ['throw', 'reject'] as const) {
 }
 
 test.runIf(WORKERS_SHARE_PORTS)('clients of the other worker notice nothing of a crash', async (t) => {
-  const gw = await startGateway(t, CONF, OPTIONS);
+  const gw = await startSupervised(t, CONF, OPTIONS);
   const lanes = new Lanes({ port: gw.port, kept: 32 });
   await lanes.answers(1_000);
   sabotage(gw, 'throw');
@@ -43,7 +42,7 @@ test.runIf(WORKERS_SHARE_PORTS)('clients of the other worker notice nothing of a
 });
 
 test('a worker that crashes again and again is started again ever later', async (t) => {
-  const gw = await startGateway(t, CONF, OPTIONS);
+  const gw = await startSupervised(t, CONF, OPTIONS);
   const pauses: number[] = [];
   for (let crash = 0; crash < 4; crash++) {
     const from = gw.errorLog().length;
@@ -58,7 +57,7 @@ test('a worker that crashes again and again is started again ever later', async 
 });
 
 test('a reload takes hold in a worker that was replaced', async (t) => {
-  const gw = await startGateway(t, CONF, { ...OPTIONS, workers: 1 });
+  const gw = await startSupervised(t, CONF, { ...OPTIONS, workers: 1 });
   expect(await gw.reload(CONF.replace('ok', 'new'))).toBe('done');
   sabotage(gw, 'throw');
   await gw.waitForLog(/was started again/);
@@ -69,7 +68,7 @@ test('a reload takes hold in a worker that was replaced', async (t) => {
 
 for (const act of HANGS) {
   test(`a worker that is made to ${act} ends alone, the process and its zones live on`, async (t) => {
-    const gw = await startGateway(t, CONF, OPTIONS);
+    const gw = await startSupervised(t, CONF, OPTIONS);
     const master = masterPid(gw);
     await gw.expect('POST /events', { status: 200 }, EVENT);
     sabotage(gw, act);
@@ -83,7 +82,7 @@ for (const act of HANGS) {
 }
 
 test('a worker that hangs in a request closes its connections and is replaced', async (t) => {
-  const gw = await startGateway(t, `server { location ~ ^/h(.*) { return 200 $1; } }`, {
+  const gw = await startSupervised(t, `server { location ~ ^/h(.*) { return 200 $1; } }`, {
     ...OPTIONS,
     workers: 1,
   });
@@ -95,7 +94,7 @@ test('a worker that hangs in a request closes its connections and is replaced', 
 }, 30_000);
 
 test('a worker that is busy with many requests at once does not count as one that hangs', async (t) => {
-  const gw = await startGateway(t, `server { location ~ ^/h(.*) { return 200 $1; } }`, {
+  const gw = await startSupervised(t, `server { location ~ ^/h(.*) { return 200 $1; } }`, {
     ...SABOTAGED,
     workers: 1,
   });
@@ -112,7 +111,7 @@ test('a worker that is busy with many requests at once does not count as one tha
 test.runIf(WORKERS_SHARE_PORTS)(
   'the other worker answers while one hangs',
   async (t) => {
-    const gw = await startGateway(t, CONF, OPTIONS);
+    const gw = await startSupervised(t, CONF, OPTIONS);
     const lanes = new Lanes({ port: gw.port, kept: 32 });
     await lanes.answers(1_000);
     sabotage(gw, 'hang');
@@ -127,7 +126,7 @@ test.runIf(WORKERS_SHARE_PORTS)(
 );
 
 test('a worker that hangs outside of JavaScript takes the process along, and the supervisor brings the service back', async (t) => {
-  const gw = await startGateway(t, CONF, OPTIONS);
+  const gw = await startSupervised(t, CONF, OPTIONS);
   const master = masterPid(gw);
   sabotage(gw, 'hang outside of JavaScript');
   await gw.waitForLog(/\[alert\].*worker \d does not respond for 2000 ms, interrupting it/);
@@ -139,7 +138,7 @@ test('a worker that hangs outside of JavaScript takes the process along, and the
 }, 60_000);
 
 test('a master that is killed is started again, with the pid file and signals as before', async (t) => {
-  const gw = await startGateway(t, CONF, OPTIONS);
+  const gw = await startSupervised(t, CONF, OPTIONS);
   const [master, supervisor] = [masterPid(gw), gw.pid];
   process.kill(master, 'SIGKILL');
   await expect.poll(() => masterPid(gw), { timeout: 5_000 }).not.toBe(master);
@@ -150,7 +149,7 @@ test('a master that is killed is started again, with the pid file and signals as
 });
 
 test('a master that dies while its configuration is broken goes on with the one that served', async (t) => {
-  const gw = await startGateway(t, CONF, OPTIONS);
+  const gw = await startSupervised(t, CONF, OPTIONS);
   expect(await gw.reload(CONF.replace('ok', 'second'))).toBe('done');
   for (let accident = 0; accident < 2; accident++) {
     const [master, from] = [masterPid(gw), gw.errorLog().length];
@@ -166,7 +165,7 @@ test('a master that dies while its configuration is broken goes on with the one 
 });
 
 test('a master whose supervisor is killed ends by itself', async (t) => {
-  const gw = await startGateway(t, CONF, OPTIONS);
+  const gw = await startSupervised(t, CONF, OPTIONS);
   const master = masterPid(gw);
   gw.signal('SIGKILL');
   await gw.ended();
@@ -176,7 +175,9 @@ test('a master whose supervisor is killed ends by itself', async (t) => {
 
 for (const act of ['garble', 'acknowledge'] as const) {
   test(`a master that does not keep to the protocol of its supervisor is replaced (${act})`, async (t) => {
-    const gw = await startGateway(t, CONF, OPTIONS);
+    const gw = await startSupervised(t, CONF, OPTIONS);
+    // The supervisor passes a signal on when it has heard that its master serves; before that its end would be a failed start.
+    expect(await gw.reload(CONF)).toBe('done');
     const master = masterPid(gw);
     sabotage(gw, act);
     await expect.poll(() => masterPid(gw), { timeout: 10_000 }).not.toBe(master);

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { directoryWith, gw } from '../cli/command.ts';
-import { startGateway } from '../harness/gateway.ts';
+import { startSupervised } from './processes.ts';
 
 const SERVER = 'server { location /img { alias /srv/img/; } location / { return 200 served; } }';
 const LINE =
   /\[warn\] \S+ GW301 alias-traversal: location "\/img" \+ alias "\/srv\/img\/" also serves "\/img\.\.\/" in \S+gw\.conf:\d+:\d+\n/;
 
 test('what the rules find is in the error log once the gateway serves, and again after a reload', async (t) => {
-  const gateway = await startGateway(t, SERVER, { main: 'check { log on; }' });
+  const gateway = await startSupervised(t, SERVER, { main: 'check { log on; }' });
   await gateway.waitForLog(LINE);
   await gateway.expect('GET /', { status: 200, body: 'served' });
   const from = gateway.errorLog().length;
@@ -17,7 +17,7 @@ test('what the rules find is in the error log once the gateway serves, and again
 });
 
 test('a reload to what the configuration refuses leaves the old one in place', async (t) => {
-  const gateway = await startGateway(t, 'server { location / { return 200 old; } }', {
+  const gateway = await startSupervised(t, 'server { location / { return 200 old; } }', {
     main: 'check { refuse error; }',
   });
   expect(await gateway.reload(SERVER)).toBe('refused');

@@ -1,5 +1,16 @@
 import { readFileSync } from 'node:fs';
-import type { Gateway } from '../harness/gateway.ts';
+import {
+  type Gateway,
+  type GatewayOptions,
+  type HttpConf,
+  type Owner,
+  startGateway,
+} from '../harness/gateway.ts';
+
+/** A gateway with all of its processes. */
+export function startSupervised(t: Owner, http: HttpConf, options: GatewayOptions = {}): Promise<Gateway> {
+  return startGateway(t, http, { supervised: true, ...options });
+}
 
 /** The process that holds the workers: the last one that the error log names as such. */
 export function masterPid(gw: Gateway): number {

@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { startGateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 import { Lanes } from './lanes.ts';
-import { masterPid } from './processes.ts';
+import { masterPid, startSupervised } from './processes.ts';
+import { perTier } from '../harness/tier.ts';
 
 const generation = (n: number): string => `server { location / { return 200 "generation ${n}"; } }`;
-const RELOADS = 100;
+const RELOADS = perTier({ short: 25, long: 100 });
 
-test('a hundred reloads under load lose no request, and broken configurations among them change nothing', async (t) => {
-  const gw = await startGateway(t, generation(0), { workers: 2 });
+test(`${RELOADS} reloads under load lose no request, and broken configurations among them change nothing`, async (t) => {
+  const gw = await startSupervised(t, generation(0), { workers: 2 });
   const lanes = new Lanes({ port: gw.port, fresh: 8, kept: 64 });
   let expected = 0;
   for (let n = 1; n <= RELOADS; n++) {
@@ -30,7 +30,7 @@ test('a hundred reloads under load lose no request, and broken configurations am
 test('a request in flight ends on the configuration it began with', async (t) => {
   const conf = (text: string): string => `server { location / {
     worker_events_api; worker_events_zone z; worker_events_channel ${text}; } }`;
-  const gw = await startGateway(t, conf('before'));
+  const gw = await startSupervised(t, conf('before'));
   const connection = await gw.connect();
   const event = '{"type":"t"}';
   const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${event.length}\r\n\r\n`;
@@ -48,7 +48,7 @@ test('a reload adds and removes ports', async (t) => {
   const [first, second] = [await freePort(), await freePort()];
   const on = (...ports: number[]): string =>
     `server { ${ports.map((port) => `listen 127.0.0.1:${port};`).join(' ')} location / { return 200 here; } }`;
-  const gw = await startGateway(t, on(first), { port: first, workers: 2 });
+  const gw = await startSupervised(t, on(first), { port: first, workers: 2 });
   const kept = new Lanes({ port: first, kept: 4 });
   expect(await gw.reload(on(first, second))).toBe('done');
   const added = new Lanes({ port: second, kept: 4, fresh: 2 });
@@ -61,28 +61,28 @@ test('a reload adds and removes ports', async (t) => {
 });
 
 test('a port that somebody else has refuses the reload', async (t) => {
-  const other = await startGateway(t, 'server { }');
-  const gw = await startGateway(t, 'server { location / { return 200 old; } }');
+  const other = await startSupervised(t, 'server { }');
+  const gw = await startSupervised(t, 'server { location / { return 200 old; } }');
   expect(await gw.reload(`server { listen 127.0.0.1:${other.port}; }`)).toBe('refused');
   expect(gw.errorLog()).toContain(`bind() to 127.0.0.1:${other.port} failed (98: Address already in use)`);
   await gw.expect('GET /', { status: 200, body: 'old' });
 });
 
 test('a Unix socket that cannot be bound refuses the reload', async (t) => {
-  const gw = await startGateway(t, 'server { location / { return 200 old; } }');
+  const gw = await startSupervised(t, 'server { location / { return 200 old; } }');
   expect(await gw.reload(`server { listen unix:${gw.dir}/no/such/folder; }`)).toBe('refused');
   await gw.expect('GET /', { status: 200, body: 'old' });
 });
 
 test('the faults of a refused reload are in the error log, one line each', async (t) => {
-  const gw = await startGateway(t, 'server { }');
+  const gw = await startSupervised(t, 'server { }');
   await gw.reload('server { retrun 200; location / { retrun 301; } }');
   const faults = gw.errorLog().match(/\[error\] .*unknown directive "retrun" in .*gw\.conf:\d+:\d+$/gm);
   expect(faults).toHaveLength(2);
 });
 
 test('worker_processes follows a reload, up and down and up again', async (t) => {
-  const gw = await startGateway(t, 'server { location / { return 200; } }', { workers: 1 });
+  const gw = await startSupervised(t, 'server { location / { return 200; } }', { workers: 1 });
   const threads = (): number => {
     const status = readFileSync(`/proc/${masterPid(gw)}/status`, 'utf8');
     return Number(/^Threads:\s+(\d+)/m.exec(status)?.[1]);
@@ -109,7 +109,7 @@ test('worker_processes follows a reload, up and down and up again', async (t) =>
 });
 
 test('many reloads at once end with the last configuration', async (t) => {
-  const gw = await startGateway(t, generation(0), { workers: 2 });
+  const gw = await startSupervised(t, generation(0), { workers: 2 });
   gw.write(generation(1));
   for (let n = 0; n < 10; n++) gw.signal('SIGHUP');
   await expect.poll(async () => (await gw.fetch('/')).body).toBe('generation 1');
@@ -118,7 +118,7 @@ test('many reloads at once end with the last configuration', async (t) => {
 });
 
 test('a pid file that cannot be written is told, and the configuration that came with it serves', async (t) => {
-  const gw = await startGateway(t, 'server { return 200 old; }', { expectAlerts: true });
+  const gw = await startSupervised(t, 'server { return 200 old; }', { expectAlerts: true });
   const conf = readFileSync(gw.conf, 'utf8');
   writeFileSync(gw.conf, conf.replace('gw.pid', 'none/gw.pid').replace('200 old', '200 new'));
   gw.signal('SIGHUP');
@@ -131,7 +131,7 @@ test('a pid file that cannot be written is told, and the configuration that came
 });
 
 test('the pid file and the error log follow a reload', async (t) => {
-  const gw = await startGateway(t, 'server { location / { return 200; } }');
+  const gw = await startSupervised(t, 'server { location / { return 200; } }');
   const { pid } = gw;
   const conf = readFileSync(gw.conf, 'utf8');
   writeFileSync(gw.conf, conf.replace('gw.pid', 'new.pid').replace('error.log', 'new.log'));

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:tls';
-import { type Gateway, type GatewayOptions, type Owner, startGateway } from '../harness/gateway.ts';
+import { type Gateway, type GatewayOptions, type Owner } from '../harness/gateway.ts';
+import { startSupervised } from './processes.ts';
 
 /** Only root can become somebody else. */
 export const IS_ROOT = process.getuid?.() === 0;
@@ -15,10 +16,10 @@ export const NOBODY = idsOf('nobody');
 /** A gateway that root starts and that serves as `nobody`. */
 export function startAsNobody(
   t: Owner,
-  http: Parameters<typeof startGateway>[1],
+  http: Parameters<typeof startSupervised>[1],
   options: GatewayOptions = {},
 ): Promise<Gateway> {
-  return startGateway(t, http, { main: 'user nobody;', ...options });
+  return startSupervised(t, http, { main: 'user nobody;', ...options });
 }
 
 /** The ids and capabilities of all threads of a process: one line where they agree. */

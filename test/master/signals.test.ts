@@ -1,8 +1,8 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startGateway } from '../harness/gateway.ts';
 import { Lanes } from './lanes.ts';
+import { startSupervised } from './processes.ts';
 
 const CONF = `server {
   location / { return 200 ok; }
@@ -13,7 +13,7 @@ const HEAD = `POST /events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const) {
   test(`${signal} ends every process with code 0 and takes the pid file away`, async (t) => {
-    const gw = await startGateway(t, CONF, { workers: 2 });
+    const gw = await startSupervised(t, CONF, { workers: 2 });
     await gw.expect('GET /', { status: 200 });
     await gw.stop(signal);
     gw.assertHealthy();
@@ -23,7 +23,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const) {
 }
 
 test('SIGQUIT answers what is under way and what kept-alive clients still send', async (t) => {
-  const gw = await startGateway(t, CONF, { workers: 2 });
+  const gw = await startSupervised(t, CONF, { workers: 2 });
   const lanes = new Lanes({ port: gw.port, kept: 64, leave: true });
   await lanes.answers(2_000);
   const upload = await gw.connect();
@@ -38,7 +38,7 @@ test('SIGQUIT answers what is under way and what kept-alive clients still send',
 });
 
 test('SIGTERM does not wait for a request that SIGQUIT would wait for', async (t) => {
-  const gw = await startGateway(t, CONF, { main: 'worker_shutdown_timeout 600s;' });
+  const gw = await startSupervised(t, CONF, { main: 'worker_shutdown_timeout 600s;' });
   const upload = await gw.connect();
   upload.write(HEAD);
   await gw.expect('GET /', { status: 200 });
@@ -50,7 +50,7 @@ test('SIGTERM does not wait for a request that SIGQUIT would wait for', async (t
 });
 
 test('worker_shutdown_timeout bounds SIGQUIT', async (t) => {
-  const gw = await startGateway(t, CONF, { main: 'worker_shutdown_timeout 100ms;' });
+  const gw = await startSupervised(t, CONF, { main: 'worker_shutdown_timeout 100ms;' });
   const upload = await gw.connect();
   upload.write(HEAD);
   await gw.expect('GET /', { status: 200 });
@@ -60,7 +60,7 @@ test('worker_shutdown_timeout bounds SIGQUIT', async (t) => {
 });
 
 test('SIGINT twice, as a terminal and the supervisor send it, ends once', async (t) => {
-  const gw = await startGateway(t, CONF, { workers: 2 });
+  const gw = await startSupervised(t, CONF, { workers: 2 });
   gw.signal('SIGINT');
   gw.signal('SIGINT');
   await gw.ended();
@@ -68,7 +68,7 @@ test('SIGINT twice, as a terminal and the supervisor send it, ends once', async 
 });
 
 test('SIGQUIT ends streams that would go on for ever', async (t) => {
-  const gw = await startGateway(
+  const gw = await startSupervised(
     t,
     'server { location / { worker_events_api; worker_events_stream on; worker_events_zone z; worker_events_channel c; } }',
     { main: 'worker_shutdown_timeout 600s;' },
@@ -83,7 +83,7 @@ test('SIGQUIT ends streams that would go on for ever', async (t) => {
 });
 
 test('SIGUSR1 opens both logs again after they were renamed, in every thread', async (t) => {
-  const gw = await startGateway(t, CONF, { workers: 2 });
+  const gw = await startSupervised(t, CONF, { workers: 2 });
   await gw.expect('GET /first', { status: 200 });
   await gw.waitForAccessLog(/GET \/first/);
   for (const name of ['access.log', 'error.log']) renameSync(join(gw.dir, name), join(gw.dir, `${name}.1`));

@@ -2,10 +2,10 @@ import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Gateway, GW, startGateway } from '../harness/gateway.ts';
+import { type Gateway, GW } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
 import { freeLowPort, freePort } from '../harness/ports.ts';
-import { isAlive } from './processes.ts';
+import { isAlive, startSupervised } from './processes.ts';
 import { IS_ROOT } from './rights.ts';
 
 const CONF = 'server { location / { return 200 ok; } }';
@@ -20,7 +20,7 @@ function run(gw: Gateway, ...args: string[]): Promise<{ code: number; stderr: st
 }
 
 test('a port in use ends the second gateway in the words of nginx, and leaves the pid file of the first', async (t) => {
-  const gw = await startGateway(t, CONF);
+  const gw = await startSupervised(t, CONF);
   const { pid } = gw;
   writeFileSync(
     join(gw.dir, 'second.conf'),
@@ -36,7 +36,7 @@ test('a port in use ends the second gateway in the words of nginx, and leaves th
 });
 
 test('a process that cannot be started ends the start', async (t) => {
-  const gw = await startGateway(t, CONF);
+  const gw = await startSupervised(t, CONF);
   const preload = join(gw.dir, 'preload.cjs');
   writeFileSync(preload, `process.execPath = '/nonexistent/node';`);
   const { status, stderr } = spawnSync(process.execPath, ['--require', preload, GW, '-c', gw.conf], {
@@ -51,7 +51,7 @@ test('a process that cannot be started ends the start', async (t) => {
 });
 
 test('an error log that cannot be opened is told in the words of nginx', async (t) => {
-  const gw = await startGateway(t, CONF);
+  const gw = await startSupervised(t, CONF);
   writeFileSync(
     join(gw.dir, 'second.conf'),
     `pid second.pid; error_log ${gw.dir}/none/e.log; http { server { listen 127.0.0.1:${gw.port}; } }`,
@@ -66,7 +66,7 @@ test('an error log that cannot be opened is told in the words of nginx', async (
 
 for (const engine of ['uws', 'node']) {
   test(`a file that is no socket is not taken for one that was left over (${engine})`, async (t) => {
-    const gw = await startGateway(t, CONF, { files: { notes: 'precious' } });
+    const gw = await startSupervised(t, CONF, { files: { notes: 'precious' } });
     const listen = `listen unix:${gw.dir}/notes engine=${engine};`;
     writeFileSync(
       join(gw.dir, 'second.conf'),
@@ -84,7 +84,7 @@ for (const engine of ['uws', 'node']) {
 test.runIf(IS_ROOT)(
   'a start that fails with a low port at hand prints the reason and nothing else',
   async (t) => {
-    const gw = await startGateway(t, CONF, { files: { 'shut/.keep': '' } });
+    const gw = await startSupervised(t, CONF, { files: { 'shut/.keep': '' } });
     chmodSync(join(gw.dir, 'shut'), 0o700);
     const port = await freeLowPort();
     writeFileSync(
@@ -98,7 +98,7 @@ test.runIf(IS_ROOT)(
 );
 
 test('the pid file appears when every port accepts', async (t) => {
-  const gw = await startGateway(t, CONF);
+  const gw = await startSupervised(t, CONF);
   const [first, second] = [await freePort(), await freePort()];
   const pidFile = join(gw.dir, 'late.pid');
   writeFileSync(
@@ -120,7 +120,7 @@ for (const [signal, logged] of [
   ['stop', /exiting[^]*#0: exit\n$/],
 ] as const) {
   test(`-s ${signal} reaches the gateway through its pid file`, async (t) => {
-    const gw = await startGateway(t, CONF, { expectAlerts: true });
+    const gw = await startSupervised(t, CONF, { expectAlerts: true });
     expect(await run(gw, '-c', gw.conf, '-s', signal)).toEqual({ code: 0, stderr: '' });
     await expect.poll(() => gw.errorLog(), { timeout: 5_000 }).toMatch(logged);
     if (signal === 'quit' || signal === 'stop') await gw.ended();
@@ -130,7 +130,7 @@ for (const [signal, logged] of [
 
 for (const alone of ['off', 'on'] as const) {
   test(`daemon on returns when the gateway serves, with master_process ${alone}`, async (t) => {
-    const gw = await startGateway(t, CONF);
+    const gw = await startSupervised(t, CONF);
     const port = await freePort();
     writeFileSync(
       join(gw.dir, 'daemon.conf'),
@@ -150,7 +150,7 @@ for (const alone of ['off', 'on'] as const) {
 }
 
 test('daemon on with a configuration that cannot serve fails where it was started', async (t) => {
-  const gw = await startGateway(t, CONF);
+  const gw = await startSupervised(t, CONF);
   writeFileSync(
     join(gw.dir, 'daemon.conf'),
     `daemon on; pid daemon.pid; error_log ${gw.dir}/daemon.log; http { server { listen 127.0.0.1:${gw.port}; } }`,
@@ -161,7 +161,7 @@ test('daemon on with a configuration that cannot serve fails where it was starte
 });
 
 test('master_process off serves and takes signals in one process', async (t) => {
-  const gw = await startGateway(t, CONF, { main: 'master_process off;', workers: 2 });
+  const gw = await startSupervised(t, CONF, { main: 'master_process off;', workers: 2 });
   expect(await gw.reload(CONF.replace('ok', 'new'))).toBe('done');
   await gw.expect('GET /', { status: 200, body: 'new' });
   await gw.stop('SIGQUIT');
@@ -169,7 +169,7 @@ test('master_process off serves and takes signals in one process', async (t) => 
 });
 
 test('a request head may be as large as large_client_header_buffers says', async (t) => {
-  const gw = await startGateway(t, `large_client_header_buffers 4 16k; ${CONF}`);
+  const gw = await startSupervised(t, `large_client_header_buffers 4 16k; ${CONF}`);
   const headers = { 'x-a': 'a'.repeat(15_000), 'x-b': 'b'.repeat(15_000), 'x-c': 'c'.repeat(15_000) };
   await gw.expect('GET /', { status: 200 }, { headers });
   await gw.expect('GET /', { status: 400 }, { headers: { 'x-a': 'a'.repeat(16_500) } });

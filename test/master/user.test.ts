@@ -3,10 +3,10 @@ import { chmodSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
-import { GW, startGateway } from '../harness/gateway.ts';
+import { GW } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
 import { freeLowPort } from '../harness/ports.ts';
-import { isAlive, masterPid } from './processes.ts';
+import { isAlive, masterPid, startSupervised } from './processes.ts';
 import { childrenOf, IS_ROOT, NOBODY, peerNames, rightsOf, startAsNobody } from './rights.ts';
 
 test.runIf(IS_ROOT)(
@@ -24,9 +24,9 @@ test.runIf(IS_ROOT)(
 test.runIf(IS_ROOT)(
   'a gateway that root starts serves as nobody where nothing is said, and as root where "user root" is',
   async (t) => {
-    const bare = await startGateway(t, 'server { return 200 ok; }', { main: '# no user ' });
+    const bare = await startSupervised(t, 'server { return 200 ok; }', { main: '# no user ' });
     expect(rightsOf(masterPid(bare))).toEqual([NOBODY.rights]);
-    const root = await startGateway(t, 'server { return 200 ok; }', { main: 'user root;' });
+    const root = await startSupervised(t, 'server { return 200 ok; }', { main: 'user root;' });
     expect(rightsOf(masterPid(root))[0]).toMatch(/^Uid 0 0 0 0/);
   },
 );
@@ -206,7 +206,7 @@ test.runIf(IS_ROOT)('another "user" takes effect after a restart, and a reload s
 });
 
 test.runIf(!IS_ROOT)('somebody else than root cannot become anybody, and is told', async (t) => {
-  const gw = await startGateway(t, 'server { return 200 ok; }', { main: 'user nobody;' });
+  const gw = await startSupervised(t, 'server { return 200 ok; }', { main: 'user nobody;' });
   await gw.waitForLog(
     /the "user" directive makes sense only if the master process runs with super-user privileges/,
   );

@@ -186,6 +186,7 @@ test('a worker that stops ends a connection when its time is over, with 1001 whe
   gw.signal('SIGQUIT');
   expect(await closed).toBe(PASSES_BYTES ? '1006' : '1001');
   await expect.poll(() => echo.said).toEqual([PASSES_BYTES ? 'close 1006 ' : 'close 1001 ']);
+  await gw.ended();
 });
 
 test('a WebSocket that is closed leaves its place among worker_connections', async (t) => {

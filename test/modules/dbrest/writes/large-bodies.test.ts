@@ -63,8 +63,7 @@ function upload(path: string, type: string, body: Buffer): Promise<number> {
 
 /** The most memory that the process with the workers ever had. */
 function peakBytes(): number {
-  const [master] = readFileSync(`/proc/${gw.pid}/task/${gw.pid}/children`, 'latin1').split(' ');
-  const status = readFileSync(`/proc/${master}/status`, 'latin1');
+  const status = readFileSync(`/proc/${gw.pid}/status`, 'latin1');
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1024;
 }
 
