@@ -10,14 +10,14 @@ import { OwnedResources, type SharedResources } from './resources.ts';
 const FRESH_MS = 1_000;
 const DEADLINE_MS = 2_000;
 
-/** A check that is made once a second at most, however many ask, and that gives an answer within two. */
+/** A check that is made once a second at most, however many ask, and that gives an result within two. */
 function probeOf(check: Check): Check {
-  let answer: Promise<string | undefined> | undefined;
+  let result: Promise<string | undefined> | undefined;
   return () => {
-    answer ??= inTime(check).finally(() => {
-      setTimeout(() => (answer = undefined), FRESH_MS).unref();
+    result ??= inTime(check).finally(() => {
+      setTimeout(() => (result = undefined), FRESH_MS).unref();
     });
-    return answer;
+    return result;
   };
 }
 

@@ -16,7 +16,7 @@ import {
 
 /** What a reload changes: sockets that it opened already, and those that nobody configures any more. */
 interface PortChange {
-  readonly wanted: readonly PortHandler[];
+  readonly ports: readonly PortHandler[];
   readonly added: readonly OpenPort[];
 }
 
@@ -35,18 +35,18 @@ class OpenPorts {
   }
 
   /** Opens what is not open yet, so that an address that cannot be bound refuses the configuration; all of it or nothing. */
-  async prepare(wanted: readonly PortHandler[]): Promise<PortChange> {
+  async prepare(ports: readonly PortHandler[]): Promise<PortChange> {
     const added: OpenPort[] = [];
     try {
       // A wildcard address may have to serve others of its port, so it comes first.
-      for (const port of wanted.toSorted(wildcardsFirst)) {
+      for (const port of ports.toSorted(wildcardsFirst)) {
         const open = this.#open.get(port.key);
         if (!open) added.push(await this.#transport.open(port));
         else if (this.#transport.canKeep?.(open, port) === false) {
           throw new Error(`${port.key} needs another engine: restart the gateway`);
         }
       }
-      return { wanted, added };
+      return { ports, added };
     } catch (error) {
       await this.discard(added);
       throw error;
@@ -59,10 +59,10 @@ class OpenPorts {
   }
 
   /** Serves the new configuration. Gives the sockets that it does not have: they accept no more, and close their connections. */
-  switch({ wanted, added }: PortChange): readonly OpenPort[] {
-    for (const port of wanted) this.#open.get(port.key)?.use(port);
+  switch({ ports, added }: PortChange): readonly OpenPort[] {
+    for (const port of ports) this.#open.get(port.key)?.use(port);
     for (const port of added) this.#open.set(port.key, port);
-    const keys = new Set(wanted.map(({ key }) => key));
+    const keys = new Set(ports.map(({ key }) => key));
     const removed = [...this.#open.values()].filter(({ key }) => !keys.has(key));
     for (const port of removed) {
       this.#open.delete(port.key);

@@ -2,7 +2,7 @@ import type { BodyOutcome, BodyReader, PieceReceiver } from '../../http/index.ts
 import { type Failing, guarded } from './guarded.ts';
 
 /** A body that is still coming. */
-interface Slow {
+interface WatchedBody {
   /** Starts its timer if it still waits. */
   watchSilence(): void;
 }
@@ -12,9 +12,9 @@ interface Slow {
  * the packet of their head, and need none.
  */
 export class SilenceWatch {
-  private waiting: Slow[] = [];
+  private waiting: WatchedBody[] = [];
 
-  add(body: Slow): void {
+  add(body: WatchedBody): void {
     if (this.waiting.push(body) === 1) setImmediate(this.arm);
   }
 
@@ -103,7 +103,7 @@ const LINGER_MS = 500;
  * Collects a request body from its first byte, whether or not somebody reads it: without a data handler
  * uWebSockets.js has no time limit for it. What nobody wants is dropped.
  */
-export class RequestBody implements Slow, Failing {
+export class RequestBody implements WatchedBody, Failing {
   receivedBytes = 0;
   private bytes: BodyBytes;
   private complete = false;

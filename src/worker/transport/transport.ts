@@ -1,4 +1,5 @@
 import type { PortHandler } from '../../compile/index.ts';
+import type { Exchange } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import type { Connections } from '../../zone/index.ts';
 import type { Admission } from './admission.ts';
@@ -42,6 +43,13 @@ export interface Transport {
   open(port: PortHandler, opening?: Opening): Promise<OpenPort>;
   /** Whether an open socket may go on with another configuration of its address; default: always. */
   canKeep?(open: OpenPort, port: PortHandler): boolean;
+}
+
+/** The wire that a response stream belongs to. */
+export interface StreamOwner {
+  readonly x: Exchange;
+  /** Called by the stream when the whole response is sent. */
+  finished(): void;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ChunkReader, CLIENT_CHUNKS, UPSTREAM_CHUNKS } from '../../../src/http1/index.ts';
 import { HeadReader } from '../../../src/worker/transport/node/head-reader.ts';
-import { readProxyPrefix } from '../../../src/worker/transport/node/doorway.ts';
+import { readProxyPrefix } from '../../../src/worker/transport/node/preface-reader.ts';
 import { REPEATED_BYTES, repeatedBytes } from '../../harness/repeated-bytes.ts';
 import { StepCounter } from '../../harness/steps.ts';
 import { portOf } from './port.ts';

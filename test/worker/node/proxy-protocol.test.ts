@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readProxyPrefix } from '../../../src/worker/transport/node/doorway.ts';
+import { readProxyPrefix } from '../../../src/worker/transport/node/preface-reader.ts';
 
 const REST = 'GET / HTTP/1.1\r\n';
 const SIGNATURE = '0d0a0d0a000d0a515549540a';

@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream';
 import type { ConnectionRules, ResponseRules } from '../../../http/index.ts';
 import { guarded } from '../guarded.ts';
-import type { Answered, ExchangeLine } from './node-port.ts';
+import type { FinishedRequest, ExchangeConnection } from './node-port.ts';
 import { type Head, HeadProgress } from './head-reader.ts';
 import { NodeWire } from './node-wire.ts';
 import { RequestSource } from './request-source.ts';
-import { type Opened, SocketLine } from './socket-line.ts';
+import { type OpenedConnection, SocketConnection } from './socket-connection.ts';
 
 /** Pipelined requests that wait behind one that is not answered yet: beyond this the client is held back. */
 const AHEAD_BYTES = 65_536;
@@ -14,10 +14,10 @@ const AHEAD_BYTES = 65_536;
  * What a connection waits for. `body` goes on behind an answer that did not want it; `lingering` drops what a client sends
  * that is answered for good, so that it can read that answer.
  */
-type Step = 'head' | 'body' | 'answer' | 'lingering' | 'over';
+type Step = 'head' | 'body' | 'response' | 'lingering' | 'over';
 
 /** One connection: requests in, and in their order answers out. */
-export class NodeConnection extends SocketLine implements ExchangeLine {
+export class NodeConnection extends SocketConnection implements ExchangeConnection {
   private step: Step = 'head';
   private pending: Buffer | undefined = undefined;
   private readonly seen = new HeadProgress();
@@ -39,7 +39,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     ['close', guarded(this, () => this.over())],
   ] as const;
 
-  constructor(opened: Opened) {
+  constructor(opened: OpenedConnection) {
     super(opened);
     const { socket, open } = opened;
     for (const [event, listener] of this.listeners) socket.on(event, listener);
@@ -49,7 +49,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     socket.resume();
   }
 
-  answered(wire: Answered): void {
+  responded(wire: FinishedRequest): void {
     if (this.step === 'over' || this.wire !== wire) return;
     this.wire = undefined;
     const { rules } = wire.x;
@@ -108,7 +108,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     } finally {
       this.advancing = false;
     }
-    if (this.step === 'answer' && (this.pending?.length ?? 0) > AHEAD_BYTES) this.socket.pause();
+    if (this.step === 'response' && (this.pending?.length ?? 0) > AHEAD_BYTES) this.socket.pause();
   }
 
   /** True when there was one, and a request has begun. */
@@ -138,8 +138,8 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     this.requests++;
     this.bodyHeld = false;
     this.source = new RequestSource(head.facts.contentLength, this);
-    this.step = this.source.isComplete ? 'answer' : 'body';
-    const wire = new NodeWire({ head, source: this.source, line: this, open });
+    this.step = this.source.isComplete ? 'response' : 'body';
+    const wire = new NodeWire({ head, source: this.source, connection: this, open });
     this.wire = wire;
     // What came with the head may show already that nobody can read the rest.
     if (head.refusal === 0) this.takeBody();
@@ -161,7 +161,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     if (source.isBroken && this.wire) this.refuseBroken(this.wire);
     else if (source.isBroken) this.cut();
     if (!source.isComplete) return false;
-    this.step = 'answer';
+    this.step = 'response';
     if (!this.wire) this.idle();
     return true;
   }
@@ -182,7 +182,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
   private goOn({ idleMs, lingering }: ConnectionRules): void {
     if (this.step === 'over') return;
     this.idleMs = idleMs;
-    if (this.step === 'answer') this.idle();
+    if (this.step === 'response') this.idle();
     else {
       this.socket.setTimeout(lingering.silenceMs);
       this.arm(lingering.timeMs, () => this.cut());
@@ -229,7 +229,7 @@ export class NodeConnection extends SocketLine implements ExchangeLine {
     const { pending, open } = this;
     if (pending) {
       const head = open.current.reader.unfinished(pending, this.seen);
-      new NodeWire({ head, source: new RequestSource(0, this), line: this, open }).timeOut();
+      new NodeWire({ head, source: new RequestSource(0, this), connection: this, open }).timeOut();
     }
     this.cut();
   }

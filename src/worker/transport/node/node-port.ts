@@ -25,7 +25,7 @@ export class HttpDate {
 }
 
 /** A connection on which nothing goes on. */
-export interface Idle {
+export interface IdleConnection {
   cut(): void;
 }
 
@@ -39,7 +39,7 @@ export interface NodePort {
   readonly connections: Connections;
   readonly heartbeat: Heartbeat;
   /** Of all ports, the one that waits the longest first. */
-  readonly idle: Set<Idle>;
+  readonly idle: Set<IdleConnection>;
   readonly log: ErrorLog;
   readonly date: HttpDate;
   readonly tlsServers: TlsServers;
@@ -48,14 +48,14 @@ export interface NodePort {
 }
 
 /** What a connection wants to know of a request that is over. */
-export interface Answered {
+export interface FinishedRequest {
   readonly x: Exchange;
   /** The connection ends with this response. */
   readonly closes: boolean;
 }
 
 /** The connection, as far as a request on it goes. */
-export interface ExchangeLine {
+export interface ExchangeConnection {
   readonly facts: ConnectionFacts;
   readonly serial: number;
   readonly peerAddress: string;
@@ -67,7 +67,7 @@ export interface ExchangeLine {
   /** Resolves when all is on its way, or nobody is left; a client that takes nothing for `timeoutMs` is cut. */
   flushed(timeoutMs: number): Promise<void>;
   /** The answer is complete. */
-  answered(wire: Answered): void;
+  responded(wire: FinishedRequest): void;
   /** The connection speaks another protocol from now on: its socket, with what came of that already. */
   handOver(): Duplex;
   /** Closes at once. */
@@ -75,9 +75,9 @@ export interface ExchangeLine {
 }
 
 /** What a connection hands to the exchange of a request. */
-export interface Received {
+export interface ReceivedRequest {
   readonly head: Head;
   readonly source: RequestSource;
-  readonly line: ExchangeLine;
+  readonly connection: ExchangeConnection;
   readonly open: NodePort;
 }

@@ -2,14 +2,14 @@ import type { Duplex } from 'node:stream';
 import type { ResponseStream } from '../../../http/index.ts';
 import { CHUNK_END, chunkStart, lastChunk } from '../../../http1/index.ts';
 import { type Failing, guarded } from '../guarded.ts';
-import type { StreamOwner } from '../uws/uws-stream.ts';
-import type { ExchangeLine } from './node-port.ts';
+import type { StreamOwner } from '../transport.ts';
+import type { ExchangeConnection } from './node-port.ts';
 
 /** How a client knows where the body ends. */
 export type Framing = 'length' | 'chunked' | 'close';
 
 /** An answer in pieces. */
-interface StreamFacts {
+interface StreamOptions {
   /** Goes out together with the first piece, or at the end of this turn. */
   readonly head: string;
   readonly framing: Framing;
@@ -22,15 +22,15 @@ interface StreamFacts {
 
 /** An answer that goes out as it is made. A client that takes nothing for `timeoutMs` is cut. */
 export class NodeStream implements ResponseStream {
-  private readonly line: ExchangeLine;
+  private readonly connection: ExchangeConnection;
   private readonly owner: StreamOwner;
-  private readonly facts: StreamFacts;
+  private readonly facts: StreamOptions;
   private head: string;
   private left: number;
   private ended = false;
 
-  constructor(line: ExchangeLine, owner: StreamOwner, facts: StreamFacts) {
-    this.line = line;
+  constructor(connection: ExchangeConnection, owner: StreamOwner, facts: StreamOptions) {
+    this.connection = connection;
     this.owner = owner;
     this.facts = facts;
     this.head = facts.head;
@@ -40,17 +40,19 @@ export class NodeStream implements ResponseStream {
 
   write(chunk: string | Uint8Array): boolean {
     // An empty chunk would end the answer.
-    if (this.ended || this.owner.x.aborted || chunk.length === 0) return !this.line.isFull;
+    if (this.ended || this.owner.x.aborted || chunk.length === 0) return !this.connection.isFull;
     const bytes = (typeof chunk === 'string' ? Buffer.from(chunk) : chunk).subarray(0, this.left);
     this.left -= bytes.length;
     this.owner.x.wrote(bytes.length);
-    if (this.facts.framing !== 'chunked') this.line.write(this.takeHead(), bytes);
-    else this.line.write(this.takeHead() + chunkStart(bytes.length), bytes, CHUNK_END);
-    return !this.line.isFull;
+    if (this.facts.framing !== 'chunked') this.connection.write(this.takeHead(), bytes);
+    else this.connection.write(this.takeHead() + chunkStart(bytes.length), bytes, CHUNK_END);
+    return !this.connection.isFull;
   }
 
   drained(): Promise<void> {
-    return this.line.isFull && !this.ended ? this.line.flushed(this.facts.timeoutMs) : Promise.resolve();
+    return this.connection.isFull && !this.ended
+      ? this.connection.flushed(this.facts.timeoutMs)
+      : Promise.resolve();
   }
 
   /** An answer that ends before its length is reached is cut: the client must not take it for whole. */
@@ -58,7 +60,7 @@ export class NodeStream implements ResponseStream {
     if (this.ended || this.owner.x.aborted) return;
     this.ended = true;
     if (this.facts.framing === 'length' && this.left > 0) return this.owner.x.abort();
-    this.line.write(
+    this.connection.write(
       this.takeHead() + (this.facts.framing === 'chunked' ? lastChunk(this.facts.trailers?.()) : ''),
     );
     this.owner.finished();
@@ -71,7 +73,7 @@ export class NodeStream implements ResponseStream {
   }
 
   private writeHead(): void {
-    if (!this.ended && !this.owner.x.aborted) this.line.write(this.takeHead());
+    if (!this.ended && !this.owner.x.aborted) this.connection.write(this.takeHead());
   }
 
   private takeHead(): string {

@@ -9,11 +9,11 @@ import { type Failing, guarded } from '../guarded.ts';
 import { SilenceWatch } from '../request-body.ts';
 import { admitEverybody } from '../socket-address.ts';
 import type { EngineParts, Heartbeat, Opening, OpenPort, Transport } from '../transport.ts';
-import { Doorway } from './doorway.ts';
+import { PrefaceReader } from './preface-reader.ts';
 import { HeadReader } from './head-reader.ts';
 import { NodeConnection } from './node-connection.ts';
-import { HttpDate, type Idle, type NodePort } from './node-port.ts';
-import { isNameless, plainAddress } from './socket-line.ts';
+import { HttpDate, type IdleConnection, type NodePort } from './node-port.ts';
+import { isNameless, plainAddress } from './socket-connection.ts';
 import { TlsServers } from './tls-servers.ts';
 
 /** Takes a connection. */
@@ -34,10 +34,10 @@ const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 type Close = (closed?: () => void) => void;
 
 /** An address that another one's socket serves. */
-interface Guest {
+interface SharedListener {
   readonly accept: Accept;
   /** Listens itself, now that the host is gone. */
-  readonly moveOut: () => void;
+  readonly listenAlone: () => void;
 }
 
 /**
@@ -45,7 +45,7 @@ interface Guest {
  * the wildcard's socket serves it, as nginx does it.
  */
 class Listeners {
-  private readonly guests = new Map<string, Map<string, Guest>>();
+  private readonly guests = new Map<string, Map<string, SharedListener>>();
   private readonly failed: (error: Error) => void;
 
   /** `failed` hears of sockets that cannot accept any more. */
@@ -60,7 +60,7 @@ class Listeners {
     const { host } = address;
     const place = `${host.includes(':') ? 'IPv6' : 'IPv4'} ${address.port}`;
     if (!WILDCARDS.has(host)) return this.openBeside(port, accept, place);
-    const guests = new Map<string, Guest>();
+    const guests = new Map<string, SharedListener>();
     const close = await this.listen(port, (socket) => {
       const guest = guests.get(plainAddress(socket.localAddress));
       (guest?.accept ?? accept)(socket);
@@ -69,7 +69,7 @@ class Listeners {
     return () => {
       this.guests.delete(place);
       close(() => {
-        for (const { moveOut } of guests.values()) moveOut();
+        for (const { listenAlone } of guests.values()) listenAlone();
       });
     };
   }
@@ -83,12 +83,12 @@ class Listeners {
       if (!guests) throw error;
     }
     let close = (): void => void guests.delete(host);
-    const moveOut = (): void => {
+    const listenAlone = (): void => {
       void this.listen(port, accept).then((closeOwn) => {
         close = closeOwn;
       }, this.failed);
     };
-    guests.set(host, { accept, moveOut });
+    guests.set(host, { accept, listenAlone });
     return () => close();
   }
 
@@ -146,7 +146,7 @@ export class NodeTransport implements Transport, Failing {
   private readonly connections: Connections;
   private readonly admission: Admission;
   private readonly heartbeat: Heartbeat;
-  private readonly idle = new Set<Idle>();
+  private readonly idle = new Set<IdleConnection>();
   private serial = 0;
 
   constructor({ log, connections, admission, heartbeat }: Omit<EngineParts, 'acceptor'>) {
@@ -214,7 +214,7 @@ export class NodeTransport implements Transport, Failing {
     });
     const { tls, proxyProtocol } = open.current.port;
     // eslint-disable-next-line no-new -- it lives as long as its socket
-    if (tls || proxyProtocol) new Doorway(socket, open);
+    if (tls || proxyProtocol) new PrefaceReader(socket, open);
     // eslint-disable-next-line no-new -- so does this
     else new NodeConnection({ socket, open, facts: { proxyProtocol: undefined, tls: undefined } });
   }

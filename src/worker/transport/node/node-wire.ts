@@ -8,10 +8,15 @@ import {
 } from '../../../http/index.ts';
 import { guarded } from '../guarded.ts';
 import { RequestBody } from '../request-body.ts';
-import type { StreamOwner } from '../uws/uws-stream.ts';
-import { answerHead, type AnswerHead, type HeadFacts, upgradeHead } from './answer-head.ts';
+import type { StreamOwner } from '../transport.ts';
+import {
+  responseHeadText,
+  type ResponseHeadFields,
+  type CommonHeadFields,
+  upgradeHeadText,
+} from './response-head.ts';
 import type { Head } from './head-reader.ts';
-import type { ExchangeLine, NodePort, Received } from './node-port.ts';
+import type { ExchangeConnection, NodePort, ReceivedRequest } from './node-port.ts';
 import { type Framing, joinStreams, NodeStream } from './node-stream.ts';
 import type { RequestSource } from './request-source.ts';
 
@@ -27,7 +32,7 @@ export class NodeWire implements Wire, StreamOwner {
   readonly lingers = true;
   readonly tunnels = true;
   private readonly head: Head;
-  private readonly line: ExchangeLine;
+  private readonly connection: ExchangeConnection;
   private readonly nodePort: NodePort;
   private readonly usage: NodePort['current']['port']['usage'];
   private readonly source: RequestSource;
@@ -36,13 +41,13 @@ export class NodeWire implements Wire, StreamOwner {
   private stream: NodeStream | undefined = undefined;
   private isFinished = false;
 
-  constructor({ head, source, line, open }: Received) {
+  constructor({ head, source, connection, open }: ReceivedRequest) {
     const { port } = open.current;
-    const { serial, port: address, facts: connection } = line;
-    const request = { ...head.facts, headers: head.headers, serial, port: address, connection };
+    const { serial, port: address, facts } = connection;
+    const request = { ...head.facts, headers: head.headers, serial, port: address, connection: facts };
     this.x = new Exchange(request, { wire: this, rules: port.rules });
     this.head = head;
-    this.line = line;
+    this.connection = connection;
     this.nodePort = open;
     this.source = source;
     this.usage = port.usage;
@@ -55,11 +60,11 @@ export class NodeWire implements Wire, StreamOwner {
   }
 
   get peerAddress(): string {
-    return this.line.peerAddress;
+    return this.connection.peerAddress;
   }
 
   get peerPort(): number {
-    return this.line.peerPort;
+    return this.connection.peerPort;
   }
 
   get requestLength(): number {
@@ -74,7 +79,7 @@ export class NodeWire implements Wire, StreamOwner {
   get closes(): boolean {
     const { closing, rules } = this.x;
     const { keepalive, closesFor, maxRequests, lifeMs } = rules.connection;
-    const { requests, startedMs } = this.line.facts;
+    const { requests, startedMs } = this.connection.facts;
     return (
       closing ||
       !this.head.keepsAlive ||
@@ -92,14 +97,14 @@ export class NodeWire implements Wire, StreamOwner {
   }
 
   close(): void {
-    this.line.cut();
+    this.connection.cut();
     this.leave();
   }
 
   tunnel(protocol: string, peer: Duplex): void {
-    const { x, line } = this;
-    line.write(upgradeHead(this.headFacts(101), protocol));
-    joinStreams(line.handOver(), peer, {
+    const { x, connection } = this;
+    connection.write(upgradeHeadText(this.headFacts(101), protocol));
+    joinStreams(connection.handOver(), peer, {
       wrote: (bytes) => x.wrote(bytes),
       ended: () => this.finish(),
       fail: (error) => x.fail(error),
@@ -133,7 +138,7 @@ export class NodeWire implements Wire, StreamOwner {
   /** All of the response is out. */
   finished(): void {
     this.finish();
-    this.line.answered(this);
+    this.connection.responded(this);
   }
 
   private finish(): void {
@@ -148,10 +153,10 @@ export class NodeWire implements Wire, StreamOwner {
     const { status, request } = this.x;
     const isBare = status === 204 || status === 304;
     const head = this.headText({ lengthBytes: isBare ? undefined : Buffer.byteLength(body) });
-    if (isBare || request.method === 'HEAD') this.line.write(head);
+    if (isBare || request.method === 'HEAD') this.connection.write(head);
     else if (body.length > PIECE_BYTES) return void this.writePieces(head, Buffer.from(body as string));
-    else if (typeof body === 'string') this.line.write(head + body);
-    else this.line.write(head, body);
+    else if (typeof body === 'string') this.connection.write(head + body);
+    else this.connection.write(head, body);
     this.finished();
   }
 
@@ -161,7 +166,7 @@ export class NodeWire implements Wire, StreamOwner {
     if (x.request.method === 'HEAD' || lengthBytes === 0 || isBare) {
       const length = lengthBytes < 0 || isBare ? undefined : lengthBytes;
       const isChunked = length === undefined && !isBare && x.mayChunk;
-      this.line.write(this.headText({ lengthBytes: length, isChunked }));
+      this.connection.write(this.headText({ lengthBytes: length, isChunked }));
       this.finished();
       return undefined;
     }
@@ -171,7 +176,7 @@ export class NodeWire implements Wire, StreamOwner {
       lengthBytes: lengthBytes > 0 ? lengthBytes : undefined,
       isChunked: framing === 'chunked',
     });
-    this.stream = new NodeStream(this.line, this, {
+    this.stream = new NodeStream(this.connection, this, {
       head,
       framing,
       lengthBytes,
@@ -182,18 +187,23 @@ export class NodeWire implements Wire, StreamOwner {
   }
 
   /** The head of the response; from here on the body of the request is not wanted any more. */
-  private headText(body: Pick<AnswerHead, 'lengthBytes' | 'isChunked'>): string {
+  private headText(body: Pick<ResponseHeadFields, 'lengthBytes' | 'isChunked'>): string {
     const { status, closing, response } = this.x;
     // A client that waits to be told sends its body now, and the connection stays in step (nginx).
     if (status !== 413 && !closing) this.continue();
     this.body?.drop();
     if (this.head.isHttp09) return '';
     const { type: contentType } = response;
-    response.sentText = answerHead({ ...this.headFacts(status), ...body, contentType, closes: this.closes });
+    response.sentText = responseHeadText({
+      ...this.headFacts(status),
+      ...body,
+      contentType,
+      closes: this.closes,
+    });
     return response.sentText;
   }
 
-  private headFacts(status: number): HeadFacts {
+  private headFacts(status: number): CommonHeadFields {
     const { response, serverToken, rules } = this.x;
     return {
       line: statusLine(status, response.reason),
@@ -205,18 +215,19 @@ export class NodeWire implements Wire, StreamOwner {
   }
 
   private async writePieces(head: string, body: Buffer): Promise<void> {
-    const { x, line } = this;
-    line.write(head);
+    const { x, connection } = this;
+    connection.write(head);
     for (let at = 0; at < body.length && !x.aborted; at += PIECE_BYTES) {
-      line.write(body.subarray(at, at + PIECE_BYTES));
-      if (line.isFull) await line.flushed(x.rules.sendTimeoutMs);
+      connection.write(body.subarray(at, at + PIECE_BYTES));
+      if (connection.isFull) await connection.flushed(x.rules.sendTimeoutMs);
     }
     if (!x.aborted) guarded(x, () => this.finished())();
   }
 
   /** `Expect: 100-continue`: the client is told to send its body. */
   private continue(): void {
-    if (this.awaitsContinue && !this.x.aborted && this.source.wireBytes === 0) this.line.write(CONTINUE);
+    if (this.awaitsContinue && !this.x.aborted && this.source.wireBytes === 0)
+      this.connection.write(CONTINUE);
     this.awaitsContinue = false;
   }
 }

@@ -1,13 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
-import type { Exchange, ResponseStream } from '../../../http/index.ts';
+import type { ResponseStream } from '../../../http/index.ts';
 import { guarded } from '../guarded.ts';
-
-/** What a stream is part of. */
-export interface StreamOwner {
-  readonly x: Exchange;
-  /** All of it is out. */
-  finished(): void;
-}
+import type { StreamOwner } from '../transport.ts';
 
 /** A chunked answer. A client that takes nothing for `timeoutMs` is cut. */
 export class UwsStream implements ResponseStream {

@@ -125,13 +125,13 @@ export class UwsTransport implements Transport, Failing {
     const { x } = wire;
     if (refusal !== 0) {
       const { complaint } = scan;
-      this.later(wire, () => {
+      this.respondLater(wire, () => {
         x.serverName = port.serverName;
         x.rules.warn(complaint, x, 'info');
         x.end(refusal);
       });
     } else if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(x.method))) {
-      this.later(wire, () => void port.serve(x));
+      this.respondLater(wire, () => void port.serve(x));
     } else void port.serve(x);
   }
 
@@ -141,13 +141,13 @@ export class UwsTransport implements Transport, Failing {
    * sizes are read loosely, trailers taken for a request, and an empty header name can hide a length from us. So nothing
    * behind such a request is ever read.
    */
-  private later(wire: UwsWire, answer: () => void): void {
+  private respondLater(wire: UwsWire, respond: () => void): void {
     const { x } = wire;
     x.closing = true;
     wire.detach();
     setImmediate(() => {
       try {
-        if (!x.done) answer();
+        if (!x.done) respond();
       } catch (error) {
         x.warn(`a request could not be answered: ${String(error)}`);
         x.abort();

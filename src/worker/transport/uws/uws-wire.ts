@@ -15,8 +15,9 @@ import { guarded } from '../guarded.ts';
 import type { HeadScan } from '../head-scan.ts';
 import { RequestBody, type SilenceWatch } from '../request-body.ts';
 import { addressText } from '../socket-address.ts';
+import type { StreamOwner } from '../transport.ts';
 import { type HeadLines, writeHeaders } from './head-lines.ts';
-import { type StreamOwner, UwsSizedStream, UwsStream } from './uws-stream.ts';
+import { UwsSizedStream, UwsStream } from './uws-stream.ts';
 import { type Relayed, WebSocketRelay } from './websocket-relay.ts';
 
 /** Responses beyond this are sent piece by piece: `end` would copy all of it into memory per connection. */

@@ -6,7 +6,7 @@ import { type Failing, guarded } from '../guarded.ts';
 import { type ClientHello, isTls, readClientHello } from './client-hello.ts';
 import { NodeConnection } from './node-connection.ts';
 import type { NodePort } from './node-port.ts';
-import { isNameless } from './socket-line.ts';
+import { isNameless } from './socket-connection.ts';
 import { SocketTlsFacts } from './tls-facts.ts';
 
 /** What the first bytes of a connection say: the facts and their length, that more is needed, or that they are no such header. */
@@ -95,7 +95,7 @@ const NO_HELLO: ClientHello = { serverName: '', ciphers: [], curves: [] };
  * Looks at the first bytes of a connection before HTTP begins: the header of the PROXY protocol, then whether it speaks TLS,
  * and for which server. What is not taken here is given back to the socket.
  */
-export class Doorway implements Failing {
+export class PrefaceReader implements Failing {
   private readonly socket: Socket;
   private readonly open: NodePort;
   private bytes: Buffer = Buffer.alloc(0);

@@ -7,7 +7,7 @@ import type { EngineParts, Opening, OpenPort, Transport } from './transport.ts';
 import { loadUws } from './uws/loader.ts';
 import { UwsTransport } from './uws/uws-transport.ts';
 
-interface Opened {
+interface OpenedPort {
   readonly engine: 'node' | 'uws';
   readonly opening: Opening | undefined;
 }
@@ -18,7 +18,7 @@ export class Engines implements Transport {
   private readonly log: ErrorLog;
   private readonly uws: UwsTransport;
   private readonly node: NodeTransport;
-  private readonly opened = new WeakMap<OpenPort, Opened>();
+  private readonly opened = new WeakMap<OpenPort, OpenedPort>();
   /** Of ports that are not open yet. */
   private readonly openings = new Map<string, Opening>();
   /** Why uWebSockets.js cannot be used here; `undefined` while nobody asked, '' when it can. */

@@ -4,14 +4,14 @@ import { type Failing, guarded } from '../guarded.ts';
 import type { NodePort } from './node-port.ts';
 
 /** How a connection began. */
-export interface Opened {
+export interface OpenedConnection {
   readonly socket: Socket;
   readonly open: NodePort;
   readonly facts: Pick<ConnectionFacts, 'proxyProtocol' | 'tls'>;
 }
 
 /** The socket of a connection: who is at its other end, what goes out, and how long that may take. */
-export abstract class SocketLine implements ConnectionFacts, Failing {
+export abstract class SocketConnection implements ConnectionFacts, Failing {
   readonly serial: number;
   readonly peerAddress: string;
   readonly peerPort: number;
@@ -25,7 +25,7 @@ export abstract class SocketLine implements ConnectionFacts, Failing {
   private timer: NodeJS.Timeout | undefined = undefined;
   private waiting: (() => void)[] = [];
 
-  protected constructor({ socket, open, facts }: Opened) {
+  protected constructor({ socket, open, facts }: OpenedConnection) {
     this.socket = socket;
     this.open = open;
     this.serial = open.nextSerial();

@@ -1,7 +1,7 @@
 import { headerLines, responseLine } from '../../../http1/index.ts';
 
 /** What every head says. */
-export interface HeadFacts {
+export interface CommonHeadFields {
   /** `200 OK` */
   readonly line: string;
   /** '' sends no `Server`. */
@@ -14,7 +14,7 @@ export interface HeadFacts {
 }
 
 /** What the head of an answer says. */
-export interface AnswerHead extends HeadFacts {
+export interface ResponseHeadFields extends CommonHeadFields {
   readonly contentType: string;
   /** Absent: no `Content-Length`. */
   readonly lengthBytes: number | undefined;
@@ -23,24 +23,24 @@ export interface AnswerHead extends HeadFacts {
 }
 
 /** The lines of a head in nginx's order, with the empty line behind them. */
-export function answerHead(answer: AnswerHead): string {
-  let text = firstLines(answer);
-  if (answer.contentType !== '') text += `Content-Type: ${answer.contentType}\r\n`;
-  if (answer.lengthBytes !== undefined) text += `Content-Length: ${answer.lengthBytes}\r\n`;
-  if (answer.isChunked) text += 'Transfer-Encoding: chunked\r\n';
-  text += answer.closes ? 'Connection: close\r\n' : 'Connection: keep-alive\r\n';
-  if (answer.keepAlive !== undefined && !answer.closes) text += `Keep-Alive: ${answer.keepAlive}\r\n`;
-  return `${text}${headerLines(answer.headers ?? [])}\r\n`;
+export function responseHeadText(head: ResponseHeadFields): string {
+  let text = firstLines(head);
+  if (head.contentType !== '') text += `Content-Type: ${head.contentType}\r\n`;
+  if (head.lengthBytes !== undefined) text += `Content-Length: ${head.lengthBytes}\r\n`;
+  if (head.isChunked) text += 'Transfer-Encoding: chunked\r\n';
+  text += head.closes ? 'Connection: close\r\n' : 'Connection: keep-alive\r\n';
+  if (head.keepAlive !== undefined && !head.closes) text += `Keep-Alive: ${head.keepAlive}\r\n`;
+  return `${text}${headerLines(head.headers ?? [])}\r\n`;
 }
 
 /** The head behind which another protocol begins. */
-export function upgradeHead(facts: HeadFacts, protocol: string): string {
+export function upgradeHeadText(facts: CommonHeadFields, protocol: string): string {
   const text = firstLines({ ...facts, line: '101 Switching Protocols' });
   return `${text}Connection: upgrade\r\nUpgrade: ${protocol}\r\n${headerLines(facts.headers ?? [])}\r\n`;
 }
 
 /** A proxied answer may bring its own `Server` and `Date`. */
-function firstLines({ line, headers, serverToken, date }: HeadFacts): string {
+function firstLines({ line, headers, serverToken, date }: CommonHeadFields): string {
   let text = responseLine(line);
   if (serverToken !== '' && !has(headers, 'server')) text += `Server: ${serverToken}\r\n`;
   return has(headers, 'date') ? text : `${text}Date: ${date}\r\n`;
