@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { formatFault, formatFaults, type PrintOptions, takesColor } from '../grammar/index.ts';
-import { dump, judgementOf, MODULE_NAMES, tree } from '../src/lookups.ts';
+import { dump, checkPolicyOf, MODULE_NAMES, tree } from '../src/lookups.ts';
 import { accountFault, readPidFile } from '../src/master/index.ts';
 import { check, type Finding, load, type Loaded } from '../src/pipeline.ts';
 import { type Options, type Signal, sourceOf } from './options.ts';
@@ -37,7 +37,7 @@ export async function test(options: Options): Promise<number> {
  * refuses them.
  */
 async function passes(loaded: Loaded, isStrict: boolean, printing: PrintOptions): Promise<boolean> {
-  const { refuses: from } = judgementOf(loaded);
+  const { refuses: from } = checkPolicyOf(loaded);
   const asksAll = isStrict || from === 'warning';
   const found = await check(loaded, { rulesOnly: true, ...(!asksAll && { severity: 'error' }) });
   const findings = found.filter(({ severity }) => severity !== 'info');

@@ -46,7 +46,7 @@ export const { hashPassword, PASSWORD_SCHEMES } = modules;
 export type PasswordScheme = modules.PasswordScheme;
 
 /** What a start makes of what the rules find: from which severity on it refuses, and whether the error log is told. */
-export function judgementOf({ bound }: Loaded): {
+export function checkPolicyOf({ bound }: Loaded): {
   readonly refuses: 'error' | 'warning' | undefined;
   readonly logs: boolean;
 } {
@@ -120,10 +120,10 @@ export function reachEvents(plan: GatewayPlan): (Reach & EventsFacts) | undefine
 }
 
 /** A location that serves a database. */
-export type RestPlace = Omit<PlacedLocation, 'modules'> & { readonly config: DbrestConfig };
+export type RestLocation = Omit<PlacedLocation, 'modules'> & { readonly config: DbrestConfig };
 
 /** The locations that serve a database, in the order of the configuration. */
-export function restPlaces(plan: GatewayPlan): readonly RestPlace[] {
+export function restLocations(plan: GatewayPlan): readonly RestLocation[] {
   return placedLocations(plan).flatMap(({ modules, ...place }) => {
     const config = modules['dbrest'] as DbrestConfig | undefined;
     return config ? [{ ...place, config }] : [];

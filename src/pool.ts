@@ -69,7 +69,7 @@ interface Waiter<T> {
 }
 
 /** Waiters in order of arrival, each with its own time limit. */
-class WaitingLine<T> {
+class WaitingQueue<T> {
   readonly #timers = new Map<Waiter<T>, NodeJS.Timeout>();
 
   get length(): number {
@@ -144,7 +144,7 @@ export class Pool<T extends object> {
   readonly #idle: T[] = [];
   /** Every living resource, idle or in use, and when it was opened. */
   readonly #openedMs = new Map<T, number>();
-  readonly #line = new WaitingLine<T>();
+  readonly #queue = new WaitingQueue<T>();
   readonly #circuit = new Circuit(() => void this.#openOne());
   #size: number;
   #opening = 0;
@@ -158,7 +158,7 @@ export class Pool<T extends object> {
 
   get level(): PoolLevel {
     const used = this.#openedMs.size - this.#idle.length + this.#opening;
-    return { max: this.#size, available: Math.max(0, this.#size - used), waiting: this.#line.length };
+    return { max: this.#size, available: Math.max(0, this.#size - used), waiting: this.#queue.length };
   }
 
   /** Gives a resource or rejects with a `PoolRefusal`. Each acquired resource comes back by `release`, once. */
@@ -169,13 +169,13 @@ export class Pool<T extends object> {
     if (this.#circuit.open && this.#openedMs.size === 0) {
       return Promise.reject(new PoolRefusal('unreachable', this.#circuit.lastError));
     }
-    if (this.#line.length >= rules.queueLimit + this.#opening) this.#line.dropAbandoned();
+    if (this.#queue.length >= rules.queueLimit + this.#opening) this.#queue.dropAbandoned();
     const mayOpen = this.#mayOpen();
-    if (!mayOpen && this.#line.length >= rules.queueLimit + this.#opening) {
+    if (!mayOpen && this.#queue.length >= rules.queueLimit + this.#opening) {
       return Promise.reject(new PoolRefusal('full'));
     }
     return new Promise<T>((give, refuse) => {
-      this.#line.add({ give, refuse, abandoned: rules.abandoned }, rules.waitMs, () =>
+      this.#queue.add({ give, refuse, abandoned: rules.abandoned }, rules.waitMs, () =>
         refuse(new PoolRefusal('late')),
       );
       if (mayOpen) void this.#openOne();
@@ -214,7 +214,7 @@ export class Pool<T extends object> {
   async close(): Promise<void> {
     this.#closed = true;
     this.#circuit.stop();
-    for (let waiter = this.#line.take(); waiter; waiter = this.#line.take())
+    for (let waiter = this.#queue.take(); waiter; waiter = this.#queue.take())
       waiter.refuse(new PoolRefusal('closed'));
     const emptied = new Promise<void>((resolve) => (this.#whenEmpty = resolve));
     this.discardIdle();
@@ -227,7 +227,7 @@ export class Pool<T extends object> {
   }
 
   #openForWaiters(): void {
-    if (this.#line.length > this.#opening && this.#mayOpen()) void this.#openOne();
+    if (this.#queue.length > this.#opening && this.#mayOpen()) void this.#openOne();
   }
 
   async #openOne(): Promise<void> {
@@ -256,14 +256,14 @@ export class Pool<T extends object> {
     if (this.#circuit.open && !wasOpen) this.#options.unreachable?.(error);
     // As long as others live, whoever waits is served by them.
     if (this.#openedMs.size > 0) return;
-    const refused = this.#circuit.open ? this.#line.length : 1;
-    for (let i = 0; i < refused; i += 1) this.#line.take()?.refuse(new PoolRefusal('unreachable', error));
+    const refused = this.#circuit.open ? this.#queue.length : 1;
+    for (let i = 0; i < refused; i += 1) this.#queue.take()?.refuse(new PoolRefusal('unreachable', error));
     this.#openForWaiters();
   }
 
   #hand(resource: T): void {
     if (this.#closed) return this.discard(resource);
-    const waiter = this.#line.take();
+    const waiter = this.#queue.take();
     if (waiter) waiter.give(resource);
     else this.#idle.push(resource);
   }

@@ -7,7 +7,7 @@ import { systemFailure } from './system/index.ts';
 import { type Exchange, HttpFault, stateKey } from './http/index.ts';
 
 /** Where temporary files go, and whether they have a name while they are there. */
-interface SpoolPlace {
+interface SpoolDirectory {
   /** Absent: the system's directory for temporary files. */
   readonly path?: string | undefined;
   /** Hexadecimal digits that the directories of each level have in their name. */
@@ -34,7 +34,7 @@ class SpoolFile {
   }
 
   /** Makes a file that only this user may read. */
-  static async create(place: SpoolPlace): Promise<SpoolFile> {
+  static async create(place: SpoolDirectory): Promise<SpoolFile> {
     const file = await openNew(place);
     try {
       if (!place.named) await rm(file.path, { force: true });
@@ -91,9 +91,9 @@ class SpoolFile {
 }
 
 /** Names are drawn at random: processes that share a directory do not know each other's. */
-async function openNew(place: SpoolPlace): Promise<SpoolFile> {
+async function openNew(place: SpoolDirectory): Promise<SpoolFile> {
   for (let tries = 1; ; tries++) {
-    const { directories, path } = newPlace(place);
+    const { directories, path } = newPath(place);
     try {
       return await openIn(directories, path);
     } catch (error) {
@@ -117,7 +117,7 @@ async function openIn(directories: readonly string[], path: string): Promise<Spo
 }
 
 /** `0000123456` below directories named after its last digits, the last ones first (nginx ngx_create_hashed_filename). */
-function newPlace({ path = tmpdir(), levels = [] }: SpoolPlace): {
+function newPath({ path = tmpdir(), levels = [] }: SpoolDirectory): {
   directories: readonly string[];
   path: string;
 } {
@@ -154,7 +154,7 @@ export interface SpooledBody {
 }
 
 /** What it takes of an exchange. */
-export type BodySource = Pick<Exchange, 'readPieces' | 'setState'>;
+export type BodyExchange = Pick<Exchange, 'readPieces' | 'setState'>;
 
 const SPOOLED = stateKey<SpooledBody>('spooled body');
 
@@ -168,7 +168,7 @@ export function spooledBody(x: Pick<Exchange, 'state'>): SpooledBody | undefined
  * was answered instead (413, 408) or the client is gone: the caller just returns. Fails with an `HttpFault` when the file
  * cannot be written.
  */
-export async function spoolBody(x: BodySource, rules: SpoolRules): Promise<SpooledBody | undefined> {
+export async function spoolBody(x: BodyExchange, rules: SpoolRules): Promise<SpooledBody | undefined> {
   const spool = new BodySpool(rules);
   try {
     if (await x.readPieces((piece) => spool.add(piece))) {

@@ -7,8 +7,8 @@ import {
   effective,
   loadDbrestTools,
   MODULE_NAMES,
-  type RestPlace,
-  restPlaces,
+  type RestLocation,
+  restLocations,
   routes,
   type VariableFacts,
   variables,
@@ -169,11 +169,11 @@ export function printApi({ role, schema, ...options }: ApiOptions): Promise<numb
 
 async function withPlace(
   options: RestOptions,
-  read: (place: RestPlace) => Promise<{ readonly document: unknown } | { readonly fault: string }>,
+  read: (place: RestLocation) => Promise<{ readonly document: unknown } | { readonly fault: string }>,
 ): Promise<number> {
   const loaded = loadConfig(options);
   if (!loaded) return 1;
-  const place = choosePlace(restPlaces(loaded.plan), options.location);
+  const place = choosePlace(restLocations(loaded.plan), options.location);
   if (typeof place === 'string') return fail(place, 2);
   try {
     const answer = await read(place);
@@ -186,7 +186,7 @@ async function withPlace(
 }
 
 /** The one that is meant, or why that is not clear. */
-function choosePlace(places: readonly RestPlace[], wanted: string | undefined): RestPlace | string {
+function choosePlace(places: readonly RestLocation[], wanted: string | undefined): RestLocation | string {
   if (places.length === 0) return 'no location serves a database\n  "dbrest_pass" makes one do so';
   const found = places.filter(
     ({ text, path, place }) => wanted === undefined || [text, path, place].includes(wanted),

@@ -90,14 +90,14 @@ const RETRY_MS = 5_000;
 const MAX_PACKET_BYTES = 2048 + 256;
 const HOSTNAME = hostname().toLowerCase();
 
-interface Place {
+interface UdpServer {
   readonly host: string;
   readonly port: number;
 }
 
 /** Datagrams to a syslog server. Its name is asked for once, and again later when that fails. */
 function openUdpChannel(
-  server: Place,
+  server: UdpServer,
   { tag, hostname: names }: Pick<SyslogTarget, 'tag' | 'hostname'>,
   tell: (trouble: string) => void,
 ): SyslogChannel {
@@ -105,7 +105,7 @@ function openUdpChannel(
 }
 
 class UdpChannel implements SyslogChannel {
-  readonly #server: Place;
+  readonly #server: UdpServer;
   /** Between the time and the message. */
   readonly #origin: string;
   readonly #tell: (trouble: string) => void;
@@ -116,7 +116,7 @@ class UdpChannel implements SyslogChannel {
   #isClosed = false;
   #whenSent: (() => void) | undefined;
 
-  constructor(server: Place, origin: string, tell: (trouble: string) => void) {
+  constructor(server: UdpServer, origin: string, tell: (trouble: string) => void) {
     this.#server = server;
     this.#origin = origin;
     this.#tell = tell;

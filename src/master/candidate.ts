@@ -2,13 +2,13 @@ import { deserialize, serialize } from 'node:v8';
 import { deflateSync, inflateSync } from 'node:zlib';
 import { formatFaults, placeOf, takesColor } from '../../grammar/index.ts';
 import type { ConfigText } from '../contract/index.ts';
-import { configText, judgementOf } from '../lookups.ts';
+import { configText, checkPolicyOf } from '../lookups.ts';
 import { check, type ConfigSource, type Finding, load, type Loaded } from '../pipeline.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 
 /** Reports as faults what `refuse` of the `check` block keeps from being used; true when there is any. */
 async function isRefused(loaded: Loaded): Promise<boolean> {
-  const { refuses: from } = judgementOf(loaded);
+  const { refuses: from } = checkPolicyOf(loaded);
   if (!loaded.plan || from === undefined) return false;
   const found = await check(loaded, { rulesOnly: true });
   const refused = found.filter(({ severity }) => severity === 'error' || severity === from);
@@ -55,7 +55,7 @@ export async function loadCandidate(source: ConfigSource): Promise<Candidate> {
     plan: refused ? undefined : loaded.plan,
     findings: configText({ tree: undefined, report }).findings,
     text: () => configText(loaded),
-    tellsFindings: judgementOf(loaded).logs,
+    tellsFindings: checkPolicyOf(loaded).logs,
   };
 }
 

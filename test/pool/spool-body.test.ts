@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type BodySource, spoolBody, spooledBody, type SpooledBody } from '../../src/spool.ts';
+import { type BodyExchange, spoolBody, spooledBody, type SpooledBody } from '../../src/spool.ts';
 import type { Owner } from '../harness/owner.ts';
 
 /** A client that sends these pieces, each when the last one was taken; `left`: and leaves before the end. */
 function client(
   pieces: readonly Buffer[],
   { left = false } = {},
-): BodySource & { state<T>(key: symbol): T | undefined } {
+): BodyExchange & { state<T>(key: symbol): T | undefined } {
   const states = new Map<symbol, unknown>();
   return {
     async readPieces(receive) {
@@ -118,7 +118,7 @@ test('a client that leaves leaves no file behind', async (t) => {
 test('a client that leaves while its file is being made leaves none behind', async (t) => {
   const path = directory(t);
   const taken: unknown[] = [];
-  const x: BodySource = {
+  const x: BodyExchange = {
     readPieces(receive) {
       taken.push(receive(Buffer.from('0123456789')));
       return Promise.resolve(false);
