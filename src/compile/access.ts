@@ -87,9 +87,9 @@ function deny({ rules, log }: Phase, denied: Denial, x: Exchange): void | Promis
   if (rules.satisfy === 'any' && denied.status === 403) {
     log.write('error', 'access forbidden by rule', logContext(x));
   }
-  if (denied.status !== 401 || rules.authDelayMs === 0) return answer(denied, x);
+  if (denied.status !== 401 || rules.authDelayMs === 0) return sendDenial(denied, x);
   log.write('info', 'delaying unauthorized request', logContext(x));
-  return delay(rules.authDelayMs, x).then(() => answer(denied, x));
+  return delay(rules.authDelayMs, x).then(() => sendDenial(denied, x));
 }
 
 /** Who guesses passwords learns nothing from the time it takes. */
@@ -99,7 +99,7 @@ async function delay(delayMs: number, x: Exchange): Promise<void> {
   await sleep(delayMs, undefined, { signal: gone.signal }).catch(() => undefined);
 }
 
-function answer(denied: Denial, x: Exchange): void {
+function sendDenial(denied: Denial, x: Exchange): void {
   const headers = headersOf(denied);
   for (let index = 0; index < headers.length; index += 2) {
     x.response.setHeader(headers[index] as string, headers[index + 1] as string);

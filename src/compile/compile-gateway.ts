@@ -135,7 +135,7 @@ function isAlone({ servers, defaultServer, ssl }: PortPlan, { plan }: Compiled):
 }
 
 /** What a name leads to: a server, and the slots that the captures of a regex name fill. */
-interface Named {
+interface NamedServer {
   readonly server: ServerHandler;
   readonly slots: ReturnType<typeof capturesOf>;
   /** Gives the status that refuses a request, 0 for none. */
@@ -144,11 +144,11 @@ interface Named {
 
 /** Several servers share the port: the request's host decides. */
 function byName(port: PortPlan, { plan, servers, context }: Compiled): Handler {
-  const target = (index: number): Omit<Named, 'slots'> => ({
+  const target = (index: number): Omit<NamedServer, 'slots'> => ({
     server: servers[index] as ServerHandler,
     refusal: port.ssl ? compileTlsGate(plan.servers[index]?.tls) : undefined,
   });
-  const names = new ServerNames<Named>({ ...target(port.defaultServer), slots: [] });
+  const names = new ServerNames<NamedServer>({ ...target(port.defaultServer), slots: [] });
   for (const index of port.servers) {
     for (const name of plan.servers[index]?.names ?? []) {
       const slots = name.kind === 'regex' ? capturesOf(name.regex, context.variables) : [];

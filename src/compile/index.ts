@@ -6,6 +6,6 @@ export {
 } from './compile-gateway.ts';
 export type { RequestNeeds, CompileWatch, WatchedPart } from './build.ts';
 export type { PortTls, TlsTarget } from './port-tls.ts';
-export { LocationLevel, type Found, type Place } from './location-tree.ts';
+export { LocationLevel, type FoundLocation, type LocationEntry } from './location-tree.ts';
 export { serverViews } from './view.ts';
 export { ServerNames } from './server-names.ts';

@@ -52,12 +52,12 @@ export function serverTokens(
   if (typeof tokens === 'string') return { serverToken: `gw/${version}` };
   const fixed = constantText(tokens);
   return fixed === undefined
-    ? { serverToken: 'gw', serverTokenOf: withoutCircle('gw', build.value(tokens)) }
+    ? { serverToken: 'gw', serverTokenOf: withoutRecursion('gw', build.value(tokens)) }
     : { serverToken: fixed };
 }
 
 /** `render`, but the plain token where a variable leads back to it: the length of a head counts its own `Server` line. */
-function withoutCircle(plain: string, render: (x: Exchange) => string): (x: Exchange) => string {
+function withoutRecursion(plain: string, render: (x: Exchange) => string): (x: Exchange) => string {
   let isRendering = false;
   return (x) => {
     if (isRendering) return plain;

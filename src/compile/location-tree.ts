@@ -83,7 +83,7 @@ interface RegexMatch<T> {
 }
 
 /** A found location. */
-export interface Found<T> {
+export interface FoundLocation<T> {
   readonly target: T;
   /** The regexes that led here, outermost first: each leaves its captures to what is nested in it. */
   readonly matches: readonly RegexMatch<T>[];
@@ -92,13 +92,13 @@ export interface Found<T> {
 }
 
 /** A location to add: what it leads to, and the level of the locations nested in it. */
-export interface Place<T> {
+export interface LocationEntry<T> {
   readonly target: T;
   readonly inner: LocationLevel<T> | undefined;
 }
 
-interface PrefixPlace<T> {
-  readonly found: Found<T>;
+interface PrefixEntry<T> {
+  readonly found: FoundLocation<T>;
   readonly inner: LocationLevel<T> | undefined;
   /** `^~`: the regexes of this level are not asked. */
   readonly stop: boolean;
@@ -111,29 +111,29 @@ const NONE: readonly never[] = [];
  * regexes in file order unless the prefix says stop (ngx_http_core_find_location).
  */
 export class LocationLevel<T> {
-  readonly #exact = new Map<string, Found<T>>();
-  readonly #prefixes = new PrefixTree<PrefixPlace<T>>();
-  readonly #regexes: (Place<T> & { readonly regex: Regex })[] = [];
+  readonly #exact = new Map<string, FoundLocation<T>>();
+  readonly #prefixes = new PrefixTree<PrefixEntry<T>>();
+  readonly #regexes: (LocationEntry<T> & { readonly regex: Regex })[] = [];
 
-  addExact(path: string, { target }: Place<T>): void {
+  addExact(path: string, { target }: LocationEntry<T>): void {
     this.#exact.set(path, { target, matches: NONE, final: true });
   }
 
   /** For a path that no exact or prefix location of this level has; to be called behind all others. */
-  addSpareExact(path: string, place: Place<T>): void {
+  addSpareExact(path: string, place: LocationEntry<T>): void {
     if (!this.#exact.has(path) && !this.#prefixes.has(path)) this.addExact(path, place);
   }
 
-  addPrefix(path: string, { target, inner, stop }: Place<T> & { readonly stop: boolean }): void {
+  addPrefix(path: string, { target, inner, stop }: LocationEntry<T> & { readonly stop: boolean }): void {
     this.#prefixes.set(path, { found: { target, matches: NONE, final: false }, inner, stop });
   }
 
-  addRegex(place: Place<T> & { readonly regex: Regex }): void {
+  addRegex(place: LocationEntry<T> & { readonly regex: Regex }): void {
     this.#regexes.push(place);
   }
 
   /** `undefined` when no location of this level matches. A regex deeper inside decides before one further out. */
-  find(uri: string): Found<T> | undefined {
+  find(uri: string): FoundLocation<T> | undefined {
     const exact = this.#exact.get(uri);
     if (exact) return exact;
     const prefix = this.#prefixes.longest(uri);
@@ -142,7 +142,7 @@ export class LocationLevel<T> {
     return this.#findRegex(uri) ?? found;
   }
 
-  #findRegex(uri: string): Found<T> | undefined {
+  #findRegex(uri: string): FoundLocation<T> | undefined {
     for (const { regex, target, inner } of this.#regexes) {
       const captures = regex.exec(uri);
       if (!captures) continue;

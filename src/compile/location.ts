@@ -60,7 +60,7 @@ export interface LocationHandler {
   readonly postRead: Handler | undefined;
   readonly rewrite: Handler | undefined;
   /** The phases behind the rewrite phase. */
-  readonly answer: Handler;
+  readonly respond: Handler;
   /** `limit_except`: what takes the location's place for methods that are not in the list. */
   readonly except: { readonly methods: ReadonlySet<string>; readonly handler: LocationHandler } | undefined;
 }
@@ -89,7 +89,7 @@ export async function compileLocation(
   nameless = false,
 ): Promise<LocationHandler> {
   const blocks = await compileBlocks(plan, context);
-  const used: Used[] = [];
+  const used: UsedModule[] = [];
   for (const module of context.modules) {
     const config = plan.modules[module.name];
     if (config) used.push({ module, config, resources: await provision(module, config, context) });
@@ -111,25 +111,25 @@ export async function compileLocation(
   watch?.rules(rules, plan);
   return {
     rules,
-    needsPeer: build.needsPeer || tellsOfLeaving(plan.core),
+    needsPeer: build.needsPeer || logsClientAborts(plan.core),
     internal: plan.core.internal === true,
     slashRedirect: parts.some(({ slashRedirect }) => slashRedirect),
     except: blocks.except,
-    ...compilePhases(watch ? hasty(plan) : plan, parts, build.log),
+    ...compilePhases(watch ? withoutAuthDelay(plan) : plan, parts, build.log),
   };
 }
 
 /** Lines about clients that left are of the level info, and name the client, who is gone by then. */
-function tellsOfLeaving({ errorLogs = [] }: CoreConfig): boolean {
+function logsClientAborts({ errorLogs = [] }: CoreConfig): boolean {
   return errorLogs.some(({ level }) => level === 'info' || level === 'debug');
 }
 
 /** Nobody who is told that a password is wrong waits for it. */
-function hasty(plan: LocationPlan): LocationPlan {
+function withoutAuthDelay(plan: LocationPlan): LocationPlan {
   return { ...plan, core: { ...plan.core, authDelayMs: 0 } };
 }
 
-type Phases = Pick<LocationHandler, 'postRead' | 'rewrite' | 'answer'>;
+type Phases = Pick<LocationHandler, 'postRead' | 'rewrite' | 'respond'>;
 
 function compilePhases({ core }: LocationPlan, parts: readonly LocationParts[], log: ErrorLog): Phases {
   const all = (phase: 'postRead' | 'preaccess' | 'precontent'): Handler[] =>
@@ -142,7 +142,7 @@ function compilePhases({ core }: LocationPlan, parts: readonly LocationParts[], 
   return {
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
     rewrite: rewrite.length > 0 ? rewriteSequence(rewrite) : undefined,
-    answer: sequence([...all('preaccess'), access, all('precontent'), content].flat()),
+    respond: sequence([...all('preaccess'), access, all('precontent'), content].flat()),
   };
 }
 
@@ -172,17 +172,17 @@ export function beginLocationRewrite(x: Exchange): void {
 }
 
 /** An `if` that is true: the last one of a location answers in its place (nginx ngx_http_script_if_code). */
-function enterBlock({ rules, needsPeer, rewrite, answer }: LocationHandler): Handler {
+function enterBlock({ rules, needsPeer, rewrite, respond }: LocationHandler): Handler {
   return (x: Exchange) => {
     enter(x, rules);
     if (needsPeer) x.wire.keepPeer();
-    x.setState(AFTER_REWRITE, answer);
+    x.setState(AFTER_REWRITE, respond);
     return rewrite?.(x);
   };
 }
 
 /** A module that acts in this location. */
-interface Used {
+interface UsedModule {
   readonly module: AnyModule;
   readonly config: object;
   readonly resources: unknown;
@@ -191,7 +191,7 @@ interface Used {
 const notFound: Handler = (x) => x.end(404);
 
 /** The variables that the configuration of this location defines, by name. */
-function definedBy(used: readonly Used[]): Readonly<Record<string, VariableDefinition>> {
+function definedBy(used: readonly UsedModule[]): Readonly<Record<string, VariableDefinition>> {
   return Object.assign(
     {},
     ...used.map(({ module, config, resources }) => module.defines?.(config, resources)),

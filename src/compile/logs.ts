@@ -57,7 +57,7 @@ const SIZE: Distribution = {
 const METHODS: ReadonlySet<string> = new Set(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** A server and a location by what the configuration calls them. */
-interface CountedPlace {
+interface CountedLocation {
   readonly server: string;
   readonly location: string;
 }
@@ -68,7 +68,7 @@ type ByStatus = (Counter | undefined)[];
  * Counts the requests of one location: one series per method and status that occurs, and two histograms. All of them are
  * made by the first request that needs them, so that locations that nobody asks for take no room.
  */
-export function compileRequestCounter(counters: Counters, place: CountedPlace): LogStep {
+export function compileRequestCounter(counters: Counters, place: CountedLocation): LogStep {
   const labels = { server: place.server, location: place.location };
   const open = (method: string, status: number): Counter =>
     counters.counter(REQUESTS, { ...labels, method, code: codeLabel(status) });

@@ -12,7 +12,7 @@ const MAX_ALTERNATIVES = 64;
 const MAX_DEPTH = 6;
 
 /** Variables that are the client's own words. */
-const OF_CLIENT =
+const CLIENT_VARIABLES =
   /^(?:(?:arg|http|cookie)_.+|args|query_string|host|request|request_body|request_filename|content_type|remote_user|ssl_server_name)$/;
 /** The same, but always behind a slash, or behind the question mark of `$is_args`. */
 const PATHS: ReadonlySet<string> = new Set(['uri', 'document_uri', 'request_uri', 'is_args']);
@@ -71,7 +71,7 @@ class Origins {
 
   #variable(name: string, depth: number): readonly (readonly Origin[])[] {
     if (PATHS.has(name)) return [[PATH]];
-    if (OF_CLIENT.test(name) || depth === MAX_DEPTH) return [[CLIENT]];
+    if (CLIENT_VARIABLES.test(name) || depth === MAX_DEPTH) return [[CLIENT]];
     const assigned = (this.#assignments.get(name) ?? []).flatMap((value) => this.of(value, depth + 1));
     const captured = Object.hasOwn(this.#captured, name) ? [[CLIENT]] : [];
     const all = [...assigned, ...captured];

@@ -1,4 +1,4 @@
-import { answerFault, type Exchange, type Handler, rewritePhaseOf } from '../http/index.ts';
+import { failRequest, type Exchange, type Handler, rewritePhaseOf } from '../http/index.ts';
 
 /** Handlers one after the other, until one of them answers. Waits only for those that wait. */
 export function sequence(handlers: readonly Handler[]): Handler {
@@ -47,9 +47,9 @@ export function guarded(handler: Handler): Handler {
   return (x) => {
     try {
       const waiting = handler(x);
-      return waiting?.catch((error: unknown) => answerFault(x, error));
+      return waiting?.catch((error: unknown) => failRequest(x, error));
     } catch (error) {
-      return answerFault(x, error);
+      return failRequest(x, error);
     }
   };
 }

@@ -15,7 +15,7 @@ import {
 } from '../http/index.ts';
 import type { LocationPlan, ServerPlan } from '../plan/index.ts';
 import { type Captures, capturesOf, keepCaptures } from './captures.ts';
-import { LocationLevel, type Place } from './location-tree.ts';
+import { LocationLevel, type LocationEntry } from './location-tree.ts';
 import {
   AFTER_REWRITE,
   beginLocationRewrite,
@@ -35,7 +35,7 @@ function slashRedirect(location: LocationHandler): LocationHandler {
     postRead: undefined,
     rewrite: undefined,
     except: undefined,
-    answer: (x) => x.redirect(301, `${encodePath(x.uri)}/${x.args === '' ? '' : `?${x.args}`}`),
+    respond: (x) => x.redirect(301, `${encodePath(x.uri)}/${x.args === '' ? '' : `?${x.args}`}`),
   };
 }
 
@@ -185,7 +185,7 @@ export class ServerHandler implements Router {
     if (!found) {
       enter(x, this.#root.rules);
       if (this.#root.needsPeer) x.wire.keepPeer();
-      return this.#root.answer(x);
+      return this.#root.respond(x);
     }
     for (const { target, captures } of found.matches) keepCaptures(x, captures, target.captures);
     return this.#enter(found.target.handler, x);
@@ -201,17 +201,17 @@ export class ServerHandler implements Router {
     // What is announced too large is refused before anybody reads it; an error page for it is served all the same.
     if (x.request.contentLength > rules.maxBodyBytes && rules.maxBodyBytes > 0 && !x.inErrorPage)
       return x.refuseBody();
-    if (!rewrite) return handler.answer(x);
+    if (!rewrite) return handler.respond(x);
     beginLocationRewrite(x);
     const round = x.internalRedirects;
     const waiting = rewrite(x);
-    if (waiting) return waiting.then(() => (isOver(x, round) ? undefined : this.#goOn(x, handler.answer)));
-    return isOver(x, round) ? undefined : this.#goOn(x, handler.answer);
+    if (waiting) return waiting.then(() => (isOver(x, round) ? undefined : this.#goOn(x, handler.respond)));
+    return isOver(x, round) ? undefined : this.#goOn(x, handler.respond);
   }
 
   /** Behind the rewrite phase of a location. */
-  #goOn(x: Exchange, answer: Handler): void | Promise<void> {
-    return rewritePhaseOf(x)?.relocates ? this.#relocate(x) : (x.state(AFTER_REWRITE) ?? answer)(x);
+  #goOn(x: Exchange, respond: Handler): void | Promise<void> {
+    return rewritePhaseOf(x)?.relocates ? this.#relocate(x) : (x.state(AFTER_REWRITE) ?? respond)(x);
   }
 
   async #addAll(level: LocationLevel<Target>, locations: readonly LocationPlan[]): Promise<void> {
@@ -245,7 +245,7 @@ export class ServerHandler implements Router {
   }
 }
 
-function add(level: LocationLevel<Target>, match: LocationMatch, place: Place<Target>): void {
+function add(level: LocationLevel<Target>, match: LocationMatch, place: LocationEntry<Target>): void {
   if (match.kind === 'prefix') level.addPrefix(match.path, { ...place, stop: match.stop });
   else if (match.kind === 'exact') level.addExact(match.path, place);
   else if (match.kind === 'regex') level.addRegex({ ...place, regex: compileRegex(match.regex) });

@@ -2,8 +2,8 @@ import type {
   AnyModule,
   GatewayView,
   LocationView,
-  RouteAnswer,
-  RouteQuestion,
+  RouteResult,
+  RouteQuery,
   ServerView,
 } from '../contract/index.ts';
 import { normalizePath } from '../http/index.ts';
@@ -90,12 +90,15 @@ function rootView({ root, named }: ServerPlan, modules: readonly AnyModule[]): L
 
 function locationView(location: LocationPlan, modules: readonly AnyModule[]): LocationView {
   return {
-    ...facts(location, modules),
+    ...locationFacts(location, modules),
     locations: inOrder(location.locations).map((inner) => locationView(inner, modules)),
   };
 }
 
-function facts(location: LocationPlan, modules: readonly AnyModule[]): Omit<LocationView, 'locations'> {
+function locationFacts(
+  location: LocationPlan,
+  modules: readonly AnyModule[],
+): Omit<LocationView, 'locations'> {
   const { match, place, core } = location;
   const answeredBy = answeringDirective(location, modules);
   return {
@@ -107,14 +110,14 @@ function facts(location: LocationPlan, modules: readonly AnyModule[]): Omit<Loca
   };
 }
 
-interface Explaining extends ViewOptions {
+interface RouteSources extends ViewOptions {
   readonly plan: GatewayPlan;
 }
 
 function explain(
-  { port: number, host, path }: RouteQuestion,
-  { plan, modules, servers }: Explaining,
-): RouteAnswer {
+  { port: number, host, path }: RouteQuery,
+  { plan, modules, servers }: RouteSources,
+): RouteResult {
   const port = plan.ports.find(({ address }) => address.kind === 'inet' && address.port === number);
   if (!port) return { refusal: `nothing listens on port ${number}` };
   const named = serverFor(port, host, plan);
@@ -133,7 +136,7 @@ function explain(
     byDefault: named === undefined,
     uri,
     regexes: (located?.regexes ?? []).map(({ match }) => (match ? locationText(match) : '')),
-    location: facts(located?.location ?? server.root, modules),
+    location: locationFacts(located?.location ?? server.root, modules),
   };
 }
 

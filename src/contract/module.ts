@@ -37,17 +37,17 @@ export interface LiveProblem<C> {
 }
 
 /** What is known of a request's way through a module; facts of one label are a list. */
-export interface Fact {
+export interface ExplainedFact {
   readonly label: string;
   /** May have several lines. */
   readonly value: string;
 }
 
 /** What a handler would do with a request that nobody serves. */
-export interface Deed {
+export interface ExplainedAction {
   /** A phrase without a subject: `forwards to "http://backend/v1/a"`. */
   readonly does: string;
-  readonly facts?: readonly Fact[];
+  readonly facts?: readonly ExplainedFact[];
   /** Which of the directives of its list decides. */
   readonly nth?: number;
   /** What only a running gateway knows. */
@@ -57,10 +57,10 @@ export interface Deed {
 }
 
 /** Tells what the handler of a phase would do; nothing where it has answered the exchange as the handler would. */
-export type Telling = (x: Exchange) => Deed | undefined | Promise<Deed | undefined>;
+export type Explainer = (x: Exchange) => ExplainedAction | undefined | Promise<ExplainedAction | undefined>;
 
 /** The phases whose handlers may be told of. */
-export type ToldPhase = 'preaccess' | 'access' | 'precontent' | 'content';
+export type ExplainedPhase = 'preaccess' | 'access' | 'precontent' | 'content';
 
 /** A worker that serves nobody: its zones are empty, its groups of peers look no names up. */
 export interface ExplainScope extends WorkerScope {
@@ -76,7 +76,7 @@ export interface ModuleExplanation<C extends object, R = undefined> {
   /** In the place of `provision`, where that opens something. */
   provision?(config: C, scope: ExplainScope): Promise<R> | R;
   /** By phase. With `runs`, the handlers run all the same, and this is told beside what they decide. */
-  tell?(config: C, resources: R, build: Build): Readonly<Partial<Record<ToldPhase, Telling>>>;
+  explain?(config: C, resources: R, build: Build): Readonly<Partial<Record<ExplainedPhase, Explainer>>>;
   readonly runs?: true;
 }
 
@@ -140,7 +140,7 @@ export interface VariableFamily {
 }
 
 /** Files and directories that serving a location leads to writing; a relative path starts from the prefix. */
-export interface Written {
+export interface WrittenFiles {
   readonly files?: readonly string[];
   readonly directories?: readonly string[];
 }
@@ -185,7 +185,7 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   /** Opens what the location is configured with, looks at it and closes it again; changes nothing, and never rejects. */
   probe?(config: C, live: LiveScope): Promise<readonly LiveProblem<C>[]>;
   /** What it writes: where root starts gw, it hands these over to the account that serves. */
-  writes?(config: C, prefix: string): Written;
+  writes?(config: C, prefix: string): WrittenFiles;
   /** Shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
   /** Hosts that this location sends requests to: each one that is no `upstream` block becomes a group of its own (`worker.upstreams`). */

@@ -35,7 +35,7 @@ export interface GatewayView {
   /** Some server is configured for this name, exactly or by a wildcard; regex names do not count. */
   knowsHost(host: string): boolean;
   /** Asks the compiled locations what would answer; nothing is served. */
-  explain(question: RouteQuestion): RouteAnswer;
+  explain(question: RouteQuery): RouteResult;
 }
 
 /** A virtual server. */
@@ -63,7 +63,7 @@ export interface LocationView {
 }
 
 /** A request that somebody may send. */
-export interface RouteQuestion {
+export interface RouteQuery {
   readonly port: number;
   /** Lower case, without port. */
   readonly host: string;
@@ -72,7 +72,7 @@ export interface RouteQuestion {
 }
 
 /** What would answer it, or why nothing would. */
-export type RouteAnswer =
+export type RouteResult =
   | { readonly refusal: string }
   | {
       readonly address: string;

@@ -1,4 +1,4 @@
-import type { Fact } from '../contract/index.ts';
+import type { ExplainedFact } from '../contract/index.ts';
 
 /** A thing with its place, and why it was chosen or not. */
 export interface Candidate {
@@ -44,7 +44,7 @@ export type AccountStep =
       readonly module: string;
       readonly text: string;
       readonly place: string;
-      readonly facts: readonly Fact[];
+      readonly facts: readonly ExplainedFact[];
       readonly unknown?: string;
     }
   | { readonly kind: 'jump'; readonly text: string; readonly place: string }
@@ -79,7 +79,7 @@ export interface AccountAnswer {
   readonly status?: number;
   readonly does: string;
   readonly place: string;
-  readonly facts: readonly Fact[];
+  readonly facts: readonly ExplainedFact[];
   readonly unknown?: string;
 }
 

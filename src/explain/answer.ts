@@ -1,4 +1,4 @@
-import type { Deed, Fact } from '../contract/index.ts';
+import type { ExplainedAction, ExplainedFact } from '../contract/index.ts';
 import { statusLine } from '../http/index.ts';
 import { locationText } from '../plan/index.ts';
 import type { AccountAnswer, Branch } from './account.ts';
@@ -72,11 +72,11 @@ interface Context {
   readonly tracer: Tracer;
   readonly telling: Telling;
   /** What the handler that answered was about to do. */
-  readonly told: Deed | undefined;
+  readonly told: ExplainedAction | undefined;
 }
 
 /** What the content handler of the last place was told to be about to do. */
-function contentOf({ rounds }: Tracer): Deed | undefined {
+function contentOf({ rounds }: Tracer): ExplainedAction | undefined {
   const steps = rounds.at(-1)?.steps ?? [];
   const found = steps.findLast((step) => step.kind === 'phase' && step.phase === 'content');
   return found?.kind === 'phase' ? found.deed : undefined;
@@ -85,7 +85,7 @@ function contentOf({ rounds }: Tracer): Deed | undefined {
 function sent(answer: TracedAnswer, { steps, tracer, told: content, telling }: Context): AccountAnswer {
   const { status, contentType, headers } = answer;
   const { wording } = telling;
-  const facts: Fact[] = [...(content?.facts ?? [])];
+  const facts: ExplainedFact[] = [...(content?.facts ?? [])];
   if (contentType !== '') facts.push({ label: 'type', value: contentType });
   if (answer.lengthBytes !== undefined && answer.lengthBytes >= 0)
     facts.push({ label: 'length', value: `${answer.lengthBytes} bytes` });
@@ -107,7 +107,7 @@ function sent(answer: TracedAnswer, { steps, tracer, told: content, telling }: C
 function doesOf(
   { status, headers, body }: TracedAnswer,
   { refusal, rounds }: Tracer,
-  content: Deed | undefined,
+  content: ExplainedAction | undefined,
 ): string {
   if (refusal !== undefined) return refusal;
   const end = rounds.flatMap(({ steps }) => steps).findLast(({ kind }) => kind === 'end');

@@ -1,7 +1,14 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { CompileWatch, WatchedPart } from '../compile/index.ts';
 import type { BlockView } from '../config/index.ts';
-import type { Build, Deed, LocationParts, ModuleExplanation, Telling, ToldPhase } from '../contract/index.ts';
+import type {
+  Build,
+  ExplainedAction,
+  LocationParts,
+  ModuleExplanation,
+  Explainer,
+  ExplainedPhase,
+} from '../contract/index.ts';
 import {
   type AccessCheck,
   type BodyFilter,
@@ -172,9 +179,9 @@ export class Follower implements CompileWatch {
   parts({ bodyFilter, log: _log, ...parts }: LocationParts, part: WatchedPart): LocationParts {
     const { module, config, resources, build, plan } = part;
     const explanation = module.explanation as ModuleExplanation<object, unknown> | undefined;
-    const told = explanation?.tell?.(config, resources, build) ?? {};
+    const told = explanation?.explain?.(config, resources, build) ?? {};
     const runs = explanation?.runs === true;
-    const follow = (phase: Exclude<ToldPhase, 'access'>): Handler | undefined => {
+    const follow = (phase: Exclude<ExplainedPhase, 'access'>): Handler | undefined => {
       const own = parts[phase];
       const telling = told[phase];
       return (
@@ -230,9 +237,9 @@ export class Follower implements CompileWatch {
   }
 
   #phase(
-    phase: Exclude<ToldPhase, 'access'> | 'postRead',
+    phase: Exclude<ExplainedPhase, 'access'> | 'postRead',
     module: string,
-    { own, telling }: { readonly own?: Handler | undefined; readonly telling?: Telling | undefined },
+    { own, telling }: { readonly own?: Handler | undefined; readonly telling?: Explainer | undefined },
   ): Handler {
     return async (x) => {
       const { tracer } = this;
@@ -258,7 +265,7 @@ export class Follower implements CompileWatch {
   }
 
   /** What it asks of another place of the server is asked; where that leads out of the gateway, the choices answer. */
-  #access(module: string, check: AccessCheck, telling: Telling | undefined): AccessCheck {
+  #access(module: string, check: AccessCheck, telling: Explainer | undefined): AccessCheck {
     return async (x) => {
       const { tracer } = this;
       const frame = tracer.open();
@@ -269,7 +276,7 @@ export class Follower implements CompileWatch {
         const { unknown, ...known } = deed ?? {};
         const isOpen = tracer.isUnknown && unknown !== undefined;
         if (isOpen) verdict = tracer.decide(frame, unknown, ADMISSION) === 0 ? 'allowed' : { status: 403 };
-        const told = isOpen ? deed : deed && (known as Deed);
+        const told = isOpen ? deed : deed && (known as ExplainedAction);
         tracer.isUnknown = false;
         tracer.phase('access', module, { frame, deed: told, ...(verdict && { verdict }) });
         return verdict;
@@ -281,7 +288,7 @@ export class Follower implements CompileWatch {
 }
 
 /** What another request is asked for is told in a line. */
-function asSubrequest({ does }: Deed, { uri }: Exchange): Deed {
+function asSubrequest({ does }: ExplainedAction, { uri }: Exchange): ExplainedAction {
   return { does: `for "${uri}", ${does}` };
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Paints, paintsFor, printable } from '../../grammar/index.ts';
-import type { Fact } from '../contract/index.ts';
+import type { ExplainedFact } from '../contract/index.ts';
 import type { Account, AccountRound, AccountStep, Candidate } from './account.ts';
 import { statusText } from './answer.ts';
 
@@ -208,7 +208,7 @@ class Printer {
     }
   }
 
-  #facts(facts: readonly Fact[]): void {
+  #facts(facts: readonly ExplainedFact[]): void {
     const width = Math.max(0, ...facts.map(({ label }) => label.length));
     for (const [index, { label, value }] of facts.entries()) {
       const name = facts[index - 1]?.label === label ? '' : label;

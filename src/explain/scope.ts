@@ -29,7 +29,7 @@ export class QuietScope implements ExplainScope {
     this.#plan = plan;
     this.log = log;
     this.live = live;
-    this.upstreams = this.own(OpenUpstreams.unasked(plan.upstreams, this), (opened) => opened.close());
+    this.upstreams = this.own(OpenUpstreams.withoutLookups(plan.upstreams, this), (opened) => opened.close());
   }
 
   get prefix(): string {

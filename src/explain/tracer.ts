@@ -1,5 +1,5 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
-import type { Deed, ToldPhase } from '../contract/index.ts';
+import type { ExplainedAction, ExplainedPhase } from '../contract/index.ts';
 import type { ResponseRules, Exchange, Verdict } from '../http/index.ts';
 import type { ErrorLog, Level } from '../log/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
@@ -50,9 +50,9 @@ export type TraceStep =
   | DirectiveStep
   | {
       readonly kind: 'phase';
-      readonly phase: ToldPhase | 'postRead';
+      readonly phase: ExplainedPhase | 'postRead';
       readonly module: string;
-      readonly deed?: Deed | undefined;
+      readonly deed?: ExplainedAction | undefined;
       readonly verdict?: Verdict;
       readonly open?: OpenQuestion;
       /** The address that stands for the client's from now on. */
@@ -138,9 +138,12 @@ export class Tracer implements ErrorLog {
   }
 
   phase(
-    phase: ToldPhase | 'postRead',
+    phase: ExplainedPhase | 'postRead',
     module: string,
-    { frame, ...found }: { frame: Frame; deed?: Deed | undefined; verdict?: Verdict; address?: string },
+    {
+      frame,
+      ...found
+    }: { frame: Frame; deed?: ExplainedAction | undefined; verdict?: Verdict; address?: string },
   ): void {
     if (frame.open) for (const name of found.deed?.unknownVariables ?? []) this.#live.add(name);
     const reads = [...frame.reads.values()];

@@ -7,7 +7,7 @@ import { requestHeaderOf } from './header-list.ts';
 import { rateOf, ThrottledStream } from './rate.ts';
 import { redirectTarget, refreshPage } from './redirect.ts';
 import type { RemoteFacts, RequestFacts, SubrequestFacts } from './request-facts.ts';
-import type { Keeper, StateKey } from './request-state.ts';
+import type { StateHolder, StateKey } from './request-state.ts';
 import { ResponseHead } from './response-head.ts';
 import type { ResponseSettings } from './response-settings.ts';
 import { FilteredStream, type ResponseStream, transformWhole, writePieces } from './response-stream.ts';
@@ -82,7 +82,7 @@ export interface Origin {
 }
 
 /** One request and its response. After the response, or when the client has left, every method that writes does nothing. */
-export class Exchange implements Keeper {
+export class Exchange implements StateHolder {
   rules: ResponseRules;
   readonly wire: Wire;
   /** What came; it never changes. */
@@ -417,13 +417,13 @@ export class Exchange implements Keeper {
 
   /** For the wire: a callback of the engine failed. This request ends with it. */
   fail(error: unknown): void {
-    const isAnswered = this.done;
+    const hasResponse = this.done;
     try {
       this.warn(`a request could not be served: ${String(error)}`);
       this.closing = true;
-      if (!isAnswered) this.end(500);
+      if (!hasResponse) this.end(500);
     } finally {
-      if (isAnswered || !this.done) this.abort();
+      if (hasResponse || !this.done) this.abort();
     }
   }
 
@@ -439,16 +439,16 @@ export class Exchange implements Keeper {
       this.status = 499;
       this.rules.warn('client prematurely closed connection', this, 'info');
     }
-    this.tell(this.abortListeners, 'cleaning up after a client that left');
+    this.runListeners(this.abortListeners, 'cleaning up after a client that left');
   }
 
   /** For the wire, once per request: the response is sent, or nobody is left to send it to. */
   finish(): void {
     this.log();
-    this.tell(this.endListeners, 'cleaning up after a request');
+    this.runListeners(this.endListeners, 'cleaning up after a request');
   }
 
-  private tell(listeners: readonly (() => void)[] | undefined, doing: string): void {
+  private runListeners(listeners: readonly (() => void)[] | undefined, doing: string): void {
     if (!listeners) return;
     for (const listener of listeners) {
       try {

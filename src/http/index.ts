@@ -9,9 +9,9 @@ export {
   mediaTypeTest,
   PARTS_TYPE,
 } from './response-type.ts';
-export { answerFault } from './answer-fault.ts';
+export { failRequest } from './fail-request.ts';
 export { EngineTransform, type BodyTransform, type Transformed } from './body-transform.ts';
-export { becomesAnother, isTransformed, passFilters, weakenEtag } from './transformed.ts';
+export { markTransformed, isTransformed, passFilters, weakenEtag } from './transformed.ts';
 export {
   type BodyFilter,
   Exchange,

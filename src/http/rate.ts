@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Keeper, stateKey } from './request-state.ts';
+import { type StateHolder, stateKey } from './request-state.ts';
 import type { ResponseStream } from './response-stream.ts';
 
 /** How fast a client gets a response (nginx: `limit_rate`). */
@@ -13,12 +13,12 @@ export interface Rate {
 const RATE = stateKey<Partial<Rate>>('rate of the response');
 
 /** The rate of a response, as far as somebody has said something of it. */
-export function rateOf(x: Keeper): Partial<Rate> | undefined {
+export function rateOf(x: StateHolder): Partial<Rate> | undefined {
   return x.state(RATE);
 }
 
 /** Takes effect for a response that has not begun. */
-export function changeRate(x: Keeper, change: Partial<Rate>): void {
+export function changeRate(x: StateHolder, change: Partial<Rate>): void {
   x.setState(RATE, { ...x.state(RATE), ...change });
 }
 

@@ -10,13 +10,13 @@ export interface RedirectRules {
 }
 
 /** A request that is redirected. */
-interface Redirected {
+interface RedirectedRequest {
   readonly request: RequestFacts;
   readonly serverName: string;
 }
 
 /** The `Location` of a redirect: a path gets scheme, host and port in front. */
-export function redirectTarget(x: Redirected, target: string, rules: RedirectRules): string {
+export function redirectTarget(x: RedirectedRequest, target: string, rules: RedirectRules): string {
   if (!target.startsWith('/') || !rules.isAbsolute) return target;
   const { scheme, port, address } = x.request.port;
   const host = rules.byServerName ? x.serverName : x.request.host || address;

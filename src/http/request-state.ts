@@ -7,7 +7,7 @@ export function stateKey<T>(description: string): StateKey<T> {
 }
 
 /** A request, as far as it keeps what modules remember of it. */
-export interface Keeper {
+export interface StateHolder {
   state<T>(key: StateKey<T>): T | undefined;
   setState<T>(key: StateKey<T>, value: T): void;
 }

@@ -5,7 +5,7 @@ import { firstOf, joinedOf, removeAll } from './header-list.ts';
 const LONGEST_REASON = 1_000;
 
 /** Who hears of what could not be taken over. */
-interface Warned {
+interface WarningSink {
   warn(message: string): void;
 }
 
@@ -23,9 +23,9 @@ export class ResponseHead {
   trailers: (() => readonly string[]) | undefined = undefined;
   /** The head as it went out, where the engine writes it itself. */
   sentText: string | undefined = undefined;
-  private readonly owner: Warned;
+  private readonly owner: WarningSink;
 
-  constructor(owner: Warned) {
+  constructor(owner: WarningSink) {
     this.owner = owner;
   }
 

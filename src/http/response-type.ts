@@ -1,4 +1,4 @@
-import { type Keeper, stateKey } from './request-state.ts';
+import { type StateHolder, stateKey } from './request-state.ts';
 
 /** Value: the last type that came from `types` or `default_type` and names a charset. */
 export const CONFIGURED_TYPE = stateKey<string>('configured type');
@@ -27,7 +27,7 @@ export function charsetOf(contentType: string): string {
 }
 
 /** A response as far as its type is concerned. */
-interface Typed extends Keeper {
+interface TypedResponse extends StateHolder {
   readonly response: { readonly type: string };
 }
 
@@ -35,7 +35,7 @@ interface Typed extends Keeper {
  * Whether the type of a response, or another `type` that it stands for, is one of some media types; `*` stands for all of
  * them, and for none at all. nginx takes a charset in a configured type for a part of its name.
  */
-export function mediaTypeTest(types: readonly string[]): (x: Typed, type?: string) => boolean {
+export function mediaTypeTest(types: readonly string[]): (x: TypedResponse, type?: string) => boolean {
   if (types.includes('*')) return () => true;
   const names = new Set(types);
   return (x, type = x.response.type) =>

@@ -1,4 +1,4 @@
-import { type Keeper, stateKey } from './request-state.ts';
+import { type StateHolder, stateKey } from './request-state.ts';
 
 /** What the directives of the rewrite phase did to a request. */
 export interface RewritePhase {
@@ -15,25 +15,25 @@ export interface RewritePhase {
 const PHASE = stateKey<RewritePhase>('rewrite phase');
 
 /** `undefined` as long as no directive did anything. */
-export function rewritePhaseOf(x: Keeper): RewritePhase | undefined {
+export function rewritePhaseOf(x: StateHolder): RewritePhase | undefined {
   return x.state(PHASE);
 }
 
 /** For a directive that does something. */
-export function changeRewritePhase(x: Keeper, change: Partial<RewritePhase>): void {
+export function changeRewritePhase(x: StateHolder, change: Partial<RewritePhase>): void {
   const phase = x.state(PHASE);
   if (phase) Object.assign(phase, change);
   else x.setState(PHASE, { ...UNCHANGED, ...change });
 }
 
 /** At the begin of the phase, on each level. */
-export function beginRewritePhase(x: Keeper): void {
+export function beginRewritePhase(x: StateHolder): void {
   const phase = x.state(PHASE);
   if (phase) phase.isEnded = phase.hasReplacedUri = false;
 }
 
 /** Before a location is searched. */
-export function settleRewritePhase(x: Keeper): void {
+export function settleRewritePhase(x: StateHolder): void {
   const phase = x.state(PHASE);
   if (phase) phase.relocates = phase.hasLeftLocation = false;
 }

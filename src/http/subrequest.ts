@@ -11,7 +11,7 @@ class SubrequestWire implements Wire {
   readonly tunnels = false;
   private readonly parent: Exchange;
   private readonly keep: SubrequestFacts['keep'];
-  private readonly answered: () => void;
+  private readonly finished: () => void;
 
   constructor(parent: Exchange, facts: SubrequestFacts, answered: () => void) {
     const { request, rules } = parent;
@@ -22,7 +22,7 @@ class SubrequestWire implements Wire {
     this.x = new Exchange({ ...request, method, uri, args, contentLength }, { wire: this, rules, parent });
     this.parent = parent;
     this.keep = facts.keep;
-    this.answered = answered;
+    this.finished = answered;
   }
 
   get peerAddress(): string {
@@ -75,7 +75,7 @@ class SubrequestWire implements Wire {
 
   private end(): void {
     this.x.finish();
-    this.answered();
+    this.finished();
   }
 }
 

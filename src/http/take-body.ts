@@ -6,7 +6,7 @@ import type { BodyOutcome, PieceReceiver, Wire } from './wire.ts';
 const MOST_WHOLE_BYTES = 1_073_741_824;
 
 /** A request with a body. */
-interface Bodied {
+interface RequestWithBody {
   readonly wire: Wire;
   readonly request: RequestFacts;
   readonly rules: Pick<ResponseSettings, 'maxBodyBytes' | 'bodyTimeoutMs'>;
@@ -17,13 +17,16 @@ interface Bodied {
 }
 
 /** How somebody wants a body: in pieces where there is a receiver. */
-interface Wanted {
+interface TakeBodyOptions {
   readonly limitBytes?: number | undefined;
   readonly receive?: PieceReceiver | undefined;
 }
 
 /** Reads a body, whole or in pieces; what cannot be read is answered. */
-export function takeBody(x: Bodied, { limitBytes = Infinity, receive }: Wanted): Promise<BodyOutcome> {
+export function takeBody(
+  x: RequestWithBody,
+  { limitBytes = Infinity, receive }: TakeBodyOptions,
+): Promise<BodyOutcome> {
   if (x.done) return Promise.resolve('aborted');
   const { maxBodyBytes, bodyTimeoutMs } = x.rules;
   const most = Math.min(limitBytes, maxBodyBytes || Infinity, receive ? Infinity : MOST_WHOLE_BYTES);
@@ -42,7 +45,7 @@ export function takeBody(x: Bodied, { limitBytes = Infinity, receive }: Wanted):
 }
 
 /** The rest of a body of known length is swallowed, so that the client can read its 413; a chunked one may be endless. */
-function refuseUnread(x: Bodied, outcome: Exclude<BodyOutcome, Buffer>): void {
+function refuseUnread(x: RequestWithBody, outcome: Exclude<BodyOutcome, Buffer>): void {
   if (outcome === 'timeout' || x.request.contentLength < 0) x.closing = true;
   if (outcome === 'timeout') x.end(408);
   else if (outcome === 'too large') x.refuseBody();

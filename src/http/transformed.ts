@@ -1,7 +1,7 @@
 import type { Exchange } from './exchange.ts';
 
 /** A response whose bytes change on their way has no ranges to ask for, and a weak `ETag` at best (nginx). */
-export function becomesAnother(x: Exchange): void {
+export function markTransformed(x: Exchange): void {
   x.response.removeHeader('Accept-Ranges');
   weakenEtag(x);
 }
@@ -15,27 +15,27 @@ export function weakenEtag(x: Exchange): void {
 }
 
 /** A response that may yet be sent. */
-interface Expected {
+interface ExpectedResponse {
   readonly status: number;
   readonly type: string;
   readonly lengthBytes: number;
 }
 
-function expect(x: Exchange, { status, type, lengthBytes }: Expected): void {
+function expect(x: Exchange, { status, type, lengthBytes }: ExpectedResponse): void {
   x.status = status;
   x.response.type = type;
   x.response.lengthBytes = lengthBytes;
 }
 
 /** Whether some body filter wants a response of this kind: then its length is not known before its end. */
-export function isTransformed(x: Exchange, expected: Expected): boolean {
+export function isTransformed(x: Exchange, expected: ExpectedResponse): boolean {
   if (x.rules.bodyFilters.length === 0) return false;
   expect(x, expected);
   return x.rules.bodyFilters.some((filter) => filter.wants(x));
 }
 
 /** What filters add to a response with 200 stays when it turns out to be another one (nginx: its range filter comes last). */
-export function passFilters(x: Exchange, expected: Omit<Expected, 'status'>): void {
+export function passFilters(x: Exchange, expected: Omit<ExpectedResponse, 'status'>): void {
   expect(x, { status: 200, ...expected });
   for (const filter of x.rules.filters) filter(x);
 }

@@ -1,7 +1,7 @@
 import { directivesFor, readers } from '../config/index.ts';
 import { moduleFor } from '../contract/index.ts';
 import {
-  becomesAnother,
+  markTransformed,
   type BodyFilter,
   type BodyTransform,
   type Exchange,
@@ -62,7 +62,7 @@ function compileFilter({ types, before, after }: AdditionConfig): BodyFilter {
   return {
     wants: (x: Exchange) => x.status === 200 && x.main === x && hasType(x),
     open(x: Exchange) {
-      becomesAnother(x);
+      markTransformed(x);
       return new AddingTransform(x, { before, after });
     },
   };

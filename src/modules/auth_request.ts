@@ -71,7 +71,7 @@ export const authRequest = moduleFor<AuthRequestConfig>()({
   },
   explanation: {
     runs: true,
-    tell: ({ uri = '', assignments = [] }) => ({
+    explain: ({ uri = '', assignments = [] }) => ({
       access: () => ({
         does: `asks "${uri}": 2xx lets the request in, 401 and 403 keep it out`,
         unknown: `what "${uri}" answers`,

@@ -1,7 +1,7 @@
 import { createGunzip } from 'node:zlib';
 import { directivesFor, readers } from '../config/index.ts';
 import { type Build, moduleFor } from '../contract/index.ts';
-import { becomesAnother, type BodyFilter, EngineTransform, type Exchange } from '../http/index.ts';
+import { markTransformed, type BodyFilter, EngineTransform, type Exchange } from '../http/index.ts';
 
 interface GunzipConfig {
   readonly gunzip: boolean;
@@ -48,7 +48,7 @@ function compileFilter(build: Build): BodyFilter {
     wants: (x: Exchange) => isGzip(x) && !accepts(x),
     open(x) {
       x.response.removeHeader('Content-Encoding');
-      becomesAnother(x);
+      markTransformed(x);
       return new EngineTransform(createGunzip({ chunkSize: PIECE_BYTES }));
     },
   };

@@ -1,5 +1,5 @@
 import { type ArgReader, directivesFor, readers } from '../config/index.ts';
-import { type CoreConfig, moduleFor, type Telling } from '../contract/index.ts';
+import { type CoreConfig, moduleFor, type Explainer } from '../contract/index.ts';
 import type { Exchange, Handler } from '../http/index.ts';
 import { spoolBody, type SpooledBody } from '../spool.ts';
 
@@ -43,7 +43,7 @@ export const mirror = moduleFor<MirrorConfig>()({
       : compileMirror(targets, body ? build.core : undefined),
   }),
   explanation: {
-    tell: ({ targets = [] }): { precontent?: Telling } =>
+    explain: ({ targets = [] }): { precontent?: Explainer } =>
       targets.includes('off')
         ? {}
         : { precontent: () => ({ does: `sends a copy to ${targets.map((uri) => `"${uri}"`).join(', ')}` }) },

@@ -1,5 +1,5 @@
 import { directivesFor, readers } from '../config/index.ts';
-import { type Deed, moduleFor, type VariableDefinition } from '../contract/index.ts';
+import { type ExplainedAction, moduleFor, type VariableDefinition } from '../contract/index.ts';
 import type { Exchange, Handler } from '../http/index.ts';
 import { Connections, type ConnectionTotals } from '../zone/index.ts';
 
@@ -44,7 +44,7 @@ export const stubStatus = moduleFor<StubStatusConfig>()({
   sensitive: () => ({ rule: 'status-exposed', field: 'status' }),
   compile: (_config, _resources, { metrics }) => ({ content: answer(new Connections(metrics)) }),
   explanation: {
-    tell: () => ({
+    explain: () => ({
       content: (x) => {
         if (isRead(x)) return TOLD;
         x.end(405);
@@ -54,7 +54,10 @@ export const stubStatus = moduleFor<StubStatusConfig>()({
   },
 });
 
-const TOLD: Deed = { does: 'shows the numbers of connections and requests', unknown: 'the numbers' };
+const TOLD: ExplainedAction = {
+  does: 'shows the numbers of connections and requests',
+  unknown: 'the numbers',
+};
 
 function isRead({ method }: Exchange): boolean {
   return method === 'GET' || method === 'HEAD';

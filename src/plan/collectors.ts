@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { placeOf, type Report, type Span } from '../../grammar/index.ts';
-import type { CoreConfig, Written } from '../contract/index.ts';
+import type { CoreConfig, WrittenFiles } from '../contract/index.ts';
 import { zoneConflict, type ZoneDeclaration, zoneFault } from '../zone/index.ts';
 
 interface Declared {
@@ -55,7 +55,7 @@ export class WrittenPaths {
     this.#prefix = prefix;
   }
 
-  add({ files = [], directories = [] }: Written = {}): void {
+  add({ files = [], directories = [] }: WrittenFiles = {}): void {
     for (const file of files) this.#files.add(resolve(this.#prefix, file));
     for (const directory of directories) this.#directories.add(resolve(this.#prefix, directory));
   }
@@ -67,7 +67,7 @@ export class WrittenPaths {
     this.add({ files: logs.flatMap((log) => ('path' in log && log.path !== 'stderr' ? log.path : [])) });
   }
 
-  get paths(): Required<Written> {
+  get paths(): Required<WrittenFiles> {
     return { files: [...this.#files], directories: [...this.#directories] };
   }
 }

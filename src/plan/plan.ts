@@ -1,4 +1,10 @@
-import type { CoreConfig, ListenAddress, LocationMatch, ServerName, Written } from '../contract/index.ts';
+import type {
+  CoreConfig,
+  ListenAddress,
+  LocationMatch,
+  ServerName,
+  WrittenFiles,
+} from '../contract/index.ts';
 import type { UpstreamPlan } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { TlsPlan } from './tls/index.ts';
@@ -83,7 +89,7 @@ export interface VariablePlan {
 /** Everything the process itself needs. */
 export interface MainPlan {
   /** Absolute paths of what is written while requests are served. */
-  readonly written: Required<Written>;
+  readonly written: Required<WrittenFiles>;
   readonly core: CoreConfig;
   readonly workers: number;
   /** Most clients of a worker; absent: as many as descriptors allow. */

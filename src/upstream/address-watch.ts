@@ -1,9 +1,9 @@
-import type { ServerAddress } from './group.ts';
+import type { ServerAddress } from './peer-group.ts';
 import { lookUpHost, NameFault, type NameResolver } from './name-resolver.ts';
 import { addressOf, type ServerConfig } from './plan.ts';
 
 /** What a server's name leads to, and when to ask again (`undefined`: never). */
-interface Found {
+interface FoundAddresses {
   readonly addresses: readonly ServerAddress[];
   readonly againMs: number | undefined;
   /** Why there are none. */
@@ -11,9 +11,9 @@ interface Found {
 }
 
 /** What to ask and what to do with the answers. */
-interface Watching {
+interface WatchOptions {
   /** Rejects when nothing was learnt: what was known goes on. */
-  readonly ask: () => Promise<Found>;
+  readonly ask: () => Promise<FoundAddresses>;
   readonly found: (addresses: readonly ServerAddress[]) => void;
   /** Told once, until addresses are found again. */
   readonly failed: (error: Error) => void;
@@ -27,13 +27,13 @@ const MAX_MS = 86_400_000;
 
 /** Asks for the addresses of one server until it is told to stop: again when they are out of date, or when nobody answered. */
 export class AddressWatch {
-  readonly #watching: Watching;
+  readonly #watching: WatchOptions;
   #timer: NodeJS.Timeout | undefined;
   #retryMs = FIRST_RETRY_MS;
   #isTold = false;
   #isClosed = false;
 
-  constructor(watching: Watching) {
+  constructor(watching: WatchOptions) {
     this.#watching = watching;
   }
 
@@ -71,10 +71,10 @@ export class AddressWatch {
 }
 
 /** How the addresses of a server with a name are found; `undefined`: it has none, or needs a resolver that is not there. */
-export function askFor(
+export function addressLookup(
   { target, resolve }: ServerConfig,
   resolver?: NameResolver,
-): (() => Promise<Found>) | undefined {
+): (() => Promise<FoundAddresses>) | undefined {
   if (target.kind !== 'name') return undefined;
   const { host, port } = target;
   if (!resolve) return async () => ({ addresses: await askSystem(host, port), againMs: undefined });
@@ -98,7 +98,7 @@ async function askSystem(host: string, port: number): Promise<ServerAddress[]> {
   return addresses.map((ip) => ({ address: addressOf(ip, port) }));
 }
 
-async function askNames(resolver: NameResolver, host: string, port: number): Promise<Found> {
+async function askNames(resolver: NameResolver, host: string, port: number): Promise<FoundAddresses> {
   const { addresses, validMs } = await resolver.addresses(host);
   // In one order, so that the peers are the same whatever order the answers come in.
   return {
@@ -108,7 +108,7 @@ async function askNames(resolver: NameResolver, host: string, port: number): Pro
 }
 
 /** Those with the best priority are the servers, the others their backups (nginx). */
-async function askService(resolver: NameResolver, name: string): Promise<Found> {
+async function askService(resolver: NameResolver, name: string): Promise<FoundAddresses> {
   const { records, validMs } = await resolver.service(name);
   const best = Math.min(...records.map(({ priority }) => priority));
   const addresses = records

@@ -1,13 +1,13 @@
 import { crc32 } from 'node:zlib';
 import { addressBytes } from '../config/index.ts';
 import type { PeerState } from '../zone/index.ts';
-import type { PeerMeter } from './meter.ts';
+import type { PeerMeter } from './peer-meter.ts';
 import type { Balancing } from './plan.ts';
-import type { Ask, Peer } from './selection.ts';
+import type { BalancingInput, Peer } from './selection.ts';
 
 /** How far one request has come with the peers of a group. */
 export interface Progress {
-  readonly ask: Ask;
+  readonly ask: BalancingInput;
   set: PeerSet;
   /** Of the set: what this request has had. */
   tried: LivePeer[];

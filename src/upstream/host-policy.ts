@@ -104,7 +104,7 @@ function writtenOrigins({ parts }: ComplexValue): readonly Origin[] {
 /** Stands for a piece that the configuration fills. */
 const SOME_TEXT = '\0';
 
-interface Found {
+interface HostOrigins {
   /** Some of the values leaves its host to clients. */
   readonly isOpen: boolean;
   /** Hosts, with a port where one is written, that the values have in full: in lower case. */
@@ -112,7 +112,7 @@ interface Found {
 }
 
 /** Who has a say in the host of an address, which is one of the given values: `[scheme://]host[:port][/…]`. */
-function findOrigin(values: readonly (readonly Origin[])[]): Found {
+function findOrigin(values: readonly (readonly Origin[])[]): HostOrigins {
   const written = new Set<string>();
   const isOpen = values.map((pieces) => isLeftOpen(pieces, written)).includes(true);
   return { isOpen, written };

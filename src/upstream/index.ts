@@ -10,7 +10,7 @@ export {
   ResolveFault,
   type RequestHost,
 } from './host-policy.ts';
-export { implicitUpstream, upstreamKey } from './implicit.ts';
+export { implicitUpstream, upstreamKey } from './implicit-upstream.ts';
 export {
   type Balancing,
   type KeepaliveConfig,
@@ -24,7 +24,7 @@ export {
 } from './plan.ts';
 export { lookUpHost } from './name-resolver.ts';
 export type {
-  Ask,
+  BalancingInput,
   Outcome,
   Peer,
   PeerView,

@@ -46,19 +46,19 @@ export async function lookUpHost(host: string): Promise<readonly string[]> {
 }
 
 /** Addresses of a name, IPv4 first, and how long they are good for. */
-interface NameAnswer {
+interface ResolvedName {
   readonly addresses: readonly string[];
   readonly validMs: number;
 }
 
 /** Records of a service, and how long they are good for. */
-interface ServiceAnswer {
+interface ResolvedService {
   readonly records: readonly (SrvRecord & { readonly addresses: readonly string[] })[];
   readonly validMs: number;
 }
 
-interface Kept {
-  readonly outcome: NameAnswer | ResolveFault;
+interface CachedOutcome {
+  readonly outcome: ResolvedName | ResolveFault;
   readonly untilMs: number;
 }
 
@@ -78,8 +78,8 @@ const SERVICE_VALID_MS = 10_000;
 export class NameResolver {
   readonly #resolver: Resolver;
   readonly #resolving: Resolving;
-  readonly #kept = new LRUCache<string, Kept>({ max: MAX_NAMES });
-  readonly #asking = new Map<string, Promise<NameAnswer>>();
+  readonly #kept = new LRUCache<string, CachedOutcome>({ max: MAX_NAMES });
+  readonly #asking = new Map<string, Promise<ResolvedName>>();
 
   /** Name servers that are given by name are looked up before the first question; those that are not found are left out. */
   #servers: Promise<void> | undefined;
@@ -93,7 +93,7 @@ export class NameResolver {
   }
 
   /** What is known of a name at this moment; throws what is known to be wrong with it. */
-  known(name: string): NameAnswer | undefined {
+  known(name: string): ResolvedName | undefined {
     const kept = this.#kept.get(name);
     if (!kept || kept.untilMs <= performance.now()) return undefined;
     if (kept.outcome instanceof ResolveFault) throw kept.outcome;
@@ -101,7 +101,7 @@ export class NameResolver {
   }
 
   /** Rejects with a `ResolveFault`. */
-  addresses(name: string): Promise<NameAnswer> {
+  addresses(name: string): Promise<ResolvedName> {
     const known = this.#asking.get(name);
     if (known) return known;
     if (this.#asking.size >= MAX_ASKING)
@@ -112,7 +112,7 @@ export class NameResolver {
   }
 
   /** The SRV records of a name with the addresses of their targets; rejects with a `ResolveFault`. */
-  async service(name: string): Promise<ServiceAnswer> {
+  async service(name: string): Promise<ResolvedService> {
     await (this.#servers ??= this.#findServers());
     const found = await this.#inTime(this.#resolver.resolveSrv(name)).catch((error: unknown) => {
       throw new NameFault(name, error);
@@ -132,7 +132,7 @@ export class NameResolver {
     this.#resolver.cancel();
   }
 
-  async #ask(name: string): Promise<NameAnswer> {
+  async #ask(name: string): Promise<ResolvedName> {
     try {
       await (this.#servers ??= this.#findServers());
       const answer = await this.#query(name);
@@ -153,7 +153,7 @@ export class NameResolver {
     throw new ResolveFault('no name server of "resolver" was found');
   }
 
-  async #query(name: string): Promise<NameAnswer> {
+  async #query(name: string): Promise<ResolvedName> {
     const { ipv4 = true, ipv6 = true, validMs } = this.#resolving.resolver ?? {};
     const found: RecordWithTtl[][] = [];
     const errors: unknown[] = [];
@@ -179,7 +179,7 @@ export class NameResolver {
     });
   }
 
-  #keep(name: string, outcome: Kept['outcome'], validMs: number): void {
+  #keep(name: string, outcome: CachedOutcome['outcome'], validMs: number): void {
     this.#kept.set(name, { outcome, untilMs: performance.now() + validMs });
   }
 }

@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { ErrorLog } from '../log/index.ts';
 import { type Counters, createZone, PeerTable } from '../zone/index.ts';
-import { PeerGroup } from './group.ts';
+import { PeerGroup } from './peer-group.ts';
 import { type AddressRule, admits, HostRefused, ResolveFault } from './host-policy.ts';
-import { PLAIN_SERVER, plainUpstream } from './implicit.ts';
-import { PeerMeter } from './meter.ts';
+import { PLAIN_SERVER, plainUpstream } from './implicit-upstream.ts';
+import { PeerMeter } from './peer-meter.ts';
 import type { NameResolver } from './name-resolver.ts';
 import type { RequestHosts, UpstreamGroup } from './selection.ts';
 import { addressOf } from './plan.ts';
@@ -13,7 +13,7 @@ import { addressOf } from './plan.ts';
 /** Hosts that requests have named and whose peers are kept. */
 const MAX_GROUPS = 1000;
 
-interface Known {
+interface KnownGroup {
   readonly group: PeerGroup;
   /** That it has now: name servers give them in another order each time. */
   addresses: string;
@@ -36,7 +36,7 @@ export class KnownRequestHosts implements RequestHosts {
   readonly #scope: RequestHostScope;
   readonly #table: PeerTable;
   readonly #meter: PeerMeter;
-  readonly #known = new LRUCache<string, Known>({ max: MAX_GROUPS });
+  readonly #known = new LRUCache<string, KnownGroup>({ max: MAX_GROUPS });
 
   constructor(scope: RequestHostScope) {
     this.#scope = scope;

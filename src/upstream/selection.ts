@@ -32,7 +32,7 @@ export interface Selection {
 }
 
 /** What the balancing of a group wants to know of a request. */
-export interface Ask {
+export interface BalancingInput {
   /** Value of the group's `key`. */
   readonly key?: string;
   /** Only where the group's `wantsClientAddress`. */
@@ -63,7 +63,7 @@ export interface UpstreamGroup {
   readonly keepalive: KeepaliveConfig;
   /** Groups of the same set share their kept connections: hosts that requests name are one set, for they have no bound. */
   readonly connectionSet: string;
-  begin(ask: Ask): Selection;
+  begin(ask: BalancingInput): Selection;
   /** All peers at this moment. */
   view(): readonly PeerView[];
 }

@@ -1,8 +1,8 @@
 import type { ErrorLog } from '../log/index.ts';
 import { type Counters, PeerTable } from '../zone/index.ts';
-import { PeerGroup } from './group.ts';
-import { upstreamKey } from './implicit.ts';
-import { AddressWatch, askFor } from './address-watch.ts';
+import { PeerGroup } from './peer-group.ts';
+import { upstreamKey } from './implicit-upstream.ts';
+import { AddressWatch, addressLookup } from './address-watch.ts';
 import { NameResolver } from './name-resolver.ts';
 import { type ServerConfig, type UpstreamPlan, upstreamZoneName } from './plan.ts';
 import { KnownRequestHosts } from './request-hosts.ts';
@@ -45,7 +45,7 @@ export class OpenUpstreams implements Upstreams {
   }
 
   /** Gives the groups as the configuration has them: nobody is asked for names, whose servers so have no peers. */
-  static unasked(plans: readonly UpstreamPlan[], scope: UpstreamScope): OpenUpstreams {
+  static withoutLookups(plans: readonly UpstreamPlan[], scope: UpstreamScope): OpenUpstreams {
     return new OpenUpstreams(plans, scope, false);
   }
 
@@ -104,15 +104,15 @@ export class OpenUpstreams implements Upstreams {
     const { resolver, resolverTimeoutMs: timeoutMs } = plan;
     return plan.servers.flatMap((server, index) => {
       const names = server.resolve && resolver ? this.#resolver({ resolver, timeoutMs }) : undefined;
-      const ask = askFor(server, names);
+      const ask = addressLookup(server, names);
       if (!ask) return [];
       const found: Watcher['found'] = (addresses) => group.setAddresses(index, addresses);
-      return new AddressWatch({ ask, found, failed: this.#complain(server) });
+      return new AddressWatch({ ask, found, failed: this.#lookupFailed(server) });
     });
   }
 
   /** Every worker asks, one tells. */
-  #complain({ name, place, resolve }: ServerConfig): (error: Error) => void {
+  #lookupFailed({ name, place, resolve }: ServerConfig): (error: Error) => void {
     const { log, workerId } = this.#scope;
     return (error) => {
       if (workerId !== 1) return;

@@ -14,7 +14,7 @@ export const VERSION_WORD = 1;
 export const LOCK_WORD = 4;
 export const RECOVERIES_WORD = 5;
 export const IDENTITY_WORD = 16;
-export const HUNGRY_WORD = 18;
+export const PRIORITY_WORD = 18;
 export const ALIVE_WORD = 32;
 export const ALIVE_WORDS = 16;
 

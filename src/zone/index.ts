@@ -37,7 +37,7 @@ export {
 } from './dictionary/entry.ts';
 export { EVENT_LIMITS, ringBytes, type RingEntry, type RingEvent } from './ring/layout.ts';
 export { openRequestRates, type RequestRates } from './limits/request-rates.ts';
-export { openOpenRequests, type Entrance, type OpenRequests } from './limits/open-requests.ts';
+export { openOpenRequests, type EntryOutcome, type OpenRequests } from './limits/open-requests.ts';
 export { MAX_THREAD_ID } from './lock.ts';
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
 export { PeerTable, type PeerState } from './peers/peer-table.ts';

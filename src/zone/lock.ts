@@ -1,4 +1,4 @@
-import { ALIVE_WORD, ALIVE_WORDS, HUNGRY_WORD, LOCK_WORD } from './header.ts';
+import { ALIVE_WORD, ALIVE_WORDS, PRIORITY_WORD, LOCK_WORD } from './header.ts';
 
 /** Set beside the owner while somebody sleeps: only then does a release have to wake. */
 const WAITERS = 1 << 30;
@@ -8,7 +8,7 @@ const SPINS = 200;
 const SLEEP_MS = 20;
 const SUSPICION_MS = 100;
 /** Whoever has waited so long goes first: threads that take the lock again and again would starve a sleeper. */
-const HUNGRY_MS = 20;
+const PRIORITY_AFTER_MS = 20;
 const STEP_ASIDE_MS = 2;
 /** A waiter that does not get the lock in this time gives up. */
 export const LOCK_PATIENCE_MS = 250;
@@ -54,8 +54,8 @@ export class ZoneLock {
 
   /** False when the lock was not to be had in 250 ms. Blocks the thread meanwhile. */
   acquire(): boolean {
-    const hungry = Atomics.load(this.#words, HUNGRY_WORD);
-    if (hungry !== 0) Atomics.wait(this.#words, HUNGRY_WORD, hungry, STEP_ASIDE_MS);
+    const hungry = Atomics.load(this.#words, PRIORITY_WORD);
+    if (hungry !== 0) Atomics.wait(this.#words, PRIORITY_WORD, hungry, STEP_ASIDE_MS);
     if (Atomics.compareExchange(this.#words, LOCK_WORD, 0, this.#mine) === 0) return true;
     for (let spin = 0; spin < SPINS; spin++) {
       if (
@@ -68,7 +68,7 @@ export class ZoneLock {
     try {
       return this.#sleepFor();
     } finally {
-      this.#eat(this.#mine);
+      this.#endPriority(this.#mine);
     }
   }
 
@@ -82,7 +82,7 @@ export class ZoneLock {
    * afterwards.
    */
   takeOver(threadId: number): void {
-    this.#eat(threadId + 1);
+    this.#endPriority(threadId + 1);
     for (;;) {
       const held = Atomics.load(this.#words, LOCK_WORD);
       if ((held & OWNER) !== threadId + 1) return;
@@ -102,7 +102,7 @@ export class ZoneLock {
       if (held === 0) return true;
       const waitedMs = performance.now() - startedMs;
       if (waitedMs >= LOCK_PATIENCE_MS) return false;
-      if (waitedMs > HUNGRY_MS) Atomics.compareExchange(words, HUNGRY_WORD, 0, this.#mine);
+      if (waitedMs > PRIORITY_AFTER_MS) Atomics.compareExchange(words, PRIORITY_WORD, 0, this.#mine);
       if (waitedMs > SUSPICION_MS && !isAlive(words, (held & OWNER) - 1) && this.#takeFromDead(held))
         return true;
       const marked = held | WAITERS;
@@ -113,9 +113,9 @@ export class ZoneLock {
   }
 
   /** This owner is hungry no longer. */
-  #eat(owner: number): void {
-    if (Atomics.compareExchange(this.#words, HUNGRY_WORD, owner, 0) === owner)
-      Atomics.notify(this.#words, HUNGRY_WORD);
+  #endPriority(owner: number): void {
+    if (Atomics.compareExchange(this.#words, PRIORITY_WORD, owner, 0) === owner)
+      Atomics.notify(this.#words, PRIORITY_WORD);
   }
 
   #takeFromDead(held: number): boolean {

@@ -1,5 +1,5 @@
 import { load } from '../../src/pipeline.ts';
-import { PeerGroup } from '../../src/upstream/group.ts';
+import { PeerGroup } from '../../src/upstream/peer-group.ts';
 import { upstreamZone } from '../../src/upstream/index.ts';
 import { createZone, PeerTable } from '../../src/zone/index.ts';
 import { aloneCounters } from '../harness/counters.ts';

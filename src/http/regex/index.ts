@@ -241,11 +241,11 @@ export function compileRegex(regex: ReadRegex): Regex {
   return { exec, test: (text) => exec(text) !== null };
 }
 
-const SHOWN = 200;
+const MAX_QUOTED = 200;
 /** PCRE2_ERROR_MATCHLIMIT */
 const MATCH_LIMIT = -47;
 
 function matchLimitFault({ pattern }: ReadRegex, text: string): HttpFault {
-  const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  const shown = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
   return new HttpFault(500, `pcre2_match() failed: ${MATCH_LIMIT} on "${shown}" using "${pattern}"`);
 }

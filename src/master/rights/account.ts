@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
-import type { CoreConfig, UserConfig, Written } from '../../contract/index.ts';
+import type { CoreConfig, UserConfig, WrittenFiles } from '../../contract/index.ts';
 import { standardStream } from '../../log/index.ts';
 import { type Account, findAccount, findGroup, systemFailure, systemReason } from '../../system/index.ts';
 
@@ -73,7 +73,7 @@ export function checkProgram({ name }: Account, file: string): void {
 }
 
 /** Fails where this account cannot write a log or a directory: nginx too starts with logs that are open, or not at all. */
-export function checkWritable({ name }: Account, { files, directories }: Required<Written>): void {
+export function checkWritable({ name }: Account, { files, directories }: Required<WrittenFiles>): void {
   for (const path of [...files, ...directories]) {
     if (standardStream(path) !== undefined) continue;
     try {

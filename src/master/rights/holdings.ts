@@ -11,7 +11,7 @@ import {
   statSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { ListenAddress, Written } from '../../contract/index.ts';
+import type { ListenAddress, WrittenFiles } from '../../contract/index.ts';
 import { standardStream } from '../../log/index.ts';
 import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
 import { type Account, rootPath } from '../../system/index.ts';
@@ -57,7 +57,7 @@ const OTHERS_WRITE = 0o022;
  * Only what nobody but root can have put there is touched, on the whole way to it. Elsewhere the name may be a trap by the
  * time that it is opened, and the account's own directories need no help.
  */
-export function handOver({ files, directories }: Required<Written>, account: Account): void {
+export function handOver({ files, directories }: Required<WrittenFiles>, account: Account): void {
   for (const file of files) attempt(() => handOverFile(file, account, O_CREAT));
   for (const directory of directories) attempt(() => handOverDirectory(directory, account));
 }

@@ -1,11 +1,11 @@
-import type { NamedAddress, Written } from '../../contract/index.ts';
+import type { NamedAddress, WrittenFiles } from '../../contract/index.ts';
 import type { Account } from '../../system/index.ts';
 
 /** What the process with root's rights does for one configuration, and nothing beyond it. */
 export interface Holdings {
   readonly account: Account;
   readonly addresses: readonly NamedAddress[];
-  readonly written: Required<Written>;
+  readonly written: Required<WrittenFiles>;
   /** Absolute. */
   readonly pidFile: string;
 }

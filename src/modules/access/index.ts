@@ -1,5 +1,5 @@
 import { addressBytes, contains, networkText } from '../../config/index.ts';
-import { type Build, type Deed, moduleFor } from '../../contract/index.ts';
+import { type Build, type ExplainedAction, moduleFor } from '../../contract/index.ts';
 import { type AccessCheck, type Denial, logContext } from '../../http/index.ts';
 import { type AccessConfig, type AccessRule, directives } from './directives.ts';
 
@@ -50,7 +50,7 @@ export const access = moduleFor<AccessConfig>()({
   compile: ({ rules = [] }, _resources, build) => ({ access: compileAccess(rules, build) }),
   explanation: {
     runs: true,
-    tell: ({ rules = [] }) => ({ access: ({ remoteAddress }) => tellRules(rules, remoteAddress) }),
+    explain: ({ rules = [] }) => ({ access: ({ remoteAddress }) => tellRules(rules, remoteAddress) }),
   },
   rules: () => import('./rules.ts'),
 });
@@ -71,7 +71,7 @@ function compileAccess(rules: readonly AccessRule[], build: Build): AccessCheck 
 }
 
 /** The rules up to the one that decides. */
-function tellRules(rules: readonly AccessRule[], address: string): Deed {
+function tellRules(rules: readonly AccessRule[], address: string): ExplainedAction {
   const found = ruleFor(rules, address);
   const client = address === 'unix:' ? 'a client of a Unix socket' : address;
   const asked = found ? rules.slice(0, rules.indexOf(found)) : rules;

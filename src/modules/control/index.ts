@@ -1,10 +1,10 @@
 import {
-  type Deed,
+  type ExplainedAction,
   type LocationFacts,
   type LocationParts,
   type ModuleExplanation,
   moduleFor,
-  type Telling,
+  type Explainer,
 } from '../../contract/index.ts';
 import type { Handler } from '../../http/index.ts';
 import { LOG_TAIL } from '../../zone/index.ts';
@@ -30,17 +30,17 @@ export { endpointPath } from './inventory.ts';
 /** Which endpoint would answer. The console's own resources come from the process. */
 const explanation: ModuleExplanation<ControlConfig, ControlResources> = {
   provision: (config, scope) => openResources({ ...config, console: false }, scope),
-  tell: ({ api, console }, _resources, { location }) => {
+  explain: ({ api, console }, _resources, { location }) => {
     if (console) return { content: () => ({ does: 'serves the console' }) };
     return api === undefined ? {} : { content: tellEndpoint(api, location) };
   },
 };
 
-function tellEndpoint(api: string, location: LocationFacts): Telling {
+function tellEndpoint(api: string, location: LocationFacts): Explainer {
   const prefix = prefixOf(location);
   const endpointFor = (uri: string): Endpoint | undefined =>
     ENDPOINTS.find(({ name, path }) => (api === WHOLE_INVENTORY ? prefix + path === uri : name === api));
-  return (x): Deed | undefined => {
+  return (x): ExplainedAction | undefined => {
     const endpoint = endpointFor(x.uri);
     if (!endpoint) {
       refuse(x, 404, `unknown endpoint: see ${prefix}describe`);

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import type { Build, Deed, ExplainScope, Fact, Telling } from '../../contract/index.ts';
+import type { Build, ExplainedAction, ExplainScope, ExplainedFact, Explainer } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { authorizationOf, type Identity, openAuthenticator } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
@@ -73,10 +73,10 @@ interface Explained extends DbrestResources {
 }
 
 /** Takes the steps of a request up to the first that needs what may not be asked for. */
-function tellRequest(explained: Explained, { location }: Build): Telling {
+function tellRequest(explained: Explained, { location }: Build): Explainer {
   const { config, database, authenticator } = explained;
   const steps = compileSteps(config, database, location);
-  return async (x): Promise<Deed | undefined> => {
+  return async (x): Promise<ExplainedAction | undefined> => {
     let role = config.anonRole;
     try {
       const identity = await authenticator.identify(authorizationOf(x));
@@ -102,7 +102,7 @@ interface ExplainedRequest {
   readonly identity: Identity;
 }
 
-type SqlAccount = Required<Pick<Deed, 'facts' | 'unknown'>>;
+type SqlAccount = Required<Pick<ExplainedAction, 'facts' | 'unknown'>>;
 
 /** The statements, or where they need what is not known, what the request itself says. Throws a `DbrestFault`. */
 async function statementsOf(
@@ -139,7 +139,7 @@ async function lackOfSchema(schema: SchemaCache | undefined): Promise<string | u
 }
 
 /** What the query of a request says as far as no schema is needed. */
-function queryFacts({ args }: Exchange, request: Request): readonly Fact[] {
+function queryFacts({ args }: Exchange, request: Request): readonly ExplainedFact[] {
   const isCall = request.kind === 'call' && request.input.kind === 'texts';
   const given = isCall ? request.input.texts : undefined;
   return Array.from(parametersOf(args), ([key, value]) =>
@@ -172,7 +172,7 @@ const MASK = '***';
 const LOGIN = /("(?:proxy-)?authorization":"\w+ )(?:[^"\\]|\\.)*/g;
 
 /** Statements in their order, each with its parameters behind it. Whoever reads them learns no token. */
-function statementFacts({ before, main, after }: Statements, { jwt }: Identity): readonly Fact[] {
+function statementFacts({ before, main, after }: Statements, { jwt }: Identity): readonly ExplainedFact[] {
   const masked = (text: string): string =>
     (jwt === '' ? text : text.replaceAll(jwt, MASK)).replace(LOGIN, `$1${MASK}`);
   return [...before, main, ...after].flatMap(({ statement: { text, values } }) => [
@@ -206,11 +206,11 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'deletes rows of the database',
 };
 
-function resourceFacts(resource: Resource): readonly Fact[] {
+function resourceFacts(resource: Resource): readonly ExplainedFact[] {
   return resource.kind === 'root' ? [] : [{ label: resource.kind, value: resource.name }];
 }
 
-function whoFacts({ role, jwt, rejected }: Identity, x: Exchange): readonly Fact[] {
+function whoFacts({ role, jwt, rejected }: Identity, x: Exchange): readonly ExplainedFact[] {
   const given = x.header('authorization') !== undefined;
   const how =
     jwt !== ''

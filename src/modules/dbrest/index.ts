@@ -109,7 +109,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       const explanation = await import('./explanation.ts');
       return explanation.provision(config, scope);
     },
-    tell(_config, { explain }, build) {
+    explain(_config, { explain }, build) {
       return explain ? { content: explain(build) } : {};
     },
   },

@@ -1,4 +1,4 @@
-import type { Build, LocationFacts, LocationParts, Telling } from '../../contract/index.ts';
+import type { Build, LocationFacts, LocationParts, Explainer } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { type Authenticator, authorizationOf, type Identity } from './auth/index.ts';
 import type { DbrestConfig } from './config.ts';
@@ -24,7 +24,7 @@ export interface DbrestResources {
   readonly database: RestDatabase;
   readonly authenticator: Authenticator;
   /** Only where requests are explained instead of served. */
-  readonly explain?: (build: Build) => Telling;
+  readonly explain?: (build: Build) => Explainer;
 }
 
 /** `dbrest_pass`: who asks → what is asked → plan → statements → response; whatever goes wrong on the way becomes one. */

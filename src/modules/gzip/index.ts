@@ -2,7 +2,7 @@ import { constants, createGzip, gzipSync } from 'node:zlib';
 import { directivesFor, readers } from '../../config/index.ts';
 import { type Build, moduleFor } from '../../contract/index.ts';
 import {
-  becomesAnother,
+  markTransformed,
   type BodyFilter,
   type BodyTransform,
   EngineTransform,
@@ -198,7 +198,7 @@ function compileFilter(fits: Test, { level }: GzipConfig, build: Build): BodyFil
     wants: (x: Exchange) => fits(x) && accepts(x),
     open(x) {
       x.response.setHeader('Content-Encoding', 'gzip');
-      becomesAnother(x);
+      markTransformed(x);
       const measure = isMeasured
         ? (inBytes: number, outBytes: number) => x.setState(RATIO, (inBytes / outBytes).toFixed(2))
         : undefined;

@@ -1,5 +1,5 @@
 import type { Build } from '../../contract/index.ts';
-import { answerFault, type Exchange, type Handler } from '../../http/index.ts';
+import { failRequest, type Exchange, type Handler } from '../../http/index.ts';
 import { HostRefused } from '../../upstream/index.ts';
 import { type ErrorCode, JSON_TYPE, printable, replyBytes, replyText, sendError } from './answer.ts';
 import {
@@ -177,7 +177,7 @@ function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
         if (fault) fail(x, fault, store);
         else succeed(x, reply, store);
       } catch (error) {
-        answerFault(x, error);
+        failRequest(x, error);
       }
     });
   };

@@ -1,11 +1,11 @@
 import {
   type Build,
-  type Deed,
+  type ExplainedAction,
   type ExplainScope,
-  type Fact,
+  type ExplainedFact,
   type ModuleExplanation,
   moduleFor,
-  type Telling,
+  type Explainer,
 } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { HostPolicy } from '../../upstream/index.ts';
@@ -38,14 +38,14 @@ function closed(_config: KvConfig, scope: ExplainScope): Closed {
 /** The command as it would be sent. */
 const explanation: ModuleExplanation<KvConfig, Provisioned> = {
   provision: closed,
-  tell: (config, store, build) => ({ content: tellCommand(config, store as Closed, build) }),
+  explain: (config, store, build) => ({ content: tellCommand(config, store as Closed, build) }),
 };
 
-function tellCommand(config: KvConfig, store: Closed, build: Build): Telling {
+function tellCommand(config: KvConfig, store: Closed, build: Build): Explainer {
   const row = COMMANDS[config.command];
   const readKey = config.key ? build.value(config.key) : (x: Exchange) => x.uri.slice(1);
   const addressOf = compileAddress(config, store, build);
-  return (x): Deed | undefined => {
+  return (x): ExplainedAction | undefined => {
     if (!row.methods.includes(x.method)) {
       x.response.setHeader('Allow', row.methods.join(', '));
       sendError(x, 'method_not_allowed');
@@ -59,7 +59,7 @@ function tellCommand(config: KvConfig, store: Closed, build: Build): Telling {
     const address = addressOf(x);
     if (address === undefined) return undefined;
     const words = [config.command.toUpperCase(), ...args.map((arg) => JSON.stringify(arg.toString()))];
-    const facts: Fact[] = [
+    const facts: ExplainedFact[] = [
       { label: 'command', value: [...words, ...(row.body ? ['<body>'] : [])].join(' ') },
       { label: 'store', value: address },
     ];

@@ -1,6 +1,6 @@
 import { type Build, type ModuleExplanation, moduleFor, type WorkerScope } from '../../contract/index.ts';
 import { type Exchange, type Getter, type Handler, logContext, stateKey } from '../../http/index.ts';
-import { type Entrance, openOpenRequests, type OpenRequests, zoneIdentity } from '../../zone/index.ts';
+import { type EntryOutcome, openOpenRequests, type OpenRequests, zoneIdentity } from '../../zone/index.ts';
 import { type ConnZoneConfig, directives, type LimitConnConfig, validate } from './directives.ts';
 
 /** A zone that is open in this worker. */
@@ -63,7 +63,7 @@ function leave(counted: Counted[]): void {
   for (const { requests, key } of counted.splice(0)) requests.leave(key);
 }
 
-type Refuse = (x: Exchange, why: Exclude<Entrance, 'counted'>, zone: string) => void;
+type Refuse = (x: Exchange, why: Exclude<EntryOutcome, 'counted'>, zone: string) => void;
 
 function compileRefusal({ status, dryRun, logLevel }: LimitConnConfig, { log }: Build): Refuse {
   const dry = dryRun ? ', dry run,' : '';
@@ -78,7 +78,7 @@ function compileRefusal({ status, dryRun, logLevel }: LimitConnConfig, { log }: 
 /** Limits count in zones that only the gateway has: told is who shares a count, and how much it may be. */
 const explanation: ModuleExplanation<LimitConnConfig, ReadonlyMap<string, OpenZone>> = {
   runs: true,
-  tell({ limits = [], zones = [], status, dryRun }, _open, build) {
+  explain({ limits = [], zones = [], status, dryRun }, _open, build) {
     const keyed = limits.flatMap(({ zone: name, maxRequests }) => {
       const zone = zones.find((each) => each.name === name);
       return zone ? [{ zone, maxRequests, key: build.value(zone.key) }] : [];

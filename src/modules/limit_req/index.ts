@@ -117,7 +117,7 @@ const THOUSANDTHS = 1000;
 /** Limits count in zones that only the gateway has: told is who shares a count, and how much it may be. */
 const explanation: ModuleExplanation<LimitReqConfig, ReadonlyMap<string, OpenZone>> = {
   runs: true,
-  tell({ limits = [], zones = [], status, dryRun }, _open, build) {
+  explain({ limits = [], zones = [], status, dryRun }, _open, build) {
     const keyed = limits.flatMap(({ zone: name, burst }) => {
       const zone = zones.find((each) => each.name === name);
       return zone ? [{ zone, burst, key: build.value(zone.key) }] : [];

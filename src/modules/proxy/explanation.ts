@@ -1,11 +1,11 @@
 import type {
   Build,
-  Deed,
+  ExplainedAction,
   ExplainScope,
-  Fact,
+  ExplainedFact,
   ModuleExplanation,
   PassTarget,
-  Telling,
+  Explainer,
 } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import type { Peer, UpstreamGroup } from '../../upstream/index.ts';
@@ -29,7 +29,7 @@ interface Unconnected extends Provisioned {
 /** What the upstream would get, and which it would be. */
 export const explanation: ModuleExplanation<ProxyConfig, Provisioned> = {
   provision: unconnected,
-  tell: (config, provisioned, build) =>
+  explain: (config, provisioned, build) =>
     config.pass
       ? { content: tellForwarding(config.pass, config, { provisioned: provisioned as Unconnected, build }) }
       : {},
@@ -69,7 +69,7 @@ function tellForwarding(
   pass: PassTarget,
   config: ProxyConfig,
   { provisioned, build }: { readonly provisioned: Unconnected; readonly build: Build },
-): Telling {
+): Explainer {
   const targetOf = compileTarget(pass, config, { provisioned, build });
   const requestTargetOf = compileRequestTarget(build.location);
   const headOf = compileRequestHead(config, build);
@@ -88,14 +88,14 @@ function tellForwarding(
         ...faultFacts(x, config),
       ],
       unknown: 'what the upstream answers',
-    } satisfies Deed;
+    } satisfies ExplainedAction;
   };
 }
 
 /** No name has to be looked up for it. */
 const ADDRESS = /^(?:[\d.]+|\[[^\]]*\])(?::|$)/;
 
-function requestFacts(head: string): readonly Fact[] {
+function requestFacts(head: string): readonly ExplainedFact[] {
   const [line = '', ...fields] = head.trimEnd().split('\r\n');
   return [
     { label: 'request', value: line },
@@ -114,7 +114,7 @@ function peerFacts(
   { group }: Target,
   { servers }: Unconnected,
   ask: Parameters<UpstreamGroup['begin']>[0],
-): readonly Fact[] {
+): readonly ExplainedFact[] {
   const known = group.view();
   const unasked = servers(group.name).filter((name) => !known.some((peer) => peer.name === name));
   const peers = [
@@ -159,7 +159,7 @@ function whatDecides({ wantsClientAddress }: UpstreamGroup, { key = '' }: { read
 }
 
 /** Answers in whose place an error page is served. */
-function faultFacts(x: Exchange, { interceptErrors }: ProxyConfig): readonly Fact[] {
+function faultFacts(x: Exchange, { interceptErrors }: ProxyConfig): readonly ExplainedFact[] {
   const codes = [...(x.rules.errorPages?.keys() ?? [])].filter(
     (code) => interceptErrors || OWN_FAULTS.includes(code),
   );

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { answerFault, type Exchange, logContext } from '../../http/index.ts';
+import { failRequest, type Exchange, logContext } from '../../http/index.ts';
 import type { ErrorLog, Level } from '../../log/index.ts';
 import type { Peer, Selection } from '../../upstream/index.ts';
 import type { AnswerPath } from './answer-path.ts';
@@ -117,7 +117,7 @@ export class Forwarding implements Caller {
     const { relay } = this;
     if (!(fault instanceof UpstreamFault)) {
       this.withdraw();
-      return relay ? relay.cut() : answerFault(this.x, fault);
+      return relay ? relay.cut() : failRequest(this.x, fault);
     }
     this.log('error', fault.message);
     if (relay) {
@@ -170,7 +170,7 @@ export class Forwarding implements Caller {
     try {
       act();
     } catch (error) {
-      answerFault(this.x, error);
+      failRequest(this.x, error);
     }
   }
 

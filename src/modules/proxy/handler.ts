@@ -1,7 +1,7 @@
 import type { Build, PassTarget } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
 import { spoolBody, spooledBody, type SpooledBody } from '../../spool.ts';
-import type { Ask, UpstreamGroup } from '../../upstream/index.ts';
+import type { BalancingInput, UpstreamGroup } from '../../upstream/index.ts';
 import { AnswerPath } from './answer-path.ts';
 import type { ProxyConfig } from './config.ts';
 import { Forwarding, type ForwardingRules } from './forwarding.ts';
@@ -63,7 +63,7 @@ function compileSend(config: ProxyConfig, provisioned: Provisioned, build: Build
 export function compileAsk(
   { upstreams }: Pick<Provisioned, 'upstreams'>,
   build: Build,
-): (x: Exchange, group: UpstreamGroup) => Ask {
+): (x: Exchange, group: UpstreamGroup) => BalancingInput {
   const { groups } = upstreams;
   if (groups.some(({ wantsClientAddress }) => wantsClientAddress)) build.needPeer();
   const keys = new Map(
@@ -76,7 +76,7 @@ export function compileAsk(
   };
 }
 
-const NOTHING: Ask = {};
+const NOTHING: BalancingInput = {};
 
 /** `undefined`: no body. A promise of `undefined`: the request is answered already. */
 function compileUpload(

@@ -1,7 +1,7 @@
 import {
   type Build,
-  type Deed,
-  type Fact,
+  type ExplainedAction,
+  type ExplainedFact,
   type LocationParts,
   type ModuleExplanation,
   moduleFor,
@@ -69,7 +69,7 @@ function filesOf({ disableSymlinks: { rule, from } }: StaticConfig, files: Files
 /** Files are looked for on disk as ever; told are the paths that this leads to. */
 const explanation: ModuleExplanation<StaticConfig, StaticResources> = {
   runs: true,
-  tell(config, _resources, build) {
+  explain(config, _resources, build) {
     const paths = compileDocumentPath(build);
     const { tryFiles } = config;
     return {
@@ -79,10 +79,14 @@ const explanation: ModuleExplanation<StaticConfig, StaticResources> = {
   },
 };
 
-function tellTries(files: readonly TriedFile[], paths: DocumentPath, build: Build): (x: Exchange) => Deed {
+function tellTries(
+  files: readonly TriedFile[],
+  paths: DocumentPath,
+  build: Build,
+): (x: Exchange) => ExplainedAction {
   const tries = files.map(({ name, ...rest }) => ({ ...rest, render: build.value(name) }));
   return (x) => {
-    const facts: Fact[] = [];
+    const facts: ExplainedFact[] = [];
     for (const { render, isDirectory, hasVariables } of tries) {
       const rest = hasVariables ? paths.rest(render(x)) : render(x);
       const found = look(paths.ofRest(x, rest), x);
@@ -95,14 +99,18 @@ function tellTries(files: readonly TriedFile[], paths: DocumentPath, build: Buil
   };
 }
 
-function tellFile({ index }: StaticConfig, paths: DocumentPath, build: Build): (x: Exchange) => Deed {
+function tellFile(
+  { index }: StaticConfig,
+  paths: DocumentPath,
+  build: Build,
+): (x: Exchange) => ExplainedAction {
   const names = index.flat().map((name) => build.value(name));
   return (x) => {
     if (!x.uri.endsWith('/')) {
       const { kind, text } = look(paths.of(x, x.uri), x);
       return { does: DOES[kind ?? ''] ?? 'finds no file', facts: [{ label: 'file', value: text }] };
     }
-    const facts: Fact[] = [];
+    const facts: ExplainedFact[] = [];
     for (const render of names) {
       const name = render(x);
       const found = look(paths.of(x, x.uri + name), x);

@@ -2,11 +2,11 @@ import { constantText } from '../../config/index.ts';
 import {
   type Build,
   type ConfigReport,
-  type Deed,
-  type Fact,
+  type ExplainedAction,
+  type ExplainedFact,
   type ModuleExplanation,
   moduleFor,
-  type Telling,
+  type Explainer,
 } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
 import {
@@ -64,17 +64,17 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 
 /** Which of the endpoint's three parts would answer. */
 const explanation: ModuleExplanation<WorkerEventsConfig, StreamResources> = {
-  tell: (config, _resources, build) => ({ content: tellEndpoint(config as EndpointConfig, build) }),
+  explain: (config, _resources, build) => ({ content: tellEndpoint(config as EndpointConfig, build) }),
 };
 
-function tellEndpoint(config: EndpointConfig, build: Build): Telling {
+function tellEndpoint(config: EndpointConfig, build: Build): Explainer {
   const { zone, channel, ringSize = DEFAULT_RING_SIZE, publishKey } = config;
   const mayPublish = publishKey ? compileKeyCheck(publishKey, build) : () => true;
-  const facts: readonly Fact[] = [
+  const facts: readonly ExplainedFact[] = [
     { label: 'zone', value: `${zone.name}, ${ringSize} events` },
     { label: 'channel', value: channel },
   ];
-  return (x): Deed | undefined => {
+  return (x): ExplainedAction | undefined => {
     if (!METHODS.has(x.method)) {
       x.response.setHeader('Allow', 'GET, HEAD, POST');
       refuse(x, 405, 'method not allowed');

@@ -164,7 +164,7 @@ export class Counters {
   }
 
   /** What the whole process has in common, asked of the thread that is read: neither kept in a row nor added up. Gives its end. */
-  collect(kind: 'counter' | 'gauge', { metric, labels = {}, read }: Collecting): () => void {
+  collect(kind: 'counter' | 'gauge', { metric, labels = {}, read }: CollectOptions): () => void {
     const collected: Collected = { series: { ...metric, labels, kind, scale: 'seconds' }, read };
     const key = JSON.stringify([metric.name, labels]);
     this.#collected.set(key, collected);
@@ -221,13 +221,13 @@ export class Counters {
 
   /** Where this thread counts a series: in its row, or where nobody looks when there is no room for it. */
   #cells(series: Series): [cells: Float64Array, at: number] {
-    const index = this.#directory.place(series);
+    const index = this.#directory.indexOf(series);
     return index === undefined ? [new Float64Array(CELLS), 0] : [this.#mine, index * CELLS];
   }
 }
 
 /** What `collect` is given. */
-interface Collecting {
+interface CollectOptions {
   readonly metric: Metric;
   readonly labels?: Labels;
   readonly read: () => number;

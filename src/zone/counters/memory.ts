@@ -130,12 +130,14 @@ export class CounterDirectory {
   }
 
   /** The place of a series, found or made; of `other` in its stead once the limit is reached; `undefined` if that fails too. */
-  place(series: Series): number | undefined {
+  indexOf(series: Series): number | undefined {
     const found = this.#find(series);
     if (found !== undefined || !this.#lock.acquire()) return found;
     try {
       return (
-        this.#find(series) ?? this.#add(series, this.#words[LIMIT_WORD] as number) ?? this.#placeOther(series)
+        this.#find(series) ??
+        this.#add(series, this.#words[LIMIT_WORD] as number) ??
+        this.#indexOfOther(series)
       );
     } finally {
       this.#lock.release();
@@ -144,11 +146,11 @@ export class CounterDirectory {
 
   /** Every series that any thread has made so far. */
   entries(): Iterable<Entry> {
-    this.#learn();
+    this.#readNewEntries();
     return this.#known.values();
   }
 
-  #placeOther(series: Series): number | undefined {
+  #indexOfOther(series: Series): number | undefined {
     // What a thread measures of itself has no meaning in a sum with other things.
     if (series.kind === 'gauge') return undefined;
     const labels = Object.fromEntries(Object.keys(series.labels).map((name) => [name, 'other']));
@@ -158,7 +160,7 @@ export class CounterDirectory {
 
   #find(series: Series): number | undefined {
     const key = keyOf(series);
-    if (!this.#known.has(key)) this.#learn();
+    if (!this.#known.has(key)) this.#readNewEntries();
     return this.#known.get(key)?.index;
   }
 
@@ -173,11 +175,11 @@ export class CounterDirectory {
     this.#words.set(facts, FIRST_ENTRY_WORD + index * ENTRY_WORDS);
     this.#words[TEXT_BYTES_WORD] = offset + text.length;
     Atomics.store(this.#words, ENTRIES_WORD, index + 1);
-    this.#learn();
+    this.#readNewEntries();
     return index;
   }
 
-  #learn(): void {
+  #readNewEntries(): void {
     const count = Atomics.load(this.#words, ENTRIES_WORD);
     for (let index = this.#known.size; index < count; index++) {
       const entry = this.#read(index);

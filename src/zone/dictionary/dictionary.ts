@@ -13,14 +13,14 @@ import {
 import { BLOCK_BYTES, DICTIONARY_MAGIC, DICTIONARY_VERSION, repairDictionary } from './kind.ts';
 import { Table } from './table.ts';
 
-interface Put {
+interface PutOptions {
   readonly value: DictionaryValue;
   readonly ttlMs: number | undefined;
   /** Where the value goes: to keys without one, to keys with one, or to any. */
   readonly where: 'absent' | 'present' | 'any';
 }
 
-interface Storing {
+interface StoreOptions {
   readonly replaced: number;
   readonly nowMs: number;
   readonly ttlMs: number | undefined;
@@ -78,7 +78,7 @@ export class Dictionary {
 
   /** Value and lifetime of a key; `undefined`: there is none. Like `get` otherwise. */
   entry(key: string): DictionaryEntry | undefined {
-    return this.#withEntry(key, (entry) => this.#shown(entry, this.#now()));
+    return this.#withEntry(key, (entry) => this.#describe(entry, this.#now()));
   }
 
   /** Stores a value. `ttlMs` 0: for ever; absent: the dictionary's own timeout. Throws `no memory`. */
@@ -134,7 +134,7 @@ export class Dictionary {
   list(limit: number = DEFAULT_LIMIT): DictionaryEntry[] {
     return this.#locked(() => {
       const nowMs = this.#now();
-      return this.#living(limit).map((entry) => this.#shown(entry, nowMs));
+      return this.#living(limit).map((entry) => this.#describe(entry, nowMs));
     });
   }
 
@@ -149,7 +149,7 @@ export class Dictionary {
       const entries: DictionaryEntry[] = [];
       for (let bucket = cursor; bucket < end; bucket++) {
         for (let entry = this.#table.firstIn(bucket); entry !== 0; entry = this.#table.nextInBucket(entry)) {
-          if (!this.#table.isExpired(entry, nowMs)) entries.push(this.#shown(entry, nowMs));
+          if (!this.#table.isExpired(entry, nowMs)) entries.push(this.#describe(entry, nowMs));
         }
       }
       return { entries, next: end === this.#table.geometry.buckets ? undefined : end };
@@ -175,7 +175,7 @@ export class Dictionary {
     });
   }
 
-  #put(key: string, { value, ttlMs, where }: Put): boolean {
+  #put(key: string, { value, ttlMs, where }: PutOptions): boolean {
     const text = typeof value === 'string' ? value : '';
     // Before the bytes are made: what can never fit must not cost memory either.
     if (text.length > this.#table.geometry.blocks * BLOCK_BYTES) throw full();
@@ -195,7 +195,7 @@ export class Dictionary {
   }
 
   /** Under the lock: the payload with this value becomes an entry, in place of another one or as a new one. */
-  #store(value: DictionaryValue, { replaced, nowMs, ttlMs = this.#timeoutMs }: Storing): void {
+  #store(value: DictionaryValue, { replaced, nowMs, ttlMs = this.#timeoutMs }: StoreOptions): void {
     const table = this.#table;
     if (!table.reserve(this.#payload.length, { replaced, nowMs, evict: this.#evict })) {
       throw full();
@@ -222,7 +222,7 @@ export class Dictionary {
     return found;
   }
 
-  #shown(entry: number, nowMs: number): DictionaryEntry {
+  #describe(entry: number, nowMs: number): DictionaryEntry {
     const expiresMs = this.#table.expiresMs(entry);
     return {
       key: this.#table.key(entry),

@@ -25,14 +25,14 @@ import {
 } from './kind.ts';
 
 /** A value on its way into the table; its text, if it is one, is in the payload. */
-export interface Stored {
+export interface StoredValue {
   readonly value: DictionaryValue;
   /** Milliseconds since the epoch; 0: never. */
   readonly expiresMs: number;
 }
 
 /** What `reserve` needs to know besides the size. */
-export interface Reserving {
+export interface ReserveOptions {
   readonly replaced: number;
   readonly evict: boolean;
   readonly nowMs: number;
@@ -135,7 +135,7 @@ export class Table {
    * Makes room for a payload that is to take the place of the entry `replaced` (0: of none): what has expired
    * goes, or with `evict` what was not used for the longest time. False: there is not enough.
    */
-  reserve(payloadBytes: number, { replaced, evict, nowMs }: Reserving): boolean {
+  reserve(payloadBytes: number, { replaced, evict, nowMs }: ReserveOptions): boolean {
     const needed = blocksFor(payloadBytes) - (replaced === 0 ? 0 : blocksFor(this.#payloadBytes(replaced)));
     if (this.freeBlocks >= needed) return true;
     if (blocksFor(payloadBytes) > this.geometry.blocks) return false;
@@ -147,7 +147,7 @@ export class Table {
   }
 
   /** Adds an entry that is not there yet; `reserve` has made room. */
-  insert(payload: Payload, { value, expiresMs }: Stored): void {
+  insert(payload: Payload, { value, expiresMs }: StoredValue): void {
     const { u32, u16, f64, bytes } = this.#memory;
     const entry = this.#blocks.write(payload.bytes, payload.length);
     this.#set(entry, HASH, payload.hash);

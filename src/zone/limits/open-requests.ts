@@ -10,7 +10,7 @@ const NEVER = -Infinity;
 const RETRY_MS = 50;
 
 /** What became of a request: it counts, there are too many, the zone has no room for its key, or was not to be locked. */
-export type Entrance = 'counted' | 'limited' | 'full' | 'busy';
+export type EntryOutcome = 'counted' | 'limited' | 'full' | 'busy';
 
 /** Opens a zone of connection limits for this thread. Throws when the memory holds none. */
 export function openOpenRequests(buffer: SharedArrayBuffer, threadId: number): OpenRequests {
@@ -39,7 +39,7 @@ export class OpenRequests {
   }
 
   /** Counts one more request of a key, unless there are `limit` of them. Whoever is counted has to leave again. */
-  enter(key: string, limit: number): Entrance {
+  enter(key: string, limit: number): EntryOutcome {
     this.#encode(key);
     if (!this.#lock.acquire()) return 'busy';
     try {

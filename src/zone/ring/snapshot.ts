@@ -64,7 +64,7 @@ export function takeSnapshot(reader: RingReader, query: SnapshotQuery): RingSnap
   const limit = query.limit ?? Infinity;
   const filter = filterOf(query);
   // Publishers faster than this reader would keep it busy for ever; then it holds them up for the rest.
-  let courtesies = 2 * Math.ceil(capacity / CHUNK);
+  let releasesLeft = 2 * Math.ceil(capacity / CHUNK);
   let found: RingEntry[] = [];
   let cursor = (query.since ?? 0) + 1;
   let held = false;
@@ -75,7 +75,7 @@ export function takeSnapshot(reader: RingReader, query: SnapshotQuery): RingSnap
       const facts = readFacts(reader);
       cursor = Math.max(cursor, facts.oldestGeneration);
       const count = copyChunk(reader, cursor, facts.newestGeneration);
-      if (courtesies-- > 0) {
+      if (releasesLeft-- > 0) {
         lock.release();
         held = false;
       }

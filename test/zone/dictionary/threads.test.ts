@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { createZone, markDead, openDictionary } from '../../../src/zone/index.ts';
-import { HUNGRY_WORD } from '../../../src/zone/header.ts';
+import { PRIORITY_WORD } from '../../../src/zone/header.ts';
 import { clearAlive } from '../../../src/zone/lock.ts';
 import { compileThreads, startThread } from '../thread.ts';
 import { perTier } from '../../harness/tier.ts';
@@ -98,12 +98,12 @@ test('a lock that a living thread keeps makes a call fail, and the next one succ
 test('a thread that died hungry holds nobody up', () => {
   const buffer = createZone({ name: 'd', kind: 'dictionary', sizeBytes: 4096 });
   const words = new Int32Array(buffer);
-  words[HUNGRY_WORD] = 3 + 1;
+  words[PRIORITY_WORD] = 3 + 1;
   const dictionary = openDictionary(buffer, 1);
   dictionary.set('k', 1);
-  expect(words[HUNGRY_WORD]).toBe(3 + 1);
+  expect(words[PRIORITY_WORD]).toBe(3 + 1);
   markDead(buffer, 3);
-  expect(words[HUNGRY_WORD]).toBe(0);
+  expect(words[PRIORITY_WORD]).toBe(0);
   expect(dictionary.get('k')).toBe(1);
 });
 
@@ -120,9 +120,9 @@ test('a thread that waits for long has the others step aside, and they go on whe
   const done = next();
   Atomics.store(new Int32Array(gate), 0, 1);
   Atomics.notify(new Int32Array(gate), 0);
-  await expect.poll(() => Atomics.load(words, HUNGRY_WORD), { interval: 1 }).toBe(2 + 1);
+  await expect.poll(() => Atomics.load(words, PRIORITY_WORD), { interval: 1 }).toBe(2 + 1);
   Atomics.store(words, 4, 0);
   await done;
-  expect(Atomics.load(words, HUNGRY_WORD)).toBe(0);
+  expect(Atomics.load(words, PRIORITY_WORD)).toBe(0);
   expect(openDictionary(buffer, 1).get('counter 0')).toBe(1);
 });

@@ -1,4 +1,4 @@
-import type { GatewayView, LocationFacts, LocationView, RouteQuestion } from '../../../contract/index.ts';
+import type { GatewayView, LocationFacts, LocationView, RouteQuery } from '../../../contract/index.ts';
 import { type Exchange, parseHost } from '../../../http/index.ts';
 import type { Dictionary } from '../../../zone/index.ts';
 import { ControlFault, type Query, readQuery, required, type Surface } from '../endpoint.ts';
@@ -82,12 +82,12 @@ function explainUrl(url: string, { view, x }: { view: GatewayView; x: Exchange }
   return view.explain(url.startsWith('/') ? { ...ownAddress(x), path: pathOf(url) } : absolute(url));
 }
 
-function ownAddress({ request: { port, host } }: Exchange): Omit<RouteQuestion, 'path'> {
+function ownAddress({ request: { port, host } }: Exchange): Omit<RouteQuery, 'path'> {
   return { port: port.port, host };
 }
 
 /** Split by hand: a URL object would normalise the path before the gateway sees it. */
-function absolute(url: string): RouteQuestion {
+function absolute(url: string): RouteQuery {
   const [, authority, rest = ''] = /^http:\/\/([^/?#]*)(.*)$/is.exec(url) ?? [];
   if (authority === undefined) throw new ControlFault(400, 'a URL starts with http:// or /');
   const host = parseHost(authority);

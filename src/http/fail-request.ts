@@ -5,7 +5,7 @@ import { describeFailure, HttpFault } from './status.ts';
  * Answers a request whose handler failed: 500, or the status of an `HttpFault`. Throws nothing; also for failures in callbacks,
  * where nobody up the stack could answer.
  */
-export function answerFault(x: Exchange, error: unknown): void {
+export function failRequest(x: Exchange, error: unknown): void {
   const status = error instanceof HttpFault ? error.status : 500;
   const text = error instanceof HttpFault ? error.message : describeFailure(error);
   x.rules.warn(text, x);

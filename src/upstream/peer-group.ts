@@ -10,9 +10,9 @@ import {
   type Pick,
   type Progress,
 } from './balancing.ts';
-import { PeerMeter } from './meter.ts';
+import { PeerMeter } from './peer-meter.ts';
 import { type KeepaliveConfig, type ServerConfig, type UpstreamPlan, upstreamZoneName } from './plan.ts';
-import type { Ask, Outcome, Peer, PeerView, Selection, UpstreamGroup } from './selection.ts';
+import type { BalancingInput, Outcome, Peer, PeerView, Selection, UpstreamGroup } from './selection.ts';
 
 const [startSeconds, startNanoseconds] = process.hrtime();
 const OFFSET_SECONDS = startSeconds + startNanoseconds / 1e9 - performance.now() / 1000;
@@ -23,7 +23,7 @@ function monotonicSecond(): number {
 }
 
 /** What the ways of all requests through one group share, until its peers change. */
-interface Ground {
+interface GroupState {
   readonly set: PeerSet;
   readonly pick: Pick;
   readonly table: PeerTable;
@@ -33,8 +33,8 @@ interface Ground {
 }
 
 /** One request's way through the peers of a group, with nginx's accounting of failures. */
-class Way implements Selection {
-  readonly #ground: Ground;
+class PeerSelection implements Selection {
+  readonly #ground: GroupState;
   readonly #progress: Progress;
   #peer: LivePeer | undefined;
   #tries: number;
@@ -42,7 +42,7 @@ class Way implements Selection {
   /** Second in which this request was let through to a peer that had rested, and what stood there before. */
   #trial: { readonly second: number; readonly before: number } | undefined;
 
-  constructor(ground: Ground, ask: Ask) {
+  constructor(ground: GroupState, ask: BalancingInput) {
     const { set } = ground;
     this.#ground = ground;
     this.#progress = { ask, set, tried: [], hash: -1, rehash: 0, misses: 0 };
@@ -150,7 +150,7 @@ export class PeerGroup implements UpstreamGroup {
   readonly #addresses: (readonly ServerAddress[])[];
   /** By key: a peer stays the same object as long as its address stays. */
   #peers: ReadonlyMap<string, KnownPeer> = new Map();
-  #ground: Ground;
+  #ground: GroupState;
 
   constructor(plan: UpstreamPlan, scope: GroupScope) {
     const { name, balancing, keepalive } = plan;
@@ -165,8 +165,8 @@ export class PeerGroup implements UpstreamGroup {
     this.#ground = this.#settle();
   }
 
-  begin(ask: Ask): Selection {
-    return new Way(this.#ground, ask);
+  begin(ask: BalancingInput): Selection {
+    return new PeerSelection(this.#ground, ask);
   }
 
   /** The addresses of one server, by its place in the plan. Requests on their way go on with those they began with. */
@@ -198,7 +198,7 @@ export class PeerGroup implements UpstreamGroup {
     return !this.#ground.set.isSingle && !isOpen({ ...peer, maxConnections: 0 }, now);
   }
 
-  #settle(): Ground {
+  #settle(): GroupState {
     const before = this.#peers;
     const peers = new Map<string, KnownPeer>();
     for (const [index, server] of this.#plan.servers.entries()) {
