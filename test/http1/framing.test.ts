@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CHUNKED, Framing, type FramingFault, UNSAID } from '../../src/http1/index.ts';
-import { readHead } from '../../src/modules/proxy/client/answer-head.ts';
+import { readHead } from '../../src/modules/proxy/client/response-head.ts';
 import { HeadScan } from '../../src/worker/transport/head-scan.ts';
 import { HeadReader } from '../../src/worker/transport/node/head-reader.ts';
 import { portOf } from '../worker/node/port.ts';

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import { failRequest, type Exchange, logContext } from '../../http/index.ts';
 import type { ErrorLog, Level } from '../../log/index.ts';
 import type { Peer, Selection } from '../../upstream/index.ts';
-import type { AnswerPath } from './answer-path.ts';
-import type { AnswerHead } from './client/answer-head.ts';
+import type { ResponseDelivery } from './response-delivery.ts';
+import type { ResponseHead } from './client/response-head.ts';
 import type { Caller, Connection } from './client/connection.ts';
 import { UpstreamFault } from './client/fault.ts';
 import type { ProxyConfig } from './config.ts';
@@ -13,7 +13,7 @@ import type { Target } from './target.ts';
 import {
   beginTry,
   type NextRules,
-  noteAnswer,
+  noteResponse,
   type Progress,
   proxyFacts,
   type ProxyFacts,
@@ -25,14 +25,14 @@ import type { Upload } from './upload.ts';
 export interface ForwardingRules {
   readonly config: ProxyConfig;
   readonly next: NextRules;
-  readonly answers: AnswerPath;
+  readonly delivery: ResponseDelivery;
   readonly log: ErrorLog;
   /** `proxy_ssl_name`. */
   readonly sslName: (x: Exchange, target: Target) => string;
 }
 
 /** One request as it goes out. */
-interface Outgoing {
+interface OutgoingRequest {
   readonly target: Target;
   readonly requestTarget: string;
   readonly head: RequestHead;
@@ -49,7 +49,7 @@ export class Forwarding implements Caller {
   readonly headLimitBytes: number;
   trailers: readonly string[] = [];
   private readonly rules: ForwardingRules;
-  private readonly outgoing: Outgoing;
+  private readonly outgoing: OutgoingRequest;
   private readonly selection: Selection;
   private readonly facts: ProxyFacts | undefined;
   private readonly startedMs = performance.now();
@@ -62,7 +62,7 @@ export class Forwarding implements Caller {
 
   constructor(
     x: Exchange,
-    outgoing: Outgoing,
+    outgoing: OutgoingRequest,
     { rules, selection }: { rules: ForwardingRules; selection: Selection },
   ) {
     const { config } = rules;
@@ -83,14 +83,14 @@ export class Forwarding implements Caller {
     this.tryNext();
   }
 
-  head(head: AnswerHead): void {
-    if (this.facts) noteAnswer(this.facts, head);
+  head(head: ResponseHead): void {
+    if (this.facts) noteResponse(this.facts, head);
     if (this.rules.next.afterStatus(head.status, this.progress())) {
       // nginx: what a 403 or 404 says of the peer is not that it failed.
       this.moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
       return this.tryNext();
     }
-    this.relay = this.rules.answers.take(this.x, head, this);
+    this.relay = this.rules.delivery.take(this.x, head, this);
     if (!this.relay) this.moveOn('ok');
   }
 
@@ -140,11 +140,11 @@ export class Forwarding implements Caller {
     this.outgoing.upload?.drained();
   }
 
-  switched(head: AnswerHead, socket: Socket, rest: Buffer): void {
-    if (this.facts) noteAnswer(this.facts, head);
+  switched(head: ResponseHead, socket: Socket, rest: Buffer): void {
+    if (this.facts) noteResponse(this.facts, head);
     this.settle('ok');
     this.connection = undefined;
-    this.guard(() => this.rules.answers.tunnel(this.x, head, { socket, rest }));
+    this.guard(() => this.rules.delivery.tunnel(this.x, head, { socket, rest }));
   }
 
   pause(): void {

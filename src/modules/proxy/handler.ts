@@ -2,7 +2,7 @@ import type { Build, PassTarget } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
 import { spoolBody, spooledBody, type SpooledBody } from '../../spool.ts';
 import type { BalancingInput, UpstreamGroup } from '../../upstream/index.ts';
-import { AnswerPath } from './answer-path.ts';
+import { ResponseDelivery } from './response-delivery.ts';
 import type { ProxyConfig } from './config.ts';
 import { Forwarding, type ForwardingRules } from './forwarding.ts';
 import { beginRound, NextRules } from './tries.ts';
@@ -41,7 +41,7 @@ function compileSend(config: ProxyConfig, provisioned: Provisioned, build: Build
   const rules: ForwardingRules = {
     config,
     next: new NextRules(config),
-    answers: new AnswerPath(config, build),
+    delivery: new ResponseDelivery(config, build),
     log: build.log,
     sslName: compileSslName(config, build),
   };

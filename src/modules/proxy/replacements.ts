@@ -49,12 +49,12 @@ function withoutDot(domain: string): string {
   return domain.startsWith('.') ? domain.slice(1) : domain;
 }
 
-interface Named {
+interface NamedCaptures {
   readonly captures: RegExpExecArray;
   readonly names: readonly string[];
 }
 
-function keepNamed(x: Exchange, { captures, names }: Named, build: Build): void {
+function keepNamed(x: Exchange, { captures, names }: NamedCaptures, build: Build): void {
   for (const name of names) (x.slots ??= [])[build.slot(name.toLowerCase())] = captures.groups?.[name];
 }
 

@@ -92,7 +92,7 @@ function compileVariables(
   const { resolver, resolverTimeoutMs } = build.core;
   const resolving = { resolver, timeoutMs: resolverTimeoutMs };
   const policy = HostPolicy.of(value, config.allowHosts, () => build.origins(value));
-  const finding: Omit<Finding, 'isFixedSocket'> = {
+  const lookup: Omit<GroupLookup, 'isFixedSocket'> = {
     provisioned,
     hosts: provisioned.upstreams.hosts(resolving),
     ...(policy && {
@@ -112,12 +112,12 @@ function compileVariables(
       ...hostTexts(literal),
       pass: { uri: literal.uri, isEvaluated: true },
     });
-    const group = groupOf(literal, { ...finding, isFixedSocket });
+    const group = groupOf(literal, { ...lookup, isFixedSocket });
     return group instanceof Promise ? group.then(make, refuse) : make(group);
   };
 }
 
-interface Finding {
+interface GroupLookup {
   readonly provisioned: Provisioned;
   readonly hosts: RequestHosts;
   readonly isFixedSocket: boolean;
@@ -127,7 +127,7 @@ interface Finding {
 
 function groupOf(
   literal: LiteralTarget,
-  { provisioned, hosts, isFixedSocket, guard }: Finding,
+  { provisioned, hosts, isFixedSocket, guard }: GroupLookup,
 ): UpstreamGroup | Promise<UpstreamGroup> {
   const { upstreams } = provisioned;
   const isSocket = literal.host.startsWith('unix:');

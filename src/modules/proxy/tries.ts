@@ -1,5 +1,5 @@
 import { type Exchange, stateKey } from '../../http/index.ts';
-import type { AnswerHead } from './client/answer-head.ts';
+import type { ResponseHead } from './client/response-head.ts';
 import type { UpstreamFault } from './client/fault.ts';
 import type { NextCondition, ProxyConfig } from './config.ts';
 
@@ -26,7 +26,7 @@ export interface ProxyFacts {
   /** Of the exchange when the last round began: a redirect behind it forgets host and port (nginx). */
   internalRedirects: number;
   /** Of the last answer: name, value, … */
-  answerHeaders: readonly string[];
+  responseHeaders: readonly string[];
   trailers: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export function beginRound(
 ): ProxyFacts {
   const known = proxyFacts(x);
   const { internalRedirects } = x;
-  const now = { proxyHost, proxyPort, internalRedirects, answerHeaders: [], trailers: [] };
+  const now = { proxyHost, proxyPort, internalRedirects, responseHeaders: [], trailers: [] };
   const facts = known ? Object.assign(known, now) : { rounds: [], ...now };
   facts.rounds.push([]);
   if (!known) x.setState(FACTS, facts);
@@ -69,8 +69,8 @@ export function beginTry(facts: ProxyFacts, address: string): Try {
 }
 
 /** The head of the answer to the last try is here: an ordinary one, or that of an upgrade. */
-export function noteAnswer(facts: ProxyFacts, { status, headers }: AnswerHead): void {
-  facts.answerHeaders = headers;
+export function noteResponse(facts: ProxyFacts, { status, headers }: ResponseHead): void {
+  facts.responseHeaders = headers;
   const current = facts.rounds.at(-1)?.at(-1);
   if (!current) return;
   current.status = status;

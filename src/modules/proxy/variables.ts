@@ -82,7 +82,7 @@ function valuesOf(fields: readonly string[], name: string): string | undefined {
   return joined;
 }
 
-function ofAnswer(
+function ofResponse(
   summary: string,
   read: (facts: ProxyFacts, name: string) => string | undefined,
 ): Families[string] {
@@ -98,7 +98,7 @@ function ofAnswer(
   };
 }
 
-function cookieOf({ answerHeaders }: ProxyFacts, name: string): string | undefined {
+function cookieOf({ responseHeaders: answerHeaders }: ProxyFacts, name: string): string | undefined {
   for (let index = 0; index < answerHeaders.length; index += 2) {
     if ((answerHeaders[index] as string).toLowerCase() !== 'set-cookie') continue;
     const [pair = ''] = (answerHeaders[index + 1] as string).split(';', 1);
@@ -110,10 +110,11 @@ function cookieOf({ answerHeaders }: ProxyFacts, name: string): string | undefin
 
 /** Variables whose names continue: `$upstream_http_etag`. */
 export const families: Families = {
-  upstream_http_: ofAnswer("A header of the upstream's answer.", ({ answerHeaders }, name) =>
-    valuesOf(answerHeaders, name),
+  upstream_http_: ofResponse(
+    "A header of the upstream's answer.",
+    ({ responseHeaders: answerHeaders }, name) => valuesOf(answerHeaders, name),
   ),
-  upstream_trailer_: ofAnswer("A trailer of the upstream's answer.", ({ trailers }, name) =>
+  upstream_trailer_: ofResponse("A trailer of the upstream's answer.", ({ trailers }, name) =>
     valuesOf(trailers, name),
   ),
   upstream_cookie_: {

@@ -1,5 +1,5 @@
 import { CHUNKED, ChunkReader, UNSAID, UPSTREAM_CHUNKS } from '../../../http1/index.ts';
-import type { AnswerHead } from './answer-head.ts';
+import type { ResponseHead } from './response-head.ts';
 
 /** Takes the body of a response out of what a connection receives. */
 export interface BodyReader {
@@ -16,7 +16,7 @@ export interface BodyReader {
 }
 
 /** What reads the body behind a head. */
-export function bodyReaderOf({ bodyBytes }: AnswerHead): BodyReader {
+export function bodyReaderOf({ bodyBytes }: ResponseHead): BodyReader {
   if (bodyBytes === CHUNKED) return new ChunkReader(UPSTREAM_CHUNKS);
   return bodyBytes === UNSAID ? new CloseReader() : new LengthReader(bodyBytes);
 }

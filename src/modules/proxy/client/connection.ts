@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import type { Peer } from '../../../upstream/index.ts';
 import { headEnd } from '../../../http1/index.ts';
-import { type AnswerHead, readHead } from './answer-head.ts';
+import { type ResponseHead, readHead } from './response-head.ts';
 import { type BodyReader, bodyReaderOf, CloseReader } from './body-reader.ts';
 import {
   closedEarly,
-  invalidAnswer,
+  invalidResponse,
   type Stage,
   systemFault,
   timedOut,
@@ -21,7 +21,7 @@ export interface Caller {
   readonly headLimitBytes: number;
   /** The request asks for another protocol: a 101 hands over the socket. */
   readonly upgrades: boolean;
-  head(head: AnswerHead): void;
+  head(head: ResponseHead): void;
   piece(bytes: Buffer): void;
   /** The answer is complete; the connection may already carry the next request when this returns. */
   end(trailers: readonly string[] | undefined): void;
@@ -30,11 +30,11 @@ export interface Caller {
   /** What was written has left: more of the body may follow. */
   drained(): void;
   /** A 101: the socket is the caller's, and `rest` came behind the head. */
-  switched(head: AnswerHead, socket: Socket, rest: Buffer): void;
+  switched(head: ResponseHead, socket: Socket, rest: Buffer): void;
 }
 
 /** Longest silence of a peer. One timer serves all waits of a connection: starting and ending one only moves a deadline. */
-class Silence {
+class SilenceTimer {
   private readonly broken: () => void;
   private deadlineMs = Infinity;
   private timer: NodeJS.Timeout | undefined = undefined;
@@ -79,14 +79,14 @@ class Silence {
 }
 
 /** Who keeps connections between requests. */
-export interface Keeper {
+export interface ConnectionOwner {
   /** The answer is complete and the peer leaves the connection open. */
   idle(connection: Connection): void;
   gone(connection: Connection): void;
 }
 
 /** Responses like 103 in front of a response: each of them starts `proxy_read_timeout` anew. */
-const MOST_INTERIMS = 16;
+const MAX_INTERIM_RESPONSES = 16;
 const EMPTY = Buffer.alloc(0);
 const READING = 'reading response header from upstream';
 
@@ -102,26 +102,26 @@ export class Connection {
   bytesSent = 0;
   bytesReceived = 0;
   private readonly socket: Socket;
-  private readonly keeper: Keeper;
+  private readonly owner: ConnectionOwner;
   private caller: Caller | undefined = undefined;
   private sent = false;
-  private answered = false;
+  private headReceived = false;
   private interims = 0;
   private pending: Buffer = EMPTY;
   private body: BodyReader | undefined = undefined;
-  private head: AnswerHead | undefined = undefined;
-  private readonly silence = new Silence(() => this.fail(timedOut(this.stage())));
+  private head: ResponseHead | undefined = undefined;
+  private readonly silence = new SilenceTimer(() => this.fail(timedOut(this.stage())));
   private readonly give = (piece: Buffer): void => this.caller?.piece(piece);
 
   constructor(
     socket: Socket,
     { peer, name }: { readonly peer: Peer; readonly name: string },
-    keeper: Keeper,
+    keeper: ConnectionOwner,
   ) {
     this.socket = socket;
     this.peer = peer;
     this.name = name;
-    this.keeper = keeper;
+    this.owner = keeper;
     socket.on('data', this.receive);
     socket.on('drain', this.drain);
     socket.on('end', this.ended);
@@ -139,7 +139,7 @@ export class Connection {
     this.requests++;
     this.bytesSent = head.length;
     this.bytesReceived = 0;
-    this.answered = false;
+    this.headReceived = false;
     this.interims = 0;
     this.head = undefined;
     this.sent = body !== 'follows';
@@ -216,14 +216,14 @@ export class Connection {
     const { headLimitBytes } = caller;
     const length = headEnd(bytes, from);
     if (length < 0 || length > headLimitBytes) {
-      if (bytes.length >= headLimitBytes) throw invalidAnswer('upstream sent too big header');
+      if (bytes.length >= headLimitBytes) throw invalidResponse('upstream sent too big header');
       this.pending = bytes;
       return;
     }
     const head = readHead(bytes.toString('latin1', 0, length), caller);
     this.pending = EMPTY;
     if (head.status < 200) return this.readInterim(head, caller, bytes.subarray(length));
-    this.answered = true;
+    this.headReceived = true;
     this.head = head;
     this.body = bodyReaderOf(head);
     caller.head(head);
@@ -231,22 +231,23 @@ export class Connection {
   }
 
   /** 100, 103 and the like say nothing to the client (nginx); a 101 that was asked for ends HTTP. */
-  private readInterim(head: AnswerHead, caller: Caller, rest: Buffer): void {
+  private readInterim(head: ResponseHead, caller: Caller, rest: Buffer): void {
     if (head.status !== 101) {
-      if (++this.interims > MOST_INTERIMS) throw invalidAnswer('upstream sent too many interim responses');
+      if (++this.interims > MAX_INTERIM_RESPONSES)
+        throw invalidResponse('upstream sent too many interim responses');
       if (rest.length > 0) this.readHead(caller, rest, 0);
       return;
     }
-    if (!caller.upgrades) throw invalidAnswer('upstream sent unexpected status 101');
+    if (!caller.upgrades) throw invalidResponse('upstream sent unexpected status 101');
     this.release();
-    this.keeper.gone(this);
+    this.owner.gone(this);
     caller.switched(head, this.socket, rest);
   }
 
   private readBody(bytes: Buffer, from: number): void {
     const body = this.body as BodyReader;
     const at = body.complete ? from : body.read(bytes, from, this.give);
-    if (body.broken) throw invalidAnswer('upstream sent invalid chunked response', 'reading upstream');
+    if (body.broken) throw invalidResponse('upstream sent invalid chunked response', 'reading upstream');
     if (body.complete && this.caller) this.complete(body, at < bytes.length);
   }
 
@@ -258,7 +259,7 @@ export class Connection {
     this.silence.rest();
     if (this.socket.isPaused()) this.socket.resume();
     const isClean = !hasMore && this.sent && this.socket.writableLength === 0;
-    if (head?.keepsAlive && isClean) this.keeper.idle(this);
+    if (head?.keepsAlive && isClean) this.owner.idle(this);
     else this.socket.destroy();
     caller?.end(body.trailers);
   }
@@ -273,13 +274,13 @@ export class Connection {
 
   private readonly ended = (): void => {
     if (this.body instanceof CloseReader && this.caller) this.complete(this.body, true);
-    else this.fail(closedEarly(this.answered ? 'reading upstream' : READING));
+    else this.fail(closedEarly(this.headReceived ? 'reading upstream' : READING));
   };
 
   private readonly failed = (error: Error): void => this.fail(systemFault(error, this.stage()));
 
   private stage(): Stage {
-    if (this.answered) return 'reading upstream';
+    if (this.headReceived) return 'reading upstream';
     return this.sent ? READING : 'sending request to upstream';
   }
 
@@ -288,7 +289,7 @@ export class Connection {
     const { caller } = this;
     this.caller = undefined;
     this.silence.stop();
-    this.keeper.gone(this);
+    this.owner.gone(this);
     this.socket.destroy();
     caller?.fault(fault);
   }

@@ -98,7 +98,7 @@ export interface Destination {
 }
 
 /** What became of a connection attempt. */
-export interface Dialled {
+export interface DialCallbacks {
   opened(socket: Socket): void;
   refused(fault: UpstreamFault): void;
 }
@@ -124,7 +124,7 @@ export class Connector {
   }
 
   /** Gives a function that gives up. Neither of `dialled` is called after that. */
-  open(to: Destination, dialled: Dialled): () => void {
+  open(to: Destination, dialled: DialCallbacks): () => void {
     const { tls } = this.settings;
     const attempt = new Attempt(to, dialled, tls);
     try {
@@ -198,7 +198,7 @@ function ignore(): void {}
 
 /** One connection while it is opened. */
 class Attempt {
-  private readonly dialled: Dialled;
+  private readonly dialled: DialCallbacks;
   private readonly tls: TlsSettings | undefined;
   private readonly name: string;
   private readonly timer: NodeJS.Timeout;
@@ -206,7 +206,7 @@ class Attempt {
   private socket: Socket | undefined = undefined;
   private settled = false;
 
-  constructor({ timeoutMs, name }: Destination, dialled: Dialled, tls: TlsSettings | undefined) {
+  constructor({ timeoutMs, name }: Destination, dialled: DialCallbacks, tls: TlsSettings | undefined) {
     this.dialled = dialled;
     this.tls = tls;
     this.name = name;

@@ -22,7 +22,7 @@ export class UpstreamFault extends Error {
 }
 
 /** An answer that breaks HTTP: its connection is not used again. */
-export function invalidAnswer(
+export function invalidResponse(
   message: string,
   stage: Stage = 'reading response header from upstream',
 ): UpstreamFault {

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import type { KeepaliveConfig, Peer } from '../../../upstream/index.ts';
-import { Connection, type Keeper } from './connection.ts';
-import type { Connector, Destination, Dialled } from './connector.ts';
+import { Connection, type ConnectionOwner } from './connection.ts';
+import type { Connector, Destination, DialCallbacks } from './connector.ts';
 
 /** Idle connections that a group keeps where its configuration does not say (nginx 1.29.7 and later). */
 const DEFAULT_IDLE = 32;
 
 /** The connections of one group: those that are idle wait here for the next request, the least recently used leaves first. */
-export class Connections implements Keeper {
+export class Connections implements ConnectionOwner {
   private readonly connector: Connector;
   private readonly keepalive: KeepaliveConfig;
   private readonly most: number;
@@ -33,7 +33,7 @@ export class Connections implements Keeper {
   }
 
   /** A new connection; gives a function that gives up. */
-  open(peer: Peer, to: Omit<Destination, 'address'>, dialled: ConnectionDialled): () => void {
+  open(peer: Peer, to: Omit<Destination, 'address'>, dialled: ConnectionCallbacks): () => void {
     const opened = (socket: Socket): void =>
       dialled.opened(
         new Connection(socket, { peer, name: this.connector.settings.tls ? to.name : '' }, this),
@@ -67,7 +67,7 @@ export class Connections implements Keeper {
 }
 
 /** What became of opening a connection. */
-interface ConnectionDialled {
+interface ConnectionCallbacks {
   opened(connection: Connection): void;
-  readonly refused: Dialled['refused'];
+  readonly refused: DialCallbacks['refused'];
 }

@@ -1,6 +1,6 @@
 import { type ArgReader, readers, type Rows } from '../../../config/index.ts';
 import type { ProxyConfig } from '../config.ts';
-import { answerDirectives } from './answers.ts';
+import { responseDirectives } from './responses.ts';
 import { requestDirectives } from './requests.ts';
 import { tlsDirectives } from './tls.ts';
 
@@ -71,7 +71,7 @@ const cachingDirectives: Rows<ProxyConfig> = {
 /** nginx's proxy module. */
 export const directives: Rows<ProxyConfig> = {
   ...requestDirectives,
-  ...answerDirectives,
+  ...responseDirectives,
   ...tlsDirectives,
   ...cachingDirectives,
 };

@@ -7,7 +7,7 @@ const HSL = ['http', 'server', 'location'] as const;
 const source = (name: string): string => `nginx ngx_http_proxy_module#${name}`;
 
 /** What becomes of the answer. */
-export const answerDirectives = directivesFor<ProxyConfig>()({
+export const responseDirectives = directivesFor<ProxyConfig>()({
   proxy_hide_header: {
     contexts: HSL,
     args: text,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CHUNKED, UNSAID } from '../../../src/http1/index.ts';
-import { readHead } from '../../../src/modules/proxy/client/answer-head.ts';
+import { readHead } from '../../../src/modules/proxy/client/response-head.ts';
 
 const read = (text: string, method = 'GET') => readHead(text, { method });
 

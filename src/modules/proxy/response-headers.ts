@@ -1,7 +1,7 @@
 import type { Build } from '../../contract/index.ts';
 import { type Exchange, isSafeHeaderValue, KEPT_TYPE, statusLine } from '../../http/index.ts';
 import { connectionOptions, HOP_BY_HOP } from '../../http1/index.ts';
-import type { AnswerHead } from './client/answer-head.ts';
+import type { ResponseHead } from './client/response-head.ts';
 import type { IgnoredHeader, ProxyConfig } from './config.ts';
 import { compileCookies, compileRedirects } from './replacements.ts';
 
@@ -28,7 +28,7 @@ const HOPS = [...HOP_BY_HOP.filter((name) => name !== 'connection' && name !== '
 const MAX_NAMES = 1_000;
 
 /** Takes the headers of an answer over into the exchange, in the order in which they came. */
-export class AnswerHeaders {
+export class ResponseHeaders {
   private readonly fixed: ReadonlyMap<string, Treatment>;
   private readonly ignored: ReadonlySet<IgnoredHeader>;
   private readonly cookies: ReturnType<typeof compileCookies>;
@@ -44,7 +44,7 @@ export class AnswerHeaders {
   }
 
   /** The headers go into the exchange; gives the content type, '' without one. */
-  apply(x: Exchange, { headers, status, reason }: AnswerHead): string {
+  apply(x: Exchange, { headers, status, reason }: ResponseHead): string {
     let type = x.state(KEPT_TYPE) ?? '';
     let hops: readonly string[] | undefined;
     for (let index = 0; index < headers.length; index += 2) {
@@ -62,7 +62,7 @@ export class AnswerHeaders {
   }
 
   /** The headers that also stand on what X-Accel-Redirect leads to go into the exchange, the type with them. */
-  keep(x: Exchange, { headers }: AnswerHead): void {
+  keep(x: Exchange, { headers }: ResponseHead): void {
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
       const value = headers[index + 1] as string;
@@ -76,7 +76,7 @@ export class AnswerHeaders {
   }
 
   /** What the answer tells the gateway, as far as the configuration listens. */
-  accel({ headers }: AnswerHead): Accel {
+  accel({ headers }: ResponseHead): Accel {
     let accel: Accel = NO_ACCEL;
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;

@@ -9,10 +9,10 @@ import {
   readStatusLine,
   UNSAID,
 } from '../../../http1/index.ts';
-import { invalidAnswer } from './fault.ts';
+import { invalidResponse } from './fault.ts';
 
 /** Status line and headers of a peer's response. */
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number;
   readonly reason: string;
   /** Name, value, name, value …, as received. */
@@ -26,15 +26,15 @@ export interface AnswerHead {
 }
 
 /** Reads a complete head (`text` in latin1). Throws an `UpstreamFault` for whatever two parsers could read differently. */
-export function readHead(text: string, { method }: { readonly method: string }): AnswerHead {
+export function readHead(text: string, { method }: { readonly method: string }): ResponseHead {
   const lineEnd = text.indexOf('\n');
   const line = readStatusLine(lineOf(text, 0, lineEnd));
-  if (!line) throw invalidAnswer('upstream sent no valid HTTP/1.0 header');
+  if (!line) throw invalidResponse('upstream sent no valid HTTP/1.0 header');
   const { status, reason, isHttp11 } = line;
   const reading = new HeaderReading();
   const invalid = readHeaderLines(text, lineEnd + 1, reading);
   if (invalid !== undefined) {
-    throw invalidAnswer(`upstream sent invalid header: "${printable(invalid)}\\x0d..."`);
+    throw invalidResponse(`upstream sent invalid header: "${printable(invalid)}\\x0d..."`);
   }
   const { bodyBytes } = reading.framing;
   const isBare = method === 'HEAD' || status === 204 || status === 304 || status < 200;
@@ -104,7 +104,7 @@ class HeaderReading implements LineReceiver {
       length: `invalid "Content-Length" header: ${said}`,
       lengths: `duplicate header line: ${said}, previous value: "${printable(this.lengthLine)}"`,
     };
-    throw invalidAnswer(`upstream sent ${messages[fault]}`);
+    throw invalidResponse(`upstream sent ${messages[fault]}`);
   }
 }
 

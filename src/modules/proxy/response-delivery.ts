@@ -8,9 +8,9 @@ import {
   isSafeHeaderName,
   isSafeHeaderValue,
 } from '../../http/index.ts';
-import { type Accel, AnswerHeaders } from './answer-headers.ts';
+import { type Accel, ResponseHeaders } from './response-headers.ts';
 import { CHUNKED, HOP_BY_HOP } from '../../http1/index.ts';
-import type { AnswerHead } from './client/answer-head.ts';
+import type { ResponseHead } from './client/response-head.ts';
 import type { ProxyConfig } from './config.ts';
 import { Relay, type Source } from './relay.ts';
 
@@ -37,7 +37,7 @@ export function passedTrailers(fields: readonly string[]): readonly string[] {
 
 /** The upstream's end of a tunnel. */
 interface TunnelEnd {
-  readonly head: AnswerHead;
+  readonly head: ResponseHead;
   readonly socket: Socket;
   /** What came behind the head. */
   readonly rest: Buffer;
@@ -63,28 +63,28 @@ function openTunnel(x: Exchange, { head, socket, rest, readTimeoutMs }: TunnelEn
   x.end(502);
 }
 
-function upgradeOf({ headers }: AnswerHead): string {
+function upgradeOf({ headers }: ResponseHead): string {
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'upgrade');
   return headers[at + 1] ?? '';
 }
 
 /** What becomes of an answer: the client gets it, or something of this server in its place. */
-export class AnswerPath {
-  private readonly headers: AnswerHeaders;
+export class ResponseDelivery {
+  private readonly headers: ResponseHeaders;
   private readonly config: ProxyConfig;
   private readonly readAheadBytes: number;
   private readonly rate: (x: Exchange) => number;
 
   constructor(config: ProxyConfig, build: Build) {
     this.config = config;
-    this.headers = new AnswerHeaders(config, build);
+    this.headers = new ResponseHeaders(config, build);
     this.readAheadBytes = config.buffers.number * config.buffers.sizeBytes;
     const readRate = config.limitRate && build.value(config.limitRate);
     this.rate = readRate ? (x) => rateOf(readRate(x)) : () => 0;
   }
 
   /** `undefined`: the body of the answer is not wanted. */
-  take(x: Exchange, head: AnswerHead, source: Source): Relay | undefined {
+  take(x: Exchange, head: ResponseHead, source: Source): Relay | undefined {
     const accel = this.headers.accel(head);
     if (accel.limitRate !== undefined) changeRate(x, { bytesPerSecond: accel.limitRate });
     if (accel.charset !== '') x.setState(CHARSET_OVERRIDE, accel.charset);
@@ -105,13 +105,17 @@ export class AnswerPath {
   }
 
   /** A 101: from now on bytes go both ways. */
-  tunnel(x: Exchange, head: AnswerHead, upstream: { readonly socket: Socket; readonly rest: Buffer }): void {
+  tunnel(
+    x: Exchange,
+    head: ResponseHead,
+    upstream: { readonly socket: Socket; readonly rest: Buffer },
+  ): void {
     this.headers.apply(x, head);
     openTunnel(x, { ...upstream, head, readTimeoutMs: this.config.readTimeoutMs });
   }
 
   /** nginx: `error_page` of this location counts for what the upstream answers. */
-  private intercepts(x: Exchange, { status, headers }: AnswerHead): boolean {
+  private intercepts(x: Exchange, { status, headers }: ResponseHead): boolean {
     if (!this.config.interceptErrors || status < 300 || !x.rules.errorPages?.has(status)) return false;
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
@@ -120,7 +124,7 @@ export class AnswerPath {
     return true;
   }
 
-  private redirect(x: Exchange, head: AnswerHead, target: string): void {
+  private redirect(x: Exchange, head: ResponseHead, target: string): void {
     this.headers.keep(x, head);
     if (target.startsWith('@')) return void x.redirectInternally(target);
     if (x.method !== 'HEAD') x.method = 'GET';
@@ -134,11 +138,11 @@ export class AnswerPath {
     void x.redirectToPath(path);
   }
 
-  private sendBare(x: Exchange, { status }: AnswerHead, contentType: string): undefined {
+  private sendBare(x: Exchange, { status }: ResponseHead, contentType: string): undefined {
     x.send(status, contentType, '');
   }
 
-  private relay(x: Exchange, { head, contentType, accel, source }: Accepted): Relay {
+  private relay(x: Exchange, { head, contentType, accel, source }: AcceptedResponse): Relay {
     const isAhead = accel.buffering ?? this.config.buffering;
     return new Relay(x, source, {
       status: head.status,
@@ -150,8 +154,8 @@ export class AnswerPath {
   }
 }
 
-interface Accepted {
-  readonly head: AnswerHead;
+interface AcceptedResponse {
+  readonly head: ResponseHead;
   readonly contentType: string;
   readonly accel: Accel;
   readonly source: Source;
