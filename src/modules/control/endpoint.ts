@@ -97,9 +97,9 @@ export function guardEndpoint(endpoint: Endpoint, surface: Surface): Handler {
     if (refusal !== undefined) return refuse(x, 403, refusal);
     x.response.setHeader('Cache-Control', 'no-store');
     try {
-      return act(x)?.catch((error: unknown) => answerFault(x, error));
+      return act(x)?.catch((error: unknown) => respondWithFault(x, error));
     } catch (error) {
-      return answerFault(x, error);
+      return respondWithFault(x, error);
     }
   };
 }
@@ -119,7 +119,7 @@ function compileRefusal(
   return writes ? (x) => writeRefusal(x, (host) => worker.view.knowsHost(host)) : readRefusal;
 }
 
-function answerFault(x: Exchange, error: unknown): void {
+function respondWithFault(x: Exchange, error: unknown): void {
   if (error instanceof ControlFault) return sendError(x, error.status, error.message);
   if (!(error instanceof DictionaryFault)) throw error;
   // A full dictionary is a thing that is not right with the gateway, not with the request.

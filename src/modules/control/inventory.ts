@@ -4,11 +4,11 @@ import { type Endpoint, sendText } from './endpoint.ts';
 import { flag, flagList, flagSet, flagUnset } from './flags.ts';
 import { cacheProbe, health, live, ready, sessionProbe, system } from './health.ts';
 import { metrics } from './metrics.ts';
-import { type ControlConfig, type Described, inventoryRoutes, WHOLE_INVENTORY } from './resources.ts';
+import { type ControlConfig, type RouteDescription, inventoryRoutes, WHOLE_INVENTORY } from './resources.ts';
 import { metricsDescribe, metricsRender } from './statsd.ts';
 
 /** `/runtime/describe`: the routes that this configuration really binds. `inventory` is asked for at request time. */
-function describe(inventory: () => readonly Described[]): Endpoint {
+function describe(inventory: () => readonly RouteDescription[]): Endpoint {
   return {
     name: 'describe',
     path: 'describe',
@@ -25,7 +25,7 @@ function describe(inventory: () => readonly Described[]): Endpoint {
   };
 }
 
-function descriptor({ name, path, description }: Described): object {
+function descriptor({ name, path, description }: RouteDescription): object {
   return { name, path, method: 'GET', description };
 }
 

@@ -41,7 +41,7 @@ export interface FlagVariable {
 const STANDARD_PREFIX = '/runtime/';
 
 /** What `describe` tells of an endpoint. */
-export interface Described {
+export interface RouteDescription {
   readonly name: string;
   /** In the inventory: below the location's path. In a route: as a client asks for it. */
   readonly path: string;
@@ -50,14 +50,14 @@ export interface Described {
 
 /** All routes that one configuration binds; each location adds its own while it is compiled. */
 class Routes {
-  readonly #routes = new Map<string, Described>();
+  readonly #routes = new Map<string, RouteDescription>();
 
-  add(routes: readonly Described[]): void {
+  add(routes: readonly RouteDescription[]): void {
     for (const route of routes) this.#routes.set(`${route.name} ${route.path}`, route);
   }
 
   /** In the order of the inventory. */
-  list(inventory: readonly Described[]): readonly Described[] {
+  list(inventory: readonly RouteDescription[]): readonly RouteDescription[] {
     const order = inventory.map(({ name }) => name);
     return [...this.#routes.values()].toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
   }
@@ -71,17 +71,17 @@ export function prefixOf({ kind, path }: LocationFacts): string {
 
 /** Where a location serves a single endpoint; a regex shows behind `~`. No client can ask for a named location. */
 export function singleRoute(
-  { name, description }: Described,
+  { name, description }: RouteDescription,
   { kind, path }: LocationFacts,
-): readonly Described[] {
+): readonly RouteDescription[] {
   return kind === 'named' ? [] : [{ name, description, path: kind === 'regex' ? `~${path}` : path }];
 }
 
 /** What a location serves that has the whole inventory. */
 export function inventoryRoutes(
-  inventory: readonly Described[],
+  inventory: readonly RouteDescription[],
   location: LocationFacts,
-): readonly Described[] {
+): readonly RouteDescription[] {
   const prefix = prefixOf(location);
   const routes = inventory.map(({ name, path, description }) => ({ name, description, path: prefix + path }));
   if (location.kind === 'named') return [];

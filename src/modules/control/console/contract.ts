@@ -30,7 +30,7 @@ export interface Overview {
   readonly moments: readonly Moment[];
   /** Upper bounds in seconds of all buckets but the last, which takes the rest. */
   readonly bounds: readonly number[];
-  readonly places: readonly PlaceLoad[];
+  readonly locations: readonly LocationLoad[];
   readonly workers: readonly WorkerLoad[];
   readonly databases: readonly DatabaseLoad[];
   readonly stores: readonly CommandLoad[];
@@ -82,7 +82,7 @@ export interface Moment {
 }
 
 /** One location; a nested location counts for itself. */
-export interface PlaceLoad {
+export interface LocationLoad {
   readonly server: string;
   readonly location: string;
   readonly requests: number;
@@ -152,7 +152,7 @@ export interface Route {
 }
 
 /** `?url=`: absolute, or a path at the address of the console. */
-export type RouteAnswer =
+export type RouteMatch =
   | { readonly refusal: string }
   | {
       readonly address: string;

@@ -4,8 +4,8 @@ import type { Dictionary } from '../../../zone/index.ts';
 import { ControlFault, type Query, readQuery, required, type Surface } from '../endpoint.ts';
 import { decodeFlag, encodeFlag, readFlagName, readFlagSettings } from '../flags.ts';
 import type { ControlConfig } from '../resources.ts';
-import { DATA_PATHS, type FlagChange, type FlagPage, type RouteAnswer, type RouteTree } from './contract.ts';
-import { type FeedQuestion, Feeds } from './feed.ts';
+import { DATA_PATHS, type FlagChange, type FlagPage, type RouteMatch, type RouteTree } from './contract.ts';
+import { type FeedQuery, Feeds } from './feed.ts';
 import type { ConsoleResources } from './history.ts';
 import { compileOverview } from './overview.ts';
 
@@ -78,7 +78,7 @@ function routeTree({ servers }: GatewayView, { place }: LocationFacts): RouteTre
 }
 
 /** What would answer a URL: an absolute one, or a path at the address that the console was asked at. */
-function explainUrl(url: string, { view, x }: { view: GatewayView; x: Exchange }): RouteAnswer {
+function explainUrl(url: string, { view, x }: { view: GatewayView; x: Exchange }): RouteMatch {
   return view.explain(url.startsWith('/') ? { ...ownAddress(x), path: pathOf(url) } : absolute(url));
 }
 
@@ -119,8 +119,8 @@ export function compileData(
       x.response.setHeader('Allow', row.write ? 'GET, HEAD, POST' : 'GET, HEAD');
       throw new ControlFault(405, 'method not allowed');
     }
-    const answer = isRead ? await row.read(x, readQuery(x.args)) : await write(x, row);
-    if (answer !== undefined) x.send(200, 'application/json', JSON.stringify(answer));
+    const page = isRead ? await row.read(x, readQuery(x.args)) : await write(x, row);
+    if (page !== undefined) x.send(200, 'application/json', JSON.stringify(page));
   };
 }
 
@@ -164,7 +164,7 @@ async function write(x: Exchange, row: Row): Promise<unknown> {
   return row.write?.(parsed);
 }
 
-function readFeed(query: Query): FeedQuestion {
+function readFeed(query: Query): FeedQuery {
   return { since: readCount(query, 'since'), wait: query.get('wait') === '1' };
 }
 

@@ -9,7 +9,7 @@ const WAIT_MS = 20_000;
 const MAX_ENTRIES = 500;
 
 /** What a reader asks of a ring. */
-export interface FeedQuestion {
+export interface FeedQuery {
   readonly since: number;
   /** Answer when there is something new. */
   readonly wait: boolean;
@@ -29,7 +29,7 @@ export class Feeds {
   }
 
   /** Throws a `ControlFault` (404) for a zone that holds no ring. */
-  async events(zone: string, question: FeedQuestion, x: Exchange): Promise<EventPage> {
+  async events(zone: string, question: FeedQuery, x: Exchange): Promise<EventPage> {
     const name = zone || this.zones[0];
     if (name === undefined) return { zones: [], capacity: 0, newest: 0, dropped: 0, entries: [] };
     if (!this.zones.includes(name)) throw new ControlFault(404, `no event ring "${name}"`);
@@ -37,13 +37,13 @@ export class Feeds {
     return { zones: this.zones, zone: name, ...page };
   }
 
-  log(question: FeedQuestion, x: Exchange): Promise<Omit<EventPage, 'zones' | 'zone'>> {
+  log(question: FeedQuery, x: Exchange): Promise<Omit<EventPage, 'zones' | 'zone'>> {
     return this.#read(LOG_TAIL.name, question, x);
   }
 
   async #read(
     name: string,
-    { since, wait }: FeedQuestion,
+    { since, wait }: FeedQuery,
     x: Exchange,
   ): Promise<Omit<EventPage, 'zones' | 'zone'>> {
     const ring = this.#ring(name);

@@ -10,7 +10,7 @@ import {
 import type { ConfigText, Moment } from './contract.ts';
 
 /** What was counted of one location since the start. */
-export interface PlaceTally {
+export interface LocationTally {
   readonly server: string;
   readonly location: string;
   readonly codes: ReadonlyMap<string, number>;
@@ -20,7 +20,7 @@ export interface PlaceTally {
 }
 
 /** By server and location. */
-type Tally = ReadonlyMap<string, PlaceTally>;
+type Tally = ReadonlyMap<string, LocationTally>;
 
 /** The samples of a metric; none when nothing was counted. */
 export function samplesOf(families: readonly MetricFamily[], name: string): readonly MetricSample[] {
@@ -34,8 +34,8 @@ export function valueOf(families: readonly MetricFamily[], name: string): number
 
 /** The requests of every location that had some. */
 export function tallyOf(families: readonly MetricFamily[]): Tally {
-  const durations = byPlace(samplesOf(families, 'gw_http_request_duration_seconds'));
-  const sizes = byPlace(samplesOf(families, 'gw_http_response_size_bytes'));
+  const durations = byLocation(samplesOf(families, 'gw_http_request_duration_seconds'));
+  const sizes = byLocation(samplesOf(families, 'gw_http_response_size_bytes'));
   const codes = new Map<string, Map<string, number>>();
   for (const { labels, value } of samplesOf(families, 'gw_http_requests_total')) {
     const key = keyOf(labels);
@@ -57,13 +57,13 @@ export function tallyOf(families: readonly MetricFamily[]): Tally {
   );
 }
 
-export function requestsOf({ codes }: Pick<PlaceTally, 'codes'>): number {
+export function requestsOf({ codes }: Pick<LocationTally, 'codes'>): number {
   let sum = 0;
   for (const count of codes.values()) sum += count;
   return sum;
 }
 
-function byPlace(samples: readonly MetricSample[]): ReadonlyMap<string, MetricSample> {
+function byLocation(samples: readonly MetricSample[]): ReadonlyMap<string, MetricSample> {
   return new Map(samples.map((sample) => [keyOf(sample.labels), sample]));
 }
 
@@ -134,9 +134,9 @@ export class History {
 
   #noteHits(tally: Tally, atMs: number): void {
     if (this.#before) {
-      for (const [key, place] of tally) {
+      for (const [key, counted] of tally) {
         const before = this.#before.get(key);
-        if (!before || requestsOf(before) !== requestsOf(place)) this.#lastHits.set(key, atMs);
+        if (!before || requestsOf(before) !== requestsOf(counted)) this.#lastHits.set(key, atMs);
       }
     }
     this.#before = tally;
@@ -153,13 +153,13 @@ function sumOf(tally: Tally): Pick<Moment, 'classes' | 'buckets' | 'bytes'> {
   const classes = Array.from({ length: CLASSES }, () => 0);
   const buckets: number[] = [];
   let bytes = 0;
-  for (const place of tally.values()) {
-    for (const [code, count] of place.codes) {
+  for (const counted of tally.values()) {
+    for (const [code, count] of counted.codes) {
       const index = Number(code[0]) - 1;
       if (index in classes) (classes[index] as number) += count;
     }
-    for (const [index, count] of place.buckets.entries()) buckets[index] = (buckets[index] ?? 0) + count;
-    bytes += place.bytes;
+    for (const [index, count] of counted.buckets.entries()) buckets[index] = (buckets[index] ?? 0) + count;
+    bytes += counted.bytes;
   }
   return { classes, buckets, bytes };
 }

@@ -1,8 +1,8 @@
 import type { WorkerScope } from '../../../contract/index.ts';
 import { VERSION } from '../../../version.ts';
 import type { MetricFamily, MetricSample } from '../../../zone/index.ts';
-import type { CommandLoad, DatabaseLoad, Overview, PlaceLoad, WorkerLoad } from './contract.ts';
-import { type History, type PlaceTally, requestsOf, samplesOf, tallyOf, valueOf } from './history.ts';
+import type { CommandLoad, DatabaseLoad, Overview, LocationLoad, WorkerLoad } from './contract.ts';
+import { type History, type LocationTally, requestsOf, samplesOf, tallyOf, valueOf } from './history.ts';
 
 /** By one label of their samples: each metric's value, and a histogram's buckets. */
 class ByLabel {
@@ -88,7 +88,7 @@ export function compileOverview(worker: WorkerScope, history: History): (sinceMs
   return (sinceMs) => {
     const families = worker.metrics.read();
     const { upstreams } = worker.view;
-    const places = placeLoads(families, history);
+    const locations = locationLoads(families, history);
     return {
       nowMs: Date.now(),
       gateway: {
@@ -108,7 +108,7 @@ export function compileOverview(worker: WorkerScope, history: History): (sinceMs
       },
       moments: history.momentsAfter(sinceMs),
       bounds: samplesOf(families, 'gw_http_request_duration_seconds')[0]?.bounds ?? [],
-      places,
+      locations: locations,
       workers: workerLoads(families),
       databases: databaseLoads(families),
       stores: commandLoads(families),
@@ -126,20 +126,20 @@ function findingsOf(families: readonly MetricFamily[]): Overview['configuration'
   return { emerg: of('emerg'), warn: of('warn'), notice: of('notice') };
 }
 
-function placeLoads(families: readonly MetricFamily[], history: History): readonly PlaceLoad[] {
+function locationLoads(families: readonly MetricFamily[], history: History): readonly LocationLoad[] {
   const nowMs = Date.now();
   const base =
     history.tallies.find(({ atMs }) => atMs >= nowMs - RECENT_MS - 5_000) ?? history.tallies.at(-1);
   const seconds = base ? Math.max((nowMs - base.atMs) / 1000, 1) : 1;
-  return [...tallyOf(families)].map(([key, place]) => {
+  return [...tallyOf(families)].map(([key, tally]) => {
     const lastHitMs = history.lastHit(key);
-    const { codes, buckets } = since(place, base?.tally.get(key));
+    const { codes, buckets } = since(tally, base?.tally.get(key));
     return {
-      server: place.server,
-      location: place.location,
-      requests: requestsOf(place),
-      bytes: place.bytes,
-      codes: Object.fromEntries(place.codes),
+      server: tally.server,
+      location: tally.location,
+      requests: requestsOf(tally),
+      bytes: tally.bytes,
+      codes: Object.fromEntries(tally.codes),
       tens: tensOf(key, history),
       recent: { seconds, requests: requestsOf({ codes }), codes: Object.fromEntries(codes), buckets },
       ...(lastHitMs !== undefined && { lastHitMs }),
@@ -148,9 +148,9 @@ function placeLoads(families: readonly MetricFamily[], history: History): readon
 }
 
 function since(
-  { codes, buckets }: PlaceTally,
-  before: PlaceTally | undefined,
-): Pick<PlaceTally, 'codes' | 'buckets'> {
+  { codes, buckets }: LocationTally,
+  before: LocationTally | undefined,
+): Pick<LocationTally, 'codes' | 'buckets'> {
   if (!before) return { codes, buckets };
   const added = [...codes]
     .map(([code, count]) => [code, count - (before.codes.get(code) ?? 0)] as const)
@@ -163,8 +163,8 @@ function since(
 
 function tensOf(key: string, { tallies }: History): readonly number[] {
   const totals = tallies.map(({ tally }) => {
-    const place = tally.get(key);
-    return place ? requestsOf(place) : 0;
+    const counted = tally.get(key);
+    return counted ? requestsOf(counted) : 0;
   });
   return totals.slice(1).map((total, index) => total - (totals[index] as number));
 }

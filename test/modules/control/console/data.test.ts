@@ -5,7 +5,7 @@ import {
   type FlagPage,
   type LogPage,
   type Overview,
-  type RouteAnswer,
+  type RouteMatch,
 } from '../../../../src/modules/control/console/contract.ts';
 import { WORKERS_SHARE_PORTS } from '../../../harness/engine.ts';
 import { oneGateway, startGateway, type Gateway } from '../../../harness/gateway.ts';
@@ -66,10 +66,10 @@ test('the URL tester asks the compiled locations', async (t) => {
   const gw = await load(t, SERVERS);
   for (const { url, answer } of questions) {
     const asked = encodeURIComponent(url.replace('PORT', String(gw.port)));
-    const told = await read<RouteAnswer>(gw, DATA_PATHS.explain, `?url=${asked}`);
+    const told = await read<RouteMatch>(gw, DATA_PATHS.explain, `?url=${asked}`);
     expect(told, url).toMatchObject(answer);
   }
-  expect(await read<RouteAnswer>(gw, DATA_PATHS.explain, '?url=/kv/other')).not.toHaveProperty(
+  expect(await read<RouteMatch>(gw, DATA_PATHS.explain, '?url=/kv/other')).not.toHaveProperty(
     'location.answeredBy',
   );
   for (const url of ['nothing', 'ftp://a/', 'http://a b/', '']) {
@@ -82,7 +82,7 @@ test('the overview counts by location, and the console not at all', async (t) =>
   for (let n = 0; n < 20; n++) await gw.fetch(n < 15 ? '/a' : '/nowhere');
   let seen = await read<Overview>(gw, DATA_PATHS.overview);
   while ((seen.moments.at(-1)?.classes[1] ?? 0) < 15) seen = await read<Overview>(gw, DATA_PATHS.overview);
-  const byLocation = new Map(seen.places.map((place) => [place.location, place]));
+  const byLocation = new Map(seen.locations.map((place) => [place.location, place]));
   expect(byLocation.get('/a')).toMatchObject({ requests: 15, codes: { 200: 15 } });
   expect(byLocation.get('')).toMatchObject({ requests: 5, codes: { 404: 5 } });
   expect([...byLocation.keys()]).toEqual(expect.not.arrayContaining(['/_gw/']));

@@ -21,7 +21,7 @@ test('the overview tells the requests of each location', async (t) => {
 
 test('the overview draws what was answered, and tells it to those who do not see it', async (t) => {
   const page = await browser.look(t, 'overview');
-  const chart = page.getByRole('img', { name: /^Answers per second: 2xx [1-9]/ });
+  const chart = page.getByRole('img', { name: /^Responses per second: 2xx [1-9]/ });
   const isAsked = setInterval(() => void browser.gw.fetch('/greeting'), 50);
   t.onTestFinished(() => clearInterval(isAsked));
   await expectShown(chart);
@@ -123,19 +123,19 @@ test('tables and functions are tried in the page', async (t) => {
   await page.getByRole('combobox', { name: 'Operator' }).selectOption('is');
   await page.getByRole('textbox', { name: 'Value' }).fill('false');
   await page.getByRole('button', { name: 'Send' }).click();
-  await expectShown(page.getByLabel('Answer').getByText('"pear"'));
+  await expectShown(page.getByLabel('Response').getByText('"pear"'));
   expect(await page.getByLabel('The call as code').textContent()).toBe(
     `curl '${browser.gw.url}/rest/fruit?ripe=is.false&limit=10'`,
   );
   await page.getByRole('combobox', { name: 'Method' }).selectOption('POST');
   await page.getByRole('textbox', { name: 'Body as JSON' }).fill('{"id":3,"name":"plum"}');
   await page.getByRole('button', { name: 'Send' }).click();
-  await expectShown(page.getByLabel('Answer').getByText('"plum"'));
+  await expectShown(page.getByLabel('Response').getByText('"plum"'));
   await page.getByRole('button', { name: /^add\b/ }).click();
   await page.getByRole('textbox', { name: 'a', exact: true }).fill('2');
   await page.getByRole('textbox', { name: 'b', exact: true }).fill('3');
   await page.getByRole('button', { name: 'Send' }).click();
-  await expectShown(page.getByLabel('Answer').getByText('5', { exact: true }));
+  await expectShown(page.getByLabel('Response').getByText('5', { exact: true }));
 });
 
 test('a refused reload is told on the overview, until one is taken', async (t) => {

@@ -9,13 +9,13 @@ export async function read<T>(path: string, parameters: Parameters = {}, signal?
   const query = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
   // The gateway reads a plus as a plus.
   const text = query.toString().replaceAll('+', '%20');
-  return answerOf<T>(await reach(text === '' ? path : `${path}?${text}`, signal ? { signal } : {}));
+  return bodyOf<T>(await reach(text === '' ? path : `${path}?${text}`, signal ? { signal } : {}));
 }
 
 /** Changes something. Throws as `read` does. */
 export async function write<T>(path: string, body: unknown): Promise<T> {
   const headers = { 'content-type': 'application/json', [WRITE_HEADER]: '1' };
-  return answerOf<T>(await reach(path, { method: 'POST', headers, body: JSON.stringify(body) }));
+  return bodyOf<T>(await reach(path, { method: 'POST', headers, body: JSON.stringify(body) }));
 }
 
 /** Calls `take` with each answer that is new, until the signal; `since` is where the next question starts. */
@@ -56,7 +56,7 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
-async function answerOf<T>(response: Response): Promise<T> {
+async function bodyOf<T>(response: Response): Promise<T> {
   const body = (await response.json().catch(() => undefined)) as (T & Partial<Refusal>) | undefined;
   if (response.ok && body !== undefined) return body;
   throw new Error(body?.error ?? `the gateway answers ${response.status}`);
@@ -68,16 +68,16 @@ const MAX_MOMENTS = 150;
 const LEAST_APART_MS = 1_000;
 
 /** What the page knows: the last overview, with the moments of all answers before it. */
-export type Seen = Overview;
+export type LiveOverview = Overview;
 
-type Listener = (seen: Seen) => void;
+type Listener = (seen: LiveOverview) => void;
 
 /** Asks for the overview every two seconds, as long as the page is looked at. */
 export class Live {
   readonly #listeners = new Set<Listener>();
   readonly #failed: (message: string | undefined) => void;
   #moments: readonly Moment[] = [];
-  #seen: Seen | undefined;
+  #seen: LiveOverview | undefined;
 
   constructor(failed: (message: string | undefined) => void) {
     this.#failed = failed;

@@ -1,4 +1,4 @@
-import type { Live, Seen } from './api.ts';
+import type { Live, LiveOverview } from './api.ts';
 import { h, segmented, setText, show, svg } from './dom.ts';
 import { plural, span } from './format.ts';
 
@@ -132,7 +132,7 @@ export class Shell {
   }
 
   /** The gateway has answered. */
-  tell({ gateway, configuration, workers, nowMs }: Seen): void {
+  tell({ gateway, configuration, workers, nowMs }: LiveOverview): void {
     this.#dot.className = `dot ${gateway.draining ? 'refused' : 'ok'}`;
     setText(this.#state, gateway.draining ? 'Draining' : 'Serving');
     const facts = [

@@ -7,7 +7,7 @@ import type { OpenView } from '../shell.ts';
 import { TryForm } from './try-form.ts';
 
 /** A location that answers from a database. */
-interface RestPlace {
+interface RestLocation {
   readonly label: string;
   /** Its path without the last slash; absent where no path can be told. */
   readonly path: string | undefined;
@@ -20,27 +20,32 @@ export const openData: OpenView = ({ signal }) => {
   const element = h('div', { class: 'stack' });
   read<RouteTree>(DATA_PATHS.routes, {}, signal).then(
     (tree) => {
-      const places = tree.servers.flatMap((server) => placesOf(server.root, { server, own: tree.own }));
-      if (places.length === 0)
+      const locations = tree.servers.flatMap((server) =>
+        restLocationsOf(server.root, { server, own: tree.own }),
+      );
+      if (locations.length === 0)
         show(
           element,
           empty('No REST locations', 'A location with dbrest_pass shows its tables and functions here.'),
         );
-      else show(element, ...places.map((place) => placeSection(place, signal)));
+      else show(element, ...locations.map((each) => locationSection(each, signal)));
     },
     (error: unknown) => show(element, empty('The locations cannot be shown', (error as Error).message)),
   );
   return { title: 'Data', element };
 };
 
-function placesOf(route: Route, { server, own }: { server: RouteServer; own: string }): readonly RestPlace[] {
-  const inner = route.locations.flatMap((location) => placesOf(location, { server, own }));
+function restLocationsOf(
+  route: Route,
+  { server, own }: { server: RouteServer; own: string },
+): readonly RestLocation[] {
+  const inner = route.locations.flatMap((location) => restLocationsOf(location, { server, own }));
   if (route.answeredBy !== 'dbrest_pass') return inner;
   const path = route.kind === 'prefix' ? route.text.replace(/^\^~ /, '').replace(/\/$/, '') : undefined;
   return [{ label: `${server.label} ${route.text}`, path, isHere: server.label === own }, ...inner];
 }
 
-function placeSection({ label, path, isHere }: RestPlace, signal: AbortSignal): HTMLElement {
+function locationSection({ label, path, isHere }: RestLocation, signal: AbortSignal): HTMLElement {
   const content = h('div', { class: 'browser' });
   const section = h(
     'section',

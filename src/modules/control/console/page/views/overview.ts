@@ -1,4 +1,4 @@
-import type { Seen } from '../api.ts';
+import type { LiveOverview } from '../api.ts';
 import { TimeChart } from '../chart.ts';
 import { h, setText, show } from '../dom.ts';
 import { ago, bytes, count, latency, percent, plural, rate } from '../format.ts';
@@ -6,10 +6,10 @@ import { sparkline } from '../marks.ts';
 import { type Pace, paces, sum } from '../pace.ts';
 import type { OpenView } from '../shell.ts';
 import { partCards } from './parts.ts';
-import { PlaceTable } from './places.ts';
+import { LocationTable } from './location-table.ts';
 
 /** What an operator should know before anything else; nothing when all is well. */
-function notices({ gateway, configuration, nowMs }: Seen): readonly HTMLElement[] {
+function notices({ gateway, configuration, nowMs }: LiveOverview): readonly HTMLElement[] {
   const { isNewest, loadedMs, findings } = configuration;
   const told: HTMLElement[] = [];
   if (gateway.draining)
@@ -41,17 +41,17 @@ export const openOverview: OpenView = ({ live, signal }) => {
     new Tile('Server errors', 'failed'),
     new Tile('Connections', 'accent'),
   ];
-  const answers = answersChart();
+  const responses = responsesChart();
   const latencies = latencyChart();
-  const places = new PlaceTable();
+  const locations = new LocationTable();
   const parts = h('div', { class: 'cards' });
   const end = live.listen((seen) => {
     const recent = paces(seen.moments, seen.bounds);
     show(told, ...notices(seen));
     tellTiles(tiles, { recent, seen });
-    answers.update(recent, seen.nowMs);
+    responses.update(recent, seen.nowMs);
     latencies.update(recent, seen.nowMs);
-    places.update(seen);
+    locations.update(seen);
     show(parts, ...partCards(seen));
   });
   signal.addEventListener('abort', end);
@@ -60,8 +60,8 @@ export const openOverview: OpenView = ({ live, signal }) => {
     { class: 'stack' },
     told,
     h('div', { class: 'tiles' }, ...tiles.map((tile) => tile.element)),
-    h('div', { class: 'charts' }, answers.element, latencies.element),
-    places.element,
+    h('div', { class: 'charts' }, responses.element, latencies.element),
+    locations.element,
     parts,
   );
   return { title: 'Overview', element };
@@ -94,7 +94,10 @@ class Tile {
   }
 }
 
-function tellTiles(tiles: readonly Tile[], { recent, seen }: { recent: readonly Pace[]; seen: Seen }): void {
+function tellTiles(
+  tiles: readonly Tile[],
+  { recent, seen }: { recent: readonly Pace[]; seen: LiveOverview },
+): void {
   const last = recent.at(-1);
   const [requests, late, errors, connections] = tiles;
   const failed = (pace: Pace): number => pace.classes[SERVER_ERRORS] ?? 0;
@@ -119,11 +122,11 @@ function tellTiles(tiles: readonly Tile[], { recent, seen }: { recent: readonly 
   });
 }
 
-function totalOf({ moments }: Seen): number {
+function totalOf({ moments }: LiveOverview): number {
   return sum(moments.at(-1)?.classes ?? []);
 }
 
-function answersChart(): TimeChart {
+function responsesChart(): TimeChart {
   const series = [
     ['1xx', 'other'],
     ['2xx', 'ok'],
@@ -132,7 +135,7 @@ function answersChart(): TimeChart {
     ['5xx', 'failed'],
   ] as const;
   return new TimeChart({
-    title: 'Answers per second',
+    title: 'Responses per second',
     stacked: true,
     least: 1,
     format: rate,

@@ -2,11 +2,11 @@ import type { CommandLoad, DatabaseLoad, UpstreamLoad, WorkerLoad } from '../../
 import { quantile } from '../pace.ts';
 import { type Child, h } from '../dom.ts';
 import { ago, bytes, clock, count, latency, percent, plural } from '../format.ts';
-import type { Seen } from '../api.ts';
+import type { LiveOverview } from '../api.ts';
 import { meter } from '../marks.ts';
 
 /** What the gateway stands on: databases, stores, rings, workers, upstreams, configuration. */
-export function partCards(seen: Seen): readonly HTMLElement[] {
+export function partCards(seen: LiveOverview): readonly HTMLElement[] {
   const { databases, stores, rings, workers, upstreams, bounds } = seen;
   return [
     card(
@@ -97,7 +97,7 @@ function upstreamRow({ name, peers }: UpstreamLoad): HTMLElement {
   });
 }
 
-function configurationCard({ configuration, gateway, nowMs }: Seen): HTMLElement {
+function configurationCard({ configuration, gateway, nowMs }: LiveOverview): HTMLElement {
   const { generation, isNewest, loadedMs, findings } = configuration;
   const { emerg, warn, notice } = findings;
   const found = emerg + warn + notice;

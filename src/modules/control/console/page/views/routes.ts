@@ -1,11 +1,5 @@
-import {
-  DATA_PATHS,
-  type Route,
-  type RouteAnswer,
-  type RouteServer,
-  type RouteTree,
-} from '../../contract.ts';
-import { read, type Seen } from '../api.ts';
+import { DATA_PATHS, type Route, type RouteMatch, type RouteServer, type RouteTree } from '../../contract.ts';
+import { read, type LiveOverview } from '../api.ts';
 import { h, primaryButton, setText, show, textInput } from '../dom.ts';
 import { ago, count } from '../format.ts';
 import { chip, empty } from '../marks.ts';
@@ -17,10 +11,10 @@ function urlTester(found: (key: string | undefined) => void): HTMLElement {
   const verdict = h('div', { class: 'verdict', 'aria-live': 'polite' });
   const test = (event: Event): void => {
     event.preventDefault();
-    read<RouteAnswer>(DATA_PATHS.explain, { url: withoutMethod(url.value) }).then(
-      (answer) => {
-        show(verdict, ...describe(answer));
-        found('refusal' in answer ? undefined : `${answer.server}\n${answer.location.text}`);
+    read<RouteMatch>(DATA_PATHS.explain, { url: withoutMethod(url.value) }).then(
+      (match) => {
+        show(verdict, ...describe(match));
+        found('refusal' in match ? undefined : `${match.server}\n${match.location.text}`);
       },
       (error: unknown) => {
         show(verdict, h('p', { class: 'notice refused' }, (error as Error).message));
@@ -47,9 +41,9 @@ function withoutMethod(text: string): string {
   return text.trim().replace(/^[A-Z]+\s+/, '');
 }
 
-function describe(answer: RouteAnswer): readonly Node[] {
-  if ('refusal' in answer) return [h('p', { class: 'notice refused' }, `Nothing: ${answer.refusal}.`)];
-  const { address, server, byDefault, uri, regexes, location: at } = answer;
+function describe(match: RouteMatch): readonly Node[] {
+  if ('refusal' in match) return [h('p', { class: 'notice refused' }, `Nothing: ${match.refusal}.`)];
+  const { address, server, byDefault, uri, regexes, location: at } = match;
   const where = at.kind === 'server' ? 'the server itself' : at.text;
   const steps = [
     step('listens', h('code', {}, address)),
@@ -178,13 +172,13 @@ function routeLine(route: Route, { label, depth }: Omit<Drawing, 'lines'>): Line
 /** Who looks at the console does not count. */
 const UNCOUNTED = 'control_console';
 
-function tellHits(lines: readonly Line[], { places, nowMs }: Seen): void {
-  const byKey = new Map(places.map((place) => [`${place.server}\n${place.location}`, place]));
+function tellHits(lines: readonly Line[], { locations, nowMs }: LiveOverview): void {
+  const byKey = new Map(locations.map((location) => [`${location.server}\n${location.location}`, location]));
   for (const { key, hits, last, element, isCounted } of lines) {
     if (!isCounted) continue;
-    const place = byKey.get(key);
-    setText(hits, count(place?.requests ?? 0));
-    setText(last, place?.lastHitMs === undefined ? '–' : ago(place.lastHitMs, nowMs));
-    element.classList.toggle('unused', !place);
+    const load = byKey.get(key);
+    setText(hits, count(load?.requests ?? 0));
+    setText(last, load?.lastHitMs === undefined ? '–' : ago(load.lastHitMs, nowMs));
+    element.classList.toggle('unused', !load);
   }
 }

@@ -67,7 +67,7 @@ function parameterRow({ name, type, isRequired }: Field): FilterRow {
 const MAX_SHOWN = 200_000;
 
 /** Sends a call; what came back, to be shown. */
-async function answerTo(call: RestCall): Promise<readonly Node[]> {
+async function responseTo(call: RestCall): Promise<readonly Node[]> {
   const startedMs = performance.now();
   try {
     const { method, body } = call;
@@ -80,12 +80,12 @@ async function answerTo(call: RestCall): Promise<readonly Node[]> {
     return [
       h(
         'p',
-        { class: 'answer-head' },
+        { class: 'response-head' },
         chip(status, toneOf(status)),
         h('span', {}, response.statusText),
         h('span', { class: 'quiet' }, facts.join(' · ')),
       ),
-      h('pre', { tabindex: 0, 'aria-label': 'Answer' }, pretty(text)),
+      h('pre', { tabindex: 0, 'aria-label': 'Response' }, pretty(text)),
     ];
   } catch (error) {
     return [h('p', { class: 'notice failed' }, (error as Error).message)];
@@ -168,7 +168,7 @@ export class TryForm {
   readonly #body = h('textarea', { rows: 5, spellcheck: 'false', 'aria-label': 'Body as JSON' });
   readonly #bodyField = labelled('body', this.#body);
   readonly #url = h('code', { class: 'url' });
-  readonly #answer = h('div', { class: 'answer', 'aria-live': 'polite' });
+  readonly #response = h('div', { class: 'response', 'aria-live': 'polite' });
   readonly #snippets = new SnippetBox();
   readonly #filters: FilterRows;
 
@@ -192,7 +192,7 @@ export class TryForm {
         oninput: () => this.#changed(),
         onsubmit: (event: Event) => {
           event.preventDefault();
-          void answerTo(this.#call()).then((nodes) => show(this.#answer, ...nodes));
+          void responseTo(this.#call()).then((nodes) => show(this.#response, ...nodes));
         },
       },
       h('header', { class: 'card-head' }, h('h2', {}, 'Try it'), this.#url),
@@ -208,7 +208,7 @@ export class TryForm {
       ),
       this.#bodyField,
       h('div', { class: 'line end' }, primaryButton('Send')),
-      this.#answer,
+      this.#response,
     );
   }
 

@@ -1,28 +1,32 @@
-import type { PlaceLoad } from '../../contract.ts';
+import type { LocationLoad } from '../../contract.ts';
 import { quantile } from '../pace.ts';
 import { h, type Row, Rows, setText, show } from '../dom.ts';
 import { ago, count, latency, rate } from '../format.ts';
-import type { Seen } from '../api.ts';
+import type { LiveOverview } from '../api.ts';
 import { codeBar, empty, sparkline } from '../marks.ts';
 
-interface Shown {
-  readonly place: PlaceLoad;
-  readonly seen: Seen;
+interface LocationRow {
+  readonly load: LocationLoad;
+  readonly seen: LiveOverview;
 }
 
-const COLUMNS = ['Location', 'Per second', '', 'p50', 'p95', 'p99', 'Answers', 'Last hit'];
+const COLUMNS = ['Location', 'Per second', '', 'p50', 'p95', 'p99', 'Responses', 'Last hit'];
 
 /** Every location that somebody has asked for, the busiest first. */
-export class PlaceTable {
+export class LocationTable {
   readonly #body = h('tbody');
   readonly #none = empty('No requests yet', 'Locations show here as soon as somebody asks for them.');
   readonly #table = h(
     'table',
-    { class: 'places' },
+    { class: 'load' },
     h('thead', {}, h('tr', {}, ...COLUMNS.map((name, index) => head(name, index)))),
     this.#body,
   );
-  readonly #rows = new Rows<Shown>(this.#body, ({ place }) => `${place.server}\n${place.location}`, placeRow);
+  readonly #rows = new Rows<LocationRow>(
+    this.#body,
+    ({ load }) => `${load.server}\n${load.location}`,
+    locationRow,
+  );
   readonly element = h(
     'section',
     { class: 'card' },
@@ -40,16 +44,16 @@ export class PlaceTable {
     ),
   );
 
-  update(seen: Seen): void {
-    const places = seen.places.toSorted(
+  update(seen: LiveOverview): void {
+    const locations = seen.locations.toSorted(
       (a, b) =>
         b.recent.requests - a.recent.requests ||
         b.requests - a.requests ||
         (a.location < b.location ? -1 : 1),
     );
-    this.#table.hidden = places.length === 0;
-    this.#none.hidden = places.length > 0;
-    this.#rows.update(places.map((place) => ({ place, seen })));
+    this.#table.hidden = locations.length === 0;
+    this.#none.hidden = locations.length > 0;
+    this.#rows.update(locations.map((load) => ({ load, seen })));
   }
 }
 
@@ -58,7 +62,7 @@ function head(name: string, index: number): HTMLElement {
   return h('th', { scope: 'col', class: isNumber ? 'number' : undefined }, name);
 }
 
-function placeRow({ place: { server, location } }: Shown): Row<Shown> {
+function locationRow({ load: { server, location } }: LocationRow): Row<LocationRow> {
   const [perSecond, spark, codes, last] = [
     h('td', { class: 'number' }),
     h('td'),
@@ -76,12 +80,12 @@ function placeRow({ place: { server, location } }: Shown): Row<Shown> {
   const cells = [name, perSecond, spark, ...latencies.map(({ cell }) => cell), codes, last];
   return {
     element: h('tr', {}, ...cells),
-    update({ place, seen: { bounds, nowMs } }) {
-      const { recent, tens, requests, lastHitMs } = place;
+    update({ load, seen: { bounds, nowMs } }) {
+      const { recent, tens, requests, lastHitMs } = load;
       setText(perSecond, rate(recent.requests / recent.seconds));
       show(spark, sparkline(tens));
       for (const { q, cell } of latencies) setText(cell, latency(quantile(recent.buckets, bounds, q)));
-      show(codes, codeBar(recent.requests > 0 ? recent.codes : place.codes));
+      show(codes, codeBar(recent.requests > 0 ? recent.codes : load.codes));
       setText(last, lastHitMs === undefined ? `${count(requests)} earlier` : ago(lastHitMs, nowMs));
     },
   };
