@@ -73,7 +73,7 @@ class AddingTransform implements BodyTransform {
   readonly #x: Exchange;
   readonly #uris: Readonly<Record<'before' | 'after', string>>;
   #begun = false;
-  #answer: Handover | undefined = undefined;
+  #response: Handover | undefined = undefined;
 
   constructor(x: Exchange, uris: Readonly<Record<'before' | 'after', string>>) {
     this.#x = x;
@@ -90,7 +90,7 @@ class AddingTransform implements BodyTransform {
   }
 
   close(): void {
-    this.#answer?.close();
+    this.#response?.close();
   }
 
   async *#beginWith(piece: Uint8Array | undefined): AsyncIterable<Uint8Array> {
@@ -101,9 +101,9 @@ class AddingTransform implements BodyTransform {
 
   async *#ask(uri: string): AsyncIterable<Uint8Array> {
     if (uri === '') return;
-    const answer = new Handover();
-    this.#answer = answer;
-    void this.#x.subrequest({ uri, keep: (piece) => answer.give(piece) }).then(() => answer.end());
-    yield* answer.pieces();
+    const response = new Handover();
+    this.#response = response;
+    void this.#x.subrequest({ uri, keep: (piece) => response.give(piece) }).then(() => response.end());
+    yield* response.pieces();
   }
 }

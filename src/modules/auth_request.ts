@@ -62,10 +62,10 @@ export const authRequest = moduleFor<AuthRequestConfig>()({
     const assign = compileAssignments(assignments, build);
     const judge = compileJudge(build);
     const access: AccessCheck = async (x) => {
-      const answer = await x.subrequest({ uri, keep: 'head' });
+      const response = await x.subrequest({ uri, keep: 'head' });
       if (x.done) return undefined;
-      assign(x, answer);
-      return judge(x, answer);
+      assign(x, response);
+      return judge(x, response);
     };
     return { access };
   },
@@ -81,7 +81,7 @@ export const authRequest = moduleFor<AuthRequestConfig>()({
   },
 });
 
-type Take<T> = (x: Exchange, answer: Exchange) => T;
+type Take<T> = (x: Exchange, response: Exchange) => T;
 
 /** Values are what they are in the subrequest; the variables belong to both. */
 function compileAssignments(assignments: readonly Assignment[], build: Build): Take<void> {
@@ -89,17 +89,17 @@ function compileAssignments(assignments: readonly Assignment[], build: Build): T
     render: build.value(value),
     assign: build.assign(variable),
   }));
-  return (x, answer) => {
-    for (const { render, assign } of steps) assign(x, render(answer));
+  return (x, response) => {
+    for (const { render, assign } of steps) assign(x, render(response));
   };
 }
 
 function compileJudge({ log }: Build): Take<Verdict> {
-  return (x, answer) => {
-    const { status } = answer;
+  return (x, response) => {
+    const { status } = response;
     if (status >= 200 && status < 300) return 'allowed';
     if (status === 403) return { status };
-    if (status === 401) return unauthorized(answer);
+    if (status === 401) return unauthorized(response);
     log.write('error', `auth request unexpected status: ${status}`, logContext(x));
     return { status: 500 };
   };

@@ -42,7 +42,7 @@ export const stubStatus = moduleFor<StubStatusConfig>()({
     connections_waiting: total('Connections that are idle.', 'waiting'),
   },
   sensitive: () => ({ rule: 'status-exposed', field: 'status' }),
-  compile: (_config, _resources, { metrics }) => ({ content: answer(new Connections(metrics)) }),
+  compile: (_config, _resources, { metrics }) => ({ content: compileStatus(new Connections(metrics)) }),
   explanation: {
     explain: () => ({
       content: (x) => {
@@ -63,7 +63,7 @@ function isRead({ method }: Exchange): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-function answer(connections: Connections): Handler {
+function compileStatus(connections: Connections): Handler {
   return (x) => {
     if (!isRead(x)) return x.end(405);
     const { active, accepted, handled, requests, reading, writing, waiting } = connections.totals();

@@ -1,7 +1,7 @@
 import type { Rows } from '../../config/index.ts';
 import { type CoreConfig, moduleFor } from '../../contract/index.ts';
 import { ACCEPTED } from './directives/accepted.ts';
-import { answers } from './directives/answers.ts';
+import { responses } from './directives/responses.ts';
 import { checking } from './directives/check.ts';
 import { compression } from './directives/compression.ts';
 import { connections } from './directives/connections.ts';
@@ -10,7 +10,7 @@ import { processes } from './directives/process.ts';
 import { requests } from './directives/requests.ts';
 import { resolving } from './directives/resolver.ts';
 import { structure } from './directives/structure.ts';
-import { answerFamilies, ofAnswer } from './variables/answer.ts';
+import { responseFamilies, ofResponse } from './variables/response.ts';
 import { ofClock, ofConnection, ofProxyProtocol, proxyProtocolFamilies } from './variables/connection.ts';
 import type { Families, Variables } from './variables/reading.ts';
 import { ofRequest, requestFamilies } from './variables/request.ts';
@@ -22,7 +22,7 @@ const directives: Rows<CoreConfig> = {
   ...processes,
   ...requests,
   ...connections,
-  ...answers,
+  ...responses,
   ...compression,
   ...files,
   ...resolving,
@@ -34,12 +34,12 @@ export const variables: Variables = {
   ...ofRequest,
   ...ofConnection,
   ...ofProxyProtocol,
-  ...ofAnswer,
+  ...ofResponse,
   ...ofClock,
 };
 
 /** Variables whose names continue: `$arg_page`, `$http_user_agent`. */
-export const families: Families = { ...requestFamilies, ...answerFamilies, ...proxyProtocolFamilies };
+export const families: Families = { ...requestFamilies, ...responseFamilies, ...proxyProtocolFamilies };
 
 /** nginx's core: structure, sockets, limits, error pages. The plan and compile stages act on its config themselves. */
 export const core = moduleFor<CoreConfig>()({

@@ -33,7 +33,7 @@ export const DEFAULT_PORT = 6379;
 const HOST = /^(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252})?)$/;
 
 /** What is wrong with an address; completes `"kv_pass" …`. */
-export class AddressProblem {
+export class AddressFault {
   readonly predicate: string;
 
   constructor(predicate: string) {
@@ -42,21 +42,21 @@ export class AddressProblem {
 }
 
 /** Reads `host:port`, `name`, `unix:/path`, `redis://…`, `rediss://…` or `embedded[:dir]`. */
-export function parseAddress(text: string): KvAddress | AddressProblem {
+export function parseAddress(text: string): KvAddress | AddressFault {
   if (text === 'embedded') return { kind: 'embedded', dir: EMBEDDED_DIR };
   if (text.startsWith('embedded:')) {
     const dir = text.slice('embedded:'.length);
-    return dir === '' ? new AddressProblem('has no directory after "embedded:"') : { kind: 'embedded', dir };
+    return dir === '' ? new AddressFault('has no directory after "embedded:"') : { kind: 'embedded', dir };
   }
   if (text.startsWith('unix:')) {
     const path = text.slice('unix:'.length);
     return path.startsWith('/')
       ? { kind: 'unix', path }
-      : new AddressProblem('needs an absolute path after "unix:"');
+      : new AddressFault('needs an absolute path after "unix:"');
   }
   if (/^rediss?:\/\//i.test(text)) return parseUrl(text);
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
-    return new AddressProblem('has a scheme other than redis and rediss');
+    return new AddressFault('has a scheme other than redis and rediss');
   return parseHost(text, {});
 }
 
@@ -64,14 +64,14 @@ export function parseAddress(text: string): KvAddress | AddressProblem {
  * An address that came out of variables: a host or an upstream's name, as text or URL. Sockets, data directories and
  * logins are for the configuration's author alone.
  */
-export function parseRequestAddress(text: string): RequestAddress | AddressProblem {
+export function parseRequestAddress(text: string): RequestAddress | AddressFault {
   const address = parseAddress(text);
-  if (address instanceof AddressProblem) return address;
+  if (address instanceof AddressFault) return address;
   if (address.kind === 'embedded' || address.kind === 'unix') {
-    return new AddressProblem(`may not name "${address.kind}" by variables`);
+    return new AddressFault(`may not name "${address.kind}" by variables`);
   }
   if (address.username !== undefined || address.password !== undefined) {
-    return new AddressProblem('may not carry a login by variables');
+    return new AddressFault('may not carry a login by variables');
   }
   return address;
 }
@@ -115,22 +115,22 @@ export function endpointsOf(
   });
 }
 
-function parseUrl(text: string): KvAddress | AddressProblem {
+function parseUrl(text: string): KvAddress | AddressFault {
   let url: URL;
   try {
     url = new URL(text);
   } catch {
-    return new AddressProblem('is not a valid URL');
+    return new AddressFault('is not a valid URL');
   }
-  if (url.search !== '' || url.hash !== '') return new AddressProblem('takes no query and no fragment');
+  if (url.search !== '' || url.hash !== '') return new AddressFault('takes no query and no fragment');
   const [, db = '', ...rest] = url.pathname.split('/');
   if (rest.length > 0 || !/^\d{0,5}$/.test(db))
-    return new AddressProblem('has a path that is not a database number');
+    return new AddressFault('has a path that is not a database number');
   const username = decodeLogin(url.username);
   const password = decodeLogin(url.password);
   if (username === undefined || password === undefined)
-    return new AddressProblem('has a login that is not UTF-8');
-  if (username !== '' && password === '') return new AddressProblem('has a user name without a password');
+    return new AddressFault('has a login that is not UTF-8');
+  if (username !== '' && password === '') return new AddressFault('has a user name without a password');
   return parseHost(url.host, {
     ...(username !== '' && { username }),
     ...(password !== '' && { password }),
@@ -139,16 +139,16 @@ function parseUrl(text: string): KvAddress | AddressProblem {
   });
 }
 
-function parseHost(text: string, login: Login): KvAddress | AddressProblem {
+function parseHost(text: string, login: Login): KvAddress | AddressFault {
   const [, host = text, port] = /^(.*):(\d*)$/.exec(text) ?? [];
-  if (!HOST.test(host)) return new AddressProblem(host === '' ? 'has no host' : 'has an invalid host');
+  if (!HOST.test(host)) return new AddressFault(host === '' ? 'has no host' : 'has an invalid host');
   if (port === undefined) {
     return host.startsWith('[')
       ? { kind: 'inet', host: withoutBrackets(host), port: DEFAULT_PORT, ...login }
       : { kind: 'name', name: host, ...login };
   }
   const number = Number(port);
-  if (port === '' || number < 1 || number > 65_535) return new AddressProblem('has an invalid port');
+  if (port === '' || number < 1 || number > 65_535) return new AddressFault('has an invalid port');
   return { kind: 'inet', host: withoutBrackets(host), port: number, ...login };
 }
 

@@ -10,7 +10,7 @@ import {
   uses,
 } from '../../config/index.ts';
 import { type AllowedHost, allowedHosts } from '../../upstream/index.ts';
-import { AddressProblem, type KvAddress, parseAddress } from './address.ts';
+import { AddressFault, type KvAddress, parseAddress } from './address.ts';
 import { COMMAND_NAMES, type CommandName } from './commands.ts';
 
 /** A store that the configuration names, or one that each request names. */
@@ -152,7 +152,7 @@ function readPass(word: Word, scope: ReadScope): KvPass | undefined {
   const value = scope.complexValue(word);
   const text = constantText(value);
   const read = text === undefined ? readVariablePass(value) : parseAddress(text);
-  if (!(read instanceof AddressProblem)) return read;
+  if (!(read instanceof AddressFault)) return read;
   scope.report.emerg(
     `"${scope.directive}" ${read.predicate}`,
     word.span,
@@ -164,10 +164,10 @@ function readPass(word: Word, scope: ReadScope): KvPass | undefined {
 const EXPECTED = 'expected host:port, unix:/path, redis://host, an upstream name or embedded[:dir]';
 
 /** Whoever sends a request must not aim a socket, a data directory or the configured password somewhere else. */
-function readVariablePass(value: ComplexValue): KvPass | AddressProblem {
+function readVariablePass(value: ComplexValue): KvPass | AddressFault {
   const written = value.parts.map((part) => (typeof part === 'string' ? part : '$')).join('');
   if (/^(?:unix|embedded):/.test(written))
-    return new AddressProblem('takes no variables after "unix:" and "embedded:"');
-  if (written.includes('@')) return new AddressProblem('takes no variables in a URL with a login');
+    return new AddressFault('takes no variables after "unix:" and "embedded:"');
+  if (written.includes('@')) return new AddressFault('takes no variables in a URL with a login');
   return { kind: 'variable', value };
 }

@@ -5,7 +5,7 @@ import type { Bytes, CommandName, ConnectionState, Done, Reply, Store } from './
 import type { StoreSettings } from './directives.ts';
 import { EMBEDDED_COMMANDS } from './embedded-commands.ts';
 import { Records } from './embedded-records.ts';
-import { printable } from './answer.ts';
+import { printable } from './response.ts';
 import { Call, Outstanding } from './outstanding.ts';
 
 /** Writes of one worker that may wait for their commit. */

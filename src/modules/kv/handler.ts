@@ -1,7 +1,7 @@
 import type { Build } from '../../contract/index.ts';
 import { failRequest, type Exchange, type Handler } from '../../http/index.ts';
 import { HostRefused } from '../../upstream/index.ts';
-import { type ErrorCode, JSON_TYPE, printable, replyBytes, replyText, sendError } from './answer.ts';
+import { type ErrorCode, JSON_TYPE, printable, replyBytes, replyText, sendError } from './response.ts';
 import {
   type Bytes,
   type CommandRow,

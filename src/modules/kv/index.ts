@@ -9,8 +9,8 @@ import {
 } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { HostPolicy } from '../../upstream/index.ts';
-import { addressLabel, AddressProblem, DEFAULT_PORT, parseRequestAddress, requestHostOf } from './address.ts';
-import { sendError } from './answer.ts';
+import { addressLabel, AddressFault, DEFAULT_PORT, parseRequestAddress, requestHostOf } from './address.ts';
+import { sendError } from './response.ts';
 import { COMMANDS, type Store } from './commands.ts';
 import { directives, type KvConfig } from './directives.ts';
 import { compileCommand, readArgs, refuseHost } from './handler.ts';
@@ -83,7 +83,7 @@ function compileAddress(
   return (x) => {
     const text = render(x);
     const address = parseRequestAddress(text);
-    if (!policy || address instanceof AddressProblem) return text;
+    if (!policy || address instanceof AddressFault) return text;
     if (address.kind === 'name' && isBlock(address.name)) return text;
     const named = requestHostOf(address);
     try {

@@ -10,7 +10,7 @@ import { ReplyError } from './resp.ts';
 type Problem = LiveProblem<KvConfig>;
 
 /** What one server of a store says to somebody who logs in. */
-type Answer =
+type ProbeResult =
   { readonly unreachable: string } | { readonly refused: string } | { readonly readOnly: boolean };
 
 /** What only the store knows of a location: whether it can be reached, takes the login, and takes writes. */
@@ -29,7 +29,7 @@ export async function probeStore(
   return answers.flatMap((answer) => problemOf(answer, command) ?? []);
 }
 
-function problemOf(answer: Answer, command: KvConfig['command']): Problem | undefined {
+function problemOf(answer: ProbeResult, command: KvConfig['command']): Problem | undefined {
   if ('unreachable' in answer) {
     const message = `the store cannot be reached: ${answer.unreachable}`;
     return { rule: 'store-unreachable', field: 'pass', message };
@@ -50,9 +50,9 @@ function problemOf(answer: Answer, command: KvConfig['command']): Problem | unde
 const MAX_REPLY_BYTES = 65_536;
 
 /** Connects, asks and closes; never rejects. */
-function askStore(endpoint: Endpoint, timeoutMs: number): Promise<Answer> {
+function askStore(endpoint: Endpoint, timeoutMs: number): Promise<ProbeResult> {
   return new Promise((resolve) => {
-    const end = (answer: Answer): void => {
+    const end = (answer: ProbeResult): void => {
       clearTimeout(deadline);
       connection.close();
       resolve(answer);
@@ -82,7 +82,7 @@ function isReadOnly(reply: Reply | ReplyError): boolean {
 }
 
 /** By an error of the store, or why the connection failed. */
-function faultOf(message: string): Answer {
+function faultOf(message: string): ProbeResult {
   if (message.startsWith('NOAUTH')) return { refused: 'it wants a password' };
   if (message.startsWith('WRONGPASS') || /invalid password/i.test(message))
     return { refused: 'wrong password' };

@@ -12,7 +12,7 @@ import {
   type Store,
 } from './commands.ts';
 import type { StoreSettings } from './directives.ts';
-import { printable } from './answer.ts';
+import { printable } from './response.ts';
 import { Call, Outstanding } from './outstanding.ts';
 import { type ConnectionOwner, RedisConnection, type Request } from './redis-connection.ts';
 import { ReplyError } from './resp.ts';

@@ -6,7 +6,7 @@ import type { Exchange } from '../../http/index.ts';
 import { type AddressRule, admits, HostPolicy, HostRefused, lookUpHost } from '../../upstream/index.ts';
 import {
   addressLabel,
-  AddressProblem,
+  AddressFault,
   DEFAULT_PORT,
   type Endpoint,
   endpointsOf,
@@ -134,7 +134,7 @@ export class RequestStores {
 
   #read(text: string): RequestAddress | undefined {
     const address = parseRequestAddress(text);
-    if (!(address instanceof AddressProblem)) return address;
+    if (!(address instanceof AddressFault)) return address;
     this.#worker.log.write('error', `kv: "kv_pass" ${address.predicate} in an address from variables`);
     return undefined;
   }

@@ -180,7 +180,7 @@ export function compileAutoindex(config: StaticConfig, { paths, faults }: Site):
     try {
       entries = readEntries(directory);
     } catch (error) {
-      return faults.answer(x, directory, { call: 'opendir()', error: error as NodeJS.ErrnoException });
+      return faults.respond(x, directory, { call: 'opendir()', error: error as NodeJS.ErrnoException });
     }
     // A filter may name a charset when the head goes out; it does so before the first byte of the body is asked for.
     const stream = x.stream(200, listing.contentType);

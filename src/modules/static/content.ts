@@ -2,20 +2,20 @@ import { randomInt } from 'node:crypto';
 import { type ComplexValue, constantText } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { encodePath, type Exchange, type Handler } from '../../http/index.ts';
-import type { FileAnswer } from './answer-file.ts';
+import type { FileResponse } from './file-response.ts';
 import { readEntries } from './autoindex.ts';
 import { exactFault, type FileFault, isAbsent, isFault, severityOf } from './files.ts';
 import type { Site } from './site.ts';
 
 /** Serves the file that `$uri` names (nginx: ngx_http_static_handler). */
-export function compileServeFile({ paths, files, faults }: Site, answer: FileAnswer): Handler {
+export function compileServeFile({ paths, files, faults }: Site, respond: FileResponse): Handler {
   return (x) => {
     if (!mayRead(x)) return x.end(405);
     const path = paths.of(x, x.uri);
     if (path === undefined) return faults.unsafe(x);
     const file = files.open(path, x);
-    if (isFault(file)) return faults.answer(x, path, file);
-    if (file.kind === 'file' && x.method !== 'POST') return answer(x, file, path);
+    if (isFault(file)) return faults.respond(x, path, file);
+    if (file.kind === 'file' && x.method !== 'POST') return respond(x, file, path);
     file.release();
     if (file.kind === 'directory') return redirectToDirectory(x);
     return file.kind === 'file' ? x.end(405) : faults.notRegular(x, path);
@@ -34,13 +34,13 @@ function redirectToDirectory(x: Exchange): void {
 /** What takes over where there is no file in gzip, or the client does not take it. */
 interface GzipStaticParts {
   readonly mode: 'on' | 'always';
-  readonly answer: FileAnswer;
+  readonly respond: FileResponse;
   readonly plain: Handler;
 }
 
 /** `gzip_static`: a file in gzip beside the plain one is sent in its place (nginx: ngx_http_gzip_static_handler). */
 export function compileGzipStatic(
-  { mode, answer, plain }: GzipStaticParts,
+  { mode, respond, plain }: GzipStaticParts,
   { paths, files, faults }: Site,
   build: Build,
 ): Handler {
@@ -59,7 +59,7 @@ export function compileGzipStatic(
     if (varies) x.response.setHeader('Vary', 'Accept-Encoding');
     if (isAccepted && file.kind === 'file') {
       x.response.setHeader('Content-Encoding', 'gzip');
-      return answer(x, file, `${path}.gz`);
+      return respond(x, file, `${path}.gz`);
     }
     const { kind } = file;
     file.release();
@@ -105,7 +105,7 @@ function mayGoOn(x: Exchange, { directory, path, fault }: Missing, { files, faul
   }
   const outcome = files.look(directory, x);
   if (isFault(outcome)) faults.index(x, path, exactFault(path, fault));
-  else if (code !== 'ENOENT') faults.answer(x, path, fault);
+  else if (code !== 'ENOENT') faults.respond(x, path, fault);
   else return true;
   return false;
 }
@@ -130,7 +130,7 @@ export function compileRandomIndex({ paths, faults }: Site): IndexFile {
       const waiting = x.redirectToPath(x.uri + Buffer.from(chosen.name, 'latin1').toString());
       return waiting ? waiting.then(() => true) : true;
     } catch (error) {
-      faults.answer(x, path, { call: 'opendir()', error: error as NodeJS.ErrnoException });
+      faults.respond(x, path, { call: 'opendir()', error: error as NodeJS.ErrnoException });
       return true;
     }
   };

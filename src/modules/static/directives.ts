@@ -244,7 +244,7 @@ const listings = directivesFor<StaticConfig>()({
   },
 });
 
-const answers = directivesFor<StaticConfig>()({
+const responses = directivesFor<StaticConfig>()({
   empty_gif: {
     contexts: ['location'],
     args: present,
@@ -326,4 +326,4 @@ const cache = directivesFor<StaticConfig>()({
 });
 
 /** Static files, and what nginx makes of directories. */
-export const directives = { ...lookups, ...listings, ...answers, ...cache };
+export const directives = { ...lookups, ...listings, ...responses, ...cache };

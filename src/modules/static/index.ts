@@ -8,7 +8,12 @@ import {
   type WorkerScope,
 } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
-import { compileEmptyGif, compileFileAnswer, compileValidators, type ValidatorsOf } from './answer-file.ts';
+import {
+  compileEmptyGif,
+  compileFileResponse,
+  compileValidators,
+  type ValidatorsOf,
+} from './file-response.ts';
 import { compileAutoindex } from './autoindex.ts';
 import { HttpDates } from './conditions.ts';
 import {
@@ -23,7 +28,7 @@ import { compileDocumentPath, type DocumentPath, variables } from './document-pa
 import { type Files, FRESH_FILES, isFault } from './files.ts';
 import { OpenFileCache } from './open-file-cache.ts';
 import { FileSender, PieceBuffers } from './send-file.ts';
-import { Faults, type Site } from './site.ts';
+import { FileFaults, type Site } from './site.ts';
 import { CAN_WALK, guardedFiles } from './symlinks.ts';
 import { compileTryFiles } from './try-files.ts';
 
@@ -126,12 +131,12 @@ const DOES: Readonly<Record<string, string>> = {
   directory: 'redirects to the directory with a slash behind',
 };
 
-interface Looked {
+interface LookResult {
   readonly kind: string | undefined;
   readonly text: string;
 }
 
-function look(path: string | undefined, x: Exchange): Looked {
+function look(path: string | undefined, x: Exchange): LookResult {
   if (path === undefined) return { kind: undefined, text: '(outside of the root)' };
   const found = FRESH_FILES.look(path, x);
   if (isFault(found)) return { kind: undefined, text: `${path}  (${reasonOf(found.error)})` };
@@ -164,7 +169,7 @@ function compileStatic(config: StaticConfig, resources: StaticResources, build: 
   const site = {
     paths: compileDocumentPath(build),
     files: filesOf(config, files, build),
-    faults: new Faults(build, config),
+    faults: new FileFaults(build, config),
   };
   const validators = compileValidators(config, dates, build);
   const precontent = config.tryFiles && { precontent: compileTryFiles(config.tryFiles, site, build) };
@@ -180,7 +185,7 @@ interface Parts {
 
 function compileFiles(config: StaticConfig, { site, validators, buffers }: Parts, build: Build): Handler {
   const sender = new FileSender(buffers, build.log);
-  const plain = compileServeFile(site, compileFileAnswer(config, { validators, sender }, build));
+  const plain = compileServeFile(site, compileFileResponse(config, { validators, sender }, build));
   const mode = config.gzipStatic;
   const packed = { validators, sender, ranges: false } as const;
   const index = compileIndex(config.index.flat(), site, build);
@@ -191,7 +196,11 @@ function compileFiles(config: StaticConfig, { site, validators, buffers }: Parts
       file:
         mode === 'off'
           ? plain
-          : compileGzipStatic({ mode, plain, answer: compileFileAnswer(config, packed, build) }, site, build),
+          : compileGzipStatic(
+              { mode, plain, respond: compileFileResponse(config, packed, build) },
+              site,
+              build,
+            ),
     },
     site,
   );

@@ -90,7 +90,7 @@ export class OpenFileCache implements Files {
     return nowMs - checkedMs < this.#rules.validMs;
   }
 
-  #keep(path: string, { outcome, file, uses, nowMs }: Finding): void {
+  #keep(path: string, { outcome, file, uses, nowMs }: CacheUpdate): void {
     this.#forgetInactive(nowMs);
     if (isFault(outcome) && !this.#rules.errors) {
       this.#entries.delete(path);
@@ -119,7 +119,7 @@ interface Entry {
   uses: number;
 }
 
-interface Finding {
+interface CacheUpdate {
   readonly outcome: FileFacts | FileFault;
   readonly file?: SharedFile | undefined;
   readonly uses: number;

@@ -5,7 +5,7 @@ import type { DocumentPath } from './document-path.ts';
 import { type FileFault, type Files, severityOf } from './files.ts';
 
 /** What nginx says and answers where there is no file to serve. */
-export class Faults {
+export class FileFaults {
   readonly #log: Build['log'];
   readonly #logNotFound: boolean;
   /** '' where no alias takes its place. */
@@ -19,7 +19,7 @@ export class Faults {
   }
 
   /** A file that cannot be opened: its status, and a line unless nobody wants to hear of missing files. */
-  answer(x: Exchange, path: string, fault: FileFault): void {
+  respond(x: Exchange, path: string, fault: FileFault): void {
     const { status, level } = severityOf(fault);
     if (status !== 404 || this.#logNotFound) this.#write(level, `${fault.call} ${describe(path, fault)}`, x);
     x.end(status);
@@ -75,5 +75,5 @@ function describe(path: string, { error }: FileFault): string {
 export interface Site {
   readonly paths: DocumentPath;
   readonly files: Files;
-  readonly faults: Faults;
+  readonly faults: FileFaults;
 }

@@ -7,7 +7,7 @@ export interface Pattern {
 }
 
 /** Where a pattern was found, or where the text ends in what might become one. */
-interface Found {
+interface Occurrence {
   readonly at: number;
   /** `undefined`: more of the text is needed. */
   readonly pattern: Pattern | undefined;
@@ -29,7 +29,7 @@ export class Search {
   }
 
   /** The next match at or behind `from`; `isLast`: nothing follows this text. */
-  next(text: string, from: number, isLast: boolean): Found | undefined {
+  next(text: string, from: number, isLast: boolean): Occurrence | undefined {
     this.#regex.lastIndex = from;
     const match = this.#regex.exec(text);
     const pattern = match
@@ -41,7 +41,7 @@ export class Search {
   }
 
   /** The end of the text, where it may be the beginning of a match that comes before `found`. */
-  #unfinished(text: string, from: number, found: Found): Found | undefined {
+  #unfinished(text: string, from: number, found: Occurrence): Occurrence | undefined {
     const rivals = this.#patterns;
     const before = found.pattern ? rivals.indexOf(found.pattern) : 0;
     for (let at = Math.max(from, text.length - this.#longest + 1); at <= found.at && at < text.length; at++) {

@@ -94,17 +94,17 @@ function readZone(words: readonly Word[], scope: ReadScope): EventZone {
 }
 
 /** What a command needs to know of an endpoint to call it. */
-export interface EventsFacts {
+export interface EventsEndpoint {
   readonly path: string;
   /** Absent: none is needed, or it comes from variables. */
   readonly publishKey?: string;
 }
 
 /** `undefined`: the location serves no events, or no path leads to it for certain. */
-export function eventsFacts(
+export function eventsEndpoint(
   { api, publishKey }: Partial<WorkerEventsConfig>,
   match: LocationMatch | undefined,
-): EventsFacts | undefined {
+): EventsEndpoint | undefined {
   if (api !== true || (match?.kind !== 'prefix' && match?.kind !== 'exact')) return undefined;
   const key = publishKey && constantText(publishKey);
   return { path: match.path, ...(key !== undefined && { publishKey: key }) };

@@ -64,7 +64,7 @@ export function compilePublish(
   const { publishKey, channel } = config;
   const mayPublish = publishKey ? compileKeyCheck(publishKey, build) : () => true;
   const isForeign = publishKey ? () => false : compileForeign(knowsHost, build);
-  const answer = compileAnswer(config);
+  const responseText = compileResponse(config);
   build.needHeader('content-type');
 
   const publish = (x: Exchange, body: Buffer): void => {
@@ -72,7 +72,7 @@ export function compilePublish(
     if (typeof event === 'string') return refuse(x, 400, event);
     const published = ring.publish({ channel, type: event.type, payload: event.payload });
     if (!published) return refuseBusy(x);
-    x.send(200, 'application/json', answer(published.generation, published.evicted));
+    x.send(200, 'application/json', responseText(published.generation, published.evicted));
   };
   return (x) => {
     if (!mayPublish(x)) return refuse(x, 401, 'unauthorized: the publish key is missing or wrong');
@@ -96,7 +96,10 @@ function compileForeign(knowsHost: KnowsHost, build: Build): (x: Exchange) => bo
   return (x) => x.header('origin') !== undefined && !isOwnName(x.request.host, knowsHost);
 }
 
-function compileAnswer({ zone, channel }: EndpointConfig): (generation: number, evicted: boolean) => string {
+function compileResponse({
+  zone,
+  channel,
+}: EndpointConfig): (generation: number, evicted: boolean) => string {
   const start =
     `{"module":"worker_events","status":"published","zone":${JSON.stringify(zone.name)},` +
     `"channel":${JSON.stringify(channel)},"generation":`;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   addressLabel,
-  AddressProblem,
+  AddressFault,
   endpointsOf,
   parseAddress,
   parseRequestAddress,
@@ -45,19 +45,19 @@ const refused = [
   { text: 'redis://:%ff@h:1', predicate: 'has a login that is not UTF-8' },
 ];
 test.each(refused)('refuses "$text"', ({ text, predicate }) => {
-  expect(parseAddress(text)).toEqual(new AddressProblem(predicate));
+  expect(parseAddress(text)).toEqual(new AddressFault(predicate));
 });
 
 test.each(['unix:/run/redis.sock', 'embedded', 'embedded:/etc', 'redis://:pw@h:1', 'rediss://u:pw@h:1'])(
   'refuses %s when it came out of variables',
   (text) => {
-    expect(parseRequestAddress(text)).toBeInstanceOf(AddressProblem);
+    expect(parseRequestAddress(text)).toBeInstanceOf(AddressFault);
   },
 );
 
 test('names an address without its login', () => {
   const address = parseAddress('rediss://user:secret@[::1]:7/2');
-  expect(address instanceof AddressProblem ? '' : addressLabel(address)).toBe('[::1]:7');
+  expect(address instanceof AddressFault ? '' : addressLabel(address)).toBe('[::1]:7');
 });
 
 test('gives the servers of an upstream the login of the URL', () => {

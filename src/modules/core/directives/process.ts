@@ -38,7 +38,7 @@ const errorLog: ArgReader<ErrorLogTarget> = readers.words(
   { syntax: SYNTAX, min: 1, max: Infinity },
   ([target, ...levels], scope) => {
     const level = readLevel(levels, scope);
-    const place = readPlace(target as Word, scope);
+    const place = readDestination(target as Word, scope);
     return place && level && { ...place, level };
   },
 );
@@ -58,7 +58,7 @@ function readLevel([first, ...more]: readonly Word[], { report }: ReadScope): Le
   return level;
 }
 
-function readPlace({ value, span }: Word, { report }: ReadScope): Place | undefined {
+function readDestination({ value, span }: Word, { report }: ReadScope): LogDestination | undefined {
   if (value.startsWith('memory:')) {
     report.emerg('"error_log" cannot write to memory', span, 'log to a file or to stderr');
     return undefined;
@@ -70,7 +70,7 @@ function readPlace({ value, span }: Word, { report }: ReadScope): Place | undefi
   return undefined;
 }
 
-type Place = { path: string } | { syslog: Exclude<ReturnType<typeof parseSyslog>, string> };
+type LogDestination = { path: string } | { syslog: Exclude<ReturnType<typeof parseSyslog>, string> };
 
 const { flag, integer, oneOf, text, time } = readers;
 

@@ -7,7 +7,7 @@ import { type FileBody, multipartBody, parseRanges, type RangeVerdict, singleBod
 import type { FileSender, Sending } from './send-file.ts';
 
 /** Answers with an open file and releases it; `path` is for the error log. */
-export type FileAnswer = (x: Exchange, file: OpenFile, path: string) => void | Promise<void>;
+export type FileResponse = (x: Exchange, file: OpenFile, path: string) => void | Promise<void>;
 
 /** Sets the validators of an answer. True: its conditions decided, and it is answered. */
 export type ValidatorsOf = (x: Exchange, modifiedSeconds: number, etag: string) => boolean;
@@ -36,7 +36,7 @@ export function compileValidators(
   };
 }
 
-interface AnswerParts {
+interface FileResponseParts {
   readonly validators: ValidatorsOf;
   readonly sender: FileSender;
   /** False: whatever the configuration says, parts of the file are not to be had. */
@@ -44,11 +44,11 @@ interface AnswerParts {
 }
 
 /** The way of a file that is found to the client (nginx: ngx_http_static_handler, not_modified and range filters). */
-export function compileFileAnswer(
+export function compileFileResponse(
   config: StaticConfig,
-  { validators, sender, ranges: offersRanges }: AnswerParts,
+  { validators, sender, ranges: offersRanges }: FileResponseParts,
   build: Build,
-): FileAnswer {
+): FileResponse {
   const contentType = build.contentType();
   const rangesOf = compileRanges(offersRanges === false ? { maxRanges: 0 } : config, build);
   /** `undefined`: it is answered without the file. */

@@ -6,7 +6,7 @@ const { flag, oneOf, present, text, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 
 /** What answers look like, and who gets them. */
-export const answers = directivesFor<CoreConfig>()({
+export const responses = directivesFor<CoreConfig>()({
   default_type: {
     contexts: HSL,
     args: text,

@@ -38,7 +38,7 @@ function lineBytes(name: string, value: string): number {
 }
 
 /** What the client gets. */
-export const ofAnswer: Variables = {
+export const ofResponse: Variables = {
   status: plain('Status of the answer, as far as it is decided; else `000`.', (x) =>
     String(x.status || x.errorStatus).padStart(3, '0'),
   ),
@@ -79,7 +79,7 @@ export const ofAnswer: Variables = {
 };
 
 /** Variables whose names continue: `$sent_http_etag`. */
-export const answerFamilies: Families = {
+export const responseFamilies: Families = {
   sent_http_: {
     summary: 'A header of the answer; several of one name are joined.',
     compile: (rest) => {
