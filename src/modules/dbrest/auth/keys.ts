@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { isObject } from '../json.ts';
+import { isObject, parseJson } from '../json.ts';
 
 /** A JSON Web Key as configured (RFC 7517); its members are checked, what is not needed to verify is gone. */
 interface Jwk {
@@ -19,8 +19,10 @@ export type KeySource =
   | { readonly kind: 'secret'; readonly secret: string }
   | { readonly kind: 'keys'; readonly keys: readonly Jwk[] };
 
-/** What verifies with each type of key, and the members that do it: no private part stays. */
-const KEY_TYPES: ReadonlyMap<string, readonly string[]> = new Map([
+type JwkMember = Exclude<keyof Jwk, 'kty'>;
+
+/** The members that verify with each type of key. A private part is not among them. */
+const KEY_TYPES: ReadonlyMap<string, readonly JwkMember[]> = new Map<string, readonly JwkMember[]>([
   ['oct', ['k']],
   ['RSA', ['n', 'e']],
   ['EC', ['crv', 'x', 'y']],
@@ -37,7 +39,7 @@ export function readKeySource(text: string): KeySource | { readonly fault: strin
   if (trimmed.startsWith('-----BEGIN')) return { fault: 'a PEM key cannot be used, expected a JWK' };
   if (!trimmed.startsWith('{'))
     return text === '' ? { fault: 'empty secret' } : { kind: 'secret', secret: text };
-  const json = parse(trimmed);
+  const json = parseJson(trimmed);
   if (!isObject(json)) return { fault: 'malformed JSON' };
   if (!Object.hasOwn(json, 'keys')) {
     const key = readKey(json);
@@ -61,23 +63,16 @@ function readKey(value: unknown): Jwk | undefined {
   if (!isObject(value)) return undefined;
   const { kty, use, key_ops: operations } = value;
   const needed = typeof kty === 'string' ? KEY_TYPES.get(kty) : undefined;
-  if (!needed || (use !== undefined && use !== 'sig')) return undefined;
+  if (typeof kty !== 'string' || !needed || (use !== undefined && use !== 'sig')) return undefined;
   if (Array.isArray(operations) && !operations.some((name) => name === 'verify' || name === 'sign'))
     return undefined;
   if (!needed.every((name) => typeof value[name] === 'string' && value[name] !== '')) return undefined;
-  const names = ['kty', 'alg', 'kid', ...needed];
-  const kept = names
-    .filter((name) => typeof value[name] === 'string')
-    .map((name) => [name, value[name]] as const);
-  return Object.fromEntries(kept) as unknown as Jwk;
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
+  const kept: { -readonly [Member in JwkMember]?: string } = {};
+  for (const name of ['alg', 'kid', ...needed] as const) {
+    const member = value[name];
+    if (typeof member === 'string') kept[name] = member;
   }
+  return { kty, ...kept };
 }
 
 /** A key and the only algorithms that it may be used with. */

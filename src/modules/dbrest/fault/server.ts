@@ -1,4 +1,4 @@
-import { isObject } from '../json.ts';
+import { isObject, parseJson } from '../json.ts';
 import { DbrestFault, type FaultShape } from './fault.ts';
 
 /** The fields of a server error that an answer passes on. */
@@ -120,7 +120,7 @@ export function raisedFault({ message, detail }: ServerError): DbrestFault {
 }
 
 function readMessage(json: string) {
-  const value = parse(json);
+  const value = parseJson(json);
   if (!isObject(value)) return undefined;
   const { code, message, details, hint } = value;
   const valid = isText(code) && isText(message) && isOptionalText(details) && isOptionalText(hint);
@@ -128,7 +128,7 @@ function readMessage(json: string) {
 }
 
 function readDetail(json: string): Pick<FaultShape, 'status' | 'reason' | 'headers'> | undefined {
-  const value = parse(json);
+  const value = parseJson(json);
   if (!isObject(value)) return undefined;
   const { status, status_text: reason, headers } = value;
   // 1xx would not be an answer, and HTTP has no room for more than three digits.
@@ -142,14 +142,6 @@ function readDetail(json: string): Pick<FaultShape, 'status' | 'reason' | 'heade
 function unparsableRaise(details: string, hint: string): DbrestFault {
   const message = `Could not parse JSON in the "RAISE SQLSTATE 'PGRST'" error`;
   return new DbrestFault({ code: 'PGRST121', status: 500, message, details, hint });
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 function isText(value: unknown): value is string {

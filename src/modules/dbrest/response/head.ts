@@ -1,7 +1,7 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../config.ts';
 import { malformedResponseHeaders, malformedResponseStatus } from '../fault/index.ts';
-import { isObject } from '../json.ts';
+import { isObject, parseJson } from '../json.ts';
 import { appliedPreferences } from '../request/index.ts';
 import type { Results, RowSink, Verdict } from '../session/index.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
@@ -76,7 +76,7 @@ export function responseSettings(headers: string | null, status: string | null):
 }
 
 function readHeaders(json: string): [name: string, value: string][] {
-  const list = parse(json);
+  const list = parseJson(json);
   if (!Array.isArray(list)) throw malformedResponseHeaders();
   return list.map((item: unknown) => {
     const [pair, ...others] = isObject(item) ? Object.entries(item) : [];
@@ -89,14 +89,6 @@ function readHeaders(json: string): [name: string, value: string][] {
 function readStatus(text: string): number {
   if (!/^[2-5]\d\d$/.test(text)) throw malformedResponseStatus();
   return Number(text);
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The parts of a request, in their order; names as in PostgREST's `Server-Timing`. */

@@ -185,7 +185,8 @@ export function* entriesOf(catalogue: Catalogue): Generator<Entry> {
     const blank = bytes.indexOf(' ', from);
     const end = bytes.indexOf(END, blank);
     const section = bytes.toString('latin1', from, blank);
-    yield [section, JSON.parse(bytes.toString('utf8', blank + 1, end))] as unknown as Entry;
+    const entry: readonly [string, unknown] = [section, JSON.parse(bytes.toString('utf8', blank + 1, end))];
+    yield entry as Entry;
     from = end + 1;
   }
 }
