@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import type { Build, ExplainedAction, ExplainScope, ExplainedFact, Explainer } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { authorizationOf, type Identity, openAuthenticator } from './auth/index.ts';
-import type { DbrestConfig } from './config.ts';
+import type { DbrestConfig } from './directives.ts';
 import { catalogueSteps, type RestDatabase } from './database.ts';
 import type { DbrestPass } from './dsn.ts';
 import { tokenMetrics } from './metrics.ts';

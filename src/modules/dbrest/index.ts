@@ -1,9 +1,8 @@
 import { userInfo } from 'node:os';
 import { moduleFor, type WorkerScope } from '../../contract/index.ts';
 import { openAuthenticator } from './auth/index.ts';
-import type { DbrestConfig } from './config.ts';
 import { Database } from './database.ts';
-import { directives } from './directives.ts';
+import { type DbrestConfig, directives } from './directives.ts';
 import { type ConnectionTarget, type DbrestPass, readDsn, targetName } from './dsn.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import { compileDbrest, type DbrestResources } from './pipeline.ts';
@@ -12,7 +11,7 @@ import { connect, openSession } from './session/index.ts';
 import { Listener } from './watch.ts';
 
 export type * as dbrestTools from './tools/index.ts';
-export type { DbrestConfig } from './config.ts';
+export type { DbrestConfig } from './directives.ts';
 
 /** What commands do with databases and tokens: no process that serves has a use for it. */
 export const loadDbrestTools = (): Promise<typeof import('./tools/index.ts')> => import('./tools/index.ts');

@@ -1,7 +1,7 @@
 import type { Build, LocationFacts, LocationParts, Explainer } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { type Authenticator, authorizationOf, type Identity } from './auth/index.ts';
-import type { DbrestConfig } from './config.ts';
+import type { DbrestConfig } from './directives.ts';
 import { compileCors } from './cors.ts';
 import type { RestDatabase } from './database.ts';
 import { bodyTooLarge, type DbrestFault } from './fault/index.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { DbrestConfig } from '../../../src/modules/dbrest/config.ts';
+import type { DbrestConfig } from '../../../src/modules/dbrest/directives.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { direct, type DirectReply } from './direct.ts';
 

@@ -1,5 +1,5 @@
 import { BINARY_OPERATORS, SEARCH_OPERATORS } from '../request/index.ts';
-import { type JsonSchema, reference } from './type-schema.ts';
+import { type JsonSchema, reference } from './json-schema.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
 

@@ -1,6 +1,6 @@
 import type { LocationFacts } from '../../../contract/index.ts';
 import { VERSION } from '../../../version.ts';
-import type { DbrestConfig } from '../config.ts';
+import type { DbrestConfig } from '../directives.ts';
 import { functionPath as functionPathOf } from '../request/index.ts';
 import type { Rights, Schema } from '../schema/index.ts';
 import {
@@ -20,8 +20,8 @@ import {
   rowsResponse,
   tablePath,
 } from './paths.ts';
-import { type ShownTable, showTable, tableSchemas } from './table-schema.ts';
-import { componentName, splitComment, type TypeContext } from './type-schema.ts';
+import { type ShownTable, showTable, tableSchemas } from './tables.ts';
+import { componentName, splitComment, type TypeContext } from './json-schema.ts';
 
 const PIECE_CHARACTERS = 65_536;
 

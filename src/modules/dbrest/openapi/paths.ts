@@ -1,6 +1,6 @@
 import type { Rights, StoredFunction } from '../schema/index.ts';
 import { ERROR, NO_CONTENT, RESERVED, rowFilter, shared } from './components.ts';
-import type { ShownTable } from './table-schema.ts';
+import type { ShownTable } from './tables.ts';
 import {
   componentName,
   type JsonSchema,
@@ -9,7 +9,7 @@ import {
   splitComment,
   type TypeContext,
   typeSchema,
-} from './type-schema.ts';
+} from './json-schema.ts';
 
 /** Where one location keeps a table: its profile headers come with every operation. */
 export interface Profiles {

@@ -1,11 +1,11 @@
 import type { Exchange } from '../../../http/index.ts';
-import type { DbrestConfig } from '../config.ts';
+import type { DbrestConfig } from '../directives.ts';
 import { unreadableBody } from '../fault/index.ts';
 import { JSON_TYPE, type ReceivedBody, receiveBody } from './body.ts';
 import { readCsv } from './csv.ts';
 import { readForm } from './form.ts';
 import { type RequestHead, rowRange } from './head.ts';
-import { scanJson } from './json.ts';
+import { scanJson } from './json-scan.ts';
 import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './filter.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
 import type { ReadQuery } from './tree.ts';

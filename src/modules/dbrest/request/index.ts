@@ -1,5 +1,5 @@
 import type { Exchange } from '../../../http/index.ts';
-import type { DbrestConfig } from '../config.ts';
+import type { DbrestConfig } from '../directives.ts';
 import type { ServerFeatures } from '../schema/index.ts';
 import { type CallRequest, parseCall } from './call.ts';
 import { type DescribeRequest, type OptionsRequest, parseDescribe } from './describe.ts';
@@ -21,7 +21,7 @@ export {
   rowRange,
   type RowRange,
 } from './head.ts';
-export { scanJson, type JsonShape } from './json.ts';
+export { scanJson, type JsonShape } from './json-scan.ts';
 export {
   type Accepted,
   acceptedMedia,

@@ -1,5 +1,5 @@
 import type { Exchange } from '../../../http/index.ts';
-import type { DbrestConfig } from '../config.ts';
+import type { DbrestConfig } from '../directives.ts';
 import { type RequestHead, rowRange } from './head.ts';
 import { parseReadQuery } from './query.ts';
 import type { ReadQuery } from './tree.ts';

@@ -4,7 +4,7 @@ import { JSON_TYPE, type ReceivedBody, receiveBody } from './body.ts';
 import { readCsv } from './csv.ts';
 import { readForm } from './form.ts';
 import type { RequestHead } from './head.ts';
-import { scanJson } from './json.ts';
+import { scanJson } from './json-scan.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
 import type { ReadQuery } from './tree.ts';
 import { Scanner } from './scanner.ts';

@@ -4,8 +4,16 @@ import type { PlannedCall } from '../plan/index.ts';
 import type { Results } from '../session/index.ts';
 import { countedTotal } from '../sql/index.ts';
 import { EmptyBody, openBody, type ResponseStart, type RowCounts } from './body.ts';
-import { type OpenResponse, type ResponseParts, responseSettings, setHead, settingsOf } from './head.ts';
-import { contentRange, rangeHeaders, rangeStatus } from './range.ts';
+import {
+  type OpenResponse,
+  type ResponseParts,
+  responseSettings,
+  setHead,
+  settingsOf,
+  contentRange,
+  rangeHeaders,
+  rangeStatus,
+} from './head.ts';
 
 /** The response to a call: sent while its rows come, or once it is committed where it may have changed something. */
 export function respondToCall(x: Exchange, plan: PlannedCall, parts: ResponseParts): OpenResponse {

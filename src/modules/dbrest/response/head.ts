@@ -1,8 +1,8 @@
 import type { Exchange } from '../../../http/index.ts';
-import type { DbrestConfig } from '../config.ts';
-import { malformedResponseHeaders, malformedResponseStatus } from '../fault/index.ts';
+import type { DbrestConfig } from '../directives.ts';
+import { malformedResponseHeaders, malformedResponseStatus, offsetBeyond } from '../fault/index.ts';
 import { isObject, parseJson } from '../json.ts';
-import { appliedPreferences } from '../request/index.ts';
+import { appliedPreferences, type Media, type RowRange } from '../request/index.ts';
 import type { Results, RowSink, Verdict } from '../session/index.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
 import type { ResponseStart } from './body.ts';
@@ -53,6 +53,28 @@ export function setHead(
   set('Preference-Applied', appliedPreferences(plan.preferences));
   set('Server-Timing', watch?.toString());
   return { status: chosen.status ?? status, contentType };
+}
+
+/** `Content-Range`: `first-last/total`, `*` for what there is none of or is not known. */
+export function contentRange({ offset }: RowRange, rows: number, total: number | undefined): string {
+  const range = rows === 0 ? '*' : `${offset}-${offset + rows - 1}`;
+  return `${range}/${total ?? '*'}`;
+}
+
+/** `Content-Range` and its unit; a query plan has none. */
+export function rangeHeaders({ format }: Media, range: string): [string, string][] {
+  if (format === 'plan') return [];
+  return [
+    ['Content-Range', range],
+    ['Range-Unit', 'items'],
+  ];
+}
+
+/** 206 when rows are missing from a counted response. Throws PGRST103 when it starts behind the last one. */
+export function rangeStatus({ offset }: RowRange, rows: number, total: number | undefined): 200 | 206 {
+  if (total === undefined) return 200;
+  if (offset > total) throw offsetBeyond(offset, total);
+  return rows < total ? 206 : 200;
 }
 
 /** What the statements left in the two settings. Throws PGRST111 and PGRST112. */

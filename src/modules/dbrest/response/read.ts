@@ -3,8 +3,15 @@ import type { PlannedRead } from '../plan/index.ts';
 import type { Results } from '../session/index.ts';
 import { countedTotal } from '../sql/index.ts';
 import { openBody, type ResponseStart, type RowCounts } from './body.ts';
-import { type OpenResponse, type ResponseParts, setHead, settingsOf } from './head.ts';
-import { contentRange, rangeHeaders, rangeStatus } from './range.ts';
+import {
+  type OpenResponse,
+  type ResponseParts,
+  setHead,
+  settingsOf,
+  contentRange,
+  rangeHeaders,
+  rangeStatus,
+} from './head.ts';
 
 /** The response to a read: sent while its rows come. */
 export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponseParts): OpenResponse {

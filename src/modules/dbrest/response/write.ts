@@ -3,8 +3,7 @@ import { notSingular, otherKey, tooManyAffected } from '../fault/index.ts';
 import type { PlannedWrite } from '../plan/index.ts';
 import type { Results, Row } from '../session/index.ts';
 import { openBody, type ResponseStart, type RowCounts } from './body.ts';
-import { type OpenResponse, type ResponseParts, setHead, settingsOf } from './head.ts';
-import { contentRange } from './range.ts';
+import { type OpenResponse, type ResponseParts, setHead, settingsOf, contentRange } from './head.ts';
 
 /** The response to a write: sent once it is committed. */
 export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseParts): OpenResponse {

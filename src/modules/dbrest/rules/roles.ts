@@ -1,6 +1,13 @@
 import type { ModuleRule, Problem } from '../../../contract/index.ts';
-import { isSuperuser, servedDatabases } from './settings.ts';
-import type { DbrestConfig } from '../config.ts';
+import { servedDatabases } from './served.ts';
+import type { DbrestConfig } from '../directives.ts';
+
+const SUPERUSERS: ReadonlySet<string> = new Set(['postgres', 'supabase_admin', 'rdsadmin', 'enterprisedb']);
+
+/** A role that has all rights where nobody took them from it. */
+function isSuperuser(role: string | undefined): boolean {
+  return role !== undefined && SUPERUSERS.has(role);
+}
 
 const dbrestSuperuser: ModuleRule<DbrestConfig> = {
   id: 'GW601',

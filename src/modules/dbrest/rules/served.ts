@@ -1,7 +1,23 @@
-import { lengthened } from '../../../../grammar/index.ts';
-import { matchOf, type ModuleRule, type Problem } from '../../../contract/index.ts';
-import { type ServedDatabase, servedDatabases } from './settings.ts';
-import type { DbrestConfig } from '../config.ts';
+import { type DirectiveNode, lengthened } from '../../../../grammar/index.ts';
+import type { BlockView } from '../../../config/index.ts';
+import { type CheckedModule, matchOf, type ModuleRule, type Problem } from '../../../contract/index.ts';
+import type { DbrestConfig } from '../directives.ts';
+
+/** A location that serves a database. */
+export interface ServedDatabase {
+  /** Its `dbrest_pass`. */
+  readonly node: DirectiveNode;
+  readonly block: BlockView;
+  readonly settings: DbrestConfig;
+}
+
+/** Every location that serves a database. */
+export function servedDatabases(config: CheckedModule<DbrestConfig>): readonly ServedDatabase[] {
+  return config.uses('dbrest_pass').flatMap(({ node, block }) => {
+    const settings = config.configIn(block);
+    return settings.pass ? [{ node, block, settings }] : [];
+  });
+}
 
 const dbrestNoSchema: ModuleRule<DbrestConfig> = {
   id: 'GW607',

@@ -1,9 +1,20 @@
-import type { ModuleRule, Problem } from '../../../contract/index.ts';
-import { type Jwk, type KeySource, tokenKeys } from './settings.ts';
-import type { DbrestConfig } from '../config.ts';
+import type { DirectiveNode } from '../../../../grammar/index.ts';
+import type { CheckedModule, ModuleRule, Problem } from '../../../contract/index.ts';
+import { type KeySource, LEAST_SECRET_BYTES } from '../auth/index.ts';
+import type { DbrestConfig } from '../directives.ts';
 
-/** RFC 7518, 3.2: a key of the size of the hash or larger. */
-const LEAST_SECRET_BYTES = 32;
+/** A JSON Web Key. */
+type Jwk = Extract<KeySource, { readonly kind: 'keys' }>['keys'][number];
+
+/** The keys of every `dbrest_jwt_secret`, and the directive. */
+export function tokenKeys(
+  config: CheckedModule<DbrestConfig>,
+): readonly { readonly node: DirectiveNode; readonly keys: KeySource }[] {
+  return config.uses('dbrest_jwt_secret').flatMap(({ node, block }) => {
+    const keys = config.configIn(block).jwtKeys;
+    return keys ? [{ node, keys }] : [];
+  });
+}
 
 /** The secrets of a `dbrest_jwt_secret` that sign with HMAC. */
 function hmacSecrets(keys: KeySource): readonly Buffer[] {

@@ -19,7 +19,7 @@ import {
   viewKey,
   WRITE_FACTS_SQL,
   writeFactsOf,
-} from './relation.ts';
+} from './relation-draft.ts';
 import type {
   ForeignKey,
   MediaHandler,

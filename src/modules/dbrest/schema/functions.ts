@@ -1,5 +1,5 @@
 import type { CatalogueEntries } from './entries.ts';
-import type { Relations } from './relation.ts';
+import type { Relations } from './relation-draft.ts';
 import type { MediaHandler, Returned, StoredFunction } from './schema.ts';
 
 /**

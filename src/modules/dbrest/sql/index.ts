@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
-import type { DbrestConfig } from '../config.ts';
+import type { DbrestConfig } from '../directives.ts';
 import { callWork } from './call.ts';
 import { readWork } from './read.ts';
 import type { Step } from './statement.ts';

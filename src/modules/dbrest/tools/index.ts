@@ -8,5 +8,5 @@ export {
   type SetupItem,
   nameFault,
   setupScript,
-  type SetupOrder,
+  type SetupOptions as SetupOrder,
 } from './setup.ts';

@@ -21,7 +21,7 @@ export async function scramVerifier(password: string, salt = randomBytes(SALT_BY
 }
 
 /** The names that a database is to be set up with, and how far. */
-export interface SetupOrder {
+export interface SetupOptions {
   readonly authenticator: string;
   readonly anon: string;
   /** The role of those who have a token. */
@@ -42,7 +42,7 @@ const HEAD = `-- Roles, schema and announcements for gw's dbrest. It may run any
 `;
 
 /** The SQL that sets a database up, without a transaction around it; whoever runs it may create roles. */
-function setupSql(order: SetupOrder): string {
+function setupSql(order: SetupOptions): string {
   const parts = [
     roles(order),
     schema(order),
@@ -53,11 +53,11 @@ function setupSql(order: SetupOrder): string {
 }
 
 /** The same for people: with a transaction, and a word on what it is. */
-export function setupScript(order: SetupOrder): string {
+export function setupScript(order: SetupOptions): string {
   return `${HEAD}\nbegin;\n\n${setupSql(order)}\ncommit;\n`;
 }
 
-function roles({ authenticator, anon, user, verifier }: SetupOrder): string {
+function roles({ authenticator, anon, user, verifier }: SetupOptions): string {
   const login = quoteIdentifier(authenticator);
   const password =
     verifier === undefined
@@ -100,7 +100,7 @@ $gw$;
 `;
 }
 
-function schema({ schema: name, anon, user, grantsTables }: SetupOrder): string {
+function schema({ schema: name, anon, user, grantsTables }: SetupOptions): string {
   const [space, nobody, somebody] = [name, anon, user].map(quoteIdentifier);
   const grants = `grant select on all tables in schema ${space} to ${nobody};
 grant select, insert, update, delete on all tables in schema ${space} to ${somebody};
@@ -176,7 +176,7 @@ export interface SetupItem {
   readonly detail?: string;
 }
 
-type Names = Pick<SetupOrder, 'authenticator' | 'anon' | 'user' | 'schema'>;
+type Names = Pick<SetupOptions, 'authenticator' | 'anon' | 'user' | 'schema'>;
 
 /** What a database has and lacks. Rejects with one line when it cannot be asked. */
 export async function setupStatus(dsn: string, names: Names): Promise<readonly SetupItem[]> {
@@ -186,7 +186,7 @@ export async function setupStatus(dsn: string, names: Names): Promise<readonly S
 /** Sets a database up in one transaction; gives what it has and lacks before and afterwards. Rejects with one line. */
 export async function applySetup(
   dsn: string,
-  order: SetupOrder,
+  order: SetupOptions,
 ): Promise<{ readonly before: readonly SetupItem[]; readonly after: readonly SetupItem[] }> {
   return withClient(readPass(dsn), async (client) => {
     const before = await readItems(client, order);

@@ -14,7 +14,7 @@ import {
   reference,
   type TypeContext,
   typeSchema,
-} from './type-schema.ts';
+} from './json-schema.ts';
 
 /** A column with what may be done with it. */
 interface ShownColumn {
