@@ -27,7 +27,7 @@ import { inSlices } from './turn.ts';
 import { Watch, type WatchOptions } from './watch.ts';
 
 /** Who waits for a read: an exchange. */
-interface Reader {
+interface DatabaseClient {
   readonly aborted: boolean;
   /** Has been given a part of the answer. */
   readonly done?: boolean;
@@ -35,7 +35,7 @@ interface Reader {
 }
 
 /** What a location allows its requests. */
-interface ReadRules {
+interface RunRules {
   readonly poolTimeoutMs: number;
   readonly poolQueue: number;
   readonly timeoutMs: number;
@@ -44,16 +44,16 @@ interface ReadRules {
 }
 
 /** Whom a read for nobody in particular serves. */
-const EVERYONE: Reader = { aborted: false, onAbort: () => undefined };
+const NO_CLIENT: DatabaseClient = { aborted: false, onAbort: () => undefined };
 /** It can wait. */
-const PATIENT: ReadRules = {
+const BACKGROUND_RULES: RunRules = {
   poolTimeoutMs: 10_000,
   poolQueue: Infinity,
   timeoutMs: 30_000,
   poolReset: 'discard',
 };
 /** It must know soon. */
-const PROBE: ReadRules = { ...PATIENT, poolTimeoutMs: 1_000 };
+const PROBE_RULES: RunRules = { ...BACKGROUND_RULES, poolTimeoutMs: 1_000 };
 
 const FEATURES_SQL = `
 select json_build_object(
@@ -200,10 +200,12 @@ export class Database {
    */
   async read(
     steps: readonly RunStep[],
-    { reader, rules, leaves }: { reader: Reader; rules: ReadRules; leaves?: Leftovers | undefined },
+    { reader, rules, leaves }: { reader: DatabaseClient; rules: RunRules; leaves?: Leftovers | undefined },
   ): Promise<Results> {
     const batch = { resets: rules.poolReset === 'discard', ...(leaves && { leaves }) };
-    const use = this.#user(reader, rules, (session, deadlineMs) => session.run(steps, deadlineMs, batch));
+    const use = this.#withSession(reader, rules, (session, deadlineMs) =>
+      session.run(steps, deadlineMs, batch),
+    );
     try {
       return await use();
     } catch (error) {
@@ -220,10 +222,10 @@ export class Database {
    */
   write(
     steps: readonly RunStep[],
-    { writer, rules, verdict }: { writer: Reader; rules: ReadRules; verdict?: Verdict | undefined },
+    { writer, rules, verdict }: { writer: DatabaseClient; rules: RunRules; verdict?: Verdict | undefined },
   ): Promise<Results> {
     const batch = { verdict, resets: rules.poolReset === 'discard', leaves: 'anything' } as const;
-    return this.#user(writer, rules, (session, deadlineMs) => session.run(steps, deadlineMs, batch))();
+    return this.#withSession(writer, rules, (session, deadlineMs) => session.run(steps, deadlineMs, batch))();
   }
 
   /** What the server can do; asked for once. Rejects as `read` does. */
@@ -241,7 +243,7 @@ export class Database {
       return error instanceof PoolRefusal ? 'not reachable' : 'the schema cannot be read';
     }
     try {
-      await this.#readOnce('select 1', PROBE);
+      await this.#readOnce('select 1', PROBE_RULES);
       return undefined;
     } catch (error) {
       // Busy is not broken: others would be no better off with this gateway's share.
@@ -264,9 +266,9 @@ export class Database {
   }
 
   /** Something to be done with a session of the pool, as often as it is called; one listener cancels it. */
-  #user(
-    reader: Reader,
-    rules: ReadRules,
+  #withSession(
+    reader: DatabaseClient,
+    rules: RunRules,
     run: (session: Session, deadlineMs: number) => Promise<Results>,
   ): () => Promise<Results> {
     let running: Session | undefined;
@@ -288,7 +290,7 @@ export class Database {
     };
   }
 
-  async #acquire(reader: Reader, { poolTimeoutMs, poolQueue }: ReadRules): Promise<Session> {
+  async #acquire(reader: DatabaseClient, { poolTimeoutMs, poolQueue }: RunRules): Promise<Session> {
     const wanted = { waitMs: poolTimeoutMs, queueLimit: poolQueue, abandoned: () => reader.aborted };
     const acquired = this.#pool.acquire(wanted);
     this.#slowClients.watch();
@@ -323,14 +325,14 @@ export class Database {
 
   async #readCatalogue(): Promise<Catalogue> {
     const sink = new CatalogueWriter();
-    await this.read(catalogueSteps(sink), OWN_READ);
+    await this.read(catalogueSteps(sink), INTERNAL_READ);
     return sink.finish();
   }
 
   /** One text, for nobody in particular. */
-  async #readOnce(text: string, rules = PATIENT): Promise<string> {
+  async #readOnce(text: string, rules = BACKGROUND_RULES): Promise<string> {
     const [, row] = await this.read([NO_PATH, { statement: { text, values: [] } }], {
-      ...OWN_READ,
+      ...INTERNAL_READ,
       rules,
     });
     return row?.[0] ?? '';
@@ -348,7 +350,7 @@ export class Database {
 }
 
 /** Of the catalogue alone: nothing that users made is run. */
-const OWN_READ = { reader: EVERYONE, rules: PATIENT, leaves: 'nothing' } as const;
+const INTERNAL_READ = { reader: NO_CLIENT, rules: BACKGROUND_RULES, leaves: 'nothing' } as const;
 
 /** Ended by an administrator, a crash or a limit on idle sessions; or its prepared statements are gone. */
 const SESSION_LOST = /^(?:57P0\d|25P0[34]|26000)$/;

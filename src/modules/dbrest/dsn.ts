@@ -322,7 +322,7 @@ export const passReader = readers.words<DbrestPass>(
     const read = readDsn(list.map((word) => word.value).join(' '));
     if (!('fault' in read)) return { kind: 'server', target: read };
     const { fault } = read;
-    const { word, span } = place(list, fault.start, fault.end);
+    const { word, span } = spanOf(list, fault.start, fault.end);
     // The text of a fault may quote a piece of the string, and the string may be a secret.
     const message = word.secret ? 'malformed connection string' : fault.message;
     report.emerg(`invalid value in "${directive}" directive, ${message}`, span, {
@@ -334,7 +334,7 @@ export const passReader = readers.words<DbrestPass>(
 );
 
 /** Offsets in the joined words to a stretch of the source; the whole word where unquoting moved its characters. */
-function place(list: readonly Word[], start: number, end: number): { word: Word; span: Span } {
+function spanOf(list: readonly Word[], start: number, end: number): { word: Word; span: Span } {
   let offset = 0;
   for (const word of list) {
     const last = word === list.at(-1);

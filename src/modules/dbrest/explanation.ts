@@ -39,12 +39,15 @@ export async function provision(config: DbrestConfig, scope: ExplainScope): Prom
     loginRole: loginRole ?? userInfo().username,
     metrics: tokenMetrics(scope.metrics),
   });
-  const resources = { database: silentDatabase(pass), authenticator };
-  return { ...resources, explain: (build) => tellRequest({ config, live: scope.live, ...resources }, build) };
+  const resources = { database: schemaOnlyDatabase(pass), authenticator };
+  return {
+    ...resources,
+    explain: (build) => explainRequest({ config, live: scope.live, ...resources }, build),
+  };
 }
 
 /** Tells its schema and nothing else. */
-function silentDatabase(pass: DbrestPass): RestDatabase {
+function schemaOnlyDatabase(pass: DbrestPass): RestDatabase {
   const refuse = (): Promise<never> => Promise.reject(new Error('explanations ask a database for nothing'));
   return {
     schema: new SchemaCache(() => readSchema(pass)),
@@ -66,14 +69,14 @@ async function readCatalogue(session: Session): Promise<SharedArrayBuffer> {
 }
 
 /** What an explanation works with. */
-interface Explained extends DbrestResources {
+interface ExplanationContext extends DbrestResources {
   readonly config: DbrestConfig;
   /** The schema may be read. */
   readonly live: boolean;
 }
 
 /** Takes the steps of a request up to the first that needs what may not be asked for. */
-function tellRequest(explained: Explained, { location }: Build): Explainer {
+function explainRequest(explained: ExplanationContext, { location }: Build): Explainer {
   const { config, database, authenticator } = explained;
   const steps = compileSteps(config, database, location);
   return async (x): Promise<ExplainedAction | undefined> => {
@@ -102,14 +105,14 @@ interface ExplainedRequest {
   readonly identity: Identity;
 }
 
-type SqlAccount = Required<Pick<ExplainedAction, 'facts' | 'unknown'>>;
+type SqlExplanation = Required<Pick<ExplainedAction, 'facts' | 'unknown'>>;
 
 /** The statements, or where they need what is not known, what the request itself says. Throws a `DbrestFault`. */
 async function statementsOf(
   { x, head, identity }: ExplainedRequest,
   { requestOf, planOf, statementsOf: write }: Steps,
-  { live, database }: Explained,
-): Promise<SqlAccount | undefined> {
+  { live, database }: ExplanationContext,
+): Promise<SqlExplanation | undefined> {
   const isOpen = needsFeatures(head);
   // The rest of it is read all the same, for what is malformed.
   const request = await requestOf(x, isOpen ? { ...head, preferences: NO_PREFERENCES } : head, undefined);

@@ -48,8 +48,8 @@ with anon as (
   where not t.relrowsecurity and has_schema_privilege(a.oid, t.schema, 'usage')
 ), foreign_keys as (
   select t.name, k.conrelid, k.conkey, (
-    select string_agg(quote_ident(a.attname), ', ' order by p.place)
-    from unnest(k.conkey) with ordinality p (number, place)
+    select string_agg(quote_ident(a.attname), ', ' order by p.position)
+    from unnest(k.conkey) with ordinality p (number, position)
     join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = p.number
   ) as columns
   from tables t
@@ -87,28 +87,28 @@ select json_build_object(
 )::text as facts`;
 
 /** What is asked of one database. */
-interface Question {
+interface LiveQuery {
   readonly target: ConnectionTarget;
   readonly anonRole: string | undefined;
   readonly schemas: readonly string[];
 }
 
 /** Connects, asks and closes. Why it did not come to that, if so, fit to be shown. Never rejects. */
-async function askDatabase(
-  question: Question,
+async function queryDatabase(
+  question: LiveQuery,
   timeoutMs: number,
 ): Promise<LiveFacts | { readonly reason: string }> {
   try {
-    return await ask(question, timeoutMs);
+    return await runQuery(question, timeoutMs);
   } catch (error) {
     return { reason: reasonOf(error as WireError, question.target) };
   }
 }
 
 /** JSON has null where the facts have nothing. */
-type Answered = Omit<LiveFacts, 'anon'> & { readonly anon: LiveFacts['anon'] | null };
+type LiveRow = Omit<LiveFacts, 'anon'> & { readonly anon: LiveFacts['anon'] | null };
 
-async function ask({ target, anonRole, schemas }: Question, timeoutMs: number): Promise<LiveFacts> {
+async function runQuery({ target, anonRole, schemas }: LiveQuery, timeoutMs: number): Promise<LiveFacts> {
   const { default: pg } = await import('pg');
   const limited = { ...target, connectTimeoutMs: Math.min(target.connectTimeoutMs, timeoutMs) };
   const query = (text: string, values: unknown[] = []): QueryConfig & { query_timeout: number } => ({
@@ -121,7 +121,7 @@ async function ask({ target, anonRole, schemas }: Question, timeoutMs: number): 
   );
   try {
     const { rows } = await client.query<{ facts: string }>(query(LIVE_SQL, [anonRole ?? null, schemas]));
-    const { anon, ...facts } = JSON.parse(rows[0]?.facts ?? '{}') as Answered;
+    const { anon, ...facts } = JSON.parse(rows[0]?.facts ?? '{}') as LiveRow;
     return { ...facts, ...(anon && { anon }) };
   } finally {
     await client.end();
@@ -147,7 +147,7 @@ export async function probeDatabase(config: DbrestConfig, live: LiveScope): Prom
   if (pass?.kind !== 'server') return [];
   const question = { target: pass.target, anonRole, schemas };
   const answer = await live.once(`dbrest ${JSON.stringify(question)}`, () =>
-    askDatabase(question, live.timeoutMs),
+    queryDatabase(question, live.timeoutMs),
   );
   if ('reason' in answer) {
     const message = `the database cannot be reached: ${answer.reason}`;

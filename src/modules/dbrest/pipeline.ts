@@ -88,7 +88,7 @@ function compilePipeline(
     const request = read instanceof Promise ? await read : read;
     if (!request) return;
     caller.watch?.lap('parse');
-    await upToDate(database, x, () => serve(x, request, caller));
+    await retryOnSchemaChange(database, x, () => serve(x, request, caller));
   };
 }
 
@@ -120,14 +120,14 @@ export function compileSteps(
   };
 }
 
-interface Running {
+interface PreparedRun {
   readonly x: Exchange;
   readonly statements: Statements;
   readonly response: OpenResponse;
   readonly rules: DbrestConfig;
 }
 
-function run(database: RestDatabase, { x, statements, response, rules }: Running): Promise<Results> {
+function run(database: RestDatabase, { x, statements, response, rules }: PreparedRun): Promise<Results> {
   const { before, main, after, repeatable, leaves } = statements;
   const { sink, verdict } = response;
   const steps = [...before, sink ? { ...main, sink } : main, ...after];
@@ -150,15 +150,19 @@ const MOST_REPEATS = 3;
  * No such column, table or schema. Every name in a statement is one of the schema that it was made from: where the server
  * points at one, that has changed. Without a position the value of a request is to blame, as a cast to `regclass` is.
  */
-const GONE: ReadonlySet<string> = new Set(['42703', '42P01', '3F000']);
+const MISSING_NAME: ReadonlySet<string> = new Set(['42703', '42P01', '3F000']);
 /** So does a client fail who compares text with numbers. */
-const PERHAPS_GONE: ReadonlySet<string> = new Set(['42883', '42804', '42P10', '428C9']);
+const MISSING_FORM: ReadonlySet<string> = new Set(['42883', '42804', '42P10', '428C9']);
 
 /**
  * Runs a request; once more when the server refused its statement because the schema has changed since it was read. Nothing
  * of the request was done then: a batch is one transaction, and it failed before its main statement ran.
  */
-function upToDate(database: RestDatabase, x: Exchange, operate: () => Promise<void>): Promise<void> {
+function retryOnSchemaChange(
+  database: RestDatabase,
+  x: Exchange,
+  operate: () => Promise<void>,
+): Promise<void> {
   const attempt = (repeats: number): Promise<void> => {
     const seen = database.schema.known;
     return operate().catch(async (error: unknown) => {
@@ -177,8 +181,8 @@ async function isOutdated(
   { code = '', severity, where, position }: WireError,
 ): Promise<boolean> {
   if (severity === undefined || where !== undefined) return false;
-  const isGone = GONE.has(code) && position !== undefined;
-  if (!isGone && !PERHAPS_GONE.has(code)) return false;
+  const isGone = MISSING_NAME.has(code) && position !== undefined;
+  if (!isGone && !MISSING_FORM.has(code)) return false;
   if (!seen || schema.known !== seen) return schema.known !== undefined;
   return (await (isGone ? schema.successorOf(seen) : schema.newerThan(seen))) !== undefined;
 }

@@ -14,7 +14,7 @@ export interface WatchOptions {
   readonly log: ErrorLog;
   readonly share: CatalogueShare;
   /** Opens a listening session. */
-  readonly listen: (hearing: Hearing) => { close(): Promise<void> };
+  readonly listen: (hearing: ListenerEvents) => { close(): Promise<void> };
   readonly refresh: () => void;
 }
 
@@ -55,7 +55,7 @@ export class Watch {
       channels: CHANNELS,
       listening: () => this.#listening(),
       failed: () => this.#start(),
-      refused: (error) => this.#tellRefused(error),
+      refused: (error) => this.#logRefused(error),
       heard: (payload) => this.#heard(payload),
     });
     return true;
@@ -79,7 +79,7 @@ export class Watch {
     }
   }
 
-  #tellRefused({ message }: Error): void {
+  #logRefused({ message }: Error): void {
     const { log, name } = this.#options;
     if (!this.#isRefused) log.write('warn', `dbrest: cannot listen to ${name}: ${message}; trying again`);
     this.#isRefused = true;
@@ -94,7 +94,7 @@ const PING_TIMEOUT_MS = 5_000;
 const GOODBYE_MS = 1_000;
 
 /** What is told of a listening session. */
-interface Hearing {
+interface ListenerEvents {
   readonly channels: readonly string[];
   heard(payload: string): void;
   /** It listens, for the first time or again: whatever was announced meanwhile was missed. */
@@ -111,13 +111,13 @@ type Connect = (makeReady: (client: WireClient) => Promise<unknown>) => Promise<
 /** A session of its own that hears what the database announces (`NOTIFY`), and comes back whenever it breaks. */
 export class Listener {
   readonly #connect: Connect;
-  readonly #hearing: Hearing;
+  readonly #hearing: ListenerEvents;
   #client: WireClient | undefined;
   #timer: NodeJS.Timeout | undefined;
   #delayMs = FIRST_DELAY_MS;
   #closed = false;
 
-  constructor(connect: Connect, hearing: Hearing) {
+  constructor(connect: Connect, hearing: ListenerEvents) {
     this.#connect = connect;
     this.#hearing = hearing;
     void this.#listen();

@@ -71,7 +71,7 @@ export function readRolePath(text: string): RolePath | undefined {
 export function claimAt(claims: unknown, path: RolePath): unknown {
   let found = claims;
   for (const step of path) {
-    if (typeof step === 'object') return filtered(found, step);
+    if (typeof step === 'object') return firstMatch(found, step);
     const fits = typeof step === 'number' ? Array.isArray(found) : isObject(found);
     if (!fits || !Object.hasOwn(found as object, step)) return undefined;
     found = (found as Record<string | number, unknown>)[step];
@@ -83,7 +83,7 @@ function unescaped(quoted: string): string {
   return quoted.replace(/\\(.)/gs, '$1');
 }
 
-function filtered(list: unknown, { comparison, word }: RoleFilter): string | undefined {
+function firstMatch(list: unknown, { comparison, word }: RoleFilter): string | undefined {
   if (!Array.isArray(list)) return undefined;
   const fits = COMPARISONS[comparison];
   return list.find((one): one is string => typeof one === 'string' && fits(one, word));

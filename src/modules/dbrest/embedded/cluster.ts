@@ -52,7 +52,7 @@ async function createCluster(options: ClusterOptions): Promise<void> {
   const draft = `${dataDir}.draft`;
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { recursive: true });
-  if (await prepare(draft, account)) {
+  if (await handOver(draft, account)) {
     await initialise(draft, options);
     await rename(draft, dataDir);
     return;
@@ -60,7 +60,7 @@ async function createCluster(options: ClusterOptions): Promise<void> {
   await rmdir(draft);
   await mkdir(SYSTEM_HOME, { recursive: true });
   const home = await mkdtemp(join(SYSTEM_HOME, 'pg-'));
-  await prepare(home, account);
+  await handOver(home, account);
   await initialise(home, options);
   if (link?.isDirectory()) await rmdir(dataDir);
   await symlink(home, dataDir);
@@ -71,7 +71,7 @@ async function createCluster(options: ClusterOptions): Promise<void> {
 }
 
 /** Hands the directory to the account; false when a directory above keeps the account out. */
-async function prepare(dir: string, account: Account): Promise<boolean> {
+async function handOver(dir: string, account: Account): Promise<boolean> {
   await chmod(dir, 0o700);
   if (account.uid !== undefined && account.gid !== undefined) await chown(dir, account.uid, account.gid);
   const { ok } = await runAs(account, '/bin/sh', ['-c', 'cd "$1"', 'reach', dir]);

@@ -54,7 +54,7 @@ export function serverEnvironment(): NodeJS.ProcessEnv {
 }
 
 /** Where to look; the tests look elsewhere. */
-interface BinaryPlaces {
+interface BinaryDirs {
   /** Directory of the npm package that carries the binaries; `undefined` when it is not installed. */
   readonly packageDir: string | undefined;
   /** Holds `<version>/bin` of the distribution's PostgreSQL packages. */
@@ -67,12 +67,9 @@ interface BinaryPlaces {
  * The directory with `initdb` and `postgres` that run as `account`: from the npm package, else from the system.
  * Throws with what each place answered.
  */
-export async function findBinaries(
-  account: Account,
-  places: BinaryPlaces = defaultPlaces(),
-): Promise<string> {
+export async function findBinaries(account: Account, dirs: BinaryDirs = defaultDirs()): Promise<string> {
   const refusals: string[] = [];
-  for await (const binDir of candidates(places, refusals)) {
+  for await (const binDir of candidates(dirs, refusals)) {
     const { ok, output } = await runAs(account, join(binDir, 'postgres'), ['--version']);
     if (ok) return binDir;
     refusals.push(output.split('\n', 1)[0] ?? '');
@@ -83,7 +80,7 @@ export async function findBinaries(
 }
 
 async function* candidates(
-  { packageDir, systemDir, copyDir }: BinaryPlaces,
+  { packageDir, systemDir, copyDir }: BinaryDirs,
   refusals: string[],
 ): AsyncGenerator<string> {
   if (packageDir !== undefined) {
@@ -99,7 +96,7 @@ async function* candidates(
   for (const version of versions.sort((a, b) => Number(b) - Number(a))) yield join(systemDir, version, 'bin');
 }
 
-function defaultPlaces(): BinaryPlaces {
+function defaultDirs(): BinaryDirs {
   return { packageDir: findPackage(), systemDir: '/usr/lib/postgresql', copyDir: '/var/tmp' };
 }
 

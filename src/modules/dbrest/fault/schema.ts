@@ -36,7 +36,7 @@ interface Name {
 type Pairs = readonly (readonly [from: string, to: string])[];
 
 /** What an ambiguous embed could mean. */
-export interface Choice {
+export interface CandidateRelationship {
   readonly cardinality: string;
   readonly origin: Name;
   readonly target: Name;
@@ -45,7 +45,7 @@ export interface Choice {
   readonly junction?: { readonly table: Name; readonly constraint: string; readonly pairs: Pairs };
 }
 
-interface AskedEmbed {
+interface EmbedName {
   readonly target: string;
   readonly hint?: string;
 }
@@ -101,7 +101,7 @@ export function toManyAggregate(): DbrestFault {
 
 /** PGRST200, 400. `similar`: a name that was perhaps meant, and the one in its place. */
 export function noRelationship(
-  { target, hint }: AskedEmbed,
+  { target, hint }: EmbedName,
   { schema, name }: Name,
   similar: { instead: string; of: string } | undefined,
 ): DbrestFault {
@@ -118,9 +118,9 @@ export function noRelationship(
 
 /** PGRST201, 300, with all that could be meant. */
 export function ambiguousRelationship(
-  { target }: AskedEmbed,
+  { target }: EmbedName,
   origin: Name,
-  choices: readonly Choice[],
+  choices: readonly CandidateRelationship[],
 ): DbrestFault {
   const names = choices.map((choice) => `'${choice.target.name}!${hintOf(choice)}'`);
   return new DbrestFault({
@@ -138,12 +138,12 @@ export function ambiguousRelationship(
 }
 
 /** Between rows of one table the junction says nothing of the direction, the key that points to the others does. */
-function hintOf({ origin, target, constraint, junction }: Choice): string {
+function hintOf({ origin, target, constraint, junction }: CandidateRelationship): string {
   if (!junction) return constraint;
   return origin.name === target.name ? junction.constraint : junction.table.name;
 }
 
-function relationshipText({ origin, target, constraint, pairs, junction }: Choice): string {
+function relationshipText({ origin, target, constraint, pairs, junction }: CandidateRelationship): string {
   const columns = (list: Pairs, side: 0 | 1): string => list.map((pair) => pair[side]).join(', ');
   if (!junction)
     return `${constraint} using ${origin.name}(${columns(pairs, 0)}) and ${target.name}(${columns(pairs, 1)})`;
@@ -152,7 +152,7 @@ function relationshipText({ origin, target, constraint, pairs, junction }: Choic
 }
 
 /** A function by its schema and name, as a request looked for it. */
-export interface SoughtFunction {
+export interface FunctionLookup {
   readonly schema: string;
   readonly name: string;
   /** Names of the arguments that it was given. */
@@ -175,7 +175,7 @@ export function notCallable(method: string): DbrestFault {
 
 /** PGRST202, 404. `hint`: what was perhaps meant. */
 export function noFunction(
-  { schema, name, given, whole, isJson }: SoughtFunction,
+  { schema, name, given, whole, isJson }: FunctionLookup,
   hint: string | null,
 ): DbrestFault {
   const names = given.toSorted().join(', ');

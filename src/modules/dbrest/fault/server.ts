@@ -67,7 +67,7 @@ const TITLES: readonly (readonly [prefix: string, title: string])[] = [
 ];
 
 /** What the client is told; the words of a `raise` are meant for it whatever code they come with. */
-function told(error: ServerError): Pick<FaultShape, 'message' | 'details' | 'hint' | 'logged'> {
+function clientText(error: ServerError): Pick<FaultShape, 'message' | 'details' | 'hint' | 'logged'> {
   const { code, message, detail = null, routine } = error;
   const [, title] = TITLES.find(([prefix]) => code.startsWith(prefix)) ?? [];
   if (title === undefined || routine === 'exec_stmt_raise') {
@@ -83,7 +83,7 @@ export function serverFault(error: ServerError, authenticated: boolean): DbrestF
   return new DbrestFault({
     code: error.code,
     status,
-    ...told(error),
+    ...clientText(error),
     ...(error.code.startsWith('PT') && { reason: error.message }),
     headers: status === 401 ? ['WWW-Authenticate', 'Bearer'] : status === 503 ? ['Retry-After', '1'] : [],
   });

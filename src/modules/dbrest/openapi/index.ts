@@ -26,7 +26,7 @@ import { componentName, splitComment, type TypeContext } from './json-schema.ts'
 const PIECE_CHARACTERS = 65_536;
 
 /** The members of a JSON object, as bytes from the start: nothing large has to be gone through in one go at the end. */
-class Members {
+class MemberWriter {
   readonly #pieces: Buffer[] = [];
   #text = '';
   #isEmpty = true;
@@ -42,7 +42,7 @@ class Members {
   }
 
   /** An object that has these members, and gets no more. */
-  addMembers(name: string, members: Members): void {
+  addMembers(name: string, members: MemberWriter): void {
     this.#begin(name);
     this.#text += '{';
     this.#flush();
@@ -67,7 +67,7 @@ class Members {
 }
 
 /** What a description is made of. */
-interface Subject {
+interface DescriptionSubject {
   readonly known: Schema;
   /** Of the allowlist. */
   readonly schema: string;
@@ -106,7 +106,7 @@ export function apiFacts(
  * An OpenAPI 3.1 document as JSON, but for its first members, which depend on the request: what is given follows
  * `{"openapi":"3.1.0","servers":[…],`. A step for each table and function, for a database may have thousands.
  */
-export function* writeDocument(subject: Subject): Generator<undefined, Buffer> {
+export function* writeDocument(subject: DescriptionSubject): Generator<undefined, Buffer> {
   const { known, schema, rights } = subject;
   const tables: ShownTable[] = [];
   const isOpen = rights.usesSchema(schema);
@@ -115,7 +115,7 @@ export function* writeDocument(subject: Subject): Generator<undefined, Buffer> {
     yield;
   }
   tables.sort((a, b) => (a.table.name < b.table.name ? -1 : 1));
-  const draft = new Draft(subject, tables);
+  const draft = new DocumentDraft(subject, tables);
   for (const shown of tables) {
     draft.addTable(shown);
     yield;
@@ -143,17 +143,17 @@ const ROOT_PATH = {
 };
 
 /** Members of the objects that grow with each table, as JSON. */
-class Draft {
+class DocumentDraft {
   readonly functions: readonly Overloads[];
-  readonly #subject: Subject;
+  readonly #subject: DescriptionSubject;
   readonly #context: TypeContext;
   readonly #profiles: Profiles;
-  readonly #paths = new Members();
-  readonly #schemas = new Members();
-  readonly #parameters = new Members();
-  readonly #responses = new Members();
+  readonly #paths = new MemberWriter();
+  readonly #schemas = new MemberWriter();
+  readonly #parameters = new MemberWriter();
+  readonly #responses = new MemberWriter();
 
-  constructor(subject: Subject, tables: readonly ShownTable[]) {
+  constructor(subject: DescriptionSubject, tables: readonly ShownTable[]) {
     const { known, schema, api, rights } = subject;
     this.#subject = subject;
     this.functions = api.functionPath === undefined ? [] : callable(known.functions?.get(schema), rights);
@@ -187,12 +187,12 @@ class Draft {
     const { hasTokens, isOpen } = this.#subject.api;
     const security = [...(isOpen ? [{}] : []), ...(hasTokens ? [{ JWT: [] }] : [])];
     const scheme = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' };
-    const components = new Members();
+    const components = new MemberWriter();
     components.addMembers('schemas', this.#schemas);
     components.addMembers('parameters', this.#parameters);
     components.addMembers('responses', this.#responses);
     if (hasTokens) components.add('securitySchemes', { JWT: scheme });
-    const whole = new Members();
+    const whole = new MemberWriter();
     whole.add('info', infoOf(this.#subject));
     if (hasTokens) whole.add('security', security);
     whole.addMembers('paths', this.#paths);
@@ -201,7 +201,7 @@ class Draft {
   }
 }
 
-function infoOf({ known, schema }: Subject) {
+function infoOf({ known, schema }: DescriptionSubject) {
   const { summary, description } = splitComment(known.namespaces?.get(schema)?.comment);
   return {
     title: summary ?? `REST API of the schema "${schema}"`,

@@ -113,13 +113,13 @@ export function tableSchemas(shown: ShownTable, context: TypeContext): readonly 
 
 /** A whole row. A request that selects columns gets fewer, one that embeds gets more. */
 function rowSchema({ table, columns }: ShownTable, context: TypeContext): JsonSchema {
-  const ways = relationshipsOf(table, context.known).filter(({ target }) =>
+  const relationships = relationshipsOf(table, context.known).filter(({ target }) =>
     context.hasComponent(target.schema, target.name),
   );
   const required = columns.filter(({ column, isReadable }) => isReadable && column.isNotNull === true);
   const properties = columns.map((shown) => {
     const { name } = shown.column;
-    const notes = notesOf(name, { key: table.primaryKey, ways });
+    const notes = notesOf(name, { key: table.primaryKey, relationships });
     return [name, columnSchema(shown, notes, context)] as const;
   });
   return {
@@ -128,7 +128,7 @@ function rowSchema({ table, columns }: ShownTable, context: TypeContext): JsonSc
     ...(required.length > 0 && { required: required.map(({ column }) => column.name) }),
     properties: Object.fromEntries(properties),
     ...(table.primaryKey.length > 0 && { 'x-primary-key': table.primaryKey }),
-    ...(ways.length > 0 && { 'x-relationships': ways.map(relationshipFacts) }),
+    ...(relationships.length > 0 && { 'x-relationships': relationships.map(relationshipFacts) }),
   };
 }
 
@@ -153,15 +153,19 @@ function columnSchema(
 /** In PostgREST's words, which tools look for. */
 function notesOf(
   column: string,
-  { key, ways }: { key: readonly string[]; ways: readonly Relationship[] },
+  { key, relationships }: { key: readonly string[]; relationships: readonly Relationship[] },
 ): string[] {
-  const foreign = ways.filter(({ owns, pairs }) => owns && pairs.length === 1 && pairs[0]?.[0] === column);
-  const way = foreign.find(({ target }) => target.isView !== true) ?? foreign[0];
-  const [, there = ''] = way?.pairs[0] ?? [];
-  const { name = '' } = way?.target ?? {};
+  const foreign = relationships.filter(
+    ({ owns, pairs }) => owns && pairs.length === 1 && pairs[0]?.[0] === column,
+  );
+  const relationship = foreign.find(({ target }) => target.isView !== true) ?? foreign[0];
+  const [, there = ''] = relationship?.pairs[0] ?? [];
+  const { name = '' } = relationship?.target ?? {};
   return [
     ...(key.includes(column) ? ['This is a Primary Key.<pk/>'] : []),
-    ...(way ? [`This is a Foreign Key to \`${name}.${there}\`.<fk table='${name}' column='${there}'/>`] : []),
+    ...(relationship
+      ? [`This is a Foreign Key to \`${name}.${there}\`.<fk table='${name}' column='${there}'/>`]
+      : []),
   ];
 }
 

@@ -16,7 +16,7 @@ import {
   type StoredFunction,
   type Table,
 } from '../schema/index.ts';
-import { isPicky, mostRows, type RowForm, type RowShape, shapeOf, shownMedia, tailOf } from './form.ts';
+import { isConstrained, mostRows, type RowForm, type RowShape, shapeOf, shownMedia, tailOf } from './form.ts';
 import type { Context, ReadPlan } from './node.ts';
 import { planRows } from './read.ts';
 
@@ -206,7 +206,7 @@ export function formCall(
   const form = { media, shape, most: mostRows(shown, shape, method), tail };
   const readOnly = method !== 'POST' || called.volatility !== 'volatile';
   const isVoid = called.returns.kind === 'void' && media.format !== 'plan';
-  const isJudged = isPicky(media) || maxAffected !== undefined || (total && rows.offset > 0);
+  const isJudged = isConstrained(media) || maxAffected !== undefined || (total && rows.offset > 0);
   const held = !readOnly && isJudged;
   return { kind, request, call, rows, form, preferences, roleSettings, readOnly, isVoid, held };
 }

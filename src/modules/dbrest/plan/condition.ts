@@ -24,19 +24,19 @@ const WITH_STARS = new Set(['like', 'ilike']);
 const PATTERNS = new Set(['like', 'ilike', 'match', 'imatch']);
 
 /** Throws a `DbrestFault` for a field that is not there. */
-export function planCondition(logic: Logic, place: NodeScope, context: Context): Condition {
+export function planCondition(logic: Logic, scope: NodeScope, context: Context): Condition {
   if (logic.kind !== 'filter') {
-    return { ...logic, terms: logic.terms.map((term) => planCondition(term, place, context)) };
+    return { ...logic, terms: logic.terms.map((term) => planCondition(term, scope, context)) };
   }
-  const embed = logic.path ? undefined : embedNamed(place.embeds, logic.column, 'shown name');
+  const embed = logic.path ? undefined : embedNamed(scope.embeds, logic.column, 'shown name');
   const test = embed && emptiness(logic);
   if (embed && test) {
     embed.used = true;
     embed.tests += 1;
     return { kind: 'none', negated: test === 'some', embed };
   }
-  if (embed && !place.table.columns.has(logic.column)) throw badEmbedOperator(logic.column);
-  const value = planValue(logic, place.table, context);
+  if (embed && !scope.table.columns.has(logic.column)) throw badEmbedOperator(logic.column);
+  const value = planValue(logic, scope.table, context);
   return { value, negated: logic.negated, ...planTest(logic, value, context.known) };
 }
 

@@ -36,7 +36,7 @@ export function embedNamed(
 }
 
 /** How an embed is reached. */
-interface Way {
+interface EmbedSource {
   readonly target: Table;
   readonly by: Relationship | RowFunction;
   readonly single: boolean;
@@ -48,12 +48,13 @@ const LEAST_SIMILARITY = 0.33;
  * The one relationship that an embed means (PostgREST, "Resource Embedding"): a computed one comes before those of
  * foreign keys. Throws PGRST200 when there is none, PGRST201 when there are several.
  */
-export function findWay(item: SelectedEmbed, origin: Table, context: Context): Way {
-  const computed = item.hint === undefined ? computedWay(item.target, origin, context) : undefined;
+export function findEmbedSource(item: SelectedEmbed, origin: Table, context: Context): EmbedSource {
+  const computed = item.hint === undefined ? computedSource(item.target, origin, context) : undefined;
   if (computed) return computed;
   const all = relationshipsOf(origin, context.known);
-  const fitting = nearest(all.filter((way) => fits(way, item)));
-  const usable = fitting.length > 1 ? fitting.filter((way) => isUsable(way, context)) : fitting;
+  const fitting = nearest(all.filter((relationship) => fits(relationship, item)));
+  const usable =
+    fitting.length > 1 ? fitting.filter((relationship) => isUsable(relationship, context)) : fitting;
   if (usable.length > 1) throw ambiguousRelationship(item, origin, usable);
   const by = usable[0] ?? fitting[0];
   if (!by) throw noRelationship(item, origin, similarNames(item, origin, { all, context }));
@@ -67,12 +68,12 @@ function isUsable({ target, junction }: Relationship, { role, known }: Context):
 }
 
 /** Between rows of one table its own key comes before those of junctions, which need a hint. */
-function nearest(ways: readonly Relationship[]): readonly Relationship[] {
-  const direct = ways.filter(({ junction }) => !junction);
-  return direct.length > 0 && ways.every(({ isSelf }) => isSelf) ? direct : ways;
+function nearest(relationships: readonly Relationship[]): readonly Relationship[] {
+  const direct = relationships.filter(({ junction }) => !junction);
+  return direct.length > 0 && relationships.every(({ isSelf }) => isSelf) ? direct : relationships;
 }
 
-function computedWay(name: string, origin: Table, context: Context): Way | undefined {
+function computedSource(name: string, origin: Table, context: Context): EmbedSource | undefined {
   for (const by of rowFunctions(origin, name, context)) {
     const target = by.returns && context.known.tables.get(by.returns.schema)?.get(by.returns.name);
     if (target) return { target, by, single: by.single };
@@ -80,11 +81,16 @@ function computedWay(name: string, origin: Table, context: Context): Way | undef
   return undefined;
 }
 
-function fits(way: Relationship, { target, hint }: SelectedEmbed): boolean {
-  if (way.isSelf) return fitsSelf(way, target, hint);
-  const isMeant = target === way.target.name || (!way.target.isView && isKey(way, target));
+function fits(relationship: Relationship, { target, hint }: SelectedEmbed): boolean {
+  if (relationship.isSelf) return fitsSelf(relationship, target, hint);
+  const isMeant =
+    target === relationship.target.name || (!relationship.target.isView && isKey(relationship, target));
   return (
-    isMeant && (hint === undefined || isKey(way, hint) || isFarColumn(way, hint) || isJunction(way, hint))
+    isMeant &&
+    (hint === undefined ||
+      isKey(relationship, hint) ||
+      isFarColumn(relationship, hint) ||
+      isJunction(relationship, hint))
   );
 }
 
@@ -92,15 +98,18 @@ function fits(way: Relationship, { target, hint }: SelectedEmbed): boolean {
  * A table that refers to itself has each key in two directions: its name is the way to the many, the name of the
  * column or of the key the way to the one; the same name as a hint is the way to the many again.
  */
-function fitsSelf(way: Relationship, target: string, hint: string | undefined): boolean {
-  if (way.junction) {
+function fitsSelf(relationship: Relationship, target: string, hint: string | undefined): boolean {
+  if (relationship.junction) {
     return (
-      target === way.target.name && (hint === undefined || isJunction(way, hint) || isJunctionKey(way, hint))
+      target === relationship.target.name &&
+      (hint === undefined || isJunction(relationship, hint) || isJunctionKey(relationship, hint))
     );
   }
-  if (way.owns) return hint === undefined && target !== way.target.name && isKey(way, target);
+  if (relationship.owns)
+    return hint === undefined && target !== relationship.target.name && isKey(relationship, target);
   return (
-    target === way.target.name && (hint === undefined || isFarColumn(way, hint) || way.constraint === hint)
+    target === relationship.target.name &&
+    (hint === undefined || isFarColumn(relationship, hint) || relationship.constraint === hint)
   );
 }
 
@@ -140,7 +149,7 @@ function similarNames(
     ? [...(known.tables.get(origin.schema)?.values() ?? [])].slice(0, 1_000).filter(related)
     : [];
   const of = isOrigin ? origin.name : target;
-  const names = isOrigin ? seen(siblings) : seen(all.map((way) => way.target));
+  const names = isOrigin ? seen(siblings) : seen(all.map((relationship) => relationship.target));
   if (names.includes(of)) return undefined;
   const instead = mostSimilar(of, names, LEAST_SIMILARITY);
   return instead === undefined ? undefined : { instead, of };
@@ -153,8 +162,8 @@ interface PlannedEmbed {
 }
 
 /** An embed whose own rows are planned. Throws PGRST127 for aggregates in a spread of many. */
-export function asEmbed(item: SelectedEmbed, way: Way, planned: ReadNode): PlannedEmbed {
-  if (item.spread && !way.single && planned.grouped) throw toManyAggregate();
+export function asEmbed(item: SelectedEmbed, source: EmbedSource, planned: ReadNode): PlannedEmbed {
+  if (item.spread && !source.single && planned.grouped) throw toManyAggregate();
   // What a spread embed counts or sums up is a matter of the rows around it.
   const node = item.spread
     ? { ...planned, outputs: planned.outputs.map(withoutAggregate), grouped: false }
@@ -162,8 +171,8 @@ export function asEmbed(item: SelectedEmbed, way: Way, planned: ReadNode): Plann
   const draft: EmbedDraft = {
     item,
     node,
-    by: way.by,
-    single: way.single,
+    by: source.by,
+    single: source.single,
     spread: item.spread,
     inner: item.join === 'inner',
     used: false,
@@ -182,13 +191,13 @@ function withoutAggregate(output: Output): Output {
 /** Its JSON, or each output of a spread embed. */
 function showsOf(embed: EmbedDraft, outputs: readonly Output[]): Output[] {
   if (!embed.spread) return embed.shown === 0 ? [] : [{ kind: 'embed', embed, name: nameOf(embed.item) }];
-  return outputs.map((output, place): Output => {
+  return outputs.map((output, index): Output => {
     if (output.kind === 'all') throw new Error('a spread embed names its columns');
     const { name, aggregate, aggregateCast } = output;
     return {
       kind: 'spread',
       embed,
-      place,
+      index,
       name,
       ...(aggregate && { aggregate }),
       ...(aggregateCast !== undefined && { aggregateCast }),

@@ -48,7 +48,7 @@ export function shownMedia(media: Media): Media {
 }
 
 /** What rows are, before it is known how they are shown. */
-export interface Showable {
+export interface ShowableRows {
   readonly rows: ReadPlan;
   /** Aggregates of the database that can take them, the one to be preferred first. */
   readonly handlers: readonly MediaHandler[];
@@ -61,7 +61,7 @@ const EMBEDDABLE: ReadonlySet<Media['format']> = new Set(['json', 'object', 'geo
 /** The media type of a response, of those that the client takes. Throws PGRST107. */
 export function chooseForm(
   { accepted, features }: RequestHead,
-  { rows, handlers, mediaType }: Showable,
+  { rows, handlers, mediaType }: ShowableRows,
   mayExplain: boolean,
 ): Media {
   const servable = ({ format, plan: question }: Media): boolean => {
@@ -110,11 +110,11 @@ export function mostRows({ format }: Media, shape: RowShape, method: string): nu
 }
 
 /** Formats that cannot hold just any number of rows or columns: only the rows show whether they fit. */
-const PICKY: ReadonlySet<Media['format']> = new Set(['object', 'binary', 'text']);
+const CONSTRAINED: ReadonlySet<Media['format']> = new Set(['object', 'binary', 'text']);
 
 /** Whether rows may turn out not to fit: what made them is then looked at before it is committed. */
-export function isPicky({ format }: Media): boolean {
-  return PICKY.has(format);
+export function isConstrained({ format }: Media): boolean {
+  return CONSTRAINED.has(format);
 }
 
 /** The aggregates that can take the rows of a read, nearest first: those of its table need all of its columns. */
@@ -129,6 +129,6 @@ export function mediaHandlersOf(
   const isOwn = (one: MediaHandler): boolean => {
     return isWhole && one.table?.schema === table.schema && one.table.name === table.name;
   };
-  const near = [...new Set(searchPath)].flatMap((place) => handlers.filter((one) => one.schema === place));
+  const near = [...new Set(searchPath)].flatMap((name) => handlers.filter((one) => one.schema === name));
   return [...near.filter(isOwn), ...near.filter((one) => !one.table)];
 }

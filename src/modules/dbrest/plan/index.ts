@@ -37,7 +37,7 @@ export type {
   PlannedWrite,
   TouchedRows,
   WritePlan,
-  Written,
+  WrittenColumns as Written,
   WrittenColumn,
 } from './write.ts';
 
@@ -52,7 +52,7 @@ interface FoundRows {
   readonly roleSettings: RoleSettings | undefined;
 }
 
-type Found = FoundRows | PlannedDescription | PlannedOptions;
+type FoundNames = FoundRows | PlannedDescription | PlannedOptions;
 
 /**
  * Plans a request of a role: finds its names in the schema, then chooses the form of the response. A promise only where
@@ -65,7 +65,7 @@ export function compilePlan(
   const { maxRows, aggregates, extraSearchPath } = config;
   const searchPaths = new Map(config.schemas.map((name) => [name, [name, ...extraSearchPath]] as const));
 
-  const find = (request: Request, role: string, known: Schema): Found => {
+  const find = (request: Request, role: string, known: Schema): FoundNames => {
     if (request.kind === 'options') return planOptions(request, role, known);
     if (request.kind === 'describe') return planDescription(request, role, known);
     const { schema: name, resource } = request.head;
@@ -75,7 +75,7 @@ export function compilePlan(
     const handlers = mediaHandlersOf(found.rows, context);
     return { kind: 'rows', found, handlers, roleSettings: known.roleSettings?.get(role) };
   };
-  const form = (found: Found): Plan => (found.kind === 'rows' ? formRows(found, config) : found);
+  const form = (found: FoundNames): Plan => (found.kind === 'rows' ? formRows(found, config) : found);
 
   return (request, role) => {
     const isRoot = request.head.resource.kind === 'root';

@@ -51,7 +51,7 @@ export type Output =
   /** The whole of an embed as JSON. */
   | (OutputForm & { readonly kind: 'embed'; readonly embed: Embed })
   /** One output of a spread embed, by its place there. */
-  | (OutputForm & { readonly kind: 'spread'; readonly embed: Embed; readonly place: number });
+  | (OutputForm & { readonly kind: 'spread'; readonly embed: Embed; readonly index: number });
 
 /** A filter whose field, operator and form are known to exist; only its operands are the client's, and they get bound. */
 export type Condition =
@@ -84,9 +84,9 @@ export type Sort = Pick<OrderTerm, 'direction' | 'nulls'> &
   (
     | { readonly kind: 'value'; readonly value: Value }
     /** An output of these rows themselves, by its place. */
-    | { readonly kind: 'output'; readonly place: number }
+    | { readonly kind: 'output'; readonly index: number }
     /** An output of an embed, by its place there. */
-    | { readonly kind: 'related'; readonly embed: Embed; readonly place: number }
+    | { readonly kind: 'related'; readonly embed: Embed; readonly index: number }
   );
 
 /** Rows of one table, view or function, with what is embedded in them. */

@@ -14,14 +14,14 @@ import {
 } from '../request/index.ts';
 import { type RoleSettings, type Schema, similarTable, type Table } from '../schema/index.ts';
 import { type NodeScope, planCondition } from './condition.ts';
-import { asEmbed, type EmbedDraft, embedNamed, findWay, levelsBelow } from './embed.ts';
+import { asEmbed, type EmbedDraft, embedNamed, findEmbedSource, levelsBelow } from './embed.ts';
 import { mostRows, type RowForm, shapeOf, shownMedia, tailOf } from './form.ts';
 import type { Context, LevelAt, Output, ReadNode, ReadPlan, ReadTarget, Sort, Value } from './node.ts';
 import {
   castType,
   everyColumn,
   isRepresented,
-  placeAmong,
+  indexAmong,
   planValue,
   rowFunctions,
   shownThrough,
@@ -68,14 +68,14 @@ function outputName({ alias, aggregate, path = [], column }: SelectedColumn): st
 /** Throws a `DbrestFault` for a field that is not there, or an embed that has no or many rows to order by. */
 function planSort(term: OrderTerm, { table, embeds }: NodeScope, context: Context): Sort {
   const { relation, direction, nulls } = term;
-  const way = { ...(direction && { direction }), ...(nulls && { nulls }) };
-  if (relation === undefined) return { kind: 'value', value: planValue(term, table, context), ...way };
+  const ordering = { ...(direction && { direction }), ...(nulls && { nulls }) };
+  if (relation === undefined) return { kind: 'value', value: planValue(term, table, context), ...ordering };
   const embed = embedNamed(embeds, relation, 'any name');
   if (!embed) throw notEmbedded(relation);
   if (!embed.single) throw noRelatedOrder(table.name, relation);
   embed.used = true;
-  const place = placeOf(relatedValue(term, embed, context), embed, context);
-  return { kind: 'related', embed, place, ...way };
+  const index = indexOfOutput(relatedValue(term, embed, context), embed, context);
+  return { kind: 'related', embed, index, ...ordering };
 }
 
 /** A field of an embed's table, or what the embed shows under a name that no column has: in a spread by its place. */
@@ -85,19 +85,19 @@ function relatedValue(
   context: Context,
 ): Value | number {
   const { column, path } = term;
-  const place = node.outputs.findIndex((output) => output.kind !== 'all' && output.name === column);
-  const output = node.outputs[place];
-  const isAlias = output && place < shown && !path && !node.table.columns.has(column);
-  if (isAlias && spread) return place;
+  const index = node.outputs.findIndex((output) => output.kind !== 'all' && output.name === column);
+  const output = node.outputs[index];
+  const isAlias = output && index < shown && !path && !node.table.columns.has(column);
+  if (isAlias && spread) return index;
   if (isAlias && output.kind === 'value' && !output.cast && !output.aggregate) return output.value;
   return planValue(term, node.table, context);
 }
 
 /** The place of a value among the outputs of an embed; put behind those that are shown unless it stands alone there. */
-function placeOf(value: Value | number, embed: EmbedDraft, { known }: Context): number {
+function indexOfOutput(value: Value | number, embed: EmbedDraft, { known }: Context): number {
   if (typeof value === 'number') return value;
   const { outputs, table } = embed.node;
-  const shown = embed.spread ? placeAmong(value, outputs) : undefined;
+  const shown = embed.spread ? indexAmong(value, outputs) : undefined;
   if (shown !== undefined) return shown;
   const named = outputs.flatMap((output) => everyColumn(output, table, known));
   embed.shown += named.length - outputs.length;
@@ -108,9 +108,9 @@ function placeOf(value: Value | number, embed: EmbedDraft, { known }: Context): 
 /** Where rows are grouped, their order is one of what they are grouped by: the same expression, not one like it. */
 function groupedSort(sort: Sort, outputs: readonly Output[]): Sort {
   if (sort.kind !== 'value') return sort;
-  const { value, ...way } = sort;
-  const place = placeAmong(value, outputs);
-  return place === undefined ? sort : { ...way, kind: 'output', place };
+  const { value, ...ordering } = sort;
+  const index = indexAmong(value, outputs);
+  return index === undefined ? sort : { ...ordering, kind: 'output', index };
 }
 
 /** What a request says of one node and of all below it. */
@@ -129,9 +129,9 @@ function planNode(table: Table, { select, levels, spread }: NodeQuery, context: 
   const embeds: EmbedDraft[] = [];
   const outputs = select.flatMap((item): readonly Output[] => {
     if (item.kind !== 'embed') return planOutput(item, table, context);
-    const way = findWay(item, table, context);
+    const source = findEmbedSource(item, table, context);
     const asked = { select: item.select, levels: below.get(item) ?? [], spread: item.spread };
-    const { draft, shows } = asEmbed(item, way, planNode(way.target, asked, context));
+    const { draft, shows } = asEmbed(item, source, planNode(source.target, asked, context));
     embeds.push(draft);
     return shows;
   });
@@ -139,15 +139,15 @@ function planNode(table: Table, { select, levels, spread }: NodeQuery, context: 
   const isBareCount = select.length === 1 && select[0]?.kind === 'column' && outputs[0]?.kind === 'rows';
   if (grouped && !isBareCount && context.aggregates === false) throw noAggregates();
   const level = levels.find(({ path }) => path.length === 0) ?? EVERYTHING;
-  const place = { table, embeds };
+  const scope = { table, embeds };
   const limit = Math.min(level.limit ?? Infinity, context.maxRows ?? Infinity);
-  const sorts = level.order.map((term) => planSort(term, place, context));
+  const sorts = level.order.map((term) => planSort(term, scope, context));
   const named =
     spread || grouped ? outputs.flatMap((output) => everyColumn(output, table, context.known)) : outputs;
   return {
     table,
     outputs: named,
-    conditions: level.filters.map((filter) => planCondition(filter, place, context)),
+    conditions: level.filters.map((filter) => planCondition(filter, scope, context)),
     sorts: grouped ? sorts.map((sort) => groupedSort(sort, named)) : sorts,
     embeds: embeds.filter((embed) => isNeeded(embed, outputs)),
     ...(limit !== Infinity && { limit }),

@@ -20,7 +20,7 @@ export function rowFunctions(
 ): RowFunction[] {
   const named = table.functions?.filter((call) => call.name === name) ?? [];
   if (named.length === 0) return [];
-  return [...new Set(searchPath)].flatMap((place) => named.filter((call) => call.schema === place));
+  return [...new Set(searchPath)].flatMap((near) => named.filter((call) => call.schema === near));
 }
 
 function typeBelow(type: string, path: readonly JsonStep[]): string {
@@ -31,8 +31,8 @@ function typeBelow(type: string, path: readonly JsonStep[]): string {
 }
 
 /** The place of an output that is this value and nothing more. */
-export function placeAmong(value: Value, outputs: readonly Output[]): number | undefined {
-  const place = outputs.findIndex(
+export function indexAmong(value: Value, outputs: readonly Output[]): number | undefined {
+  const index = outputs.findIndex(
     (output) =>
       output.kind === 'value' &&
       output.cast === undefined &&
@@ -40,7 +40,7 @@ export function placeAmong(value: Value, outputs: readonly Output[]): number | u
       output.aggregate === undefined &&
       isSame(output.value, value),
   );
-  return place < 0 ? undefined : place;
+  return index < 0 ? undefined : index;
 }
 
 function isSame(a: Value, b: Value): boolean {
@@ -123,9 +123,9 @@ export function castType(type: TypeName, context: Context): Cast {
   const builtIn = isSystem ? CASTS.get(name.toLowerCase()) : undefined;
   if (modifiers.length > (MOST_MODIFIERS.get(builtIn ?? '') ?? 0)) throw noModifiers(builtIn ?? name);
   if (builtIn !== undefined) return modified(builtIn, modifiers) + (isArray ? '[]' : '');
-  const places = type.schema === undefined ? searchPath : searchPath.filter((place) => place === type.schema);
+  const schemas = type.schema === undefined ? searchPath : searchPath.filter((near) => near === type.schema);
   const named = known.types?.filter((one) => one.name === name) ?? [];
-  const [found] = places.flatMap((place) => named.filter((one) => one.schema === place));
+  const [found] = schemas.flatMap((near) => named.filter((one) => one.schema === near));
   if (!found) throw noType(type.schema === undefined ? name : `${type.schema}.${name}`);
   return { ...found, isArray };
 }

@@ -23,19 +23,19 @@ import {
 } from '../request/index.ts';
 import { type Column, type RoleSettings, similarTable, type Table } from '../schema/index.ts';
 import { baseOf } from './condition.ts';
-import { isPicky, type RowForm, shapeOf, tailOf } from './form.ts';
+import { isConstrained, type RowForm, shapeOf, tailOf } from './form.ts';
 import type { Context, ReadNode, ReadPlan } from './node.ts';
 import { planRows } from './read.ts';
 
 /** What a write does, every name of it found in the schema. */
 export type WritePlan = { readonly table: Table } & (
-  | ({ readonly kind: 'insert'; readonly conflict?: Conflict } & Written)
-  | ({ readonly kind: 'update'; readonly rows: TouchedRows } & Written)
+  | ({ readonly kind: 'insert'; readonly conflict?: Conflict } & WrittenColumns)
+  | ({ readonly kind: 'update'; readonly rows: TouchedRows } & WrittenColumns)
   | { readonly kind: 'delete'; readonly rows: TouchedRows }
 );
 
 /** What is written of a body. */
-export interface Written {
+export interface WrittenColumns {
   /** A single row, or an array of rows. */
   readonly form: 'object' | 'array';
   readonly columns: readonly WrittenColumn[];
@@ -112,7 +112,7 @@ export function formWrite(
   const isOne = write.kind === 'insert' && write.form === 'object';
   const shape = shapeOf(media, isOne ? 1 : undefined);
   const isMerge = write.kind === 'insert' && write.conflict?.action === 'merge';
-  const isJudged = method === 'PUT' || preferences.maxAffected !== undefined || isPicky(media);
+  const isJudged = method === 'PUT' || preferences.maxAffected !== undefined || isConstrained(media);
   return {
     kind,
     request,
@@ -234,16 +234,16 @@ function planDelete({ rows }: WriteQuery, table: Table, context: Context): Write
 }
 
 /** What is written of a body. Throws PGRST204. */
-function written({ query, body, defaults }: WriteSource, table: Table, { known }: Context): Written {
+function written({ query, body, defaults }: WriteSource, table: Table, { known }: Context): WrittenColumns {
   const names = [...new Set(query.columns ?? body.keys)];
   const columns = names.map((name, i) => {
     const column = table.columns.get(name);
     if (!column) throw noWrittenColumn(table.name, name);
     // One that the lines lack gets a place behind their last one, where there is nothing.
-    const place = body.keys.lastIndexOf(name) + 1 || body.keys.length + 1 + i;
+    const number = body.keys.lastIndexOf(name) + 1 || body.keys.length + 1 + i;
     const type = baseOf(column.type, known);
     const isText = body.isText === true && /^jsonb?$/.test(type);
-    return { column, member: body.byPlace ? String(place) : name, type, ...(isText && { isText }) };
+    return { column, member: body.numbered ? String(number) : name, type, ...(isText && { isText }) };
   });
   return { form: body.kind, columns, defaults: defaults && query.columns !== undefined };
 }

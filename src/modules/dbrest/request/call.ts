@@ -44,11 +44,11 @@ async function posted(x: Exchange): Promise<ReturnType<typeof parseCallQuery> | 
 }
 
 /** Texts by the name that each was given for. */
-export type Texts = ReadonlyMap<string, readonly string[]>;
+export type TextArguments = ReadonlyMap<string, readonly string[]>;
 
 /** What a request gives to the function that it calls. */
 export type CallInput =
-  | { readonly kind: 'texts'; readonly texts: Texts }
+  | { readonly kind: 'texts'; readonly texts: TextArguments }
   | {
       readonly kind: 'json';
       readonly body: Buffer | readonly Buffer[];

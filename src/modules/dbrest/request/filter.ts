@@ -43,7 +43,7 @@ export function isOperator(name: string): boolean {
 }
 
 /** Where a value ends: with its text, or at the comma or parenthesis of a logic tree. */
-type Ending = 'input' | 'tree';
+type ValueEnd = 'input' | 'tree';
 
 const MOST_VALUES = 5_000;
 const UNTIL_DELIMITER = /[^,)]*/y;
@@ -51,7 +51,7 @@ const UNTIL_DELIMITER = /[^,)]*/y;
 const BRACES = /[{}"]/g;
 
 /** What follows an operator and, where it takes one, its modifier. Throws a `DbrestFault`. */
-function parseOperand(scanner: Scanner, operator: string, ending: Ending): Operand {
+function parseOperand(scanner: Scanner, operator: string, ending: ValueEnd): Operand {
   const config = SEARCH_OPERATORS.has(operator) && scanner.take('(') ? parseConfig(scanner) : undefined;
   scanner.expect('.', DELIMITER);
   if (operator === 'in') return parseList(scanner, ending);
@@ -74,7 +74,7 @@ function parseConfig(scanner: Scanner): string {
 }
 
 /** `(a,"b,c",d)`; `()` has no element at all. */
-function parseList(scanner: Scanner, ending: Ending): Operand {
+function parseList(scanner: Scanner, ending: ValueEnd): Operand {
   scanner.expect('(');
   scanner.skipBlanks();
   const values: string[] = [];
@@ -131,7 +131,7 @@ function endOfArray(text: string, start: number): number | undefined {
   return undefined;
 }
 
-function parseTruth(scanner: Scanner, ending: Ending): Operand {
+function parseTruth(scanner: Scanner, ending: ValueEnd): Operand {
   const start = scanner.at;
   const given = (ending === 'input' ? restOf(scanner) : (scanner.match(UNTIL_DELIMITER) as string)).trim();
   const truth = TRUTHS.find((name) => name === given.toLowerCase());
@@ -149,7 +149,7 @@ export function parseFilter(field: Field, value: string): Filter {
 }
 
 /** The same inside a logic tree, where a comma or a parenthesis ends a value. */
-function parseTest(scanner: Scanner, field: Field, ending: Ending): Filter {
+function parseTest(scanner: Scanner, field: Field, ending: ValueEnd): Filter {
   const negated = scanner.take('not.');
   const operator = parseOperator(scanner, negated);
   const quantifier = QUANTIFIABLE.has(operator) ? parseQuantifier(scanner) : undefined;

@@ -7,7 +7,13 @@ import { honouredHead, type RequestHead } from './head.ts';
 import { parseRead, type ReadRequest } from './read.ts';
 import { parseWrite, type WriteRequest } from './write.ts';
 
-export { type CallInput, type CallRequest, parseCallBody, type Texts, type WholeType } from './call.ts';
+export {
+  type CallInput,
+  type CallRequest,
+  parseCallBody,
+  type TextArguments as Texts,
+  type WholeType,
+} from './call.ts';
 export type { DescribeRequest, OptionsRequest } from './describe.ts';
 export type { ReceivedBody } from './body.ts';
 export { BINARY_OPERATORS, SEARCH_OPERATORS } from './filter.ts';
@@ -30,7 +36,7 @@ export {
   customMedia,
   isAsked,
   type Media,
-  type PlanQuestion,
+  type ExplainMedia as PlanQuestion,
   type RowHandler,
 } from './media.ts';
 export {

@@ -12,7 +12,7 @@ class KeyWatch {
   readonly #differ: () => void;
   readonly #names = new Set<string>();
   /** Where each key of the first object lies: begin, end, begin, end … */
-  readonly #places: number[] = [];
+  readonly #keyOffsets: number[] = [];
   #isFirst = true;
   /** How many keys of this object are those of the first one, in the same order. */
   #alike = 0;
@@ -37,16 +37,16 @@ class KeyWatch {
   key(from: number, end: number): void {
     if (this.#isFirst) {
       this.#names.add(this.#decode(from, end));
-      this.#places.push(from, end);
+      this.#keyOffsets.push(from, end);
       // Not names: a name that comes again and again takes as much room as others.
-      if (this.#places.length > 2 * MOST_KEYS) throw tooLarge(`a row has at most ${MOST_KEYS} columns`);
+      if (this.#keyOffsets.length > 2 * MOST_KEYS) throw tooLarge(`a row has at most ${MOST_KEYS} columns`);
     } else if (!this.#own && this.#isAlike(from, end)) this.#alike += 1;
     else this.#addOwn(this.#decode(from, end));
   }
 
   /** Tells of an object that has other names than the first one. */
   endRow(): void {
-    if (!this.#isFirst && (this.#own || this.#alike * 2 !== this.#places.length)) {
+    if (!this.#isFirst && (this.#own || this.#alike * 2 !== this.#keyOffsets.length)) {
       const own = this.#differing();
       if (own.size !== this.#names.size) this.#differ();
     }
@@ -61,8 +61,8 @@ class KeyWatch {
   }
 
   #isAlike(from: number, end: number): boolean {
-    const first = this.#places[this.#alike * 2];
-    const firstEnd = this.#places[this.#alike * 2 + 1];
+    const first = this.#keyOffsets[this.#alike * 2];
+    const firstEnd = this.#keyOffsets[this.#alike * 2 + 1];
     if (first === undefined || firstEnd === undefined || firstEnd - first !== end - from) return false;
     for (let i = 0; i < end - from; i += 1) {
       if (this.#bytes[first + i] !== this.#bytes[from + i]) return false;
@@ -74,7 +74,7 @@ class KeyWatch {
     if (!this.#own) {
       this.#own = new Set();
       for (let i = 0; i < this.#alike * 2; i += 2) {
-        this.#own.add(this.#decode(this.#places[i] as number, this.#places[i + 1] as number));
+        this.#own.add(this.#decode(this.#keyOffsets[i] as number, this.#keyOffsets[i + 1] as number));
       }
     }
     return this.#own;
@@ -100,7 +100,7 @@ export interface JsonShape {
  * `same`: the names of the members are wanted, and each element of an array must be an object with all of them; `told`:
  * the answer tells whether it is.
  */
-type Keys = 'same' | 'told' | 'any';
+type KeyCheck = 'same' | 'told' | 'any';
 
 /** Between two pieces of this size others have their turn: a millisecond or two. */
 const PIECE_BYTES = 262_144;
@@ -140,7 +140,7 @@ const NOTHING = 6;
  * Checks a JSON text (RFC 8259) where it lies, without making values of it: PostgreSQL gets the bytes as they came. A
  * large text is checked piece by piece. Throws PGRST102. Whether strings are UTF-8 is left to the database.
  */
-export async function scanJson(bytes: Buffer, keys: Keys, turn: Turn): Promise<JsonShape> {
+export async function scanJson(bytes: Buffer, keys: KeyCheck, turn: Turn): Promise<JsonShape> {
   const scan = new JsonScan(bytes, keys);
   while (!scan.advance(PIECE_BYTES)) await turn();
   return scan.shape;
@@ -160,7 +160,7 @@ class JsonScan {
   #stringFrom = -1;
   #kind: JsonShape['kind'] = 'scalar';
 
-  constructor(bytes: Buffer, keys: Keys) {
+  constructor(bytes: Buffer, keys: KeyCheck) {
     this.#bytes = bytes;
     this.#isStrict = keys === 'same';
     this.#watch = keys === 'any' ? undefined : new KeyWatch(bytes, () => this.#differ());

@@ -10,7 +10,7 @@ export function pairOf(text: string): [name: string, value: string] {
 type Format = 'json' | 'object' | 'csv' | 'xml' | 'text' | 'binary' | 'geojson' | 'plan' | 'custom';
 
 /** `application/vnd.dbrest.plan`: how the database would run it. */
-export interface PlanQuestion {
+export interface ExplainMedia {
   readonly format: 'text' | 'json';
   readonly options: readonly PlanOption[];
   readonly media: Media;
@@ -26,7 +26,7 @@ export interface Media {
   readonly stripped: boolean;
   /** The name that was asked for, without the character set. */
   readonly name: string;
-  readonly plan?: PlanQuestion;
+  readonly plan?: ExplainMedia;
   /** The aggregate of the database that makes it of rows; a value that already is of this type needs none. */
   readonly handler?: RowHandler;
 }
@@ -157,13 +157,13 @@ export function chooseMedia(
   throw notAcceptable(accepted.map(({ text }) => text));
 }
 
-interface Range extends Accepted {
+interface MediaRange extends Accepted {
   readonly weight: number;
   /** 0 for any type, 1 for any of a family, 2 for one. */
   readonly exactness: number;
 }
 
-function readRange(piece: string): Range | undefined {
+function readRange(piece: string): MediaRange | undefined {
   const [type = '', ...rest] = (piece.match(PARAMETERS) ?? []).map((part) => part.trim());
   if (type === '') return undefined;
   const parameters = new Map(rest.map(readParameter));

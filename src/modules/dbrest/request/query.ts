@@ -85,7 +85,7 @@ const MOST_FILTERS = 500;
 const WRITES_ONLY = new Set(['columns', 'on_conflict']);
 
 /** One level while it is read. */
-interface Draft {
+interface LevelDraft {
   readonly path: readonly string[];
   readonly filters: Logic[];
   order?: OrderTerm[];
@@ -99,7 +99,7 @@ export function parseReadQuery(
   isOther: (key: string, value: string) => boolean = () => false,
 ): ReadQuery {
   let select: string | undefined;
-  const levels = new Map<string, Draft>();
+  const levels = new Map<string, LevelDraft>();
   let filters = 0;
   for (const [key, value] of parametersOf(args)) {
     if (WRITES_ONLY.has(key) || isOther(key, value)) continue;
@@ -149,20 +149,26 @@ function decode(raw: string, args: string): string {
   }
 }
 
-function levelOf(levels: Map<string, Draft>, path: readonly string[]): Draft {
+function levelOf(levels: Map<string, LevelDraft>, path: readonly string[]): LevelDraft {
   // No name has a NUL in it.
   const key = path.join('\0');
-  const level: Draft = levels.get(key) ?? { path, filters: [] };
+  const level: LevelDraft = levels.get(key) ?? { path, filters: [] };
   levels.set(key, level);
   return level;
 }
 
-function setBound(level: Draft, kind: 'order' | 'limit' | 'offset', value: string): void {
+function setBound(level: LevelDraft, kind: 'order' | 'limit' | 'offset', value: string): void {
   if (kind === 'order') level.order = parseOrder(value);
   else level[kind] = parseCount(kind, value);
 }
 
-function finished({ path, filters, order = [], limit, offset = 0 }: Draft): Level & Pick<Draft, 'path'> {
+function finished({
+  path,
+  filters,
+  order = [],
+  limit,
+  offset = 0,
+}: LevelDraft): Level & Pick<LevelDraft, 'path'> {
   return { path, filters, order, ...(limit !== undefined && { limit }), offset };
 }
 

@@ -77,7 +77,7 @@ export interface WrittenBody {
   /** The columns that the rows have; empty where the request names them itself. */
   readonly keys: readonly string[];
   /** The members of the JSON are not called by their column but by its place among the keys: `1`, `2` … */
-  readonly byPlace?: true;
+  readonly numbered?: true;
   /** All values are texts as the database writes them, JSON as well. */
   readonly isText?: true;
 }
@@ -87,7 +87,7 @@ export async function readWritten({ type, bytes, turn }: ReceivedBody, named: bo
   switch (type) {
     case 'text/csv': {
       const { json, names } = await readCsv(bytes, turn);
-      return { json, kind: 'array', keys: names, byPlace: true, isText: true };
+      return { json, kind: 'array', keys: names, numbered: true, isText: true };
     }
     case 'application/x-www-form-urlencoded': {
       const { json, names } = await readForm(bytes, turn);

@@ -223,13 +223,17 @@ export class EmptyBody implements RowSink {
 export type ResponseBody = RowsBody | BytesBody | EmptyBody;
 
 /** What makes a response more than its rows. */
-interface OpenParts extends Pick<BodyParts, 'head' | 'held'> {
+interface BodyOptions extends Pick<BodyParts, 'head' | 'held'> {
   /** Throws when there are too many or too few rows. */
   readonly guard?: (counts: RowCounts) => void;
 }
 
 /** The body of a response, for rows in its form. */
-export function openBody(x: Exchange, form: RowForm, { head, held, guard }: OpenParts): RowsBody | BytesBody {
+export function openBody(
+  x: Exchange,
+  form: RowForm,
+  { head, held, guard }: BodyOptions,
+): RowsBody | BytesBody {
   const { media, shape, most, tail } = form;
   const check = checkOf(media, guard);
   const parts = { contentType: contentType(media), head, check, most, tail, held };
@@ -257,7 +261,7 @@ function writerOf({ format }: Media, shape: RowShape): RowWriter {
   }
 }
 
-function checkOf({ format, name }: Media, guard?: OpenParts['guard']): NonNullable<BodyParts['check']> {
+function checkOf({ format, name }: Media, guard?: BodyOptions['guard']): NonNullable<BodyParts['check']> {
   return (columns, counts) => {
     const { rows } = counts;
     if (format === 'object' && rows !== 1) throw notSingular(rows);

@@ -48,9 +48,9 @@ export function respondToOptions(
  */
 function serverUrl(requestUri: string): string {
   const path = requestUri.replace(/[?#].*$/s, '');
-  const place = path.endsWith('/') ? path.slice(0, -1) : path;
-  const name = place.slice(place.lastIndexOf('/') + 1);
-  return JSON.stringify(name === '' ? './' : `${place === path ? './' : '../'}${name}`);
+  const own = path.endsWith('/') ? path.slice(0, -1) : path;
+  const name = own.slice(own.lastIndexOf('/') + 1);
+  return JSON.stringify(name === '' ? './' : `${own === path ? './' : '../'}${name}`);
 }
 
 /** Descriptions of what is known at the moment. */

@@ -12,13 +12,13 @@ export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseP
   const head = ({ rows }: RowCounts, results: Results): ResponseStart => {
     watch?.lap('transaction');
     const updated = plan.counted ? Number(results[main + 1]?.[0] ?? 0) : 0;
-    const place = plan.shows === 'location' ? results[main] : undefined;
-    const written = { rows, inserted: rows - updated, place };
+    const keyRow = plan.shows === 'location' ? results[main] : undefined;
+    const written = { rows, inserted: rows - updated, keyRow };
     const own = writeHeaders(x, plan, written);
     const chosen = settingsOf(statements, results);
     return setHead(x, { status: writeStatus(plan, written), own, chosen }, { plan, config, watch });
   };
-  return plan.shows === 'rows' ? showRows(x, plan, head) : tellNumber(x, plan, { head, main });
+  return plan.shows === 'rows' ? showRows(x, plan, head) : respondWithCount(x, plan, { head, main });
 }
 
 type MakeHead = (counts: RowCounts, results: Results) => ResponseStart;
@@ -33,7 +33,7 @@ function showRows(x: Exchange, plan: PlannedWrite, head: MakeHead): OpenResponse
 }
 
 /** The main statement tells how many rows there are, and nothing of them is shown. */
-function tellNumber(
+function respondWithCount(
   x: Exchange,
   plan: PlannedWrite,
   { head, main }: { readonly head: MakeHead; readonly main: number },
@@ -61,16 +61,16 @@ function judge({ request, preferences }: PlannedWrite, rows: number): void {
 }
 
 /** What became of the rows of a write. */
-interface Written {
+interface WriteOutcome {
   readonly rows: number;
   /** Of them were not there before. */
   readonly inserted: number;
   /** The number of rows, and of a single one the values of its key. */
-  readonly place: Row | undefined;
+  readonly keyRow: Row | undefined;
 }
 
 /** Status of a write by the contract's table ("Writing"). */
-function writeStatus({ request, write, form, shows }: PlannedWrite, { inserted }: Written): number {
+function writeStatus({ request, write, form, shows }: PlannedWrite, { inserted }: WriteOutcome): number {
   if (form.media.plan) return 200;
   const isUpsert = write.kind === 'insert' && write.conflict !== undefined;
   switch (request.head.method) {
@@ -89,13 +89,13 @@ function writeStatus({ request, write, form, shows }: PlannedWrite, { inserted }
 function writeHeaders(
   x: Exchange,
   { request, preferences, write, form }: PlannedWrite,
-  { rows, place }: Written,
+  { rows, keyRow }: WriteOutcome,
 ): [name: string, value: string | undefined][] {
   if (form.media.plan) return [];
   const { method } = request.head;
   const total = preferences.count ? rows : undefined;
   const range = contentRange({ offset: 0 }, method === 'PATCH' ? rows : 0, total);
-  const location = place && rows === 1 ? locationOf(x, write.table.primaryKey, place.slice(1)) : undefined;
+  const location = keyRow && rows === 1 ? locationOf(x, write.table.primaryKey, keyRow.slice(1)) : undefined;
   return [
     ['Content-Range', method === 'PUT' ? undefined : range],
     ['Location', location],

@@ -1,4 +1,4 @@
-import { type CatalogueEntries, entriesOf, type Entry, type Section } from './entries.ts';
+import { type CatalogueEntries, entriesOf, type Entry, type CatalogueSection } from './entries.ts';
 import type { Reading } from './share.ts';
 import {
   accessOf,
@@ -13,9 +13,9 @@ import {
   basesOf,
   columnsWithFacts,
   namesOf,
-  type Relation,
-  relationOf,
-  type Relations,
+  type RelationDraft,
+  relationDraftOf,
+  type RelationDrafts,
   viewKey,
   WRITE_FACTS_SQL,
   writeFactsOf,
@@ -222,7 +222,7 @@ export function* schemaOf({ catalogue, reads }: Reading): Generator<undefined, S
 
 /** Takes the entries of a catalogue in their order: tables come before what refers to them. */
 class SchemaDraft {
-  readonly relations = new Map<string, Relation>();
+  readonly relations = new Map<string, RelationDraft>();
   readonly #tables = new Map<string, Map<string, Table>>();
   readonly #foreignKeys: ForeignKey[] = [];
   readonly #functions = new Map<string, Map<string, StoredFunction[]>>();
@@ -237,8 +237,8 @@ class SchemaDraft {
   readonly #namespaces = new Map<string, Namespace>();
 
   /** How each section becomes a part of the schema. */
-  readonly #take: { readonly [S in Section]: (entry: CatalogueEntries[S]) => void } = {
-    table: (entry) => void this.relations.set(entry[0], relationOf(entry)),
+  readonly #take: { readonly [S in CatalogueSection]: (entry: CatalogueEntries[S]) => void } = {
+    table: (entry) => void this.relations.set(entry[0], relationDraftOf(entry)),
     view: ([id, columns]) => void (this.#relation(id).shown = columns),
     foreignKey: (entry) => void this.#foreignKeys.push(...foreignKeyOf(entry, this.relations)),
     rowFunction: (entry) =>
@@ -260,8 +260,8 @@ class SchemaDraft {
     (this.#take[section] as (entry: Entry[1]) => void)(entry);
   }
 
-  #relation(id: string): Relation {
-    return this.relations.get(id) as Relation;
+  #relation(id: string): RelationDraft {
+    return this.relations.get(id) as RelationDraft;
   }
 
   #addFacts(entry: CatalogueEntries['writing']): void {
@@ -285,7 +285,7 @@ class SchemaDraft {
   }
 
   /** Once all relations are known: what a view shows may be any of them. */
-  addTable(relation: Relation): void {
+  addTable(relation: RelationDraft): void {
     const { schema, name } = relation.name;
     const siblings = this.#tables.get(schema) ?? new Map<string, Table>();
     this.#tables.set(schema, siblings.set(name, tableOf(relation, this.relations)));
@@ -334,14 +334,14 @@ function roleSettingsOf(settings: readonly (readonly [name: string, value: strin
 
 function rowFunctionOf(
   [, schema, name, type, returnsSet, rows, returned]: CatalogueEntries['rowFunction'],
-  relations: Relations,
+  relations: RelationDrafts,
 ): RowFunction {
   const returns = returned === null ? undefined : relations.get(returned)?.name;
   const single = !returnsSet || rows === 1;
   return { schema, name, type, returnsSet, single, ...(returns && { returns }) };
 }
 
-function tableOf(relation: Relation, relations: Relations): Table {
+function tableOf(relation: RelationDraft, relations: RelationDrafts): Table {
   const { id, name, kind, primaryKey, uniques, grantees, comment, functions, shown, facts } = relation;
   const { access, isInert } = relation;
   const bases = shown ? basesOf(relation, relations) : [{ base: id }];
@@ -364,7 +364,7 @@ function tableOf(relation: Relation, relations: Relations): Table {
 
 function foreignKeyOf(
   [name, table, target, columns, targetColumns]: CatalogueEntries['foreignKey'],
-  relations: Relations,
+  relations: RelationDrafts,
 ): ForeignKey[] {
   const from = relations.get(table);
   const to = relations.get(target);

@@ -78,7 +78,7 @@ export interface CatalogueEntries extends DiscoveryEntries {
   ];
 }
 
-export type Section = keyof CatalogueEntries;
+export type CatalogueSection = keyof CatalogueEntries;
 
 /** A column of a view that is a column of a relation, both by attribute number. */
 interface ViewColumn {
@@ -176,7 +176,9 @@ export class CatalogueWriter {
 }
 
 /** An entry with its section. */
-export type Entry = { [S in Section]: readonly [section: S, entry: CatalogueEntries[S]] }[Section];
+export type Entry = {
+  [S in CatalogueSection]: readonly [section: S, entry: CatalogueEntries[S]];
+}[CatalogueSection];
 
 /** All entries in their order. */
 export function* entriesOf(catalogue: Catalogue): Generator<Entry> {

@@ -1,6 +1,6 @@
 import type { CatalogueEntries } from './entries.ts';
-import type { Relations } from './relation-draft.ts';
-import type { MediaHandler, Returned, StoredFunction } from './schema.ts';
+import type { RelationDrafts } from './relation-draft.ts';
+import type { MediaHandler, FunctionResult, StoredFunction } from './schema.ts';
 
 /**
  * Part of `CATALOGUE_SQL`: functions that a request can call, and what turns rows into a media type. A function whose
@@ -97,7 +97,10 @@ export function durationMs(text: string): number | undefined {
 const VOLATILITY = { v: 'volatile', s: 'stable', i: 'immutable' } as const;
 
 /** What its own entry says of it. */
-export function storedFunctionOf(entry: CatalogueEntries['function'], relations: Relations): StoredFunction {
+export function storedFunctionOf(
+  entry: CatalogueEntries['function'],
+  relations: RelationDrafts,
+): StoredFunction {
   const [schema, name, kind, volatility, returnsSet, , , , mediaType, ...rest] = entry;
   const [ins, defaults, isVariadic, timeout, grantees, comment] = rest;
   const timeoutMs = timeout === null ? undefined : durationMs(timeout);
@@ -121,7 +124,7 @@ export function storedFunctionOf(entry: CatalogueEntries['function'], relations:
   };
 }
 
-function returnedOf(entry: CatalogueEntries['function'], relations: Relations): Returned {
+function returnedOf(entry: CatalogueEntries['function'], relations: RelationDrafts): FunctionResult {
   const [, , , , , type, relation, columns] = entry;
   const table = relation === null ? undefined : relations.get(relation)?.name;
   if (table) return { kind: 'table', table };
@@ -132,7 +135,7 @@ function returnedOf(entry: CatalogueEntries['function'], relations: Relations): 
 /** What its own entry says of it. */
 export function mediaHandlerOf(
   [schema, name, mediaType, argument]: CatalogueEntries['mediaHandler'],
-  relations: Relations,
+  relations: RelationDrafts,
 ): MediaHandler {
   const table = argument === null ? undefined : relations.get(argument)?.name;
   return { schema, name, mediaType, ...(table && { table }) };

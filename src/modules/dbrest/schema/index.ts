@@ -9,7 +9,7 @@ export type {
   Argument,
   Column,
   MediaHandler,
-  Returned,
+  FunctionResult as Returned,
   RoleSettings,
   RowFunction,
   Schema,

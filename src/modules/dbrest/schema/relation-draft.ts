@@ -3,7 +3,7 @@ import type { Access } from './discovery.ts';
 import type { BaseColumns, Column, RowFunction, TableName, UniqueIndex } from './schema.ts';
 
 /** A table or view while the schema is put together. */
-export interface Relation {
+export interface RelationDraft {
   readonly id: string;
   readonly name: TableName;
   readonly kind: CatalogueEntries['table'][3];
@@ -30,10 +30,10 @@ interface WriteFacts {
 }
 
 /** By object id. */
-export type Relations = ReadonlyMap<string, Relation>;
+export type RelationDrafts = ReadonlyMap<string, RelationDraft>;
 
 /** What its own entry says of it. */
-export function relationOf(entry: CatalogueEntries['table']): Relation {
+export function relationDraftOf(entry: CatalogueEntries['table']): RelationDraft {
   const [id, schema, name, kind, columns, keys, grantees, comment] = entry;
   const columnNames = new Map(columns.map(([number, column]) => [number, column]));
   const keysOf = (wanted: 'p' | 'u') =>
@@ -57,7 +57,7 @@ function columnOf(name: string, type: string, comment: string | null): Column {
 }
 
 /** Columns by their attribute numbers. */
-export function namesOf(numbers: readonly number[], names: Relation['columnNames']): string[] {
+export function namesOf(numbers: readonly number[], names: RelationDraft['columnNames']): string[] {
   return numbers.map((number) => names.get(number) ?? '');
 }
 
@@ -65,11 +65,14 @@ export function namesOf(numbers: readonly number[], names: Relation['columnNames
 const DEEPEST_VIEW = 50;
 
 /** What a view shows of tables, seen through the views below it. */
-export function basesOf({ columnNames, shown = [] }: Relation, relations: Relations): BaseColumns[] {
+export function basesOf(
+  { columnNames, shown = [] }: RelationDraft,
+  relations: RelationDrafts,
+): BaseColumns[] {
   const found = new Map<string, Map<string, string[]>>();
   for (const [number, table, column] of shown) {
     const name = columnNames.get(number);
-    const origin = originOf(table, column, relations);
+    const origin = baseColumnOf(table, column, relations);
     if (name === undefined || !origin) continue;
     const byBase = found.get(origin.table) ?? new Map<string, string[]>();
     found.set(origin.table, byBase);
@@ -79,7 +82,7 @@ export function basesOf({ columnNames, shown = [] }: Relation, relations: Relati
 }
 
 /** A column of a base table, by its name and its attribute number. */
-interface Origin {
+interface BaseColumn {
   /** Object id. */
   readonly table: string;
   readonly column: string;
@@ -87,7 +90,7 @@ interface Origin {
 }
 
 /** The column of a base table that a column of a relation shows, through all views in between. */
-function originOf(table: string, column: number, relations: Relations): Origin | undefined {
+function baseColumnOf(table: string, column: number, relations: RelationDrafts): BaseColumn | undefined {
   let at: { table: string; column: number } | undefined = { table, column };
   for (let depth = 0; at && depth < DEEPEST_VIEW; depth += 1) {
     const relation = relations.get(at.table);
@@ -109,7 +112,10 @@ function shownBy(
 }
 
 /** The key of a base table that a view shows whole. */
-export function viewKey(bases: readonly BaseColumns[], relations: Relations): readonly string[] | undefined {
+export function viewKey(
+  bases: readonly BaseColumns[],
+  relations: RelationDrafts,
+): readonly string[] | undefined {
   for (const { base, columns } of bases) {
     const key = relations.get(base)?.primaryKey;
     const shown = key?.flatMap((name) => columns?.get(name)?.slice(0, 1) ?? []);
@@ -183,7 +189,10 @@ function columnFacts([isNotNull, identity, isGenerated, defaultSql]: Entry): Par
 }
 
 /** The columns of a relation with what is known of them; a column of a view has the default of the one that it shows. */
-export function columnsWithFacts(relation: Relation, relations: Relations): ReadonlyMap<string, Column> {
+export function columnsWithFacts(
+  relation: RelationDraft,
+  relations: RelationDrafts,
+): ReadonlyMap<string, Column> {
   const { columns, columnNames, facts, shown } = relation;
   if (!facts && !shown) return columns;
   const known = new Map(columns);
@@ -201,11 +210,11 @@ export function columnsWithFacts(relation: Relation, relations: Relations): Read
 }
 
 function baseDefault(
-  shown: NonNullable<Relation['shown']>,
+  shown: NonNullable<RelationDraft['shown']>,
   wanted: number,
-  relations: Relations,
+  relations: RelationDrafts,
 ): string | undefined {
   const found = shown.find(([number]) => number === wanted);
-  const origin = found && originOf(found[1], found[2], relations);
+  const origin = found && baseColumnOf(found[1], found[2], relations);
   return origin && relations.get(origin.table)?.facts?.columns.get(origin.number)?.defaultSql;
 }

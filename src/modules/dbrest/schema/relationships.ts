@@ -27,29 +27,29 @@ export interface Relationship {
 /** Columns that a view shows twice make several ways; more than these are not told apart. */
 const MOST_COMBINATIONS = 16;
 
-interface Index {
+interface RelationshipIndex {
   /** Tables and views of one schema that show a base table, by its object id. */
   readonly showing: ReadonlyMap<string, readonly { readonly table: Table; readonly columns: BaseColumns }[]>;
   /** By object id of the table at either end. */
   readonly foreignKeys: ReadonlyMap<string, readonly ForeignKey[]>;
-  readonly ways: Map<Table, readonly Relationship[]>;
+  readonly relationships: Map<Table, readonly Relationship[]>;
 }
 
-const indexes = new WeakMap<Schema, Map<string, Index>>();
+const indexes = new WeakMap<Schema, Map<string, RelationshipIndex>>();
 
 /** Everything that a table or view is related to within its schema. Found out once for each table that is asked for. */
 export function relationshipsOf(table: Table, schema: Schema): readonly Relationship[] {
   const index = indexOf(table.schema, schema);
-  const known = index.ways.get(table);
+  const known = index.relationships.get(table);
   if (known) return known;
-  const direct = directWays(table, index);
-  const ways = [...direct, ...junctionWays(table, direct, index)];
-  index.ways.set(table, ways);
-  return ways;
+  const direct = directRelationships(table, index);
+  const relationships = [...direct, ...junctionRelationships(table, direct, index)];
+  index.relationships.set(table, relationships);
+  return relationships;
 }
 
-function indexOf(name: string, schema: Schema): Index {
-  const bySchema = indexes.get(schema) ?? new Map<string, Index>();
+function indexOf(name: string, schema: Schema): RelationshipIndex {
+  const bySchema = indexes.get(schema) ?? new Map<string, RelationshipIndex>();
   indexes.set(schema, bySchema);
   const known = bySchema.get(name);
   if (known) return known;
@@ -62,13 +62,13 @@ function indexOf(name: string, schema: Schema): Index {
   const index = {
     showing,
     foreignKeys: keysByTable(schema),
-    ways: new Map<Table, readonly Relationship[]>(),
+    relationships: new Map<Table, readonly Relationship[]>(),
   };
   bySchema.set(name, index);
   return index;
 }
 
-function keysByTable({ foreignKeys = [] }: Schema): Index['foreignKeys'] {
+function keysByTable({ foreignKeys = [] }: Schema): RelationshipIndex['foreignKeys'] {
   const byTable = new Map<string, ForeignKey[]>();
   for (const key of foreignKeys) {
     for (const end of new Set([key.table, key.target])) {
@@ -80,8 +80,8 @@ function keysByTable({ foreignKeys = [] }: Schema): Index['foreignKeys'] {
   return byTable;
 }
 
-function directWays(origin: Table, { showing, foreignKeys }: Index): Relationship[] {
-  const ways: Relationship[] = [];
+function directRelationships(origin: Table, { showing, foreignKeys }: RelationshipIndex): Relationship[] {
+  const relationships: Relationship[] = [];
   for (const here of origin.bases ?? []) {
     for (const key of foreignKeys.get(here.base) ?? []) {
       const far = [
@@ -92,7 +92,7 @@ function directWays(origin: Table, { showing, foreignKeys }: Index): Relationshi
         for (const { table: target, columns } of showing.get(id) ?? []) {
           for (const pairs of shownPairs(key, owns, { here, there: columns })) {
             const isSelf = origin === target;
-            ways.push({
+            relationships.push({
               cardinality: cardinalityOf(key, owns),
               origin,
               target,
@@ -106,7 +106,7 @@ function directWays(origin: Table, { showing, foreignKeys }: Index): Relationshi
       }
     }
   }
-  return ways;
+  return relationships;
 }
 
 function cardinalityOf({ unique }: ForeignKey, owns: boolean): Cardinality {
@@ -136,18 +136,22 @@ function namesIn({ columns }: BaseColumns, column: string): readonly string[] {
 }
 
 /** Many-to-many: through a table or view whose key holds both foreign keys. A view steps back behind its table. */
-function junctionWays(origin: Table, direct: readonly Relationship[], index: Index): Relationship[] {
-  const ways: Relationship[] = [];
+function junctionRelationships(
+  origin: Table,
+  direct: readonly Relationship[],
+  index: RelationshipIndex,
+): Relationship[] {
+  const relationships: Relationship[] = [];
   for (const first of direct) {
     const junction = first.target;
     if (first.owns || (junction.isView && first.isSelf) || isShadowed(junction, index)) continue;
     const key = new Set(junction.primaryKey);
     const firstColumns = first.pairs.map(([, column]) => column);
     if (!firstColumns.every((column) => key.has(column))) continue;
-    for (const second of directWays(junction, index)) {
-      const isWayBack = second.constraint === first.constraint && second.target === origin;
-      if (!second.owns || isWayBack || !second.pairs.every(([column]) => key.has(column))) continue;
-      ways.push({
+    for (const second of directRelationships(junction, index)) {
+      const isReverse = second.constraint === first.constraint && second.target === origin;
+      if (!second.owns || isReverse || !second.pairs.every(([column]) => key.has(column))) continue;
+      relationships.push({
         cardinality: 'many-to-many',
         origin,
         target: second.target,
@@ -159,10 +163,10 @@ function junctionWays(origin: Table, direct: readonly Relationship[], index: Ind
       });
     }
   }
-  return ways;
+  return relationships;
 }
 
-function isShadowed(view: Table, { showing }: Index): boolean {
+function isShadowed(view: Table, { showing }: RelationshipIndex): boolean {
   if (!view.isView) return false;
   return (view.bases ?? []).some(({ base }) => showing.get(base)?.some(({ table }) => !table.isView));
 }

@@ -111,7 +111,7 @@ export interface Argument {
 }
 
 /** What one call of a function gives, or each row of a set. */
-export type Returned =
+export type FunctionResult =
   | { readonly kind: 'void' }
   | { readonly kind: 'scalar'; readonly type: string }
   /** Rows of a table or view. */
@@ -123,7 +123,7 @@ export type Returned =
 export interface StoredFunction extends TableName {
   readonly isProcedure: boolean;
   readonly arguments: readonly Argument[];
-  readonly returns: Returned;
+  readonly returns: FunctionResult;
   readonly returnsSet: boolean;
   readonly volatility: 'volatile' | 'stable' | 'immutable';
   /** The media type that its result is: the name of the domain. */

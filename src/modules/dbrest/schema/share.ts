@@ -27,7 +27,7 @@ export interface Reading {
 }
 
 /** Without a catalogue: reading it failed. Or nobody listens any more. */
-type Posted = Reading | { readonly reads: number; readonly catalogue?: never } | 'vacant';
+type ShareMessage = Reading | { readonly reads: number; readonly catalogue?: never } | 'vacant';
 
 /** The catalogue of one database for all workers of a process: the first who needs it reads it, the others are given it. */
 export class CatalogueShare {
@@ -35,17 +35,17 @@ export class CatalogueShare {
   readonly #state: Int32Array;
   readonly #me: number;
   readonly #waiting = new Set<(reading: Reading | undefined) => void>();
-  #seen: number;
+  #lastRead: number;
   #vacant = (): void => undefined;
 
   /** `posted` is told of a catalogue that another worker has read unasked. */
   constructor(key: ShareKey, workerId: number, posted: (reading: Reading) => void) {
     this.#state = new Int32Array(key.state);
     this.#me = workerId;
-    this.#seen = Atomics.load(this.#state, READS);
+    this.#lastRead = Atomics.load(this.#state, READS);
     this.#channel = new BroadcastChannel(key.channel);
     this.#channel.unref();
-    this.#channel.onmessage = (event) => this.#take((event as { data: Posted }).data, posted);
+    this.#channel.onmessage = (event) => this.#take((event as { data: ShareMessage }).data, posted);
   }
 
   /** Gives what another worker reads at the moment, else what `read` gives, and that to the others too. Rejects as `read` does. */
@@ -57,7 +57,7 @@ export class CatalogueShare {
     let catalogue: Catalogue | undefined;
     try {
       catalogue = await read();
-      reads = this.#seen = Atomics.add(this.#state, READS, 1) + 1;
+      reads = this.#lastRead = Atomics.add(this.#state, READS, 1) + 1;
       return { reads, catalogue };
     } finally {
       Atomics.compareExchange(this.#state, READER, this.#me, 0);
@@ -75,7 +75,7 @@ export class CatalogueShare {
     const reader = Atomics.load(this.#state, READER);
     const isUnderWay = reader !== 0 && reader !== this.#me;
     const last = Atomics.load(this.#state, READS) + (isUnderWay ? 1 : 0);
-    while (this.#seen < last && (await this.#nextPosted()));
+    while (this.#lastRead < last && (await this.#nextPosted()));
   }
 
   /** True: this worker is the one that listens. It stays so when it comes back after a crash, under the same number. */
@@ -98,13 +98,13 @@ export class CatalogueShare {
     this.#channel.close();
   }
 
-  #post(message: Posted): void {
+  #post(message: ShareMessage): void {
     this.#channel.postMessage(message);
   }
 
   /** Another worker reads, or has read what is still on its way to us. */
   #isUnderWay(): boolean {
-    if (Atomics.load(this.#state, READS) > this.#seen) return true;
+    if (Atomics.load(this.#state, READS) > this.#lastRead) return true;
     const reader = Atomics.compareExchange(this.#state, READER, 0, this.#me);
     // Our own number: of a worker that died while it read.
     return reader !== 0 && reader !== this.#me;
@@ -122,12 +122,12 @@ export class CatalogueShare {
     });
   }
 
-  #take(message: Posted, posted: (reading: Reading) => void): void {
+  #take(message: ShareMessage, posted: (reading: Reading) => void): void {
     if (message === 'vacant') return this.#vacant();
     const { reads, catalogue } = message;
     const reading = catalogue && { reads, catalogue };
-    const isNew = reads > this.#seen;
-    this.#seen = Math.max(this.#seen, reads);
+    const isNew = reads > this.#lastRead;
+    this.#lastRead = Math.max(this.#lastRead, reads);
     if (this.#waiting.size === 0 && reading && isNew) posted(reading);
     for (const give of this.#waiting) give(reading);
   }

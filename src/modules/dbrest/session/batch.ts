@@ -127,18 +127,18 @@ export class Batch implements Submittable {
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly Column[] }): void {
-    this.#tell((sink) => sink.columns(fields));
+    this.#toSink((sink) => sink.columns(fields));
   }
 
   handleDataRow({ fields }: { readonly fields: Row }): void {
     if (this.#completed < 0) return;
     if (!this.steps[this.#completed]?.sink) this.results[this.#completed] = fields;
-    else this.#tell((sink) => this.#pauseFor(sink.row(fields)));
+    else this.#toSink((sink) => this.#pauseFor(sink.row(fields)));
   }
 
   /** `text`: `INSERT 0 3`, `UPDATE 3`. */
   handleCommandComplete({ text }: { readonly text: string }): void {
-    this.#tell(() => undefined);
+    this.#toSink(() => undefined);
     if (this.steps[this.#completed]?.tally) this.results[this.#completed] = [text.replace(/^.* /, '')];
     this.#completed += 1;
     this.#begun = false;
@@ -156,7 +156,7 @@ export class Batch implements Submittable {
   handleCopyInResponse(): void {}
 
   /** The sink of the statement under way, unless it failed before: what it throws must not reach the socket. */
-  #tell(say: (sink: RowSink) => void): void {
+  #toSink(say: (sink: RowSink) => void): void {
     const sink = this.steps[this.#completed]?.sink;
     if (!sink || this.error) return;
     try {

@@ -77,7 +77,7 @@ interface BatchRules {
 }
 
 /** An open connection, and how another one gets there. */
-interface Opened {
+interface SessionOptions {
   readonly client: WireClient;
   readonly attempt: Attempt;
   /** Calls in SQL that make the settings that every session has of us. */
@@ -109,7 +109,7 @@ export class Session {
   /** Not to be used again. */
   broken = false;
 
-  constructor(pg: Pg, how: Opened) {
+  constructor(pg: Pg, how: SessionOptions) {
     this.#pg = pg;
     this.#client = how.client;
     this.#attempt = how.attempt;
@@ -130,7 +130,7 @@ export class Session {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
     return new Promise((resolve, reject) => {
       const batch = new Batch(steps, this.#names, rules.resets ? this.#reset(this.#leftovers) : []);
-      const deadline = setTimeout(() => this.#giveUp(), deadlineMs);
+      const deadline = setTimeout(() => this.#timeOut(), deadlineMs);
       this.#running = { ...rules, batch, deadline, resolve, reject };
       this.#client.query(batch);
     });
@@ -219,7 +219,7 @@ export class Session {
     else running.resolve(results);
   }
 
-  #giveUp(): void {
+  #timeOut(): void {
     const late =
       this.stalledMs > 0 ? 'the answer was not taken in time' : 'no answer from the database in time';
     this.drop(late);

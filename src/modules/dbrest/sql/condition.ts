@@ -1,11 +1,11 @@
 import type { Condition, Embed, Value } from '../plan/index.ts';
 import type { TableName } from '../schema/index.ts';
-import { arrayLiteral, qualifiedName, quoteIdentifier, rowOf, type Writing } from './statement.ts';
+import { arrayLiteral, qualifiedName, quoteIdentifier, rowOf, type StatementDraft } from './statement.ts';
 
 const JSON_TYPE = /^jsonb?$/;
 
 /** A value of a row of `relation`. The keys of a path are the client's, so they get bound. */
-export function valueSql({ of, path }: Value, relation: string, writing: Writing): string {
+export function valueSql({ of, path }: Value, relation: string, writing: StatementDraft): string {
   const [base, type] =
     of.kind === 'column'
       ? [`${relation}.${quoteIdentifier(of.column.name)}`, of.column.type]
@@ -27,10 +27,10 @@ const TRUTH_SQL = {
 };
 
 /** Where a condition stands. */
-export interface Surroundings {
+export interface ConditionScope {
   /** Alias of the rows that are filtered. */
   readonly relation: string;
-  readonly writing: Writing;
+  readonly writing: StatementDraft;
   /** The test that an embed of them has a row. */
   readonly isThere: (embed: Embed) => string;
 }
@@ -39,12 +39,12 @@ export interface Surroundings {
  * A condition as SQL. Values have no cast: PostgreSQL then gives them the column's type, and a text that is not of that
  * type is its own error (22P02).
  */
-export function conditionSql(condition: Condition, at: Surroundings): string {
+export function conditionSql(condition: Condition, at: ConditionScope): string {
   const test = testSql(condition, at);
   return condition.negated ? `not (${test})` : test;
 }
 
-function testSql(condition: Condition, at: Surroundings): string {
+function testSql(condition: Condition, at: ConditionScope): string {
   const { relation, writing } = at;
   const { parameters } = writing;
   switch (condition.kind) {
@@ -79,7 +79,7 @@ function read(operand: string, reader: TableName | undefined, isArray: boolean):
     : `${call}(${operand}::text)`;
 }
 
-function searchSql(condition: Condition & { kind: 'search' }, { relation, writing }: Surroundings): string {
+function searchSql(condition: Condition & { kind: 'search' }, { relation, writing }: ConditionScope): string {
   const { parameters } = writing;
   const value = valueSql(condition.value, relation, writing);
   const config =

@@ -1,17 +1,17 @@
 import type { Cast, Embed, Output, ReadNode, ReadPlan, Sort } from '../plan/index.ts';
 import type { TableName } from '../schema/index.ts';
-import { conditionSql, type Surroundings, valueSql } from './condition.ts';
+import { conditionSql, type ConditionScope, valueSql } from './condition.ts';
 import {
   type EmbedAliases,
   type Parameters,
-  placeSql,
+  outputAlias,
   qualifiedName,
   quoteIdentifier,
   rowOf,
   ROWS,
   type RowSource,
   type NodeSelect,
-  type Writing,
+  type StatementDraft,
 } from './statement.ts';
 
 /** The column of a join that holds all rows of an embed. */
@@ -28,23 +28,23 @@ function embedJson(embed: Embed, named: EmbedAliases, rows: (named: EmbedAliases
   const { join, joined, grouped } = named;
   if (embed.single) {
     if (!joined) return `(select pg_catalog.row_to_json(t.*) from (${rows(named)}) t)`;
-    return isByPlace(embed) ? objectOfPlaces(embed, named) : `pg_catalog.row_to_json(${join}.*)`;
+    return isNumbered(embed) ? objectOfOutputs(embed, named) : `pg_catalog.row_to_json(${join}.*)`;
   }
   const array = joined ? `${join}.${ARRAY}` : `(select pg_catalog.json_agg(t.*) from (${rows(named)}) t)`;
   return `coalesce(${array}, '[]')${grouped ? '::jsonb' : ''}`;
 }
 
 /** One output of a spread embed: a value, or an array of the values of all its rows. */
-function asValue(embed: Embed, place: number, { join, grouped }: EmbedAliases): string {
-  const value = `${join}.${placeSql(place)}`;
+function asValue(embed: Embed, index: number, { join, grouped }: EmbedAliases): string {
+  const value = `${join}.${outputAlias(index)}`;
   const shown = embed.single ? value : `coalesce(${value}, '[]')`;
-  return grouped && isJson({ kind: 'spread', embed, place, name: '' }) ? `${shown}::jsonb` : shown;
+  return grouped && isJson({ kind: 'spread', embed, index, name: '' }) ? `${shown}::jsonb` : shown;
 }
 
 /** Whether an output is JSON that was made of rows; to be grouped by, it must become jsonb, which has an equality. */
 function isJson(output: Output | undefined): boolean {
   if (output?.kind !== 'spread') return output?.kind === 'embed';
-  return !output.embed.single || isJson(output.embed.node.outputs[output.place]);
+  return !output.embed.single || isJson(output.embed.node.outputs[output.index]);
 }
 
 /**
@@ -67,36 +67,38 @@ function testJoinSql({ join }: EmbedAliases, existing: string): string {
 }
 
 /** Whether outputs are called by place: when they are shown one by one, or some of them are not shown. */
-function isByPlace({ spread, node, shown }: Embed): boolean {
+function isNumbered({ spread, node, shown }: Embed): boolean {
   return spread || node.outputs.length > shown;
 }
 
 /** What to group by instead of an embed's JSON, which has no equality: the row that it is made of. */
 function rowTerms(embed: Embed, { join }: EmbedAliases): string[] {
-  const places = isByPlace(embed) ? embed.node.outputs.map((_, place) => `${join}.${placeSql(place)}`) : [];
-  return [`${join}.*`, ...places];
+  const outputs = isNumbered(embed)
+    ? embed.node.outputs.map((_, index) => `${join}.${outputAlias(index)}`)
+    : [];
+  return [`${join}.*`, ...outputs];
 }
 
 function arrays({ spread, shown }: Embed): string {
   if (!spread) return `pg_catalog.json_agg(t.*) as ${ARRAY}`;
-  return Array.from({ length: shown }, (_, place) => {
-    return `pg_catalog.json_agg(t.${placeSql(place)}) as ${placeSql(place)}`;
+  return Array.from({ length: shown }, (_, index) => {
+    return `pg_catalog.json_agg(t.${outputAlias(index)}) as ${outputAlias(index)}`;
   }).join(', ');
 }
 
-function objectOfPlaces({ node, shown }: Embed, { join }: EmbedAliases): string {
-  const columns = node.outputs.slice(0, shown).map((output, place) => {
+function objectOfOutputs({ node, shown }: Embed, { join }: EmbedAliases): string {
+  const columns = node.outputs.slice(0, shown).map((output, index) => {
     const name = output.kind === 'all' ? '' : output.name;
-    return `${join}.${placeSql(place)} as ${quoteIdentifier(name)}`;
+    return `${join}.${outputAlias(index)} as ${quoteIdentifier(name)}`;
   });
   const object = `(select pg_catalog.row_to_json(t.*) from (select ${columns.join(', ')}) t)`;
   return `case when ${join}.* is distinct from null then ${object} end`;
 }
 
 /** The rows of an embed that belong to one row of its parent. */
-function ownRows(embed: Embed, { parent, rows }: EmbedAliases, writing: Writing): NodeSelect {
+function ownRows(embed: Embed, { parent, rows }: EmbedAliases, writing: StatementDraft): NodeSelect {
   const { node, by } = embed;
-  const wanted: NodeSelect = { relation: rows, byPlace: isByPlace(embed) };
+  const wanted: NodeSelect = { relation: rows, numbered: isNumbered(embed) };
   if ('returnsSet' in by) {
     // A function that returns no set gives a row of nulls for "none".
     const ties = by.returnsSet ? [] : [`not (${rows}.* is null)`];
@@ -118,7 +120,7 @@ function equalities(pairs: readonly (readonly [string, string])[], from: string,
 const NULLS_SQL = { nullsfirst: ' nulls first', nullslast: ' nulls last' };
 
 /** The rows of a node as a `select`, with everything that is embedded in them. */
-export function nodeSql(node: ReadNode, wanted: NodeSelect, writing: Writing): string {
+export function nodeSql(node: ReadNode, wanted: NodeSelect, writing: StatementDraft): string {
   const { relation, ties = [], bare, source = `${qualifiedName(node.table)} ${relation}` } = wanted;
   const { parameters } = writing;
   const named = nameEmbeds(node, wanted, writing);
@@ -132,7 +134,7 @@ export function nodeSql(node: ReadNode, wanted: NodeSelect, writing: Writing): s
     const name = nameOf(named, embed);
     return isThereSql(embed, name, () => existing(embed, name, writing));
   };
-  const at: Surroundings = { relation, writing, isThere };
+  const at: ConditionScope = { relation, writing, isThere };
   const where = [
     ...ties,
     ...node.embeds.filter(({ inner, single }) => inner && !single).map(isThere),
@@ -149,13 +151,13 @@ export function nodeSql(node: ReadNode, wanted: NodeSelect, writing: Writing): s
   ].join(' ');
 }
 
-type Names = ReadonlyMap<Embed, EmbedAliases>;
+type AliasesByEmbed = ReadonlyMap<Embed, EmbedAliases>;
 
 function nameEmbeds(
   { embeds, grouped }: ReadNode,
   { relation, bare }: Pick<NodeSelect, 'relation' | 'bare'>,
-  writing: Writing,
-): Names {
+  writing: StatementDraft,
+): AliasesByEmbed {
   return new Map(
     embeds.map((embed) => {
       writing.aliases += 1;
@@ -177,37 +179,37 @@ function isLookedUp({ single, spread, by }: Embed): boolean {
   return !spread && (!single || ('pairs' in by && !by.target.isView));
 }
 
-function nameOf(named: Names, embed: Embed): EmbedAliases {
+function nameOf(named: AliasesByEmbed, embed: Embed): EmbedAliases {
   return named.get(embed) as EmbedAliases;
 }
 
-function rowsOf(embed: Embed, name: EmbedAliases, writing: Writing): string {
+function rowsOf(embed: Embed, name: EmbedAliases, writing: StatementDraft): string {
   return nodeSql(embed.node, ownRows(embed, name, writing), writing);
 }
 
-function existing(embed: Embed, name: EmbedAliases, writing: Writing): string {
+function existing(embed: Embed, name: EmbedAliases, writing: StatementDraft): string {
   return nodeSql(embed.node, { ...ownRows(embed, name, writing), bare: 'existing' }, writing);
 }
 
 /** The test that an embed of rows that nothing is joined to has a row. */
-export function existsSql(embed: Embed, parent: string, writing: Writing): string {
+export function existsSql(embed: Embed, parent: string, writing: StatementDraft): string {
   writing.aliases += 1;
   const rows = `r${writing.aliases}`;
   const named = { parent, rows, join: `j${writing.aliases}`, joined: false, grouped: false };
   return `exists (${existing(embed, named, writing)})`;
 }
 
-interface Shape {
-  readonly named: Names;
-  readonly writing: Writing;
+interface OutputScope {
+  readonly named: AliasesByEmbed;
+  readonly writing: StatementDraft;
 }
 
-function outputsSql(node: ReadNode, { relation, byPlace = false }: NodeSelect, shape: Shape): string {
+function outputsSql(node: ReadNode, { relation, numbered = false }: NodeSelect, shape: OutputScope): string {
   return node.outputs
-    .map((output, place) => {
+    .map((output, index) => {
       if (output.kind === 'all') return `${relation}.*`;
       const value = outputSql(output, { relation, grouped: node.grouped }, shape);
-      if (byPlace) return `${value} as ${placeSql(place)}`;
+      if (numbered) return `${value} as ${outputAlias(index)}`;
       return isPlain(output) ? value : `${value} as ${quoteIdentifier(output.name)}`;
     })
     .join(', ');
@@ -224,7 +226,7 @@ function isPlain(output: Output): boolean {
 function outputSql(
   output: Exclude<Output, { kind: 'all' }>,
   { relation, grouped }: { relation: string; grouped: boolean },
-  { named, writing }: Shape,
+  { named, writing }: OutputScope,
 ): string {
   if (output.kind === 'rows') {
     return grouped ? casted('pg_catalog.count(*)', output.aggregateCast) : 'true';
@@ -234,7 +236,7 @@ function outputSql(
       ? represented(valueSql(output.value, relation, writing), output.through)
       : output.kind === 'embed'
         ? embedJson(output.embed, nameOf(named, output.embed), (name) => rowsOf(output.embed, name, writing))
-        : asValue(output.embed, output.place, nameOf(named, output.embed));
+        : asValue(output.embed, output.index, nameOf(named, output.embed));
   const shown = casted(value, output.cast);
   return output.aggregate ? casted(`pg_catalog.${output.aggregate}(${shown})`, output.aggregateCast) : shown;
 }
@@ -248,36 +250,36 @@ function casted(value: string, type: Cast | undefined): string {
   return `${value}::${typeof type === 'string' ? type : `${qualifiedName(type)}${type.isArray ? '[]' : ''}`}`;
 }
 
-function groupSql({ grouped, outputs }: ReadNode, named: Names): string[] {
+function groupSql({ grouped, outputs }: ReadNode, named: AliasesByEmbed): string[] {
   if (!grouped) return [];
-  const terms = outputs.flatMap((output, place) => {
+  const terms = outputs.flatMap((output, index) => {
     if (output.kind === 'all' || output.aggregate) return [];
-    if (output.kind !== 'embed' || !output.embed.single) return [String(place + 1)];
+    if (output.kind !== 'embed' || !output.embed.single) return [String(index + 1)];
     return rowTerms(output.embed, nameOf(named, output.embed));
   });
   return terms.length === 0 ? [] : [`group by ${terms.join(', ')}`];
 }
 
-interface Sorting {
+interface SortScope {
   readonly relation: string;
-  readonly named: Names;
-  readonly writing: Writing;
+  readonly named: AliasesByEmbed;
+  readonly writing: StatementDraft;
 }
 
-function sortSql(sort: Sort, sorting: Sorting): string {
+function sortSql(sort: Sort, sorting: SortScope): string {
   const value = sortedBy(sort, sorting);
   const { direction, nulls } = sort;
   return `${value}${direction ? ` ${direction}` : ''}${nulls ? NULLS_SQL[nulls] : ''}`;
 }
 
-function sortedBy(sort: Sort, { relation, named, writing }: Sorting): string {
+function sortedBy(sort: Sort, { relation, named, writing }: SortScope): string {
   switch (sort.kind) {
     case 'value':
       return valueSql(sort.value, relation, writing);
     case 'output':
-      return String(sort.place + 1);
+      return String(sort.index + 1);
     case 'related':
-      return `${nameOf(named, sort.embed).join}.${placeSql(sort.place)}`;
+      return `${nameOf(named, sort.embed).join}.${outputAlias(sort.index)}`;
   }
 }
 

@@ -72,7 +72,7 @@ export function searchPath(schemas: readonly string[]): string {
 }
 
 /** Who asks, for which schema, in which time zone (absent: the database's own), and whether to read only. */
-export interface SettingsOrder {
+export interface SettingsOptions {
   readonly identity: Identity;
   readonly schema: string;
   readonly readOnly: boolean;
@@ -89,7 +89,7 @@ export function compileSettings({
   extraSearchPath,
   timeoutMs: usualTimeoutMs,
   settings = [],
-}: DbrestConfig): (x: Exchange, order: SettingsOrder) => Statement {
+}: DbrestConfig): (x: Exchange, order: SettingsOptions) => Statement {
   const paths = new Map(schemas.map((name) => [name, searchPath([...new Set([name, ...extraSearchPath])])]));
   const names = settings.map(({ name }) => name);
   const values = settings.map(({ value }) => value);

@@ -62,14 +62,14 @@ export interface RowSource {
 export const ROWS = 'r';
 
 /** One statement while it is written: its values, and numbers for its aliases. */
-export interface Writing {
+export interface StatementDraft {
   readonly parameters: Parameters;
   readonly source?: RowSource | undefined;
   aliases: number;
 }
 
 /** A whole row as the argument of a function. */
-export function rowOf(relation: string, { source }: Writing): string {
+export function rowOf(relation: string, { source }: StatementDraft): string {
   const type = relation === ROWS ? source?.rowType : undefined;
   return type === undefined ? `${relation}.*` : `(${relation})::${type}`;
 }
@@ -83,7 +83,7 @@ export interface NodeSelect {
   /** Conditions that tie it to the rows around it. */
   readonly ties?: readonly string[];
   /** Outputs are called by their place (`c1`, `c2` …) and not by their name. */
-  readonly byPlace?: boolean;
+  readonly numbered?: boolean;
   /** No outputs, but how many rows there are without their range, or whether there is any within it. */
   readonly bare?: 'counted' | 'existing';
 }
@@ -103,6 +103,6 @@ export interface EmbedAliases {
 }
 
 /** What an output is called where it goes by its place. */
-export function placeSql(place: number): string {
-  return `c${place + 1}`;
+export function outputAlias(index: number): string {
+  return `c${index + 1}`;
 }

@@ -21,7 +21,7 @@ import {
   type RowSource,
   type Statement,
   type Step,
-  type Writing,
+  type StatementDraft,
 } from './statement.ts';
 import type { Work } from './transaction.ts';
 
@@ -175,14 +175,18 @@ function locationSql(plan: WritePlan, parts: WriteParts): Statement {
   return { text: `with w as (${text}) select ${shown} from w ${ROWS}`, values: parameters.values };
 }
 
-interface Returning {
+interface ReturningOptions {
   readonly parameters: Parameters;
   readonly returning?: string;
 }
 
-function statementSql(plan: WritePlan, parts: WriteParts, { parameters, returning }: Returning): string {
+function statementSql(
+  plan: WritePlan,
+  parts: WriteParts,
+  { parameters, returning }: ReturningOptions,
+): string {
   const behind = returning === undefined ? '' : ` returning ${returning}`;
-  const writing: Writing = { parameters, aliases: 0 };
+  const writing: StatementDraft = { parameters, aliases: 0 };
   switch (plan.kind) {
     case 'insert':
       return `${insertSql(plan, parts, parameters)}${behind}`;
@@ -202,9 +206,9 @@ function nothingSql(table: Table, shown: '*' | '1'): string {
   return `select ${shown} from ${qualifiedName(table)} where false`;
 }
 
-type Insert = WritePlan & { kind: 'insert' };
+type InsertPlan = WritePlan & { kind: 'insert' };
 
-function insertSql(plan: Insert, { body, counted }: WriteParts, parameters: Parameters): string {
+function insertSql(plan: InsertPlan, { body, counted }: WriteParts, parameters: Parameters): string {
   const { table, columns, form, keyValues = [], conflict } = plan;
   const into = `insert into ${qualifiedName(table)} as ${ROWS}`;
   const behind = conflict ? conflictSql(conflict, columns, counted) : '';
@@ -234,7 +238,11 @@ function conflictSql(
   return `${on} update set ${set}${counted ? ` where ${one} is not null` : ''}`;
 }
 
-function updateSql(plan: WritePlan & { kind: 'update' }, { body }: WriteParts, writing: Writing): string {
+function updateSql(
+  plan: WritePlan & { kind: 'update' },
+  { body }: WriteParts,
+  writing: StatementDraft,
+): string {
   const { table, columns } = plan;
   const { parameters } = writing;
   const rows = writtenRows(plan, { parameters, body, first: true });
@@ -246,7 +254,7 @@ function updateSql(plan: WritePlan & { kind: 'update' }, { body }: WriteParts, w
   return `update ${qualifiedName(table)} as ${ROWS} set ${set} from ${sources}${where}`;
 }
 
-function deleteSql({ table, rows }: WritePlan & { kind: 'delete' }, writing: Writing): string {
+function deleteSql({ table, rows }: WritePlan & { kind: 'delete' }, writing: StatementDraft): string {
   const { from, where } = touchedSql(rows, writing);
   const using = from.length > 0 ? ` using ${from.join(', ')}` : '';
   return `delete from ${qualifiedName(table)} as ${ROWS}${using}${where}`;
@@ -256,7 +264,7 @@ function deleteSql({ table, rows }: WritePlan & { kind: 'delete' }, writing: Wri
  * Which rows a write touches. With a bound they are looked up first, by their key; the conditions are then asked once more,
  * of the rows as they are when their turn comes: another transaction may have changed them.
  */
-function touchedSql({ node, key }: TouchedRows, writing: Writing): { from: string[]; where: string } {
+function touchedSql({ node, key }: TouchedRows, writing: StatementDraft): { from: string[]; where: string } {
   const isThere = (embed: (typeof node.embeds)[number]): string => existsSql(embed, ROWS, writing);
   const conditions = [
     ...node.conditions.map((condition) => conditionSql(condition, { relation: ROWS, writing, isThere })),
@@ -267,7 +275,7 @@ function touchedSql({ node, key }: TouchedRows, writing: Writing): { from: strin
   return { from: key ? [`(${keysSql(node, key, writing)}) k`] : [], where };
 }
 
-function keysSql(node: TouchedRows['node'], key: readonly string[], writing: Writing): string {
+function keysSql(node: TouchedRows['node'], key: readonly string[], writing: StatementDraft): string {
   const outputs = key.map((name) => {
     // Where PostgreSQL keeps a row is no column that the schema knows.
     const column = node.table.columns.get(name) ?? { name, type: name };

@@ -24,7 +24,7 @@ export interface RestLocation {
 }
 
 /** What an API document is to be about; absent members: as for a request without a token to the default schema. */
-export interface ApiQuestion {
+export interface ApiView {
   readonly role?: string | undefined;
   readonly schema?: string | undefined;
 }
@@ -32,7 +32,7 @@ export interface ApiQuestion {
 /** The OpenAPI document of a location as a role sees it, or why there is none. Rejects when the database cannot be read. */
 export async function describeApi(
   { config, path }: RestLocation,
-  { role = config.anonRole, schema = config.schemas[0] ?? '' }: ApiQuestion,
+  { role = config.anonRole, schema = config.schemas[0] ?? '' }: ApiView,
 ): Promise<{ readonly document: unknown } | { readonly fault: string }> {
   if (!config.schemas.includes(schema)) {
     return { fault: `schema "${schema}" is not served, expected ${config.schemas.join(', ')}` };
@@ -97,16 +97,16 @@ function tableFacts(table: Table, known: Schema) {
     insertable: access?.insertable ?? false,
     updatable: access?.updatable ?? false,
     deletable: access?.deletable ?? false,
-    relationships: relationshipsOf(table, known).map((way) => ({
-      cardinality: way.cardinality,
-      target: way.target.name,
-      constraint: way.constraint,
-      columns: way.pairs,
-      ...(way.junction && {
+    relationships: relationshipsOf(table, known).map((relationship) => ({
+      cardinality: relationship.cardinality,
+      target: relationship.target.name,
+      constraint: relationship.constraint,
+      columns: relationship.pairs,
+      ...(relationship.junction && {
         junction: {
-          table: way.junction.table.name,
-          constraint: way.junction.constraint,
-          columns: way.junction.pairs,
+          table: relationship.junction.table.name,
+          constraint: relationship.junction.constraint,
+          columns: relationship.junction.pairs,
         },
       }),
     })),

@@ -176,10 +176,10 @@ export interface SetupItem {
   readonly detail?: string;
 }
 
-type Names = Pick<SetupOptions, 'authenticator' | 'anon' | 'user' | 'schema'>;
+type SetupNames = Pick<SetupOptions, 'authenticator' | 'anon' | 'user' | 'schema'>;
 
 /** What a database has and lacks. Rejects with one line when it cannot be asked. */
-export async function setupStatus(dsn: string, names: Names): Promise<readonly SetupItem[]> {
+export async function setupStatus(dsn: string, names: SetupNames): Promise<readonly SetupItem[]> {
   return withClient(readPass(dsn), (client) => readItems(client, names));
 }
 
@@ -256,7 +256,7 @@ select json_build_object(
 
 const LEAST_VERSION = 120_000;
 
-async function readItems(client: WireClient, names: Names): Promise<readonly SetupItem[]> {
+async function readItems(client: WireClient, names: SetupNames): Promise<readonly SetupItem[]> {
   const roles = [names.anon, names.user];
   const { rows } = await client.query<{ facts: DatabaseState }>(FACTS_SQL, [
     names.authenticator,

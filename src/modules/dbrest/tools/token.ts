@@ -14,7 +14,7 @@ import { DbrestFault } from '../fault/index.ts';
 import { isObject, parseJson } from '../json.ts';
 
 /** A token that is to be made. */
-interface TokenOrder {
+interface TokenOptions {
   readonly claims: Readonly<Record<string, unknown>>;
   /** As `dbrest_jwt_secret` takes it: an HS256 secret, a JWK or a JWK set, with the private part of the key. */
   readonly secret: string;
@@ -28,7 +28,7 @@ interface TokenOrder {
 type SignedToken = { readonly token: string; readonly warning?: string } | { readonly fault: string };
 
 /** Signs a token that a location with the same secret takes. */
-export async function signToken({ claims, secret, algorithm, keyId }: TokenOrder): Promise<SignedToken> {
+export async function signToken({ claims, secret, algorithm, keyId }: TokenOptions): Promise<SignedToken> {
   const source = readKeySource(secret);
   if ('fault' in source) return { fault: `the secret cannot be used: ${source.fault}` };
   const key = source.kind === 'secret' ? secretKey(secret, keyId) : signingKey(JSON.parse(secret), keyId);
@@ -138,7 +138,7 @@ function keysOf(source: KeySource): readonly Key[] | { readonly fault: string } 
   }
 }
 
-interface Refused {
+interface RefusalContext {
   readonly message: string;
   readonly keys: readonly Key[];
   readonly nowMs: number;
@@ -148,7 +148,7 @@ interface Refused {
 /** What the answer to a client leaves out, for it tells strangers no more than they need. */
 function reasonFor(
   { header, claims }: DecodedToken,
-  { message, keys, nowMs, audience }: Refused,
+  { message, keys, nowMs, audience }: RefusalContext,
 ): string | undefined {
   switch (message) {
     case 'No suitable key or wrong key type':
