@@ -126,7 +126,7 @@ class SlowClients {
     for (const session of this.#inUse) {
       if (session.stalledMs > (slowest?.stalledMs ?? LONGEST_STALL_MS)) slowest = session;
     }
-    slowest?.drop('the client does not take its answer, and others wait');
+    slowest?.drop('the client does not read its response, and others wait for a connection');
   }
 }
 

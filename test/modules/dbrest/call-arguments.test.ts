@@ -45,8 +45,8 @@ describe('arguments from rows and chosen members', () => {
 
 test('a large form is read piece by piece', async () => {
   const word = 'a+%C3%A9&'.slice(0, -1).repeat(20_000);
-  const answer = await calls.it.call(`POST greet name=${word}&greeting=Hi`, FORM);
-  expect(JSON.parse(answer.body)).toBe(`Hi, ${'a é'.repeat(20_000)}`);
+  const response = await calls.it.call(`POST greet name=${word}&greeting=Hi`, FORM);
+  expect(JSON.parse(response.body)).toBe(`Hi, ${'a é'.repeat(20_000)}`);
 });
 
 const overloads: readonly Case[] = [

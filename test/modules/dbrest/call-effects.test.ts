@@ -53,15 +53,15 @@ const judged: readonly [
 for (const [it, target, headers, code] of judged) {
   test(`a call ${it}: ${target} ${JSON.stringify(headers)}`, async () => {
     const who = `judged ${it}`;
-    const answer = await calls.it.call(`POST ${target} ${JSON.stringify({ who })}`, headers);
-    const shown = answer.status < 300 ? undefined : (JSON.parse(answer.body) as { code: string }).code;
+    const response = await calls.it.call(`POST ${target} ${JSON.stringify({ who })}`, headers);
+    const shown = response.status < 300 ? undefined : (JSON.parse(response.body) as { code: string }).code;
     expect(shown).toBe(code === 'undone' ? undefined : code);
     expect(await noted(who)).toHaveLength(code === undefined ? 2 : 0);
     expect((await calls.it.call('GET add_them?a=1&b=1')).body).toBe('2');
   });
 }
 
-test('a function decides about headers, type and status of its answer', async () => {
+test('a function decides about headers, type and status of its response', async () => {
   const headers = JSON.stringify([
     { 'X-Own': '1' },
     { 'Set-Cookie': 'a=1' },
@@ -69,21 +69,23 @@ test('a function decides about headers, type and status of its answer', async ()
     { 'Content-Type': 'text/x-own' },
     { 'content-range': '7-7/7' },
   ]);
-  const answer = await calls.it.call(`POST answers_with ${JSON.stringify({ headers, status: '202' })}`);
-  expect(answer.status).toBe(202);
-  expect(answer.headers.get('x-own')).toBe('1');
-  expect(answer.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
-  expect(answer.headers.get('content-type')).toBe('text/x-own');
-  expect(answer.headers.get('content-range')).toBe('7-7/7');
+  const response = await calls.it.call(`POST answers_with ${JSON.stringify({ headers, status: '202' })}`);
+  expect(response.status).toBe(202);
+  expect(response.headers.get('x-own')).toBe('1');
+  expect(response.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
+  expect(response.headers.get('content-type')).toBe('text/x-own');
+  expect(response.headers.get('content-range')).toBe('7-7/7');
 });
 
-test('what a function decided about its answer is forgotten with it', async () => {
+test('what a function decided about its response is forgotten with it', async () => {
   const headers = JSON.stringify([{ 'X-Own': '1' }]);
   await Promise.all(
     Array.from({ length: 20 }, () => calls.it.call(`POST answers_with ${JSON.stringify({ headers })}`)),
   );
-  const answers = await Promise.all(Array.from({ length: 20 }, () => calls.it.call('GET add_them?a=1&b=2')));
-  expect(answers.filter((answer) => answer.headers.has('x-own'))).toEqual([]);
+  const responses = await Promise.all(
+    Array.from({ length: 20 }, () => calls.it.call('GET add_them?a=1&b=2')),
+  );
+  expect(responses.filter((response) => response.headers.has('x-own'))).toEqual([]);
 });
 
 test('a function has the time that it was given, and not that of other requests', async () => {

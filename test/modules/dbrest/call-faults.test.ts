@@ -184,9 +184,9 @@ describe.each([
 ] as const)('%s', (_, faults) => {
   for (const [line, status, body, headers] of faults) {
     test(`${line} → ${status} ${JSON.stringify(headers ?? {})}`, async () => {
-      const answer = await calls.it.call(line, headers);
-      expect(JSON.parse(answer.body)).toMatchObject(body);
-      expect(answer.status).toBe(status);
+      const response = await calls.it.call(line, headers);
+      expect(JSON.parse(response.body)).toMatchObject(body);
+      expect(response.status).toBe(status);
     });
   }
 });
@@ -226,6 +226,6 @@ test.each([
   ['a_procedure', 404, null],
   ['nowhere_near', 404, null],
 ])('OPTIONS of %s is %i and allows %s', async (name, status, allow) => {
-  const answer = await calls.it.call(`OPTIONS ${name}`);
-  expect([answer.status, answer.headers.get('allow')]).toEqual([status, allow]);
+  const response = await calls.it.call(`OPTIONS ${name}`);
+  expect([response.status, response.headers.get('allow')]).toEqual([status, allow]);
 });

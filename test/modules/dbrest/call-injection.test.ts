@@ -61,7 +61,7 @@ test.each(PLACES)('hostile text in the %s of a call stays data', async (_, reque
 test('texts come back as they were given', async () => {
   for (const text of HOSTILE) {
     const query = encodeURIComponent(text);
-    const answers = [
+    const responses = [
       await calls.it.call(`POST greet ${JSON.stringify({ name: text, greeting: '' })}`),
       await calls.it.gw.fetch('/api/rpc/greet', {
         method: 'POST',
@@ -69,7 +69,7 @@ test('texts come back as they were given', async () => {
         body: `name=${query}&greeting=`,
       }),
     ];
-    for (const { body } of answers) expect(JSON.parse(body)).toBe(`, ${text}`);
+    for (const { body } of responses) expect(JSON.parse(body)).toBe(`, ${text}`);
   }
 });
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
   );
 });
 
-const answers: readonly [line: string, status: number, body: string | RegExp][] = [
+const responses: readonly [line: string, status: number, body: string | RegExp][] = [
   ['GET /rest/v1/rpc/add_them?a=1&b=2', 200, '3'],
   ['GET /rest/v1/departments?select=name&id=eq.1', 200, '[{"name":"Sales"}]'],
   ['GET /rest/v1/add_them', 404, /PGRST205/],
@@ -41,7 +41,7 @@ const answers: readonly [line: string, status: number, body: string | RegExp][] 
   ['GET /few/add_them?a=1&b=2', 200, '3'],
   ['GET /few/three_numbers?select=three_numbers.sum()', 400, /PGRST123/],
 ];
-test.each(answers)('%s → %i %s', async (line, status, body) => {
+test.each(responses)('%s → %i %s', async (line, status, body) => {
   await gw.expect(line, { status, body });
 });
 

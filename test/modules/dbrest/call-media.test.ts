@@ -59,22 +59,22 @@ const shown: readonly [line: string, accept: string, contentType: string, body: 
 ];
 
 test.each(shown)('%s as %s is %s: %s', async (...[line, accept, contentType, body]) => {
-  const answer = await calls.it.call(line, { accept });
-  expect({ type: answer.headers.get('content-type'), body: answer.body }).toEqual({
+  const response = await calls.it.call(line, { accept });
+  expect({ type: response.headers.get('content-type'), body: response.body }).toEqual({
     type: contentType,
     body,
   });
-  expect(answer.status).toBe(200);
+  expect(response.status).toBe(200);
 });
 
 describe('rows of a table', () => {
   test('are shown by the aggregate for its media type', async () => {
-    const answer = await calls.it.gw.fetch('/api/departments?order=id.desc&limit=2', {
+    const response = await calls.it.gw.fetch('/api/departments?order=id.desc&limit=2', {
       headers: { accept: 'application/vnd.list', prefer: 'count=exact' },
     });
-    expect(answer.body).toBe('Empty;Research');
-    expect(answer.headers.get('content-range')).toBe('0-1/3');
-    expect(answer.status).toBe(206);
+    expect(response.body).toBe('Empty;Research');
+    expect(response.headers.get('content-range')).toBe('0-1/3');
+    expect(response.status).toBe(206);
   });
 
   test('are not, unless all of its columns are there', async () => {
@@ -103,9 +103,9 @@ test.each(['application/json', 'text/csv', 'text/html', 'application/octet-strea
 );
 
 test('how the database would run a function is told without running it', async () => {
-  const answer = await calls.it.call('POST note_call {"who":"planned"}', {
+  const response = await calls.it.call('POST note_call {"who":"planned"}', {
     accept: 'application/vnd.pgrst.plan+json',
   });
-  expect(JSON.parse(answer.body)).toMatchObject([{ Plan: expect.any(Object) as object }]);
+  expect(JSON.parse(response.body)).toMatchObject([{ Plan: expect.any(Object) as object }]);
   expect(await calls.it.db.query(`select id from calls where who = 'planned'`)).toEqual([]);
 });

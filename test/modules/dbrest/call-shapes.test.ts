@@ -99,9 +99,9 @@ const ranges: readonly [line: string, status: number, contentRange: string][] = 
 ];
 describe.each(['application/json', 'text/csv', 'text/xml'])('as %s', (accept) => {
   test.each(ranges)('%s is counted: %i %s', async (line, status, contentRange) => {
-    const answer = await calls.it.call(line, { ...EXACT, accept });
-    expect(answer.headers.get('content-range')).toBe(contentRange);
-    expect(answer.status).toBe(status);
+    const response = await calls.it.call(line, { ...EXACT, accept });
+    expect(response.headers.get('content-range')).toBe(contentRange);
+    expect(response.status).toBe(status);
   });
 });
 

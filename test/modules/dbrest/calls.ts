@@ -34,15 +34,15 @@ function send(gw: Gateway, line: string, headers: Readonly<Record<string, string
   return gw.fetch(encodeURI(`/api/rpc/${target}`).replaceAll('%25', '%'), init);
 }
 
-/** Line, answer (JSON, or the text where it is none), headers of the request. */
-export type Case = readonly [line: string, answer: unknown, headers?: Readonly<Record<string, string>>];
+/** Line, response (JSON, or the text where it is none), headers of the request. */
+export type Case = readonly [line: string, response: unknown, headers?: Readonly<Record<string, string>>];
 
 /** Each line is answered so, with 200. */
 export function testAnswers(calls: { readonly it: Calls }, cases: readonly Case[]): void {
   for (const [line, expected, headers] of cases) {
     test(`${line} → ${JSON.stringify(expected)}`, async () => {
       const { status, body } = await calls.it.call(line, headers);
-      expect({ status, answer: parsed(body) }).toEqual({ status: 200, answer: expected });
+      expect({ status, response: parsed(body) }).toEqual({ status: 200, response: expected });
     });
   }
 }

@@ -103,10 +103,10 @@ const reads: readonly {
 
 for (const { it, read, data, count = null } of reads) {
   test(`the client library ${it}`, async () => {
-    const answer = await read(client);
-    expect(answer.error).toBeNull();
-    expect(answer.data).toEqual(data);
-    expect(answer.count).toBe(count);
+    const response = await read(client);
+    expect(response.error).toBeNull();
+    expect(response.data).toEqual(data);
+    expect(response.count).toBe(count);
   });
 }
 

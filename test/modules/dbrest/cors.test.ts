@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct, type DirectReply } from './direct.ts';
+import { direct, type DirectResponse } from './direct.ts';
 
 const FIXTURE = `
   create table items (id int primary key);
@@ -28,12 +28,12 @@ async function ask(
   const api = await direct({ onTestFinished }, db.dsn, config);
   const { x, done } = api.start(request, headers);
   await done;
-  const { status, headers: all } = x.reply as DirectReply;
+  const { status, headers: all } = x.sent as DirectResponse;
   const cors = Object.entries(all).filter(([name]) => name === 'vary' || name.startsWith('access-control-'));
   return { status, cors: Object.fromEntries(cors) };
 }
 
-describe('the answer to a page of any origin', () => {
+describe('the response to a page of any origin', () => {
   const open = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
   const cases: [request: string, status: number, config?: Partial<DbrestConfig>][] = [
     ['GET /api/items', 200],
@@ -76,7 +76,7 @@ describe('with a list of origins', () => {
     });
   });
 
-  test('any other page may not read the answer', async () => {
+  test('any other page may not read the response', async () => {
     expect(await ask('GET /api/items', { origin: 'https://page.example.evil' }, config)).toEqual({
       status: 200,
       cors: { vary: 'Origin' },

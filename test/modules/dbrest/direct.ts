@@ -7,7 +7,7 @@ import { openShare } from '../../../src/modules/dbrest/schema/index.ts';
 import { dbrest } from '../../../src/modules/dbrest/index.ts';
 import { aloneCounters } from '../../harness/counters.ts';
 
-export interface DirectReply {
+export interface DirectResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;
@@ -15,7 +15,7 @@ export interface DirectReply {
   readonly streamed?: boolean;
 }
 
-/** What the module uses of an exchange, without a transport: the test sees the answer, and leaves as a client would. */
+/** What the module uses of an exchange, without a transport: the test sees the response, and leaves as a client would. */
 export class DirectExchange {
   readonly method: string;
   readonly requestUri: string;
@@ -26,9 +26,9 @@ export class DirectExchange {
   readonly remoteAddress = '127.0.0.1';
   aborted = false;
   done = false;
-  /** The connection was closed without the end of the answer. */
+  /** The connection was closed without the end of the response. */
   cut = false;
-  reply: DirectReply | undefined;
+  sent: DirectResponse | undefined;
   reason: string | undefined;
   readonly #aborts: (() => void)[] = [];
   #streamed = '';
@@ -64,7 +64,7 @@ export class DirectExchange {
     this.filter?.(this as never);
     const headers = { ...Object.fromEntries(this.#headers), 'content-type': contentType };
     this.done = true;
-    this.reply = { status, headers, body: Buffer.from(body as string).toString() };
+    this.sent = { status, headers, body: Buffer.from(body as string).toString() };
   }
   setReason(phrase: string): void {
     this.reason = phrase;
@@ -74,7 +74,7 @@ export class DirectExchange {
     const headers = { ...Object.fromEntries(this.#headers), 'content-type': contentType };
     this.done = true;
     if (this.method === 'HEAD') {
-      this.reply = { status, headers, body: '', streamed: true };
+      this.sent = { status, headers, body: '', streamed: true };
       return undefined;
     }
     this.#held?.begin();
@@ -84,13 +84,13 @@ export class DirectExchange {
         return false;
       },
       drained: () => this.#held?.released ?? new Promise((resolve) => setImmediate(resolve)),
-      end: () => (this.reply = { status, headers, body: this.#streamed, streamed: true }),
+      end: () => (this.sent = { status, headers, body: this.#streamed, streamed: true }),
     };
   }
   abort(): void {
     this.cut = true;
   }
-  /** The client takes nothing of an answer in pieces until it is told to. */
+  /** The client takes nothing of an response in pieces until it is told to. */
   holdStream(): { readonly started: Promise<void>; release(): void; bytes(): number } {
     let begin = (): void => undefined;
     let release = (): void => undefined;
@@ -106,7 +106,7 @@ export class DirectExchange {
 
 /** A `dbrest` location of one worker, without the gateway around it. */
 export interface Direct {
-  get(target: string, headers?: Record<string, string>): Promise<DirectReply>;
+  get(target: string, headers?: Record<string, string>): Promise<DirectResponse>;
   /** Starts a request whose client can leave. `done` resolves when the handler is through. */
   start(request: string, headers?: Record<string, string>): { x: DirectExchange; done: Promise<void> };
   readonly log: string[];
@@ -192,8 +192,8 @@ export async function direct(
   const get: Direct['get'] = async (path, headers) => {
     const { x, done } = start(`GET ${path}`, headers);
     await done;
-    if (!x.reply) throw new Error('no answer');
-    return x.reply;
+    if (!x.sent) throw new Error('no response');
+    return x.sent;
   };
   return { get, start, log: worker.log };
 }

@@ -38,8 +38,8 @@ const types: [accept: string | undefined, status: number, type: string][] = [
 ];
 test.each(types)('Accept: %s gives %i %s', async (accept, status, type) => {
   const api = await direct({ onTestFinished }, db.dsn);
-  const reply = await api.get('/api/', accept === undefined ? {} : { accept });
-  expect([reply.status, reply.headers['content-type']]).toEqual([status, type]);
+  const response = await api.get('/api/', accept === undefined ? {} : { accept });
+  expect([response.status, response.headers['content-type']]).toEqual([status, type]);
 });
 
 const refusals: [request: string, config: Partial<DbrestConfig>, status: number, code: string][] = [
@@ -53,10 +53,10 @@ test.each(refusals)('%s with %j gives %i %s', async (...[request, config, status
   const api = await direct({ onTestFinished }, db.dsn, config);
   const { x, done } = api.start(request);
   await done;
-  expect([x.reply?.status, JSON.parse(x.reply?.body ?? '')]).toMatchObject([status, { code }]);
+  expect([x.sent?.status, JSON.parse(x.sent?.body ?? '')]).toMatchObject([status, { code }]);
 });
 
-test('what the database says of answers goes for the description as well', async () => {
+test('what the database says of responses goes for the description as well', async () => {
   const api = await direct({ onTestFinished }, db.dsn, { preRequest: ['greet'] });
   expect((await api.get('/api/')).headers['x-greeting']).toBe('hi');
 });

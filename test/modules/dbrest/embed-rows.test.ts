@@ -201,7 +201,7 @@ test.each([...rows, ...spreads])('the count knows which rows of %s are left', as
   expect(await shop.it.count(request)).toBe(length);
 });
 
-test('the most rows of an answer are the most rows of each embed too', async () => {
+test('the most rows of an response are the most rows of each embed too', async () => {
   const rows = await shop.it.rows('clients?select=projects(id)&projects.order=id&order=id', { maxRows: 1 });
   expect(rows).toEqual([{ projects: [{ id: 1 }] }]);
 });

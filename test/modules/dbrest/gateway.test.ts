@@ -80,7 +80,7 @@ test('an error has the four keys, its status and its headers', async (t) => {
   expect(head.headers.get('content-length')).toBe(String('[{"id":1}, \n {"id":2}, \n {"id":3}]'.length));
 });
 
-test('an answer of two megabytes arrives whole', async (t) => {
+test('an response of two megabytes arrives whole', async (t) => {
   const gw = await load(t, `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; } }`);
   const { body } = await gw.fetch('/api/large?order=id');
   const rows = JSON.parse(body) as { id: number; text: string }[];

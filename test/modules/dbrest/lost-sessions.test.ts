@@ -71,13 +71,13 @@ const requests: [request: string, isRepeated: boolean][] = [
 ];
 test.each(requests)('%s whose session is ended is asked again: %s', async (request, isRepeated) => {
   const gw = await serve(db.dsn);
-  const answer = ask(gw, request);
+  const response = ask(gw, request);
   const killed = await waiting();
   await keeper.query('select pg_terminate_backend($1)', [killed]);
   if (isRepeated) await waiting(killed);
-  else await answer;
+  else await response;
   await open();
-  expect(await answer).toMatchObject({ status: isRepeated ? 200 : 503 });
+  expect(await response).toMatchObject({ status: isRepeated ? 200 : 503 });
   expect(await db.query('select from items')).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct, type DirectReply } from './direct.ts';
+import { direct, type DirectResponse } from './direct.ts';
 
 const TRIGGER = (view: string, event: string): string =>
   `create trigger t instead of ${event} on ${view} for each row execute function act();`;
@@ -48,11 +48,11 @@ async function options(
   path: string,
   headers: Record<string, string> = {},
   config: Partial<DbrestConfig> = {},
-): Promise<DirectReply> {
+): Promise<DirectResponse> {
   const api = await direct({ onTestFinished }, db.dsn, { ...ANYBODY, ...config });
   const { x, done } = api.start(`OPTIONS ${path}`, headers);
   await done;
-  return x.reply as DirectReply;
+  return x.sent as DirectResponse;
 }
 
 const ALL = 'OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE';
@@ -96,9 +96,9 @@ test.each([
   ['/api/things', 404, 'PGRST205'],
   ['/api/a/b', 404, 'PGRST125'],
 ])('OPTIONS %s gives %i %s, and names nothing that is there', async (path, status, code) => {
-  const reply = await options(path);
-  expect(reply.status).toBe(status);
-  expect(JSON.parse(reply.body)).toMatchObject({ code, hint: null });
+  const response = await options(path);
+  expect(response.status).toBe(status);
+  expect(JSON.parse(response.body)).toMatchObject({ code, hint: null });
 });
 
 const unknown: [hidden: string, absent: string][] = [

@@ -86,9 +86,9 @@ test('a read whose backend is killed is answered by another', async (t) => {
   await db.query('select pg_terminate_backend($1)', [killed]);
   for (let [pid] = await gate.waiting(1); pid === killed; [pid] = await gate.waiting(1)) await sleep(5);
   await gate.open();
-  const reply = await reading;
-  expect(reply.status).toBe(200);
-  expect(reply.body).not.toContain(`${killed}`);
+  const response = await reading;
+  expect(response.status).toBe(200);
+  expect(response.body).not.toContain(`${killed}`);
 });
 
 test('a read whose backends are killed twice gets 503', async (t) => {
@@ -119,7 +119,7 @@ test('a client that leaves has its query cancelled, and the connection serves on
     await gate.waiting(1);
     x.leave();
     await done;
-    expect(x.reply?.status).toBe(undefined);
+    expect(x.sent?.status).toBe(undefined);
     expect(await pidOf(api)).toBe(pid);
   }
   await gate.waiting(0);
@@ -133,7 +133,7 @@ test('a client that leaves while it waits takes no connection', async (t) => {
   x.leave();
   await gate.open();
   await Promise.all([first, done]);
-  expect(x.reply).toBeUndefined();
+  expect(x.sent).toBeUndefined();
 });
 
 test('a backend that does not answer is given up at the deadline, and others serve on', async (t) => {
@@ -151,12 +151,12 @@ test('a backend that does not answer is given up at the deadline, and others ser
 test('a database that cannot be reached is answered with 503, and logged once', async (t) => {
   const api = await direct(t, `host=127.0.0.1 port=${await freePort()}`, {});
   for (let i = 0; i < 5; i += 1) {
-    const reply = await api.get('/api/pid');
-    expect(reply).toMatchObject({
+    const response = await api.get('/api/pid');
+    expect(response).toMatchObject({
       status: 503,
       headers: { 'proxy-status': 'gw; error=PGRST000', 'retry-after': '1' },
     });
-    expect(reply.body).not.toContain('ECONNREFUSED');
+    expect(response.body).not.toContain('ECONNREFUSED');
   }
   expect(api.log.filter((line) => line.includes('trying again'))).toHaveLength(1);
   expect(api.log.filter((line) => /PGRST000 .*ECONNREFUSED/.test(line))).toHaveLength(5);
@@ -187,8 +187,8 @@ test('a server that is restarted is used again without a restart of ours', async
   await server.stop();
   expect((await api.get('/api/pid')).status).toBe(503);
   server = await start();
-  let reply = await api.get('/api/pid');
-  while (reply.status === 503) reply = await api.get('/api/pid');
-  expect(reply.status).toBe(200);
-  expect(reply.body).not.toContain(`${before}`);
+  let response = await api.get('/api/pid');
+  while (response.status === 503) response = await api.get('/api/pid');
+  expect(response.status).toBe(200);
+  expect(response.body).not.toContain(`${before}`);
 });

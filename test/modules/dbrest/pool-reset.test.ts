@@ -143,8 +143,8 @@ test.each(leaving)('what %s leaves in its session no other request meets', async
     cursors: 0,
   });
   const login = await ask('GET outer_role');
-  const answer = await ask(line);
-  expect(answer).toMatchObject({ status });
+  const response = await ask(line);
+  expect(response).toMatchObject({ status });
   // A request that fails does not keep what stands in front of it, either: the next one begins anew.
   expect(await ask('GET items?select=nothing')).toMatchObject({ status: 400 });
   expect(await ask('GET items?id=eq.1&word=gt(any).%7B1%7D&limit=-1')).toMatchObject({ status: 416 });

@@ -44,8 +44,8 @@ test.each(cases)('a function that raises PGRST with %s is answered as it says', 
   const api = await direct({ onTestFinished }, db.dsn);
   const { x, done } = api.start(`GET /api/raised?name=eq.${encodeURIComponent(name)}`);
   await done;
-  const { body = '', headers } = x.reply ?? {};
-  expect([x.reply?.status, JSON.parse(body)]).toMatchObject([status, { code, message, details }]);
+  const { body = '', headers } = x.sent ?? {};
+  expect([x.sent?.status, JSON.parse(body)]).toMatchObject([status, { code, message, details }]);
   expect([headers?.['x-why'], x.reason]).toEqual(
     name === 'full' ? ['tea', 'Teapot'] : [undefined, undefined],
   );

@@ -41,10 +41,13 @@ const faults: [target: string, status: number, code: string, message: string][] 
 ];
 
 test.each(faults)('a fault of /api/%s', async (target, ...[status, code, message]) => {
-  const reply = await (await location()).get(`/api/${target}`);
-  expect([reply.status, (JSON.parse(reply.body) as { message: string }).message]).toEqual([status, message]);
-  expect(Object.keys(JSON.parse(reply.body) as object)).toEqual(['code', 'details', 'hint', 'message']);
-  expect(reply.headers).toMatchObject({
+  const response = await (await location()).get(`/api/${target}`);
+  expect([response.status, (JSON.parse(response.body) as { message: string }).message]).toEqual([
+    status,
+    message,
+  ]);
+  expect(Object.keys(JSON.parse(response.body) as object)).toEqual(['code', 'details', 'hint', 'message']);
+  expect(response.headers).toMatchObject({
     'proxy-status': `gw; error=${code}`,
     'content-type': 'application/json; charset=utf-8',
   });
@@ -76,7 +79,7 @@ const requests: [request: string, headers: Record<string, string>, status: numbe
 test.each(requests)('a fault of %s with %j', async (request, headers, ...[status, code]) => {
   const { x, done } = (await location()).start(request, headers);
   await done;
-  expect(x.reply).toMatchObject({ status, headers: { 'proxy-status': `gw; error=${code}` } });
+  expect(x.sent).toMatchObject({ status, headers: { 'proxy-status': `gw; error=${code}` } });
 });
 
 test('a request without a role for the anonymous is 401, before the database is asked', async (t) => {
@@ -92,9 +95,9 @@ const roles: [role: string, status: number, code: string][] = [
   ['postgres', 401, '42501'],
   ['anon"; reset role; --', 401, '22023'],
 ];
-test.each(roles)('a request as %s gets no other role’s answer', async (anonRole, status, code) => {
-  const reply = await (await location({ anonRole })).get('/api/things');
-  expect(reply).toMatchObject({
+test.each(roles)('a request as %s gets no other role’s response', async (anonRole, status, code) => {
+  const response = await (await location({ anonRole })).get('/api/things');
+  expect(response).toMatchObject({
     status,
     headers: { 'proxy-status': `gw; error=${code}`, 'www-authenticate': 'Bearer' },
   });

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { postgres } from '../../harness/postgres.ts';
-import { direct, type DirectReply } from './direct.ts';
+import { direct, type DirectResponse } from './direct.ts';
 
 const FIXTURE = `
   create view pid as select pg_backend_pid() as pid from pg_sleep(0.02);
@@ -42,9 +42,9 @@ test.each(refusals)(
     const port = await refusing(code, text);
     const dsn = `postgresql://web:s3cret-word@127.0.0.1:${port}/shop?sslmode=disable`;
     const api = await direct({ onTestFinished }, dsn);
-    const replies: DirectReply[] = [];
-    for (let i = 0; i < 4; i += 1) replies.push(await api.get('/api/pid'));
-    for (const { status, headers, body } of replies) {
+    const responses: DirectResponse[] = [];
+    for (let i = 0; i < 4; i += 1) responses.push(await api.get('/api/pid'));
+    for (const { status, headers, body } of responses) {
       expect([status, headers['proxy-status'], headers['retry-after']]).toEqual([
         503,
         'gw; error=PGRST000',
@@ -58,7 +58,7 @@ test.each(refusals)(
       });
     }
     expect(api.log.join('\n')).toContain(`(${text})`);
-    expect(`${JSON.stringify(replies)}${api.log.join('\n')}`).not.toContain('s3cret');
+    expect(`${JSON.stringify(responses)}${api.log.join('\n')}`).not.toContain('s3cret');
   },
 );
 
@@ -66,9 +66,11 @@ test('a database that is full serves on with the connections that there are', as
   const db = await postgres(FIXTURE);
   await db.query(`alter database ${db.database} connection limit 3`);
   const api = await direct({ onTestFinished }, db.dsn, { poolSize: 16, poolTimeoutMs: 20_000 });
-  const replies = await Promise.all(Array.from({ length: 40 }, () => api.get('/api/pid')));
-  expect(replies.map(({ status, body }) => (status === 200 ? 200 : body))).toEqual(replies.map(() => 200));
-  const pids = new Set(replies.map(({ body }) => body));
+  const responses = await Promise.all(Array.from({ length: 40 }, () => api.get('/api/pid')));
+  expect(responses.map(({ status, body }) => (status === 200 ? 200 : body))).toEqual(
+    responses.map(() => 200),
+  );
+  const pids = new Set(responses.map(({ body }) => body));
   expect(pids.size).toBeLessThanOrEqual(3);
 });
 
@@ -76,8 +78,11 @@ test('a database without a place for us is 503, and served as soon as there is o
   const db = await postgres(FIXTURE);
   await db.query(`alter database ${db.database} connection limit 0`);
   const api = await direct({ onTestFinished }, db.dsn);
-  const reply = await api.get('/api/pid');
-  expect([reply.status, JSON.parse(reply.body)]).toMatchObject([503, { code: 'PGRST000', details: null }]);
+  const response = await api.get('/api/pid');
+  expect([response.status, JSON.parse(response.body)]).toMatchObject([
+    503,
+    { code: 'PGRST000', details: null },
+  ]);
   expect(api.log.join('\n')).toContain(`too many connections for database "${db.database}"`);
   await db.query(`alter database ${db.database} connection limit -1`);
   let { status } = await api.get('/api/pid');

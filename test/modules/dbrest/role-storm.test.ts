@@ -1,6 +1,6 @@
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { type Direct, direct, type DirectReply } from './direct.ts';
+import { type Direct, direct, type DirectResponse } from './direct.ts';
 import { inSeconds, SECRET, sign } from './tokens.ts';
 import { perTier } from '../../harness/tier.ts';
 
@@ -15,7 +15,7 @@ const FIXTURE = `
     current_setting('request.jwt.claims')::json->>'n' as n,
     current_setting('request.headers')::json->>'x-call' as call,
     current_setting('timezone') as zone,
-    current_setting('response.headers') as answer;
+    current_setting('response.headers') as response;
   create view many as select i as id, current_user as role, repeat('y', 100) as pad from generate_series(1, 6000) i;
   create function leave_marks() returns int language plpgsql as $$ begin
     perform set_config('request.jwt', 'forged', false), set_config('request.jwt.claims', '{"n":"forged"}', false);
@@ -63,31 +63,31 @@ const headersOf = ({ token, n }: Call): Record<string, string> => ({
   ...(token !== '' && { authorization: `Bearer ${token}` }),
 });
 
-/** What a reply shows of another call; a lost connection shows nothing. */
-function unless(reply: DirectReply, right: (body: string) => boolean): string | undefined {
-  return reply.status === 503 || right(reply.body)
+/** What a response shows of another call; a lost connection shows nothing. */
+function unless(response: DirectResponse, right: (body: string) => boolean): string | undefined {
+  return response.status === 503 || right(response.body)
     ? undefined
-    : `${reply.status} ${reply.body.slice(0, 300)}`;
+    : `${response.status} ${response.body.slice(0, 300)}`;
 }
 
 const KINDS: ((call: Call) => Promise<string | undefined>)[] = [
   async (call) => {
     const { api, role, n, token, genuine } = call;
     const jwt = genuine ? token : '';
-    const right = JSON.stringify([{ role, jwt, n: genuine ? n : null, call: n, answer: '' }]);
-    const reply = await api.get('/api/whoami?select=role,jwt,n,call,answer', headersOf(call));
-    return unless(reply, (body) => body === right);
+    const right = JSON.stringify([{ role, jwt, n: genuine ? n : null, call: n, response: '' }]);
+    const response = await api.get('/api/whoami?select=role,jwt,n,call,response', headersOf(call));
+    return unless(response, (body) => body === right);
   },
   async (call) => {
-    const reply = await call.api.get('/api/whoami?select=zone', headersOf(call));
-    return unless(reply, (body) => !body.includes('Tokyo') && !body.includes('Cairo'));
+    const response = await call.api.get('/api/whoami?select=zone', headersOf(call));
+    return unless(response, (body) => !body.includes('Tokyo') && !body.includes('Cairo'));
   },
   async (call) => {
-    const reply = await call.api.get('/api/notes?select=owner', {
+    const response = await call.api.get('/api/notes?select=owner', {
       ...headersOf(call),
       prefer: 'count=exact',
     });
-    return unless(reply, (body) => {
+    return unless(response, (body) => {
       const owners = (JSON.parse(body) as { owner: string }[]).map(({ owner }) => owner);
       return owners.length === 10 && owners.every((owner) => owner === call.role);
     });
@@ -95,11 +95,11 @@ const KINDS: ((call: Call) => Promise<string | undefined>)[] = [
   async (call) =>
     unless(await call.api.get('/api/notes?id=eq.x', headersOf(call)), (body) => body.includes('22P02')),
   async (call) => {
-    const reply = await call.api.get('/api/whoami?select=role', {
+    const response = await call.api.get('/api/whoami?select=role', {
       ...headersOf(call),
       prefer: 'tx=rollback, timezone=Africa/Cairo',
     });
-    return unless(reply, (body) => body === `[{"role":"${call.role}"}]`);
+    return unless(response, (body) => body === `[{"role":"${call.role}"}]`);
   },
   async (call) =>
     unless(await call.api.get('/api/marks', headersOf(call)), (body) => body === '[{"done":1}]'),
@@ -113,7 +113,7 @@ const KINDS: ((call: Call) => Promise<string | undefined>)[] = [
     const { x, done } = call.api.start('GET /api/many', headersOf(call));
     await done;
     const foreign = call.role === 'anon' ? '"web_user"' : '"anon"';
-    return x.reply?.body.includes(`"role":${foreign}`) ? 'rows of another role' : undefined;
+    return x.sent?.body.includes(`"role":${foreign}`) ? 'rows of another role' : undefined;
   },
 ];
 

@@ -40,7 +40,7 @@ test('requests with an unknown name cause one reload together, and no more until
   }
 });
 
-test('answers go on with the old schema when a reload fails', async () => {
+test('responses go on with the old schema when a reload fails', async () => {
   const read = vi.fn(() => Promise.resolve(empty()));
   const cache = new SchemaCache(read);
   const first = await cache.current();

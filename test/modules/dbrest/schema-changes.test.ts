@@ -89,13 +89,13 @@ test('changes of the schema under load lose no request', async () => {
   const db = await postgres(FIXTURE);
   const api = await direct({ onTestFinished }, db.dsn, { poolSize: 4, poolTimeoutMs: 30_000 });
   let isOver = false;
-  let answers = 0;
+  let responses = 0;
   const failures: string[] = [];
   const ask = async (client: number): Promise<void> => {
     for (let i = client; !isOver; i += 1) {
       const [request, headers] = REQUESTS[i % REQUESTS.length] as (typeof REQUESTS)[number];
       const { status, body } = await api.get(`/api/${request}`, headers);
-      answers += 1;
+      responses += 1;
       if (status !== 200) failures.push(`${request}: ${status} ${body}`);
     }
   };
@@ -103,8 +103,8 @@ test('changes of the schema under load lose no request', async () => {
   for (let round = 0; round < 4; round += 1) {
     for (const sql of DDL) {
       await db.query(sql);
-      const seen = answers;
-      while (answers < seen + 20) await new Promise((resolve) => setImmediate(resolve));
+      const seen = responses;
+      while (responses < seen + 20) await new Promise((resolve) => setImmediate(resolve));
     }
   }
   isOver = true;

@@ -118,11 +118,11 @@ test.each(ROWS)('%s → %i, and the session goes on', async (request, status, gi
   const code = given ?? (JSON.parse(body ?? '') as { code: string }).code;
   const before = await session();
   const headers = { 'content-type': 'application/json' };
-  const answer = await gw.fetch(`/api/${path}`, { method, headers, ...(body !== undefined && { body }) });
-  expect([answer.status, JSON.parse(answer.body)]).toMatchObject([status, { code }]);
-  expect(Object.keys(JSON.parse(answer.body) as object)).toEqual(['code', 'details', 'hint', 'message']);
-  expect(answer.headers.get('proxy-status')).toBe(`gw; error=${code}`);
-  expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
+  const response = await gw.fetch(`/api/${path}`, { method, headers, ...(body !== undefined && { body }) });
+  expect([response.status, JSON.parse(response.body)]).toMatchObject([status, { code }]);
+  expect(Object.keys(JSON.parse(response.body) as object)).toEqual(['code', 'details', 'hint', 'message']);
+  expect(response.headers.get('proxy-status')).toBe(`gw; error=${code}`);
+  expect(response.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
   const after = await session();
   if (ENDING.test(code)) expect(after).toMatchObject([{ role: 'anon' }]);
   else expect(after).toEqual(before);

@@ -138,13 +138,13 @@ test('a user calls functions, and gets what their results are', async () => {
 });
 
 test('a head request of a function tells how many rows there are', async () => {
-  const answer = await nobody.rpc('points', { most: 7 }, { head: true, count: 'exact' });
-  expect(answer).toMatchObject({ error: null, count: 7, data: null });
+  const response = await nobody.rpc('points', { most: 7 }, { head: true, count: 'exact' });
+  expect(response).toMatchObject({ error: null, count: 7, data: null });
 });
 
 test('a list goes to a function by GET as well', async () => {
-  const answer = await nobody.rpc('echo_array', { list: ['a', 'b'] }, { get: true });
-  expect(answer).toMatchObject({ error: null, data: ['a', 'b'] });
+  const response = await nobody.rpc('echo_array', { list: ['a', 'b'] }, { get: true });
+  expect(response).toMatchObject({ error: null, data: ['a', 'b'] });
 });
 
 test('an error says what is wrong and what to do', async () => {

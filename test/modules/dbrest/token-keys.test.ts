@@ -29,7 +29,7 @@ const set = JSON.stringify({
     { kty: 'oct', kid: 'enc', use: 'enc', k: Buffer.from('x'.repeat(32)).toString('base64url') },
   ],
 });
-const cases: [it: string, token: () => Promise<string> | string, answer: string][] = [
+const cases: [it: string, token: () => Promise<string> | string, response: string][] = [
   ['a token of its key id', () => sign(user, { header: { kid: 'mac' } }), 'web_user'],
   ['a token without a key id', () => sign(user), 'web_user'],
   ['a token of the RSA key', () => signed(rsa, 'RS256', 'rsa'), 'web_user'],
@@ -60,10 +60,10 @@ const cases: [it: string, token: () => Promise<string> | string, answer: string]
   ['the JWK as a secret', () => sign(user, { secret: JSON.stringify(rsaJwk) }), NO_KEY],
   ['an empty secret', () => sign(user, { secret: '', header: { kid: 'mac' } }), NO_KEY],
 ];
-test.each(cases)('a set of keys answers %s', async (_, token, answer) => {
+test.each(cases)('a set of keys answers %s', async (_, token, response) => {
   const api = await secured(db.dsn, { jwtKeys: keys(set), jwtInvalid: 'reject' });
   const got = await seen(api, await token());
-  expect(typeof got === 'string' ? got : got.role).toBe(answer);
+  expect(typeof got === 'string' ? got : got.role).toBe(response);
 });
 
 async function signed({ privateKey }: { privateKey: KeyObject }, alg: string, kid: string): Promise<string> {

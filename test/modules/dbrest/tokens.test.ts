@@ -47,13 +47,13 @@ const audiences: [aud: unknown, passes: boolean][] = [
 ];
 test.each(audiences)('with an audience configured, a token for %j passes: %s', async (aud, passes) => {
   const api = await secured(db.dsn, { jwtInvalid: 'reject', jwtAudience: 'shop' });
-  const answer = await seen(api, sign({ ...user, aud }));
-  expect(typeof answer === 'string' ? answer : answer.role).toBe(
+  const response = await seen(api, sign({ ...user, aud }));
+  expect(typeof response === 'string' ? response : response.role).toBe(
     passes ? 'web_user' : '401 PGRST303 JWT not in audience',
   );
 });
 
-const roles: [claim: string, answer: string][] = [
+const roles: [claim: string, response: string][] = [
   ['"web_user"', 'web_user'],
   ['"anon"', 'anon'],
   ['"none"', '401 22023 role "none" does not exist'],
@@ -72,10 +72,10 @@ const roles: [claim: string, answer: string][] = [
   ['"stranger"', '403 42501 permission denied to set role "stranger"'],
   ['"postgres"', '403 42501 permission denied to set role "postgres"'],
 ];
-test.each(roles)('a token whose role is %s runs as: %s', async (claim, answer) => {
+test.each(roles)('a token whose role is %s runs as: %s', async (claim, response) => {
   for (const api of [await strict(), await secured(db.dsn)]) {
     const got = await seen(api, sign(`{"role":${claim}}`));
-    expect(typeof got === 'string' ? got : got.role).toBe(answer);
+    expect(typeof got === 'string' ? got : got.role).toBe(response);
   }
 });
 
@@ -114,8 +114,8 @@ const challenges: [
   ['missing right of somebody', bearer(sign(user)), 'closed', 403, undefined],
 ];
 test.each(challenges)('a %s is told how to sign in', async (...[, headers, path, status, challenge]) => {
-  const reply = await (await strict()).get(`/api/${path}`, headers);
-  expect([reply.status, reply.headers['www-authenticate']]).toEqual([status, challenge]);
+  const response = await (await strict()).get(`/api/${path}`, headers);
+  expect([response.status, response.headers['www-authenticate']]).toEqual([status, challenge]);
 });
 
 test('without an anonymous role, nobody without a role is served', async () => {

@@ -161,9 +161,9 @@ describe('dbrest_plan', () => {
     const [server] = await db.query<{ version: number }>(
       `select current_setting('server_version_num')::int as version`,
     );
-    const reply = await api.get('/api/items?id=eq.1', { accept });
-    if ((server?.version ?? 0) < 130_000) expect(reply.body).toContain('unrecognized EXPLAIN option');
-    else expect(reply.body).toContain('"WAL Records"');
+    const response = await api.get('/api/items?id=eq.1', { accept });
+    if ((server?.version ?? 0) < 130_000) expect(response.body).toContain('unrecognized EXPLAIN option');
+    else expect(response.body).toContain('"WAL Records"');
   });
 
   test('is refused like any unknown type when it is off', async () => {

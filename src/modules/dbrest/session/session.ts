@@ -221,7 +221,9 @@ export class Session {
 
   #timeOut(): void {
     const late =
-      this.stalledMs > 0 ? 'the answer was not taken in time' : 'no answer from the database in time';
+      this.stalledMs > 0
+        ? 'the client did not read the response in time'
+        : 'the database did not finish in time';
     this.drop(late);
   }
 

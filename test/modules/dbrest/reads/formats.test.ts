@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startGateway } from '../../../harness/gateway.ts';
 import { postgres } from '../../../harness/postgres.ts';
 import {
-  type AnswerCase,
+  type ResponseCase,
   type FaultCase,
   fixtureGateway,
   givesAnswers,
@@ -13,7 +13,7 @@ const gateway = fixtureGateway({ more: 'location /plan/ { dbrest_pass $dsn; dbre
 
 const of = (
   ...[accept, request, type, body]: [accept: string, request: string, type: string, body: string | RegExp]
-): AnswerCase => ({
+): ResponseCase => ({
   request,
   with: { accept },
   status: 200,
@@ -23,7 +23,7 @@ const of = (
 const JSON_TYPE = 'application/json; charset=utf-8';
 const XML = '<?xml version="1.0" encoding="UTF-8"?>';
 
-const formats: readonly AnswerCase[] = [
+const formats: readonly ResponseCase[] = [
   of('application/json', 'clients?select=id,name&id=eq.1', JSON_TYPE, '[{"id":1,"name":"Acme"}]'),
   of(
     'application/json;nulls=stripped',
@@ -101,7 +101,7 @@ describe('formats', () => {
   givesAnswers(gateway, formats);
 });
 
-const negotiated: readonly AnswerCase[] = [
+const negotiated: readonly ResponseCase[] = [
   of('*/*', 'clients?select=id&id=eq.1', JSON_TYPE, '[{"id":1}]'),
   of('image/avif,application/xhtml+xml,*/*;q=0.8', 'clients?select=id&id=eq.1', JSON_TYPE, '[{"id":1}]'),
   of('text/csv;q=0.5, application/json;q=0.9', 'clients?select=id&id=eq.1', JSON_TYPE, '[{"id":1}]'),
@@ -122,7 +122,7 @@ describe('what Accept weighs', () => {
   givesAnswers(gateway, negotiated);
 });
 
-const plans: readonly AnswerCase[] = [
+const plans: readonly ResponseCase[] = [
   of(
     'application/vnd.pgrst.plan',
     '/plan/clients?id=eq.1',

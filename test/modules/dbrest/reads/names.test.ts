@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type AnswerCase, fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
+import { type ResponseCase, fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
 
 const gateway = fixtureGateway({
   more: `location "/Ünï/" { dbrest_pass $dsn; dbrest_schemas 'Ünï çødé'; }
@@ -67,7 +67,7 @@ describe('unicode and quoted names', () => {
   }
 });
 
-const profiles: readonly AnswerCase[] = [
+const profiles: readonly ResponseCase[] = [
   {
     request: '/all/clients?select=id,name',
     with: { 'accept-profile': 'archive' },

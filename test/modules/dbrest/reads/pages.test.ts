@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import {
-  type AnswerCase,
+  type ResponseCase,
   type FaultCase,
   fixtureGateway,
   givesAnswers,
@@ -25,7 +25,7 @@ const page = (
     headers: Record<string, string>,
     page: Page,
   ]
-): AnswerCase => ({
+): ResponseCase => ({
   request,
   with: headers,
   status,
@@ -35,7 +35,7 @@ const page = (
 const exact = { prefer: 'count=exact' };
 const applied = 'count=exact';
 
-const ranges: readonly AnswerCase[] = [
+const ranges: readonly ResponseCase[] = [
   page('clients?select=id&order=id', ids(1, 2, 3, 4), {}, { range: '0-3/*' }),
   page('clients?select=id&order=id&limit=2', ids(1, 2), {}, { range: '0-1/*' }),
   page('clients?select=id&order=id&limit=2&offset=3', ids(4), {}, { range: '3-3/*' }),
@@ -53,7 +53,7 @@ describe('ranges', () => {
   givesAnswers(gateway, ranges);
 });
 
-const counts: readonly AnswerCase[] = [
+const counts: readonly ResponseCase[] = [
   page('clients?select=id&order=id', ids(1, 2, 3, 4), exact, { range: '0-3/4', applied }),
   page('clients?select=id&order=id&limit=2', ids(1, 2), exact, { status: 206, range: '0-1/4', applied }),
   page('clients?select=id&order=id&limit=2&offset=2', ids(3, 4), exact, {
@@ -110,7 +110,7 @@ describe('counts', () => {
   givesAnswers(gateway, counts);
 });
 
-const bounded: readonly AnswerCase[] = [
+const bounded: readonly ResponseCase[] = [
   page('/two/clients?select=id&order=id', ids(1, 2), {}, { range: '0-1/*' }),
   page('/two/clients?select=id&order=id&limit=3', ids(1, 2), exact, { status: 206, range: '0-1/4', applied }),
   page('/two/clients?select=id&order=id&limit=1&offset=3', ids(4), {}, { range: '3-3/*' }),
@@ -167,7 +167,7 @@ const faults: readonly (readonly [headers: Record<string, string>, ...FaultCase]
   [{ range: 'bytes=0-1' }, 'clients', 400, 'PGRST100'],
   [{}, 'clients?limit=-1', 416, 'PGRST103', { details: 'Limit should be greater than or equal to zero.' }],
 ];
-const beyond: readonly AnswerCase[] = [
+const beyond: readonly ResponseCase[] = [
   { request: 'clients?offset=5', with: exact, status: 416, headers: { 'content-range': '*/4' } },
   { request: 'nothing?offset=1', with: exact, status: 416, headers: { 'content-range': '*/0' } },
   { request: 'HEAD clients?offset=5', with: exact, status: 416, headers: { 'content-range': '*/4' } },

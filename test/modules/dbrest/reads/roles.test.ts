@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../../../harness/gateway.ts';
 import { postgres } from '../../../harness/postgres.ts';
-import { type AnswerCase, fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
+import { type ResponseCase, fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
 import { bearer, inSeconds, SECRET, sign } from '../tokens.ts';
 
 const gateway = fixtureGateway({
@@ -18,13 +18,13 @@ const ann = as('web_user', 'ann');
 const bob = as('web_user', 'bob');
 const admin = as('web_admin');
 
-const rows = (request: string, headers: Record<string, string>, json: unknown): AnswerCase => ({
+const rows = (request: string, headers: Record<string, string>, json: unknown): ResponseCase => ({
   request,
   with: headers,
   status: 200,
   json,
 });
-const security: readonly AnswerCase[] = [
+const security: readonly ResponseCase[] = [
   rows('messages?select=id&order=id', {}, ids(1, 3)),
   rows('messages?select=id&order=id', ann, ids(1, 2, 3)),
   rows('messages?select=id&order=id', bob, ids(1, 3, 4)),
@@ -65,14 +65,14 @@ const denied = (
   request: string,
   headers: Record<string, string>,
   { status, code, message, challenge }: Denial,
-): AnswerCase => ({
+): ResponseCase => ({
   request,
   with: headers,
   status,
   body: new RegExp(`"message":"${message.replace(/[.()]/g, '\\$&')}`),
   headers: { 'proxy-status': `gw; error=${code}`, 'www-authenticate': challenge ?? null },
 });
-const refusals: readonly AnswerCase[] = [
+const refusals: readonly ResponseCase[] = [
   denied(
     'secrets',
     {},
@@ -131,7 +131,7 @@ describe('who may not', () => {
   givesAnswers(gateway, refusals);
 });
 
-const identities: readonly AnswerCase[] = [
+const identities: readonly ResponseCase[] = [
   rows('whoami?select=role', {}, [{ role: 'anon' }]),
   rows('whoami?select=role', ann, [{ role: 'web_user' }]),
   rows('whoami?select=role', bearer(`${sign({ role: 'web_user' })}x`), [{ role: 'anon' }]),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type AnswerCase, fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
+import { type ResponseCase, fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
 
 const gateway = fixtureGateway({
   http: 'dbrest_setting colour blue; dbrest_setting app.settings.n.o "a \'b\'";',
@@ -14,7 +14,7 @@ const gateway = fixtureGateway({
 
 const fault = (
   ...[request, status, code, parts = {}]: [request: string, status: number, code: string, parts?: object]
-): AnswerCase => ({
+): ResponseCase => ({
   request,
   status,
   headers: { 'proxy-status': `gw; error=${code}`, 'content-type': 'application/json; charset=utf-8' },
@@ -54,14 +54,14 @@ const prefer = (
     applied: string | null,
     json?: unknown,
   ]
-): AnswerCase => ({
+): ResponseCase => ({
   request,
   with: { prefer: preference },
   status: 200,
   ...(json !== undefined && { json }),
   headers: { 'preference-applied': applied },
 });
-const preferences: readonly AnswerCase[] = [
+const preferences: readonly ResponseCase[] = [
   prefer('timezone=Asia/Tokyo', 'whoami?select=timezone,noon', 'timezone=Asia/Tokyo', [
     { timezone: 'Asia/Tokyo', noon: '2024-07-01T21:00:00+09:00' },
   ]),
@@ -112,7 +112,7 @@ test('preferences may come in several headers', async () => {
   expect(headers.get('content-range')).toBe('*/0');
 });
 
-const raised: readonly AnswerCase[] = [
+const raised: readonly ResponseCase[] = [
   fault('raises_pt', 402, 'PT402', {
     json: { code: 'PT402', message: 'Payment Required, please', details: 'Quota exceeded', hint: 'Upgrade' },
   }),
@@ -145,7 +145,7 @@ test.each([
   expect(received.split('\r\n')[0]).toBe(line);
 });
 
-const hooks: readonly AnswerCase[] = [
+const hooks: readonly ResponseCase[] = [
   {
     request: '/greet/clients?select=id&id=eq.1',
     status: 200,
@@ -180,7 +180,7 @@ describe('functions in front of a request, and timing', () => {
   givesAnswers(gateway, hooks);
 });
 
-test('HEAD of an answer without a known length names none, and its connection serves on', async () => {
+test('HEAD of an response without a known length names none, and its connection serves on', async () => {
   const head = 'HEAD /api/numbers HTTP/1.1\r\nHost: a\r\n\r\n';
   const connection = await gateway.gw.connect();
   connection.write(head);

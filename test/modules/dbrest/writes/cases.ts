@@ -2,7 +2,7 @@ import { describe, test } from 'vitest';
 import type { Expected } from '../../../harness/expect-answer.ts';
 import { type FixtureGateway, fixtureGateway } from '../fixture/gateway.ts';
 
-/** A write that is undone behind it, and its answer. */
+/** A write that is undone behind it, and its response. */
 export interface WriteCase {
   readonly it: string;
   /** Method and what follows the prefix, not encoded. */

@@ -21,12 +21,12 @@ test('of many upserts on one key one inserts and the others merge', async () => 
   const headers = { prefer: `${ROWS},resolution=merge-duplicates` };
   for (let round = 0; round < 20; round += 1) {
     const id = 1_000 + round;
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['a', 'b', 'c', 'd'].map((name) =>
         gw.fetch('/keep/sensors', { method: 'POST', headers, body: JSON.stringify({ id, name }) }),
       ),
     );
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 201]);
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 201]);
   }
   const [row] = await db.query('select count(*)::int as n from sensors where id >= 1000');
   expect(row).toEqual({ n: 20 });

@@ -116,11 +116,15 @@ beforeAll(async () => {
 test.each(PLACES)('hostile text in the %s of a write stays data', async (_, attempt) => {
   for (const text of HOSTILE) {
     const { method = 'POST', target, headers = {}, body } = attempt(text);
-    const answer = await gw.fetch(`/api/${target}`, { method, headers, ...(body !== undefined && { body }) });
-    expect([200, 201, 204, 400, 404, 405, 406, 409, 415, 416], `${text}: ${answer.body}`).toContain(
-      answer.status,
+    const response = await gw.fetch(`/api/${target}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body }),
+    });
+    expect([200, 201, 204, 400, 404, 405, 406, 409, 415, 416], `${text}: ${response.body}`).toContain(
+      response.status,
     );
-    expect(answer.body, text).not.toMatch(/syntax error at or near|unterminated|XX000/);
+    expect(response.body, text).not.toMatch(/syntax error at or near|unterminated|XX000/);
   }
   expect(await db.query('select count(*)::int as n from canary')).toEqual([{ n: 5 }]);
 });

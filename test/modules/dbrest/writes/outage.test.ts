@@ -9,7 +9,7 @@ import { type Gateway, startGateway } from '../../../harness/gateway.ts';
 import { freePort } from '../../../harness/ports.ts';
 
 const LANES = 8;
-/** From the database's return to the first answer. */
+/** From the database's return to the first response. */
 const RECOVERY_MS = 2_000;
 /** No key: a write that was done twice would show. */
 const FIXTURE = `
@@ -31,7 +31,7 @@ async function ownServer() {
     await rm(dir, { recursive: true, force: true });
   });
   const dsn = `postgresql://postgres@127.0.0.1:${settings.port}/postgres`;
-  /** Asks until the server answers. */
+  /** Asks until the server responses. */
   const query = async <Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> => {
     for (;;) {
       const client = new pg.Client(dsn);
@@ -59,7 +59,7 @@ async function ownServer() {
 
 /** Writes rows one after the other in every lane, until it is stopped; tells of each row how it was answered. */
 function keepWriting(gw: Gateway) {
-  const answers = new Map<number, number>();
+  const responses = new Map<number, number>();
   const waiting = new Map<number, (() => void)[]>();
   let last = 0;
   let isStopped = false;
@@ -69,13 +69,13 @@ function keepWriting(gw: Gateway) {
       const id = last;
       const body = JSON.stringify({ id, lane });
       const { status } = await gw.fetch('/api/log', { method: 'POST', body });
-      answers.set(id, status);
+      responses.set(id, status);
       for (const resolve of waiting.get(status)?.splice(0) ?? []) resolve();
     }
   };
   const lanes = Promise.all(Array.from({ length: LANES }, (_, lane) => write(lane)));
   return {
-    /** Resolves at the next answer with this status. */
+    /** Resolves at the next response with this status. */
     next: (status: number) =>
       new Promise<void>((resolve) => {
         waiting.set(status, [...(waiting.get(status) ?? []), resolve]);
@@ -83,8 +83,8 @@ function keepWriting(gw: Gateway) {
     async stop(): Promise<ReadonlyMap<number, number>> {
       isStopped = true;
       await lanes;
-      expect(answers.size).toBe(last);
-      return answers;
+      expect(responses.size).toBe(last);
+      return responses;
     },
   };
 }
@@ -127,12 +127,12 @@ test.each(disasters)('when %s every write is answered, and none is done twice', 
   const late = sleep(RECOVERY_MS).then(() => 'late');
   expect(await Promise.race([writing.next(201), late])).not.toBe('late');
 
-  const answers = await writing.stop();
+  const responses = await writing.stop();
   const rows = await server.query<{ id: number; times: number }>(
     'select id, count(*)::int as times from log group by id',
   );
   const times = new Map(rows.map((row) => [row.id, row.times]));
-  for (const [id, status] of answers) {
+  for (const [id, status] of responses) {
     const done = times.get(id) ?? 0;
     expect([201, 500, 503], `row ${id}`).toContain(status);
     if (status === 201) expect(done, `row ${id}`).toBe(1);

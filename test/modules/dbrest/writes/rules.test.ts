@@ -65,7 +65,7 @@ const triggers: readonly WriteCase[] = [
     expected: { status: 202, json: [{ id: 9, body: 'x' }], headers: { 'x-stamp': 'posted' } },
   },
   {
-    it: 'leave the next answer alone',
+    it: 'leave the next response alone',
     call: 'DELETE letters?id=eq.1',
     expected: { status: 204, headers: { 'x-stamp': null } },
   },

@@ -60,7 +60,7 @@ const upserts: readonly WriteCase[] = [
     },
   },
   {
-    it: 'without rows in the answer is 201 always',
+    it: 'without rows in the response is 201 always',
     call: 'POST sensors',
     body: { id: 1, name: 'a' },
     prefer: 'resolution=merge-duplicates',

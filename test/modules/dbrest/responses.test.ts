@@ -100,12 +100,12 @@ const bodies: [accept: string, query: string, status: number, body: string][] = 
   ['text/csv, application/json;q=0.1', 'parents?select=id,children(id)', 200, '[{"id":1,"children":[]}]'],
 ];
 test.each(bodies)('%s of %s', async (...[accept, query, status, body]) => {
-  const reply = await (await location()).get(`/api/${query}`, { accept });
-  if (status === 200) expect(reply).toMatchObject({ status, body });
+  const response = await (await location()).get(`/api/${query}`, { accept });
+  if (status === 200) expect(response).toMatchObject({ status, body });
   else {
-    const { details, message } = JSON.parse(reply.body) as { details: string | null; message: string };
-    expect([reply.status, details ?? message]).toEqual([status, body]);
-    expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
+    const { details, message } = JSON.parse(response.body) as { details: string | null; message: string };
+    expect([response.status, details ?? message]).toEqual([status, body]);
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
   }
 });
 
@@ -168,13 +168,13 @@ const counts: [
   ['parents?select=id,children!inner(id)', { prefer: 'count=exact' }, 200, '*/0', 'count=exact'],
 ];
 test.each(counts)('%s with %j', async (...[query, headers, status, range, applied]) => {
-  const reply = await (await location()).get(`/api/${query}`, headers);
-  const error = status >= 400 ? (JSON.parse(reply.body) as { details: string }).details : undefined;
-  expect([reply.status, error ?? reply.headers['content-range']]).toEqual([status, range]);
-  expect(reply.headers['preference-applied']).toBe(applied);
+  const response = await (await location()).get(`/api/${query}`, headers);
+  const error = status >= 400 ? (JSON.parse(response.body) as { details: string }).details : undefined;
+  expect([response.status, error ?? response.headers['content-range']]).toEqual([status, range]);
+  expect(response.headers['preference-applied']).toBe(applied);
 });
 
-test('dbrest_max_rows bounds answers and decides what an estimate counts', async () => {
+test('dbrest_max_rows bounds responses and decides what an estimate counts', async () => {
   const api = await location({ maxRows: 100 });
   const { headers, status } = await api.get('/api/numbers?select=id', { prefer: 'count=estimated' });
   expect([status, headers['content-range']]).toEqual([206, '0-99/5000']);
@@ -208,7 +208,7 @@ test('handling=strict refuses what is not understood, handling=lenient passes ov
   });
 });
 
-test('the answer names its schema when there are several', async () => {
+test('the response names its schema when there are several', async () => {
   const api = await location({ schemas: ['public', 'other'] });
   expect((await api.get('/api/items')).headers['content-profile']).toBe('public');
   expect(await api.get('/api/things', { 'accept-profile': 'other' })).toMatchObject({
@@ -226,6 +226,6 @@ test('HEAD gives the headers of GET in every format', async () => {
     const { x, done } = api.start(`HEAD ${query}`, headers);
     await done;
     const get = await api.get(query, headers);
-    expect(x.reply).toMatchObject({ status: get.status, headers: get.headers });
+    expect(x.sent).toMatchObject({ status: get.status, headers: get.headers });
   }
 });

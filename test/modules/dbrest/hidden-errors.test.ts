@@ -48,8 +48,8 @@ const general: [path: string, status: number, code: string, message: string, log
 test.each(general)(
   'GET %s: %i %s "%s" tells no more, and the log does',
   async (...[path, status, code, message, logged]) => {
-    const answer = await gw.fetch(`/api/${path}`);
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([
+    const response = await gw.fetch(`/api/${path}`);
+    expect([response.status, JSON.parse(response.body)]).toEqual([
       status,
       { code, details: null, hint: null, message },
     ]);

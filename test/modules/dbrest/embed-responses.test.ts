@@ -1,7 +1,7 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct, type DirectReply } from './direct.ts';
+import { direct, type DirectResponse } from './direct.ts';
 import { SHOP } from './shop.ts';
 
 let db: TestDatabase;
@@ -9,7 +9,7 @@ beforeAll(async () => {
   db = await postgres(SHOP);
 });
 
-const get = async (target: string, headers = {}, config = {}): Promise<DirectReply> =>
+const get = async (target: string, headers = {}, config = {}): Promise<DirectResponse> =>
   (await direct({ onTestFinished }, db.dsn, config)).get(`/api/${target}`, headers);
 
 test('an ambiguous embed is answered with 300 and the choices', async () => {

@@ -26,15 +26,19 @@ test.each([
     (rows: number[]) => `[${rows.map((id) => `{"id":${id},"pad":"${'x'.repeat(100)}"}`).join(', \n ')}]`,
   ],
   ['text/csv', (rows: number[]) => `id,pad\n${rows.map((id) => `${id},${'x'.repeat(100)}`).join('\n')}`],
-])('a large answer of %s comes in pieces, and is whole', async (accept, expected) => {
+])('a large response of %s comes in pieces, and is whole', async (accept, expected) => {
   const rows = Array.from({ length: 5_000 }, (_, i) => i + 1);
   const headers = { accept, prefer: 'count=exact' };
-  const reply = await (await location()).get('/api/numbers?select=id,pad&order=id', headers);
-  expect(reply).toMatchObject({ status: 200, streamed: true, headers: { 'content-range': '0-4999/5000' } });
-  expect(reply.body).toBe(expected(rows));
+  const response = await (await location()).get('/api/numbers?select=id,pad&order=id', headers);
+  expect(response).toMatchObject({
+    status: 200,
+    streamed: true,
+    headers: { 'content-range': '0-4999/5000' },
+  });
+  expect(response.body).toBe(expected(rows));
 });
 
-test('a large answer leaves its connection in order', async () => {
+test('a large response leaves its connection in order', async () => {
   const api = await location({ poolSize: 1 });
   await Promise.all(
     Array.from({ length: 20 }, async (_, i) => {
@@ -46,7 +50,7 @@ test('a large answer leaves its connection in order', async () => {
   );
 });
 
-test('a large answer of which a late row fails is cut short, and logged', async () => {
+test('a large response of which a late row fails is cut short, and logged', async () => {
   const api = await location();
   const { x, done } = api.start('GET /api/breaks');
   await done;
@@ -54,7 +58,7 @@ test('a large answer of which a late row fails is cut short, and logged', async 
   expect(api.log).toContain('[error] dbrest: 22012 division by zero');
 });
 
-test('a large answer whose connection dies is cut short', async () => {
+test('a large response whose connection dies is cut short', async () => {
   const api = await location({ poolSize: 1 });
   const { x, done } = api.start('GET /api/many?order=id');
   const pieces = x.holdStream();
@@ -68,7 +72,7 @@ test('a large answer whose connection dies is cut short', async () => {
   expect((await api.get('/api/items?select=id&id=eq.1')).body).toBe('[{"id":1}]');
 });
 
-test('a large answer stops being read while its client takes nothing', async () => {
+test('a large response stops being read while its client takes nothing', async () => {
   const api = await location({ poolSize: 1 });
   const { x, done } = api.start('GET /api/many?order=id');
   const pieces = x.holdStream();
@@ -78,10 +82,10 @@ test('a large answer stops being read while its client takes nothing', async () 
   expect(pieces.bytes()).toBeLessThan(4_000_000);
   pieces.release();
   await done;
-  expect(JSON.parse(x.reply?.body ?? '')).toHaveLength(100_000);
+  expect(JSON.parse(x.sent?.body ?? '')).toHaveLength(100_000);
 });
 
-test('a client that takes nothing loses its connection to one that waits, and its answer is cut short', async () => {
+test('a client that takes nothing loses its connection to one that waits, and its response is cut short', async () => {
   const api = await location({ poolSize: 1 });
   const { x, done } = api.start('GET /api/many?order=id');
   const pieces = x.holdStream();
@@ -89,7 +93,7 @@ test('a client that takes nothing loses its connection to one that waits, and it
   expect((await api.get('/api/items?select=id&id=eq.1')).body).toBe('[{"id":1}]');
   await done;
   expect(x.cut).toBe(true);
-  expect(api.log.join()).toContain('the client does not take its answer, and others wait');
+  expect(api.log.join()).toContain('the client does not read its response, and others wait for a connection');
 });
 
 test('a client that takes nothing in time is cut off', async () => {
@@ -98,10 +102,10 @@ test('a client that takes nothing in time is cut off', async () => {
   x.holdStream();
   await done;
   expect(x.cut).toBe(true);
-  expect(api.log.join()).toContain('the answer was not taken in time');
+  expect(api.log.join()).toContain('the client did not read the response in time');
 });
 
-test('a large answer whose client leaves is cancelled, and its connection serves on', async () => {
+test('a large response whose client leaves is cancelled, and its connection serves on', async () => {
   const api = await location({ poolSize: 1 });
   const { x, done } = api.start('GET /api/many?order=id');
   const pieces = x.holdStream();
@@ -112,10 +116,10 @@ test('a large answer whose client leaves is cancelled, and its connection serves
   expect((await api.get('/api/items?select=id&id=eq.1')).body).toBe('[{"id":1}]');
 });
 
-test('HEAD of a large answer reads little of it, and counts all', async () => {
+test('HEAD of a large response reads little of it, and counts all', async () => {
   const { x, done } = (await location()).start('HEAD /api/many', { prefer: 'count=exact' });
   await done;
-  expect(x.reply).toMatchObject({
+  expect(x.sent).toMatchObject({
     status: 200,
     body: '',
     streamed: true,
