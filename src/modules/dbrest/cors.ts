@@ -1,9 +1,9 @@
 import type { Exchange, HeaderFilter } from '../../http/index.ts';
 
-/** `dbrest_cors_origins`: pages of any origin may read the answers, those of some, or of none. */
+/** `dbrest_cors_origins`: all origins, or a list of origins that may read responses; the empty list allows none. */
 export type CorsOrigins = '*' | readonly string[];
 
-/** The words of PostgREST (its CORS middleware), which clients and proxies may compare. */
+/** The values that PostgREST sends (its CORS middleware); clients and proxies may compare them. */
 const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD';
 const EXPOSED =
   'Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, Transfer-Encoding, Range-Unit';
@@ -11,15 +11,15 @@ const ALWAYS_ALLOWED = ['Accept', 'Accept-Language', 'Content-Language'];
 const MAX_AGE_S = '86400';
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS.split(', '));
 
-/** How a location answers requests of pages from elsewhere (Fetch standard, CORS protocol). */
+/** Cross-origin handling of one location (Fetch standard, CORS protocol). */
 export interface Cors {
-  /** Opens every answer, errors included, to the page that asked. */
+  /** Adds the CORS headers to every response, including errors. */
   readonly filter: HeaderFilter;
-  /** Answers what a browser asks in front of a request; false: it is none that may be granted. */
+  /** Responds to a preflight request. Returns false when it is not a preflight or the origin is not allowed. */
   preflight(x: Exchange): boolean;
 }
 
-/** What the database or another filter said goes before. */
+/** Compiles the CORS handling. Headers that the database or another filter has set take precedence. */
 export function compileCors(origins: CorsOrigins): Cors {
   const listed = origins === '*' ? undefined : new Set(origins);
   const allows = (origin: string | undefined): origin is string =>
@@ -32,7 +32,7 @@ export function compileCors(origins: CorsOrigins): Cors {
   return {
     filter(x) {
       if (isOpened(x)) return;
-      // A cache must not give the answer for one origin to another, nor to a request without any.
+      // A cache must not use the response for one origin for another origin, or for a request without one.
       if (listed && listed.size > 0) x.response.setHeader('Vary', 'Origin');
       const origin = x.header('origin');
       if (!allows(origin)) return;
@@ -62,7 +62,7 @@ function isOpened({ response: { headers = [] } }: Exchange): boolean {
   return headers.some((word, i) => i % 2 === 0 && word.toLowerCase() === 'access-control-allow-origin');
 }
 
-/** Whatever is asked for. */
+/** Allows every header that the preflight lists. */
 function allowedHeaders(asked: string | undefined): string {
   const names = asked?.split(',').map((name) => name.trim()) ?? [];
   return ['Authorization', ...names.filter(Boolean), ...ALWAYS_ALLOWED].join(', ');

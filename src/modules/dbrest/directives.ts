@@ -4,57 +4,57 @@ import { type KeySource, readKeySource, readRolePath, type RolePath } from './au
 import type { CorsOrigins } from './cors.ts';
 import { type DbrestPass, passReader } from './dsn.ts';
 
-/** What the directives of one location say. */
+/** The `dbrest_*` directives of one location. */
 export interface DbrestConfig {
   readonly pass?: DbrestPass;
-  /** Absolute path of the SQL that a new embedded database starts with. */
+  /** Absolute path of the SQL file that initialises a new embedded database. */
   readonly embeddedInit?: string;
   readonly poolSize: number;
   readonly poolTimeoutMs: number;
   readonly poolQueue: number;
-  /** Whether a request may meet what those before it left in its session. */
+  /** Whether a session is reset before each request. */
   readonly poolReset: 'discard' | 'none';
   readonly timeoutMs: number;
-  /** Never empty; the first is the default. */
+  /** Never empty. The first schema is the default. */
   readonly schemas: readonly string[];
   readonly extraSearchPath: readonly string[];
   readonly anonRole?: string;
   readonly jwtKeys?: KeySource;
   readonly jwtRolePath: RolePath;
   readonly jwtAudience?: string;
-  /** What a bad token gets: the anonymous role, or 401. */
+  /** Treatment of an invalid token: the anonymous role, or 401. */
   readonly jwtInvalid: 'anon' | 'reject';
   readonly maxRows?: number;
-  /** Called in front of every request: schema and name, or the name alone. */
+  /** The function that is called before every request: schema and name, or the name alone. */
   readonly preRequest?: readonly string[];
   readonly txEnd: TxEnd;
   readonly settings?: readonly Setting[];
-  /** `minimal`: an error answer has a code and a message alone. */
+  /** `minimal`: an error response has only `code` and `message`. */
   readonly errorVerbosity: 'verbose' | 'minimal';
   readonly aggregates: boolean;
-  /** Which paths name functions: those below `rpc/`, all of them, none. */
+  /** Which paths call functions: those below `rpc/`, all of them, or none. */
   readonly rpc: 'auto' | 'on' | 'off';
-  /** What the root describes: what the role may use, everything, nothing. */
+  /** What the OpenAPI description at the root lists: what the role may use, everything, or nothing. */
   readonly openapi: 'follow-privileges' | 'ignore-privileges' | 'off';
   readonly corsOrigins: CorsOrigins;
   readonly plan: boolean;
   readonly serverTiming: boolean;
 }
 
-/** How the transaction of a request ends, and whether a request may choose. */
+/** How the transaction of a request ends, and whether `Prefer: tx` may override it. */
 export type TxEnd = 'commit' | 'commit-allow-override' | 'rollback' | 'rollback-allow-override';
 
-/** `dbrest_setting`: a setting that every request finds. */
+/** `dbrest_setting`: a setting of every request's transaction. */
 export interface Setting {
-  /** With its `app.settings.` in front. */
+  /** Includes the prefix `app.settings.`. */
   readonly name: string;
   readonly value: string;
 }
 
-/** The contexts of what locations inherit. */
+/** The contexts of directives that locations inherit. */
 const EVERYWHERE = ['http', 'server', 'location'] as const;
 
-/** `"a, b"` or several words: names, each at most once. */
+/** Reads a list of names, as one word `"a, b"` or as several. Duplicates are removed. */
 const nameList = readers.words<readonly string[]>(
   { syntax: '"name, ..."', min: 1, max: Infinity },
   (list, { directive, report, span }) => {
@@ -65,14 +65,14 @@ const nameList = readers.words<readonly string[]>(
   },
 );
 
-/** `none` means "no role switch" to PostgreSQL: requests would run as the login role. */
+/** Rejects `none`, which to PostgreSQL means that requests run as the login role. */
 const role = readers.oneWord<string>('role', (word, { directive, report }) => {
   if (word.value !== '' && word.value !== 'none') return word.value;
   report.emerg(`invalid role in "${directive}" directive`, word.span, 'expected the name of a database role');
   return undefined;
 });
 
-/** What verifies tokens. */
+/** Reads a secret, a JWK or a JWK set. */
 const keySource = readers.oneWord<KeySource>('secret | JWK | JWK set', (word, { directive, report }) => {
   const source = readKeySource(word.value);
   if (!('fault' in source)) return source;
@@ -80,7 +80,7 @@ const keySource = readers.oneWord<KeySource>('secret | JWK | JWK set', (word, { 
   return undefined;
 });
 
-/** Where in its claims a token names the role. */
+/** Reads the path of the claim that names the role. */
 const rolePath = readers.oneWord<RolePath>('name | .path', (word, { directive, report }) => {
   const path = readRolePath(word.value);
   if (!path)
@@ -95,7 +95,7 @@ const rolePath = readers.oneWord<RolePath>('name | .path', (word, { directive, r
 const NAME = String.raw`("(?:[^"\0]|"")+"|[^".\0]+)`;
 const QUALIFIED = new RegExp(`^${NAME}(?:\\.${NAME})?$`);
 
-/** `schema.function` or `function`, each as SQL writes it, but in the case that it is written in. */
+/** Reads `schema.function` or `function`, quoted as in SQL. Unquoted names keep their case. */
 const functionName = readers.oneWord<readonly string[]>(
   '[schema.]function',
   (word, { directive, report }) => {
@@ -110,23 +110,23 @@ const functionName = readers.oneWord<readonly string[]>(
 
 const PREFIX = 'app.settings.';
 
-/** A name, with its prefix or without, and a value. */
+/** Reads the name of a setting, with or without its prefix, and a value. */
 const setting = readers.words<Setting>(
   { syntax: 'name value', min: 2, max: 2 },
   ([name, value], { directive, report }) => {
     if (!name || !value) return undefined;
     const full = name.value.startsWith(PREFIX) ? name.value : `${PREFIX}${name.value}`;
-    // What PostgreSQL takes for the name of a setting of one's own.
+    // The names that PostgreSQL accepts for custom settings.
     if (/^[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)*$/.test(full)) return { name: full, value: value.value };
     report.emerg(`invalid name "${name.value}" in "${directive}" directive`, name.span);
     return undefined;
   },
 );
 
-/** As browsers write it: no path, not even a slash. */
+/** An origin as browsers send it: without a path, even `/`. */
 const ORIGIN = /^(?:[a-z][a-z0-9+.-]*:\/\/[^\s/?#]+|null)$/;
 
-/** `*`, `off`, or origins, separated by blanks or commas. */
+/** Reads `*`, `off`, or origins separated by blanks or commas. */
 const corsOrigins = readers.words<CorsOrigins>(
   { syntax: '* | off | origin ...', min: 1, max: Infinity },
   (list, { directive, report }) => {
@@ -147,7 +147,7 @@ const corsOrigins = readers.words<CorsOrigins>(
   },
 );
 
-/** Which database, and how it is reached. */
+/** The database and the connection pool. */
 const connection = directivesFor<DbrestConfig>()({
   dbrest_pass: {
     contexts: ['location'],
@@ -211,7 +211,7 @@ const connection = directivesFor<DbrestConfig>()({
   },
 });
 
-/** What a request may ask for, and what it gets. */
+/** What requests may do and how they are answered. */
 const requests = directivesFor<DbrestConfig>()({
   dbrest_schemas: {
     contexts: EVERYWHERE,
@@ -326,7 +326,7 @@ const requests = directivesFor<DbrestConfig>()({
   },
 });
 
-/** Who asks. */
+/** Roles and tokens. */
 const tokens = directivesFor<DbrestConfig>()({
   dbrest_anon_role: {
     contexts: EVERYWHERE,
@@ -369,5 +369,5 @@ const tokens = directivesFor<DbrestConfig>()({
   },
 });
 
-/** The directives of `dbrest_*` (contract, `dbrest.md`). */
+/** The rows of all `dbrest_*` directives. */
 export const directives = { ...connection, ...tokens, ...requests };

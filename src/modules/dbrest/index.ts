@@ -13,19 +13,19 @@ import { Listener } from './watch.ts';
 export type * as dbrestTools from './tools/index.ts';
 export type { DbrestConfig } from './directives.ts';
 
-/** What commands do with databases and tokens: no process that serves has a use for it. */
+/** Loads the functions behind `gw db` and `gw jwt`, which a serving process does not need. */
 export const loadDbrestTools = (): Promise<typeof import('./tools/index.ts')> => import('./tools/index.ts');
 
-/** Timers hold 24 days at most; nobody waits for a day. */
+/** One day. Timers of Node.js hold at most 24 days. */
 const LONGEST_MS = 86_400_000;
 
-/** Where the master leaves the address of an embedded server for the workers. */
+/** The key under which the master provides the address of an embedded server to the workers. */
 const providedKey = (dir: string): string => `dbrest:embedded:${dir}`;
-/** And what the workers share of each database. */
+/** The key of the state that the workers share for each database. */
 const shareKey = (pass: DbrestPass): string =>
   `dbrest:share:${pass.kind === 'embedded' ? pass.dir : JSON.stringify(pass.target)}`;
 
-/** Tables of PostgreSQL as REST (contract: `dbrest.md`). */
+/** The `dbrest` module: tables, views and functions of PostgreSQL as a REST API. */
 export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   name: 'dbrest',
   directives,
@@ -71,7 +71,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   },
 
   async provision({ pass, poolSize, ...config }, worker) {
-    // The driver loads here and not with the module: the master imports every module, and connects to nothing.
+    // The driver is loaded here because the master imports every module but connects to no database.
     const { default: pg } = await import('pg');
     const target = connectionTarget(pass as DbrestPass, worker);
     const database = worker.share(

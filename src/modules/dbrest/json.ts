@@ -1,4 +1,4 @@
-/** A JSON object, as against an array, null or a bare value. */
+/** Whether a value is a JSON object, and not an array, null or a primitive. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -20,7 +20,10 @@ const CLOSES = new Set([0x5d, 0x7d]);
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** UTF-8 bytes as JSON with its text; `undefined` when it is none, or too large or too deep for a token. */
+/**
+ * The text and the value of a JSON document in UTF-8; `undefined` when it is malformed, or larger or deeper than a token
+ * may be.
+ */
 export function parseLimited(
   bytes: Uint8Array,
 ): { readonly text: string; readonly value: unknown } | undefined {
@@ -33,7 +36,7 @@ export function parseLimited(
   }
 }
 
-/** Counted before anything recursive sees the text. */
+/** The nesting depth, counted without recursion before the text is parsed. */
 function depthOf(bytes: Uint8Array): number {
   let depth = 0;
   let deepest = 0;

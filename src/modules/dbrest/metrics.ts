@@ -29,7 +29,7 @@ const JWT_EVICTIONS = {
   help: 'Tokens that were forgotten to make room for others.',
 };
 
-/** What one worker counts of one database. */
+/** The metrics of one database in one worker. */
 export class DatabaseMetrics {
   readonly queries: Histogram;
   readonly timeouts: Counter;
@@ -50,7 +50,7 @@ export class DatabaseMetrics {
     };
   }
 
-  /** Shows a pool as long as the database is open; gives the end of it. */
+  /** Samples a pool until the returned function is called. */
   showPool(level: () => PoolLevel): () => void {
     const show = (metric: typeof MAX, field: keyof PoolLevel): (() => void) =>
       this.#metrics.sample(metric, this.#labels, () => level()[field]);
@@ -60,7 +60,7 @@ export class DatabaseMetrics {
     };
   }
 
-  /** Runs what reads the schema. */
+  /** Runs `read`, and counts and times it as a schema load. */
   async load<T>(read: () => Promise<T>): Promise<T> {
     const startedMs = performance.now();
     try {
@@ -76,7 +76,7 @@ export class DatabaseMetrics {
   }
 }
 
-/** What one worker counts of the tokens it has verified. */
+/** The metrics of the token cache in one worker. */
 export interface TokenMetrics {
   readonly requests: Pick<Counter, 'add'>;
   readonly hits: Pick<Counter, 'add'>;

@@ -19,15 +19,15 @@ import type { Schema } from './schema/index.ts';
 import type { Results, WireError } from './session/index.ts';
 import { compileStatements, type Statements } from './sql/index.ts';
 
-/** What a location works with. */
+/** The database and the authenticator that a location uses. */
 export interface DbrestResources {
   readonly database: RestDatabase;
   readonly authenticator: Authenticator;
-  /** Only where requests are explained instead of served. */
+  /** Present only where requests are explained instead of served. */
   readonly explain?: (build: Build) => Explainer;
 }
 
-/** `dbrest_pass`: who asks → what is asked → plan → statements → response; whatever goes wrong on the way becomes one. */
+/** `dbrest_pass`: authenticates, parses, plans and runs a request, then responds. Every error becomes a response. */
 export function compileDbrest(
   config: DbrestConfig,
   { database, authenticator }: DbrestResources,
@@ -55,13 +55,13 @@ export function compileDbrest(
   return { content, tooLarge, filter: cors.filter, slashRedirect: true };
 }
 
-/** Who sent a request, and what measures it. */
+/** The identity of a request and the stopwatch for `Server-Timing`, if it is enabled. */
 interface Caller {
   readonly identity: Identity;
   readonly watch: Stopwatch | undefined;
 }
 
-/** Between who asks and the response. Rejects with what becomes a fault. */
+/** The steps after authentication. The promise rejects with errors that `faultOf` turns into a response. */
 function compilePipeline(
   config: DbrestConfig,
   database: RestDatabase,
@@ -93,17 +93,17 @@ function compilePipeline(
 }
 
 /**
- * The steps from what a client sends to what the database is sent, for reads, writes, calls and descriptions alike. Each
- * makes one plain value of the one before it; nothing of them is done to the database.
+ * The steps from a request to its SQL, the same for reads, writes, calls and descriptions. Each one is a function from one
+ * plain value to the next; none of them sends anything to the database.
  */
 export interface Steps {
-  /** What path, method and headers ask for. */
+  /** Parses the path, the method and the headers. */
   readonly headOf: ReturnType<typeof compileHead>;
-  /** The rest of it: query and body. */
+  /** Parses the query and the body. */
   readonly requestOf: ReturnType<typeof compileRequest>;
-  /** Every name found in the schema, and the form of the response chosen. */
+  /** Looks up every name in the schema and chooses the media type of the response. */
   readonly planOf: ReturnType<typeof compilePlan>;
-  /** In one transaction, behind the settings of the request. */
+  /** Writes the statements of one transaction, which begins with the settings of the request. */
   readonly statementsOf: ReturnType<typeof compileStatements>;
 }
 
@@ -136,7 +136,7 @@ function run(database: RestDatabase, { x, statements, response, rules }: Prepare
     : database.write(steps, { writer: x, rules, verdict });
 }
 
-/** A `statement_timeout` of none: then only the server and the client end a function. */
+/** Stands in for a `statement_timeout` of 0, where only the server or the client ends a function. */
 const LONGEST_MS = 86_400_000;
 
 function rulesOf(config: DbrestConfig, { timeoutMs }: Statements): DbrestConfig {
@@ -144,19 +144,20 @@ function rulesOf(config: DbrestConfig, { timeoutMs }: Statements): DbrestConfig 
   return { ...config, timeoutMs: timeoutMs === 0 ? LONGEST_MS : Math.min(timeoutMs, LONGEST_MS) };
 }
 
-/** A schema that changes faster than that is not run after. */
+/** A request is retried at most this often when the schema keeps changing. */
 const MOST_REPEATS = 3;
 /**
- * No such column, table or schema. Every name in a statement is one of the schema that it was made from: where the server
- * points at one, that has changed. Without a position the value of a request is to blame, as a cast to `regclass` is.
+ * SQLSTATEs for an unknown column, table or schema. All names in a statement come from the schema, so an error that has a
+ * position means that the schema has changed. Without a position a value of the request caused it, such as a cast to
+ * `regclass`.
  */
 const MISSING_NAME: ReadonlySet<string> = new Set(['42703', '42P01', '3F000']);
-/** So does a client fail who compares text with numbers. */
+/** SQLSTATEs that a changed schema can cause, but also a client, for instance one that compares text with numbers. */
 const MISSING_FORM: ReadonlySet<string> = new Set(['42883', '42804', '42P10', '428C9']);
 
 /**
- * Runs a request; once more when the server refused its statement because the schema has changed since it was read. Nothing
- * of the request was done then: a batch is one transaction, and it failed before its main statement ran.
+ * Runs a request, and retries it when the server rejected a statement because the schema has changed. This is safe: a batch
+ * is one transaction, and it failed before its main statement ran.
  */
 function retryOnSchemaChange(
   database: RestDatabase,
@@ -174,7 +175,7 @@ function retryOnSchemaChange(
   return attempt(0);
 }
 
-/** What comes from within a function or a trigger says nothing of the statement that called it. */
+/** Whether an error shows that the schema has changed. Errors raised inside a function or a trigger do not. */
 async function isOutdated(
   { schema }: RestDatabase,
   seen: Schema | undefined,
@@ -192,12 +193,12 @@ function respondToError(
   error: unknown,
   { config, build, authenticated }: { config: DbrestConfig; build: Build; authenticated: boolean },
 ): void {
-  // Cancelled for a client that left: nobody to respond to, nothing wrong.
+  // The client has closed the connection: there is no one to respond to.
   if (x.aborted) return;
   const fault = faultOf(error, { authenticated });
   if (!fault) return;
   if (fault.status >= 500 || x.done || fault.logged !== undefined) logFault(x, fault, build);
-  // The head is gone already: only a body cut short can tell that not all of it came.
+  // The head has been sent, so only a truncated body can show that the response is incomplete.
   if (x.done) x.abort();
   else sendFault(x, fault, config.errorVerbosity);
 }

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PoolRefusal } from '../../pool.ts';
 
-/** Between two pieces of work others have their turn. Rejects once nobody waits for the work any more. */
+/** Yields to the event loop between two pieces of work. Rejects when the work is no longer needed. */
 export type Turn = () => Promise<void>;
 
-/** The turns of work that is done for one client: it ends with the piece under way when the client leaves. */
+/** Yields for work on behalf of one client: rejects with `PoolRefusal` once that client has gone. */
 export function turnsFor(client: { readonly aborted: boolean }): Turn {
   return async () => {
     await nextTurn();
@@ -12,10 +12,10 @@ export function turnsFor(client: { readonly aborted: boolean }): Turn {
   };
 }
 
-/** Far below what anybody notices who waits for the same thread. */
+/** Longest time, in milliseconds, between two yields to the event loop. */
 const SLICE_MS = 2;
 
-/** Runs work that is done step by step, with turns for all others in between. Rejects with what it throws. */
+/** Runs a generator to its end and yields to the event loop every 2 ms. Rejects with the generator's error. */
 export async function inSlices<T>(work: Iterator<unknown, T>): Promise<T> {
   for (;;) {
     const endMs = performance.now() + SLICE_MS;

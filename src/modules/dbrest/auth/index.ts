@@ -23,7 +23,7 @@ export {
   type Key,
 } from './keys.ts';
 
-/** How the texts of an array are searched for the role. */
+/** Comparison operators of a role filter. */
 const COMPARISONS = {
   '==': (text: string, word: string) => text === word,
   '!=': (text: string, word: string) => text !== word,
@@ -32,13 +32,13 @@ const COMPARISONS = {
   '*==': (text: string, word: string) => text.includes(word),
 };
 
-/** The first text of an array that compares so with `word`. */
+/** Selects the first string of an array for which the comparison with `word` holds. */
 interface RoleFilter {
   readonly comparison: keyof typeof COMPARISONS;
   readonly word: string;
 }
 
-/** Where in a token's claims the role stands: member names, array positions, at the end perhaps a filter. */
+/** The path of the role in a token's claims: member names, array indexes, and optionally a filter at the end. */
 export type RolePath = readonly (string | number | RoleFilter)[];
 
 const TEXT = String.raw`"((?:[^"\\]|\\.)*)"`;
@@ -48,8 +48,8 @@ const STEP = new RegExp(
 );
 
 /**
- * `role`, or a path such as `.app."https://x/roles"[0]` or `.roles[?(@ ^== "app_")]` (PostgREST, `jwt-role-claim-key`);
- * `undefined` when it is neither.
+ * Parses `role`, or a path such as `.app."https://x/roles"[0]` or `.roles[?(@ ^== "app_")]` (PostgREST,
+ * `jwt-role-claim-key`). Returns `undefined` when the path is malformed.
  */
 export function readRolePath(text: string): RolePath | undefined {
   if (text === '') return undefined;
@@ -67,7 +67,7 @@ export function readRolePath(text: string): RolePath | undefined {
   return path;
 }
 
-/** What stands at a path; `undefined` when there is nothing. Only own members count. */
+/** The value at a path, or `undefined`. Inherited members are ignored. */
 export function claimAt(claims: unknown, path: RolePath): unknown {
   let found = claims;
   for (const step of path) {
@@ -91,30 +91,30 @@ function firstMatch(list: unknown, { comparison, word }: RoleFilter): string | u
 
 const LONGEST_ROLE_BYTES = 63;
 
-/** As whom a request acts, and what the database is told of its token. */
+/** The role of a request, and the token data that is passed to the database. */
 export interface Identity {
   readonly role: string;
-  /** The raw token; '' when there is none, or it was rejected. */
+  /** The raw token; '' when there is none or it was rejected. */
   readonly jwt: string;
-  /** A JSON object as the token had it; the role alone without a token. */
+  /** The claims as JSON text, unchanged from the token; `{"role": …}` without a token. */
   readonly claims: string;
-  /** The database never sees a token that was rejected. */
+  /** The token was rejected; it must not be passed to the database. */
   readonly rejected: boolean;
 }
 
-/** How a location tells who asks. */
+/** The authentication settings of a location. */
 interface AuthRules {
-  /** Absent: no secret is configured, tokens are passed on unread. */
+  /** Absent when no secret is configured; tokens are then passed on unverified. */
   readonly verifier: TokenVerifier | undefined;
   readonly anonRole: string | undefined;
   readonly rolePath: RolePath;
   readonly audience: string | undefined;
   readonly invalid: 'anon' | 'reject';
-  /** Whom `dbrest_pass` logs in as: a token must not make anybody that. */
+  /** The login role of `dbrest_pass`. A token must not select it. */
   readonly loginRole: string;
 }
 
-/** Tells from the `Authorization` headers who asks (contract: "Authentication"). */
+/** Determines the identity of a request from its `Authorization` headers. */
 export class Authenticator {
   readonly #rules: AuthRules;
   readonly #anonymous: Identity | undefined;
@@ -126,7 +126,7 @@ export class Authenticator {
       role === undefined ? undefined : { role, jwt: '', claims: JSON.stringify({ role }), rejected: false };
   }
 
-  /** At once unless a new token is to be verified. Throws or rejects with a `DbrestFault`. */
+  /** Returns a promise only when a token has to be verified for the first time. Throws or rejects with a `DbrestFault`. */
   identify(authorization: readonly string[]): Identity | Promise<Identity> {
     if (authorization.length > 1) throw undecodableToken('More than one Authorization header is sent');
     const token = bearerToken(authorization[0]);
@@ -158,13 +158,13 @@ export class Authenticator {
     return { role, jwt: token, claims: claims.text, rejected: false };
   }
 
-  /** `undefined` when the token claims none. A role that would undo the role switch is refused, whatever else holds. */
+  /** The claimed role, or `undefined`. Rejects roles that would undo the role switch. */
   #roleOf({ members }: Claims): string | undefined {
     const { rolePath, anonRole, loginRole } = this.#rules;
     const role = claimAt(members, rolePath);
     if (role === undefined) return undefined;
     if (typeof role !== 'string') throw noRole(JSON.stringify(role));
-    // `none` is no role to PostgreSQL, but the way back to the login role.
+    // `set role none` switches back to the login role.
     if (role === '' || role === 'none' || role.includes('\0')) throw noRole(role);
     if (Buffer.byteLength(role) > LONGEST_ROLE_BYTES) throw noRole(role);
     if (role === loginRole && role !== anonRole) throw roleNotPermitted(role);
@@ -183,18 +183,18 @@ export class Authenticator {
   }
 }
 
-/** Each `Authorization` header of a request. */
+/** The values of all `Authorization` headers of a request. */
 export function authorizationOf({ request: { headers } }: Exchange): readonly string[] {
   return headers.filter((_, i) => i % 2 === 1 && headers[i - 1] === 'authorization');
 }
 
-/** The scheme in any case; other schemes are not ours to judge. */
+/** The bearer token; `undefined` for any other scheme. The scheme is case-insensitive. */
 function bearerToken(authorization = ''): string | undefined {
   const found = /^bearer(?:[ \t]+(.*))?$/is.exec(authorization);
   return found ? (found[1] ?? '').trim() : undefined;
 }
 
-/** Loads the keys of a location, and with them jose, which a location without keys has no need of. */
+/** Opens the keys of a location. Loads jose only where there are keys. */
 export async function openAuthenticator(
   source: KeySource | undefined,
   { metrics, ...rules }: Omit<AuthRules, 'verifier'> & { readonly metrics: TokenMetrics },

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { isObject, parseJson } from '../json.ts';
 
-/** A JSON Web Key as configured (RFC 7517); its members are checked, what is not needed to verify is gone. */
+/** A configured JSON Web Key (RFC 7517), reduced to the members that verification needs. */
 interface Jwk {
   readonly kty: string;
   readonly alg?: string;
@@ -14,14 +14,14 @@ interface Jwk {
   readonly y?: string;
 }
 
-/** `dbrest_jwt_secret`: the bytes of an HS256 secret, or keys. */
+/** `dbrest_jwt_secret`: an HS256 secret, or keys. */
 export type KeySource =
   | { readonly kind: 'secret'; readonly secret: string }
   | { readonly kind: 'keys'; readonly keys: readonly Jwk[] };
 
 type JwkMember = Exclude<keyof Jwk, 'kty'>;
 
-/** The members that verify with each type of key. A private part is not among them. */
+/** The public members of each key type; private members are dropped. */
 const KEY_TYPES: ReadonlyMap<string, readonly JwkMember[]> = new Map<string, readonly JwkMember[]>([
   ['oct', ['k']],
   ['RSA', ['n', 'e']],
@@ -29,13 +29,13 @@ const KEY_TYPES: ReadonlyMap<string, readonly JwkMember[]> = new Map<string, rea
   ['OKP', ['crv', 'x']],
 ]);
 
-/** RFC 7518, 3.2: a key of the size of the hash or larger. */
+/** Minimum length of an HS256 secret (RFC 7518, 3.2). */
 export const LEAST_SECRET_BYTES = 32;
 
-/** A secret, a JWK or a JWK set; `fault` completes `invalid value in "…" directive, `. */
+/** Reads a secret, a JWK or a JWK set; `fault` completes the message `invalid value in "…" directive, `. */
 export function readKeySource(text: string): KeySource | { readonly fault: string } {
   const trimmed = text.trim();
-  // As an HMAC secret it would be known to everybody who knows the public key.
+  // Used as an HMAC secret, a public key would let anyone who knows it sign tokens.
   if (trimmed.startsWith('-----BEGIN')) return { fault: 'a PEM key cannot be used, expected a JWK' };
   if (!trimmed.startsWith('{'))
     return text === '' ? { fault: 'empty secret' } : { kind: 'secret', secret: text };
@@ -45,13 +45,13 @@ export function readKeySource(text: string): KeySource | { readonly fault: strin
     const key = readKey(json);
     return key ? { kind: 'keys', keys: [key] } : { fault: 'no key that can verify a signature' };
   }
-  // RFC 7517, 5: keys of a set that are not understood are left out.
+  // Keys that are not understood are ignored in a set (RFC 7517, 5).
   const { keys: given } = json;
   const keys = Array.isArray(given) ? given.flatMap((key: unknown) => readKey(key) ?? []) : [];
   return keys.length > 0 ? { kind: 'keys', keys } : { fault: 'no key that can verify a signature' };
 }
 
-/** The length of the shortest HMAC secret, if there is one. */
+/** The length of the shortest HMAC secret; `Infinity` when there is none. */
 export function shortestSecretBytes(source: KeySource): number {
   if (source.kind === 'secret') return Buffer.byteLength(source.secret);
   return Math.min(
@@ -75,10 +75,10 @@ function readKey(value: unknown): Jwk | undefined {
   return { kty, ...kept };
 }
 
-/** A key and the only algorithms that it may be used with. */
+/** A verification key and the algorithms that it may be used with. */
 export interface Key {
   readonly kid: string | undefined;
-  /** A set of keys answers for its key ids; a bare secret has none, and takes any. */
+  /** True for a bare secret, which accepts tokens with any key id. */
   readonly anyKid: boolean;
   readonly algorithms: ReadonlySet<string>;
   readonly key: KeyObject | Uint8Array;
@@ -93,10 +93,10 @@ const CURVES: Readonly<Record<string, readonly string[]>> = {
   Ed25519: ['EdDSA', 'Ed25519'],
 };
 
-/** Every algorithm that some type of key goes with. */
+/** All supported algorithms. */
 export const ALGORITHMS: ReadonlySet<string> = new Set([...HMAC, ...RSA, ...Object.values(CURVES).flat()]);
 
-/** Loads the keys. Throws when one of them is none. */
+/** Loads the keys. Throws when a key cannot be used. */
 export function openKeys(source: KeySource): readonly Key[] {
   if (source.kind === 'keys') return source.keys.map(openKey);
   const key = new TextEncoder().encode(source.secret);
@@ -117,7 +117,7 @@ function openKey(jwk: Jwk): Key {
   }
 }
 
-/** What a type of key goes with, the usual one first; fixed by the type: what a token says can only choose among them. */
+/** The algorithms of a key type, the default first. The header of a token can only select one of them. */
 export function algorithmsOf({ kty, crv = '' }: Pick<Jwk, 'kty' | 'crv'>): readonly string[] {
   if (kty === 'oct') return HMAC;
   if (kty === 'RSA') return RSA;

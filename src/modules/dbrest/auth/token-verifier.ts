@@ -4,16 +4,16 @@ import { isObject, parseLimited } from '../json.ts';
 import type { TokenMetrics } from '../metrics.ts';
 import { ALGORITHMS, type Key } from './keys.ts';
 
-/** Clocks may differ by so much. */
+/** Tolerated clock skew. */
 const SKEW_SECONDS = 30;
 
-/** The payload of a genuine token: its members, and the JSON text they came in. */
+/** The payload of a verified token: its members and its JSON text. */
 export interface Claims {
   readonly text: string;
   readonly members: Readonly<Record<string, unknown>>;
 }
 
-/** Times and audience, in the order of the contract ("Token (PGRST3xx)"). Throws a `DbrestFault`. */
+/** Checks times, then the audience. Throws a `DbrestFault`. */
 export function checkClaims({ members }: Claims, nowMs: number, audience: string | undefined): void {
   const now = nowMs / 1_000;
   if (seconds(members, 'exp', Infinity) + SKEW_SECONDS < now) throw badClaims('JWT expired');
@@ -22,7 +22,7 @@ export function checkClaims({ members }: Claims, nowMs: number, audience: string
   checkAudience(members, audience);
 }
 
-/** The payload as claims. Throws PGRST303 when it is no JSON object. */
+/** Returns the payload as claims. Throws PGRST303 when it is not a JSON object. */
 function claimsOf(json: { readonly text: string; readonly value: unknown } | undefined): Claims {
   if (!json || !isObject(json.value)) throw badClaims('Parsing claims failed');
   return { text: json.text, members: json.value };
@@ -31,12 +31,12 @@ function claimsOf(json: { readonly text: string; readonly value: unknown } | und
 function seconds(members: Claims['members'], name: string, absent: number): number {
   if (!Object.hasOwn(members, name)) return absent;
   const value = members[name];
-  // 1e999 is a number to JSON, and infinite here.
+  // 1e999 is valid JSON but parses to Infinity.
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   throw badClaims(`The JWT '${name}' claim must be a number`);
 }
 
-/** Absent, null and an empty array pass, as in PostgREST. */
+/** An absent, null or empty audience is accepted, as in PostgREST. */
 function checkAudience(members: Claims['members'], audience: string | undefined): void {
   const aud = Object.hasOwn(members, 'aud') ? members['aud'] : null;
   if (aud === null) return;
@@ -48,15 +48,15 @@ function checkAudience(members: Claims['members'], audience: string | undefined)
   throw badClaims('JWT not in audience');
 }
 
-/** What is used of the loaded library. */
+/** The part of jose that is used. */
 type Jose = Pick<typeof import('jose'), 'compactVerify'>;
 
 const MOST_TOKENS = 1_000;
 
 /**
- * Finds out whether some configured key vouches for a token. Only the key decides what algorithms it may be used with;
- * the token's own `jwk`, `jku`, `x5c` … are never looked at. Genuine tokens are remembered whole, the least recently
- * used going first; whether their times hold is asked at each use, elsewhere.
+ * Verifies the signature of tokens. Only the configured keys decide which algorithms are allowed; a token's own `jwk`,
+ * `jku`, `x5c` and the like are ignored. Verified tokens are kept in an LRU cache; their times are checked on every use, by
+ * the caller.
  */
 export class TokenVerifier {
   readonly #jose: Jose;
@@ -74,7 +74,7 @@ export class TokenVerifier {
     });
   }
 
-  /** At once for a token that was verified before. Throws or rejects with a `DbrestFault`. */
+  /** Returns the claims of a cached token at once. Throws or rejects with a `DbrestFault`. */
   verify(token: string): Claims | Promise<Claims> {
     this.#metrics.requests.add();
     const known = this.#genuine.get(token);
@@ -112,12 +112,12 @@ export class TokenVerifier {
   }
 }
 
-/** The protected header, as far as it counts. Throws PGRST301. */
+/** The algorithm and key id of the protected header. Throws PGRST301. */
 function readHeader(token: string): { alg: string; kid: unknown } {
   if (token === '') throw undecodableToken('Empty JWT is sent in Authorization header');
   const parts = token.split('.');
   if (parts.length !== 3) throw undecodableToken(`Expected 3 parts in JWT; got ${parts.length}`);
-  // Strictly base64url: another spelling of a token would be another key of the cache.
+  // Strict base64url: a different encoding of the same token would be a second cache key.
   const [head = ''] = parts.every((part) => /^[A-Za-z0-9_-]*$/.test(part)) ? parts : [];
   const header = parseLimited(Buffer.from(head, 'base64url'))?.value;
   if (!isObject(header)) throw undecodableToken('JWT cryptographic operation failed');
@@ -126,7 +126,7 @@ function readHeader(token: string): { alg: string; kid: unknown } {
   if (alg === 'none') throw refusedAlgorithm("JWT is unsecured but expected 'alg' was not 'none'");
   if (typeof alg !== 'string' || !ALGORITHMS.has(alg))
     throw refusedAlgorithm("Unsupported 'alg' in the JWT header");
-  // Extensions that must be understood, and are not.
+  // RFC 7515, 4.1.11: a token with critical extensions that are not supported is invalid.
   if (Object.hasOwn(header, 'crit')) throw undecodableToken('JWT cryptographic operation failed');
   return { alg, kid };
 }

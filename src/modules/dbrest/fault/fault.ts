@@ -1,23 +1,23 @@
-/** Text, or what PGRST201 lists. */
+/** A text, or the list of relationships of PGRST201. */
 type Details = string | readonly Readonly<Record<string, string>>[] | null;
 
-/** Body and head of an error answer; `dbrest-errors.md` of the contract has the table. */
+/** The body and head of an error response. */
 export interface FaultShape {
-  /** A `PGRST…` code or the SQLSTATE. */
+  /** A `PGRST…` code or a SQLSTATE. */
   readonly code: string;
   readonly status: number;
   readonly message: string;
   readonly details?: Details;
   readonly hint?: string | null;
-  /** What the log tells of it, and no client: hosts, roles, paths. */
+  /** Written to the log and never sent to clients: it may name hosts, roles and paths. */
   readonly logged?: string | undefined;
-  /** The reason phrase, where it is not that of the status. */
+  /** The reason phrase, if it differs from that of the status. */
   readonly reason?: string | undefined;
-  /** Header name, value, name, value … beside the fixed ones. */
+  /** Additional headers: name, value, name, value … */
   readonly headers?: readonly string[];
 }
 
-/** A request that ends with an error answer. Carries no stack: it is an answer, not a defect. */
+/** A fault that ends a request with an error response. */
 export class DbrestFault extends Error implements FaultShape {
   readonly code: string;
   readonly status: number;
@@ -38,7 +38,7 @@ export class DbrestFault extends Error implements FaultShape {
     this.headers = rest.headers ?? [];
   }
 
-  /** The body, keys sorted; all four are always there, or `code` and `message` alone. */
+  /** The JSON body: all four members in the order of their names, or only `code` and `message`. */
   body(verbosity: 'verbose' | 'minimal'): string {
     const { code, details, hint, message } = this;
     return JSON.stringify(verbosity === 'minimal' ? { code, message } : { code, details, hint, message });

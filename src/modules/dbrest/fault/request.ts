@@ -1,6 +1,6 @@
 import { DbrestFault } from './fault.ts';
 
-/** What of a query string did not parse, as PostgREST names it. */
+/** The part of a query string that did not parse, in PostgREST's words. */
 export type ParsedPart =
   | 'select parameter'
   | 'columns parameter'
@@ -13,7 +13,7 @@ export type ParsedPart =
   | 'offset'
   | 'query string';
 
-/** PGRST100. `column` counts code points from 1; `report` is `unexpected X expecting A, B or C`. */
+/** PGRST100, 400. `column` counts code points from 1; `report` reads `unexpected X expecting A, B or C`. */
 export function unparsable(
   part: ParsedPart,
   text: string,
@@ -23,7 +23,7 @@ export function unparsable(
   return new DbrestFault({ code: 'PGRST100', status: 400, message, details: report });
 }
 
-/** A limit of the contract, told before the database sees anything. */
+/** PGRST100, 400: the request exceeds a limit of gw, and nothing was sent to the database. */
 export function tooLarge(what: string): DbrestFault {
   return new DbrestFault({ code: 'PGRST100', status: 400, message: `Request exceeds a limit: ${what}` });
 }
@@ -61,7 +61,7 @@ export function noRoot(): DbrestFault {
   return new DbrestFault({ code: 'PGRST126', status: 404, message: 'Root endpoint metadata is disabled' });
 }
 
-/** PGRST100, 400: a `Range` header that is none. */
+/** PGRST100, 400: a malformed `Range` header. */
 export function malformedRange(range: string): DbrestFault {
   return new DbrestFault({
     code: 'PGRST100',
@@ -78,7 +78,7 @@ export function lowerAboveUpper(): DbrestFault {
   );
 }
 
-/** PGRST103, 416: the rows are counted, and there are fewer. */
+/** PGRST103, 416: the offset is greater than the counted total. */
 export function offsetBeyond(offset: number, total: number): DbrestFault {
   const details = `An offset of ${offset} was requested, but there are only ${total} rows.`;
   return rangeNotSatisfiable(details, ['Content-Range', `*/${total}`]);
@@ -122,7 +122,7 @@ export function invalidJson(): DbrestFault {
   return invalidBody('Empty or invalid json');
 }
 
-/** PGRST102, 400: rows that do not have the same columns. */
+/** PGRST102, 400: the rows of a body have different keys. */
 export function unequalKeys(): DbrestFault {
   return invalidBody('All object keys must match');
 }
@@ -132,7 +132,7 @@ export function unequalLines(): DbrestFault {
   return invalidBody('All lines must have same number of fields');
 }
 
-/** PGRST102, 400. `why`: without anything of the body in it. */
+/** PGRST102, 400. `why` must not contain parts of the body. */
 export function invalidBody(why: string): DbrestFault {
   return new DbrestFault({ code: 'PGRST102', status: 400, message: why });
 }
@@ -143,7 +143,7 @@ export function unreadableBody(type: string): DbrestFault {
   return new DbrestFault({ code: 'PGRST102', status: 415, message });
 }
 
-/** PGRST102, 415: a body is never decompressed here. */
+/** PGRST102, 415: compressed bodies are not supported. */
 export function unreadableEncoding(encoding: string): DbrestFault {
   const message = `Content-Encoding not acceptable: ${encoding}`;
   return new DbrestFault({
@@ -177,7 +177,7 @@ export function otherKey(): DbrestFault {
   return new DbrestFault({ code: 'PGRST115', status: 400, message });
 }
 
-/** PGRST124, 400: more rows than the client allowed; the change is undone. */
+/** PGRST124, 400: the write affects more rows than `max-affected`; it is rolled back. */
 export function tooManyAffected(rows: number): DbrestFault {
   return new DbrestFault({
     code: 'PGRST124',
@@ -187,13 +187,13 @@ export function tooManyAffected(rows: number): DbrestFault {
   });
 }
 
-/** PGRST204, 400: a column of the body or of `columns`. */
+/** PGRST204, 400: an unknown column in the body or in `columns`. */
 export function noWrittenColumn(table: string, column: string): DbrestFault {
   const message = `Could not find the '${column}' column of '${table}' in the schema cache`;
   return new DbrestFault({ code: 'PGRST204', status: 400, message });
 }
 
-/** PGRST127, 400: `limit` on a write needs something that tells one row from another. */
+/** PGRST127, 400: `limit` on a write needs a key that identifies rows. */
 export function notLimitable(table: string): DbrestFault {
   return new DbrestFault({
     code: 'PGRST127',
@@ -203,12 +203,12 @@ export function notLimitable(table: string): DbrestFault {
   });
 }
 
-/** PGRST300, 500: a token that nothing can check, where a bad token is to be refused. */
+/** PGRST300, 500: a token was sent, no secret is configured, and invalid tokens are rejected. */
 export function noSecret(): DbrestFault {
   return new DbrestFault({ code: 'PGRST300', status: 500, message: 'Server lacks JWT secret' });
 }
 
-/** PGRST301, 401: the token cannot be decoded, or no key vouches for it. */
+/** PGRST301, 401: the token cannot be decoded or verified. */
 export function undecodableToken(message: string, details: string | null = null): DbrestFault {
   return tokenFault('PGRST301', message, details);
 }
@@ -223,12 +223,12 @@ export function anonymousDisabled(): DbrestFault {
   });
 }
 
-/** PGRST303, 401: the token is genuine, but what it claims does not hold. */
+/** PGRST303, 401: the token is genuine, but its claims are not acceptable. */
 export function badClaims(message: string): DbrestFault {
   return tokenFault('PGRST303', message, null);
 }
 
-/** 22023, 401, worded as PostgreSQL does: a role that no `set role` may ever see. */
+/** 22023, 401, in PostgreSQL's words: the role of a token must not be passed to `set role`. */
 export function noRole(role: string): DbrestFault {
   return new DbrestFault({
     code: '22023',
@@ -238,7 +238,7 @@ export function noRole(role: string): DbrestFault {
   });
 }
 
-/** 42501, 403, worded as PostgreSQL does. */
+/** 42501, 403, in PostgreSQL's words. */
 export function roleNotPermitted(role: string): DbrestFault {
   return new DbrestFault({
     code: '42501',

@@ -1,29 +1,29 @@
 import { DbrestFault } from './fault.ts';
 
-/** PGRST106, 406: the same whether the schema exists or not. */
+/** PGRST106, 406. The response does not show whether the schema exists. */
 export function schemaNotExposed(schema: string, exposed: readonly string[]): DbrestFault {
   const hint = `Only the following schemas are exposed: ${exposed.join(', ')}`;
   return new DbrestFault({ code: 'PGRST106', status: 406, message: `Invalid schema: ${schema}`, hint });
 }
 
-/** PGRST205, 404. `similar`: a table that was perhaps meant. */
+/** PGRST205, 404. `similar`: the most similar name of a table. */
 export function noTable(schema: string, table: string, similar: string | undefined): DbrestFault {
   const message = `Could not find the table '${schema}.${table}' in the schema cache`;
   const hint = similar === undefined ? null : `Perhaps you meant the table '${schema}.${similar}'`;
   return new DbrestFault({ code: 'PGRST205', status: 404, message, hint });
 }
 
-/** 42703, 400, worded as PostgreSQL does: the name never gets as far as a statement. */
+/** 42703, 400, in PostgreSQL's words: an unknown name is never put into a statement. */
 export function noColumn(table: string, column: string): DbrestFault {
   return new DbrestFault({ code: '42703', status: 400, message: `column ${table}.${column} does not exist` });
 }
 
-/** 42704, 400, worded as PostgreSQL does. */
+/** 42704, 400, in PostgreSQL's words. */
 export function noType(type: string): DbrestFault {
   return new DbrestFault({ code: '42704', status: 400, message: `type "${type}" does not exist` });
 }
 
-/** 42601, 400, worded as PostgreSQL does: a cast to `text(3)`. */
+/** 42601, 400, in PostgreSQL's words: for instance a cast to `text(3)`. */
 export function noModifiers(type: string): DbrestFault {
   const message = `type modifier is not allowed for type "${type}"`;
   return new DbrestFault({ code: '42601', status: 400, message });
@@ -35,7 +35,7 @@ interface Name {
 }
 type Pairs = readonly (readonly [from: string, to: string])[];
 
-/** What an ambiguous embed could mean. */
+/** One of several relationships that an embed could use. */
 export interface CandidateRelationship {
   readonly cardinality: string;
   readonly origin: Name;
@@ -50,7 +50,7 @@ interface EmbedName {
   readonly hint?: string;
 }
 
-/** PGRST108, 400: a filter, order or limit on something that `select` does not embed. */
+/** PGRST108, 400: a filter, order or limit on a resource that `select` does not embed. */
 export function notEmbedded(name: string): DbrestFault {
   return new DbrestFault({
     code: 'PGRST108',
@@ -60,7 +60,7 @@ export function notEmbedded(name: string): DbrestFault {
   });
 }
 
-/** PGRST118, 400: an order by rows of which there may be many. */
+/** PGRST118, 400: an order by an embed that may have many rows. */
 export function noRelatedOrder(origin: string, target: string): DbrestFault {
   return new DbrestFault({
     code: 'PGRST118',
@@ -89,7 +89,7 @@ export function noAggregates(): DbrestFault {
   });
 }
 
-/** PGRST127, 400: an aggregate over the arrays that a spread makes of many rows. */
+/** PGRST127, 400: an aggregate in a to-many spread. */
 export function toManyAggregate(): DbrestFault {
   return new DbrestFault({
     code: 'PGRST127',
@@ -99,7 +99,7 @@ export function toManyAggregate(): DbrestFault {
   });
 }
 
-/** PGRST200, 400. `similar`: a name that was perhaps meant, and the one in its place. */
+/** PGRST200, 400. `similar`: the most similar name, and the name that it replaces. */
 export function noRelationship(
   { target, hint }: EmbedName,
   { schema, name }: Name,
@@ -116,7 +116,7 @@ export function noRelationship(
   });
 }
 
-/** PGRST201, 300, with all that could be meant. */
+/** PGRST201, 300, with all candidate relationships. */
 export function ambiguousRelationship(
   { target }: EmbedName,
   origin: Name,
@@ -137,7 +137,7 @@ export function ambiguousRelationship(
   });
 }
 
-/** Between rows of one table the junction says nothing of the direction, the key that points to the others does. */
+/** For a self-relationship the table of the junction is not enough: its foreign key shows the direction. */
 function hintOf({ origin, target, constraint, junction }: CandidateRelationship): string {
   if (!junction) return constraint;
   return origin.name === target.name ? junction.constraint : junction.table.name;
@@ -151,15 +151,15 @@ function relationshipText({ origin, target, constraint, pairs, junction }: Candi
   return `${junction.table.name} using ${keys}`;
 }
 
-/** A function by its schema and name, as a request looked for it. */
+/** The function that a request asks for. */
 export interface FunctionLookup {
   readonly schema: string;
   readonly name: string;
-  /** Names of the arguments that it was given. */
+  /** Names of the given arguments. */
   readonly given: readonly string[];
-  /** A body that can only be the one argument of a function: of which type. */
+  /** The type of a body that can only be passed as a single unnamed argument. */
   readonly whole?: 'text' | 'xml' | 'bytea' | undefined;
-  /** A JSON body: it could be the one argument as well. */
+  /** A JSON body, which could also be passed as a single unnamed argument. */
   readonly isJson: boolean;
 }
 
@@ -173,7 +173,7 @@ export function notCallable(method: string): DbrestFault {
   });
 }
 
-/** PGRST202, 404. `hint`: what was perhaps meant. */
+/** PGRST202, 404. `hint` names a similar function. */
 export function noFunction(
   { schema, name, given, whole, isJson }: FunctionLookup,
   hint: string | null,

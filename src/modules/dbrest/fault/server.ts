@@ -1,19 +1,19 @@
 import { isObject, parseJson } from '../json.ts';
 import { DbrestFault, type FaultShape } from './fault.ts';
 
-/** The fields of a server error that an answer passes on. */
+/** The fields of a PostgreSQL error that are used in a response. */
 export interface ServerError {
   readonly code: string;
   readonly message: string;
   readonly detail?: string | undefined;
   readonly hint?: string | undefined;
-  /** The function of the server that raised it. */
+  /** The function in PostgreSQL's source that raised the error. */
   readonly routine?: string | undefined;
 }
 
 type StatusOf = number | ((error: ServerError, authenticated: boolean) => number);
 
-/** SQLSTATE or its first characters to a status; the first match from above counts (contract, `dbrest-errors.md`). */
+/** Status by SQLSTATE prefix. The first match wins. */
 const STATUSES: readonly (readonly [prefix: string, status: StatusOf])[] = [
   ['08', 503],
   ['09', 500],
@@ -51,8 +51,8 @@ const STATUSES: readonly (readonly [prefix: string, status: StatusOf])[] = [
 ];
 
 /**
- * Of these the server and its extensions tell hosts, roles and paths that are nobody's business: a client gets the title of
- * their class (PostgreSQL, Appendix A), or of the code where that says more.
+ * Classes of errors whose messages may name hosts, roles and paths. Clients get the title of the class instead (PostgreSQL,
+ * Appendix A).
  */
 const TITLES: readonly (readonly [prefix: string, title: string])[] = [
   ['08', 'connection exception'],
@@ -66,7 +66,7 @@ const TITLES: readonly (readonly [prefix: string, title: string])[] = [
   ['XX', 'internal error'],
 ];
 
-/** What the client is told; the words of a `raise` are meant for it whatever code they come with. */
+/** The text for the client. The message of a PL/pgSQL `raise` is meant for it, whatever the code. */
 function clientText(error: ServerError): Pick<FaultShape, 'message' | 'details' | 'hint' | 'logged'> {
   const { code, message, detail = null, routine } = error;
   const [, title] = TITLES.find(([prefix]) => code.startsWith(prefix)) ?? [];
@@ -76,7 +76,7 @@ function clientText(error: ServerError): Pick<FaultShape, 'message' | 'details' 
   return { message: title, logged: detail === null ? message : `${message}: ${detail}` };
 }
 
-/** A server error as an answer. `authenticated`: the role in use is not the anonymous one. */
+/** The response to a PostgreSQL error. `authenticated`: the role differs from the anonymous one. */
 export function serverFault(error: ServerError, authenticated: boolean): DbrestFault {
   const [, of] = STATUSES.find(([prefix]) => error.code.startsWith(prefix)) ?? ['', 400];
   const status = typeof of === 'number' ? of : of(error, authenticated);
@@ -89,7 +89,7 @@ export function serverFault(error: ServerError, authenticated: boolean): DbrestF
   });
 }
 
-/** Where the server says nothing of what a client could do about it. */
+/** A hint for errors to which PostgreSQL gives none. */
 function ownHint({ code, message }: ServerError): string | null {
   const isUngroupable =
     code === '42883' && message.startsWith('could not identify an equality operator for type');
@@ -98,7 +98,7 @@ function ownHint({ code, message }: ServerError): string | null {
     : null;
 }
 
-/** `PTnnn`: nnn, where it is a status that can be sent. */
+/** The status `nnn` of the code `PTnnn`; 500 when it cannot be sent. */
 function chosenStatus(code: string): number {
   const digits = /^PT([2-5]\d\d)$/.exec(code);
   return digits ? Number(digits[1]) : 500;
@@ -109,7 +109,7 @@ const MESSAGE_HINT =
 const DETAIL_HINT =
   "DETAIL must be a JSON object with obligatory keys: 'status', 'headers' and optional key: 'status_text'.";
 
-/** `raise sqlstate 'PGRST'`: the answer is what MESSAGE and DETAIL say, or PGRST121. */
+/** `raise sqlstate 'PGRST'`: MESSAGE and DETAIL are the response; PGRST121 when they are malformed. */
 export function raisedFault({ message, detail }: ServerError): DbrestFault {
   const body = readMessage(message);
   if (!body) return unparsableRaise(`Invalid JSON value for MESSAGE: '${message}'`, MESSAGE_HINT);
@@ -131,7 +131,7 @@ function readDetail(json: string): Pick<FaultShape, 'status' | 'reason' | 'heade
   const value = parseJson(json);
   if (!isObject(value)) return undefined;
   const { status, status_text: reason, headers } = value;
-  // 1xx would not be an answer, and HTTP has no room for more than three digits.
+  // 1xx is no final status, and a status has three digits.
   const known = typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599;
   if (!known || !isObject(headers) || !isOptionalText(reason)) return undefined;
   const pairs = Object.entries(headers);
@@ -154,7 +154,7 @@ function isOptionalText(value: unknown): value is string | null | undefined {
 
 const retryAfter = ['Retry-After', '1'];
 
-/** PGRST000, 503: no connection can be opened. What the driver says of it names hosts and roles. */
+/** PGRST000, 503: no connection can be opened. The driver's message may name hosts and roles, so only the log has it. */
 export function cannotConnect(driverText: string): DbrestFault {
   const message = 'Database connection error.';
   return new DbrestFault({
@@ -166,7 +166,7 @@ export function cannotConnect(driverText: string): DbrestFault {
   });
 }
 
-/** PGRST001, 503: a connection broke, or was given up for a reason of ours, which the client is told. */
+/** PGRST001, 503: a connection was lost, or closed by gw for a reason that the client may see. */
 export function connectionLost(driverText: string, ownReason: string | null): DbrestFault {
   const message = 'Database client error. Retrying the connection.';
   return new DbrestFault({
@@ -185,7 +185,7 @@ export function noSchemaCache(): DbrestFault {
   return new DbrestFault({ code: 'PGRST002', status: 503, message, headers: retryAfter });
 }
 
-/** PGRST003: 504 when the wait for a connection was too long, 503 when the line is full. */
+/** PGRST003: 504 when no connection became free in time, 503 when the queue is full. */
 export function noConnectionFree(status: 503 | 504): DbrestFault {
   const message = 'Timed out acquiring connection from connection pool.';
   return new DbrestFault({ code: 'PGRST003', status, message, headers: status === 503 ? retryAfter : [] });

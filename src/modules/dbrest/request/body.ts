@@ -2,7 +2,7 @@ import type { Exchange } from '../../../http/index.ts';
 import { unreadableEncoding } from '../fault/index.ts';
 import { type Turn, turnsFor } from '../turn.ts';
 
-/** The body of a request, whole, and how it is read. */
+/** The complete body of a request. */
 export interface ReceivedBody {
   /** Media type in lower case, without parameters. */
   readonly type: string;
@@ -14,9 +14,9 @@ export interface ReceivedBody {
 export const JSON_TYPE = /^application\/(?:json|vnd\.(?:pgrst|dbrest)\.(?:object|array)(?:\+json)?)$/;
 
 /**
- * Receives the body of a request; JSON when the client does not say. `undefined` when there is nothing more to do: it was
- * too large or too slow and has its response, or the client left. Throws PGRST102 (415) for a compressed one: it could be
- * of any size.
+ * Receives the body of a request. Without a `Content-Type` it is JSON. Returns `undefined` when the body was too large or
+ * too slow and the response has been sent, or the client has gone. Throws PGRST102 (415) for a compressed body: its
+ * decompressed size would be unbounded.
  */
 export async function receiveBody(x: Exchange): Promise<ReceivedBody | undefined> {
   const encoding = x.header('content-encoding') ?? '';

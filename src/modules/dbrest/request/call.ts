@@ -11,18 +11,18 @@ import { parametersOf, parseReadQuery } from './query.ts';
 import type { ReadQuery } from './tree.ts';
 import { parseWriteQuery } from './write.ts';
 
-/** GET, HEAD and POST of a function. */
+/** A GET, HEAD or POST request for a function. */
 export interface CallRequest {
   readonly kind: 'call';
   readonly head: RequestHead;
   readonly input: CallInput;
   /** `Prefer: params=single-object`. */
   readonly asObject: boolean;
-  /** What is asked of the rows of its result; offset and limit as in a read. */
+  /** Filters, order and range of the result; offset and limit as in a read. */
   readonly query: ReadQuery;
 }
 
-/** `undefined` when there is nobody left to be told anything. Throws a `DbrestFault`. */
+/** Parses a call. Returns `undefined` when the response has been sent or the client has gone. Throws a `DbrestFault`. */
 export async function parseCall(
   x: Exchange,
   head: RequestHead,
@@ -43,30 +43,30 @@ async function posted(x: Exchange): Promise<ReturnType<typeof parseCallQuery> | 
   return body && { input: await parseCallBody(body, columns), read };
 }
 
-/** Texts by the name that each was given for. */
+/** Argument values as texts, by name. */
 export type TextArguments = ReadonlyMap<string, readonly string[]>;
 
-/** What a request gives to the function that it calls. */
+/** The input of a function call. */
 export type CallInput =
   | { readonly kind: 'texts'; readonly texts: TextArguments }
   | {
       readonly kind: 'json';
       readonly body: Buffer | readonly Buffer[];
-      /** Of several objects the first one counts. */
+      /** An array of objects; only the first one is used. */
       readonly isArray: boolean;
-      /** Of its object, or of every object of its array; absent when there is none, or when they differ. */
+      /** The keys of the object, or of all objects of the array; absent for scalars, and when the objects differ. */
       readonly keys?: readonly string[];
-      /** What it was made of; the members of a CSV are not called by their key but by its place: `1`, `2` … */
+      /** The format of the original body. The members of rows from CSV are numbered (`1`, `2` …) in the order of `keys`. */
       readonly from: 'json' | 'form' | 'csv';
     }
-  /** Only ever the one argument of a function. */
+  /** A body that can only be passed as a single argument. */
   | { readonly kind: 'whole'; readonly body: Buffer; readonly type: WholeType };
 
 export type WholeType = 'text' | 'xml' | 'bytea';
 
-/** Decoded at once without anybody noticing. */
+/** Larger forms are decoded in pieces, so that the event loop is not blocked. */
 const LARGE_FORM_BYTES = 65_536;
-/** Parameters of the read grammar, at whatever level. */
+/** Names of parameters that belong to the read grammar, at any level. */
 const GRAMMAR = /^(?:select|columns|on_conflict)$|(?:^|\.)(?:order|limit|offset|and|or)$/;
 const OPERATION = /^([a-z]+)(?:\.|\(([^)]*)\)\.)/;
 const WHOLE_TYPES: ReadonlyMap<string, WholeType> = new Map([
@@ -76,8 +76,8 @@ const WHOLE_TYPES: ReadonlyMap<string, WholeType> = new Map([
 ]);
 
 /**
- * The query of a call that has its arguments there: a parameter is one unless it belongs to the read grammar, and a value
- * that begins like a filter is one (PostgREST, "Functions as RPC"). Throws a `DbrestFault`.
+ * Parses the query of a call by GET. A parameter is an argument unless its name belongs to the read grammar or its value
+ * begins like a filter (PostgREST, "Functions as RPC"). Throws a `DbrestFault`.
  */
 export function parseCallQuery(args: string): { readonly input: CallInput; readonly read: ReadQuery } {
   const texts = new Map<string, string[]>();
@@ -90,8 +90,8 @@ export function parseCallQuery(args: string): { readonly input: CallInput; reado
 }
 
 /**
- * The body of a call by its media type; an empty one gives nothing. `columns`: what of a JSON body counts. Throws PGRST100
- * and PGRST102.
+ * Parses the body of a call by its media type; an empty body has no arguments. `columns`: the keys of a JSON body that are
+ * used. Throws PGRST100 and PGRST102.
  */
 export async function parseCallBody(
   received: ReceivedBody,
@@ -124,7 +124,7 @@ async function parseJson(
   return { kind: 'json', body, isArray, from: 'json', ...(hasKeys && { keys: columns ?? keys }) };
 }
 
-/** A large form is never held as texts: there each name has one value, the last one, even if its argument takes many. */
+/** Parses a form. In a large form each name has one value, the last one, even for a variadic argument. */
 async function parseForm({ bytes: body, turn }: ReceivedBody): Promise<CallInput> {
   if (body.length > LARGE_FORM_BYTES) {
     const { json, names } = await readForm(body, turn);
@@ -135,7 +135,7 @@ async function parseForm({ bytes: body, turn }: ReceivedBody): Promise<CallInput
   return { kind: 'texts', texts };
 }
 
-/** Texts as the members of a JSON object. */
+/** Converts text arguments to a JSON object. */
 function asJsonObject(input: CallInput): CallInput {
   if (input.kind !== 'texts') return input;
   const members = Array.from(input.texts, ([name, texts]) => [name, texts.at(-1)] as const);

@@ -4,10 +4,10 @@ import type { CsvError } from 'csv-parse';
 import { invalidBody, tooLarge, unequalLines } from '../fault/index.ts';
 import type { Turn } from '../turn.ts';
 
-/** Longer texts are written in several pieces, with turns for all others in between. */
+/** Longer texts are written in pieces, with yields to the event loop. */
 const PIECE_CHARACTERS = 65_536;
 
-/** JSON text while it is put together, in pieces of bytes. */
+/** Collects JSON text as pieces of UTF-8. */
 class JsonWriter {
   readonly #pieces: Buffer[] = [];
   readonly #turn: Turn;
@@ -17,24 +17,24 @@ class JsonWriter {
     this.#turn = turn;
   }
 
-  /** Text that is JSON already. */
+  /** Adds text that is already JSON. */
   write(json: string): void {
     this.#text += json;
     if (this.#text.length >= PIECE_CHARACTERS) this.#flush();
   }
 
-  /** A text that may be long, as a JSON string. */
+  /** Adds a text of any length as a JSON string. */
   async writeLong(text: string): Promise<void> {
     this.write('"');
     for (let from = 0; from < text.length; from += PIECE_CHARACTERS) {
-      // A pair of surrogates that is cut here becomes two escapes, which are a pair again.
+      // A surrogate pair that is split here becomes two escapes, which form a pair again.
       this.write(JSON.stringify(text.slice(from, from + PIECE_CHARACTERS)).slice(1, -1));
       await this.#turn();
     }
     this.write('"');
   }
 
-  /** All of it. */
+  /** The complete text. */
   finish(): readonly Buffer[] {
     this.#flush();
     return this.#pieces;
@@ -46,22 +46,22 @@ class JsonWriter {
   }
 }
 
-/** Lines of a CSV as an array of JSON objects, each member called by its place: `{"1":"a","2":null}`. */
+/** The lines of a CSV body as a JSON array of objects with numbered members: `{"1":"a","2":null}`. */
 interface CsvRows {
   readonly json: readonly Buffer[];
-  /** The names in the first line. */
+  /** The column names of the first line. */
   readonly names: readonly string[];
 }
 
-/** Between two pieces of this size others have their turn. */
+/** Bytes parsed between two yields to the event loop. */
 const PIECE_BYTES = 32_768;
 const LONG_FIELD = 65_536;
 const MOST_FIELDS = 1_600;
 const LINE_ENDS = ['\r\n', '\n', '\r'];
-/** As PostgREST: the word stands for no value. */
+/** A field that stands for SQL NULL, as in PostgREST. */
 const NO_VALUE = 'NULL';
 
-/** A CSV body (RFC 4180) with a line of names in front. Throws PGRST102. */
+/** Reads a CSV body (RFC 4180) with a header line. Throws PGRST102. */
 export async function readCsv(bytes: Buffer, turn: Turn): Promise<CsvRows> {
   if (!isUtf8(bytes)) throw invalidCsv();
   const csv = await import('csv-parse');
@@ -109,12 +109,12 @@ const COMMA = 0x2c;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** Counts the fields of a line before the parser keeps them all: an empty field takes more room than its comma. */
+/** Counts the fields of a line before the parser stores them: an empty field needs more memory than its comma. */
 class LineWidth {
   #commas = 0;
   #isQuoted = false;
 
-  /** Throws PGRST100 where a line has more fields than a table has columns. */
+  /** Throws PGRST100 when a line has more fields than a table can have columns. */
   add(piece: Buffer): void {
     for (let at = 0; at < piece.length; at += 1) {
       const byte = piece[at];
@@ -132,7 +132,7 @@ function invalidCsv(line?: unknown): Error {
   return invalidBody(`Empty or invalid csv${typeof line === 'number' ? ` at line ${line}` : ''}`);
 }
 
-/** What the parser says holds parts of the body, so it is not passed on. */
+/** The parser's message contains parts of the body and is not passed on. */
 function faultOf({ code, lines }: CsvError): Error {
   return code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH' ? unequalLines() : invalidCsv(lines);
 }

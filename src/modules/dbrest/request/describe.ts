@@ -2,14 +2,14 @@ import type { Exchange } from '../../../http/index.ts';
 import { notAcceptable } from '../fault/index.ts';
 import type { RequestHead } from './head.ts';
 
-/** GET and HEAD of the root. */
+/** A GET or HEAD request for the root. */
 export interface DescribeRequest {
   readonly kind: 'describe';
   readonly head: RequestHead;
   readonly mediaType: string;
 }
 
-/** OPTIONS of anything. */
+/** An OPTIONS request. */
 export interface OptionsRequest {
   readonly kind: 'options';
   readonly head: RequestHead;
@@ -18,12 +18,12 @@ export interface OptionsRequest {
 const OPENAPI = 'application/openapi+json';
 const JSON_TYPE = 'application/json';
 
-/** Throws PGRST107. */
+/** Parses a request for the OpenAPI description. Throws PGRST107. */
 export function parseDescribe(x: Exchange, head: RequestHead): DescribeRequest {
   return { kind: 'describe', head, mediaType: documentType(x.header('accept'), head) };
 }
 
-/** As PostgREST: the type of its own unless plain JSON is wanted more. */
+/** The media type of the description: `application/openapi+json` unless plain JSON is preferred, as in PostgREST. */
 function documentType(accept = '*/*', { accepted }: RequestHead): string {
   if (accept === '*/*' || accept === '') return OPENAPI;
   for (const { text, media } of accepted) {

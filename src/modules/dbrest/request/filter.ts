@@ -2,7 +2,7 @@ import { tooLarge } from '../fault/index.ts';
 import { type Field, type Filter, type Logic, type Operand, TRUTHS } from './tree.ts';
 import { DELIMITER, FIELD_NAME, parseField, Scanner } from './scanner.ts';
 
-/** Operators of the form `column <sql> value`; the only place where an operator's SQL stands. */
+/** Operators of the form `column <sql> value`, with their SQL. */
 export const BINARY_OPERATORS: ReadonlyMap<string, string> = new Map([
   ['eq', '='],
   ['neq', '<>'],
@@ -25,7 +25,7 @@ export const BINARY_OPERATORS: ReadonlyMap<string, string> = new Map([
   ['adj', '-|-'],
 ]);
 
-/** Operators that take `(any)` and `(all)`, and then an array. */
+/** Operators that accept `(any)` and `(all)` and then take an array. */
 export const QUANTIFIABLE: ReadonlySet<string> = new Set(
   'eq gt gte lt lte like ilike match imatch'.split(' '),
 );
@@ -42,15 +42,15 @@ export function isOperator(name: string): boolean {
   return name === 'in' || name === 'is' || BINARY_OPERATORS.has(name) || SEARCH_OPERATORS.has(name);
 }
 
-/** Where a value ends: with its text, or at the comma or parenthesis of a logic tree. */
+/** Whether a value ends with the input, or at a comma or parenthesis of a logic tree. */
 type ValueEnd = 'input' | 'tree';
 
 const MOST_VALUES = 5_000;
 const UNTIL_DELIMITER = /[^,)]*/y;
-/** A literal array, other arrays and quoted texts in it. */
+/** Delimiters of an array literal. */
 const BRACES = /[{}"]/g;
 
-/** What follows an operator and, where it takes one, its modifier. Throws a `DbrestFault`. */
+/** Parses what follows an operator and its optional modifier. Throws a `DbrestFault`. */
 function parseOperand(scanner: Scanner, operator: string, ending: ValueEnd): Operand {
   const config = SEARCH_OPERATORS.has(operator) && scanner.take('(') ? parseConfig(scanner) : undefined;
   scanner.expect('.', DELIMITER);
@@ -73,7 +73,7 @@ function parseConfig(scanner: Scanner): string {
   return config;
 }
 
-/** `(a,"b,c",d)`; `()` has no element at all. */
+/** Parses `(a,"b,c",d)`; `()` is the empty list. */
 function parseList(scanner: Scanner, ending: ValueEnd): Operand {
   scanner.expect('(');
   scanner.skipBlanks();
@@ -90,7 +90,7 @@ function parseList(scanner: Scanner, ending: ValueEnd): Operand {
   return { kind: 'list', values };
 }
 
-/** A quoted text only counts as one when it is the whole element; else its quotes are characters like others. */
+/** Parses an element. Quotes delimit it only if they enclose all of it; otherwise they are ordinary characters. */
 function parseElement(scanner: Scanner): string {
   const start = scanner.at;
   if (scanner.sees('"') && scanner.text.includes('"', start + 1)) {
@@ -118,7 +118,7 @@ function parseTreeValue(scanner: Scanner): string {
   return literal;
 }
 
-/** The place behind the brace that closes the one at `start`. */
+/** The index after the brace that closes the one at `start`. */
 function endOfArray(text: string, start: number): number | undefined {
   let depth = 0;
   let inQuotes = false;
@@ -142,13 +142,13 @@ function parseTruth(scanner: Scanner, ending: ValueEnd): Operand {
 
 const OPERATOR_NAME = /[a-z]+/y;
 
-/** `[not.]<operator>[(any|all)].<operand>` of a filter whose field is known. Throws a `DbrestFault`. */
+/** Parses `[not.]<operator>[(any|all)].<operand>`. Throws a `DbrestFault`. */
 export function parseFilter(field: Field, value: string): Filter {
   const filter = parseTest(new Scanner('filter', value), field, 'input');
   return filter;
 }
 
-/** The same inside a logic tree, where a comma or a parenthesis ends a value. */
+/** Parses a filter; in a logic tree a comma or a parenthesis ends its value. */
 function parseTest(scanner: Scanner, field: Field, ending: ValueEnd): Filter {
   const negated = scanner.take('not.');
   const operator = parseOperator(scanner, negated);
@@ -180,9 +180,11 @@ const DEEPEST = 20;
 const TERM = `${FIELD_NAME}, negation operator (not) or logic operator (and, or)`;
 const GROUP = /(?:not\.)?(?:and|or)(?= *\()/y;
 
-/** `or=(a.eq.1,not.and(b.gt.2,c.is.null))`; `operator` is `and`, `or`, `not.and` or `not.or`. Throws a `DbrestFault`. */
+/**
+ * Parses `or=(a.eq.1,not.and(b.gt.2,c.is.null))`; `operator` is `and`, `or`, `not.and` or `not.or`. Throws a `DbrestFault`.
+ */
 export function parseLogic(operator: string, value: string): Logic {
-  // An error counts its column from the operator, as if both were written together.
+  // Columns in errors are counted from the operator, as if name and value were one text.
   const scanner = new Scanner('logic tree', operator + value, value);
   scanner.at = operator.length;
   const logic = parseGroup(scanner, operator, 1);

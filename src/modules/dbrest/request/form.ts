@@ -14,17 +14,16 @@ const PLUS = 0x2b;
 const EQUALS = 0x3d;
 const BACKSLASH = 0x5c;
 const BLANK = 0x20;
-/** Between two pieces of this size others have their turn. */
+/** Bytes parsed between two yields to the event loop. */
 const PIECE_BYTES = 65_536;
-/** One byte as `\u0000`. */
+/** The length of `\u0000`. */
 const LONGEST_ESCAPE = 6;
 const MOST_FIELDS = 1_600;
-/** 63 bytes, each of them escaped. */
+/** A name of 63 bytes, each of them percent-encoded. */
 const LONGEST_NAME_BYTES = 63 * 3;
 
 /**
- * An `application/x-www-form-urlencoded` body. Bytes stay bytes on the way: what is not UTF-8 is the database's to refuse.
- * Throws PGRST102.
+ * Reads an `application/x-www-form-urlencoded` body. Invalid UTF-8 is passed on; the database rejects it. Throws PGRST102.
  */
 export async function readForm(bytes: Buffer, turn: Turn): Promise<FormRow> {
   const scan = new FormScan(bytes);
@@ -44,7 +43,7 @@ class FormScan {
     this.#bytes = bytes;
   }
 
-  /** Goes on for about so many bytes, at least one; true at the end of the form. */
+  /** Scans about `count` bytes, at least one. Returns true at the end of the form. */
   advance(count: number): boolean {
     const until = Math.min(this.#at + count, this.#bytes.length);
     while (this.#at < until) {
@@ -62,7 +61,7 @@ class FormScan {
   }
 
   #beginField(): void {
-    // Not names: a name that comes again and again takes as much room as others.
+    // Fields are counted, not names: a repeated name needs as much memory as a new one.
     if (this.#fields === MOST_FIELDS) throw tooLarge(`a row has at most ${MOST_FIELDS} columns`);
     const end = this.#nameEnd();
     const name = jsonText(this.#bytes.subarray(this.#at, end));
@@ -96,14 +95,14 @@ class FormScan {
   }
 }
 
-/** A cut, or the end of the escape that it would divide: ahead of the cut, so that each piece gets on. */
+/** Moves a cut behind the percent escape that it would split. It moves forward, so that every piece makes progress. */
 function escapeEnd(bytes: Buffer, cut: number): number {
   if (bytes[cut - 1] === PERCENT) return Math.min(cut + 2, bytes.length);
   if (bytes[cut - 2] === PERCENT) return Math.min(cut + 1, bytes.length);
   return cut;
 }
 
-/** A piece of a name or a value as what stands between the quotes of a JSON string. */
+/** Converts a piece of a name or value to the inside of a JSON string. */
 function jsonText(bytes: Buffer): Buffer {
   const text = Buffer.allocUnsafe(bytes.length * LONGEST_ESCAPE);
   let length = 0;
@@ -120,7 +119,7 @@ function jsonText(bytes: Buffer): Buffer {
       text[length++] = byte;
     }
   }
-  // A copy, so that the room for escapes that did not come is free again.
+  // A copy releases the memory that was reserved for escapes.
   return Buffer.from(text.subarray(0, length));
 }
 

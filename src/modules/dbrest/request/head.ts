@@ -15,22 +15,22 @@ import { type Accepted, acceptedMedia, type Media } from './media.ts';
 import { honoured, NO_PREFERENCES, parsePreferences, type Preferences } from './preferences.ts';
 import type { ReadQuery } from './tree.ts';
 
-/** What a request is about, and what its headers ask for: checked as far as no table or function has to be known. */
+/** The method, resource and headers of a request, checked as far as no schema is needed. */
 export interface RequestHead {
   readonly kind: 'read' | 'write' | 'call' | 'describe' | 'options';
   readonly method: string;
   readonly resource: Resource;
-  /** Of the allowlist. */
+  /** One of `dbrest_schemas`. */
   readonly schema: string;
   readonly accepted: readonly Accepted[];
   readonly preferences: Preferences;
-  /** Known only where a header needs them. */
+  /** Present only if a header depends on them. */
   readonly features: ServerFeatures | undefined;
 }
 
 /**
- * Reads path, method, `Accept-Profile` or `Content-Profile`, `Accept` and `Prefer`. Throws PGRST106 and PGRST125, and what
- * becomes of a method that the resource does not have.
+ * Parses the path, the method and the headers `Accept-Profile` or `Content-Profile`, `Accept` and `Prefer`. Throws
+ * PGRST106, PGRST125, and the fault for a method that the resource does not support.
  */
 export function compileHead(
   { schemas, rpc, openapi }: DbrestConfig,
@@ -64,7 +64,7 @@ const OF_TABLES: ReadonlyMap<string, 'read' | 'write'> = new Map([
   ['DELETE', 'write'],
 ]);
 
-/** What a method does with a resource. */
+/** The kind of operation of a method on a resource. Throws when the method is not supported. */
 function kindOf({ kind }: Resource, method: string, openapi: DbrestConfig['openapi']): RequestHead['kind'] {
   if (method === 'OPTIONS') return 'options';
   switch (kind) {
@@ -83,7 +83,7 @@ function kindOf({ kind }: Resource, method: string, openapi: DbrestConfig['opena
   }
 }
 
-/** Whether what the headers ask for depends on what the server can do. */
+/** Whether the headers depend on features of the server. */
 export function needsFeatures({ accepted, preferences }: RequestHead): boolean {
   return preferences.timeZone !== undefined || accepted.some(({ media }) => isGeographic(media));
 }
@@ -92,7 +92,7 @@ function isGeographic(media: Media | undefined): boolean {
   return media?.format === 'geojson' || (media?.plan !== undefined && isGeographic(media.plan.media));
 }
 
-/** Leaves out the preferences that cannot be honoured. Throws PGRST122 when the client wants to know of that. */
+/** Drops preferences that cannot be honoured. Throws PGRST122 if the client asked for strict handling. */
 export function honouredHead(
   head: RequestHead,
   features: ServerFeatures | undefined,
@@ -102,10 +102,10 @@ export function honouredHead(
   return preferences === head.preferences && !features ? head : { ...head, preferences, features };
 }
 
-/** uWebSockets.js takes bytes above 0x7f for blanks, and drops them at both ends of a header's value. */
+/** uWebSockets.js treats bytes above 0x7f as blanks and strips them from both ends of a header value. */
 const DROPPED = /^[^!-\x7f]+|[^!-\x7f]+$/gu;
 
-/** The schema that a profile header names, else the first of the allowlist. Throws PGRST106. */
+/** The schema of a profile header, or the default schema. Throws PGRST106. */
 export function chooseSchema(profile: string | undefined, exposed: readonly string[]): string {
   if (profile === undefined) return exposed[0] as string;
   if (exposed.includes(profile)) return profile;
@@ -114,10 +114,10 @@ export function chooseSchema(profile: string | undefined, exposed: readonly stri
   return meant;
 }
 
-/** Which rows are wanted; without a limit all from the offset on. */
+/** The requested range of rows; without a limit it has no end. */
 export type RowRange = Pick<ReadQuery, 'offset' | 'limit'>;
 
-/** The rows that the query, the `Range` header and `dbrest_max_rows` have in common. Throws PGRST100 and PGRST103. */
+/** The intersection of the ranges of the query, the `Range` header and `dbrest_max_rows`. Throws PGRST100 and PGRST103. */
 export function rowRange(query: RowRange, header: string | undefined, maxRows: number | undefined): RowRange {
   const { first, end } = header === undefined ? { first: 0, end: Infinity } : parseRange(header);
   const offset = Math.max(first, query.offset);
@@ -127,7 +127,7 @@ export function rowRange(query: RowRange, header: string | undefined, maxRows: n
   return limit === Infinity ? { offset } : { offset, limit };
 }
 
-/** `0-9` or `10-`, with or without the unit in front. */
+/** Parses `0-9` or `10-`, with or without the unit. */
 function parseRange(header: string): { first: number; end: number } {
   const [, first, last] = /^(?:items=)?(\d{1,15})-(\d{0,15})$/.exec(header.trim()) ?? [];
   if (first === undefined) throw malformedRange(header);
@@ -139,15 +139,15 @@ function parseRange(header: string): { first: number; end: number } {
 /** What a path names. */
 export interface Resource {
   readonly kind: 'root' | 'table' | 'function';
-  /** '' of the root. */
+  /** Empty for the root. */
   readonly name: string;
 }
 
 const ROOT: Resource = { kind: 'root', name: '' };
 
 /**
- * What a path names: below a prefix location one segment, or two of which the first is `rpc`; in any other location the
- * last segment. A location for functions has nothing else. Throws PGRST125.
+ * Compiles the mapping from paths to resources. Below a prefix location a path has one segment, or two if the first is
+ * `rpc`; in other locations the last segment counts. Throws PGRST125.
  */
 function resourceResolver(
   { kind, path }: LocationFacts,
@@ -168,7 +168,7 @@ function resourceResolver(
   };
 }
 
-/** What stands between a location and the name of a function: `/` where it serves nothing else; absent: it has none. */
+/** The path between a location and the name of a function: `/` where all paths are functions, `undefined` where none is. */
 export function functionPath(
   { path }: Pick<LocationFacts, 'path'>,
   rpc: DbrestConfig['rpc'],

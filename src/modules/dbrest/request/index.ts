@@ -79,12 +79,12 @@ export {
   type WrittenBody,
 } from './write.ts';
 
-/** What a request asks for: no name of it is looked up yet. */
+/** A parsed request. Its names have not been looked up yet. */
 export type Request = ReadRequest | WriteRequest | CallRequest | DescribeRequest | OptionsRequest;
 
 /**
- * Reads the rest of a request behind its head: query and body. `features`: known where the head needs them. A promise
- * where there is a body; `undefined` when nobody is left to be told anything. Throws and rejects with a `DbrestFault`.
+ * Parses the query and the body of a request. `features` are present if the head needs them. Returns a promise if there is
+ * a body, and `undefined` when the response has been sent or the client has gone. Throws or rejects with a `DbrestFault`.
  */
 export function compileRequest(
   config: DbrestConfig,

@@ -1,22 +1,22 @@
 import { invalidJson, tooLarge, unequalKeys } from '../fault/index.ts';
 import type { Turn } from '../turn.ts';
 
-/** Tables and composite types of PostgreSQL have at most 1,600 columns. */
+/** Most columns of a table or composite type in PostgreSQL. */
 const MOST_KEYS = 1_600;
-/** 63 bytes, each of them written as an escape. */
+/** A name of 63 bytes, each of them written as `\u0000`. */
 const LONGEST_KEY_BYTES = 63 * 6;
 
-/** Names of the members of objects: those of the first one, which all others must have too, in any order. */
+/** Compares the keys of objects: all must have those of the first one, in any order. */
 class KeyWatch {
   readonly #bytes: Buffer;
   readonly #differ: () => void;
   readonly #names = new Set<string>();
-  /** Where each key of the first object lies: begin, end, begin, end … */
+  /** Offsets of the keys of the first object: begin, end, begin, end … */
   readonly #keyOffsets: number[] = [];
   #isFirst = true;
-  /** How many keys of this object are those of the first one, in the same order. */
+  /** How many keys of the current object equal those of the first one, in the same order. */
   #alike = 0;
-  /** All names of this object once it differs. */
+  /** The names in the current object, once their order differs. */
   #own: Set<string> | undefined;
 
   constructor(bytes: Buffer, differ: () => void) {
@@ -33,18 +33,18 @@ class KeyWatch {
     this.#own = undefined;
   }
 
-  /** What stands between the quotes, still with its escapes. */
+  /** Takes a key by its offsets; escapes have not been decoded. */
   key(from: number, end: number): void {
     if (this.#isFirst) {
       this.#names.add(this.#decode(from, end));
       this.#keyOffsets.push(from, end);
-      // Not names: a name that comes again and again takes as much room as others.
+      // Keys are counted, not names: a repeated name needs as much memory as a new one.
       if (this.#keyOffsets.length > 2 * MOST_KEYS) throw tooLarge(`a row has at most ${MOST_KEYS} columns`);
     } else if (!this.#own && this.#isAlike(from, end)) this.#alike += 1;
     else this.#addOwn(this.#decode(from, end));
   }
 
-  /** Tells of an object that has other names than the first one. */
+  /** Reports an object whose names differ from those of the first one. */
   endRow(): void {
     if (!this.#isFirst && (this.#own || this.#alike * 2 !== this.#keyOffsets.length)) {
       const own = this.#differing();
@@ -53,7 +53,7 @@ class KeyWatch {
     this.#isFirst = false;
   }
 
-  /** Only names of the first object are kept: another has no room to fill. */
+  /** Only names of the first object are stored, which bounds the memory. */
   #addOwn(name: string): void {
     const own = this.#differing();
     if (this.#names.has(name)) own.add(name);
@@ -87,26 +87,26 @@ class KeyWatch {
   }
 }
 
-/** What a JSON text is, as far as a request has to know. */
+/** The top-level shape of a JSON text. */
 export interface JsonShape {
   readonly kind: 'object' | 'array' | 'scalar';
-  /** Names of the members: of the object, or of each object in the array. Empty where nobody asked for them. */
+  /** Keys of the object, or of each object in the array. Empty for `KeyCheck` `any`. */
   readonly keys: readonly string[];
-  /** Not every element of the array is an object with these names. */
+  /** Not every element of the array is an object with these keys. */
   readonly differs?: boolean;
 }
 
 /**
- * `same`: the names of the members are wanted, and each element of an array must be an object with all of them; `told`:
- * the answer tells whether it is.
+ * `same`: each element of an array must be an object with the same keys, else the scan throws. `told`: the result shows
+ * whether they differ. `any`: keys are not collected.
  */
 type KeyCheck = 'same' | 'told' | 'any';
 
-/** Between two pieces of this size others have their turn: a millisecond or two. */
+/** Bytes scanned between two yields to the event loop, which takes one or two milliseconds. */
 const PIECE_BYTES = 262_144;
-/** PostgreSQL parses JSON by recursion, as deep as its stack is. */
+/** PostgreSQL parses JSON recursively, bounded by the size of its stack. */
 const DEEPEST = 1_000;
-/** No number type of PostgreSQL holds more digits. */
+/** No numeric type of PostgreSQL has more digits. */
 const LONGEST_NUMBER = 150_000;
 
 const QUOTE = 0x22;
@@ -121,13 +121,13 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** 1 for a character that a backslash makes an escape of. */
+/** 1 for characters that may follow a backslash. */
 const ESCAPES = Uint8Array.from({ length: 256 }, (_, code) =>
   Number('"\\/bfnrt'.includes(String.fromCharCode(code))),
 );
 const LITERAL = /^(?:true|false|null)/;
 
-/** What may come next; up to `KEY` a string may. */
+/** What may come next. A string is allowed for values up to `KEY`. */
 const VALUE = 0;
 const FIRST_VALUE = 1;
 const FIRST_KEY = 2;
@@ -137,8 +137,8 @@ const AFTER_VALUE = 5;
 const NOTHING = 6;
 
 /**
- * Checks a JSON text (RFC 8259) where it lies, without making values of it: PostgreSQL gets the bytes as they came. A
- * large text is checked piece by piece. Throws PGRST102. Whether strings are UTF-8 is left to the database.
+ * Validates a JSON text (RFC 8259) without building values: PostgreSQL gets the original bytes. Large texts are scanned in
+ * pieces. Throws PGRST102. The database checks that strings are UTF-8.
  */
 export async function scanJson(bytes: Buffer, keys: KeyCheck, turn: Turn): Promise<JsonShape> {
   const scan = new JsonScan(bytes, keys);
@@ -151,12 +151,12 @@ class JsonScan {
   readonly #watch: KeyWatch | undefined;
   readonly #isStrict: boolean;
   #differs = false;
-  /** For each level whether it is an object. */
+  /** Whether each open level is an object. */
   readonly #isObject: boolean[] = [];
   #depth = 0;
   #at = 0;
   #next = VALUE;
-  /** Where the string under way began, or -1. */
+  /** The offset of the current string, or -1. */
   #stringFrom = -1;
   #kind: JsonShape['kind'] = 'scalar';
 
@@ -170,7 +170,7 @@ class JsonScan {
     return { kind: this.#kind, keys: this.#watch?.names ?? [], ...(this.#differs && { differs: true }) };
   }
 
-  /** Goes on for about so many bytes; true at the end of the text. */
+  /** Scans about `count` bytes. Returns true at the end of the text. */
   advance(count: number): boolean {
     const bytes = this.#bytes;
     const until = Math.min(this.#at + count, bytes.length);
@@ -209,7 +209,7 @@ class JsonScan {
     this.#at = at;
   }
 
-  /** The place behind what a backslash introduces. */
+  /** The offset after an escape sequence. */
   #escape(at: number): number {
     const bytes = this.#bytes;
     const byte = bytes[at] ?? 0;
@@ -281,7 +281,7 @@ class JsonScan {
       this.#at += 1;
       this.#digits();
     }
-    // Lower case by a bit: `E` and `e` differ in it alone.
+    // Bit 0x20 maps `E` to `e`.
     if (((bytes[this.#at] ?? 0) | 0x20) !== 0x65) return;
     this.#at += 1;
     if (bytes[this.#at] === MINUS || bytes[this.#at] === 0x2b) this.#at += 1;
@@ -303,7 +303,7 @@ class JsonScan {
     this.#differs = true;
   }
 
-  /** Refuses a value that cannot stand here. */
+  /** Throws if a value is not allowed here. */
   #expectValue(isObject: boolean): void {
     if (this.#next > FIRST_VALUE) throw invalidJson();
     if (this.#watch && !isObject && this.#kind === 'array' && this.#depth === 1) this.#differ();
@@ -313,7 +313,7 @@ class JsonScan {
     this.#next = this.#depth === 0 ? NOTHING : AFTER_VALUE;
   }
 
-  /** Whether the innermost object is one that the request is about. */
+  /** Whether the innermost object is a row. */
   #isRow(): boolean {
     return this.#depth === (this.#kind === 'object' ? 1 : 2);
   }

@@ -1,15 +1,15 @@
 import { notAcceptable } from '../fault/index.ts';
 
-/** `name = value` in two; blanks around the first `=` do not count. */
+/** Splits `name = value`, ignoring blanks around the first `=`. */
 export function pairOf(text: string): [name: string, value: string] {
   const at = text.indexOf('=');
   return at < 0 ? [text, ''] : [text.slice(0, at).trimEnd(), text.slice(at + 1).trimStart()];
 }
 
-/** What the body of a response is made of. */
+/** The format of a response body. */
 type Format = 'json' | 'object' | 'csv' | 'xml' | 'text' | 'binary' | 'geojson' | 'plan' | 'custom';
 
-/** `application/vnd.dbrest.plan`: how the database would run it. */
+/** `application/vnd.dbrest.plan`: the execution plan of the request for another media type. */
 export interface ExplainMedia {
   readonly format: 'text' | 'json';
   readonly options: readonly PlanOption[];
@@ -19,19 +19,19 @@ export interface ExplainMedia {
 const PLAN_OPTIONS = ['analyze', 'verbose', 'settings', 'buffers', 'wal'] as const;
 type PlanOption = (typeof PLAN_OPTIONS)[number];
 
-/** One way to respond. */
+/** A media type of a response. */
 export interface Media {
   readonly format: Format;
-  /** Members that are null are left out. */
+  /** Null members are omitted. */
   readonly stripped: boolean;
-  /** The name that was asked for, without the character set. */
+  /** The requested name, without a character set. */
   readonly name: string;
   readonly plan?: ExplainMedia;
-  /** The aggregate of the database that makes it of rows; a value that already is of this type needs none. */
+  /** The aggregate function that produces the media type from rows; a value that already has this type needs none. */
   readonly handler?: RowHandler;
 }
 
-/** An aggregate over rows: those of one table, or any. */
+/** A media handler of the database: an aggregate over rows of one table, or of any. */
 export interface RowHandler {
   readonly schema: string;
   readonly name: string;
@@ -54,10 +54,10 @@ const WILD: ReadonlyMap<string, string> = new Map([
   ['application/*', 'application/json'],
   ['text/*', 'text/csv'],
 ]);
-/** Both names: PostgREST's clients ask for theirs. */
+/** PostgREST's vendor types are accepted as well as gw's. */
 const VENDOR = /^application\/vnd\.(pgrst|dbrest)\.(object|array|plan)(?:\+(json|text))?$/;
 
-/** A media range by its lower-case type and parameters; `undefined` when nothing here can be it. */
+/** Looks up a media type by its lower-case name and parameters; `undefined` when gw cannot produce it. */
 function mediaOf(type: string, parameters: ReadonlyMap<string, string>): Media | undefined {
   const vendor = VENDOR.exec(type);
   if (vendor) return vendorMedia(vendor, parameters);
@@ -67,24 +67,24 @@ function mediaOf(type: string, parameters: ReadonlyMap<string, string>): Media |
   return format === 'json' ? json('json', name, parameters) : { format, stripped: false, name };
 }
 
-/** A media type that the database makes, by the name of its domain. */
+/** A media type that the database produces, by the name of its domain. */
 export function customMedia(name: string, handler?: RowHandler): Media {
   const shown = name === ANY ? 'application/octet-stream' : name.toLowerCase();
   return { format: 'custom', stripped: false, name: shown, ...(handler && { handler }) };
 }
 
-/** Whether a media type of the database is what a client asks for. */
+/** Whether a media type of the database matches a requested one. */
 export function isAsked(name: string, type: string): boolean {
   return name === ANY || name.toLowerCase() === type;
 }
 
-/** `Content-Type` of a response; bytes have no character set. */
+/** The `Content-Type` of a response; binary types have no character set. */
 export function contentType({ format, name }: Media): string {
   const isBytes = format === 'binary' || (format === 'custom' && !name.startsWith('text/'));
   return isBytes ? name : `${name}; charset=utf-8`;
 }
 
-/** Whether a media type is one of PostgREST's own, with its parameters: no other can take its place. */
+/** Whether a media type is a vendor type, which media handlers of the database cannot replace. */
 function isVendor(type: string): boolean {
   return VENDOR.test(type);
 }
@@ -104,7 +104,7 @@ function json(format: Format, name: string, parameters: ReadonlyMap<string, stri
   return { format, stripped, name: stripped ? `${name};nulls=stripped` : name };
 }
 
-/** `;for="text/csv";options=analyze|verbose`. */
+/** Parses the parameters `;for="text/csv";options=analyze|verbose`. */
 function planMedia(name: string, parameters: ReadonlyMap<string, string>): Media | undefined {
   const [type = '', ...rest] = (parameters.get('for') ?? 'application/json')
     .toLowerCase()
@@ -119,23 +119,23 @@ function planMedia(name: string, parameters: ReadonlyMap<string, string>): Media
   return { format: 'plan', stripped: false, name: shown, plan: { format, options, media } };
 }
 
-/** What a client takes, the dearest first. */
+/** One entry of `Accept`. */
 export interface Accepted {
-  /** As asked, without its weight. */
+  /** As sent, without its weight. */
   readonly text: string;
-  /** Absent: nothing here can be it, or the client refuses it. */
+  /** Absent if gw cannot produce it, or its weight is 0. */
   readonly media?: Media;
-  /** In lower case, without parameters; absent where what the database makes cannot take its place. */
+  /** The name in lower case, without parameters; absent if media handlers of the database cannot replace it. */
   readonly type?: string;
 }
 
 const JSON_ONLY = { text: JSON_MEDIA.name, media: JSON_MEDIA, type: JSON_MEDIA.name };
 const ANYTHING = { ...JSON_ONLY, text: '*/*', type: '*/*' };
-// A quote that is not closed reaches to the end: to look for another way to read it would take quadratic time.
+// An unclosed quote extends to the end: backtracking would take quadratic time.
 const PIECES = /(?:"(?:[^"\\]|\\.)*"?|[^,"])+/g;
 const PARAMETERS = /(?:"(?:[^"\\]|\\.)*"?|[^;"])+/g;
 
-/** The `Accept` header by weight, then by how exactly it names a type (RFC 9110, 12.5.1). Without one: JSON. */
+/** Parses `Accept`, sorted by weight and then by specificity (RFC 9110, 12.5.1). Without the header: anything. */
 export function acceptedMedia(accept: string | undefined): readonly Accepted[] {
   if (accept === undefined || accept === '' || accept === ANYTHING.text) return [ANYTHING];
   if (accept === JSON_ONLY.text) return [JSON_ONLY];
@@ -143,7 +143,7 @@ export function acceptedMedia(accept: string | undefined): readonly Accepted[] {
   return ranges.sort((a, b) => b.weight - a.weight || b.exactness - a.exactness);
 }
 
-/** The first that can be served, by the database's own means where it has them. Throws PGRST107. */
+/** Chooses the first acceptable media type; media handlers of the database take precedence. Throws PGRST107. */
 export function chooseMedia(
   accepted: readonly Accepted[],
   servable: (media: Media) => boolean,
@@ -159,7 +159,7 @@ export function chooseMedia(
 
 interface MediaRange extends Accepted {
   readonly weight: number;
-  /** 0 for any type, 1 for any of a family, 2 for one. */
+  /** 0 where anything fits, 1 where any subtype does, 2 for a full type. */
   readonly exactness: number;
 }
 

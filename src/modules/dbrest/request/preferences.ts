@@ -4,7 +4,7 @@ import { pairOf } from './media.ts';
 export type CountKind = 'exact' | 'planned' | 'estimated';
 type TransactionEnd = 'commit' | 'rollback';
 
-/** What `Prefer` asks for (RFC 7240). */
+/** The preferences of a `Prefer` header (RFC 7240). */
 export interface Preferences {
   readonly resolution?: 'merge-duplicates' | 'ignore-duplicates';
   readonly missing?: 'default' | 'null';
@@ -15,16 +15,16 @@ export interface Preferences {
   readonly handling?: 'strict' | 'lenient';
   readonly timeZone?: string;
   readonly maxAffected?: number;
-  /** As given, and not understood. */
+  /** Preferences that are not understood, as sent. */
   readonly unknown: readonly string[];
 }
 
 export type Preference = Exclude<keyof Preferences, 'unknown'>;
 
-/** Nothing is asked for. */
+/** No preferences. */
 export const NO_PREFERENCES: Preferences = { unknown: [] };
 
-/** Every preference that PostgREST knows, as written and in the order in which `Preference-Applied` tells of them. */
+/** Every preference of PostgREST, in the order of `Preference-Applied`. */
 const PREFERENCES: readonly (readonly [name: string, preference: Preference, values: RegExp])[] = [
   ['resolution', 'resolution', /^(merge|ignore)-duplicates$/],
   ['missing', 'missing', /^(default|null)$/],
@@ -38,7 +38,7 @@ const PREFERENCES: readonly (readonly [name: string, preference: Preference, val
 ];
 const BY_NAME = new Map(PREFERENCES.map((row) => [row[0], row] as const));
 
-/** The `Prefer` headers, joined; the first of several values counts. */
+/** Parses the joined `Prefer` headers; the first of several values wins. */
 export function parsePreferences(header: string | undefined): Preferences {
   if (header === undefined) return NO_PREFERENCES;
   const found: Partial<Record<Preference, string | number>> = {};
@@ -52,7 +52,7 @@ export function parsePreferences(header: string | undefined): Preferences {
   return { ...(found as Omit<Preferences, 'unknown'>), unknown: unknown.filter(Boolean) };
 }
 
-/** Those that an operation honours; the others change nothing in it, and are no mistake. */
+/** Keeps only the preferences that an operation honours; the others are ignored without a fault. */
 export function only(preferences: Preferences, honours: readonly Preference[]): Preferences {
   if (preferences === NO_PREFERENCES) return NO_PREFERENCES;
   const kept = honours.flatMap((name) => {
@@ -62,7 +62,7 @@ export function only(preferences: Preferences, honours: readonly Preference[]): 
   return { ...(Object.fromEntries(kept) as Omit<Preferences, 'unknown'>), unknown: preferences.unknown };
 }
 
-/** Leaves out what cannot be honoured. Throws PGRST122 when the client wants to know of that. */
+/** Drops what cannot be honoured. Throws PGRST122 if the client asked for strict handling. */
 export function honoured(
   preferences: Preferences,
   can: { readonly timeZones: ReadonlySet<string> | undefined; readonly tx: boolean },
@@ -83,7 +83,7 @@ export function honoured(
   };
 }
 
-/** The value of `Preference-Applied`; `undefined` when nothing was. */
+/** The value of `Preference-Applied`; `undefined` if no preference was applied. */
 export function appliedPreferences(preferences: Preferences): string | undefined {
   if (preferences === NO_PREFERENCES) return undefined;
   const applied = PREFERENCES.flatMap(([name, preference]) => {

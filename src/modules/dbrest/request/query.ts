@@ -4,7 +4,7 @@ import type { Field, Level, Logic, OrderTerm, ReadQuery } from './tree.ts';
 import { DELIMITER, FIELD_NAME, parseField, parsePath, Scanner } from './scanner.ts';
 import { parseSelect } from './select.ts';
 
-/** What a parameter is about; `path` leads to the embed that it belongs to, empty for the root. */
+/** The parsed name of a parameter; `path` leads to the embed that it applies to and is empty for the root. */
 type QueryKey = { readonly path: readonly string[] } & (
   | { readonly kind: 'filter'; readonly field: Field }
   | { readonly kind: 'logic'; readonly operator: string }
@@ -13,7 +13,7 @@ type QueryKey = { readonly path: readonly string[] } & (
 
 const DEEPEST = 10;
 
-/** `id`, `data->>a`, `orders.items.id`, `orders.order`, `orders.not.or` … Throws a `DbrestFault`. */
+/** Parses `id`, `data->>a`, `orders.items.id`, `orders.order`, `orders.not.or` and the like. Throws a `DbrestFault`. */
 function parseKey(key: string): QueryKey {
   const scanner = new Scanner('tree path', key);
   const names: string[] = [];
@@ -44,7 +44,7 @@ function parseKey(key: string): QueryKey {
 const MOST_TERMS = 500;
 const NULLS = '"nullsfirst" or "nullslast"';
 
-/** `order=name.desc.nullslast,data->>a,clients(name)`. Throws a `DbrestFault`. */
+/** Parses `order=name.desc.nullslast,data->>a,clients(name)`. Throws a `DbrestFault`. */
 function parseOrder(text: string): OrderTerm[] {
   const scanner = new Scanner('order', text);
   const terms: OrderTerm[] = [];
@@ -81,10 +81,10 @@ function takeOneOf<const T extends string>(scanner: Scanner, words: readonly T[]
 }
 
 const MOST_FILTERS = 500;
-/** Only of writes; a read has nothing that they could change. */
+/** Parameters of writes, which reads ignore. */
 const WRITES_ONLY = new Set(['columns', 'on_conflict']);
 
-/** One level while it is read. */
+/** A level while the query is parsed. */
 interface LevelDraft {
   readonly path: readonly string[];
   readonly filters: Logic[];
@@ -93,7 +93,7 @@ interface LevelDraft {
   offset?: number;
 }
 
-/** The raw query of a read as a request tree, without what `isOther` says is no part of it. Throws a `DbrestFault`. */
+/** Parses the raw query of a read. Parameters for which `isOther` returns true are skipped. Throws a `DbrestFault`. */
 export function parseReadQuery(
   args: string,
   isOther: (key: string, value: string) => boolean = () => false,
@@ -126,7 +126,7 @@ export function parseReadQuery(
   return { select: parseSelect(select ?? '*'), ...root, embedded: [...levels.values()].map(finished) };
 }
 
-/** The parameters of a raw query or of a form, decoded. Throws PGRST100. */
+/** The decoded parameters of a raw query or a form. Throws PGRST100. */
 export function* parametersOf(args: string): Generator<readonly [key: string, value: string]> {
   for (const piece of args.split('&')) {
     if (piece === '') continue;
@@ -136,7 +136,7 @@ export function* parametersOf(args: string): Generator<readonly [key: string, va
   }
 }
 
-/** Form decoding: `+` is a blank. */
+/** Percent-decoding in which `+` is a blank. */
 function decode(raw: string, args: string): string {
   if (!/[%+]/.test(raw)) return raw;
   try {
@@ -150,7 +150,7 @@ function decode(raw: string, args: string): string {
 }
 
 function levelOf(levels: Map<string, LevelDraft>, path: readonly string[]): LevelDraft {
-  // No name has a NUL in it.
+  // Names contain no NUL.
   const key = path.join('\0');
   const level: LevelDraft = levels.get(key) ?? { path, filters: [] };
   levels.set(key, level);
@@ -180,7 +180,7 @@ function givenTwice(key: string): Error {
   return unparsable('query string', key, { column: 1, report: `unexpected second "${key}" expecting one` });
 }
 
-/** No row stands before the first, so that an offset below 0 is one of 0, as in PostgREST. */
+/** Parses a limit or offset. A negative offset counts as 0, as in PostgREST. */
 function parseCount(part: 'limit' | 'offset', text: string): number {
   if (/^-\d+$/.test(text)) {
     if (part === 'offset') return 0;

@@ -1,17 +1,17 @@
 import { type DbrestFault, type ParsedPart, tooLarge, unparsable } from '../fault/index.ts';
 import type { Field, JsonStep } from './tree.ts';
 
-/** PostgreSQL cuts longer names short without a word: another column could be meant. */
+/** PostgreSQL silently truncates longer names, which could then mean another column. */
 const LONGEST_IDENTIFIER_BYTES = 63;
 
 // A dash belongs to a name unless it starts `->`.
 const PLAIN_NAME = /(?:[\p{L}\p{M}\p{N}_ $]|-(?!>))+/uy;
 
-/** Walks through one decoded piece of a query string; what does not fit becomes PGRST100 at its character. */
+/** A cursor over a decoded piece of a query string. Syntax errors become PGRST100 at the current character. */
 export class Scanner {
   readonly part: ParsedPart;
   readonly text: string;
-  /** What an error shows of the text. */
+  /** The text as errors show it. */
   readonly shown: string;
   at = 0;
 
@@ -29,7 +29,7 @@ export class Scanner {
     return this.text.startsWith(word, this.at);
   }
 
-  /** Whether a sticky pattern matches here. */
+  /** Whether a sticky pattern matches at the current position. */
   matches(pattern: RegExp): boolean {
     pattern.lastIndex = this.at;
     return pattern.test(this.text);
@@ -42,7 +42,7 @@ export class Scanner {
     return true;
   }
 
-  /** Consumes what a sticky pattern matches here, or `undefined`. */
+  /** Consumes and returns the match of a sticky pattern at the current position, or `undefined`. */
   match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.at;
     const found = pattern.exec(this.text)?.[0];
@@ -50,12 +50,12 @@ export class Scanner {
     return found;
   }
 
-  /** Blanks between the parts of a list or a tree mean nothing. */
+  /** Skips blanks, which are insignificant between the parts of a list or tree. */
   skipBlanks(): void {
     while (this.sees(' ')) this.at += 1;
   }
 
-  /** A name, plain (blanks around it do not count) or in double quotes with backslash escapes; no NUL. */
+  /** Consumes a name: plain, with surrounding blanks removed, or in double quotes with backslash escapes. */
   identifier(expected = FIELD_NAME): string {
     this.skipBlanks();
     const start = this.at;
@@ -70,7 +70,7 @@ export class Scanner {
     return name;
   }
 
-  /** The content of a double-quoted text; stands on its opening quote. */
+  /** Consumes a double-quoted text from its opening quote and returns its content. */
   quoted(): string {
     this.at += 1;
     let value = '';
@@ -88,17 +88,20 @@ export class Scanner {
     if (!this.take(word)) throw this.unexpected(expected);
   }
 
-  /** Throws unless everything was consumed. */
+  /** Throws unless the end of the text is reached. */
   end(expected?: string): void {
     if (!this.done) throw this.unexpected(expected === undefined ? END : `${expected} or ${END}`, "'");
   }
 
-  /** Throws when there are more of something than a request may have. */
+  /** Throws when a limit of the grammar is exceeded. */
   refuseOver(count: number, most: number, what: string): void {
     if (count > most) throw tooLarge(`at most ${most} ${what}`);
   }
 
-  /** PGRST100 here. `expected`: `A, B or C`. What follows an end that is none stands in single quotes, as in PostgREST. */
+  /**
+   * PGRST100 at the current character. `expected` reads `A, B or C`. Trailing text is reported in single quotes, as in
+   * PostgREST.
+   */
   unexpected(expected: string, quote = '"'): DbrestFault {
     const code = this.text.codePointAt(this.at);
     const character = JSON.stringify(String.fromCodePoint(code ?? 0));
@@ -109,23 +112,23 @@ export class Scanner {
 }
 
 const END = 'end of input';
-/** PostgREST's words for parts of the grammar: clients compare with them. */
+/** PostgREST's names for parts of the grammar; clients compare them. */
 export const FIELD_NAME = 'field name (* or [a..z0..9_$])';
 export const DELIMITER = 'delimiter (.)';
 
 const MOST_STEPS = 100;
-/** A plain key ends where the grammar goes on; a dash belongs to it unless it starts `->`. */
+/** An unquoted key of a JSON path. A dash is part of it unless it begins `->`. */
 const PLAIN_KEY = /(?:[^(\-:.,>)"]|-(?!>))+/y;
 const INDEX = /-?\d{1,9}(?=->|::|[.,)]|$)/y;
 
-/** `column`, `column->key->>0`, each name plain or quoted. */
+/** Parses `column` or `column->key->>0`; names may be quoted. */
 export function parseField(scanner: Scanner, expected?: string): Field {
   const column = scanner.identifier(expected);
   const path = parsePath(scanner);
   return path.length === 0 ? { column } : { column, path };
 }
 
-/** `->key->>0`, as long as there are arrows. */
+/** Parses a JSON path such as `->key->>0`; it may be empty. */
 export function parsePath(scanner: Scanner): JsonStep[] {
   const path: JsonStep[] = [];
   while (scanner.sees('->')) {

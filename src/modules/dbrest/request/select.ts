@@ -3,13 +3,13 @@ import { type Aggregate, AGGREGATES, type SelectedEmbed, type SelectItem, type T
 import { FIELD_NAME, parsePath, Scanner } from './scanner.ts';
 
 const MODIFIERS = /\( ?(\d{1,4})(?: ?, ?(\d{1,4}))? ?\)/y;
-/** What of `timestamp(0) with time zone` stands behind the modifier. */
+/** The part of `timestamp(0) with time zone` after the modifier. */
 const ZONE = / +with(?:out)? +time +zone/iy;
 const ARRAY = /(?:\[\])+/y;
-/** `amount::int.sum()`: the type ends before the dot. */
+/** An aggregate after a cast (`amount::int.sum()`), which is not part of the type's name. */
 const AGGREGATE = new RegExp(String.raw`\.(?:${AGGREGATES.join('|')})\(\)`, 'y');
 
-/** `text`, `double precision`, `numeric(10,2)`, `"my type"`, `schema.type`, `int[]`. Throws a `DbrestFault`. */
+/** Parses `text`, `double precision`, `numeric(10,2)`, `"my type"`, `schema.type` or `int[]`. Throws a `DbrestFault`. */
 function parseTypeName(scanner: Scanner): TypeName {
   const first = scanner.identifier('type name');
   const isQualified = !scanner.matches(AGGREGATE) && scanner.take('.');
@@ -29,7 +29,7 @@ const MOST_ITEMS = 500;
 const DEEPEST = 10;
 const ITEM = `"...", ${FIELD_NAME} or "*"`;
 
-/** `select=id,alias:name,amount::text,*,orders(*)`; empty selects everything. Throws a `DbrestFault`. */
+/** Parses `select=id,alias:name,amount::text,*,orders(*)`; an empty text selects all columns. Throws a `DbrestFault`. */
 export function parseSelect(text: string): SelectItem[] {
   return new SelectParser(text).parse();
 }
@@ -125,7 +125,7 @@ class SelectParser {
     };
   }
 
-  /** `(id,name)`, or `()` for nothing at all. */
+  /** Parses `(id,name)`, or `()` for no columns. */
   #forest(): SelectItem[] {
     const scanner = this.#scanner;
     scanner.expect('(');

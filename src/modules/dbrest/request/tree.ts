@@ -1,10 +1,10 @@
-/** One step into a JSON value; a number is a place in an array. */
+/** One step of a JSON path; a number is an array index. */
 export interface JsonStep {
   readonly arrow: '->' | '->>';
   readonly key: string | number;
 }
 
-/** A column, or what lies below it in its JSON. */
+/** A column, or a path into its JSON value. */
 export interface Field {
   readonly column: string;
   readonly path?: readonly JsonStep[];
@@ -13,7 +13,7 @@ export interface Field {
 export const AGGREGATES = ['avg', 'count', 'max', 'min', 'sum'] as const;
 export type Aggregate = (typeof AGGREGATES)[number];
 
-/** A type to cast to, as the client wrote it. */
+/** The target type of a cast, as the client wrote it. */
 export interface TypeName {
   readonly schema?: string;
   readonly name: string;
@@ -51,12 +51,12 @@ export interface SelectedEmbed {
 
 export type SelectItem = { readonly kind: 'all' } | SelectedColumn | SelectedCount | SelectedEmbed;
 
-/** What stands behind the operator of a filter. */
+/** The operand of a filter. */
 export type Operand =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'list'; readonly values: readonly string[] }
   | { readonly kind: 'truth'; readonly truth: Truth }
-  /** `config` is what stood in parentheses; without them it may still be the first word of `query`. */
+  /** `config` is the text in parentheses; without them the first word of `query` may still be one. */
   | { readonly kind: 'search'; readonly config?: string; readonly query: string };
 
 export const TRUTHS = ['null', 'not_null', 'true', 'false', 'unknown'] as const;
@@ -71,29 +71,29 @@ export interface Filter extends Field {
   readonly operand: Operand;
 }
 
-/** A filter, or several joined: `[not.]and(…)`, `[not.]or(…)`. */
+/** A filter, or filters combined by `[not.]and(…)` or `[not.]or(…)`. */
 export type Logic =
   Filter | { readonly kind: 'and' | 'or'; readonly negated: boolean; readonly terms: readonly Logic[] };
 
-/** `field[.asc|.desc][.nullsfirst|.nullslast]`; with `relation`, a field of what is embedded under that name. */
+/** `field[.asc|.desc][.nullsfirst|.nullslast]`; with `relation`, a field of the embed of that name. */
 export interface OrderTerm extends Field {
   readonly relation?: string;
   readonly direction?: 'asc' | 'desc';
   readonly nulls?: 'nullsfirst' | 'nullslast';
 }
 
-/** Which rows of one level, in which order. */
+/** Filters, order and range of one level. */
 export interface Level {
-  /** All of them hold. */
+  /** Combined by `and`. */
   readonly filters: readonly Logic[];
   readonly order: readonly OrderTerm[];
   readonly limit?: number;
   readonly offset: number;
 }
 
-/** A read as the client wrote it: names are not looked up yet. */
+/** A parsed read; its names have not been looked up yet. */
 export interface ReadQuery extends Level {
   readonly select: readonly SelectItem[];
-  /** What was said of embeds, by the path of names that leads to each: never empty, every path once. */
+  /** The levels of embeds. Each path occurs once and is not empty. */
   readonly embedded: readonly (Level & { readonly path: readonly string[] })[];
 }

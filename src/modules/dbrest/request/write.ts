@@ -11,16 +11,16 @@ import { Scanner } from './scanner.ts';
 
 export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** POST, PUT, PATCH and DELETE of a table. */
+/** A POST, PUT, PATCH or DELETE request for a table. */
 export interface WriteRequest {
   readonly kind: 'write';
   readonly head: RequestHead & { readonly method: WriteMethod };
   readonly query: WriteQuery;
-  /** Absent: there is none in a DELETE. */
+  /** Absent for DELETE. */
   readonly body: WrittenBody | undefined;
 }
 
-/** `undefined` when there is nobody left to be told anything. Throws a `DbrestFault`. */
+/** Parses a write. Returns `undefined` when the response has been sent or the client has gone. Throws a `DbrestFault`. */
 export async function parseWrite(x: Exchange, head: RequestHead): Promise<WriteRequest | undefined> {
   const query = parseWriteQuery(x.args);
   const received = head.method === 'DELETE' ? undefined : await receiveBody(x);
@@ -29,20 +29,20 @@ export async function parseWrite(x: Exchange, head: RequestHead): Promise<WriteR
   return { kind: 'write', head: head as WriteRequest['head'], query, body };
 }
 
-/** What the query of a write says; names are not looked up yet. */
+/** The parsed query of a write; its names have not been looked up yet. */
 export interface WriteQuery {
-  /** Which rows, and what to show of them. */
+  /** Filters of the affected rows, and the columns to return. */
   readonly rows: ReadQuery;
-  /** What of the body is written; all of it when absent. */
+  /** The keys of the body that are written; all of them if absent. */
   readonly columns?: readonly string[];
-  /** The columns that tell whether a row is there already; those of the key when absent. */
+  /** The columns that identify existing rows; those of the primary key if absent. */
   readonly onConflict?: readonly string[];
 }
 
-/** PostgreSQL's own limit for a table. */
+/** PostgreSQL's limit for a table. */
 const MOST_COLUMNS = 1_600;
 
-/** The raw query of a write. Throws a `DbrestFault`. */
+/** Parses the raw query of a write. Throws a `DbrestFault`. */
 export function parseWriteQuery(args: string): WriteQuery {
   const lists = new Map<string, readonly string[]>();
   for (const [key, value] of parametersOf(args)) {
@@ -56,7 +56,7 @@ export function parseWriteQuery(args: string): WriteQuery {
   return { rows: parseReadQuery(args), ...(columns && { columns }), ...(onConflict && { onConflict }) };
 }
 
-/** `id,"a name"`; a name that comes twice counts once. */
+/** Parses `id,"a name"`; duplicates are removed. */
 function parseNames(part: 'columns parameter' | 'on_conflict parameter', text: string): readonly string[] {
   const scanner = new Scanner(part, text);
   const names = new Set<string>();
@@ -69,20 +69,20 @@ function parseNames(part: 'columns parameter' | 'on_conflict parameter', text: s
   return [...names];
 }
 
-/** Rows to be written, as one JSON text. */
+/** The rows of a write as one JSON text. */
 export interface WrittenBody {
   readonly json: Buffer | readonly Buffer[];
   /** A single row, or an array of rows. */
   readonly kind: 'object' | 'array';
-  /** The columns that the rows have; empty where the request names them itself. */
+  /** The keys of the rows; empty if the query names the columns. */
   readonly keys: readonly string[];
-  /** The members of the JSON are not called by their column but by its place among the keys: `1`, `2` … */
+  /** Members are numbered (`1`, `2` …) in the order of `keys` instead of named. */
   readonly numbered?: true;
-  /** All values are texts as the database writes them, JSON as well. */
+  /** All values are texts in PostgreSQL's notation, including values of JSON columns. */
   readonly isText?: true;
 }
 
-/** The rows of a body by its media type. `named`: the request says which columns count. Throws PGRST102. */
+/** Parses the rows of a body by its media type. `named`: the query names the columns. Throws PGRST102. */
 export async function readWritten({ type, bytes, turn }: ReceivedBody, named: boolean): Promise<WrittenBody> {
   switch (type) {
     case 'text/csv': {
