@@ -74,7 +74,7 @@ export interface ReplacedDirective {
 }
 
 /** What the client gets, as far as that can be said. */
-export interface AccountAnswer {
+export interface AccountResponse {
   /** Absent where only a running gateway knows. */
   readonly status?: number;
   readonly does: string;
@@ -123,6 +123,6 @@ export interface Account {
   readonly client?: string;
   readonly effective: readonly EffectiveDirective[];
   readonly replaced: readonly ReplacedDirective[];
-  readonly answer: AccountAnswer;
+  readonly answer: AccountResponse;
   readonly branches: readonly Branch[];
 }

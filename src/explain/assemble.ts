@@ -1,62 +1,67 @@
 import { type LocationPlan, locationText, type ServerPlan } from '../plan/index.ts';
 import type { Account, AccountRound, Branch } from './account.ts';
-import { answerOf, summaryOf } from './answer.ts';
+import { responseOf, summaryOf } from './response.ts';
 import { type Effective, effectiveIn, StepWriter } from './steps.ts';
-import { type Places, placeText, type Wording } from './places.ts';
-import { type ChosenPort, serverAccount, type Telling } from './server.ts';
+import { type PlanBlocks, placeText, type DirectiveText } from './plan-blocks.ts';
+import { type ChosenPort, serverAccount, type AccountInput } from './server.ts';
 import type { OpenQuestion, Tracer, TraceRound, TraceStep } from './tracer.ts';
 
 /** What happened to a request, and how it would have ended otherwise, as an account. */
-export function accountOf(main: Tracer, others: readonly Tracer[], telling: Telling): Account {
-  const { places, loaded, chosen, read } = telling;
-  const server = serverOf(main, places);
-  const location = locationOf(main, places);
+export function accountOf(main: Tracer, others: readonly Tracer[], input: AccountInput): Account {
+  const { blocks, loaded, chosen, read } = input;
+  const server = serverOf(main, blocks);
+  const location = locationOf(main, blocks);
   const client = clientOf(main);
   return {
     version: 1,
-    request: requestOf(telling),
+    request: requestOf(input),
     found: true,
     port: chosen.account,
     ...(server && {
-      server: serverAccount(server, { plan: loaded.plan, places, port: chosen.port, host: read.host }),
+      server: serverAccount(server, {
+        plan: loaded.plan,
+        blocks,
+        port: chosen.port,
+        host: read.host,
+      }),
     }),
-    rounds: main.rounds.map((round) => roundOf(round, telling)),
+    rounds: main.rounds.map((round) => roundOf(round, input)),
     ...(location && {
       location: { text: location.match ? locationText(location.match) : 'server', place: location.place },
     }),
     ...(client !== undefined && { client }),
-    ...effectiveAt(lastPlace(main), telling),
-    answer: answerOf(main, telling),
+    ...effectiveAt(lastPlace(main), input),
+    answer: responseOf(main, input),
     branches: others.map((other, index) =>
-      branchOf(other, main.questions[index] as OpenQuestion, { main, telling }),
+      branchOf(other, main.questions[index] as OpenQuestion, { main, input }),
     ),
   };
 }
 
-function serverOf(main: Tracer, places: Places): ServerPlan | undefined {
+function serverOf(main: Tracer, blocks: PlanBlocks): ServerPlan | undefined {
   const [first] = enters(main);
-  return first && places.of(first.plan)?.server;
+  return first && blocks.of(first.plan)?.server;
 }
 
 function effectiveAt(
   plan: LocationPlan | undefined,
-  { places, loaded, wording, directives }: Telling,
+  { blocks, loaded, texts, directives }: AccountInput,
 ): Effective {
-  const view = plan && places.view(plan);
+  const view = plan && blocks.view(plan);
   if (!view) return { effective: [], replaced: [] };
   const modules = ['core', ...Object.keys(plan.modules)];
-  return effectiveIn(view, { registry: loaded.registry, wording, modules, told: directives });
+  return effectiveIn(view, { registry: loaded.registry, texts, modules, told: directives });
 }
 
 function branchOf(
   other: Tracer,
   open: OpenQuestion,
-  { main, telling }: { readonly main: Tracer; readonly telling: Telling },
+  { main, input }: { readonly main: Tracer; readonly input: AccountInput },
 ): Branch {
   return {
-    ...questionOf(open, main, telling.wording),
+    ...questionOf(open, main, input.texts),
     if: open.options[open.taken === 0 ? 1 : 0],
-    ...summaryOf(other, telling),
+    ...summaryOf(other, input),
   };
 }
 
@@ -64,19 +69,19 @@ function branchOf(
 function questionOf(
   open: OpenQuestion,
   { rounds }: Tracer,
-  wording: Wording,
+  texts: DirectiveText,
 ): { readonly question: string; readonly place: string } {
   const asking = rounds
     .flatMap(({ steps }) => steps)
     .find((step) => step.kind === 'directive' && step.open === open);
   if (asking?.kind !== 'directive') return { question: open.question, place: '' };
-  const directive = wording.directive(asking.node).replace(/ \{ … \}$/, '');
+  const directive = texts.directive(asking.node).replace(/ \{ … \}$/, '');
   return { question: directive, place: placeText(asking.node.name.span) };
 }
 
 /** Nobody is there to get the request. */
 export function notFound(
-  { question, read }: Pick<Telling, 'question' | 'read'>,
+  { question, read }: Pick<AccountInput, 'question' | 'read'>,
   why: string,
   chosen?: ChosenPort,
 ): Account {
@@ -93,7 +98,7 @@ export function notFound(
   };
 }
 
-function requestOf({ question, read }: Pick<Telling, 'question' | 'read'>): Account['request'] {
+function requestOf({ question, read }: Pick<AccountInput, 'question' | 'read'>): Account['request'] {
   const { method, url, from, headers } = question;
   return {
     method,
@@ -114,8 +119,8 @@ function veiled([name, value]: readonly [string, string]): readonly [string, str
   return [name, scheme === undefined ? '***' : `${scheme} ***`];
 }
 
-function roundOf({ uri, args, steps }: TraceRound, telling: Telling): AccountRound {
-  const writer = new StepWriter(telling);
+function roundOf({ uri, args, steps }: TraceRound, input: AccountInput): AccountRound {
+  const writer = new StepWriter(input);
   for (const step of steps) writer.add(step);
   return { uri: args === '' ? uri : `${uri}?${args}`, steps: writer.steps };
 }
@@ -132,8 +137,8 @@ function lastPlace(tracer: Tracer): LocationPlan | undefined {
 }
 
 /** The location itself, where a block of it has taken its place. */
-function locationOf(tracer: Tracer, places: Places): LocationPlan | undefined {
-  return enters(tracer).findLast(({ plan }) => places.of(plan)?.role !== 'block')?.plan;
+function locationOf(tracer: Tracer, blocks: PlanBlocks): LocationPlan | undefined {
+  return enters(tracer).findLast(({ plan }) => blocks.of(plan)?.role !== 'block')?.plan;
 }
 
 /** The client's address, where it is not that of the other end. */

@@ -6,13 +6,13 @@ import { type ConnectionFacts, normalizePath } from '../http/index.ts';
 import { addressText, type PortPlan } from '../plan/index.ts';
 import type { Account } from './account.ts';
 import { accountOf, notFound } from './assemble.ts';
-import { choosePort, type Explainable, type Telling } from './server.ts';
-import { Follower } from './follow.ts';
-import { Places, Wording } from './places.ts';
+import { choosePort, type ExplainedConfig, type AccountInput } from './server.ts';
+import { Follower } from './follower.ts';
+import { PlanBlocks, DirectiveText } from './plan-blocks.ts';
 import { type Question, readQuestion, type ReadQuestion, refusalBy } from './question.ts';
-import { QuietScope } from './scope.ts';
+import { QuietScope } from './quiet-scope.ts';
 import { Tracer } from './tracer.ts';
-import { ExplainedWire } from './wire.ts';
+import { ExplainedWire } from './explained-wire.ts';
 
 /** Open questions are followed up to so many: each doubles what may happen. */
 const MAX_BRANCHES = 4;
@@ -23,12 +23,12 @@ const PATIENCE_MS = 5_000;
  * What a gateway with this configuration would do with a request. The compiled handlers themselves run, on an exchange that
  * nobody sent; nothing is listened on, connected to, started or written. A text: why that cannot be told.
  */
-export async function explain(question: Question, loaded: Explainable): Promise<Account | string> {
+export async function explain(question: Question, loaded: ExplainedConfig): Promise<Account | string> {
   const read = readQuestion(question);
   if (typeof read === 'string') return read;
-  const places = new Places(loaded);
-  const wording = new Wording(secretSpans(loaded.tree, loaded.registry));
-  const chosen = choosePort(read.destination, { plan: loaded.plan, places });
+  const blocks = new PlanBlocks(loaded);
+  const texts = new DirectiveText(secretSpans(loaded.tree, loaded.registry));
+  const chosen = choosePort(read.destination, { plan: loaded.plan, blocks });
   if (typeof chosen === 'string') return notFound({ question, read }, chosen);
   if (read.destination.scheme === 'https' && !chosen.port.ssl)
     return notFound(
@@ -36,14 +36,22 @@ export async function explain(question: Question, loaded: Explainable): Promise<
       `${chosen.account.address} speaks no TLS: the handshake fails`,
       chosen,
     );
-  const run = await Run.open({ question, loaded, places });
+  const run = await Run.open({ question, loaded, blocks });
   if (typeof run === 'string') return run;
   try {
     const main = await run.trace({ read, port: chosen.port });
     const { directives } = run;
-    const telling: Telling = { question, read, chosen, places, wording, loaded, directives };
+    const input: AccountInput = {
+      question,
+      read,
+      chosen,
+      blocks,
+      texts,
+      loaded,
+      directives,
+    };
     const others = await branches(run, { main, read, port: chosen.port });
-    return accountOf(main, others, telling);
+    return accountOf(main, others, input);
   } finally {
     await run.close();
   }
@@ -83,13 +91,13 @@ class Run {
   static async open({
     question,
     loaded: { plan, modules },
-    places,
+    blocks,
   }: {
     readonly question: Question;
-    readonly loaded: Explainable;
-    readonly places: Places;
+    readonly loaded: ExplainedConfig;
+    readonly blocks: PlanBlocks;
   }): Promise<Run | string> {
-    const follower = new Follower(places);
+    const follower = new Follower(blocks);
     const log = { write: (...line: Parameters<Tracer['write']>) => follower.log.write(...line) };
     const scope = new QuietScope(plan, { log, live: question.live });
     const quiet = modules.map((module) => ({
@@ -113,7 +121,7 @@ class Run {
   }
 
   async trace({ read, port, choices = [] }: Tracing): Promise<Tracer> {
-    const tracer = new Tracer(this.#follower.places, choices);
+    const tracer = new Tracer(this.#follower.plans, choices);
     const handler = this.#compiled.ports.find(({ key }) => key === addressText(port.address)) as PortHandler;
     const uri = normalizePath(read.path, handler.mergeSlashes);
     const { facts, rules } = handler;

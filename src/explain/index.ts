@@ -1,5 +1,5 @@
 export type { Account, AccountRound } from './account.ts';
 export { explain } from './explain.ts';
-export type { Explainable } from './server.ts';
+export type { ExplainedConfig } from './server.ts';
 export type { Question } from './question.ts';
 export { printAccount } from './print.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Paints, paintsFor, printable } from '../../grammar/index.ts';
 import type { ExplainedFact } from '../contract/index.ts';
 import type { Account, AccountRound, AccountStep, Candidate } from './account.ts';
-import { statusText } from './answer.ts';
+import { statusText } from './response.ts';
 
 /** Where titles end and texts begin. */
 const INDENT = 11;

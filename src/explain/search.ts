@@ -39,7 +39,7 @@ function ofKind<K extends Kind>(locations: readonly LocationPlan[], kind: K): re
   return locations.filter((location): location is Of<K> => location.match?.kind === kind);
 }
 
-interface Searching {
+interface SearchInput {
   readonly uri: string;
   readonly depth: number;
   readonly redirecting: LocationPlan | undefined;
@@ -47,11 +47,11 @@ interface Searching {
 
 /** The locations of one block. */
 class Level {
-  readonly #searching: Searching;
+  readonly #searching: SearchInput;
   readonly #candidates: LocationCandidate[] = [];
   #unnamed = 0;
 
-  constructor(searching: Searching) {
+  constructor(searching: SearchInput) {
     this.#searching = searching;
   }
 

@@ -9,22 +9,22 @@ import {
   type ServerPlan,
 } from '../plan/index.ts';
 import type { Account, Candidate } from './account.ts';
-import { type LoadedParts, type Places, placeText, type Wording } from './places.ts';
+import { type LoadedParts, type PlanBlocks, placeText, type DirectiveText } from './plan-blocks.ts';
 import type { Destination, Question, ReadQuestion } from './question.ts';
 
 /** What of a load an explanation needs. */
-export interface Explainable extends LoadedParts {
+export interface ExplainedConfig extends LoadedParts {
   readonly modules: readonly AnyModule[];
 }
 
 /** What an account is written with. */
-export interface Telling {
+export interface AccountInput {
   readonly question: Question;
   readonly read: ReadQuestion;
   readonly chosen: ChosenPort;
-  readonly places: Places;
-  readonly wording: Wording;
-  readonly loaded: Explainable;
+  readonly blocks: PlanBlocks;
+  readonly texts: DirectiveText;
+  readonly loaded: ExplainedConfig;
   /** Those of all rewrite phases. */
   readonly directives: ReadonlySet<DirectiveNode>;
 }
@@ -48,7 +48,7 @@ const ANY: ReadonlySet<string> = new Set(['0.0.0.0', '::', '[::]']);
 /** Which socket a connection would come to; a text where there is none. */
 export function choosePort(
   { place }: Destination,
-  { plan, places }: { readonly plan: GatewayPlan; readonly places: Places },
+  { plan, blocks }: { readonly plan: GatewayPlan; readonly blocks: PlanBlocks },
 ): ChosenPort | string {
   const fits = plan.ports
     .map((port) => fitOf(port.address, place, port))
@@ -56,7 +56,7 @@ export function choosePort(
     .toSorted((a, b) => b.rank - a.rank);
   const [best, ...others] = fits;
   if (!best) return nothingListens(place, plan.ports);
-  const listen = (port: PortPlan): string => listenPlace(port, port.defaultServer, { plan, places });
+  const listen = (port: PortPlan): string => listenPlace(port, port.defaultServer, { plan, blocks });
   return {
     port: best.port,
     account: {
@@ -116,11 +116,11 @@ function distance(address: ListenAddress, port: number): number {
 function listenPlace(
   { address }: PortPlan,
   server: number,
-  { plan, places }: { readonly plan: GatewayPlan; readonly places: Places },
+  { plan, blocks }: { readonly plan: GatewayPlan; readonly blocks: PlanBlocks },
 ): string {
   const own = plan.servers[server];
   if (!own) return '';
-  const field = places.server(own)?.from('core').get('listens');
+  const field = blocks.server(own)?.from('core').get('listens');
   const listens = (field?.value ?? []) as readonly { readonly address: ListenAddress }[];
   const nth = listens.findIndex((listen) => addressText(listen.address) === addressText(address));
   return placeText(field?.nodes[nth]?.name.span) || own.root.place;
@@ -135,15 +135,15 @@ const KINDS: Readonly<Record<ServerName['kind'], string>> = {
   regex: 'a regular expression',
 };
 
-interface Choosing {
+interface ServerChoice {
   readonly plan: GatewayPlan;
-  readonly places: Places;
+  readonly blocks: PlanBlocks;
   readonly port: PortPlan;
   readonly host: string;
 }
 
 /** Why a request came to `server`, and the others of its port did not get it. */
-export function serverAccount(server: ServerPlan, choosing: Choosing): NonNullable<Account['server']> {
+export function serverAccount(server: ServerPlan, choosing: ServerChoice): NonNullable<Account['server']> {
   const { plan, port, host } = choosing;
   const fitting = nameFor(server, host);
   const servers = port.servers.map((index) => plan.servers[index]).filter((each) => each !== undefined);
@@ -160,16 +160,16 @@ export function serverAccount(server: ServerPlan, choosing: Choosing): NonNullab
   };
 }
 
-function whyChosen(server: ServerPlan, name: ServerName | undefined, choosing: Choosing): string {
+function whyChosen(server: ServerPlan, name: ServerName | undefined, choosing: ServerChoice): string {
   const { port, host, plan } = choosing;
   if (name && !(port.servers.length === 1 && host === ''))
     return `"${serverNameText(name)}" is ${KINDS[name.kind]} that fits "${host}" (${namePlace(server, name, choosing)})`;
   if (port.servers.length === 1) return 'the only server of this port answers whatever name is asked for';
   const isSaid = (
-    choosing.places.server(server)?.from('core').get('listens')?.value as
+    choosing.blocks.server(server)?.from('core').get('listens')?.value as
       readonly { readonly defaultServer: boolean; readonly address: PortPlan['address'] }[] | undefined
   )?.some((listen) => listen.defaultServer && addressText(listen.address) === addressText(port.address));
-  const place = listenPlace(port, port.defaultServer, { plan, places: choosing.places });
+  const place = listenPlace(port, port.defaultServer, { plan, blocks: choosing.blocks });
   const why = isSaid === true ? `"default_server" (${place})` : 'the first server of this port';
   return `no name fits "${host}": ${why}`;
 }
@@ -183,7 +183,7 @@ function nameFor({ names }: ServerPlan, host: string): ServerName | undefined {
 
 function losingServer(
   server: ServerPlan,
-  { host, winner, ...choosing }: Choosing & { readonly winner: ServerName | undefined },
+  { host, winner, ...choosing }: ServerChoice & { readonly winner: ServerName | undefined },
 ): Candidate {
   const own = nameFor(server, host);
   const names = server.names.map(serverNameText).filter((name) => name !== '');
@@ -204,8 +204,8 @@ function whyLost(own: ServerName | undefined, winner: ServerName | undefined, ho
   return 'a longer wildcard, or an earlier one, goes first';
 }
 
-function namePlace(server: ServerPlan, name: ServerName, { places }: Pick<Choosing, 'places'>): string {
-  const field = places.server(server)?.from('core').get('serverNames');
+function namePlace(server: ServerPlan, name: ServerName, { blocks }: Pick<ServerChoice, 'blocks'>): string {
+  const field = blocks.server(server)?.from('core').get('serverNames');
   const nth = ((field?.value ?? []) as readonly (readonly ServerName[])[]).findIndex((names) =>
     names.some((each) => serverNameText(each) === serverNameText(name)),
   );

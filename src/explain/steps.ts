@@ -2,10 +2,10 @@ import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView, Registry } from '../config/index.ts';
 import { type LocationPlan, locationText } from '../plan/index.ts';
 import type { AccountStep, EffectiveDirective, ReplacedDirective } from './account.ts';
-import { modulePlace, type PlaceFacts, placeText, type Wording } from './places.ts';
+import { modulePlace, type PlanBlock, placeText, type DirectiveText } from './plan-blocks.ts';
 import { type Search, searchOf } from './search.ts';
-import type { Telling } from './server.ts';
-import type { DirectiveStep, OpenQuestion, Read, TraceStep } from './tracer.ts';
+import type { AccountInput } from './server.ts';
+import type { DirectiveStep, OpenQuestion, VariableRead, TraceStep } from './tracer.ts';
 
 /** What holds in a block, and what stands further out and does not. */
 export interface Effective {
@@ -16,7 +16,7 @@ export interface Effective {
 /** What a list of directives is made with. */
 interface EffectiveOptions {
   readonly registry: Registry;
-  readonly wording: Wording;
+  readonly texts: DirectiveText;
   /** Those that act there. */
   readonly modules: readonly string[];
   /** Directives that have been told of in their order. */
@@ -29,7 +29,7 @@ const OUTSIDE: ReadonlySet<string> = new Set(['main', 'events', 'upstream']);
 /** The directives that hold in a block: its own first, then those that came down, from the inside out. */
 export function effectiveIn(
   block: BlockView,
-  { registry, wording, modules, told }: EffectiveOptions,
+  { registry, texts, modules, told }: EffectiveOptions,
 ): Effective {
   const levels = [...block.outward()].filter(({ context }) => !OUTSIDE.has(context));
   const fields = new Map<string, readonly DirectiveNode[]>();
@@ -45,9 +45,9 @@ export function effectiveIn(
   const replaced: ReplacedDirective[] = [];
   for (const level of levels) {
     const facts = (node: DirectiveNode): Omit<EffectiveDirective, 'inherited'> => ({
-      text: wording.directive(node),
+      text: texts.directive(node),
       place: placeText(node.name.span),
-      level: levelText(level, wording),
+      level: levelText(level, texts),
     });
     // Blocks are told of where they are used.
     for (const node of level.own().filter((each) => !each.block && !told.has(each))) {
@@ -59,7 +59,7 @@ export function effectiveIn(
   return { effective, replaced };
 }
 
-interface Replacing {
+interface ReplacedFields {
   readonly fields: ReadonlyMap<string, readonly DirectiveNode[]>;
   readonly registry: Registry;
   readonly level: BlockView;
@@ -69,7 +69,7 @@ interface Replacing {
 /** The directive that has taken the place of one further out; nothing where it would not have come down anyway. */
 function replacing(
   { name }: DirectiveNode,
-  { fields, registry, level, block }: Replacing,
+  { fields, registry, level, block }: ReplacedFields,
 ): DirectiveNode | undefined {
   if (level === block) return undefined;
   for (const { owner, row } of registry.named(name.value)) {
@@ -81,8 +81,8 @@ function replacing(
 }
 
 /** A block as people speak of it: `location /a`, `server`. */
-function levelText({ context, node }: BlockView, wording: Wording): string {
-  return node && node.args.length > 0 ? wording.directive(node).replace(/ \{ … \}$/, '') : context;
+function levelText({ context, node }: BlockView, texts: DirectiveText): string {
+  return node && node.args.length > 0 ? texts.directive(node).replace(/ \{ … \}$/, '') : context;
 }
 
 type Phase = Extract<TraceStep, { kind: 'phase' }>;
@@ -90,11 +90,11 @@ type Phase = Extract<TraceStep, { kind: 'phase' }>;
 /** Puts what happened in one round into words. */
 export class StepWriter {
   readonly steps: AccountStep[] = [];
-  readonly #telling: Telling;
+  readonly #input: AccountInput;
   #place: LocationPlan | undefined;
 
-  constructor(telling: Telling) {
-    this.#telling = telling;
+  constructor(input: AccountInput) {
+    this.#input = input;
   }
 
   add(step: TraceStep): void {
@@ -120,7 +120,7 @@ export class StepWriter {
   }
 
   #enter({ plan, uri, internal }: Extract<TraceStep, { kind: 'enter' }>): void {
-    const facts = this.#telling.places.of(plan);
+    const facts = this.#input.blocks.of(plan);
     const before = this.#place;
     this.#place = plan;
     if (facts?.role === 'block') return this.#block(facts, plan, uri);
@@ -149,7 +149,7 @@ export class StepWriter {
   }
 
   /** The directive of an `if` has said so itself. */
-  #block({ view: { context, node, outer }, server }: PlaceFacts, { match }: LocationPlan, uri: string): void {
+  #block({ view: { context, node, outer }, server }: PlanBlock, { match }: LocationPlan, uri: string): void {
     if (context !== 'limit_except' || !node || !match) return;
     const { candidates, unnamed } = searchOf(server.root.locations, uri);
     const around = placeText(outer?.node?.name.span);
@@ -159,7 +159,7 @@ export class StepWriter {
       place: around,
       ...(match.kind !== 'named' && { search: { uri, candidates, unnamed } }),
     });
-    const text = this.#telling.wording.directive(node);
+    const text = this.#input.texts.directive(node);
     this.steps.push({
       kind: 'directive',
       text,
@@ -174,7 +174,7 @@ export class StepWriter {
     const place = placeText(step.node.name.span);
     this.steps.push({
       kind: 'directive',
-      text: `${step.of === undefined ? '' : `for "${step.of}", `}${this.#telling.wording.directive(step.node)}`,
+      text: `${step.of === undefined ? '' : `for "${step.of}", `}${this.#input.texts.directive(step.node)}`,
       place,
       in: this.#blockOf(step.node),
       outcome: this.#masked(outcomeOf(step)),
@@ -184,7 +184,7 @@ export class StepWriter {
   }
 
   #phase({ phase, module, deed, verdict, address, open, reads }: Phase): void {
-    const place = modulePlace(module, { view: this.#view, loaded: this.#telling.loaded, nth: deed?.nth });
+    const place = modulePlace(module, { view: this.#view, loaded: this.#input.loaded, nth: deed?.nth });
     const text = [
       deed?.does,
       verdict && !open && (verdict === 'allowed' ? 'allows it' : `denies it with ${verdict.status}`),
@@ -213,24 +213,24 @@ export class StepWriter {
     this.steps.push({ kind, text, place });
   }
 
-  #known({ name, value, live }: Read): string {
+  #known({ name, value, live }: VariableRead): string {
     if (live) return `$${name} is known only to a running gateway`;
     if (LOGINS.has(name)) return `$${name} is not shown`;
     return value === undefined ? `$${name} has no value` : `$${name} = "${this.#masked(value)}"`;
   }
 
   #masked(text: string): string {
-    return this.#telling.wording.masked(text);
+    return this.#input.texts.masked(text);
   }
 
   get #view(): BlockView | undefined {
-    return this.#place && this.#telling.places.view(this.#place);
+    return this.#place && this.#input.blocks.view(this.#place);
   }
 
   #blockOf(node: DirectiveNode): string {
     for (const block of this.#view?.outward() ?? [])
-      if (block.own().includes(node)) return levelText(block, this.#telling.wording);
-    return this.#view ? levelText(this.#view, this.#telling.wording) : '';
+      if (block.own().includes(node)) return levelText(block, this.#input.texts);
+    return this.#view ? levelText(this.#view, this.#input.texts) : '';
   }
 
   #errorPage(status: number): string {
@@ -248,7 +248,7 @@ function placeOfField(view: BlockView | undefined, module: string, field: string
   return placeText(view?.from(module).get(field)?.nodes[0]?.name.span);
 }
 
-function liveText(reads: readonly Read[]): string | undefined {
+function liveText(reads: readonly VariableRead[]): string | undefined {
   const live = reads.filter((read) => read.live).map(({ name }) => `$${name}`);
   return live.length === 0 ? undefined : `depends on ${live.join(', ')}`;
 }

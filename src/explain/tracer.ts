@@ -5,7 +5,7 @@ import type { ErrorLog, Level } from '../log/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
 
 /** A variable that was read. */
-export interface Read {
+export interface VariableRead {
   readonly name: string;
   readonly value: string | undefined;
   /** What it gives here is an example: only a running gateway knows. */
@@ -25,7 +25,7 @@ export interface DirectiveStep {
   readonly node: DirectiveNode;
   /** Whether an `if` was entered or a pattern matched; absent where nothing was asked. */
   readonly holds?: boolean;
-  readonly reads: readonly Read[];
+  readonly reads: readonly VariableRead[];
   readonly assigned: readonly { readonly name: string; readonly value: string; readonly live: boolean }[];
   readonly before: { readonly uri: string; readonly args: string };
   readonly after: { readonly uri: string; readonly args: string };
@@ -57,16 +57,16 @@ export type TraceStep =
       readonly open?: OpenQuestion;
       /** The address that stands for the client's from now on. */
       readonly address?: string;
-      readonly reads: readonly Read[];
+      readonly reads: readonly VariableRead[];
     }
   | { readonly kind: 'jump'; readonly target: string }
   | { readonly kind: 'end'; readonly status: number; readonly page: boolean }
   | { readonly kind: 'closed'; readonly status: number }
   | { readonly kind: 'log'; readonly level: Level; readonly message: string }
-  | ({ readonly kind: 'answer' } & TracedAnswer);
+  | ({ readonly kind: 'answer' } & TracedResponse);
 
 /** An answer as a client would get it. */
-export interface TracedAnswer {
+export interface TracedResponse {
   readonly status: number;
   readonly contentType: string;
   readonly body?: string | Uint8Array;
@@ -83,8 +83,8 @@ export interface TraceRound {
 }
 
 /** What was read and given a value while one step ran. */
-export interface Frame {
-  readonly reads: Map<string, Read>;
+export interface StepFrame {
+  readonly reads: Map<string, VariableRead>;
   readonly assigned: { readonly name: string; readonly value: string; readonly live: boolean }[];
   /** The round in which it began, and its place there. */
   readonly steps: TraceStep[] | undefined;
@@ -105,20 +105,20 @@ export class Tracer implements ErrorLog {
   readonly filters = new Set<string>();
   /** A subrequest has come to a place that only a running gateway can answer for. */
   isUnknown = false;
-  readonly #places: ReadonlyMap<ResponseRules, LocationPlan>;
+  readonly #plans: ReadonlyMap<ResponseRules, LocationPlan>;
   readonly #choices: readonly (0 | 1)[];
-  readonly #frames: Frame[] = [];
+  readonly #frames: StepFrame[] = [];
   /** Variables whose values are examples. */
   readonly #live = new Set<string>();
   #round = -1;
 
-  constructor(places: ReadonlyMap<ResponseRules, LocationPlan>, choices: readonly (0 | 1)[]) {
-    this.#places = places;
+  constructor(plans: ReadonlyMap<ResponseRules, LocationPlan>, choices: readonly (0 | 1)[]) {
+    this.#plans = plans;
     this.#choices = choices;
   }
 
   enters(x: Exchange): void {
-    const plan = this.#places.get(x.rules);
+    const plan = this.#plans.get(x.rules);
     if (!plan) return;
     if (x.internalRedirects !== this.#round) {
       this.#round = x.internalRedirects;
@@ -143,7 +143,7 @@ export class Tracer implements ErrorLog {
     {
       frame,
       ...found
-    }: { frame: Frame; deed?: ExplainedAction | undefined; verdict?: Verdict; address?: string },
+    }: { frame: StepFrame; deed?: ExplainedAction | undefined; verdict?: Verdict; address?: string },
   ): void {
     if (frame.open) for (const name of found.deed?.unknownVariables ?? []) this.#live.add(name);
     const reads = [...frame.reads.values()];
@@ -173,7 +173,7 @@ export class Tracer implements ErrorLog {
     this.add({ kind: 'closed', status });
   }
 
-  answers({ status, response }: Exchange, body: Pick<TracedAnswer, 'body' | 'lengthBytes'>): void {
+  answers({ status, response }: Exchange, body: Pick<TracedResponse, 'body' | 'lengthBytes'>): void {
     const { type: contentType, headers = [] } = response;
     this.add({ kind: 'answer', status, contentType, ...body, headers: [...headers] });
   }
@@ -185,19 +185,25 @@ export class Tracer implements ErrorLog {
   }
 
   /** What happens until `close` belongs to one step. */
-  open(): Frame {
+  open(): StepFrame {
     const steps = this.rounds.at(-1)?.steps;
-    const frame: Frame = { reads: new Map(), assigned: [], live: false, steps, start: steps?.length ?? 0 };
+    const frame: StepFrame = {
+      reads: new Map(),
+      assigned: [],
+      live: false,
+      steps,
+      start: steps?.length ?? 0,
+    };
     this.#frames.push(frame);
     return frame;
   }
 
-  close(frame: Frame): void {
+  close(frame: StepFrame): void {
     const at = this.#frames.lastIndexOf(frame);
     if (at >= 0) this.#frames.splice(at, 1);
   }
 
-  get frame(): Frame | undefined {
+  get frame(): StepFrame | undefined {
     return this.#frames.at(-1);
   }
 
@@ -228,7 +234,7 @@ export class Tracer implements ErrorLog {
   }
 
   /** Answers what only a running gateway knows: as the choices say, else the first option. */
-  decide(frame: Frame, question: string, options: readonly [string, string]): 0 | 1 {
+  decide(frame: StepFrame, question: string, options: readonly [string, string]): 0 | 1 {
     const taken = this.#choices[this.questions.length] ?? 0;
     frame.open = { question, options, taken };
     this.questions.push(frame.open);

@@ -21,11 +21,11 @@ import {
 } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
-import type { Places } from './places.ts';
-import type { DirectiveStep, Frame, Tracer } from './tracer.ts';
-import type { ExplainedWire } from './wire.ts';
+import type { PlanBlocks } from './plan-blocks.ts';
+import type { DirectiveStep, StepFrame, Tracer } from './tracer.ts';
+import type { ExplainedWire } from './explained-wire.ts';
 
-interface Following {
+interface FollowedPhase {
   readonly build: Build;
   readonly follower: Follower;
   /** Which directives gave the fields of the module's config there. */
@@ -37,7 +37,7 @@ interface Following {
 /** The handlers of a rewrite phase, each telling what it did as the directive that it was compiled from. */
 function followRewrite(
   handlers: readonly Handler[],
-  { build, follower, fields, around }: Following,
+  { build, follower, fields, around }: FollowedPhase,
 ): readonly Handler[] {
   // They stand for the directives of one list, in file order.
   const list = [...(fields?.values() ?? [])].find(({ nodes }) => nodes.length === handlers.length);
@@ -86,12 +86,12 @@ class Step {
     return entering ?? waiting;
   }
 
-  #isEntered(frame: Frame): boolean {
+  #isEntered(frame: StepFrame): boolean {
     const { steps = [] } = this.#follower.tracer.rounds[this.#round] ?? {};
     return frame.open?.taken === 1 || steps.slice(this.#steps).some(({ kind }) => kind === 'enter');
   }
 
-  #note(frame: Frame, isEntered: boolean | undefined): void {
+  #note(frame: StepFrame, isEntered: boolean | undefined): void {
     const { uri, args } = this.#x;
     const phase = rewritePhaseOf(this.#x);
     const holds = isEntered ?? frame.matches;
@@ -104,7 +104,7 @@ class Step {
   }
 
   /** In front of what happened inside of it. */
-  #splice(frame: Frame, found: Pick<DirectiveStep, 'holds' | 'after' | 'end'>): void {
+  #splice(frame: StepFrame, found: Pick<DirectiveStep, 'holds' | 'after' | 'end'>): void {
     const step: DirectiveStep = {
       kind: 'directive',
       node: this.#node,
@@ -122,15 +122,15 @@ class Step {
 
 /** Whom the handlers of one compile tell: each run of an exchange has a tracer of its own. */
 export class Follower implements CompileWatch {
-  readonly #places: Places;
-  readonly places = new Map<ResponseRules, LocationPlan>();
+  readonly #blocks: PlanBlocks;
+  readonly plans = new Map<ResponseRules, LocationPlan>();
   /** The directives of all rewrite phases. */
   readonly directives = new Set<DirectiveNode>();
   #tracer: Tracer | undefined;
   #wire: ExplainedWire | undefined;
 
-  constructor(places: Places) {
-    this.#places = places;
+  constructor(blocks: PlanBlocks) {
+    this.#blocks = blocks;
   }
 
   /** What happens to the request of that wire from now on is written down there. */
@@ -150,7 +150,7 @@ export class Follower implements CompileWatch {
   }
 
   rules(rules: ResponseRules, plan: LocationPlan): void {
-    this.places.set(rules, plan);
+    this.plans.set(rules, plan);
   }
 
   getter(getter: Getter, { name, live }: { readonly name: string; readonly live: boolean }): Getter {
@@ -197,8 +197,8 @@ export class Follower implements CompileWatch {
         rewrite: followRewrite(parts.rewrite, {
           build,
           follower: this,
-          fields: this.#places.view(plan)?.from(module.name),
-          around: this.#places.view(plan),
+          fields: this.#blocks.view(plan)?.from(module.name),
+          around: this.#blocks.view(plan),
         }),
       }),
       ...present({

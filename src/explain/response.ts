@@ -1,10 +1,10 @@
 import type { ExplainedAction, ExplainedFact } from '../contract/index.ts';
 import { statusLine } from '../http/index.ts';
 import { locationText } from '../plan/index.ts';
-import type { AccountAnswer, Branch } from './account.ts';
-import type { Telling } from './server.ts';
-import type { TracedAnswer, Tracer, TraceStep } from './tracer.ts';
-import { modulePlace, placeText } from './places.ts';
+import type { AccountResponse, Branch } from './account.ts';
+import type { AccountInput } from './server.ts';
+import type { TracedResponse, Tracer, TraceStep } from './tracer.ts';
+import { modulePlace, placeText } from './plan-blocks.ts';
 
 /** Faults whose status on the wire says less than their own. */
 const REASONS: Readonly<Record<number, string>> = {
@@ -22,24 +22,24 @@ const MOST_BODY = 400;
 const SHOWN_TYPE = /^(?:text\/plain|application\/json|)(?:;|$)/;
 
 /** How it ended. */
-export function answerOf(tracer: Tracer, telling: Telling): AccountAnswer {
+export function responseOf(tracer: Tracer, input: AccountInput): AccountResponse {
   const steps = tracer.rounds.flatMap((round) => round.steps);
   const last = steps.findLast(({ kind }) => kind === 'answer' || kind === 'closed' || kind === 'phase');
-  if (last?.kind === 'answer') return sent(last, { steps, tracer, telling, told: contentOf(tracer) });
+  if (last?.kind === 'answer') return sent(last, { steps, tracer, input, told: contentOf(tracer) });
   if (last?.kind === 'closed')
-    return { status: last.status, does: CLOSES, place: placeOfAnswer(steps, telling), facts: [] };
+    return { status: last.status, does: CLOSES, place: placeOfResponse(steps, input), facts: [] };
   if (last?.kind === 'phase' && last.deed)
-    return { ...told(last.deed, telling), place: placeOf(last, { steps, telling }) };
+    return { ...deedText(last.deed, input), place: placeOf(last, { steps, input }) };
   return { does: 'does not come to an end', place: '', facts: [] };
 }
 
 /** The same in a line, with where it happens. */
-export function summaryOf(tracer: Tracer, telling: Telling): Pick<Branch, 'does' | 'status'> {
-  const { status, does: said, facts } = answerOf(tracer, telling);
+export function summaryOf(tracer: Tracer, input: AccountInput): Pick<Branch, 'does' | 'status'> {
+  const { status, does: said, facts } = responseOf(tracer, input);
   const body = facts.find(({ label }) => label === 'body')?.value;
   const plan = tracer.rounds
     .flatMap(({ steps }) => steps)
-    .findLast((step) => step.kind === 'enter' && telling.places.of(step.plan)?.role !== 'block');
+    .findLast((step) => step.kind === 'enter' && input.blocks.of(step.plan)?.role !== 'block');
   const match = plan?.kind === 'enter' ? plan.plan.match : undefined;
   const where = match ? ` in location ${locationText(match)}` : '';
   const does = [
@@ -51,13 +51,13 @@ export function summaryOf(tracer: Tracer, telling: Telling): Pick<Branch, 'does'
   return { does, ...(status !== undefined && { status }) };
 }
 
-function told(
+function deedText(
   { does, facts = [], unknown }: NonNullable<Extract<TraceStep, { kind: 'phase' }>['deed']>,
-  { wording }: Telling,
-): Omit<AccountAnswer, 'place'> {
+  { texts }: AccountInput,
+): Omit<AccountResponse, 'place'> {
   return {
-    does: wording.masked(does),
-    facts: facts.map(({ label, value }) => ({ label, value: wording.masked(value) })),
+    does: texts.masked(does),
+    facts: facts.map(({ label, value }) => ({ label, value: texts.masked(value) })),
     ...(unknown !== undefined && { unknown }),
   };
 }
@@ -67,10 +67,10 @@ export function statusText(status: number): string {
   return statusLine(status).trim();
 }
 
-interface Context {
+interface ResponseParts {
   readonly steps: readonly TraceStep[];
   readonly tracer: Tracer;
-  readonly telling: Telling;
+  readonly input: AccountInput;
   /** What the handler that answered was about to do. */
   readonly told: ExplainedAction | undefined;
 }
@@ -82,30 +82,33 @@ function contentOf({ rounds }: Tracer): ExplainedAction | undefined {
   return found?.kind === 'phase' ? found.deed : undefined;
 }
 
-function sent(answer: TracedAnswer, { steps, tracer, told: content, telling }: Context): AccountAnswer {
+function sent(
+  answer: TracedResponse,
+  { steps, tracer, told: content, input }: ResponseParts,
+): AccountResponse {
   const { status, contentType, headers } = answer;
-  const { wording } = telling;
+  const { texts } = input;
   const facts: ExplainedFact[] = [...(content?.facts ?? [])];
   if (contentType !== '') facts.push({ label: 'type', value: contentType });
   if (answer.lengthBytes !== undefined && answer.lengthBytes >= 0)
     facts.push({ label: 'length', value: `${answer.lengthBytes} bytes` });
   for (let index = 0; index < headers.length; index += 2)
-    facts.push({ label: 'header', value: wording.masked(`${headers[index]}: ${headers[index + 1]}`) });
+    facts.push({ label: 'header', value: texts.masked(`${headers[index]}: ${headers[index + 1]}`) });
   for (const filter of tracer.filters) facts.push({ label: 'filter', value: `${filter} changes the body` });
-  const body = content || telling.question.method === 'HEAD' ? undefined : bodyText(answer);
-  if (body !== undefined) facts.push({ label: 'body', value: wording.masked(body) });
+  const body = content || input.question.method === 'HEAD' ? undefined : bodyText(answer);
+  if (body !== undefined) facts.push({ label: 'body', value: texts.masked(body) });
   const unknown = exampleOf(steps);
   return {
     status,
     does: doesOf(answer, tracer, content),
-    place: placeOfAnswer(steps, telling),
+    place: placeOfResponse(steps, input),
     facts,
     ...(unknown !== undefined && { unknown }),
   };
 }
 
 function doesOf(
-  { status, headers, body }: TracedAnswer,
+  { status, headers, body }: TracedResponse,
   { refusal, rounds }: Tracer,
   content: ExplainedAction | undefined,
 ): string {
@@ -118,7 +121,7 @@ function doesOf(
   return content?.does ?? (body === undefined ? 'sends a body in pieces' : 'answers');
 }
 
-function bodyText({ body, contentType, status }: TracedAnswer): string | undefined {
+function bodyText({ body, contentType, status }: TracedResponse): string | undefined {
   if (status === 204 || status === 304) return undefined;
   if (body === undefined || !SHOWN_TYPE.test(contentType) || body.length === 0 || status >= 600)
     return undefined;
@@ -135,18 +138,18 @@ function exampleOf(steps: readonly TraceStep[]): string | undefined {
 }
 
 /** The directive that answered, or by which a module did. */
-function placeOfAnswer(steps: readonly TraceStep[], telling: Telling): string {
+function placeOfResponse(steps: readonly TraceStep[], input: AccountInput): string {
   const step = answeringStep(steps);
   if (step?.kind === 'directive' && step.answers) return placeText(step.node.name.span);
-  return step?.kind === 'phase' ? placeOf(step, { steps, telling }) : '';
+  return step?.kind === 'phase' ? placeOf(step, { steps, input }) : '';
 }
 
 function placeOf(
   { module, deed }: Extract<TraceStep, { kind: 'phase' }>,
-  { steps, telling: { places, loaded } }: Pick<Context, 'steps' | 'telling'>,
+  { steps, input: { blocks, loaded } }: Pick<ResponseParts, 'steps' | 'input'>,
 ): string {
   const entered = steps.findLast(({ kind }) => kind === 'enter');
-  const view = entered?.kind === 'enter' ? places.view(entered.plan) : undefined;
+  const view = entered?.kind === 'enter' ? blocks.view(entered.plan) : undefined;
   return modulePlace(module, { view, loaded, nth: deed?.nth });
 }
 

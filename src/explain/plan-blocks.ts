@@ -13,7 +13,7 @@ export function placeText(span: Span | undefined): string {
 }
 
 /** Writes directives as the text has them, without what is secret in them. */
-export class Wording {
+export class DirectiveText {
   readonly #secrets: readonly Span[];
   readonly #texts: readonly string[];
 
@@ -51,7 +51,7 @@ export class Wording {
 }
 
 /** A place of the plan in the text. */
-export interface PlaceFacts {
+export interface PlanBlock {
   readonly view: BlockView;
   readonly server: ServerPlan;
   readonly role: 'server' | 'location' | 'block';
@@ -66,8 +66,8 @@ export interface LoadedParts {
 }
 
 /** Where the servers, locations and blocks of a plan stand in the text that it was made of. */
-export class Places {
-  readonly #byPlan = new Map<LocationPlan, PlaceFacts>();
+export class PlanBlocks {
+  readonly #byPlan = new Map<LocationPlan, PlanBlock>();
   readonly #servers = new Map<ServerPlan, BlockView>();
 
   constructor({ plan, tree, bound, registry }: LoadedParts) {
@@ -79,7 +79,7 @@ export class Places {
     }
   }
 
-  of(plan: LocationPlan): PlaceFacts | undefined {
+  of(plan: LocationPlan): PlanBlock | undefined {
     return this.#byPlan.get(plan);
   }
 
