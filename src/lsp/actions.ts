@@ -12,7 +12,7 @@ import { rangeOf, type TextFile } from './files.ts';
 import type { Session } from './session.ts';
 
 /** What is asked: which stretch of which file, and which kinds of actions. */
-export interface ActionsAsked {
+export interface ActionsRequest {
   readonly file: TextFile;
   readonly range: Range;
   readonly diagnostics: readonly Diagnostic[];
@@ -20,7 +20,7 @@ export interface ActionsAsked {
 }
 
 /** Fixes of what was found in a stretch, ways to silence it, and all safe fixes of the file at once. */
-export function codeActions(asked: ActionsAsked, session: Session): readonly CodeAction[] {
+export function codeActions(asked: ActionsRequest, session: Session): readonly CodeAction[] {
   const { file, only, range } = asked;
   const wants = (kind: string): boolean =>
     only === undefined || only.some((one) => `${kind}.`.startsWith(`${one}.`));
@@ -37,7 +37,7 @@ export function codeActions(asked: ActionsAsked, session: Session): readonly Cod
 
 function quickFixes(
   finding: Finding,
-  { diagnostics, file }: ActionsAsked,
+  { diagnostics, file }: ActionsRequest,
   session: Session,
 ): readonly CodeAction[] {
   const shown = diagnostics.filter(({ code, range }) => code === finding.rule && isSameStart(range, finding));

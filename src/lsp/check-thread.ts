@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { type CheckJob, type CheckReply, checkRoot } from './checker.ts';
+import { type CheckJob, type CheckResult, checkRoot } from './checker.ts';
 
 parentPort?.on('message', (job: CheckJob) => {
   checkRoot(job).then(
@@ -8,6 +8,6 @@ parentPort?.on('message', (job: CheckJob) => {
   );
 });
 
-function reply(message: CheckReply): void {
+function reply(message: CheckResult): void {
   parentPort?.postMessage(message);
 }

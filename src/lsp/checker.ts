@@ -38,15 +38,15 @@ export interface CheckJob {
 
 /** Everything that is wrong with a configuration as it stands in the editor. */
 export async function checkRoot({ root, prefix, opened }: CheckJob): Promise<readonly Finding[]> {
-  const { path, place } = root;
+  const { path, kind } = root;
   const readFile: ReadFile = (file, maxBytes) => opened.get(file) ?? readFileBytes(file, maxBytes);
-  if (place === 'main') {
+  if (kind === 'main') {
     const text = opened.get(path);
     return check(load({ confFile: path, name: path, prefix, text, readFile }, { advise: true }));
   }
-  if (place === 'data' || place === 'unknown') return [];
+  if (kind === 'data' || kind === 'unknown') return [];
   const confFile = join(dirname(path), 'around.conf');
-  const text = wrapped(path, place);
+  const text = wrapped(path, kind);
   const found = await check(load({ confFile, name: confFile, prefix, text, readFile }, { advise: true }));
   return found.filter(
     ({ span, slug }) => span !== undefined && placeOf(span).file === path && !NEEDS_THE_REST.has(slug),
@@ -60,7 +60,7 @@ function wrapped(path: string, context: Context): string {
 }
 
 /** What the thread answers: what it found, or what went wrong. */
-export type CheckReply = { readonly findings: readonly Finding[] } | { readonly failed: string };
+export type CheckResult = { readonly findings: readonly Finding[] } | { readonly failed: string };
 
 /** No configuration that people write takes so long; a thread that does is given up. */
 const MAX_CHECK_MS = 60_000;
@@ -100,7 +100,7 @@ export class Checker {
       stdout: true,
       stderr: true,
     });
-    worker.on('message', (reply: CheckReply) => {
+    worker.on('message', (reply: CheckResult) => {
       clearTimeout(this.#pending?.timer);
       if ('findings' in reply) this.#pending?.resolve(reply.findings);
       else this.#pending?.reject(new Error(reply.failed));

@@ -22,9 +22,9 @@ import {
   includeMarkdown,
   variableMarkdown,
 } from './hover.ts';
-import { type At, type Cursor, cursorAt, placesAt, serverAt, type Session } from './session.ts';
+import { type TextPosition, type Cursor, cursorAt, blockKindsAt, serverAt, type Session } from './session.ts';
 import { wordsOf } from './syntax-words.ts';
-import { entryOf, type Place } from './walk.ts';
+import { entryOf, type BlockKind } from './walk.ts';
 
 /** One proposal: what takes the place of the text from `start` on. */
 interface Proposal {
@@ -69,8 +69,8 @@ function directiveItems(cursor: Cursor, { workspace, snippets }: Session): reado
   const { table } = workspace;
   const restOfLine = /^[^\n]*/.exec(file.source.text.slice(Math.max(end, offset)))?.[0] ?? '';
   const isWhole = snippets && /^[}\s]*$/.test(restOfLine);
-  const proposals = placesAt(cursor, workspace).flatMap((place) =>
-    legalAt(place, table).map((entry) => proposalFor(entry, { place, isWhole })),
+  const proposals = blockKindsAt(cursor, workspace).flatMap((kind) =>
+    legalAt(kind, table).map((entry) => proposalFor(entry, { kind, isWhole })),
   );
   const unique = new Map([includeProposal(isWhole), ...proposals].map((each) => [each.label, each]));
   return [...unique.values()].map((each) => itemOf(each, cursor, [start, end]));
@@ -78,25 +78,28 @@ function directiveItems(cursor: Cursor, { workspace, snippets }: Session): reado
 
 /** The documentation of a proposal, once somebody looks at it. */
 export function documentationOf(data: unknown, table: Registry): string | undefined {
-  const { directive, place } = data as { directive?: string; place?: Place };
+  const { directive, kind } = data as { directive?: string; kind?: BlockKind };
   if (directive === INCLUDE.name) return includeMarkdown();
-  const entry = directive !== undefined && place !== undefined && entryOf(directive, place, table);
+  const entry = directive !== undefined && kind !== undefined && entryOf(directive, kind, table);
   return entry ? directiveMarkdown(entry, table) : undefined;
 }
 
-function legalAt(place: Place, table: Registry): readonly Entry[] {
-  if (place === 'data' || place === 'unknown') return [];
-  return table.entries.filter(({ row }) => row.contexts.includes(place));
+function legalAt(kind: BlockKind, table: Registry): readonly Entry[] {
+  if (kind === 'data' || kind === 'unknown') return [];
+  return table.entries.filter(({ row }) => row.contexts.includes(kind));
 }
 
-function proposalFor({ name, row }: Entry, { place, isWhole }: { place: Place; isWhole: boolean }): Proposal {
+function proposalFor(
+  { name, row }: Entry,
+  { kind, isWhole }: { kind: BlockKind; isWhole: boolean },
+): Proposal {
   return {
     label: name,
     kind: 'opens' in row || 'data' in row ? CompletionItemKind.Module : CompletionItemKind.Property,
     detail: syntaxOf(name, row),
     // What has no effect comes last.
     rank: 'accepted' in row ? 2 : 1,
-    data: { directive: name, place },
+    data: { directive: name, kind },
     ...(isWhole && { text: snippetOf(name, row), isSnippet: true }),
   };
 }
@@ -132,8 +135,8 @@ function valueItems(cursor: Cursor, session: Session): readonly CompletionItem[]
   const name = words[0]?.value ?? '';
   const index = words.length - 1;
   if (name === INCLUDE.name) return index === 0 ? pathItems(cursor, session, 'confDir') : [];
-  const places = placesAt(cursor, workspace);
-  const entries = new Set(places.flatMap((place) => entryOf(name, place, workspace.table) ?? []));
+  const kinds = blockKindsAt(cursor, workspace);
+  const entries = new Set(kinds.flatMap((kind) => entryOf(name, kind, workspace.table) ?? []));
   const items = [...entries].flatMap((entry) => [
     ...roleItems(entry, index, { cursor, session }),
     ...wordItems(entry, index, cursor),
@@ -141,12 +144,16 @@ function valueItems(cursor: Cursor, session: Session): readonly CompletionItem[]
   return [...new Map(items.map((item) => [item.label, item])).values()];
 }
 
-interface Asked {
+interface ValueRequest {
   readonly cursor: Cursor;
   readonly session: Session;
 }
 
-function roleItems({ row }: Entry, index: number, { cursor, session }: Asked): readonly CompletionItem[] {
+function roleItems(
+  { row }: Entry,
+  index: number,
+  { cursor, session }: ValueRequest,
+): readonly CompletionItem[] {
   return (row.roles ?? []).flatMap((role) => {
     const { word = 0 } = role;
     if (word !== 'any' && word !== 'last' && word !== index) return [];
@@ -156,7 +163,10 @@ function roleItems({ row }: Entry, index: number, { cursor, session }: Asked): r
 }
 
 /** Names of the kind that the word refers to, behind what it begins with. */
-function nameItems({ kind, behind = [''] }: NameRole, { cursor, session }: Asked): readonly CompletionItem[] {
+function nameItems(
+  { kind, behind = [''] }: NameRole,
+  { cursor, session }: ValueRequest,
+): readonly CompletionItem[] {
   const { file, offset, start, typed } = cursor;
   const quote = /^["']?/.exec(typed)?.[0] ?? '';
   const written = typed.slice(quote.length);
@@ -264,7 +274,7 @@ function variableItems(cursor: Cursor, { names, variables }: Session): readonly 
 }
 
 /** What may be written at a place, whatever is wrong with the text around it. */
-export function completion(at: At, session: Session): readonly CompletionItem[] {
+export function completion(at: TextPosition, session: Session): readonly CompletionItem[] {
   const { table } = session.workspace;
   const cursor = cursorAt(at, (name) => table.named(name).length > 0);
   if (!cursor) return [];

@@ -29,7 +29,7 @@ export interface Publisher {
   failed(error: unknown): void;
 }
 
-type Found = Map<string, ReadonlyMap<string, readonly Finding[]>>;
+type FindingsByRoot = Map<string, ReadonlyMap<string, readonly Finding[]>>;
 
 /** Checks what is open, again after each change, and tells the client what is wrong in which file. */
 export class Diagnostics {
@@ -37,7 +37,7 @@ export class Diagnostics {
   readonly #to: Publisher;
   readonly #checker = new Checker();
   /** What the last check found, by root and then by path. */
-  #found: Found = new Map();
+  #found: FindingsByRoot = new Map();
   #shown = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #running = false;
@@ -82,20 +82,20 @@ export class Diagnostics {
   }
 
   /** `undefined` when something was typed meanwhile: then all of it is of no use any more. */
-  async #findings(): Promise<Found | undefined> {
+  async #findings(): Promise<FindingsByRoot | undefined> {
     const { files } = this.#workspace;
     const { generation } = files;
     const opened = new Map(files.opened.map(({ path, source }) => [path, source.text]));
-    const found: Found = new Map();
+    const found: FindingsByRoot = new Map();
     for (const root of this.#workspace.roots()) {
       const findings = await this.#checker.check({ root, prefix: this.#workspace.prefixOf(root), opened });
       if (files.generation !== generation) return undefined;
-      found.set(`${root.place} ${root.path}`, byPath(findings, root));
+      found.set(`${root.kind} ${root.path}`, byPath(findings, root));
     }
     return found;
   }
 
-  #show(found: Found): void {
+  #show(found: FindingsByRoot): void {
     this.#found = found;
     const { files } = this.#workspace;
     const paths = new Set([...found.values()].flatMap((findings) => [...findings.keys()]));

@@ -4,7 +4,7 @@ import { type Entry, factsOf, type Registry } from '../config/index.ts';
 import type { VariableFacts } from '../lookups.ts';
 import { rangeOf } from './files.ts';
 import { builtInNamed, definitionsOf, type Occurrence } from './name-index.ts';
-import { type At, cursorAt, placesAt, type Session } from './session.ts';
+import { type TextPosition, cursorAt, blockKindsAt, type Session } from './session.ts';
 import { entryOf } from './walk.ts';
 
 /** What is shown of the text that defines a name. */
@@ -68,18 +68,18 @@ function paragraphs(parts: readonly (string | false)[]): string {
 }
 
 /** What is known of the word at a place: a name's definition, a variable, a directive. */
-export function hover(at: At, session: Session): Hover | null {
+export function hover(at: TextPosition, session: Session): Hover | null {
   const shown = nameAt(at, session) ?? variableAt(at, session) ?? directiveAt(at, session);
   if (!shown) return null;
   return { contents: { kind: MarkupKind.Markdown, value: shown.text }, range: rangeOf(shown.span) };
 }
 
-interface Shown {
+interface HoverText {
   readonly text: string;
   readonly span: Span;
 }
 
-function nameAt({ file, offset }: At, { names }: Session): Shown | undefined {
+function nameAt({ file, offset }: TextPosition, { names }: Session): HoverText | undefined {
   const found = names.at(file, offset);
   const [first] = found;
   const definitions = definitionsOf(names.same(file, found));
@@ -87,7 +87,7 @@ function nameAt({ file, offset }: At, { names }: Session): Shown | undefined {
   return { text: definitions.map(definitionMarkdown).join('\n\n---\n\n'), span: first.span };
 }
 
-function variableAt({ file, offset }: At, { variables }: Session): Shown | undefined {
+function variableAt({ file, offset }: TextPosition, { variables }: Session): HoverText | undefined {
   const { source } = file;
   const line = source.text.lastIndexOf('\n', offset - 1) + 1;
   const lineEnd = source.text.indexOf('\n', offset);
@@ -102,7 +102,7 @@ function variableAt({ file, offset }: At, { variables }: Session): Shown | undef
   return undefined;
 }
 
-function directiveAt(at: At, { workspace }: Session): Shown | undefined {
+function directiveAt(at: TextPosition, { workspace }: Session): HoverText | undefined {
   const { table } = workspace;
   const { file } = at;
   // One further: a cursor in front of a word is at that word.
@@ -111,8 +111,8 @@ function directiveAt(at: At, { workspace }: Session): Shown | undefined {
   const name = file.source.text.slice(cursor.start, cursor.end);
   const span = { source: file.source, start: cursor.start, end: cursor.end };
   if (name === 'include') return { text: includeMarkdown(), span };
-  const places = placesAt(cursor, workspace);
-  const entries = new Set(places.flatMap((place) => entryOf(name, place, table) ?? []));
+  const kinds = blockKindsAt(cursor, workspace);
+  const entries = new Set(kinds.flatMap((kind) => entryOf(name, kind, table) ?? []));
   if (entries.size === 0) return undefined;
   return { text: [...entries].map((entry) => directiveMarkdown(entry, table)).join('\n\n---\n\n'), span };
 }

@@ -24,62 +24,66 @@ import { Files, offsetAt, pathOf, type TextFile } from './files.ts';
 import { hover } from './hover.ts';
 import { NameIndex } from './name-index.ts';
 import { definition, highlights, links, prepareRename, references, rename } from './navigation.ts';
-import type { At, Session } from './session.ts';
+import type { TextPosition, Session } from './session.ts';
 import { documentSymbols, workspaceSymbols } from './symbols.ts';
 import { foldingRanges, formatted } from './text-shape.ts';
 import { isIgnored, Workspace } from './workspace.ts';
 
 /** Answers every request of a client. What goes wrong in one of them is logged at the client, and the answer is empty. */
 function answer(connection: Connection, session: Session): void {
-  const asked = new Asked(connection, session);
-  answerTyping(connection, session, asked);
-  answerNavigation(connection, session, asked);
-  answerWholeFiles(connection, session, asked);
+  const guard = new RequestGuard(connection, session);
+  answerTyping(connection, session, guard);
+  answerNavigation(connection, session, guard);
+  answerWholeFiles(connection, session, guard);
 }
 
-function answerTyping(connection: Connection, session: Session, asked: Asked): void {
-  connection.onCompletion((params) => asked.at(params, (place) => [...completion(place, session)]));
+function answerTyping(connection: Connection, session: Session, guard: RequestGuard): void {
+  connection.onCompletion((params) => guard.at(params, (position) => [...completion(position, session)]));
   connection.onCompletionResolve((item) => {
-    const value = asked.guarded(() => documentationOf(item.data ?? {}, session.workspace.table));
+    const value = guard.guarded(() => documentationOf(item.data ?? {}, session.workspace.table));
     return value ? { ...item, documentation: { kind: MarkupKind.Markdown, value } } : item;
   });
-  connection.onHover((params) => asked.at(params, (place) => hover(place, session)));
+  connection.onHover((params) => guard.at(params, (position) => hover(position, session)));
   connection.onCodeAction(({ context, range, textDocument }) =>
-    asked.in(textDocument, (file) => {
+    guard.in(textDocument, (file) => {
       const { diagnostics, only } = context;
       return [...codeActions({ file, range, diagnostics, only }, session)];
     }),
   );
 }
 
-function answerNavigation(connection: Connection, session: Session, asked: Asked): void {
-  connection.onDefinition((params) => asked.at(params, (place) => [...definition(place, session)]));
+function answerNavigation(connection: Connection, session: Session, guard: RequestGuard): void {
+  connection.onDefinition((params) => guard.at(params, (position) => [...definition(position, session)]));
   connection.onReferences((params) =>
-    asked.at(params, (place) => [...references(place, session, params.context.includeDeclaration)]),
+    guard.at(params, (position) => [...references(position, session, params.context.includeDeclaration)]),
   );
-  connection.onDocumentHighlight((params) => asked.at(params, (place) => [...highlights(place, session)]));
-  connection.onPrepareRename((params) => asked.at(params, (place) => prepareRename(place, session)));
-  connection.onRenameRequest((params) => asked.at(params, (place) => rename(place, params.newName, session)));
+  connection.onDocumentHighlight((params) =>
+    guard.at(params, (position) => [...highlights(position, session)]),
+  );
+  connection.onPrepareRename((params) => guard.at(params, (position) => prepareRename(position, session)));
+  connection.onRenameRequest((params) =>
+    guard.at(params, (position) => rename(position, params.newName, session)),
+  );
 }
 
-function answerWholeFiles(connection: Connection, session: Session, asked: Asked): void {
+function answerWholeFiles(connection: Connection, session: Session, guard: RequestGuard): void {
   connection.onDocumentSymbol(({ textDocument }) =>
-    asked.in(textDocument, (file) => [...documentSymbols(file, session)]),
+    guard.in(textDocument, (file) => [...documentSymbols(file, session)]),
   );
-  connection.onWorkspaceSymbol(({ query }) => asked.guarded(() => [...workspaceSymbols(query, session)]));
+  connection.onWorkspaceSymbol(({ query }) => guard.guarded(() => [...workspaceSymbols(query, session)]));
   connection.onFoldingRanges(({ textDocument }) =>
-    asked.in(textDocument, (file) => [...foldingRanges(file)]),
+    guard.in(textDocument, (file) => [...foldingRanges(file)]),
   );
   connection.onDocumentFormatting(({ options, textDocument }) =>
-    asked.in(textDocument, (file) => [...formatted(file, options)]),
+    guard.in(textDocument, (file) => [...formatted(file, options)]),
   );
   connection.onDocumentLinks(({ textDocument }) =>
-    asked.in(textDocument, (file) => [...links(file, session)]),
+    guard.in(textDocument, (file) => [...links(file, session)]),
   );
 }
 
 /** Finds the text that a request is about, and keeps a fault of one answer from the others. */
-class Asked {
+class RequestGuard {
   readonly #connection: Connection;
   readonly #session: Session;
 
@@ -106,7 +110,7 @@ class Asked {
     });
   }
 
-  at<T>({ position, textDocument }: TextDocumentPositionParams, what: (at: At) => T): T | null {
+  at<T>({ position, textDocument }: TextDocumentPositionParams, what: (at: TextPosition) => T): T | null {
     return this.in(textDocument, (file) => what({ file, offset: offsetAt(file.source, position) }));
   }
 }

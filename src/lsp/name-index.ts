@@ -2,7 +2,7 @@ import { type DirectiveNode, type Span, spanInWord, type Word } from '../../gram
 import type { NameKind, NameRole, WordRole } from '../config/index.ts';
 import type { VariableFacts } from '../lookups.ts';
 import type { TextFile } from './files.ts';
-import type { Placed, Root } from './walk.ts';
+import type { PlacedDirective, Root } from './walk.ts';
 import type { Workspace } from './workspace.ts';
 
 /** One place where a name stands. */
@@ -24,7 +24,7 @@ const VARIABLE = /\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})/g;
 const CAPTURE = /\(\?P?[<']([A-Za-z_]\w*)[>']/g;
 
 /** Every name that one directive has, at the place where it is written. */
-function occurrencesIn(placed: Placed): readonly Occurrence[] {
+function occurrencesIn(placed: PlacedDirective): readonly Occurrence[] {
   const { node, file, server } = placed;
   const found: Occurrence[] = [];
   const add = (part: Pick<Occurrence, 'kind' | 'name' | 'as' | 'span'>): void => {
@@ -45,7 +45,7 @@ function occurrencesIn(placed: Placed): readonly Occurrence[] {
 }
 
 /** The roles of a directive, each with the words that have it. */
-export function rolesOf({ node, entry }: Pick<Placed, 'node' | 'entry'>): readonly {
+export function rolesOf({ node, entry }: Pick<PlacedDirective, 'node' | 'entry'>): readonly {
   readonly role: WordRole;
   readonly word: Word;
 }[] {
@@ -133,7 +133,7 @@ export class NameIndex {
   }
 
   #in(root: Root): readonly Occurrence[] {
-    const key = `${root.place} ${root.path}`;
+    const key = `${root.kind} ${root.path}`;
     const { generation } = this.#workspace.files;
     const known = this.#byRoot.get(key);
     if (known?.generation === generation) return known.names;

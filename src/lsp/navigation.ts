@@ -14,11 +14,11 @@ import {
 import type { Word } from '../../grammar/index.ts';
 import { rangeOf, type TextFile } from './files.ts';
 import { builtInNamed, definitionsOf, type Occurrence, rolesOf } from './name-index.ts';
-import type { At, Session } from './session.ts';
-import { includedBy, type Placed, type Root } from './walk.ts';
+import type { TextPosition, Session } from './session.ts';
+import { includedBy, type PlacedDirective, type Root } from './walk.ts';
 
 /** Where the name at a place is defined; of an `include` or another path, the files themselves. */
-export function definition(at: At, session: Session): readonly Location[] {
+export function definition(at: TextPosition, session: Session): readonly Location[] {
   const { names } = session;
   const found = names.at(at.file, at.offset);
   if (found.length > 0)
@@ -30,7 +30,11 @@ export function definition(at: At, session: Session): readonly Location[] {
 }
 
 /** Every place of the name at a place. */
-export function references(at: At, session: Session, withDefinitions: boolean): readonly Location[] {
+export function references(
+  at: TextPosition,
+  session: Session,
+  withDefinitions: boolean,
+): readonly Location[] {
   const { names } = session;
   return names
     .same(at.file, names.at(at.file, at.offset))
@@ -39,7 +43,7 @@ export function references(at: At, session: Session, withDefinitions: boolean): 
 }
 
 /** The places of the name at a place in the same file. */
-export function highlights(at: At, { names }: Session): readonly DocumentHighlight[] {
+export function highlights(at: TextPosition, { names }: Session): readonly DocumentHighlight[] {
   return names
     .same(at.file, names.at(at.file, at.offset))
     .filter((one) => one.file.path === at.file.path)
@@ -64,14 +68,14 @@ function locationOf({ file, span }: Occurrence, { files }: Session): Location {
   return { uri: files.uriOf(file.path), range: rangeOf(span) };
 }
 
-interface Leading {
+interface PathWord {
   readonly word: Word;
   readonly paths: readonly string[];
 }
 
 /** Words of a file that are paths, with the files that they are paths of; of files that several roots include, once. */
-function pathsIn(file: TextFile, { workspace }: Session): readonly Leading[] {
-  const found = new Map<number, Leading>();
+function pathsIn(file: TextFile, { workspace }: Session): readonly PathWord[] {
+  const found = new Map<number, PathWord>();
   for (const root of workspace.rootsOf(file)) {
     const prefix = workspace.prefixOf(root);
     workspace.walk(root, (placed) => {
@@ -82,7 +86,7 @@ function pathsIn(file: TextFile, { workspace }: Session): readonly Leading[] {
   return [...found.values()];
 }
 
-function pathsOf(placed: Placed, root: Root, prefix: string): readonly Leading[] {
+function pathsOf(placed: PlacedDirective, root: Root, prefix: string): readonly PathWord[] {
   const { node } = placed;
   const [word] = node.args;
   if (node.name.value === 'include' && word) {
@@ -105,12 +109,12 @@ function isFile(path: string): boolean {
 }
 
 /** The name that would be renamed; refuses what is no name of this configuration. */
-export function prepareRename({ file, offset }: At, session: Session): Range {
+export function prepareRename({ file, offset }: TextPosition, session: Session): Range {
   return rangeOf(renamable({ file, offset }, session)[0].span);
 }
 
 /** Renames everything that has this name, in all files of the configuration. */
-export function rename(at: At, newName: string, session: Session): WorkspaceEdit {
+export function rename(at: TextPosition, newName: string, session: Session): WorkspaceEdit {
   const found = renamable(at, session);
   const [{ kind }] = found;
   const name = newName.replace(kind === 'variable' ? /^\$/ : kind === 'named location' ? /^@/ : /^/, '');
@@ -128,7 +132,7 @@ export function rename(at: At, newName: string, session: Session): WorkspaceEdit
   return { changes };
 }
 
-function renamable(at: At, session: Session): readonly [Occurrence, ...Occurrence[]] {
+function renamable(at: TextPosition, session: Session): readonly [Occurrence, ...Occurrence[]] {
   const [first, ...others] = session.names.at(at.file, at.offset);
   if (!first) throw refusal('there is no name here that the configuration defines');
   if (first.kind === 'variable' && builtInNamed(first.name, session.variables))

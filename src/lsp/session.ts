@@ -3,7 +3,7 @@ import type { VariableFacts } from '../lookups.ts';
 import type { Diagnostics } from './diagnostics.ts';
 import type { Files, TextFile } from './files.ts';
 import type { NameIndex } from './name-index.ts';
-import type { Place } from './walk.ts';
+import type { BlockKind } from './walk.ts';
 import type { Workspace } from './workspace.ts';
 
 /** What an answer is made from. */
@@ -19,13 +19,13 @@ export interface Session {
 }
 
 /** A place in a text that is asked about. */
-export interface At {
+export interface TextPosition {
   readonly file: TextFile;
   readonly offset: number;
 }
 
 /** What is written around a place in a text that may be broken. */
-export interface Cursor extends At {
+export interface Cursor extends TextPosition {
   /** The words in front of the `{` of the blocks around it, outermost first. */
   readonly blocks: readonly (readonly Piece[])[];
   /** The words of the directive before the one at the cursor; none: the cursor is where its name stands. */
@@ -42,7 +42,7 @@ export interface Cursor extends At {
  * comment.
  */
 export function cursorAt(
-  { file, offset }: At,
+  { file, offset }: TextPosition,
   knownDirective: (name: string) => boolean,
 ): Cursor | undefined {
   const blocks: Piece[][] = [];
@@ -68,7 +68,7 @@ export function cursorAt(
   return { file, offset, blocks, words: ownWords({ file, words, start, knownDirective }), start, end, typed };
 }
 
-interface Words {
+interface CutWords {
   readonly file: TextFile;
   readonly words: readonly Piece[];
   readonly start: number;
@@ -76,7 +76,7 @@ interface Words {
 }
 
 /** Without the words of directives that lack their `;`: a new line that is not indented deeper is a new directive. */
-function ownWords({ file, words, start, knownDirective }: Words): readonly Piece[] {
+function ownWords({ file, words, start, knownDirective }: CutWords): readonly Piece[] {
   const [first] = words;
   if (!first) return words;
   const { text } = file.source;
@@ -95,15 +95,15 @@ function endsLine({ source }: TextFile, { start, image }: Piece, offset: number)
 }
 
 /** What the cursor may be in; a file may be included in several places. */
-export function placesAt({ blocks, file }: Cursor, workspace: Workspace): readonly Place[] {
-  return workspace.placesInside(file, namesOf(blocks));
+export function blockKindsAt({ blocks, file }: Cursor, workspace: Workspace): readonly BlockKind[] {
+  return workspace.blockKindsInside(file, namesOf(blocks));
 }
 
 /** The server block of this file that the cursor is in, as occurrences name it; `undefined` when it is in none. */
 export function serverAt({ blocks, file }: Cursor, workspace: Workspace): string | undefined {
   const names = namesOf(blocks);
   const opener = blocks.findLast((_, index) =>
-    workspace.placesInside(file, names.slice(0, index + 1)).includes('server'),
+    workspace.blockKindsInside(file, names.slice(0, index + 1)).includes('server'),
   );
   return opener?.[0] && `${file.path}:${opener[0].start}`;
 }

@@ -3,7 +3,7 @@ import type { DirectiveNode, Span } from '../../grammar/index.ts';
 import type { Entry, NameKind } from '../config/index.ts';
 import { rangeOf, type TextFile } from './files.ts';
 import type { Session } from './session.ts';
-import { entryOf, insideOf, type Place } from './walk.ts';
+import { entryOf, insideOf, type BlockKind } from './walk.ts';
 
 const KINDS: Readonly<Record<NameKind, SymbolKind>> = {
   upstream: SymbolKind.Class,
@@ -19,8 +19,8 @@ const KINDS: Readonly<Record<NameKind, SymbolKind>> = {
 
 /** The blocks of a file, and what has a name in it. */
 export function documentSymbols(file: TextFile, { workspace }: Session): readonly DocumentSymbol[] {
-  const [place = 'main'] = workspace.placesOf(file);
-  const symbolsOf = (nodes: readonly DirectiveNode[], outer: Place): readonly DocumentSymbol[] =>
+  const [kind = 'main'] = workspace.blockKindsOf(file);
+  const symbolsOf = (nodes: readonly DirectiveNode[], outer: BlockKind): readonly DocumentSymbol[] =>
     nodes.flatMap((node) => {
       const entry = entryOf(node.name.value, outer, workspace.table);
       if (!node.block && !definedKind(entry)) return [];
@@ -35,7 +35,7 @@ export function documentSymbols(file: TextFile, { workspace }: Session): readonl
         children,
       };
     });
-  return symbolsOf(file.nodes, place);
+  return symbolsOf(file.nodes, kind);
 }
 
 /** Every defined name of what is open whose letters contain those asked for, in their order. */
@@ -62,7 +62,7 @@ function contains(name: string, letters: string): boolean {
 }
 
 /** A block is what is inside of it; lines of data and simple directives are what they define. */
-function kindOf(entry: Entry | undefined, inside: Place): SymbolKind {
+function kindOf(entry: Entry | undefined, inside: BlockKind): SymbolKind {
   if (inside === 'server') return SymbolKind.Module;
   if (inside === 'upstream') return SymbolKind.Class;
   if (inside === 'location') return SymbolKind.Method;

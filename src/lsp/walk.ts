@@ -4,21 +4,21 @@ import type { Context, Entry, Registry } from '../config/index.ts';
 import type { Files, TextFile } from './files.ts';
 
 /** Where a directive stands: a context, lines of data (`types`, `map`), or a block that gw does not know. */
-export type Place = Context | 'data' | 'unknown';
+export type BlockKind = Context | 'data' | 'unknown';
 
 /** A file that nothing includes, and what is around its text. */
 export interface Root {
   readonly path: string;
-  readonly place: Place;
+  readonly kind: BlockKind;
   /** Absolute directory that `include` starts from. */
   readonly confDir: string;
 }
 
 /** A directive at its place. */
-export interface Placed {
+export interface PlacedDirective {
   readonly node: DirectiveNode;
   readonly file: TextFile;
-  readonly place: Place;
+  readonly kind: BlockKind;
   /** What its row is there; any row of that name where it is not allowed. */
   readonly entry: Entry | undefined;
   /** Tells apart the servers that a named location may be in. */
@@ -26,13 +26,13 @@ export interface Placed {
 }
 
 /** A file of a root and what is around it; a file that is included twice is met twice. */
-export interface Met {
+export interface ReachedFile {
   readonly file: TextFile;
-  readonly place: Place;
+  readonly kind: BlockKind;
 }
 
 interface Surroundings {
-  readonly place: Place;
+  readonly kind: BlockKind;
   readonly server: string;
   /** The files from the root to this one. */
   readonly chain: readonly string[];
@@ -43,56 +43,59 @@ const MAX_FILES = 10_000;
 
 /** Goes through a configuration in the order of reading, into included files, whatever is wrong with it. */
 export class Walk {
-  readonly met: Met[] = [];
+  readonly reached: ReachedFile[] = [];
   readonly #files: Files;
   readonly #table: Registry;
   readonly #root: Root;
-  readonly #visit: (placed: Placed) => void;
+  readonly #visit: (placed: PlacedDirective) => void;
 
-  constructor(root: Root, parts: { files: Files; table: Registry; visit?: (placed: Placed) => void }) {
+  constructor(
+    root: Root,
+    parts: { files: Files; table: Registry; visit?: (placed: PlacedDirective) => void },
+  ) {
     this.#root = root;
     this.#files = parts.files;
     this.#table = parts.table;
     this.#visit = parts.visit ?? (() => undefined);
   }
 
-  run(): readonly Met[] {
-    const { path, place } = this.#root;
-    this.#file(path, { place, server: path, chain: [] });
-    return this.met;
+  run(): readonly ReachedFile[] {
+    const { path, kind } = this.#root;
+    this.#file(path, { kind, server: path, chain: [] });
+    return this.reached;
   }
 
   #file(path: string, around: Surroundings): void {
-    if (around.chain.includes(path) || this.met.length >= MAX_FILES) return;
+    if (around.chain.includes(path) || this.reached.length >= MAX_FILES) return;
     const file = this.#files.at(path);
     if (!file) return;
-    this.met.push({ file, place: around.place });
+    this.reached.push({ file, kind: around.kind });
     this.#nodes(file, file.nodes, { ...around, chain: [...around.chain, path] });
   }
 
   #nodes(file: TextFile, nodes: readonly DirectiveNode[], around: Surroundings): void {
     for (const node of nodes) {
-      const { place, server } = around;
-      const entry = entryOf(node.name.value, place, this.#table);
-      this.#visit({ node, file, place, entry, server });
+      const { kind, server } = around;
+      const entry = entryOf(node.name.value, kind, this.#table);
+      this.#visit({ node, file, kind, entry, server });
       for (const path of includedBy(node, this.#root.confDir)) this.#file(path, around);
       if (!node.block) continue;
       const inside = insideOf(entry);
       const id = inside === 'server' ? `${file.path}:${node.span.start}` : server;
-      this.#nodes(file, node.block, { ...around, place: inside, server: id });
+      this.#nodes(file, node.block, { ...around, kind: inside, server: id });
     }
   }
 }
 
 /** The row of a name at a place; any of that name where there is none. A line of data has no row. */
-export function entryOf(name: string, place: Place, table: Registry): Entry | undefined {
-  if (place === 'data') return undefined;
+export function entryOf(name: string, kind: BlockKind, table: Registry): Entry | undefined {
+  if (kind === 'data') return undefined;
   const entries = table.named(name);
-  return entries.find(({ row }) => place !== 'unknown' && row.contexts.includes(place)) ?? entries[0];
+  return entries.find(({ row }) => kind !== 'unknown' && row.contexts.includes(kind)) ?? entries[0];
 }
 
 /** What is inside the block of a directive. */
-export function insideOf(entry: Entry | undefined): Place {
+export function insideOf(entry: Entry | undefined): BlockKind {
   if (!entry) return 'unknown';
   if ('opens' in entry.row) return entry.row.opens;
   return 'data' in entry.row ? 'data' : 'unknown';
@@ -107,10 +110,10 @@ export function includedBy({ name, args }: DirectiveNode, confDir: string): read
 }
 
 /** A root whose text is read as it stands. */
-export function rootAt(path: string, place: Place): Root {
+export function rootAt(path: string, kind: BlockKind): Root {
   return {
     path,
-    place,
+    kind,
     confDir: path.startsWith('/') || /^[A-Za-z]:\\/.test(path) ? dirname(path) : process.cwd(),
   };
 }

@@ -2,7 +2,16 @@ import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Context, Registry } from '../config/index.ts';
 import type { Files, TextFile } from './files.ts';
-import { entryOf, insideOf, type Met, type Place, type Placed, type Root, rootAt, Walk } from './walk.ts';
+import {
+  entryOf,
+  insideOf,
+  type ReachedFile,
+  type BlockKind,
+  type PlacedDirective,
+  type Root,
+  rootAt,
+  Walk,
+} from './walk.ts';
 
 const MARK = /^[ \t]*#[ \t]*gw-context:[ \t]*([a-z_ ,]+?)[ \t]*$/m;
 
@@ -132,7 +141,7 @@ export class Workspace {
   readonly table: Registry;
   settings: Settings = { folders: [] };
   #mains: Set<string> | undefined;
-  readonly #reached = new Map<string, readonly Met[]>();
+  readonly #reached = new Map<string, readonly ReachedFile[]>();
 
   constructor(files: Files, table: Registry) {
     this.files = files;
@@ -160,12 +169,12 @@ export class Workspace {
   /** The roots of all that is open, each once. */
   roots(): readonly Root[] {
     const all = this.files.opened.flatMap((file) => this.rootsOf(file));
-    return [...new Map(all.map((root) => [`${root.place} ${root.path}`, root])).values()];
+    return [...new Map(all.map((root) => [`${root.kind} ${root.path}`, root])).values()];
   }
 
   /** The files of a configuration, and what is around each. */
-  reached(root: Root): readonly Met[] {
-    const key = `${root.place} ${root.path}`;
+  reached(root: Root): readonly ReachedFile[] {
+    const key = `${root.kind} ${root.path}`;
     const known = this.#reached.get(key);
     if (known?.every(({ file }) => this.files.at(file.path) === file)) return known;
     const met = new Walk(root, this).run();
@@ -174,24 +183,24 @@ export class Workspace {
   }
 
   /** Visits every directive of a configuration. */
-  walk(root: Root, visit: (placed: Placed) => void): void {
+  walk(root: Root, visit: (placed: PlacedDirective) => void): void {
     new Walk(root, { files: this.files, table: this.table, visit }).run();
   }
 
   /** What may be around the text of a file. */
-  placesOf(file: TextFile): readonly Place[] {
-    const places = this.rootsOf(file).flatMap((root) =>
+  blockKindsOf(file: TextFile): readonly BlockKind[] {
+    const kinds = this.rootsOf(file).flatMap((root) =>
       this.reached(root)
         .filter((met) => met.file.path === file.path)
-        .map(({ place }) => place),
+        .map(({ kind }) => kind),
     );
-    return [...new Set(places)];
+    return [...new Set(kinds)];
   }
 
   /** What is around a place inside of blocks, of which `openers` are the names, outermost first. */
-  placesInside(file: TextFile, openers: readonly string[]): readonly Place[] {
-    const inside = this.placesOf(file).map((outer) =>
-      openers.reduce<Place>((place, name) => insideOf(entryOf(name, place, this.table)), outer),
+  blockKindsInside(file: TextFile, openers: readonly string[]): readonly BlockKind[] {
+    const inside = this.blockKindsOf(file).map((outer) =>
+      openers.reduce<BlockKind>((kind, name) => insideOf(entryOf(name, kind, this.table)), outer),
     );
     return [...new Set(inside)];
   }
