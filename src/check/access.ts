@@ -18,7 +18,7 @@ export function isForAll({ args }: DirectiveNode): boolean {
 }
 
 /** Where a request of a block is answered from; directives of modules that only nginx has count as well. */
-const ANSWERS = [
+const CONTENT = [
   'alias',
   'root',
   'proxy_pass',
@@ -40,11 +40,11 @@ export function refuses(block: BlockView): boolean {
 }
 
 /** The directive by which a block itself answers differently from what is around it. */
-export const ownAnswer = oncePer((block: BlockView): DirectiveNode | undefined => block.own(...ANSWERS)[0]);
+export const ownContent = oncePer((block: BlockView): DirectiveNode | undefined => block.own(...CONTENT)[0]);
 
 /** What answers in a block, be it the files of a block around it. */
-export const answerOf = oncePer(
-  (block: BlockView): DirectiveNode | undefined => ownAnswer(block) ?? block.effective('root', 'alias')[0],
+export const contentOf = oncePer(
+  (block: BlockView): DirectiveNode | undefined => ownContent(block) ?? block.effective('root', 'alias')[0],
 );
 
 /** The directive by which a block itself lets fewer people in than what is around it. */

@@ -24,16 +24,16 @@ const CLAIM =
 
 /** Whether an `if` of the block, or of its server, refuses those whom the configuration does not know. */
 function refusesStrangers(config: ConfigOfModules, block: BlockView): boolean {
-  return askedIn(block).some((around) => refusalsIn(config, around).strangers);
+  return blocksAsked(block).some((around) => refusalsIn(config, around).strangers);
 }
 
 /** Whether requests are turned away that leave a variable empty. */
 export function rejectsEmpty(config: ConfigOfModules, block: BlockView, variable: string): boolean {
-  return askedIn(block).some((around) => refusalsIn(config, around).variables.has(variable));
+  return blocksAsked(block).some((around) => refusalsIn(config, around).variables.has(variable));
 }
 
 /** A location and its server: the `if` of locations around it are not asked. */
-function askedIn(block: BlockView): readonly BlockView[] {
+function blocksAsked(block: BlockView): readonly BlockView[] {
   const location = block.context === 'location if' ? block.outer : block;
   return [...block.outward()].filter((around) => around === location || around.context === 'server');
 }
@@ -118,13 +118,13 @@ export function isOpen(config: ConfigOfModules, block: BlockView, method = 'GET'
   return isOpenFrom(config, block, { method, seen: new Set() });
 }
 
-interface Asking {
+interface OpenSearch {
   readonly method: string;
   /** Named locations on the way here: they may lead to each other. */
   readonly seen: ReadonlySet<BlockView>;
 }
 
-function isOpenFrom(config: ConfigOfModules, block: BlockView, { method, seen }: Asking): boolean {
+function isOpenFrom(config: ConfigOfModules, block: BlockView, { method, seen }: OpenSearch): boolean {
   if (!isPublic(block)) return false;
   const holding = limitedTo(block, method) ?? block;
   if (configOf(holding.level, 'core').internal || !letsIn(config, holding)) return false;

@@ -3,9 +3,9 @@ import type { ConfigTree, DirectiveNode, Source, Span, Word } from '../../gramma
 import type { Finding } from './finding.ts';
 
 /** A directive, and what stands around it. */
-interface Placed {
+interface PlacedDirective {
   readonly node: DirectiveNode;
-  readonly outer: Placed | undefined;
+  readonly outer: PlacedDirective | undefined;
 }
 
 const HASH_CHARACTERS = 16;
@@ -19,7 +19,7 @@ export function fingerprintsOf(
   findings: readonly Finding[],
   { tree, hidden }: { readonly tree: ConfigTree | undefined; readonly hidden: readonly Span[] },
 ): ReadonlyMap<Finding, string> {
-  const placed = new Map<Source, readonly Placed[]>();
+  const placed = new Map<Source, readonly PlacedDirective[]>();
   if (tree) for (const [source, nodes] of nodesBySource(tree)) placed.set(source, nodes);
   const counts = new Map<string, number>();
   return new Map(
@@ -37,16 +37,17 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, HASH_CHARACTERS);
 }
 
-interface Looking {
-  readonly placed: ReadonlyMap<Source, readonly Placed[]>;
+interface FingerprintInput {
+  readonly placed: ReadonlyMap<Source, readonly PlacedDirective[]>;
   readonly hidden: readonly Span[];
 }
 
-function textAt(span: Span, { placed, hidden }: Looking): string {
+function textAt(span: Span, { placed, hidden }: FingerprintInput): string {
   const found = innermost(placed.get(span.source) ?? [], span.start);
   if (!found) return lineAt(span);
   const heads: string[] = [];
-  for (let each: Placed | undefined = found; each; each = each.outer) heads.push(headOf(each.node, hidden));
+  for (let each: PlacedDirective | undefined = found; each; each = each.outer)
+    heads.push(headOf(each.node, hidden));
   return heads.reverse().join('\n');
 }
 
@@ -56,12 +57,12 @@ function lineAt({ source: { text }, start }: Span): string {
   return (/^[^\n]*/.exec(text.slice(from))?.[0] ?? '').trim().replace(/\s+/g, ' ');
 }
 
-function innermost(nodes: readonly Placed[], at: number): Placed | undefined {
+function innermost(nodes: readonly PlacedDirective[], at: number): PlacedDirective | undefined {
   let low = 0;
   let high = nodes.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((nodes[middle] as Placed).node.span.start <= at) low = middle + 1;
+    if ((nodes[middle] as PlacedDirective).node.span.start <= at) low = middle + 1;
     else high = middle;
   }
   const source = nodes[0]?.node.span.source;
@@ -85,9 +86,9 @@ function written({ span, value, secret }: Word, hidden: readonly Span[]): string
 }
 
 /** Every directive by the source that it stands in, in the order of their beginnings. */
-function nodesBySource({ directives }: ConfigTree): ReadonlyMap<Source, readonly Placed[]> {
-  const found = new Map<Source, Placed[]>();
-  const waiting: Placed[] = directives.map((node) => ({ node, outer: undefined }));
+function nodesBySource({ directives }: ConfigTree): ReadonlyMap<Source, readonly PlacedDirective[]> {
+  const found = new Map<Source, PlacedDirective[]>();
+  const waiting: PlacedDirective[] = directives.map((node) => ({ node, outer: undefined }));
   for (let placed = waiting.pop(); placed; placed = waiting.pop()) {
     const { node } = placed;
     const known = found.get(node.span.source);

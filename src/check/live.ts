@@ -30,7 +30,7 @@ export async function liveFindings(
   return (await Promise.all(asked)).flat();
 }
 
-interface Told {
+interface LiveAnswer {
   readonly problems: readonly LiveProblem<object>[];
   readonly catalogue: Catalogue;
 }
@@ -38,7 +38,7 @@ interface Told {
 function findingsAt(
   block: BlockView,
   { name, content }: AnyModule,
-  { problems, catalogue }: Told,
+  { problems, catalogue }: LiveAnswer,
 ): readonly Finding[] {
   const from = block.from(name);
   return problems.flatMap(({ rule, field, ...problem }) => {

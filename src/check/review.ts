@@ -105,7 +105,7 @@ export interface Review {
 }
 
 /** What there is to judge; `live` is there where databases and stores were asked. */
-interface Reviewed {
+interface ReviewInput {
   readonly report: Report;
   readonly config: CheckedConfig | undefined;
   readonly catalogue: Catalogue;
@@ -114,7 +114,7 @@ interface Reviewed {
 
 /** The findings of a load and of the rules, each once, in the order of reading, less what is ignored. */
 export function review(
-  { report, config, catalogue, live = [] }: Reviewed,
+  { report, config, catalogue, live = [] }: ReviewInput,
   options: ReviewOptions = {},
 ): Review {
   const { severity, strict = false, rulesOnly = false, select, ignore } = options;

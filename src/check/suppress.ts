@@ -41,13 +41,13 @@ function ignoreComments(source: Source): readonly Ignore[] {
   });
 }
 
-interface At {
+interface CommentPosition {
   readonly source: Source;
   readonly pieces: readonly Piece[];
   readonly index: number;
 }
 
-function ignoreOf([, file, names = '', reason = '']: RegExpExecArray, at: At): Ignore {
+function ignoreOf([, file, names = '', reason = '']: RegExpExecArray, at: CommentPosition): Ignore {
   const { source, pieces, index } = at;
   const { start, image } = pieces[index] as Piece;
   const span = { source, start, end: start + image.length };
@@ -69,7 +69,7 @@ function ignoreOf([, file, names = '', reason = '']: RegExpExecArray, at: At): I
 }
 
 /** A comment on a line of its own is about the statement that follows, another one about the statement in its line. */
-function coveredBy({ source, pieces, index }: At): Span {
+function coveredBy({ source, pieces, index }: CommentPosition): Span {
   const { start } = pieces[index] as Piece;
   const isAlone = indentAt(source.text, start) !== undefined;
   const step = isAlone ? 1 : -1;
@@ -132,8 +132,8 @@ interface SuppressOptions {
 export function suppress(all: readonly Finding[], options: SuppressOptions): Suppressed {
   const { sources, main } = options;
   const ignores = [
-    ...sources.flatMap(ignoreComments).map((ignore) => new Watched(ignore, 'comment')),
-    ...(main ? ignoresOfBlocks(main) : []).map((ignore) => new Watched(ignore, 'configuration')),
+    ...sources.flatMap(ignoreComments).map((ignore) => new WatchedIgnore(ignore, 'comment')),
+    ...(main ? ignoresOfBlocks(main) : []).map((ignore) => new WatchedIgnore(ignore, 'configuration')),
   ];
   const findings: Finding[] = [];
   const suppressed: SuppressedFinding[] = [];
@@ -165,12 +165,12 @@ function wellFormed(nodes: readonly DirectiveNode[]): readonly DirectiveNode[] {
 }
 
 /** Something to ignore, and which of its rules really found something. */
-class Watched {
+class WatchedIgnore {
   readonly by: SuppressedFinding['suppression']['by'];
   readonly #ignore: Ignore;
   readonly #used = new Set<string>();
 
-  constructor(ignore: Ignore, by: Watched['by']) {
+  constructor(ignore: Ignore, by: WatchedIgnore['by']) {
     this.#ignore = ignore;
     this.by = by;
   }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Locations, type LocationTree, type Place } from '../../src/check/locations/index.ts';
+import { Locations, type LocationTree, type CheckedLocation } from '../../src/check/locations/index.ts';
 import { Patterns } from '../../src/check/regex/index.ts';
 import { configOf } from './configured.ts';
 import { perTier } from '../harness/tier.ts';
@@ -36,8 +36,8 @@ const uris = (function* () {
 })();
 const ALL = [...uris];
 
-function placesOf(tree: LocationTree): readonly Place[] {
-  return tree.levels.flatMap(({ places }) => places);
+function locationsOf(tree: LocationTree): readonly CheckedLocation[] {
+  return tree.levels.flatMap(({ locations }) => locations);
 }
 
 describe('what is claimed of locations', () => {
@@ -50,8 +50,8 @@ describe('what is claimed of locations', () => {
           const config = configOf(`events {} http { server { ${places.map(blockOf).join('\n')} } }`);
           const locations = new Locations(config, new Patterns());
           const [tree] = locations.trees as [LocationTree];
-          expect(placesOf(tree).length).toBeGreaterThan(0);
-          for (const { place: at, reach } of locations.reached()) {
+          expect(locationsOf(tree).length).toBeGreaterThan(0);
+          for (const { location: at, reach } of locations.reached()) {
             if (reach.kind === 'some' || reach.kind === 'odd') expect(tree.leadsTo(reach.uri, at)).toBe(true);
             if (reach.kind !== 'none') continue;
             proven++;

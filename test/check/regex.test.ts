@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as fc from 'fast-check';
 import {
-  having,
+  containing,
   type Language,
   type Machine,
   not,
@@ -78,13 +78,13 @@ describe('a shortest word', () => {
   const cases: readonly (readonly [it: string, machines: () => readonly Machine[], word: string])[] = [
     ['is of both languages', () => [languageOf('^/a'), languageOf('\\.php$')], '/a.php'],
     ['is not of what is left out', () => [languageOf('^/a'), not(languageOf('^/a[^b]*$'))], '/ab'],
-    ['has the asked character', () => [languageOf('^/[^/]*$'), having('\n')], '/\n'],
+    ['has the asked character', () => [languageOf('^/[^/]*$'), containing('\n')], '/\n'],
     [
       'does not exist where one language has the other',
       () => [languageOf('^/a/b'), not(languageOf('^/a'))],
       'none',
     ],
-    ['does not exist where a dot has no line feed', () => [languageOf('^/.*$'), having('\n')], 'none'],
+    ['does not exist where a dot has no line feed', () => [languageOf('^/.*$'), containing('\n')], 'none'],
     ['may be empty', () => [languageOf('^a?$')], ''],
   ];
   for (const [it, machines, word] of cases) test(it, () => expect(search(...machines())).toBe(word));
@@ -101,7 +101,7 @@ describe('a capture group', () => {
     ['is counted from the left', '^/(a)([^b])', 2, '\n'],
   ];
   for (const [it, text, number, word] of groups)
-    test(it, () => expect(search(patternOf(text).group(number) as Language, having('\n'))).toBe(word));
+    test(it, () => expect(search(patternOf(text).group(number) as Language, containing('\n'))).toBe(word));
 
   test('is found by its name', () => {
     const pattern = patternOf('^/(?<first>a)/(?P<Second>b)');

@@ -1,10 +1,18 @@
 import type { CheckedConfig } from '../../contract/index.ts';
 import type { Budget, Patterns } from '../regex/index.ts';
 import { type Reach, reachOf } from './reach.ts';
-import { LocationTree, type Place } from './tree.ts';
+import { LocationTree, type CheckedLocation } from './tree.ts';
 
-export { LocationTree, wayTo, type Level, type Place, named, shownUri, wordsOf } from './tree.ts';
-export { reachOf, type Asking, type Reach, type Taken } from './reach.ts';
+export {
+  LocationTree,
+  wayTo,
+  type CheckedLevel,
+  type CheckedLocation,
+  quotedLocation,
+  shownUri,
+  wordsOf,
+} from './tree.ts';
+export { reachOf, type ReachSearch, type Reach, type LostUri } from './reach.ts';
 
 /** What all searches of one check may cost: about a second on a slow machine. */
 const MAX_STATES = 60_000;
@@ -17,7 +25,7 @@ export class Locations {
   readonly patterns: Patterns;
   readonly budget: Budget = { states: MAX_STATES };
   #trials = MAX_TRIALS;
-  readonly #reaches = new Map<Place, Reach>();
+  readonly #reaches = new Map<CheckedLocation, Reach>();
 
   constructor(config: CheckedConfig, patterns: Patterns) {
     this.patterns = patterns;
@@ -25,28 +33,28 @@ export class Locations {
   }
 
   /** Every location of every server with what requests get to it, those nested in one that gets none left out. */
-  *reached(): Generator<{ readonly place: Place; readonly reach: Reach }> {
-    const lost = new Set<Place>();
+  *reached(): Generator<{ readonly location: CheckedLocation; readonly reach: Reach }> {
+    const lost = new Set<CheckedLocation>();
     for (const tree of this.trees) {
-      for (const place of tree.levels.flatMap(({ places }) => places)) {
-        const { around } = place.level;
-        const reach = around && lost.has(around) ? NOTHING : this.#reachOf(place, tree);
-        if (reach.kind === 'none') lost.add(place);
-        if (!around || !lost.has(around)) yield { place, reach };
+      for (const location of tree.levels.flatMap(({ locations }) => locations)) {
+        const { around } = location.level;
+        const reach = around && lost.has(around) ? NOTHING : this.#reachOf(location, tree);
+        if (reach.kind === 'none') lost.add(location);
+        if (!around || !lost.has(around)) yield { location, reach };
       }
     }
   }
 
-  #reachOf(place: Place, tree: LocationTree): Reach {
+  #reachOf(location: CheckedLocation, tree: LocationTree): Reach {
     const { patterns, budget } = this;
-    const known = this.#reaches.get(place);
-    const reach = known ?? (this.#mayAsk(tree) ? reachOf(place, { tree, patterns, budget }) : UNKNOWN);
-    this.#reaches.set(place, reach);
+    const known = this.#reaches.get(location);
+    const reach = known ?? (this.#mayAsk(tree) ? reachOf(location, { tree, patterns, budget }) : UNKNOWN);
+    this.#reaches.set(location, reach);
     return reach;
   }
 
   /** Where a URI leads, as long as looking it up costs too little to matter. */
-  find(uri: string, tree: LocationTree): Place | undefined {
+  find(uri: string, tree: LocationTree): CheckedLocation | undefined {
     return this.#mayAsk(tree) ? tree.find(uri) : undefined;
   }
 

@@ -1,5 +1,5 @@
 import {
-  both,
+  intersection,
   type Budget,
   except,
   type Language,
@@ -8,7 +8,7 @@ import {
   type Patterns,
   shortestWord,
 } from '../regex/index.ts';
-import { type LocationTree, type Place, wayTo } from './tree.ts';
+import { type LocationTree, type CheckedLocation, wayTo } from './tree.ts';
 
 const PLAIN_CHARACTERS = '/\\x00-\\x1f\\x7f';
 /** A segment of a path that is left when `.` and `..` are resolved. */
@@ -33,18 +33,18 @@ function machineOf(text: string, patterns: Patterns): Machine {
  * `uri`. `none`: proven; `uri` would match, but `winner` takes it, both absent where nothing matches at all.
  */
 export type Reach =
-  | { readonly kind: 'some' | 'odd'; readonly uri: string; readonly instead?: Taken | undefined }
-  | { readonly kind: 'none'; readonly instead: Taken | undefined }
+  | { readonly kind: 'some' | 'odd'; readonly uri: string; readonly instead?: LostUri | undefined }
+  | { readonly kind: 'none'; readonly instead: LostUri | undefined }
   | { readonly kind: 'unknown' };
 
 /** A URI that a location matches, and the location that gets it. */
-export interface Taken {
+export interface LostUri {
   readonly uri: string;
-  readonly winner: Place;
+  readonly winner: CheckedLocation;
 }
 
 /** What the questions of one check share. */
-export interface Asking {
+export interface ReachSearch {
   readonly tree: LocationTree;
   readonly patterns: Patterns;
   readonly budget: Budget;
@@ -56,29 +56,29 @@ const UNKNOWN: Reach = { kind: 'unknown' };
 const MAX_ROUNDS = 12;
 
 /** Whether any request gets to a location or to one nested in it. */
-export function reachOf(place: Place, asking: Asking): Reach {
+export function reachOf(location: CheckedLocation, asking: ReachSearch): Reach {
   const { tree, patterns } = asking;
-  const guess = guessOf(place);
-  if (guess !== undefined && tree.leadsTo(guess, place)) return { kind: 'some', uri: guess };
+  const guess = guessOf(location);
+  if (guess !== undefined && tree.leadsTo(guess, location)) return { kind: 'some', uri: guess };
   // What is nested in a prefix location may take requests past a regex that the location itself loses to.
-  if (place.match.kind === 'prefix' && hasLocations(place)) return UNKNOWN;
-  if (place.match.kind === 'exact') return { kind: 'none', instead: takenFrom(place.match.path, tree) };
-  const must = machinesTo(wayTo(place));
+  if (location.match.kind === 'prefix' && hasLocations(location)) return UNKNOWN;
+  if (location.match.kind === 'exact') return { kind: 'none', instead: lostUri(location.match.path, tree) };
+  const must = machinesTo(wayTo(location));
   if (!must) return UNKNOWN;
-  const ordinary = new Contest(place, asking).decide([ordinaryUris(patterns), ...must]);
+  const ordinary = new Contest(location, asking).decide([ordinaryUris(patterns), ...must]);
   if (ordinary.kind !== 'none') return ordinary;
-  const all = new Contest(place, asking).decide([allUris(patterns), ...must]);
-  const instead = instance(place, asking);
+  const all = new Contest(location, asking).decide([allUris(patterns), ...must]);
+  const instead = instance(location, asking);
   if (all.kind === 'some') return instead ? { kind: 'odd', uri: all.uri, instead } : UNKNOWN;
   return all.kind === 'none' ? { kind: 'none', instead } : all;
 }
 
-function hasLocations({ block }: Place): boolean {
+function hasLocations({ block }: CheckedLocation): boolean {
   return block.inner.some(({ context }) => context === 'location');
 }
 
 /** A text that is likely to lead to a location. */
-function guessOf({ match, pattern }: Place): string | undefined {
+function guessOf({ match, pattern }: CheckedLocation): string | undefined {
   if (match.kind !== 'regex') return match.path;
   const sample = pattern?.sample;
   if (!sample) return undefined;
@@ -88,49 +88,49 @@ function guessOf({ match, pattern }: Place): string | undefined {
 }
 
 /** What a URI must be to lead along a way, competing regexes left out; `undefined` where a pattern is not known. */
-function machinesTo(way: readonly Place[]): readonly Machine[] | undefined {
+function machinesTo(way: readonly CheckedLocation[]): readonly Machine[] | undefined {
   const machines: Machine[] = [];
-  for (const place of way) {
-    const { match, pattern, level } = place;
+  for (const location of way) {
+    const { match, pattern, level } = location;
     if (match.kind === 'regex') {
       if (!pattern?.language) return undefined;
       machines.push(
         pattern.language,
         level.prefixes.machine((longest) => !stops(longest)),
       );
-    } else machines.push(level.prefixes.machine((longest) => longest === place));
+    } else machines.push(level.prefixes.machine((longest) => longest === location));
   }
   return machines;
 }
 
-function stops(place: Place | undefined): boolean {
-  return place?.match.kind === 'prefix' && place.match.stop;
+function stops(location: CheckedLocation | undefined): boolean {
+  return location?.match.kind === 'prefix' && location.match.stop;
 }
 
 /** A URI that matches a location by its own words, and who gets it. */
-function instance(place: Place, { tree, patterns, budget }: Asking): Taken | undefined {
-  const languages = wayTo(place).flatMap(({ match, pattern, level }): Machine[] => {
+function instance(location: CheckedLocation, { tree, patterns, budget }: ReachSearch): LostUri | undefined {
+  const languages = wayTo(location).flatMap(({ match, pattern, level }): Machine[] => {
     if (match.kind === 'regex') return pattern?.language ? [pattern.language] : [];
     return [level.prefixes.machine((longest) => longest?.match === match)];
   });
   const { word } = shortestWord([ordinaryUris(patterns), ...languages], budget);
-  return word === undefined ? undefined : takenFrom(word, tree);
+  return word === undefined ? undefined : lostUri(word, tree);
 }
 
-function takenFrom(uri: string, tree: LocationTree): Taken | undefined {
+function lostUri(uri: string, tree: LocationTree): LostUri | undefined {
   const winner = tree.find(uri);
   return winner && { uri, winner };
 }
 
 /** Looks for a URI of a location round by round: each location that takes one away is left out of the next round. */
 class Contest {
-  readonly #place: Place;
-  readonly #asking: Asking;
+  readonly #location: CheckedLocation;
+  readonly #asking: ReachSearch;
   readonly #lost: Machine[] = [];
   readonly #words: string[] = [];
 
-  constructor(place: Place, asking: Asking) {
-    this.#place = place;
+  constructor(location: CheckedLocation, asking: ReachSearch) {
+    this.#location = location;
     this.#asking = asking;
   }
 
@@ -140,17 +140,17 @@ class Contest {
       const { word, none } = shortestWord([...must, ...this.#lost, except(this.#words)], budget);
       if (none) return { kind: 'none', instead: undefined };
       if (word === undefined) return UNKNOWN;
-      if (tree.leadsTo(word, this.#place)) return { kind: 'some', uri: word };
+      if (tree.leadsTo(word, this.#location)) return { kind: 'some', uri: word };
       if (!this.#lose(word, tree.find(word))) return UNKNOWN;
     }
     return UNKNOWN;
   }
 
   /** Leaves out what the winner of a URI takes of the location's others as well; false where that is not known. */
-  #lose(uri: string, winner: Place | undefined): boolean {
+  #lose(uri: string, winner: CheckedLocation | undefined): boolean {
     const way = wayTo(winner);
-    const own = wayTo(this.#place);
-    const fork = way.findIndex((place, depth) => place !== own[depth]);
+    const own = wayTo(this.#location);
+    const fork = way.findIndex((location, depth) => location !== own[depth]);
     const rival = way[fork];
     if (!rival) return false;
     if (rival.match.kind === 'exact') return this.#words.push(uri) > 0;
@@ -158,7 +158,7 @@ class Contest {
     // A prefix that is not ours wins by a regex or an exact location nested in it.
     if (way.at(-1)?.match.kind === 'exact') return this.#words.push(uri) > 0;
     const machines = machinesTo(way.slice(fork));
-    return this.#loseTo(machines && both(machines));
+    return this.#loseTo(machines && intersection(machines));
   }
 
   #loseTo(language: Language | undefined): boolean {

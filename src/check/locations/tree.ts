@@ -59,33 +59,33 @@ class PrefixTrie<T> {
 }
 
 /** A location that URIs may lead to. */
-export interface Place {
+export interface CheckedLocation {
   readonly block: BlockView;
   readonly match: Exclude<LocationMatch, { kind: 'named' }>;
   /** Of a regex location. */
   readonly pattern: Pattern | undefined;
-  readonly level: Level;
+  readonly level: CheckedLevel;
 }
 
 /** The locations of one block. */
-export interface Level {
+export interface CheckedLevel {
   /** The location that they are nested in; absent on server level. */
-  readonly around: Place | undefined;
+  readonly around: CheckedLocation | undefined;
   /** In file order. */
-  readonly places: readonly Place[];
-  readonly prefixes: PrefixTrie<Place>;
+  readonly locations: readonly CheckedLocation[];
+  readonly prefixes: PrefixTrie<CheckedLocation>;
 }
 
 /** The locations of a server, and where a URI leads: asked of the very tree that serves requests. */
 export class LocationTree {
-  readonly levels: readonly Level[];
+  readonly levels: readonly CheckedLevel[];
   readonly #patterns: Patterns;
   #regexes = 0;
-  readonly #root: LocationLevel<Place>;
+  readonly #root: LocationLevel<CheckedLocation>;
 
   constructor(server: BlockView, patterns: Patterns) {
     this.#patterns = patterns;
-    const levels: Level[] = [];
+    const levels: CheckedLevel[] = [];
     this.#root = this.#add(server, undefined, levels);
     this.levels = levels;
   }
@@ -95,20 +95,24 @@ export class LocationTree {
     return this.#regexes;
   }
 
-  find(uri: string): Place | undefined {
+  find(uri: string): CheckedLocation | undefined {
     return this.#root.find(uri)?.target;
   }
 
   /** The location itself answers, or one that is nested in it. */
-  leadsTo(uri: string, place: Place): boolean {
-    return wayTo(this.find(uri)).includes(place);
+  leadsTo(uri: string, location: CheckedLocation): boolean {
+    return wayTo(this.find(uri)).includes(location);
   }
 
-  #add(block: BlockView, around: Place | undefined, levels: Level[]): LocationLevel<Place> {
-    const places: Place[] = [];
-    const level: Level = { around, places, prefixes: new PrefixTrie<Place>() };
+  #add(
+    block: BlockView,
+    around: CheckedLocation | undefined,
+    levels: CheckedLevel[],
+  ): LocationLevel<CheckedLocation> {
+    const locations: CheckedLocation[] = [];
+    const level: CheckedLevel = { around, locations, prefixes: new PrefixTrie<CheckedLocation>() };
     levels.push(level);
-    const search = new LocationLevel<Place>();
+    const search = new LocationLevel<CheckedLocation>();
     const taken = new Set<string>();
     for (const inner of block.inner) {
       const match = matchOf(inner);
@@ -116,42 +120,46 @@ export class LocationTree {
       // The second of a duplicate counts for nothing; that it is there is another rule's concern.
       if (match.kind !== 'regex' && taken.size === taken.add(`${match.kind} ${match.path}`).size) continue;
       const pattern = match.kind === 'regex' ? this.#patterns.read(match.regex, match.caseless) : undefined;
-      const place: Place = { block: inner, match, pattern, level };
-      places.push(place);
+      const location: CheckedLocation = { block: inner, match, pattern, level };
+      locations.push(location);
       if (pattern) this.#regexes += 1;
       const nested = inner.inner.some(({ context }) => context === 'location')
-        ? this.#add(inner, place, levels)
+        ? this.#add(inner, location, levels)
         : undefined;
-      addTo(search, place, nested);
+      addTo(search, location, nested);
     }
     return search;
   }
 }
 
-function addTo(search: LocationLevel<Place>, place: Place, inner: LocationLevel<Place> | undefined): void {
-  const { match, level } = place;
-  const here = { target: place, inner };
+function addTo(
+  search: LocationLevel<CheckedLocation>,
+  location: CheckedLocation,
+  inner: LocationLevel<CheckedLocation> | undefined,
+): void {
+  const { match, level } = location;
+  const here = { target: location, inner };
   if (match.kind === 'exact') search.addExact(match.path, here);
   else if (match.kind === 'regex')
-    search.addRegex({ ...here, regex: place.pattern?.regex ?? new RegExp(match.regex.source) });
+    search.addRegex({ ...here, regex: location.pattern?.regex ?? new RegExp(match.regex.source) });
   else {
     search.addPrefix(match.path, { ...here, stop: match.stop });
-    level.prefixes.set(match.path, place);
+    level.prefixes.set(match.path, location);
   }
 }
 
 /** The locations that a location is nested in, outermost first, and itself. */
-export function wayTo(place: Place | undefined): readonly Place[] {
-  return place ? [...wayTo(place.level.around), place] : [];
+export function wayTo(location: CheckedLocation | undefined): readonly CheckedLocation[] {
+  return location ? [...wayTo(location.level.around), location] : [];
 }
 
 /** A location as messages name it, in double quotes. */
-export function named({ match }: Place): string {
+export function quotedLocation({ match }: CheckedLocation): string {
   return `"${locationText(match)}"`;
 }
 
 /** Where a location says what it matches. */
-export function wordsOf({ block }: Place): Span {
+export function wordsOf({ block }: CheckedLocation): Span {
   const { name, args } = block.node!;
   const last = args.at(-1) ?? name;
   return { ...last.span, start: (args[0] ?? name).span.start };

@@ -1,15 +1,15 @@
 export {
-  both,
+  intersection,
   DEAD,
   cutsAround,
   except,
-  having,
+  containing,
   not,
   type Language,
   type Machine,
   shortestWord,
   type Budget,
-  type Searched,
+  type SearchResult,
 } from './machine.ts';
 export { Pattern, Patterns, backtrackingOf, type Backtracking } from './pattern.ts';
 export { type Sample, extensionEnd } from './syntax.ts';

@@ -34,7 +34,7 @@ export function not(language: Language): Machine {
 }
 
 /** Texts that have one of these units in them. */
-export function having(units: string): Machine {
+export function containing(units: string): Machine {
   const codes = new Set(unitsOf(units));
   return {
     start: 0,
@@ -79,7 +79,7 @@ export function unitsOf(text: string): readonly number[] {
 }
 
 /** Texts that all machines accept, as one machine. */
-export function both(machines: readonly Machine[]): Language {
+export function intersection(machines: readonly Machine[]): Language {
   const known: (readonly number[])[] = [];
   const ids = new Map<string, number>();
   const idOf = (states: readonly number[]): number => {
@@ -99,7 +99,7 @@ export function both(machines: readonly Machine[]): Language {
 }
 
 /** What a search found: a shortest word that all machines accept; or the proof that there is none; or neither. */
-export interface Searched {
+export interface SearchResult {
   readonly word?: string;
   readonly none: boolean;
 }
@@ -121,10 +121,14 @@ interface Visit {
   readonly unit: number;
 }
 
-const GAVE_UP: Searched = { none: false };
+const GAVE_UP: SearchResult = { none: false };
 
 /** A shortest word that every machine accepts, breadth first over their product; of several, one of preferred characters. */
-export function shortestWord(machines: readonly Machine[], budget: Budget, preferred = PREFERRED): Searched {
+export function shortestWord(
+  machines: readonly Machine[],
+  budget: Budget,
+  preferred = PREFERRED,
+): SearchResult {
   const units = representatives(machines, preferred);
   const start: Visit = { states: machines.map((machine) => machine.start), from: undefined, unit: 0 };
   if (start.states.includes(DEAD)) return { none: true };

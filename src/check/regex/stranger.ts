@@ -19,7 +19,7 @@ const DOTS_FIRST = `.${PREFERRED}`;
 const PUBLIC_SUFFIX =
   /^(?:(?:co|com|org|net|ac|gov|edu)\.[a-z]{2}|(?:github|gitlab)\.io|herokuapp\.com|vercel\.app|netlify\.app|pages\.dev|web\.app|cloudfront\.net|amazonaws\.com|azurewebsites\.net)$/;
 
-interface Asking {
+interface SiteSearch {
   readonly patterns: Patterns;
   readonly budget: Budget;
 }
@@ -28,7 +28,7 @@ interface Asking {
 export function acceptedStranger(
   pattern: Pattern,
   kind: SiteText,
-  { patterns, budget }: Asking,
+  { patterns, budget }: SiteSearch,
 ): string | undefined {
   const accepted = (host: string, form = ANY): string | undefined => {
     const texts = patterns.of(form[kind](host), false)?.language;

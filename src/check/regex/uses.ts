@@ -37,7 +37,7 @@ export function regexUses(config: CheckedConfig, patterns: Patterns): readonly R
   return reader.found;
 }
 
-type Facts = Omit<RegexUse, 'pattern' | 'at'>;
+type UseDetails = Omit<RegexUse, 'pattern' | 'at'>;
 
 class Reader {
   readonly found: RegexUse[] = [];
@@ -97,17 +97,17 @@ class Reader {
     this.#add(word, operator.endsWith('*'), { kind: 'if', node, block, subject, ...negated });
   }
 
-  #tilde(word: Word, facts: Facts, isCaseless = false): void {
+  #tilde(word: Word, facts: UseDetails, isCaseless = false): void {
     if (!word.value.startsWith('~') || word.value === '~') return;
     const hasStar = !isCaseless && word.value.startsWith('~*');
     this.#add(partOfWord(word, hasStar ? 2 : 1), hasStar || isCaseless, facts);
   }
 
-  #add(word: Word, caseless: boolean, facts: Facts): void {
+  #add(word: Word, caseless: boolean, facts: UseDetails): void {
     this.#keep(this.#patterns.of(word.value, caseless), word, facts);
   }
 
-  #keep(pattern: Pattern | undefined, { span }: Word, facts: Facts): void {
+  #keep(pattern: Pattern | undefined, { span }: Word, facts: UseDetails): void {
     if (pattern) this.found.push({ ...facts, pattern, at: span });
   }
 }

@@ -75,7 +75,7 @@ const captureMissing: Rule = {
   good: { text: 'rewrite ^/user/([0-9]+)/([a-z]+)$ /users/$1/$2 last;' },
   *check(config: CheckedConfig): Iterable<Problem> {
     const elsewhere = groupsElsewhere(config);
-    const known = new Map<BlockView, Reaching>();
+    const known = new Map<BlockView, ReachingGroups>();
     for (const { node, block } of config.uses(...TAKES_CAPTURES)) {
       const isRewrite = node.name.value === 'rewrite';
       const captures = (isRewrite ? node.args.slice(1) : node.args).flatMap(capturesIn);
@@ -90,12 +90,12 @@ const captureMissing: Rule = {
 };
 
 /** The patterns whose groups may be there: the most groups that one of them has, and the pattern if it is the only one. */
-interface Reaching {
+interface ReachingGroups {
   readonly most: number;
   readonly only: Pattern | undefined;
 }
 
-function reachingOf(patterns: readonly Pattern[]): Reaching {
+function reachingOf(patterns: readonly Pattern[]): ReachingGroups {
   const most = patterns.reduce((so, { groups }) => Math.max(so, groups), 0);
   return { most, only: patterns.length === 1 ? patterns[0] : undefined };
 }
@@ -106,7 +106,7 @@ const TAKES_CAPTURES =
     ' ',
   );
 
-function ownOf(node: DirectiveNode, block: BlockView): Reaching | undefined {
+function ownOf(node: DirectiveNode, block: BlockView): ReachingGroups | undefined {
   const pattern = stepPatterns(block).get(node);
   return pattern && reachingOf([pattern]);
 }
@@ -115,7 +115,7 @@ function ownOf(node: DirectiveNode, block: BlockView): Reaching | undefined {
  * A location that is found by a pattern has its groups, and those of the steps in it; any other, be it by an internal redirect,
  * may have those of the whole server.
  */
-function reachingTo(block: BlockView, known: Map<BlockView, Reaching>): Reaching {
+function reachingTo(block: BlockView, known: Map<BlockView, ReachingGroups>): ReachingGroups {
   const around = [...block.outward()];
   const from =
     around.find((each) => each.context === 'location' && ownPatterns(each).length > 0) ??

@@ -1,8 +1,8 @@
 import { type DirectiveNode, type Fix, reworded, type Span, type Word } from '../../../grammar/index.ts';
 import type { CheckedConfig, Problem, Rule, Use } from '../../contract/index.ts';
 import { analysisOf } from '../analysis.ts';
-import { having } from '../regex/index.ts';
-import type { Source } from '../taint/index.ts';
+import { containing } from '../regex/index.ts';
+import type { ClientSource } from '../taint/index.ts';
 
 /** What becomes part of the head of an answer or of a request. */
 const SINKS = ['return', 'rewrite', 'add_header', 'add_trailer', 'proxy_set_header', 'proxy_pass'];
@@ -23,7 +23,7 @@ const httpSplitting: Rule = {
   },
 };
 
-const LINE_BREAK = having('\n');
+const LINE_BREAK = containing('\n');
 
 function* splittingProblems(word: Word, use: Use, config: CheckedConfig): Iterable<Problem> {
   if (!word.value.includes('$')) return;
@@ -77,7 +77,7 @@ function whatFor({ name, args }: DirectiveNode): string {
 /** The path and what belongs to it, as the client sent it; a path in the middle of something else is left to the author. */
 const WHOLE = /^(.*?)\$(?:document_)?uri(?:\$is_args\$(?:args|query_string)|\?\$(?:args|query_string))?$/;
 
-function requestUriFix({ value, span, quote }: Word, { name }: Source): Fix | undefined {
+function requestUriFix({ value, span, quote }: Word, { name }: ClientSource): Fix | undefined {
   const before = name === '$uri' || name === '$document_uri' ? WHOLE.exec(value)?.[1] : undefined;
   const isPlain = span.source.text.slice(span.start + quote.length, span.end - quote.length) === value;
   if (before === undefined || !isPlain) return undefined;

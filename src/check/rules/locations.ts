@@ -1,8 +1,8 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
 import { type CheckedConfig, matchOf, type Problem, type Rule } from '../../contract/index.ts';
-import { answerOf, isSame, ownAnswer, ownGuard, refuses } from '../access.ts';
+import { contentOf, isSame, ownContent, ownGuard, refuses } from '../access.ts';
 import { analysisOf } from '../analysis.ts';
-import { named, type Place, shownUri, type Taken, wordsOf } from '../locations/index.ts';
+import { quotedLocation, type CheckedLocation, shownUri, type LostUri, wordsOf } from '../locations/index.ts';
 
 const unreachableLocation: Rule = {
   id: 'GW201',
@@ -18,27 +18,27 @@ const unreachableLocation: Rule = {
     text: 'location ~ ^/docs/.*\\.pdf$ { return 200 pdf; }\nlocation ~ ^/docs/ { return 200 docs; }',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { place, reach } of analysisOf(config).locations.reached()) {
-      if (reach.kind === 'none') yield unreachableProblem(place, reach.instead);
+    for (const { location, reach } of analysisOf(config).locations.reached()) {
+      if (reach.kind === 'none') yield unreachableProblem(location, reach.instead);
     }
   },
 };
 
-function unreachableProblem(place: Place, instead: Taken | undefined): Problem {
-  const { around } = place.level;
+function unreachableProblem(location: CheckedLocation, instead: LostUri | undefined): Problem {
+  const { around } = location.level;
   if (!instead || instead.winner === around) {
-    const inside = around ? ` inside ${named(around)}` : '';
+    const inside = around ? ` inside ${quotedLocation(around)}` : '';
     return {
-      at: wordsOf(place),
-      message: `location ${named(place)} never matches: there is no such URI${inside}`,
+      at: wordsOf(location),
+      message: `location ${quotedLocation(location)} never matches: there is no such URI${inside}`,
       ...(!around && { hint: 'a URI begins with "/"' }),
       ...(around && { related: [{ span: wordsOf(around), label: 'only these URIs come inside' }] }),
     };
   }
   const { uri, winner } = instead;
   return {
-    at: wordsOf(place),
-    message: `location ${named(place)} never matches: ${named(winner)} wins for "${shownUri(uri)}"`,
+    at: wordsOf(location),
+    message: `location ${quotedLocation(location)} never matches: ${quotedLocation(winner)} wins for "${shownUri(uri)}"`,
     label: 'never matches',
     related: [{ span: wordsOf(winner), label: `takes "${shownUri(uri)}"` }],
   };
@@ -58,19 +58,20 @@ const regexShadowsPrefix: Rule = {
     text: 'location ^~ /files/ { alias /srv/upload/; }\nlocation ~ \\.(?:css|js)$ { expires 1h; }',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    const { locations } = analysisOf(config);
-    for (const tree of locations.trees) {
-      for (const { places } of tree.levels) {
-        const regexes = places.filter(isOfAnyFolder).slice(0, MAX_REGEXES);
+    const analysed = analysisOf(config).locations;
+    for (const tree of analysed.trees) {
+      for (const { locations } of tree.levels) {
+        const regexes = locations.filter(isOfAnyFolder).slice(0, MAX_REGEXES);
         if (regexes.length === 0) continue;
-        for (const place of places) yield* shadowProblems(place, regexes, (uri) => locations.find(uri, tree));
+        for (const location of locations)
+          yield* shadowProblems(location, regexes, (uri) => analysed.find(uri, tree));
       }
     }
   },
 };
 
 /** Where a URI leads. */
-type Find = (uri: string) => Place | undefined;
+type Find = (uri: string) => CheckedLocation | undefined;
 
 /** More than these are not looked at for one prefix: a configuration of thousands is to be checked at once, too. */
 const MAX_REGEXES = 50;
@@ -82,23 +83,27 @@ const CHALLENGE = '/.well-known/';
 const INTERFACE = /\/(?:api|graphql|rpc|wss?|websockets?|sockets?|auth|oauth2?|v\d+)(?:\/|$)/;
 
 /** A regex for files of some kind wherever they are; one that names a folder is meant for that folder. */
-function isOfAnyFolder({ match, pattern, block }: Place): boolean {
+function isOfAnyFolder({ match, pattern, block }: CheckedLocation): boolean {
   const isAnchored = pattern?.ast.alternatives.some(({ elements: [first] }) => first?.type === 'Assertion');
   return match.kind === 'regex' && isAnchored === false && !refuses(block);
 }
 
-function* shadowProblems(place: Place, regexes: readonly Place[], find: Find): Iterable<Problem> {
-  const { match, block } = place;
+function* shadowProblems(
+  location: CheckedLocation,
+  regexes: readonly CheckedLocation[],
+  find: Find,
+): Iterable<Problem> {
+  const { match, block } = location;
   if (match.kind !== 'prefix' || match.stop || match.path === '/' || match.path.startsWith(CHALLENGE)) return;
-  const own = ownGuard(block) ?? ownAnswer(block);
-  const taken = own && firstTaken(place, regexes, find);
+  const own = ownGuard(block) ?? ownContent(block);
+  const taken = own && firstLost(location, regexes, find);
   if (!taken) return;
   const { uri, winner } = taken;
   const prefix = block.node!.args.at(-1)!.span;
   const isAlone = block.node!.args.length === 1;
   yield {
-    at: wordsOf(place),
-    message: `location ${named(place)} does not get all of its requests: "${shownUri(uri)}" goes to ${named(winner)}`,
+    at: wordsOf(location),
+    message: `location ${quotedLocation(location)} does not get all of its requests: "${shownUri(uri)}" goes to ${quotedLocation(winner)}`,
     related: [
       { span: wordsOf(winner), label: `takes "${shownUri(uri)}"` },
       { span: own.name.span, label: 'does not hold for it' },
@@ -113,10 +118,15 @@ function* shadowProblems(place: Place, regexes: readonly Place[], find: Find): I
   };
 }
 
-function firstTaken(place: Place, regexes: readonly Place[], find: Find): Taken | undefined {
-  const { path } = place.match as { readonly path: string };
+function firstLost(
+  location: CheckedLocation,
+  regexes: readonly CheckedLocation[],
+  find: Find,
+): LostUri | undefined {
+  const { path } = location.match as { readonly path: string };
   for (const regex of regexes) {
-    if (isSame(answerOf(regex.block), ownAnswer(place.block)) || isNoFile(place, regex, path)) continue;
+    if (isSame(contentOf(regex.block), ownContent(location.block)) || isNoFile(location, regex, path))
+      continue;
     const uri = path.endsWith('/') || !/\.[^/]*$/.test(path) ? below(path, regex) : path;
     if (uri !== undefined && find(uri) === regex) return { uri, winner: regex };
   }
@@ -124,15 +134,15 @@ function firstTaken(place: Place, regexes: readonly Place[], find: Find): Taken 
 }
 
 /** A URI below a folder that a pattern may match. */
-function below(path: string, { pattern }: Place): string | undefined {
+function below(path: string, { pattern }: CheckedLocation): string | undefined {
   const sample = pattern?.sample?.text.replace(/^\//, '');
   if (sample === undefined) return undefined;
   return `${path.endsWith('/') ? path : `${path}/`}${sample.startsWith('.') ? 'a' : ''}${sample}`;
 }
 
 /** Applications behind a proxy have no scripts in their URIs, and interfaces no files at all. */
-function isNoFile({ block }: Place, { pattern }: Place, path: string): boolean {
-  if (ownGuard(block) || ownAnswer(block)?.name.value.endsWith('_pass') !== true) return false;
+function isNoFile({ block }: CheckedLocation, { pattern }: CheckedLocation, path: string): boolean {
+  if (ownGuard(block) || ownContent(block)?.name.value.endsWith('_pass') !== true) return false;
   return INTERFACE.test(path) || pattern?.regex.test('/a.php') === true;
 }
 
@@ -150,12 +160,12 @@ const regexOrder: Rule = {
     text: 'location ~ ^/docs/[^/]*\\.pdf$ { return 200 pdf; }\nlocation ~ ^/docs/.*$ { return 200 docs; }',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { place, reach } of analysisOf(config).locations.reached()) {
-      if (reach.kind !== 'odd' || place.match.kind !== 'regex' || !reach.instead) continue;
+    for (const { location, reach } of analysisOf(config).locations.reached()) {
+      if (reach.kind !== 'odd' || location.match.kind !== 'regex' || !reach.instead) continue;
       const { uri, winner } = reach.instead;
       yield {
-        at: wordsOf(place),
-        message: `location ${named(place)} gets only odd URIs such as "${shownUri(reach.uri)}": ${named(winner)} wins for "${shownUri(uri)}"`,
+        at: wordsOf(location),
+        message: `location ${quotedLocation(location)} gets only odd URIs such as "${shownUri(reach.uri)}": ${quotedLocation(winner)} wins for "${shownUri(uri)}"`,
         related: [{ span: wordsOf(winner), label: `takes "${shownUri(uri)}"` }],
       };
     }

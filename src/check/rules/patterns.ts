@@ -7,7 +7,7 @@ import {
 } from '../../contract/index.ts';
 import { refuses } from '../access.ts';
 import { analysisOf } from '../analysis.ts';
-import { named, type Place, type Reach, shownUri, wordsOf } from '../locations/index.ts';
+import { quotedLocation, type CheckedLocation, type Reach, shownUri, wordsOf } from '../locations/index.ts';
 import { backtrackingOf, extensionEnd, type RegexUse } from '../regex/index.ts';
 
 /** What stands in patterns and not in the paths of requests. */
@@ -55,22 +55,22 @@ const unanchoredRegex: Rule = {
   bad: { text: 'location ~ \\.php { return 200 script; }' },
   good: { text: 'location ~ \\.php$ { return 200 script; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { place, reach } of analysisOf(config).locations.reached())
-      yield* unanchoredProblems(place, reach);
+    for (const { location, reach } of analysisOf(config).locations.reached())
+      yield* unanchoredProblems(location, reach);
   },
 };
 
-function* unanchoredProblems(place: Place, reach: Reach): Iterable<Problem> {
-  const { pattern, block } = place;
+function* unanchoredProblems(location: CheckedLocation, reach: Reach): Iterable<Problem> {
+  const { pattern, block } = location;
   if (!pattern || reach.kind !== 'some' || refuses(block) || isOneName(pattern.ast.raw)) return;
   if (extensionEnd(pattern.ast)?.isAnchored !== false) return;
   const other = `${reach.uri}x/b`;
   if (!pattern.regex.test(other)) return;
-  const at = wordsOf(place);
+  const at = wordsOf(location);
   const end = { ...at, start: at.end - block.node!.args.at(-1)!.quote.length };
   yield {
     at,
-    message: `location ${named(place)} matches "${shownUri(reach.uri)}", and "${shownUri(other)}" as well`,
+    message: `location ${quotedLocation(location)} matches "${shownUri(reach.uri)}", and "${shownUri(other)}" as well`,
     ...(pattern.ast.alternatives.length === 1 && {
       fix: {
         title: 'end the pattern with "$": other URIs are answered elsewhere then',
@@ -167,23 +167,24 @@ const caseSensitiveRegex: Rule = {
   bad: { text: 'location ~ \\.(?:jpg|png)$ { expires 1d; }' },
   good: { text: 'location ~* \\.(?:jpg|png)$ { expires 1d; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { place, reach } of analysisOf(config).locations.reached()) yield* caseProblems(place, reach);
+    for (const { location, reach } of analysisOf(config).locations.reached())
+      yield* caseProblems(location, reach);
   },
 };
 
 /** Programs call scripts by the name that they have. */
 const SCRIPT = /\.(?:php|cgi|pl|py|asp|aspx|jsp)$/;
 
-function* caseProblems(place: Place, reach: Reach): Iterable<Problem> {
-  const { pattern, match, block } = place;
+function* caseProblems(location: CheckedLocation, reach: Reach): Iterable<Problem> {
+  const { pattern, match, block } = location;
   if (!pattern || match.kind !== 'regex' || match.caseless || reach.kind !== 'some') return;
   if (!extensionEnd(pattern.ast)?.isAnchored || SCRIPT.test(reach.uri)) return;
   const upper = reach.uri.replace(/\.\w+$/, (extension) => extension.toUpperCase());
   if (upper === reach.uri || pattern.regex.test(upper)) return;
   const [modifier] = block.node!.args;
   yield {
-    at: wordsOf(place),
-    message: `location ${named(place)} matches "${shownUri(reach.uri)}", but not "${shownUri(upper)}"`,
+    at: wordsOf(location),
+    message: `location ${quotedLocation(location)} matches "${shownUri(reach.uri)}", but not "${shownUri(upper)}"`,
     ...(modifier?.value === '~' && {
       fix: {
         title: 'ignore case: other URIs are answered here then',

@@ -82,14 +82,14 @@ const noHsts: Rule = {
     for (const server of tlsServers(config)) {
       const at = server.node?.name.span;
       // What an upstream says is its own business, and a door says nothing.
-      if (!at || !config.isPublic(server) || forwards(server) || !answers(server)) continue;
+      if (!at || !config.isPublic(server) || forwards(server) || !servesContent(server)) continue;
       if (!saysHsts(server))
         yield { at, message: 'answers over TLS come without "Strict-Transport-Security"' };
     }
   },
 };
 
-function answers(server: BlockView): boolean {
+function servesContent(server: BlockView): boolean {
   return !sslOf(server).rejectHandshake && server.own('return').length === 0;
 }
 

@@ -102,18 +102,18 @@ const staticDns: Rule = {
   },
 };
 
-interface Named {
+interface WrittenHost {
   readonly node: DirectiveNode;
   readonly host: string;
 }
 
-function hostsPassedTo(config: CheckedConfig): readonly Named[] {
+function hostsPassedTo(config: CheckedConfig): readonly WrittenHost[] {
   return literalPasses(config).flatMap(({ node, target: { host } }) =>
     config.upstream(host) ? [] : [{ node, host }],
   );
 }
 
-function hostsOfGroups(config: CheckedConfig): readonly Named[] {
+function hostsOfGroups(config: CheckedConfig): readonly WrittenHost[] {
   return config.uses('server').flatMap(({ node, block }) => {
     const [address, ...parameters] = node.args;
     if (block.context !== 'upstream' || !address) return [];

@@ -2,7 +2,7 @@ import { type DirectiveNode, reworded, type TextEdit } from '../../../grammar/in
 import type { BlockView } from '../../config/index.ts';
 import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 import { analysisOf } from '../analysis.ts';
-import type { LocationTree, Place } from '../locations/index.ts';
+import type { LocationTree, CheckedLocation } from '../locations/index.ts';
 import type { Patterns } from '../regex/index.ts';
 import { rewritten, stepsOf } from '../rewriting.ts';
 
@@ -29,17 +29,17 @@ const rewriteLoop: Rule = {
   },
 };
 
-interface Following {
+interface LoopSearch {
   readonly tree: LocationTree;
   readonly patterns: Patterns;
   /** Directives of loops that have been found. */
   readonly told: Set<DirectiveNode>;
 }
 
-function* loopsIn(server: BlockView, { tree, patterns, told }: Following): Iterable<Problem> {
-  for (const place of tree.levels.flatMap(({ places }) => places)) {
-    for (const uri of startsOf(place, patterns)) {
-      if (tree.find(uri) !== place) continue;
+function* loopsIn(server: BlockView, { tree, patterns, told }: LoopSearch): Iterable<Problem> {
+  for (const location of tree.levels.flatMap(({ locations }) => locations)) {
+    for (const uri of startsOf(location, patterns)) {
+      if (tree.find(uri) !== location) continue;
       const loop = followed(uri, server, tree);
       const [first, ...others] = new Set(loop ?? []);
       if (!first || told.has(first)) continue;
@@ -50,7 +50,7 @@ function* loopsIn(server: BlockView, { tree, patterns, told }: Following): Itera
 }
 
 /** URIs that lead to a location and that one of its rewrites, which then leaves it, most likely matches. */
-function startsOf({ block, match, pattern }: Place, patterns: Patterns): readonly string[] {
+function startsOf({ block, match, pattern }: CheckedLocation, patterns: Patterns): readonly string[] {
   const leaving = stepsOf(block).flatMap(({ step }) =>
     step.kind === 'rewrite' && step.flag !== 'break' ? [step.regex] : [],
   );
@@ -75,8 +75,8 @@ function followed(
   let { uri } = before;
   const moves: DirectiveNode[] = [];
   while (moves.length < MANY_ROUNDS) {
-    const place = tree.find(uri);
-    const after = place && rewritten(place.block, uri);
+    const location = tree.find(uri);
+    const after = location && rewritten(location.block, uri);
     if (after?.kind !== 'moves') return undefined;
     uri = after.uri;
     moves.push(after.by);

@@ -2,7 +2,7 @@ import type { BlockView } from '../../config/index.ts';
 import type { CheckedConfig, Problem, Rule, Use } from '../../contract/index.ts';
 import { type Analysis, analysisOf } from '../analysis.ts';
 import type { Machine } from '../regex/index.ts';
-import type { Alternative, Source } from '../taint/index.ts';
+import type { Alternative, ClientSource } from '../taint/index.ts';
 
 const ssrf: Rule = {
   id: 'GW407',
@@ -66,7 +66,7 @@ function problemOf(
 function* hostSources(
   alternative: Alternative,
   scheme: string,
-): Generator<{ readonly source: Source; readonly bad: string }> {
+): Generator<{ readonly source: ClientSource; readonly bad: string }> {
   let before = '';
   for (const [index, piece] of alternative.entries()) {
     // What follows a port or a slash is not the host any more.

@@ -16,22 +16,22 @@ export interface Site {
 }
 
 /** A variable or a capture that a client fills. */
-export interface Source {
+export interface ClientSource {
   /** As the configuration writes it: `$uri`, `$1`. */
   readonly name: string;
   /** Its texts are those of all of these. */
   readonly texts: readonly Machine[];
   /** For a capture: what it is cut out of. */
-  readonly within?: readonly Source[] | undefined;
+  readonly within?: readonly ClientSource[] | undefined;
   /** Where it comes in, and what it went through on the way. */
   readonly related: readonly RelatedPlace[];
 }
 
 /** What stands in a value: text of the operator, or what a client fills. */
-export type Piece = string | Source;
+export type ValuePiece = string | ClientSource;
 
 /** One of the texts that a value may be. */
-export type Alternative = readonly Piece[];
+export type Alternative = readonly ValuePiece[];
 
 /** What clients can make of built-in variables: by pattern, because automata are made of those. */
 const DECODED_PATH = '^/[^\\x00]*$';

@@ -15,13 +15,13 @@ import {
   Conditions,
   Constraints,
   ifBlocks,
-  type Piece,
+  type ValuePiece,
   type Site,
-  type Source,
+  type ClientSource,
   textsOfClient,
 } from './constraints.ts';
 
-export type { Alternative, Source } from './constraints.ts';
+export type { Alternative, ClientSource } from './constraints.ts';
 
 /** A value that a variable may have at a place, and the directive that gives it. */
 interface Definition {
@@ -63,7 +63,7 @@ class Definitions {
     const map = this.#maps.get(variable);
     if (map) return linesOf(map);
     if (!this.#assigned.has(variable)) return undefined;
-    const found = [...setsOf(variable, site), ...answersOf(variable, site)];
+    const found = [...setsOf(variable, site), ...subrequestSets(variable, site)];
     return found.length > 0 ? found : undefined;
   }
 }
@@ -100,7 +100,7 @@ function isBefore(one: DirectiveNode, other: DirectiveNode, block: BlockView): b
   return all.indexOf(one) < all.indexOf(other);
 }
 
-function answersOf(variable: string, { block }: Site): readonly Definition[] {
+function subrequestSets(variable: string, { block }: Site): readonly Definition[] {
   return block.effective('auth_request_set').flatMap((node) => {
     const [name, word] = node.args;
     return word && nameIn(name) === variable ? [{ word, by: { node, block } }] : [];
@@ -142,7 +142,7 @@ export class Taints {
   }
 
   /** A text of `bad` that a client can make of a source; `undefined`: none that is proven. */
-  badTextOf({ texts, within }: Source, bad: Machine): string | undefined {
+  badTextOf({ texts, within }: ClientSource, bad: Machine): string | undefined {
     const word = this.#commonText(texts, bad);
     if (word === undefined || !within) return word;
     const containing = this.#patterns.of(`\\Q${word.replaceAll('\\E', '')}\\E`, false)?.language;
@@ -260,7 +260,7 @@ function isInside(inner: Span, outer: Span): boolean {
   return inner.source === outer.source && inner.start >= outer.start && inner.end <= outer.end;
 }
 
-function passed(piece: Piece, through: RelatedPlace, name: string): Piece {
+function passed(piece: ValuePiece, through: RelatedPlace, name: string): ValuePiece {
   if (typeof piece === 'string' || piece.name === `$${name}`) return piece;
   return {
     ...piece,
