@@ -7,13 +7,13 @@ import { type Options, sourceOf } from './options.ts';
 /** Runs the gateway: under the supervisor, in this process (`master_process off`), or in the background (`daemon on`). */
 export async function run(options: Options): Promise<number> {
   const source = sourceOf(options);
-  const wanted = wishes(source);
+  const wanted = processModeOf(source);
   if (wanted.daemon && process.env['GW_DAEMON'] === undefined) return detach();
   const events = { onReady: tellLauncher };
   return wanted.alone ? runMaster(source, events) : supervise([JSON.stringify(source)], events);
 }
 
-interface Wishes {
+interface ProcessMode {
   readonly daemon: boolean;
   readonly alone: boolean;
 }
@@ -22,7 +22,7 @@ interface Wishes {
  * Two directives decide which process reads the configuration, so they are looked for before it is read: they count in the
  * main file and in `-g`, not in an included file. The supervisor stays small because it never loads the parser.
  */
-function wishes({ confFile, globals = '' }: ConfigSource): Wishes {
+function processModeOf({ confFile, globals = '' }: ConfigSource): ProcessMode {
   const text = `${readText(confFile)}\n;${globals}`;
   return { daemon: isSet(text, 'daemon', 'on'), alone: isSet(text, 'master_process', 'off') };
 }

@@ -15,7 +15,7 @@ export interface Span {
 }
 
 /** Where a span starts, both counted from 1; the column counts code points. */
-export interface Place {
+export interface SourcePlace {
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -24,7 +24,7 @@ export interface Place {
 const lineStarts = new WeakMap<Source, readonly number[]>();
 
 /** The place where a span starts. The line index of a source is built once, on its first question. */
-export function placeOf(span: Span): Place {
+export function placeOf(span: Span): SourcePlace {
   const { source, start } = span;
   const line = lineOf(span);
   return { file: source.name, line: line.number, column: codePoints(source.text, line.start, start) + 1 };

@@ -26,7 +26,7 @@ import {
   type PlacedLocation,
   placedLocations,
   printTree,
-  type Reach,
+  type LocalAddress,
 } from './plan/index.ts';
 import { type Loaded, modules } from './pipeline.ts';
 
@@ -99,7 +99,7 @@ export function tree(plan: GatewayPlan): string {
 }
 
 /** Where a gateway with this plan serves an endpoint of its control surface, if anywhere. */
-export function reachEndpoint(plan: GatewayPlan, endpoint: string): Reach | undefined {
+export function reachEndpoint(plan: GatewayPlan, endpoint: string): LocalAddress | undefined {
   return findLocation(plan, ({ modules, match }) => endpointPath(endpoint, modules['control'] ?? {}, match));
 }
 
@@ -110,7 +110,7 @@ export function inventoryPath(endpoint: string, directory: string): string {
 }
 
 /** Where a gateway with this plan serves its events, if anywhere; with the key that publishing takes, if it is fixed. */
-export function reachEvents(plan: GatewayPlan): (Reach & EventsFacts) | undefined {
+export function reachEvents(plan: GatewayPlan): (LocalAddress & EventsFacts) | undefined {
   let facts: EventsFacts | undefined;
   const reach = findLocation(plan, ({ modules, match }) => {
     facts = eventsFacts(modules['worker_events'] ?? {}, match);

@@ -10,7 +10,7 @@ import { allLocations, type GatewayPlan, makePlan } from './plan/index.ts';
 import { VERSION } from './version.ts';
 
 export type { Finding, Review, ReviewOptions } from './check/index.ts';
-export type { GatewayPlan, Reach } from './plan/index.ts';
+export type { GatewayPlan, LocalAddress } from './plan/index.ts';
 /** For the lookups; nothing else sees modules. */
 export * as modules from './modules/index.ts';
 export { type dbrestTools, loadDbrestTools } from './modules/index.ts';

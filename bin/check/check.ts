@@ -14,7 +14,7 @@ import { failureText } from '../terminal.ts';
 import { type Examination, examine, isAtLeast, readBaseline, writeBaseline } from './examine.ts';
 import { type Input, inputsOf } from './inputs.ts';
 import { ruleCatalogue } from '../../src/pipeline.ts';
-import { mend, type Mended } from './mend.ts';
+import { mend, type MendedConfig } from './mend.ts';
 import {
   type CheckCommandOptions,
   type CheckSettings,
@@ -83,12 +83,12 @@ async function mendAll(inputs: readonly Input[], examination: Examination): Prom
   return { checked, isChanged: texts.size > 0, isPatch, isTextOut };
 }
 
-function showPatch({ changed }: Mended): void {
+function showPatch({ changed }: MendedConfig): void {
   for (const { before, text } of changed.values()) process.stdout.write(patchOf(before, text));
 }
 
 /** The text of standard input goes to standard output, changed or not, and no file is touched then. */
-function writeMended({ readOnly }: Input, { changed, review }: Mended): void {
+function writeMended({ readOnly }: Input, { changed, review }: MendedConfig): void {
   if (readOnly === 'stdin') process.stdout.write(review.sources[0]?.text ?? '');
   else for (const [path, { text }] of changed) replaceFile(path, text);
 }

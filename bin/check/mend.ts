@@ -4,7 +4,7 @@ import { type Examination, examine, type Texts } from './examine.ts';
 import type { Input } from './inputs.ts';
 
 /** A configuration after its fixes. */
-export interface Mended {
+export interface MendedConfig {
   readonly review: Review;
   /** New texts by absolute path, with the names and the texts that were there. */
   readonly changed: ReadonlyMap<string, { readonly before: Source; readonly text: string }>;
@@ -17,7 +17,7 @@ export interface Mended {
 const MAX_ROUNDS = 100;
 
 /** Mends what can be mended, in memory. */
-export async function mend(input: Input, examination: Examination, texts: Texts): Promise<Mended> {
+export async function mend(input: Input, examination: Examination, texts: Texts): Promise<MendedConfig> {
   const mending = new Mending(input, examination, texts);
   for (let round = 0; round < MAX_ROUNDS && (await mending.round()); round++);
   return mending.result();
@@ -47,7 +47,7 @@ class Mending {
     return batch.length > 0 && this.#attempt(batch, review);
   }
 
-  result(): Mended {
+  result(): MendedConfig {
     const changed = [...this.#before].flatMap(([path, before]) => {
       const text = this.#texts.get(path) ?? before.text;
       return text === before.text ? [] : [[path, { before, text }] as const];

@@ -53,13 +53,13 @@ function asJson(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-interface Known {
+interface KnownName {
   readonly rules: readonly Rule[];
   readonly directives: readonly DirectiveFacts[];
   readonly variables: readonly VariableFacts[];
 }
 
-function knownAs(name: string): Known {
+function knownAs(name: string): KnownName {
   const bare = name.replace(/^\$/, '').toLowerCase();
   const rule = catalogue.named(/^gw\d+$/i.test(name) ? name.toUpperCase() : name);
   return {

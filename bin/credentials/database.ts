@@ -95,9 +95,9 @@ async function withDsn({ dsn }: DbOptions, use: (dsn: string) => Promise<number>
   }
 }
 
-type Shown = dbrestTools.SetupItem & { readonly changed?: boolean };
+type PrintedItem = dbrestTools.SetupItem & { readonly changed?: boolean };
 
-function show(items: readonly Shown[], { json }: DbOptions): void {
+function show(items: readonly PrintedItem[], { json }: DbOptions): void {
   if (json === true) {
     process.stdout.write(`${JSON.stringify(items, undefined, 2)}\n`);
     return;

@@ -47,7 +47,7 @@ export interface Access {
 }
 
 /** What the rules so far come to for one command. */
-interface State {
+interface AclState {
   readonly isOpen: boolean;
   /** Who may all the same while it is not open. */
   readonly allowed: readonly Rule[];
@@ -59,7 +59,7 @@ interface State {
  * clients through, never more.
  */
 export function accessTo(command: string, rules: readonly Rule[]): Access {
-  const state = rules.reduce<State>((before, rule) => after(before, rule, command), {
+  const state = rules.reduce<AclState>((before, rule) => after(before, rule, command), {
     isOpen: true,
     allowed: [],
     except: [],
@@ -69,7 +69,7 @@ export function accessTo(command: string, rules: readonly Rule[]): Access {
   return { ...someOf(allowed, except), kind: allowed.length === 0 ? 'nobody' : 'some' };
 }
 
-function after(before: State, rule: Rule, command: string): State {
+function after(before: AclState, rule: Rule, command: string): AclState {
   const { ip, http_basic_auth: login } = rule;
   // In one rule, what is disabled counts behind what is enabled.
   const isDisabled = names(rule.disabled, (name) => name.startsWith(command));

@@ -40,7 +40,7 @@ export function draftText({ statements }: Draft): string {
 }
 
 /** What became of the settings of another program's configuration. */
-export interface Imported {
+export interface ImportedConfig {
   readonly draft: Draft;
   /** Settings that have no counterpart; the comments say why. */
   readonly notCarried: readonly string[];

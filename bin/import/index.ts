@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { placeOf } from '../../grammar/index.ts';
 import { load } from '../../src/pipeline.ts';
 import { readText } from '../terminal.ts';
-import { draftText, type Imported, isPostgrest, SecretKeeper } from './draft.ts';
+import { draftText, type ImportedConfig, isPostgrest, SecretKeeper } from './draft.ts';
 import { importPostgrest } from './postgrest.ts';
 import { importWebdis, isWebdis } from './webdis.ts';
 
@@ -41,7 +41,10 @@ export interface ImportOptions {
 type Origin = 'postgrest' | 'webdis';
 
 const IMPORTERS: Readonly<
-  Record<Origin, { is(text: string): boolean; read(text: string, keeper: SecretKeeper): Imported | string }>
+  Record<
+    Origin,
+    { is(text: string): boolean; read(text: string, keeper: SecretKeeper): ImportedConfig | string }
+  >
 > = {
   webdis: { is: isWebdis, read: importWebdis },
   postgrest: { is: isPostgrest, read: importPostgrest },

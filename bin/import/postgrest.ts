@@ -1,7 +1,7 @@
 import {
   databaseWord,
   Draft,
-  type Imported,
+  type ImportedConfig,
   readSettings,
   type SecretKeeper,
   secretWord,
@@ -144,7 +144,7 @@ function table<T>(rows: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
 }
 
 /** A gateway that serves what PostgREST served with this configuration. */
-export function importPostgrest(text: string, keeper: SecretKeeper): Imported {
+export function importPostgrest(text: string, keeper: SecretKeeper): ImportedConfig {
   const { settings: read, strange } = readSettings(text);
   const settings = new Map(
     read.flatMap((setting) => {

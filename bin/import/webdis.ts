@@ -1,5 +1,5 @@
 import { type Access, accessTo, readRules, type Rule } from './acl.ts';
-import { Draft, type Imported, type SecretKeeper } from './draft.ts';
+import { Draft, type ImportedConfig, type SecretKeeper } from './draft.ts';
 
 /** The commands that both have, and how their path is built. */
 const COMMANDS = {
@@ -58,7 +58,7 @@ export function isWebdis(text: string): boolean {
 }
 
 /** A gateway that answers the commands that Webdis let through and gw has; or what is wrong with the text. */
-export function importWebdis(text: string, keeper: SecretKeeper): Imported | string {
+export function importWebdis(text: string, keeper: SecretKeeper): ImportedConfig | string {
   const settings = parse(text);
   return settings ? new Importer(settings, keeper).write() : 'is not a JSON object';
 }
@@ -85,7 +85,7 @@ class Importer {
     this.#keeper = keeper;
   }
 
-  write(): Imported {
+  write(): ImportedConfig {
     const draft = new Draft();
     this.#process(draft);
     draft.block('http', [], (http) => {

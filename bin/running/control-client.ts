@@ -2,7 +2,7 @@ import { type ClientRequest, type IncomingMessage, request, type RequestOptions 
 import { resolve } from 'node:path';
 import { formatFaults } from '../../grammar/index.ts';
 import { inventoryPath, reachEndpoint } from '../../src/lookups.ts';
-import { type GatewayPlan, load, type Reach } from '../../src/pipeline.ts';
+import { type GatewayPlan, load, type LocalAddress } from '../../src/pipeline.ts';
 import { sourceOf } from '../options.ts';
 
 /** Where a command finds the running gateway: by its configuration, or by an address. */
@@ -21,7 +21,7 @@ export interface ControlTarget {
 }
 
 /** What the gateway answered. */
-interface ControlAnswer {
+interface ControlResponse {
   readonly status: number;
   readonly body: string;
 }
@@ -59,7 +59,7 @@ export function loadPlan({ config, prefix }: ControlOptions): { plan: GatewayPla
 }
 
 /** A location as it is called from this machine. */
-export function targetAt(reach: Reach): ControlTarget {
+export function targetAt(reach: LocalAddress): ControlTarget {
   const headers = reach.host === '' ? {} : { host: reach.host };
   if (reach.address.kind === 'unix') {
     const { path: socketPath } = reach.address;
@@ -97,7 +97,7 @@ export function targetOf(base: URL, path: string): ControlTarget {
 }
 
 /** One request. Rejects with one line when nobody answers. */
-export function callControl(target: ControlTarget, call: ControlCall = {}): Promise<ControlAnswer> {
+export function callControl(target: ControlTarget, call: ControlCall = {}): Promise<ControlResponse> {
   return new Promise((settle, reject) => {
     const sent = openCall(target, { ...call, timeoutMs: TIMEOUT_MS }, (response) => {
       let body = '';
@@ -107,7 +107,7 @@ export function callControl(target: ControlTarget, call: ControlCall = {}): Prom
       response.on('error', reject);
     });
     sent.on('timeout', () => sent.destroy(new Error(`nothing within ${TIMEOUT_MS / 1_000} s`)));
-    sent.on('error', (error: NodeJS.ErrnoException) => reject(silence(target, error)));
+    sent.on('error', (error: NodeJS.ErrnoException) => reject(noResponse(target, error)));
   });
 }
 
@@ -136,7 +136,7 @@ export function openCall(
 }
 
 /** Nobody answers, in one line. */
-export function silence({ url }: ControlTarget, error: NodeJS.ErrnoException): Error {
+export function noResponse({ url }: ControlTarget, error: NodeJS.ErrnoException): Error {
   return new Error(`${url} does not answer: ${error.message || error.code}`, { cause: error });
 }
 

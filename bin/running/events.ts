@@ -9,7 +9,7 @@ import {
   loadPlan,
   openCall,
   parseAddress,
-  silence,
+  noResponse,
   targetAt,
   targetOf,
 } from './control-client.ts';
@@ -68,7 +68,7 @@ function followEvents(
       if (isStream) readStream(response, show, resolve);
       else void refusal(target, response).then(reject);
     });
-    sent.on('error', (error: NodeJS.ErrnoException) => reject(silence(target, error)));
+    sent.on('error', (error: NodeJS.ErrnoException) => reject(noResponse(target, error)));
   });
 }
 

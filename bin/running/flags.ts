@@ -65,14 +65,14 @@ export function unsetFlag(name: string, { json, dict, ...options }: FlagOptions)
   );
 }
 
-interface Question {
+interface FlagCall {
   readonly endpoint: string;
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly options: ControlOptions;
 }
 
 /** Asks the gateway and shows what it answers; an error envelope is an error. */
-async function ask<T>({ endpoint, query, options }: Question, show: (answer: T) => string): Promise<number> {
+async function ask<T>({ endpoint, query, options }: FlagCall, show: (answer: T) => string): Promise<number> {
   const target = findControl(endpoint, options);
   if (typeof target === 'string') return fail(target);
   try {

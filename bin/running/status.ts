@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { callControl, type ControlOptions, type ControlTarget, findControl } from './control-client.ts';
 
 /** One line of a metrics text. */
-interface Reading {
+interface MetricSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -13,7 +13,7 @@ const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"(?:,|$)/y;
 const ESCAPES: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' };
 
 /** What a metrics text says, without its comments. Throws on a line that is none. */
-function readMetrics(text: string): readonly Reading[] {
+function readMetrics(text: string): readonly MetricSample[] {
   return text
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
@@ -87,7 +87,7 @@ interface Earlier {
 
 /** Reads a metrics text. Without an earlier status the rate is that since the start. */
 function readStatus(text: string, nowMs: number, earlier?: Earlier): Status {
-  const readings = new Readings(readMetrics(text));
+  const readings = new MetricSamples(readMetrics(text));
   const uptimeSeconds = nowMs / 1000 - readings.value('process_start_time_seconds');
   const total = readings.value('nginx_http_requests_total');
   const build = readings.all('gw_build_info')[0]?.labels ?? {};
@@ -118,22 +118,22 @@ function readStatus(text: string, nowMs: number, earlier?: Earlier): Status {
   };
 }
 
-class Readings {
-  readonly #byName = new Map<string, Reading[]>();
+class MetricSamples {
+  readonly #byName = new Map<string, MetricSample[]>();
 
-  constructor(readings: readonly Reading[]) {
+  constructor(readings: readonly MetricSample[]) {
     for (const reading of readings) {
       const others = this.#byName.get(reading.name) ?? [];
       this.#byName.set(reading.name, [...others, reading]);
     }
   }
 
-  all(name: string): readonly Reading[] {
+  all(name: string): readonly MetricSample[] {
     return this.#byName.get(name) ?? [];
   }
 
   /** Of the series with these labels; 0 when there is none. */
-  value(name: string, labels: Reading['labels'] = {}): number {
+  value(name: string, labels: MetricSample['labels'] = {}): number {
     const wanted = Object.entries(labels);
     return (
       this.all(name).find((reading) => wanted.every(([key, text]) => reading.labels[key] === text))?.value ??
@@ -142,7 +142,7 @@ class Readings {
   }
 }
 
-function workersOf(readings: Readings): readonly WorkerStatus[] {
+function workersOf(readings: MetricSamples): readonly WorkerStatus[] {
   return readings
     .all('gw_worker_heap_bytes')
     .map(({ labels, value }) => ({
@@ -154,7 +154,7 @@ function workersOf(readings: Readings): readonly WorkerStatus[] {
     .toSorted((a, b) => Number(a.id) - Number(b.id));
 }
 
-function locationsOf(readings: Readings): readonly LocationStatus[] {
+function locationsOf(readings: MetricSamples): readonly LocationStatus[] {
   return readings
     .all('gw_http_request_duration_seconds_count')
     .map(({ labels, value: requests }) => {
@@ -171,7 +171,7 @@ function locationsOf(readings: Readings): readonly LocationStatus[] {
     .toSorted((a, b) => b.requests - a.requests);
 }
 
-function poolsOf(readings: Readings): readonly PoolStatus[] {
+function poolsOf(readings: MetricSamples): readonly PoolStatus[] {
   return readings.all('gw_dbrest_pool_max').map(({ labels, value: max }) => ({
     database: labels['database'] ?? '',
     max,
@@ -279,9 +279,9 @@ async function ask(
   earlier: Earlier | undefined,
 ): Promise<Status | string> {
   try {
-    const answer = await callControl(target);
-    if (answer.status !== 200) return `gw: ${target.url} answers ${answer.status}`;
-    return readStatus(answer.body, atMs, earlier);
+    const response = await callControl(target);
+    if (response.status !== 200) return `gw: ${target.url} answers ${response.status}`;
+    return readStatus(response.body, atMs, earlier);
   } catch (error) {
     return `gw: ${(error as Error).message}`;
   }

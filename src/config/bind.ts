@@ -83,7 +83,7 @@ export function bind(tree: ConfigTree, options: BindOptions): BoundConfig {
 
 type Opened = Pick<BoundBlock, 'context' | 'node' | 'nth' | 'args'>;
 /** A directive, its place among those of its block, and that block. */
-interface Placed {
+interface PlacedNode {
   readonly node: DirectiveNode;
   readonly nth: number;
   readonly block: ReadScope['block'];
@@ -114,7 +114,7 @@ class Binder {
     return { ...opened, own, children };
   }
 
-  #directive(entry: Entry, placed: Placed, own: OwnFields): BoundBlock | undefined {
+  #directive(entry: Entry, placed: PlacedNode, own: OwnFields): BoundBlock | undefined {
     const { name, row } = entry;
     const { node, nth } = placed;
     const scope = this.#scope(name, placed);
@@ -164,7 +164,7 @@ class Binder {
     return true;
   }
 
-  #scope(directive: string, { node, nth, block }: Placed): ReadScope {
+  #scope(directive: string, { node, nth, block }: PlacedNode): ReadScope {
     const { report, confDir, prefix } = this.#options;
     return {
       directive,

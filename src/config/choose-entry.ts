@@ -57,7 +57,7 @@ export function isNginxVariable(name: string): boolean {
   return NGINX_VARIABLES.test(name);
 }
 
-interface Choosing {
+interface ChoiceOptions {
   readonly registry: Registry;
   readonly report: Report;
   /** Directives that gw will not have are left out, not refused. */
@@ -65,7 +65,11 @@ interface Choosing {
 }
 
 /** The row that a directive means here; reports an unknown name, a wrong context, a wrong shape or arity. */
-export function chooseEntry(node: DirectiveNode, context: Context, choosing: Choosing): Entry | undefined {
+export function chooseEntry(
+  node: DirectiveNode,
+  context: Context,
+  choosing: ChoiceOptions,
+): Entry | undefined {
   const { registry, report } = choosing;
   const name = node.name.value;
   const rows = registry.named(name);
@@ -107,7 +111,7 @@ export function syntaxOf(name: string, row: AnyRow): string {
 function reportUnknown(
   node: DirectiveNode,
   context: Context,
-  { registry, report, skipUnsupported = false }: Choosing,
+  { registry, report, skipUnsupported = false }: ChoiceOptions,
 ): undefined {
   const name = node.name.value;
   const refusal = refusalOf(name);

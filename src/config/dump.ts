@@ -170,7 +170,7 @@ export function effectiveBlock(main: BlockView, tree: ConfigTree, registry: Regi
   return blockOf(main);
 }
 
-interface Hiding {
+interface SecretNames {
   readonly secrets: readonly Span[];
   /** Names of directives that hold secrets. */
   readonly hidden: ReadonlySet<string>;
@@ -179,7 +179,7 @@ interface Hiding {
 function directivesOf(
   view: BlockView,
   module: string,
-  { secrets, hidden }: Hiding,
+  { secrets, hidden }: SecretNames,
 ): readonly EffectiveDirective[] {
   const own = new Set(view.own());
   return [...view.from(module).values()].flatMap(({ nodes, value }) =>

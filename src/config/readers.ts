@@ -90,7 +90,7 @@ export function oneOf<const T extends string>(...names: readonly T[]): ArgReader
   const reader = oneWord(names.join(' | '), (word, { report }) => {
     const known = names.find((name) => name === word.value);
     if (known === undefined) {
-      report.emerg(`invalid value "${word.value}"`, word.span, expectedOf(word, names));
+      report.emerg(`invalid value "${word.value}"`, word.span, expectedNames(word, names));
     }
     return known;
   });
@@ -98,7 +98,7 @@ export function oneOf<const T extends string>(...names: readonly T[]): ArgReader
 }
 
 /** What is said of a word that should be one of a few names: all of them, and the correction to the one that is near. */
-export function expectedOf(word: Word, names: readonly string[]): FaultDetails {
+export function expectedNames(word: Word, names: readonly string[]): FaultDetails {
   return { hint: `expected ${names.join(', ')}`, fix: nearestValue(word, names) };
 }
 

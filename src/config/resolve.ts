@@ -33,7 +33,7 @@ export function resolve(
   return changed.size === 0 ? parent : { get: (owner) => changed.get(owner) ?? parent.get(owner) };
 }
 
-interface Resolving {
+interface ResolveOptions {
   readonly registry: Registry;
   readonly block: BoundBlock;
   readonly parent: ResolvedConfigs | undefined;
@@ -41,7 +41,7 @@ interface Resolving {
 
 const NONE: readonly never[] = [];
 
-function resolveOwner(owner: string, { registry, block, parent }: Resolving): ResolvedConfig {
+function resolveOwner(owner: string, { registry, block, parent }: ResolveOptions): ResolvedConfig {
   const inherited = parent?.get(owner);
   const own = block.own.get(owner);
   if (!inherited) return defaultsWith(own, registry.fields(owner));
@@ -75,14 +75,14 @@ function completed(field: BoundField, facts: Field | undefined, above: unknown):
   return { ...field, value: facts.completedBy(field.value as never, above as never) };
 }
 
-interface Merging {
+interface MergedList {
   readonly value: Record<string, unknown>;
   readonly from: Map<string, BoundField>;
   readonly above: ResolvedConfig;
 }
 
 /** A list with that of the level above behind it (nginx: `add_header_inherit merge`). */
-function merge(name: string, { value, from, above }: Merging): void {
+function merge(name: string, { value, from, above }: MergedList): void {
   const [own, inherited] = [from.get(name), above.from.get(name)] as [BoundField, BoundField];
   const joined = [...(own.value as unknown[]), ...(inherited.value as unknown[])];
   value[name] = joined;

@@ -28,7 +28,7 @@ export type NameKind =
   | 'session cache';
 
 /** Which words of a directive a role is about, and which part of them. */
-interface Place {
+interface WordPart {
   /** An argument, from 0; absent: the first. */
   readonly word?: number | 'last' | 'any';
   /** The part begins behind one of these; a word that begins with none of them has not this role. */
@@ -38,13 +38,13 @@ interface Place {
 }
 
 /** A name that a directive defines, that it uses, or that all who name it define together. */
-export interface NameRole extends Place {
+export interface NameRole extends WordPart {
   readonly kind: NameKind;
   readonly as: 'definition' | 'use' | 'shared';
 }
 
 /** A path, and which directory a relative one starts from: see `ReadScope`. */
-export interface PathRole extends Place {
+export interface PathRole extends WordPart {
   readonly kind: 'path';
   readonly from: 'confDir' | 'prefix';
 }
@@ -56,17 +56,17 @@ export interface PathRole extends Place {
 export type WordRole = NameRole | PathRole;
 
 /** A directive that defines a name; by default by its first word. */
-export function defines(kind: NameKind, place: Place = {}): readonly [NameRole] {
+export function defines(kind: NameKind, place: WordPart = {}): readonly [NameRole] {
   return [{ kind, as: 'definition', ...place }];
 }
 
 /** A directive that refers to a name. */
-export function uses(kind: NameKind, place: Place = {}): readonly [NameRole] {
+export function uses(kind: NameKind, place: WordPart = {}): readonly [NameRole] {
   return [{ kind, as: 'use', ...place }];
 }
 
 /** A directive that names something which exists because it is named. */
-export function shares(kind: NameKind, place: Place = {}): readonly [NameRole] {
+export function shares(kind: NameKind, place: WordPart = {}): readonly [NameRole] {
   return [{ kind, as: 'shared', ...place }];
 }
 
@@ -86,7 +86,7 @@ export const AT = {
   /** `@name`. */
   location: { behind: ['@'] },
   lastLocation: { word: 'last', behind: ['@'] },
-} as const satisfies Readonly<Record<string, Place>>;
+} as const satisfies Readonly<Record<string, WordPart>>;
 
 export type Context =
   | 'main'
@@ -218,7 +218,7 @@ type OpeningStep<K, V> =
     : never;
 
 /** Understood and checked, but without effect; `accepted` says why. */
-type Accepted = RowFacts & {
+type AcceptedRow = RowFacts & {
   readonly args: ArgReader<unknown>;
   readonly accepted: string;
   /** True: it may stand several times in one block. */
@@ -232,7 +232,7 @@ export type Row<C> =
         Single<K, C[K]> | Repeated<K, C[K]> | DataBlock<K, C[K]> | OpeningStep<K, C[K]>;
     }[keyof C & string]
   | Opening
-  | Accepted;
+  | AcceptedRow;
 
 export type Rows<C> = { readonly [directive: string]: Row<C> };
 

@@ -43,7 +43,7 @@ export interface Candidate {
 }
 
 /** A configuration that nothing refused. */
-export type Accepted = Candidate & { readonly plan: GatewayPlan };
+export type AcceptedCandidate = Candidate & { readonly plan: GatewayPlan };
 
 /** Loads a configuration, and prints on standard error what is wrong with it. */
 export async function loadCandidate(source: ConfigSource): Promise<Candidate> {

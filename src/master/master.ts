@@ -12,7 +12,7 @@ import {
   openRing,
   type ZoneDeclaration,
 } from '../zone/index.ts';
-import type { Accepted, Candidate } from './candidate.ts';
+import type { AcceptedCandidate, Candidate } from './candidate.ts';
 import type { Privileges } from './privileges/index.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import { Workers } from './workers.ts';
@@ -43,7 +43,7 @@ class Zones {
 
 /** What a master needs to begin: a configuration that loads, and what root's rights are used for. */
 interface MasterOptions {
-  readonly candidate: Accepted;
+  readonly candidate: AcceptedCandidate;
   readonly privileges: Privileges;
   /** The account that the process becomes before it serves; absent if it keeps its own. */
   readonly account: Account | undefined;
@@ -229,7 +229,7 @@ export class Master {
   }
 
   /** Opens what the process as a whole needs for a plan, and packs what the workers need. */
-  async #ship({ plan, text }: Accepted): Promise<{ shipment: Shipment; resources: OwnedResources }> {
+  async #ship({ plan, text }: AcceptedCandidate): Promise<{ shipment: Shipment; resources: OwnedResources }> {
     const { account, log } = this.#options;
     const resources = new OwnedResources({ shared: this.#shared, log, prefix: plan.main.prefix });
     const provided = new Map<string, unknown>();

@@ -8,7 +8,7 @@ const LOADING_CHECKS = 14;
 const KILL_CHECKS = 20;
 const MAX_WORKERS = 512;
 
-interface Watched {
+interface WatchedWorker {
   count: number;
   /** Checks since the counter last moved. */
   silent: number;
@@ -33,7 +33,7 @@ export interface WatchdogEvents {
 export class Watchdog {
   readonly #buffer = new SharedArrayBuffer(MAX_WORKERS * Int32Array.BYTES_PER_ELEMENT);
   readonly #counters = new Int32Array(this.#buffer);
-  readonly #watched = new Map<number, Watched>();
+  readonly #watched = new Map<number, WatchedWorker>();
   readonly #log: ErrorLog;
   readonly #events: WatchdogEvents;
   #timer: NodeJS.Timeout | undefined;
@@ -91,7 +91,7 @@ export class Watchdog {
   }
 
   /** At every check from then on: a loop of many short jobs may outlive the first time. */
-  #interrupt(workerId: number, watched: Watched): void {
+  #interrupt(workerId: number, watched: WatchedWorker): void {
     if (!watched.interrupted) {
       const silentMs = watched.silent * CHECK_MS;
       this.#log.write('alert', `worker ${workerId} does not respond for ${silentMs} ms, interrupting it`);

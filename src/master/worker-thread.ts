@@ -40,10 +40,10 @@ export interface ThreadEvents {
   crashed(thread: WorkerThread, reason: string): void;
 }
 
-type Reply = Exclude<FromWorker, { type: 'crashed' }>;
+type WorkerAnswer = Exclude<FromWorker, { type: 'crashed' }>;
 
 interface Question {
-  readonly resolve: (reply: Reply) => void;
+  readonly resolve: (reply: WorkerAnswer) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -105,7 +105,7 @@ export class WorkerThread {
   }
 
   /** Sends a message and waits for its answer; fails when the thread ends first. */
-  ask(message: ToWorker): Promise<Reply> {
+  ask(message: ToWorker): Promise<WorkerAnswer> {
     const reply = this.#reply();
     this.tell(message);
     return reply;
@@ -116,7 +116,7 @@ export class WorkerThread {
     this.#worker.postMessage(message);
   }
 
-  #reply(): Promise<Reply> {
+  #reply(): Promise<WorkerAnswer> {
     if (this.#gone) return Promise.reject(new Error(`worker ${this.workerId} exited`));
     return new Promise((resolve, reject) => {
       this.#questions.push({ resolve, reject });

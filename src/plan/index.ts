@@ -11,5 +11,11 @@ export type {
   ServerPlan,
   VariablePlan,
 } from './plan.ts';
-export { findLocation, type Reach, allLocations, placedLocations, type PlacedLocation } from './walk-plan.ts';
+export {
+  findLocation,
+  type LocalAddress,
+  allLocations,
+  placedLocations,
+  type PlacedLocation,
+} from './walk-plan.ts';
 export { canShakeHands, secureContextOptions, verifierOf, type TlsPlan } from './tls/index.ts';

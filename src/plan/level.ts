@@ -26,7 +26,7 @@ export interface PlannedServer {
   readonly block: BoundBlock;
 }
 
-type Phrase = ConfigFault & { readonly index?: number | undefined };
+type FieldFault = ConfigFault & { readonly index?: number | undefined };
 
 /** Adds the directive's name and place to what a module finds wrong with its config. */
 export class ConfigReporter implements ConfigReport<Record<string, unknown>> {
@@ -46,7 +46,7 @@ export class ConfigReporter implements ConfigReport<Record<string, unknown>> {
     this.#report.warn(`"${this.#directive(field)}" ${predicate}`, this.#span(field), more);
   }
 
-  phrase(field: string, message: string, { index = 0, ...details }: Phrase = {}): void {
+  phrase(field: string, message: string, { index = 0, ...details }: FieldFault = {}): void {
     this.#report.emerg(message, this.#span(field, index), details);
   }
 

@@ -75,7 +75,7 @@ function listensOf({ level, block }: PlannedServer): readonly ListenConfig[] {
   return [{ address: { kind: 'inet', host: '0.0.0.0', port }, defaultServer: false }];
 }
 
-interface Adding {
+interface ListenSite {
   readonly ports: Map<string, OpenPort>;
   readonly listen: ListenConfig;
   readonly index: number;
@@ -83,7 +83,7 @@ interface Adding {
   readonly report: Report;
 }
 
-function addListen({ ports, listen, index, span, report }: Adding): void {
+function addListen({ ports, listen, index, span, report }: ListenSite): void {
   const name = addressText(listen.address);
   const port: OpenPort = ports.get(name) ?? {
     address: listen.address,

@@ -46,7 +46,7 @@ function placed(
 }
 
 /** How a client of this machine reaches a location. */
-export interface Reach {
+export interface LocalAddress {
   readonly address: ListenAddress;
   /** For the Host header; '' where any will do. */
   readonly host: string;
@@ -57,7 +57,7 @@ export interface Reach {
 export function findLocation(
   { ports, servers }: GatewayPlan,
   pathOf: (location: LocationPlan) => string | undefined,
-): Reach | undefined {
+): LocalAddress | undefined {
   for (const { address, servers: indices, defaultServer } of ports) {
     for (const index of [defaultServer, ...indices]) {
       const server = servers[index] as ServerPlan;

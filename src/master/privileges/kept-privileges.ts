@@ -7,7 +7,7 @@ import type { ErrorLog } from '../../log/index.ts';
 import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
 import { type Account, systemReason } from '../../system/index.ts';
 import type { FromAcceptor, Opening, Openings, ToAcceptor } from '../../worker/index.ts';
-import { type Accepted, type Candidate, pack, unpack } from '../candidate.ts';
+import { type AcceptedCandidate, type Candidate, pack, unpack } from '../candidate.ts';
 import { probePort } from '../probe-port.ts';
 import {
   become,
@@ -109,7 +109,7 @@ export class KeptPrivileges implements Privileges {
     this.#log = log;
   }
 
-  async settle(candidate: Accepted): Promise<void> {
+  async settle(candidate: AcceptedCandidate): Promise<void> {
     const { plan } = candidate;
     const { main, ports } = plan;
     const accepted = portsOfRoot(ports).filter(({ engine }) => engine !== 'node');
@@ -175,7 +175,7 @@ export class KeptPrivileges implements Privileges {
     await this.#ask({ type: 'serving' });
   }
 
-  async replaced(_before: GatewayPlan, { plan: { ports } }: Accepted): Promise<void> {
+  async replaced(_before: GatewayPlan, { plan: { ports } }: AcceptedCandidate): Promise<void> {
     this.#acceptor?.keep(new Set(ports.map(({ address }) => addressText(address))));
     await this.#ask({ type: 'accepted' });
   }
@@ -229,7 +229,7 @@ interface ReceivedSocket {
   readonly fd: number;
 }
 
-interface Answered {
+interface KeptQuestion {
   readonly answer: KeeperAnswer;
   readonly socket: ReceivedSocket | undefined;
 }
@@ -237,7 +237,7 @@ interface Answered {
 /** The channel to the process that stayed root: the supervisor, or a child of this process where there is no supervisor. */
 export class KeeperChannel {
   readonly #process: NodeJS.Process | ChildProcess;
-  readonly #waiting = new Map<number, (answered: Answered) => void>();
+  readonly #waiting = new Map<number, (answered: KeptQuestion) => void>();
   /** Kept from garbage collection, which would close descriptors that workers use. */
   readonly #received: ReceivedSocket[] = [];
   #questions = 0;
@@ -260,7 +260,7 @@ export class KeeperChannel {
     this.#process.send?.(message, undefined, undefined, () => undefined);
   }
 
-  ask(asked: KeeperQuestion): Promise<Answered> {
+  ask(asked: KeeperQuestion): Promise<KeptQuestion> {
     const question = ++this.#questions;
     if (!this.#process.connected) {
       return Promise.resolve({ answer: { type: 'failed', reason: GONE }, socket: undefined });

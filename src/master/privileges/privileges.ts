@@ -4,7 +4,7 @@ import { type MessagePort, Worker } from 'node:worker_threads';
 import type { ConfigSource } from '../../pipeline.ts';
 import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
 import type { Openings } from '../../worker/index.ts';
-import { type Accepted, type Candidate, loadCandidate } from '../candidate.ts';
+import { type AcceptedCandidate, type Candidate, loadCandidate } from '../candidate.ts';
 import { probePort } from '../probe-port.ts';
 import { removePidFile, removeSocketFiles, writePidFile } from '../process-files.ts';
 
@@ -15,7 +15,7 @@ export interface Privileges {
   /** What the rules of `gw check` find in it, one line each. */
   findings(signal: AbortSignal): Promise<readonly string[]>;
   /** Before the first worker starts: from here on nothing in this process has more rights than the account that serves. */
-  settle(candidate: Accepted): Promise<void>;
+  settle(candidate: AcceptedCandidate): Promise<void>;
   /** Fails where one of these ports, which the gateway does not have yet, cannot be bound. */
   probe(ports: readonly PortPlan[]): Promise<void>;
   /** How a worker comes by ports that this process may not bind. */
@@ -25,9 +25,9 @@ export interface Privileges {
   /** A worker does not respond: it gets no connections from that thread any more. */
   hold(workerId: number): void;
   /** Every port accepts. */
-  serving(candidate: Accepted): Promise<void>;
+  serving(candidate: AcceptedCandidate): Promise<void>;
   /** The configuration that was loaded last has taken over. */
-  replaced(before: GatewayPlan, now: Accepted): Promise<void>;
+  replaced(before: GatewayPlan, now: AcceptedCandidate): Promise<void>;
   /** The configuration that was loaded last will not serve: what was bound for it is closed. */
   refused(): Promise<void>;
   /** Log files were rotated: those of now can be opened when it resolves. */
@@ -59,7 +59,7 @@ interface OwnOptions {
   /** The process that takes signals. */
   readonly pid: number;
   /** Told of each configuration that has come to serve. */
-  readonly keep: (candidate: Accepted) => void;
+  readonly keep: (candidate: AcceptedCandidate) => void;
 }
 
 /** A process that keeps its account does everything itself. */

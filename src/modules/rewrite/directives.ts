@@ -81,7 +81,7 @@ const rewriteStep: ArgReader<RewriteStep | RedirectStep> = readers.words(
 
 function readFlag(word: Word, { report }: ReadScope): Flag | undefined {
   const flag = FLAGS.find((name) => name === word.value);
-  if (!flag) report.emerg(`invalid parameter "${word.value}"`, word.span, readers.expectedOf(word, FLAGS));
+  if (!flag) report.emerg(`invalid parameter "${word.value}"`, word.span, readers.expectedNames(word, FLAGS));
   return flag;
 }
 

@@ -83,7 +83,7 @@ const protocols: ArgReader<readonly TlsVersion[]> = readers.words(
       const { value, span } = word;
       const version = VERSIONS.find((name) => name.toLowerCase() === value.toLowerCase());
       if (!version) {
-        report.emerg(`invalid value "${value}"`, span, readers.expectedOf(word, VERSIONS));
+        report.emerg(`invalid value "${value}"`, span, readers.expectedNames(word, VERSIONS));
         return undefined;
       }
       if (versions.includes(version))

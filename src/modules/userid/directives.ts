@@ -46,7 +46,7 @@ const flags: ArgReader<readonly string[]> = readers.words(
     if (words[0]?.value === 'off') return [];
     for (const word of words) {
       if (FLAGS.some((flag) => flag === word.value)) continue;
-      report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedOf(word, FLAGS));
+      report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedNames(word, FLAGS));
       return undefined;
     }
     return words.map(({ value }) => value);

@@ -11,7 +11,7 @@ export function checkServerNames(
   all: readonly PlannedServer[],
   report: Report,
 ): void {
-  const owners = new Map<string, Named>();
+  const owners = new Map<string, NamedServer>();
   for (const index of servers) {
     const server = all[index] as PlannedServer;
     for (const name of server.plan.names) {
@@ -31,13 +31,13 @@ export function checkServerNames(
   }
 }
 
-interface Named {
+interface NamedServer {
   readonly server: PlannedServer;
   readonly name: ServerName;
 }
 
 /** The `server_name` that gives the name, or the server that has none. */
-function spanOf({ server: { level, block }, name }: Named): Span | undefined {
+function spanOf({ server: { level, block }, name }: NamedServer): Span | undefined {
   const directive = coreOf(level).serverNames?.findIndex((names) => names.includes(name)) ?? -1;
   return level.get('core')?.from.get('serverNames')?.spans[directive] ?? block.node?.name.span;
 }

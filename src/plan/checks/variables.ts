@@ -6,7 +6,7 @@ import type { VariablePlan } from '../plan.ts';
 const DUPLICATE = { rule: 'duplicate-directive' };
 const NOT_AVAILABLE = 'this variable of nginx is not available in this version of gw';
 
-interface Checking {
+interface CheckOptions {
   readonly modules: readonly AnyModule[];
   readonly report: Report;
   /** Leaves the variables that only nginx has be: the directives that they belong to are left out, too. */
@@ -16,7 +16,7 @@ interface Checking {
 /** Every variable that some text uses must exist: a module's, of a family such as `$arg_*`, or the configuration's own. */
 export function checkVariables(
   { uses, defined, fixed, captured }: BoundConfig,
-  { modules, report, skipUnsupported = false }: Checking,
+  { modules, report, skipUnsupported = false }: CheckOptions,
 ): VariablePlan {
   const definitions = modules.flatMap(({ variables = {} }) => Object.entries(variables));
   const builtIn = new Set(definitions.map(([name]) => name));
@@ -43,13 +43,16 @@ export function checkVariables(
   };
 }
 
-interface Known {
+interface KnownVariables {
   readonly builtIn: ReadonlySet<string>;
   readonly families: readonly string[];
   readonly defined: ReadonlyMap<string, unknown>;
 }
 
-function detailsFor({ name, span }: VariableUse, { builtIn, families, defined }: Known): FaultDetails {
+function detailsFor(
+  { name, span }: VariableUse,
+  { builtIn, families, defined }: KnownVariables,
+): FaultDetails {
   if (name.startsWith('flag_')) return flagUndefined(name);
   const rule = 'unknown-variable';
   if (isNginxVariable(name)) return { rule, hint: NOT_AVAILABLE };
@@ -58,7 +61,7 @@ function detailsFor({ name, span }: VariableUse, { builtIn, families, defined }:
     ...defined.keys(),
     ...families.flatMap((prefix) => likeOf(name, prefix)),
   ]);
-  return near === undefined ? { rule } : { rule, hint: `did you mean "$${near}"?`, fix: rename(span, near) };
+  return near === undefined ? { rule } : { rule, hint: `did you mean "$${near}"?`, fix: renamed(span, near) };
 }
 
 /** By its name it is a feature flag's. */
@@ -68,7 +71,7 @@ function flagUndefined(name: string): FaultDetails {
 }
 
 /** The use of a variable, in brackets where it had them. */
-function rename(span: Span, name: string): Fix {
+function renamed(span: Span, name: string): Fix {
   const isBracketed = span.source.text.startsWith('${', span.start);
   const text = isBracketed ? `\${${name}}` : `$${name}`;
   return { title: `replace it with "${text}"`, safe: false, edits: [{ span, text }] };

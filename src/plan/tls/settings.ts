@@ -35,7 +35,7 @@ export type TlsSettings = Pick<
   | 'signatureAlgorithms'
 >;
 
-type Changing = { -readonly [K in keyof TlsSettings]: TlsSettings[K] } & { suites: string };
+type MutableSettings = { -readonly [K in keyof TlsSettings]: TlsSettings[K] } & { suites: string };
 
 /** Directives to settings, `ssl_conf_command` last. */
 export function readSettings(config: SslConfig): TlsSettings {
@@ -46,7 +46,7 @@ export function readSettings(config: SslConfig): TlsSettings {
   if (!minVersion || !maxVersion) throw new TlsFault('none of the "ssl_protocols" can be spoken');
   const between = VERSIONS.slice(VERSIONS.indexOf(minVersion), VERSIONS.indexOf(maxVersion));
   const holes = between.filter((version) => !versions.includes(version));
-  const settings: Changing = {
+  const settings: MutableSettings = {
     ciphers: config.ciphers,
     suites: TLS_1_3_CIPHERS,
     honorCipherOrder: config.preferServerCiphers,
@@ -63,7 +63,7 @@ export function readSettings(config: SslConfig): TlsSettings {
   return { ...rest, ciphers: `${suites}:${settings.ciphers}` };
 }
 
-function applyCommand(settings: Changing, name: string, value: string): void {
+function applyCommand(settings: MutableSettings, name: string, value: string): void {
   const known = name.toLowerCase();
   if (known === 'cipherstring') settings.ciphers = value;
   else if (known === 'ciphersuites') settings.suites = value;
@@ -77,7 +77,7 @@ function applyCommand(settings: Changing, name: string, value: string): void {
   else throw new TlsFault(`SSL_CONF_cmd("${name}", "${value}") failed (SSL: unknown cmd name:cmd=${name})`);
 }
 
-function applyOptions(settings: Changing, value: string): void {
+function applyOptions(settings: MutableSettings, value: string): void {
   for (const word of value.split(',')) {
     const isOff = word.startsWith('-');
     const name = word.replace(/^[+-]/, '');

@@ -25,7 +25,7 @@ const proxied: ArgReader<readonly GzipProxied[]> = readers.words(
       else if (flag)
         report.warn(`duplicate value "${word.value}"`, word.span, { rule: 'duplicate-directive' });
       else {
-        report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedOf(word, PROXIED));
+        report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedNames(word, PROXIED));
         return undefined;
       }
     }

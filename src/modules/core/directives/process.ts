@@ -49,7 +49,7 @@ function readLevel([first, ...more]: readonly Word[], { report }: ReadScope): Le
   const level = isDebug ? 'debug' : LEVELS.find((name) => name === first.value);
   const wrong = more.find(({ value }) => !DEBUG.test(value));
   if (!level)
-    report.emerg(`invalid log level "${first.value}"`, first.span, readers.expectedOf(first, LEVELS));
+    report.emerg(`invalid log level "${first.value}"`, first.span, readers.expectedNames(first, LEVELS));
   else if (more.length > 0 && (!isDebug || wrong)) {
     const { value, span } = wrong ?? (more[0] as Word);
     report.emerg(`duplicate log level "${value}"`, span, { rule: 'duplicate-directive' });

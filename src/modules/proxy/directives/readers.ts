@@ -48,7 +48,7 @@ export function someOf<const T extends string>(names: readonly T[]): ArgReader<r
     const known = words.map((word) => {
       const name = names.find((one) => one.toLowerCase() === word.value.toLowerCase());
       if (name === undefined)
-        report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedOf(word, names));
+        report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedNames(word, names));
       return name;
     });
     return known.includes(undefined) ? undefined : (known as T[]);
