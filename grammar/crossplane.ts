@@ -16,16 +16,16 @@ export interface Statement {
   readonly block?: readonly Statement[];
   /** Text behind the `#`. */
   readonly comment?: string;
-  /** Of an `include`: the files it stands for, as places in `config`. */
+  /** The files that an `include` reads, as indexes into `config`. */
   readonly includes?: readonly number[];
-  /** The file it comes from, in a combined payload. */
+  /** In a combined payload: the file that the directive comes from. */
   readonly file?: string;
 }
 
 interface PayloadError {
   readonly error: string;
   readonly line: number | null;
-  /** What the fault's hint says. */
+  /** The hint of the fault. */
   readonly callback?: string;
 }
 
@@ -37,21 +37,21 @@ export interface PayloadFile {
   readonly parsed: readonly Statement[];
 }
 
-/** What `crossplane parse` prints, and `crossplane build` reads. */
+/** The payload that `crossplane parse` prints and `crossplane build` reads. */
 export interface Payload {
   readonly status: 'ok' | 'failed';
   readonly errors: readonly (PayloadError & { readonly file: string })[];
   readonly config: readonly PayloadFile[];
 }
 
-/** Which statements are wanted. */
+/** Options of `statementsOf`. */
 interface StatementOptions {
   readonly comments: boolean;
-  /** Directives that are left out, with their blocks. */
+  /** Names of directives to leave out, together with their blocks. */
   readonly ignore: ReadonlySet<string>;
 }
 
-/** The directives of one text as crossplane names them; `include` is one of them. The text must parse. */
+/** The directives of one text in crossplane's form; `include` is kept as a directive. The text must parse. */
 function statementsOf(source: Source, options: StatementOptions): readonly Statement[] {
   return new Reader(source, options).block();
 }
@@ -68,7 +68,7 @@ class Reader {
     this.#pieces = piecesOf(source);
   }
 
-  /** To its `}`, or to the end of the text. */
+  /** Reads up to the closing `}` of the block, or to the end of the text. */
   block(): readonly Statement[] {
     const statements: Statement[] = [];
     for (let piece = this.#take(); piece && piece.kind !== '}'; piece = this.#take()) {
@@ -112,7 +112,7 @@ class Reader {
   }
 }
 
-/** crossplane gives the condition of an `if` without its brackets. */
+/** The words of an `if` without the brackets of its condition, as crossplane prints them. */
 function withoutParentheses(args: readonly string[]): readonly string[] {
   const text = [...args];
   if (text[0]?.startsWith('(') !== true || text.at(-1)?.endsWith(')') !== true) return args;
@@ -121,17 +121,17 @@ function withoutParentheses(args: readonly string[]): readonly string[] {
   return text.filter((word) => word !== '');
 }
 
-/** crossplane's own options. */
+/** Options of `crossplane parse`. */
 export interface ParseOptions {
   readonly comments: boolean;
   readonly ignore: ReadonlySet<string>;
-  /** Included files are not read. */
+  /** True: included files are not read. */
   readonly singleFile: boolean;
-  /** One file that holds everything, in place of the includes. */
+  /** True: the payload has a single file in which the included directives replace the includes. */
   readonly combine: boolean;
-  /** Hints go into the payload. */
+  /** True: the payload contains the hints of faults. */
   readonly hints: boolean;
-  /** Faults beyond the grammar that the text is known to have. */
+  /** Faults that later stages have found; the grammar's own are added to them. */
   readonly faults: readonly Fault[];
 }
 
@@ -142,7 +142,7 @@ interface MutableFile {
   parsed: readonly Statement[];
 }
 
-/** A configuration as `crossplane parse` gives it: every file once, `include` with the places of its files. */
+/** The payload of a configuration: every file once, each `include` with the indexes of its files. */
 export function parsePayload(file: string, options: ParseOptions): Payload {
   const parsing = new Parsing(file, options);
   parsing.run();
@@ -190,7 +190,7 @@ class Parsing {
     }
     const report = checkSyntax(source);
     for (const fault of report.faults) this.#fail(into, this.#errorOf(fault));
-    // What does not parse has no structure that could be shown.
+    // A text that does not parse has no directives to print.
     if (!report.failed) into.parsed = this.#withIncludes(statementsOf(source, this.#options), into);
   }
 
@@ -214,7 +214,7 @@ class Parsing {
     return paths.map((path) => this.#place(path));
   }
 
-  /** Everything in one file; a cycle is cut where it comes back. */
+  /** All directives in one file; a cycle of includes is cut at the repeated file. */
   #combined(): PayloadFile {
     const [first] = this.#files as [MutableFile];
     const status = this.#files.some((file) => file.status === 'failed') ? 'failed' : 'ok';
@@ -253,7 +253,7 @@ class Parsing {
   }
 }
 
-/** How built text is indented. */
+/** Options of `buildConfig`. */
 interface BuildOptions {
   readonly indent: string;
 }
@@ -269,7 +269,7 @@ interface Into {
   readonly lines: string[];
   readonly indent: string;
   readonly depth: number;
-  /** Where the block began. */
+  /** Line of the directive that opens the block. */
   readonly line: number;
 }
 
@@ -281,7 +281,7 @@ function addBlock(statements: readonly Statement[], into: Into): void {
     const { directive, args, block, comment, line } = statement;
     if (directive === '#') {
       const text = `#${oneLine(comment ?? '')}`;
-      // A comment belongs on the line of the directive it was written behind.
+      // A comment stays on the line of the directive that it follows.
       if (line === lastLine && lines.length > 0) lines.push(`${lines.pop() as string} ${text}`);
       else lines.push(margin + text);
       continue;
@@ -307,12 +307,12 @@ function oneLine(comment: string): string {
 }
 
 /**
- * What a bare word cannot hold: nothing, blanks, `;`, a `{` that no `$` hides, a quote or `#` or `}` at its start, and a
- * backslash that the reader would take away.
+ * Matches values that need quotes: the empty text, blanks, `;`, a `{` without `$` before it, a quote, `#` or `}` at the
+ * start, and a backslash that the reader would remove.
  */
 const NEEDS_QUOTES = /^$|[\s;]|^["'#}]|(?:^|[^$])\{|\\["'\\trn]|\\$/;
 
-/** A word that is read back as `value`. */
+/** A word that the parser reads as `value`. */
 function quoted(value: string): string {
   if (!NEEDS_QUOTES.test(value)) return value;
   const escaped = value.replace(/\\(?=["'\\trn]|$)|"/g, (character) => `\\${character}`);

@@ -1,39 +1,39 @@
 import type { Source, Span } from './source.ts';
 
-/** nginx's level names, as far as a load uses them. Only `emerg` refuses the configuration. */
+/** The levels of nginx that a load uses. Only `emerg` refuses the configuration. */
 export type Severity = 'emerg' | 'warn' | 'notice';
 
-/** A replacement of stretches of the sources that mends a fault. */
+/** A set of edits that removes a fault. */
 export interface Fix {
-  /** What it does, for an editor's menu: `add ";"`. */
+  /** Title for an editor's menu: `add ";"`. */
   readonly title: string;
-  /** True: requests are answered as before. False: the author must say that this is what was meant. */
+  /** True: the fix changes no response. False: only the author can tell whether the fix is what was meant. */
   readonly safe: boolean;
   readonly edits: readonly TextEdit[];
 }
 
-/** The text that takes the place of a span; an empty span inserts. */
+/** A replacement of a span by a text; an empty span inserts. */
 export interface TextEdit {
   readonly span: Span;
   readonly text: string;
 }
 
-/** Another place that a fault is about, and what stands there. */
+/** A further place that a fault refers to, with a label for it. */
 export interface RelatedPlace {
   readonly span: Span;
   readonly label: string;
 }
 
-/** What more is known of a fault than its words and its place. */
+/** Optional details of a fault. */
 export interface FaultDetails {
   readonly hint?: string | undefined;
-  /** Slug of the rule of `gw check` that it breaks: `unknown-directive`. Without one it is a value that is not right. */
+  /** Slug of the rule of `gw check` that reports the fault: `unknown-directive`. Default: `bad-value`. */
   readonly rule?: string | undefined;
   readonly related?: readonly RelatedPlace[] | undefined;
   readonly fix?: Fix | undefined;
 }
 
-/** A fault, what it is about, and at most one hint. */
+/** A fault with its place and at most one hint. */
 export interface Fault extends FaultDetails {
   readonly severity: Severity;
   /** One line, lower case, no full stop, the subject in double quotes. */
@@ -41,7 +41,7 @@ export interface Fault extends FaultDetails {
   readonly span?: Span;
 }
 
-/** A hint, or all that is known besides; a function where that is costly to find out and may not be shown. */
+/** A hint, or all details. A function is called only when the fault is shown, for details that are costly to compute. */
 type More = string | FaultDetails | (() => FaultDetails);
 
 type Detailed = Pick<Fault, 'severity' | 'message'> & {
@@ -49,24 +49,26 @@ type Detailed = Pick<Fault, 'severity' | 'message'> & {
   readonly more: More | undefined;
 };
 
-/** A range whose faults are consequences of another: the first becomes `fault`, or none of them is kept. */
+/**
+ * A range whose `emerg` faults follow from another fault: the first of them becomes `fault`; without one they are dropped.
+ */
 interface Explanation {
   readonly range: Span;
   readonly fault?: Fault | undefined;
   used: boolean;
 }
 
-/** What is kept for one source and severity; the rest would only scroll the first one away. */
+/** Most faults that are kept for one source and severity; more would push the first ones off the screen. */
 const MAX_FAULTS = 100;
 const TOO_MANY = `more than ${MAX_FAULTS} faults, the rest of the file is not shown`;
 
-/** Collects what one run finds; load stages report and go on. */
+/** Collects the faults of one load. Stages report to it and go on. */
 export class Report {
   readonly faults: Fault[] = [];
-  /** Every source that was read, in the order of reading: the order in which faults are printed. */
+  /** All sources in the order of reading, which is the order in which faults are printed. */
   readonly sources: Source[] = [];
 
-  /** Stretches of the sources that are never shown. */
+  /** Spans of secrets, which are never shown. */
   readonly hidden: Span[] = [];
 
   readonly #explanations = new WeakMap<Source, Explanation[]>();
@@ -88,19 +90,19 @@ export class Report {
     this.#add({ severity: 'notice', message, span, more });
   }
 
-  /** The excerpts of faults show asterisks there. */
+  /** Masks these spans with asterisks in excerpts. */
   hide(spans: readonly Span[]): void {
     this.hidden.push(...spans);
   }
 
-  /** True when a fault refuses the configuration. */
+  /** True if there is a fault of level `emerg`. */
   get failed(): boolean {
     return this.faults.some((fault) => fault.severity === 'emerg');
   }
 
   /**
-   * Says that an `emerg` that will start inside `range` is only the consequence of `fault`, which then takes its place.
-   * Without a fault (it has been reported already) such an `emerg` is dropped.
+   * Declares that the first `emerg` inside `range` is a consequence of `fault`, which replaces it. Without a fault, because
+   * it has been reported already, such an `emerg` is dropped.
    */
   explain(range: Span, fault?: Fault): void {
     const explanations = this.#explanations.get(range.source) ?? [];
@@ -123,7 +125,7 @@ export class Report {
     return this.#explanations.get(source)?.find(({ range }) => range.start <= start && start < range.end);
   }
 
-  /** A file that is included twice says everything twice: once is enough, and so are `MAX_FAULTS` for one file. */
+  /** Keeps a fault unless it repeats one, as those of a file that is included twice do, or exceeds `MAX_FAULTS`. */
   #keep(fault: Fault): void {
     const { severity, message, span } = fault;
     if (!span) return void this.faults.push(fault);

@@ -5,10 +5,10 @@ import { decodeText, errorCode, MAX_SECRET_BYTES, type ReadFile } from './files.
 import type { Span } from './source.ts';
 import { type Edit, spanInWord, type Word } from './tree.ts';
 
-/** Where `${env:…}` and `${file:…}` take their values from. */
+/** The environment, the files and the report for expanding `${env:…}` and `${file:…}`. */
 export interface Expansion {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What a relative `${file:…}` is relative to. */
+  /** The directory that a relative `${file:…}` starts from. */
   readonly directory: string;
   readonly readFile: ReadFile;
   readonly report: Report;
@@ -31,8 +31,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Replaces `${env:NAME}`, `${env:NAME:-default}` and `${file:/path}`. As in a shell, the default also stands in for an
- * empty variable. A reference that has no value is reported and becomes empty.
+ * The word with `${env:NAME}`, `${env:NAME:-default}` and `${file:/path}` replaced. As in a shell, the default also replaces
+ * an empty variable. A reference without a value is reported and becomes empty.
  */
 export function expandWord(word: Word, from: Expansion): Word {
   if (!word.value.includes('${env:') && !word.value.includes('${file:')) return word;
@@ -41,7 +41,7 @@ export function expandWord(word: Word, from: Expansion): Word {
   let value = '';
   let copied = 0;
   const faultsBefore = from.report.faults.length;
-  // Text between two references keeps its escapes, moved by what the references before it have added.
+  // The text between two references keeps its edits, shifted by the length that earlier references have added.
   const copyTo = (end: number): void => {
     const shift = value.length - copied;
     for (const edit of word.edits ?? []) {
@@ -61,7 +61,7 @@ export function expandWord(word: Word, from: Expansion): Word {
     copied = end;
   }
   copyTo(word.value.length);
-  // What a later stage says of a word that lacks a part of its value is only a consequence.
+  // Later faults of a word that lacks a part of its value are consequences of this one.
   if (from.report.faults.length > faultsBefore) from.report.explain(word.span);
   return { ...word, value, secret: true, literals, edits };
 }

@@ -1,18 +1,20 @@
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** All that one load may read: sources and their repetitions. */
+/** Most bytes that one load reads; a file counts each time that it is included. */
 export const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
 
-/** What `${file:…}` may read. */
+/** Most bytes that `${file:…}` reads. */
 export const MAX_SECRET_BYTES = 64 * 1024;
 
-/** Reads a whole file; throws as `node:fs` does, and an error with code `EFBIG` beyond `maxBytes`. */
+/** Reads a whole file. Throws the errors of `node:fs`, and one with code `EFBIG` beyond `maxBytes`. */
 export type ReadFile = (path: string, maxBytes: number) => Uint8Array | string;
 
 const MIN_CHUNK_BYTES = 64 * 1024;
 
-/** The default `ReadFile`. It reads to the end rather than to the size, so that pipes work and devices end. */
+/**
+ * The default `ReadFile`. It reads to the end of the file instead of its size, so pipes work and devices stop at the limit.
+ */
 export function readFileBytes(path: string, maxBytes: number): Uint8Array {
   const fd = openSync(path, 'r');
   try {
@@ -33,8 +35,8 @@ export function readFileBytes(path: string, maxBytes: number): Uint8Array {
 }
 
 /**
- * The text of a file, without a byte order mark. nginx passes any bytes through; gw holds text, so a file that is not
- * UTF-8 is read as ISO 8859-1, in which every byte is a character; `invalidAt` is then where its first odd one stands.
+ * The text of a file without its byte order mark. nginx passes any bytes through, but gw holds text: a file that is not
+ * UTF-8 is read as ISO 8859-1, in which every byte is a character, and `invalidAt` is the offset of the first invalid byte.
  */
 export function decodeText(bytes: Uint8Array | string): { text: string; invalidAt?: number } {
   if (typeof bytes === 'string') return { text: bytes.startsWith('\uFEFF') ? bytes.slice(1) : bytes };
@@ -58,14 +60,14 @@ const PIECE = /\*|\?|\[([!^]?)(\]?[^\]]*)\]|\\(.)|[^]/gu;
 /** The paths that match a pattern, which may be relative to a directory, in C order. */
 export type Glob = (pattern: string, directory: string) => string[];
 
-/** Whether nginx takes the path of an `include` for a pattern. */
+/** Whether nginx treats the path of an `include` as a pattern. */
 export function isGlob(pattern: string): boolean {
   return /[*?[]/.test(pattern);
 }
 
 /**
- * The paths that match, in C order, as glob(3) finds them: `*` `?` `[…]`, no match across `/` nor of a leading dot,
- * through symbolic links, dangling ones included. No braces and no `**`: nginx has neither.
+ * The paths that match a pattern, in C order, as glob(3) finds them: `*`, `?` and `[…]`, no match across `/` or of a leading
+ * dot, symbolic links followed, dangling ones included. Like nginx, it knows neither braces nor `**`.
  */
 export function globPaths(pattern: string, directory: string): string[] {
   const isAbsolute = pattern.startsWith('/');
@@ -76,7 +78,7 @@ export function globPaths(pattern: string, directory: string): string[] {
   return paths.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
-/** Whether an absolute path is one that a pattern means, for files that do not lie in the file system. */
+/** Whether an absolute path matches a pattern, for files that are not in the file system. */
 export function matchesGlob(path: string, pattern: string): boolean {
   const [segments, patterns] = [path.split('/'), pattern.split('/')];
   return (
@@ -99,7 +101,7 @@ function step(base: string, segment: string, directory: string): string[] {
       .filter((name) => matcher.test(name))
       .map(inBase);
   } catch {
-    // As glob(3) without GLOB_ERR: what cannot be looked into matches nothing.
+    // As glob(3) without GLOB_ERR: a directory that cannot be read matches nothing.
     return [];
   }
 }
@@ -123,10 +125,10 @@ export interface DumpedFiles {
 }
 
 const MARKER = /^# configuration file (.+):$/;
-/** What nginx says before the dump when both streams go to one file. */
+/** The messages that precede a dump if both streams of nginx went to one file. */
 const TALK = /^(nginx|gw): /;
 
-/** The files of a dump; undefined for a text that does not begin as one. */
+/** The files of a dump; `undefined` if the text does not begin like one. */
 export function filesOfDump(text: string): DumpedFiles | undefined {
   const lines = text.split('\n');
   const first = lines.findIndex((line) => line.trim() !== '' && !TALK.test(line));

@@ -1,15 +1,15 @@
 import type { Source } from './source.ts';
 import { type Piece, piecesOf } from './words.ts';
 
-/** How formatted text is indented. */
+/** Options of `formatConfig`. */
 export interface FormatOptions {
-  /** One level of it: blanks or a tab. */
+  /** One level of indentation: blanks or a tab. */
   readonly indent: string;
 }
 
 /**
- * The same configuration in one style: a directive per line, blocks indented, one blank line at most, comments where they
- * were. Words stay as they are written, so the text means what it meant. The text must parse.
+ * The configuration in one style: a directive per line, blocks indented, at most one blank line in a row, comments where
+ * they were. Words stay as written, so the meaning does not change. The text must parse.
  */
 export function formatConfig(source: Source, { indent }: FormatOptions): string {
   const writer = new Writer(source.text, indent);
@@ -17,14 +17,14 @@ export function formatConfig(source: Source, { indent }: FormatOptions): string 
   return writer.finish();
 }
 
-/** Minimal text of the same meaning: no comments, no blanks that nobody needs. The text must parse. */
+/** The shortest text of the same meaning, without comments and needless blanks. The text must parse. */
 export function minifyConfig(source: Source): string {
   let text = '';
   let wasWord = false;
   for (const { kind, image } of piecesOf(source)) {
     if (kind === 'comment') continue;
     const isWord = kind === 'word';
-    // A `$` takes every `{` right behind it into its word.
+    // A `$` makes each `{` that follows it part of the word.
     const needsBlank = wasWord && (isWord || (kind !== ';' && /\$\{*$/.test(text)));
     text += needsBlank ? ` ${image}` : image;
     wasWord = isWord;
@@ -38,7 +38,7 @@ class Writer {
   readonly #lines: string[] = [];
   #line = '';
   #depth = 0;
-  /** Where the last piece ended. */
+  /** Offset of the end of the last piece. */
   #end = 0;
   #previous: Piece['kind'] | undefined;
 
@@ -73,14 +73,14 @@ class Writer {
       this.#lines.push(`${this.#lines.pop() ?? ''} ${image}`);
       return;
     }
-    // Inside a directive: the rest of it goes on below.
+    // The directive is not finished: it continues on the next line.
     if (isOpen) this.#endLine();
     else this.#keepBlankLine(breaks);
     this.#lines.push(this.#indent.repeat(this.#depth + (isOpen ? 1 : 0)) + image);
     this.#isInside = isOpen;
   }
 
-  /** A comment stands between the words of a directive: what follows is indented as part of it. */
+  /** True after a comment between the words of a directive: the remaining words are indented as part of it. */
   #isInside = false;
 
   #word({ image, start }: Piece, breaks: number): void {
@@ -101,7 +101,7 @@ class Writer {
       while (this.#lines.at(-1) === '') this.#lines.pop();
       this.#depth = Math.max(this.#depth - 1, 0);
       const opener = this.#lines.at(-1);
-      // A block without anything in it stays on one line.
+      // An empty block stays on one line.
       if (this.#previous === '{' && opener?.endsWith('{')) this.#lines[this.#lines.length - 1] = `${opener}}`;
       else this.#lines.push(`${this.#indent.repeat(this.#depth)}}`);
       return;
@@ -118,7 +118,7 @@ class Writer {
     this.#line = '';
   }
 
-  /** One blank line where there were some, but not at the start of a block. */
+  /** Writes one blank line for any number of them, except at the start of a block. */
   #keepBlankLine(breaks: number): void {
     const last = this.#lines.at(-1);
     if (breaks > 1 && last !== undefined && last !== '' && this.#previous !== '{') this.#lines.push('');

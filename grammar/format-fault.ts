@@ -2,15 +2,15 @@ import pc from 'picocolors';
 import type { Fault, Report } from './diagnostic.ts';
 import { lineOf, placeOf, type Span } from './source.ts';
 
-/** Functions that colour a text, or give it back as it is. */
+/** Functions that colour a text, or return it unchanged. */
 export type Paints = ReturnType<typeof pc.createColors>;
 
-/** `isColored` must be a boolean: for `undefined` picocolors would decide for itself. */
+/** The paints for a stream. `isColored` must be a boolean: for `undefined` picocolors decides for itself. */
 export function paintsFor(isColored: boolean): Paints {
   return pc.createColors(isColored);
 }
 
-/** Whether a stream takes colours: a terminal does, unless `NO_COLOR` (no-color.org) or `FORCE_COLOR` says otherwise. */
+/** Whether to colour the output to a stream: on a terminal, unless `NO_COLOR` (no-color.org) or `FORCE_COLOR` is set. */
 export function takesColor(
   stream: { readonly isTTY?: boolean },
   env: NodeJS.ProcessEnv = process.env,
@@ -23,14 +23,14 @@ export function takesColor(
 
 const TAB_COLUMNS = 4;
 
-// Controls, lone surrogates, and what reorders or hides text: bidirectional marks, zero-width characters.
+// Control characters, lone surrogates, bidirectional marks and zero-width characters.
 const UNSAFE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const ZERO = /\p{Mn}|\p{Me}/u;
 
-/** Text that may go to a terminal: `\x1B` for a control byte, `\u202E` for what reorders or hides text. */
+/** A text that is safe on a terminal: `\x1B` for a control byte, `\u202E` for a character that reorders or hides text. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => {
     const code = character.charCodeAt(0);
@@ -39,13 +39,13 @@ export function printable(text: string): string {
   });
 }
 
-/** One character as it is shown at a column, and how many columns it takes there. */
+/** The printed form of one character at a column, and its width. */
 interface Cell {
   readonly shown: string;
   readonly width: number;
 }
 
-/** How a code point is shown: a tab as blanks to the next stop, an unsafe character as its code. */
+/** The printed form of a code point: blanks up to the next stop for a tab, an escape for an unsafe character. */
 function cellOf(character: string, column: number): Cell {
   if (character === '\t') {
     const width = TAB_COLUMNS - (column % TAB_COLUMNS);
@@ -60,12 +60,12 @@ function cellOf(character: string, column: number): Cell {
 /** A longer line is clipped around the caret. */
 const MAX_CHARACTERS = 100;
 
-/** How much of a clipped line stays before the caret. */
+/** Characters of a clipped line that are kept before the caret. */
 const MAX_BEFORE_CARET = 40;
 
 const CLIPPED = '...';
 
-/** The source line of a span and the carets below it, both ready for a terminal; the first line of a long span. */
+/** The source line of a span and the carets below it, safe for a terminal. Of a span over several lines, the first line. */
 export function excerptOf(span: Span, hidden: readonly Span[] = []): { text: string; caret: string } {
   const line = lineOf(span);
   const { text: source } = span.source;
@@ -84,7 +84,7 @@ export function excerptOf(span: Span, hidden: readonly Span[] = []): { text: str
   };
 }
 
-/** The text of a span with asterisks for what is hidden in it. Only the span's own: a line may be as long as its file. */
+/** The text of a span with hidden parts masked. It copies the span only, because a line may be as long as its file. */
 function withoutSecrets({ source, start, end }: Span, hidden: readonly Span[]): string {
   let text = source.text.slice(start, end);
   for (const secret of hidden) {
@@ -107,20 +107,20 @@ function show(piece: string, shown: string, column = shown.length): { text: stri
   return { text, width };
 }
 
-/** The offset, or the one before if it would cut a character in two. */
+/** The offset, moved back by one if it would split a surrogate pair. */
 function whole(text: string, offset: number): number {
   return /[\uDC00-\uDFFF]/.test(text[offset] ?? '') && offset > 0 ? offset - 1 : offset;
 }
 
-/** Who says it, and whether in colour. */
+/** The name of the program, and whether to use colours. */
 export interface PrintOptions {
   readonly program: string;
   readonly color: boolean;
-  /** Stretches that are shown as asterisks. */
+  /** Spans that are masked with asterisks. */
   readonly hidden?: readonly Span[];
 }
 
-/** A fault as the terminal shows it: the message and its place, the source line with a caret, the hint. No line end. */
+/** A fault as text: the message and its place, the source line with carets, the hint. No line end. */
 export function formatFault(fault: Fault, { program, color, hidden = [] }: PrintOptions): string {
   const { severity, message, span, hint } = fault;
   const { bold, cyan, dim, red, yellow } = paintsFor(Boolean(color));
@@ -139,7 +139,10 @@ export function formatFault(fault: Fault, { program, color, hidden = [] }: Print
   ].join('\n');
 }
 
-/** All faults of a report, each with a line end: by source in the order of reading, then by place; placeless last. */
+/**
+ * All faults of a report, each with a line end, sorted by source in the order of reading, then by place; faults without a
+ * place come last.
+ */
 export function formatFaults(report: Report, options: PrintOptions): string {
   const order = new Map(report.sources.map((source, index) => [source, index]));
   const rank = ({ span }: Fault): number => (span ? (order.get(span.source) ?? order.size) : Infinity);

@@ -21,24 +21,24 @@ import type { ConfigTree, DirectiveNode, Word } from './tree.ts';
 /** How deep `include` may nest. */
 const MAX_INCLUDE_DEPTH = 32;
 
-/** How many files one load reads, each counted as often as it is included. */
+/** Most files that one load reads; a file counts each time that it is included. */
 export const MAX_FILES = 10_000;
 
 type IncludeInput = Expansion & Pick<ParseInput, 'knownDirective' | 'opensBlock'> & { readonly glob: Glob };
 
-/** The place whose `include` directives are being resolved. */
+/** The file whose `include` directives are being resolved. */
 interface Site {
-  /** The files from the main one to this one, by name and by real path. */
+  /** The chain of files from the main file to this one, by name and by real path. */
   readonly chain: readonly { readonly name: string; readonly path: string }[];
-  /** How many blocks surround the place. */
+  /** Number of blocks around the `include`. */
   readonly depth: number;
 }
 
-/** Reads and parses the files of one load, each text once, and puts included directives where `include` stood. */
+/** Reads and parses the files of one load, each text once, and replaces `include` by the directives of its files. */
 class Includer {
   /** The files read, in the order of reading. */
   readonly sources: Source[] = [];
-  /** False when in one of the sources the braces did not match. */
+  /** False if the braces of one of the sources do not match. */
   isBalanced = true;
 
   readonly #from: IncludeInput;
@@ -47,13 +47,13 @@ class Includer {
   #files = 0;
   #bytes = 0;
 
-  /** `mainName` is the main file as messages print it: the names of the others are made from it. */
+  /** `mainName` is the printed name of the main file; the names of the other files are derived from it. */
   constructor(from: IncludeInput, mainName: string) {
     this.#from = from;
     this.#mainName = mainName;
   }
 
-  /** The directives of the main file, whose text may be at hand already; undefined when it cannot be read. */
+  /** The directives of the main file, whose text may already be known; `undefined` if the file cannot be read. */
   main(path: string, text?: string): DirectiveNode[] | undefined {
     const source =
       text === undefined ? this.#open(path, this.#mainName) : this.#add(path, this.#mainName, text);
@@ -62,7 +62,7 @@ class Includer {
     );
   }
 
-  /** The directives of `-g`. Its text is no file, so it is not among the sources. */
+  /** The directives of `-g`. Its text is not a file, so it is not among the sources. */
   parameter(text: string): DirectiveNode[] {
     const source = { name: 'command line', text };
     this.#from.report.sources.push(source);
@@ -79,7 +79,7 @@ class Includer {
     return this.#resolve(parsed.directives, site);
   }
 
-  /** The source at `path`, or a report at `span` of why it cannot be read. */
+  /** The source at `path`. If it cannot be read, the reason is reported at `span`. */
   #open(path: string, name: string, span?: Span): Source | undefined {
     const { report, readFile } = this.#from;
     const known = this.#byPath.get(path);
@@ -160,7 +160,7 @@ class Includer {
   }
 }
 
-/** The same file under two names is still a cycle. */
+/** The real path of a file: a cycle is found even if the file has two names. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -169,31 +169,31 @@ function realPath(path: string): string {
   }
 }
 
-/** What one load reads, and with what. */
+/** Options of `loadTree`. */
 export interface LoadOptions {
   /** The main configuration file; its directory is what `include` and `${file:…}` are relative to. */
   readonly file: string;
-  /** The file as messages print it, if not as `file`. */
+  /** The printed name of the file; default `file`. */
   readonly name?: string;
-  /** The text of the main file, when it has been read already. */
+  /** The text of the main file, if it has been read already. */
   readonly text?: string;
-  /** The directives of `-g`; read before the file, as nginx does. */
+  /** The directives of `-g`, which are read before the file, as in nginx. */
   readonly globals?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly report: Report;
-  /** Whether any context has a directive of this name; makes the blame for a missing `;` exact. */
+  /** Whether any context has a directive of this name. It locates a missing `;`. */
   readonly knownDirective?: (name: string) => boolean;
   /** Whether any context has a block of this name. */
   readonly opensBlock?: (name: string) => boolean;
   readonly readFile?: ReadFile;
-  /** Which files a pattern means, for a configuration that does not lie in the file system. */
+  /** Finds the files of a pattern, for a configuration that is not in the file system. */
   readonly glob?: Glob;
 }
 
 /**
- * Reads the configuration with all that it includes. Every fault is reported, and the tree holds what could be read.
- * There is none when the main file cannot be read or when braces do not match: what the later stages would say of such
- * a tree would be consequences only. The caller looks at `report.failed` as well.
+ * The syntax tree of a configuration and all files that it includes. Every fault is reported, and the tree holds what could
+ * be read. It is `undefined` if the main file cannot be read or if braces do not match, because all later faults would be
+ * consequences. The caller checks `report.failed` as well.
  */
 export function loadTree(options: LoadOptions): ConfigTree | undefined {
   const { file, name = file, env, report, knownDirective = () => false, opensBlock = () => false } = options;

@@ -1,6 +1,6 @@
 import { printableWord, type Word } from './tree.ts';
 
-/** What a message may say of a word: a part of its value, or what the file says where the value comes from elsewhere. */
+/** A part of a word's value as a message may print it: the source text if the value comes from `${env:…}` or `${file:…}`. */
 export function shown(word: Word | undefined, part: string): string {
   return word?.secret ? printableWord(word) : part;
 }

@@ -5,10 +5,10 @@ import { BlockEnd, BlockStart, LuaBlock, Semicolon, tokenTypes, WordToken } from
 import { type ParseInput, startOfNext, TreeBuilder } from './tree-builder.ts';
 import type { DirectiveNode } from './tree.ts';
 
-/** What one source holds; `include` is still a directive in it. */
+/** The directives of one source; `include` is not yet resolved. */
 interface Parsed {
   readonly directives: readonly DirectiveNode[];
-  /** False when the braces do not match: a directive may then stand in a block it was not written for. */
+  /** False if the braces do not match: a directive may then be in a block that it was not written for. */
   readonly balanced: boolean;
 }
 
@@ -98,9 +98,9 @@ class ConfigParser extends EmbeddedActionsParser {
 let lexer: Lexer | undefined;
 let parser: ConfigParser | undefined;
 
-/** Parses one source in nginx's syntax. Reports every fault it finds and gives what could be read all the same. */
+/** Parses one source in nginx's syntax. Reports every fault and returns the directives that could be read. */
 export function parseSource(input: ParseInput): Parsed {
-  // Made on first use: building them costs more than parsing a small file.
+  // Created on first use, because that costs more than parsing a small file.
   lexer ??= new Lexer(tokenTypes, { positionTracking: 'onlyOffset', skipValidations: true });
   parser ??= new ConfigParser();
   const { tokens } = lexer.tokenize(input.source.text);
@@ -109,7 +109,7 @@ export function parseSource(input: ParseInput): Parsed {
   return { directives, balanced: builder.finish() };
 }
 
-/** What is wrong with one text as text: braces, quotes, missing ends. Includes are not followed, `${…}` not expanded. */
+/** The faults of one text as text: braces, quotes, missing ends. Includes are not followed and `${…}` is not expanded. */
 export function checkSyntax(source: Source, knownDirective: (name: string) => boolean = () => false): Report {
   const report = new Report();
   report.sources.push(source);
@@ -122,8 +122,8 @@ export function checkSyntax(source: Source, knownDirective: (name: string) => bo
 type IsKnown = (name: string) => boolean;
 
 /**
- * The directives of one text as far as they can be made out, whatever is wrong with it: for editors. `include` is still a
- * directive in it, and `${env:…}` is not expanded.
+ * The directives of one text as far as they can be recognized, for editors. `include` is not resolved and `${env:…}` is not
+ * expanded.
  */
 export function outlineOf(source: Source, knownDirective: IsKnown): readonly DirectiveNode[] {
   const report = new Report();
@@ -133,7 +133,7 @@ export function outlineOf(source: Source, knownDirective: IsKnown): readonly Dir
   return split(parseSource(input).directives, knownDirective);
 }
 
-/** What looks like two directives of which the first lacks its `;` becomes two. */
+/** Splits each directive that looks like two of which the first lacks its `;`. */
 function split(nodes: readonly DirectiveNode[], knownDirective: IsKnown): readonly DirectiveNode[] {
   return nodes.flatMap((node) => {
     const { args, block, name, span } = node;

@@ -1,20 +1,20 @@
 /** One text that configuration comes from: a file, `-g`, or standard input. */
 export interface Source {
-  /** As messages print it. */
+  /** The printed name. */
   readonly name: string;
   readonly text: string;
-  /** Absolute path; absent for what is no file. */
+  /** Absolute path; absent if the source is not a file. */
   readonly path?: string;
 }
 
-/** A stretch of a source: UTF-16 offsets, the end exclusive. */
+/** A part of a source: UTF-16 offsets, the end exclusive. */
 export interface Span {
   readonly source: Source;
   readonly start: number;
   readonly end: number;
 }
 
-/** Where a span starts, both counted from 1; the column counts code points. */
+/** A file, a line and a column. Both count from 1; the column counts code points. */
 export interface SourcePlace {
   readonly file: string;
   readonly line: number;
@@ -23,14 +23,14 @@ export interface SourcePlace {
 
 const lineStarts = new WeakMap<Source, readonly number[]>();
 
-/** The place where a span starts. The line index of a source is built once, on its first question. */
+/** The place where a span starts. The line index of a source is built once, when it is first needed. */
 export function placeOf(span: Span): SourcePlace {
   const { source, start } = span;
   const line = lineOf(span);
   return { file: source.name, line: line.number, column: codePoints(source.text, line.start, start) + 1 };
 }
 
-/** The line a span starts on, counted from 1, and its offsets without the line end. */
+/** The line on which a span starts: its number from 1, and its offsets without the line end. */
 export function lineOf({ source, start }: Span): { number: number; start: number; end: number } {
   const starts = indexLines(source);
   let low = 0;
@@ -46,7 +46,7 @@ export function lineOf({ source, start }: Span): { number: number; start: number
   return { number: low + 1, start: starts[low]!, end: crlf ? end - 1 : end };
 }
 
-/** Whether only blanks stand between the start of the line and `offset`; if so, how many characters they are. */
+/** The number of blanks between the start of the line and `offset`; `undefined` if there is anything else. */
 export function indentAt(text: string, offset: number): number | undefined {
   let start = offset;
   while (text[start - 1] === ' ' || text[start - 1] === '\t') start--;

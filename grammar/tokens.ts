@@ -10,8 +10,8 @@ const BACKSLASH = 0x5c;
 const OPEN = 0x7b;
 
 /**
- * The end of the unquoted word at `start`: at whitespace, `;` or `{`. A backslash hides the next character,
- * a `$` every `{` right after it, and `}` ends nothing (nginx ngx_conf_read_token).
+ * The end of the unquoted word at `start`: at whitespace, `;` or `{`. A backslash escapes the next character, a `$` each `{`
+ * that follows it, and `}` ends nothing (nginx ngx_conf_read_token).
  */
 function endOfBareWord(text: string, start: number): number {
   let variable = false;
@@ -26,7 +26,7 @@ function endOfBareWord(text: string, start: number): number {
   return text.length;
 }
 
-/** The offset after the closing quote of the quoted word at `start`; -1 when there is none before `limit`. */
+/** The offset after the closing quote of the quoted word at `start`; -1 if there is none before `limit`. */
 function endOfQuotes(text: string, start: number, limit: number): number {
   const quote = text.charCodeAt(start);
   const last = Math.min(limit, text.length);
@@ -38,14 +38,14 @@ function endOfQuotes(text: string, start: number, limit: number): number {
   return -1;
 }
 
-/** Where the line of a quoted word that lacks its closing quote most likely ended the word: before `;` or `{`. */
+/** The most likely end of a quoted word without a closing quote: before `;` or `{` on its first line. */
 function endOfBrokenQuotes(text: string, start: number): number {
   const lineEnd = text.indexOf('\n', start);
   const line = text.slice(start + 1, lineEnd < 0 ? text.length : lineEnd);
   return start + 1 + line.trimEnd().replace(/[ \t]*[;{]$/, '').length;
 }
 
-/** The offset after the `}` that closes the `{` at `start` in Lua text, whose strings and comments hide braces. */
+/** The offset after the `}` that closes the `{` at `start` in Lua text; braces in strings and comments do not count. */
 function endOfLuaBlock(text: string, start: number): number {
   const piece = /--\[(=*)\[|--[^\n]*|\[(=*)\[|"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'|[{}]/g;
   piece.lastIndex = start;
@@ -62,10 +62,10 @@ function endOfLuaBlock(text: string, start: number): number {
   return text.length;
 }
 
-/** What is wrong with a word as text: its payload. `at` is the offset of what follows a closing quote. */
+/** The fault of a word token. `at` is the offset of the text after a closing quote. */
 export type WordFault = { kind: 'unclosed' | 'too long' } | { kind: 'glued'; at: number };
 
-/** nginx reads a word into a buffer of one page, and refuses the word that fills it. */
+/** nginx reads a word into a buffer of one page and refuses a word that fills it. */
 const MAX_WORD_BYTES = 4096;
 
 type Match = [string] & { payload?: WordFault };
@@ -77,7 +77,7 @@ const Space = createToken({
   line_breaks: true,
 });
 
-// Only where a word could start: elsewhere the word itself takes the `#`.
+// Only where a word could start: elsewhere the `#` is part of the word.
 const Comment = createToken({
   name: 'Comment',
   pattern: /#[^\n]*/,
@@ -92,7 +92,7 @@ export const BlockStart = createToken({ name: 'BlockStart', pattern: '{' });
 /** `}` */
 export const BlockEnd = createToken({ name: 'BlockEnd', pattern: '}' });
 
-/** `{` and everything to its `}` after `…_by_lua_block`: Lua has its own quotes and comments. */
+/** The block of a `…_by_lua_block` directive as one token, because Lua has its own quotes and comments. */
 export const LuaBlock = createToken({
   name: 'LuaBlock',
   pattern: (text, offset, tokens) => {
@@ -103,7 +103,7 @@ export const LuaBlock = createToken({
   line_breaks: true,
 });
 
-/** A bare or a quoted word; its payload is a `WordFault`, if it has one. */
+/** A bare or quoted word; its payload is a `WordFault` if there is one. */
 export const WordToken = createToken({
   name: 'Word',
   pattern: (text, offset) => {
@@ -121,8 +121,8 @@ export const WordToken = createToken({
 export const tokenTypes = [Space, Comment, Semicolon, LuaBlock, BlockStart, BlockEnd, WordToken];
 
 /**
- * A quoted word without an end is cut at the end of its first line, so that the lines after it can be read. The same
- * goes for one over several lines with text glued to its closing quote: that quote was meant to open another word.
+ * Matches a quoted word. A word without an end is cut at the end of its first line, so that the following lines can be read.
+ * So is a word over several lines with text after its closing quote: that quote was meant to open another word.
  */
 function matchQuotes(text: string, start: number): Match {
   const limit = start + 1 + MAX_WORD_BYTES;
@@ -148,7 +148,7 @@ function isTooLong(raw: string): boolean {
   return raw.length * 3 >= MAX_WORD_BYTES && Buffer.byteLength(raw) >= MAX_WORD_BYTES;
 }
 
-/** Every character but those of the other tokens; the lexer tells characters above 255 apart by groups of 255. */
+/** Every character that can start a word. The lexer groups characters above 255 by 255. */
 function wordStarts(): number[] {
   const codes = Array.from({ length: 256 }, (_, code) => code);
   const groups = Array.from({ length: 257 }, (_, group) => Math.min((group + 1) * 255 + 1, 0xffff));

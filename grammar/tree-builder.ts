@@ -5,11 +5,11 @@ import { BlockEnd, BlockStart } from './tokens.ts';
 import { type DirectiveNode, printableWord, type Word } from './tree.ts';
 import { readWord } from './words.ts';
 
-/** One source to parse, and what the parser needs around it. */
+/** One source to parse, and the context that the parser needs. */
 export interface ParseInput {
   readonly source: Source;
   readonly report: Report;
-  /** Whether any context has a directive of this name; makes the blame for a missing `;` exact. */
+  /** Whether any context has a directive of this name. It locates a missing `;`. */
   readonly knownDirective: (name: string) => boolean;
   /** Whether any context has a block of this name. */
   readonly opensBlock: (name: string) => boolean;
@@ -17,26 +17,26 @@ export interface ParseInput {
   readonly expand: (word: Word) => Word;
   /** True for the text of `-g`, in which nginx allows no blocks. */
   readonly isParameter: boolean;
-  /** How many blocks surround the `include` that reads this source. */
+  /** Number of blocks around the `include` that reads this source. */
   readonly depth: number;
 }
 
-/** nginx has no such limit; every later stage walks the tree by recursion. */
+/** nginx has no such limit. gw has one because every later stage walks the tree by recursion. */
 const MAX_BLOCK_DEPTH = 100;
 
-/** A `}` whose indent is not that of the block it closes: where a brace most likely is missing or too many. */
+/** A `}` whose indent differs from that of the block it closes: a brace is probably missing or superfluous near it. */
 interface Misfit {
   readonly block: Span;
   readonly end: Span;
 }
 
-/** Watches the braces of one source: how deep they nest, which have no counterpart, and which look misplaced. */
+/** Tracks the braces of one source: their depth, those without a counterpart, and those that look misplaced. */
 class BraceCheck {
   depth = 0;
   readonly #input: ParseInput;
   #isBalanced = true;
   #end = 0;
-  /** The innermost block that the end of the text leaves open. */
+  /** The innermost block that is still open. */
   #open: Span | undefined;
   #closedTooEarly: Misfit | undefined;
   #closedTooLate: Misfit | undefined;
@@ -45,7 +45,7 @@ class BraceCheck {
     this.#input = input;
   }
 
-  /** Cuts out what is nested too deep, before recursion meets it. */
+  /** The tokens without blocks that are nested too deep for recursion. */
   limitDepth(tokens: IToken[]): IToken[] {
     const last = tokens.at(-1);
     this.#end = last ? last.startOffset + last.image.length : 0;
@@ -64,7 +64,7 @@ class BraceCheck {
     return kept;
   }
 
-  /** Takes leave of the block that starts at `block`; without an `end` the text ended first. */
+  /** Closes the block that starts at `block`; `end` is absent if the text ended first. */
   close(block: Span, end: IToken | undefined): void {
     this.depth--;
     if (!end) {
@@ -95,7 +95,7 @@ class BraceCheck {
     });
   }
 
-  /** Reports what is still open; true when every brace had its counterpart. */
+  /** Reports the block that is still open; true if every brace has its counterpart. */
   finish(): boolean {
     if (this.#open) {
       this.#isBalanced = false;
@@ -132,7 +132,7 @@ function describe(block: Span): string {
  * So no configuration is refused for its line breaks.
  */
 
-/** The directives that a cut-off run of words consists of. */
+/** Splits the words of an unterminated directive at the names of directives. */
 function splitAtDirectives(words: readonly Word[], { knownDirective }: ParseInput): Word[][] {
   const parts: Word[][] = [];
   for (const word of words) {
@@ -144,8 +144,8 @@ function splitAtDirectives(words: readonly Word[], { knownDirective }: ParseInpu
 }
 
 /**
- * Which of the words in front of a `{` is the name of the block: the first one, or the last one that starts a line and can
- * be one if the first cannot. Such words are refused in any case, so what stands before the name can only lack its `;`.
+ * The index of the word in front of a `{` that names the block: the first one or, if that cannot be one, the last one that
+ * starts a line and can. Such words are refused in any case, so the words before the name lack their `;`.
  */
 function startOfBlock([first, ...more]: readonly Word[], { opensBlock }: ParseInput): number {
   if (!first || opensBlock(first.value)) return 0;
@@ -165,7 +165,7 @@ function reportMissingEnd(
   else report.emerg('unexpected end of file, expecting ";" or "}"', span, { hint, ...details });
 }
 
-/** Leaves an explanation for a directive whose words, up to `end`, look like two directives. */
+/** Adds an explanation to the report for a directive whose words, up to `end`, look like two directives. */
 function explainMissingEnd({ name, args }: DirectiveNode, end: number, input: ParseInput): void {
   const at = startOfNext({ name, args }, input.knownDirective);
   if (at < 0) return;
@@ -173,7 +173,7 @@ function explainMissingEnd({ name, args }: DirectiveNode, end: number, input: Pa
   input.report.explain(range, missingEnd(name, args[at - 1] ?? name, args[at]));
 }
 
-/** Which argument of a directive most likely is the name of the next one; -1 when none is. */
+/** The index of the argument that most likely is the name of the next directive; -1 if none is. */
 export function startOfNext(
   { name, args }: Pick<DirectiveNode, 'name' | 'args'>,
   knownDirective: (name: string) => boolean,
@@ -207,7 +207,7 @@ const UNEXPECTED = { rule: 'unexpected-token' };
 
 interface CutOff {
   readonly next: Word | undefined;
-  /** Whether the text, and no block, ends here. */
+  /** True if the text ends here, false if a block does. */
   readonly endsText: boolean;
 }
 
@@ -217,7 +217,7 @@ interface BlockTokens {
   readonly nodes: readonly DirectiveNode[];
 }
 
-/** Makes the nodes of one source out of the parser's tokens, and reports what is wrong with them. */
+/** Builds the nodes of one source from the parser's tokens and reports their faults. */
 export class TreeBuilder {
   readonly #input: ParseInput;
   readonly #braces: BraceCheck;
@@ -237,7 +237,7 @@ export class TreeBuilder {
     into.push(node);
   }
 
-  /** There is no node for a block without a name, nor for any block of `-g`. */
+  /** Adds a block. A block without a name, and any block of `-g`, gets no node. */
   block(tokens: readonly IToken[], { start, end, nodes }: BlockTokens, into: DirectiveNode[]): void {
     const { source, report, isParameter } = this.#input;
     const at = this.#span(start.startOffset, start.startOffset + 1);
@@ -250,7 +250,7 @@ export class TreeBuilder {
     into.push(node);
   }
 
-  /** A directive that a `}` or the end of the text cut off; it may have swallowed others that lack their `;` too. */
+  /** Adds a directive that ends at a `}` or at the end of the text; it may contain others that lack their `;`. */
   unterminated(tokens: readonly IToken[], next: IToken, into: DirectiveNode[]): void {
     const endsText = next.tokenType === EOF && this.#braces.depth === 0;
     this.#cutOff(this.#read(tokens), { next: undefined, endsText }, into);
@@ -278,12 +278,12 @@ export class TreeBuilder {
     this.#braces.depth++;
   }
 
-  /** Reports blocks that are still open; true when every brace had its counterpart. */
+  /** Reports blocks that are still open; true if every brace has its counterpart. */
   finish(): boolean {
     return this.#braces.finish();
   }
 
-  /** The words in front of a `{` that name its block. What stands before them lacks its `;`. */
+  /** The words in front of a `{` that belong to its block. Words before them lack their `;`. */
   #ownWords(words: readonly Word[], into: DirectiveNode[]): readonly Word[] {
     const start = startOfBlock(words, this.#input);
     if (start === 0) return words;
@@ -291,7 +291,7 @@ export class TreeBuilder {
     return words.slice(start);
   }
 
-  /** Directives that lack their `;`, and the word that follows them. */
+  /** Adds directives that lack their `;`, given the word that follows them. */
   #cutOff(words: readonly Word[], { next, endsText }: CutOff, into: DirectiveNode[]): void {
     const parts = splitAtDirectives(words, this.#input);
     for (const [index, part] of parts.entries()) {

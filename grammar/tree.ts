@@ -11,17 +11,17 @@ export interface Word {
   readonly span: Span;
   readonly secret: boolean;
   readonly literals: readonly (readonly [start: number, end: number])[];
-  /** Where `value` and the source differ (escapes, expansions), in order; absent when they do not. */
+  /** The differences between `value` and the source (escapes, expansions), in order; absent if there are none. */
   readonly edits?: readonly Edit[];
 }
 
-/** A range of a word's value and the range of the source that it was written as. */
+/** A range of a word's value and the source range that it stands for. */
 export interface Edit {
   readonly value: readonly [start: number, end: number];
   readonly source: readonly [start: number, end: number];
 }
 
-/** A directive with its arguments; `block` is present when it was written with braces. `include` is resolved away. */
+/** A directive with its arguments; `block` is present if it has braces. `include` does not occur in a loaded tree. */
 export interface DirectiveNode {
   readonly name: Word;
   readonly args: readonly Word[];
@@ -30,18 +30,18 @@ export interface DirectiveNode {
   readonly span: Span;
 }
 
-/** Everything one load read: the directives of the main context, and each file once, in the order of reading. */
+/** The result of one load: the directives of the main context, and each file once in the order of reading. */
 export interface ConfigTree {
   readonly directives: readonly DirectiveNode[];
   readonly sources: readonly Source[];
 }
 
-/** A word as a message may show it: its value, or what the file says when the value is a secret. */
+/** A word as a message may print it: its value, or its source text if the value is a secret. */
 export function printableWord(word: Word): string {
   return word.secret ? word.span.source.text.slice(word.span.start, word.span.end) : word.value;
 }
 
-/** The word that `value.slice(start, end)` would be, for directives whose words have a mark before or behind them. */
+/** The part `value.slice(start, end)` of a word as a word of its own, for words with a prefix or suffix. */
 export function partOfWord(word: Word, start: number, end = word.value.length): Word {
   const { value, secret, literals, edits } = word;
   const moved = ([from, to]: readonly [number, number]): [number, number] => [
@@ -68,7 +68,9 @@ export function spanInWord(word: Word, start: number, end: number): Span {
   return { source: word.span.source, start: sourceOffset(word, start, 0), end: sourceOffset(word, end, 1) };
 }
 
-/** `side` decides for an offset inside an edit: the edit's first (0) or last (1) source offset. */
+/**
+ * The source offset of an offset in the value. For an offset inside an edit, `side` selects its start (0) or its end (1).
+ */
 function sourceOffset(word: Word, offset: number, side: 0 | 1): number {
   let from = 0;
   let base = word.span.start + word.quote.length;
@@ -81,7 +83,7 @@ function sourceOffset(word: Word, offset: number, side: 0 | 1): number {
   return base + offset - from;
 }
 
-/** A directive as it is written. */
+/** The source text of a directive. */
 export function writtenText({ span }: DirectiveNode): string {
   return span.source.text.slice(span.start, span.end);
 }

@@ -2,7 +2,7 @@ import type { Report } from './diagnostic.ts';
 import type { Span } from './source.ts';
 import { type DirectiveNode, spanInWord, type Word } from './tree.ts';
 
-/** A piece of a complex value. A capture is the number in `$1` to `$9`. */
+/** A part of a complex value. A capture is the number in `$1` to `$9`. */
 export type ValuePart =
   | { readonly text: string }
   | { readonly variable: string; readonly span: Span }
@@ -11,8 +11,8 @@ export type ValuePart =
 const REFERENCE = /\$(?:([1-9])|(\w+)|\{(\w*)(\}?)|)/g;
 
 /**
- * Splits a word as nginx's ngx_http_script_compile does: `$name`, `${name}`, `$1` to `$9` (one digit), with no escape
- * for `$`. Expanded `${env:…}` and `${file:…}` are text. Reports what is no name and leaves it out.
+ * The parts of a word, split as by nginx's ngx_http_script_compile: `$name`, `${name}`, `$1` to `$9` (one digit), without an
+ * escape for `$`. Text from `${env:…}` and `${file:…}` is not split. Invalid names are reported and left out.
  */
 export function splitValue(word: Word, report: Report): readonly ValuePart[] {
   const parts: ValuePart[] = [];
@@ -45,7 +45,7 @@ function splitPiece(word: Word, [start, end]: readonly [number, number], report:
   return parts;
 }
 
-/** Appends parts so that no text is empty and no two stand side by side. */
+/** Appends parts, joining adjacent texts and leaving out empty ones. */
 function addParts(parts: ValuePart[], added: readonly ValuePart[]): void {
   for (const part of added) {
     const last = parts.at(-1);
@@ -57,7 +57,7 @@ function addParts(parts: ValuePart[], added: readonly ValuePart[]): void {
 
 const NAMED = /\$(?:\{(\w+)\}|([A-Za-z_]\w*))/g;
 
-/** The variables that the words of a directive name, in lower case, whatever the words are for. */
+/** The variables in the words of a directive, in lower case. */
 export function variablesIn({ args }: DirectiveNode): readonly string[] {
   return args.flatMap(({ value }) =>
     [...value.matchAll(NAMED)].map(([, bracketed, plain]) => (bracketed ?? plain ?? '').toLowerCase()),

@@ -7,7 +7,7 @@ import type { Edit, Word } from './tree.ts';
 const CONTROLS: Readonly<Record<string, string>> = { t: '\t', r: '\r', n: '\n' };
 const NONE: readonly never[] = [];
 
-/** A word as nginx stores it: quotes off, escapes resolved. A fault of its text is reported. */
+/** A word as nginx stores it, without quotes and escapes. A fault of its text is reported. */
 export function readWord(token: IToken, source: Source, report: Report): Word {
   const { image, startOffset: start } = token;
   const span = { source, start, end: start + image.length };
@@ -20,7 +20,9 @@ export function readWord(token: IToken, source: Source, report: Report): Word {
   return value.includes('\\') ? unescape(word) : word;
 }
 
-/** `\"` `\'` `\\` lose the backslash, `\t` `\r` `\n` become the character, any other pair stays as it is. */
+/**
+ * Resolves escapes: `\"`, `\'` and `\\` lose the backslash, `\t`, `\r` and `\n` become the character, any other pair stays.
+ */
 function unescape(word: Word): Word {
   const edits: Edit[] = [];
   const base = word.span.start + word.quote.length;
@@ -50,11 +52,11 @@ function reportWordFault(fault: WordFault, span: Span, report: Report): void {
   } else {
     report.emerg(`too long parameter "${source.text.slice(start, start + 10)}..." started`, span);
   }
-  // To the character after the word: where its directive would lack the ";".
+  // Includes the character after the word, where a fault about a missing ";" would start.
   report.explain({ source, start, end: end + 1 });
 }
 
-/** Text at a closing quote: a blank is missing, or the quote was meant to open another word. */
+/** Reports text after a closing quote: either a blank is missing, or the quote was meant to open another word. */
 function reportGlued(start: number, word: Span, report: Report): void {
   const { source } = word;
   const character = String.fromCodePoint(source.text.codePointAt(start)!);
@@ -76,15 +78,15 @@ function reportGlued(start: number, word: Span, report: Report): void {
   });
 }
 
-/** One piece of a configuration's text, comments included. */
+/** One token of a configuration's text, comments included. */
 export interface Piece {
   readonly kind: 'word' | 'comment' | ';' | '{' | '}' | 'lua';
-  /** As it is written, quotes and `#` included. */
+  /** The source text, quotes and `#` included. */
   readonly image: string;
   readonly start: number;
-  /** What a word means after unquoting; else the image. */
+  /** The value of a word after unquoting; of other pieces the image. */
   readonly value: string;
-  /** The word was written in quotes. */
+  /** True if the word is quoted. */
   readonly quoted: boolean;
 }
 
@@ -97,7 +99,7 @@ const KINDS = new Map<TokenType, Piece['kind']>([
 
 let lexer: Lexer | undefined;
 
-/** The pieces of one text in their order. It must be a text that parses: faults of words are not reported here. */
+/** The pieces of one text in order. The text must parse: faults of words are not reported here. */
 export function piecesOf(source: Source): readonly Piece[] {
   lexer ??= new Lexer(tokenTypes, { positionTracking: 'onlyOffset', skipValidations: true });
   const { tokens, groups } = lexer.tokenize(source.text);
