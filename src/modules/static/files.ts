@@ -108,12 +108,14 @@ function kindOf(stats: Stats): FileFacts['kind'] {
 
 /** A file that one request has opened for itself. */
 export class OpenedFile implements OpenFile {
-  readonly #fd: number;
   readonly kind: FileFacts['kind'];
   readonly sizeBytes: number;
   readonly modifiedSeconds: number;
+  readonly stats: Stats;
+  readonly #fd: number;
 
   constructor(fd: number, stats: Stats) {
+    this.stats = stats;
     this.#fd = fd;
     this.kind = kindOf(stats);
     this.sizeBytes = stats.size;

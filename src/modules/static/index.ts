@@ -26,6 +26,7 @@ import {
 import { directives, type StaticConfig, type TriedFile } from './directives.ts';
 import { compileDocumentPath, type DocumentPath, variables } from './document-path.ts';
 import { type Files, FRESH_FILES, isFault } from './files.ts';
+import { KeptContent } from './kept-content.ts';
 import { OpenFileCache } from './open-file-cache.ts';
 import { FileSender, PieceBuffers } from './send-file.ts';
 import { FileFaults, type Site } from './site.ts';
@@ -45,8 +46,16 @@ function openResources(config: StaticConfig, worker: WorkerScope): StaticResourc
   return {
     dates: worker.share('static: dates', () => new HttpDates(), nothing),
     buffers: worker.share('static: buffers', () => new PieceBuffers(), nothing),
-    files: openCache(config, worker) ?? FRESH_FILES,
+    files: openCache(config, worker) ?? openKeptContent(worker),
   };
+}
+
+function openKeptContent(worker: WorkerScope): Files {
+  return worker.share(
+    'static: content',
+    () => new KeptContent(),
+    (kept) => kept.close(),
+  );
 }
 
 function openCache(config: StaticConfig, worker: WorkerScope): Files | undefined {
