@@ -61,7 +61,7 @@ const examples: Readonly<Record<string, Example>> = {
       expect((await ask('/status')).body).toMatch(/^Active connections: \d+ \n/);
       expect((await ask('/_gw/')).body).toContain('<title>gw console</title>');
       expect(JSON.parse((await ask('/_gw/data/overview')).body)).toMatchObject({
-        places: expect.arrayContaining([expect.objectContaining({ server: 'shop.example' })]) as unknown,
+        locations: expect.arrayContaining([expect.objectContaining({ server: 'shop.example' })]) as unknown,
       });
     },
   },

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Exchange } from '../../src/http/index.ts';
-import { answerTo, CONNECTION, GET, lines, serve } from './serve.ts';
+import { CONNECTION } from '../harness/rules.ts';
+import { answerTo, GET, lines, serve } from './serve.ts';
 
 const SENT_BYTES = 2_097_152;
 const TEN_GIB = 10 * 1024 ** 3;

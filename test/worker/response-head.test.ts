@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Exchange } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
-import { answerTo, CONNECTION, GET, serve } from './serve.ts';
+import { CONNECTION } from '../harness/rules.ts';
+import { answerTo, GET, serve } from './serve.ts';
 
 const HEAD = GET.replace('GET', 'HEAD');
 const CLOSING = HEAD.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');

@@ -1,11 +1,12 @@
 import type { PortHandler } from '../../src/compile/index.ts';
-import type { ConnectionRules, ResponseRules, Router } from '../../src/http/index.ts';
+import type { ResponseRules } from '../../src/http/index.ts';
 import { Admission, Heartbeat, NodeTransport, UwsTransport } from '../../src/worker/transport/index.ts';
 import { Connections } from '../../src/zone/index.ts';
 import { aloneCounters } from '../harness/counters.ts';
 import { ON_NODE_ENGINE } from '../harness/engine.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { freePort } from '../harness/ports.ts';
+import { RULES } from '../harness/rules.ts';
 
 export const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
@@ -15,29 +16,6 @@ export const LAST_GET = GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
 /** What the transport of the last `serve` logged. */
 export const lines: string[] = [];
 
-/** A transport alone has nowhere else to go. */
-const nowhere = (): never => {
-  throw new Error('there is no other place');
-};
-const NOWHERE: Router = {
-  toUri: nowhere,
-  toPath: nowhere,
-  toNamed: nowhere,
-  subrequest: nowhere,
-};
-
-/** Connections as they are without a directive. */
-export const CONNECTION: ConnectionRules = {
-  keepalive: true,
-  idleMs: 75_000,
-  maxRequests: 1000,
-  lifeMs: 3_600_000,
-  keepaliveHeader: undefined,
-  closesFor: undefined,
-  lingering: { mode: 'on', timeMs: 30_000, silenceMs: 5_000 },
-  resetsTimedOut: false,
-};
-
 export const HEAD: PortHandler['head'] = {
   lineBytes: 4096,
   bytes: 4096,
@@ -45,25 +23,6 @@ export const HEAD: PortHandler['head'] = {
   underscores: false,
   ignoresInvalid: true,
   maxHeaders: 1000,
-};
-
-const RULES = {
-  defaultType: '',
-  maxBodyBytes: 0,
-  bodyTimeoutMs: 1_000,
-  sendTimeoutMs: 1_000,
-  connection: CONNECTION,
-  serverToken: 'gw',
-  redirects: { isAbsolute: false, byServerName: false, withPort: true },
-  chunks: true,
-  msiePadding: false,
-  msieRefresh: false,
-  recursiveErrorPages: false,
-  filters: [],
-  bodyFilters: [],
-  logs: [],
-  subrequestLogs: [],
-  router: NOWHERE,
 };
 
 /** A port of the transport alone, until the test ends. */

@@ -8,7 +8,8 @@ import {
   type ResponseStream,
 } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
-import { answerTo, CONNECTION, GET, LAST_GET, lines, serve } from './serve.ts';
+import { CONNECTION } from '../harness/rules.ts';
+import { answerTo, GET, LAST_GET, lines, serve } from './serve.ts';
 
 const PIECE = Buffer.alloc(100_000, 'x');
 const CLOSES = { connection: { ...CONNECTION, keepalive: false } };

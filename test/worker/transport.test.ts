@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import type { Exchange } from '../../src/http/index.ts';
 import { ON_NODE_ENGINE } from '../harness/engine.ts';
 import { connectRaw } from '../harness/raw.ts';
-import { answerTo, CONNECTION, GET, HEAD, LAST_GET, lines, serve } from './serve.ts';
+import { CONNECTION } from '../harness/rules.ts';
+import { answerTo, GET, HEAD, LAST_GET, lines, serve } from './serve.ts';
 
 const large = 'x'.repeat(3_000_000);
 

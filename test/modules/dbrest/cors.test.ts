@@ -1,7 +1,8 @@
+import type { SentResponse } from '../../harness/test-wire.ts';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct, type DirectResponse } from './direct.ts';
+import { direct } from './direct.ts';
 
 const FIXTURE = `
   create table items (id int primary key);
@@ -28,7 +29,7 @@ async function ask(
   const api = await direct({ onTestFinished }, db.dsn, config);
   const { x, done } = api.start(request, headers);
   await done;
-  const { status, headers: all } = x.sent as DirectResponse;
+  const { status, headers: all } = x.sent as SentResponse;
   const cors = Object.entries(all).filter(([name]) => name === 'vary' || name.startsWith('access-control-'));
   return { status, cors: Object.fromEntries(cors) };
 }

@@ -1,114 +1,17 @@
 import type { TestContext } from 'vitest';
 import type { Build, WorkerScope } from '../../../src/contract/index.ts';
-import type { Exchange, ResponseStream } from '../../../src/http/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives.ts';
 import { readDsn } from '../../../src/modules/dbrest/dsn.ts';
 import { openShare } from '../../../src/modules/dbrest/schema/index.ts';
 import { dbrest } from '../../../src/modules/dbrest/index.ts';
 import { aloneCounters } from '../../harness/counters.ts';
-
-export interface DirectResponse {
-  readonly status: number;
-  readonly headers: Record<string, string>;
-  readonly body: string;
-  /** Sent in pieces. */
-  readonly streamed?: boolean;
-}
-
-/** What the module uses of an exchange, without a transport: the test sees the response, and leaves as a client would. */
-export class DirectExchange {
-  readonly method: string;
-  readonly requestUri: string;
-  readonly uri: string;
-  readonly args: string;
-  readonly host = 'test';
-  readonly headers: readonly string[];
-  readonly remoteAddress = '127.0.0.1';
-  aborted = false;
-  done = false;
-  /** The connection was closed without the end of the response. */
-  cut = false;
-  sent: DirectResponse | undefined;
-  reason: string | undefined;
-  readonly #aborts: (() => void)[] = [];
-  #streamed = '';
-  #held: { begin(): void; readonly released: Promise<void> } | undefined;
-  readonly #headers: [string, string][] = [];
-  filter: ((x: never) => void) | undefined;
-
-  constructor(request: string, headers: Record<string, string>) {
-    const [method = '', target = ''] = request.split(/ (.*)/s);
-    const [path = '', args = ''] = target.split(/\?(.*)/s);
-    this.method = method;
-    this.requestUri = target;
-    this.uri = decodeURIComponent(path);
-    this.args = args;
-    this.headers = Object.entries(headers).flat();
-  }
-
-  get responseHeaders(): string[] {
-    return this.#headers.flat();
-  }
-  leave(): void {
-    this.aborted = true;
-    for (const listener of this.#aborts) listener();
-  }
-  header(name: string): string | undefined {
-    const at = this.headers.findIndex((word, i) => i % 2 === 0 && word === name);
-    return at < 0 ? undefined : this.headers[at + 1];
-  }
-  setHeader(name: string, value: string): void {
-    this.#headers.push([name.toLowerCase(), value]);
-  }
-  send(status: number, contentType: string, body: string | Uint8Array): void {
-    this.filter?.(this as never);
-    const headers = { ...Object.fromEntries(this.#headers), 'content-type': contentType };
-    this.done = true;
-    this.sent = { status, headers, body: Buffer.from(body as string).toString() };
-  }
-  setReason(phrase: string): void {
-    this.reason = phrase;
-  }
-  stream(status: number, contentType: string): ResponseStream | undefined {
-    this.filter?.(this as never);
-    const headers = { ...Object.fromEntries(this.#headers), 'content-type': contentType };
-    this.done = true;
-    if (this.method === 'HEAD') {
-      this.sent = { status, headers, body: '', streamed: true };
-      return undefined;
-    }
-    this.#held?.begin();
-    return {
-      write: (chunk) => {
-        this.#streamed += Buffer.from(chunk as string).toString();
-        return false;
-      },
-      drained: () => this.#held?.released ?? new Promise((resolve) => setImmediate(resolve)),
-      end: () => (this.sent = { status, headers, body: this.#streamed, streamed: true }),
-    };
-  }
-  abort(): void {
-    this.cut = true;
-  }
-  /** The client takes nothing of an response in pieces until it is told to. */
-  holdStream(): { readonly started: Promise<void>; release(): void; bytes(): number } {
-    let begin = (): void => undefined;
-    let release = (): void => undefined;
-    const started = new Promise<void>((resolve) => (begin = resolve));
-    const released = new Promise<void>((resolve) => (release = resolve));
-    this.#held = { begin, released };
-    return { started, release, bytes: () => this.#streamed.length };
-  }
-  onAbort(listener: () => void): void {
-    this.#aborts.push(listener);
-  }
-}
+import { type SentResponse, TestWire } from '../../harness/test-wire.ts';
 
 /** A `dbrest` location of one worker, without the gateway around it. */
 export interface Direct {
-  get(target: string, headers?: Record<string, string>): Promise<DirectResponse>;
+  get(target: string, headers?: Record<string, string>): Promise<SentResponse>;
   /** Starts a request whose client can leave. `done` resolves when the handler is through. */
-  start(request: string, headers?: Record<string, string>): { x: DirectExchange; done: Promise<void> };
+  start(request: string, headers?: Record<string, string>): { x: TestWire; done: Promise<void> };
   readonly log: string[];
 }
 
@@ -185,9 +88,8 @@ export async function direct(
   const { content, filter } = dbrest.compile(whole, resources, build as Build);
 
   const start: Direct['start'] = (request, headers = {}) => {
-    const x = new DirectExchange(request, headers);
-    x.filter = filter;
-    return { x, done: Promise.resolve(content?.(x as unknown as Exchange)) };
+    const wire = new TestWire(request, { headers, filter });
+    return { x: wire, done: Promise.resolve(content?.(wire.x)) };
   };
   const get: Direct['get'] = async (path, headers) => {
     const { x, done } = start(`GET ${path}`, headers);

@@ -1,7 +1,8 @@
+import type { SentResponse } from '../../harness/test-wire.ts';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct, type DirectResponse } from './direct.ts';
+import { direct } from './direct.ts';
 import { SHOP } from './shop.ts';
 
 let db: TestDatabase;
@@ -9,7 +10,7 @@ beforeAll(async () => {
   db = await postgres(SHOP);
 });
 
-const get = async (target: string, headers = {}, config = {}): Promise<DirectResponse> =>
+const get = async (target: string, headers = {}, config = {}): Promise<SentResponse> =>
   (await direct({ onTestFinished }, db.dsn, config)).get(`/api/${target}`, headers);
 
 test('an ambiguous embed is answered with 300 and the choices', async () => {

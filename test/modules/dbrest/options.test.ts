@@ -1,7 +1,8 @@
+import type { SentResponse } from '../../harness/test-wire.ts';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct, type DirectResponse } from './direct.ts';
+import { direct } from './direct.ts';
 
 const TRIGGER = (view: string, event: string): string =>
   `create trigger t instead of ${event} on ${view} for each row execute function act();`;
@@ -48,11 +49,11 @@ async function options(
   path: string,
   headers: Record<string, string> = {},
   config: Partial<DbrestConfig> = {},
-): Promise<DirectResponse> {
+): Promise<SentResponse> {
   const api = await direct({ onTestFinished }, db.dsn, { ...ANYBODY, ...config });
   const { x, done } = api.start(`OPTIONS ${path}`, headers);
   await done;
-  return x.sent as DirectResponse;
+  return x.sent as SentResponse;
 }
 
 const ALL = 'OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE';

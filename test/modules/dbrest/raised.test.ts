@@ -46,7 +46,7 @@ test.each(cases)('a function that raises PGRST with %s is answered as it says', 
   await done;
   const { body = '', headers } = x.sent ?? {};
   expect([x.sent?.status, JSON.parse(body)]).toMatchObject([status, { code, message, details }]);
-  expect([headers?.['x-why'], x.reason]).toEqual(
+  expect([headers?.['x-why'], x.x.response.reason]).toEqual(
     name === 'full' ? ['tea', 'Teapot'] : [undefined, undefined],
   );
 });

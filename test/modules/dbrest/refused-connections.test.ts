@@ -1,7 +1,8 @@
+import type { SentResponse } from '../../harness/test-wire.ts';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { postgres } from '../../harness/postgres.ts';
-import { direct, type DirectResponse } from './direct.ts';
+import { direct } from './direct.ts';
 
 const FIXTURE = `
   create view pid as select pg_backend_pid() as pid from pg_sleep(0.02);
@@ -42,7 +43,7 @@ test.each(refusals)(
     const port = await refusing(code, text);
     const dsn = `postgresql://web:s3cret-word@127.0.0.1:${port}/shop?sslmode=disable`;
     const api = await direct({ onTestFinished }, dsn);
-    const responses: DirectResponse[] = [];
+    const responses: SentResponse[] = [];
     for (let i = 0; i < 4; i += 1) responses.push(await api.get('/api/pid'));
     for (const { status, headers, body } of responses) {
       expect([status, headers['proxy-status'], headers['retry-after']]).toEqual([

@@ -1,6 +1,7 @@
+import type { SentResponse } from '../../harness/test-wire.ts';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { type Direct, direct, type DirectResponse } from './direct.ts';
+import { type Direct, direct } from './direct.ts';
 import { inSeconds, SECRET, sign } from './tokens.ts';
 import { perTier } from '../../harness/tier.ts';
 
@@ -64,7 +65,7 @@ const headersOf = ({ token, n }: Call): Record<string, string> => ({
 });
 
 /** What a response shows of another call; a lost connection shows nothing. */
-function unless(response: DirectResponse, right: (body: string) => boolean): string | undefined {
+function unless(response: SentResponse, right: (body: string) => boolean): string | undefined {
   return response.status === 503 || right(response.body)
     ? undefined
     : `${response.status} ${response.body.slice(0, 300)}`;

@@ -55,7 +55,7 @@ const parsers: readonly Parser[] = [
   },
   {
     name: 'a head of the PROXY protocol',
-    file: /doorway\.ts/,
+    file: /preface-reader\.ts/,
     fronts: [
       '',
       'PROXY ',

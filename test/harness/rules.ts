@@ -1,0 +1,39 @@
+import type { ConnectionRules, ResponseRules, Router } from '../../src/http/index.ts';
+
+/** A transport or a handler alone has nowhere else to go. */
+const nowhere = (): never => {
+  throw new Error('there is no other place');
+};
+const NOWHERE: Router = { toUri: nowhere, toPath: nowhere, toNamed: nowhere, subrequest: nowhere };
+
+/** Connections as they are without a directive. */
+export const CONNECTION: ConnectionRules = {
+  keepalive: true,
+  idleMs: 75_000,
+  maxRequests: 1000,
+  lifeMs: 3_600_000,
+  keepaliveHeader: undefined,
+  closesFor: undefined,
+  lingering: { mode: 'on', timeMs: 30_000, silenceMs: 5_000 },
+  resetsTimedOut: false,
+};
+
+/** Responses of a server without a directive, but for where its log goes. */
+export const RULES: Omit<ResponseRules, 'warn'> = {
+  defaultType: '',
+  maxBodyBytes: 0,
+  bodyTimeoutMs: 1_000,
+  sendTimeoutMs: 1_000,
+  connection: CONNECTION,
+  serverToken: 'gw',
+  redirects: { isAbsolute: false, byServerName: false, withPort: true },
+  chunks: true,
+  msiePadding: false,
+  msieRefresh: false,
+  recursiveErrorPages: false,
+  filters: [],
+  bodyFilters: [],
+  logs: [],
+  subrequestLogs: [],
+  router: NOWHERE,
+};
