@@ -1,31 +1,34 @@
 import type { Transform } from 'node:stream';
 
-/** What a piece becomes. In several pieces where it may grow: each goes out before the next is asked for. */
+/**
+ * The output of a transform for one piece. A transform that may enlarge a piece returns an iterable: each part is sent
+ * before the next is made.
+ */
 export type Transformed = Uint8Array | Promise<Uint8Array> | AsyncIterable<Uint8Array>;
 
-/** Turns the body of one response into another one (gzip, sub_filter …), piece by piece or whole. */
+/** Transforms the body of one response (gzip, sub_filter …), piece by piece or whole. */
 export interface BodyTransform {
-  /** The whole body at once, where it is there already; absent: always in pieces. */
+  /** Transforms a body that is complete in memory. A transform without this method always works in pieces. */
   whole?(body: Uint8Array): Uint8Array;
-  /** May give an empty array: nothing to send yet. */
+  /** May return an empty array if there is nothing to send yet. */
   write(piece: Uint8Array): Transformed;
-  /** What is left. */
+  /** Returns the rest of the output. */
   end(): Transformed;
-  /** The response ended early: free what it holds. */
+  /** Called when the response ended early: frees the transform's resources. */
   close?(): void;
 }
 
-/** What one piece is followed by, for engines that keep back what they could still pack better. */
+/** Flushes an engine that buffers its input to compress it better. */
 type Flush = (done: () => void) => void;
 
-/** Passes a body through one of zlib's engines; no more of it is made than the reader takes. */
+/** Passes a body through a zlib stream. Output is produced only as fast as the reader takes it. */
 export class EngineTransform implements BodyTransform {
   readonly #engine: Transform;
   readonly #flush: Flush | undefined;
   #fault: Error | undefined = undefined;
   #wake: () => void = () => undefined;
 
-  /** `flush` lets each piece come out as soon as it went in. */
+  /** With `flush`, the output of each piece is complete before the next piece is taken. */
   constructor(engine: Transform, flush?: Flush) {
     this.#engine = engine;
     this.#flush = flush;
@@ -56,7 +59,7 @@ export class EngineTransform implements BodyTransform {
     this.#wake();
   }
 
-  /** What the engine gives until it has taken what it was fed. */
+  /** Yields the engine's output until the engine has taken its input. */
   async *#read(feed: (taken: () => void) => void): AsyncGenerator<Uint8Array, void> {
     let isTaken = false;
     feed(() => {

@@ -18,77 +18,77 @@ import { encodeLocation } from './uri.ts';
 import type { PieceReceiver, Wire } from './wire.ts';
 
 /**
- * One step of a request. It returns a promise only if it waits. A step that answers (`x.end`, `x.send` …) ends its phase.
- * What it throws becomes a 500, or the status of an `HttpFault`.
+ * One step of a request. It returns a promise only if it waits. A step that sends a response (`x.end`, `x.send` …) ends
+ * its phase. An exception becomes a 500, or the status of an `HttpFault`.
  */
 export type Handler = (x: Exchange) => void | Promise<void>;
 
 /** Decides for each response whether to transform its body. The header filters have run by then. */
 export interface BodyFilter {
-  /** Only looks: at the status, `responseType`, `responseLength` and the headers. */
+  /** Decides by the status, `responseType`, `responseLength` and the headers. Has no side effects. */
   wants(x: Exchange): boolean;
-  /** May change response headers; the length is dropped afterwards. */
+  /** May change response headers. The response's length is removed afterwards. */
   open(x: Exchange): BodyTransform;
 }
 
-/** Sends a request to another place of its server. What it gives never rejects. */
+/** Routes a request within its server. The returned promises never reject. */
 export interface Router {
-  /** By URI with its query, through the server's rewrites and locations. */
+  /** Takes a URI with its query, and runs the server's rewrites again. */
   toUri(x: Exchange, target: string): void | Promise<void>;
-  /** By a decoded path, which may have a `?` in it; the query stays. */
+  /** Takes a decoded path, in which a `?` is an ordinary character. The query stays. */
   toPath(x: Exchange, path: string): void | Promise<void>;
   toNamed(x: Exchange, name: string): void | Promise<void>;
-  /** Resolves when the subrequest has its response, which its exchange has but for the body. */
+  /** Resolves with the subrequest's exchange, without its body, when the response is complete. */
   subrequest(parent: Exchange, facts: SubrequestFacts): Promise<Exchange>;
 }
 
-/** Follows requests that are explained, not served. */
+/** Observes requests that `gw explain` runs instead of serving. */
 export interface ExchangeWatch {
-  /** It has come to another place: `x.rules` are the rules of that. */
+  /** The exchange has entered a location; `x.rules` are the rules of that location. */
   enters(x: Exchange): void;
   ends(x: Exchange, status: number): void;
   redirects(x: Exchange, target: string): void;
 }
 
-/** What the response to a request follows; the compile stage makes one per location and worker. */
+/** The settings and steps of a response, compiled once per location and worker. */
 export interface ResponseRules extends ResponseSettings {
-  /** In the place of `serverToken`, where that depends on the request. */
+  /** Replaces `serverToken` if the token contains variables. */
   readonly serverTokenOf?: ((x: Exchange) => string) | undefined;
-  /** In order. */
+  /** Run in this order. */
   readonly filters: readonly ((x: Exchange) => void)[];
-  /** In the order in which a body passes them. */
+  /** A body passes them in this order. */
   readonly bodyFilters: readonly BodyFilter[];
   readonly logs: readonly ((x: Exchange) => void)[];
-  /** Answers a body that is too large in the location's own form; without it the 413 page. */
+  /** Responds to too large a body in the location's own format. Default: the 413 page. */
   readonly tooLarge?: Handler | undefined;
-  /** What `error_page` does for a status, if anything. */
+  /** The handlers of `error_page`, by status. */
   readonly errorPages?: ReadonlyMap<number, Handler> | undefined;
-  /** The way around in the server. */
+  /** Routes requests within the server. */
   readonly router: Router;
-  /** Tells the error log; as an `error` unless another level is given. */
+  /** Writes to the error log; the default level is `error`. */
   readonly warn: (message: string, x: Exchange, level?: Level) => void;
-  /** Where subrequests are logged (`log_subrequest`): what logs them. */
+  /** The log steps of subrequests; empty unless `log_subrequest` is on. */
   readonly subrequestLogs: readonly ((x: Exchange) => void)[];
-  /** Absent in a worker. */
+  /** Set by `gw explain` only. */
   readonly watch?: ExchangeWatch | undefined;
 }
 
-/** Where an exchange comes from. */
+/** The parts that an exchange is made of. */
 export interface Origin {
   readonly wire: Wire;
   readonly rules: ResponseRules;
-  /** The request that a subrequest is for. */
+  /** The exchange that made this subrequest. */
   readonly parent?: Exchange;
 }
 
-/** One request and its response. After the response, or when the client has left, every method that writes does nothing. */
+/** One request and its response. After the response or an abort, methods that write do nothing. */
 export class Exchange implements StateHolder {
   rules: ResponseRules;
   readonly wire: Wire;
-  /** What came; it never changes. */
+  /** The request as received; never changes. */
   readonly request: RequestFacts;
   readonly response: ResponseHead;
-  /** GET after an `error_page` redirect, whatever the client sent. */
+  /** The method that handlers see: GET after an `error_page` redirect, else the client's. */
   method: string;
   /** Decoded and normalised: `$uri`. Rewrites and internal redirects change it. */
   uri: string;
@@ -98,29 +98,29 @@ export class Exchange implements StateHolder {
   args: string;
   /** Milliseconds since the epoch. */
   readonly startedMs: number = Date.now();
-  /** `server_name` of the server that answers. */
+  /** `server_name` of the server that handles the request. */
   serverName = '';
-  /** It may enter `internal` locations: it was rewritten or redirected internally. */
+  /** True after a rewrite or an internal redirect: the request may enter `internal` locations. */
   internal = false;
   internalRedirects = 0;
-  /** Values of `set` and of named captures; the compile stage hands out the slots. */
+  /** Values of `set` and of named captures. The compile stage assigns the indexes. */
   slots: (string | undefined)[] | undefined = undefined;
   /** The last regex match: `$1` … `$9`. */
   captures: RegExpExecArray | undefined = undefined;
 
-  /** 0 until the response is decided; 499 where the client did not wait for it. */
+  /** 0 until the response is decided; 499 if the client closed the connection before that. */
   status = 0;
   bodyBytesSent = 0;
-  /** The connection closes behind the response. */
+  /** The connection is closed after the response. */
   closing = false;
-  /** Replaces the status of the response while an `error_page` is served; 0: none. */
+  /** The status that a response keeps while its `error_page` is served; 0 if there is none. */
   errorStatus = 0;
   inErrorPage = false;
-  /** Whatever happens now is answered with a built-in page. */
+  /** No `error_page` applies any more: errors get the built-in pages. */
   errorPagesEnded = false;
-  /** What the configuration adds to the response could not be made: it is answered without any of that. */
+  /** A filter failed: the response is sent without filters, added headers and error pages. */
   failed = false;
-  /** Answered, or nobody is left to answer: the phases stop. */
+  /** The response is decided, or the client has closed the connection: no further phase runs. */
   done = false;
   aborted = false;
 
@@ -141,12 +141,12 @@ export class Exchange implements StateHolder {
     this.args = request.args;
   }
 
-  /** The client's exchange: a subrequest has another one. */
+  /** The exchange of the client's request; for a subrequest, another one than this. */
   get main(): Exchange {
     return this.parent?.main ?? this;
   }
 
-  /** The client's address: the peer's, or what a trusted proxy told. */
+  /** The client's address: that of the connection, or one that a trusted proxy sent. */
   get remoteAddress(): string {
     return this.remote?.address ?? this.wire.peerAddress;
   }
@@ -159,14 +159,15 @@ export class Exchange implements StateHolder {
     this.remote = remote;
   }
 
-  /** Request header by lower-case name; repeated ones joined with `, ` (cookies `; `). Only what the build asked for. */
+  /** A request header by its lower-case name, if the build asked for it. Repeated headers are joined. */
   header(name: string): string | undefined {
     return requestHeaderOf(this.request.headers, name);
   }
 
   /**
-   * The whole request body. Beyond `client_max_body_size` (or `limitBytes` when smaller) it answers 413, on silence 408,
-   * and gives `undefined`, as it does when the client leaves: the caller just returns.
+   * Reads the whole request body. If it exceeds `client_max_body_size` or `limitBytes`, the client gets 413; if the
+   * client stops sending, 408. In these cases, and when the client closes the connection, the result is `undefined` and
+   * the caller returns.
    */
   async readBody(limitBytes?: number): Promise<Buffer | undefined> {
     if (this.request.contentLength === 0 && !this.done) return Buffer.alloc(0);
@@ -175,7 +176,7 @@ export class Exchange implements StateHolder {
     return typeof outcome === 'string' || this.done ? undefined : outcome;
   }
 
-  /** The request body as it comes. False where `readBody` would give nothing. Either of them, once per request. */
+  /** Reads the request body piece by piece. Returns false where `readBody`, its alternative, returns `undefined`. */
   async readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean> {
     if (this.request.contentLength === 0) return !this.done;
     if (this.parent) return this.parent.readPieces(receive, limitBytes);
@@ -183,7 +184,7 @@ export class Exchange implements StateHolder {
     return typeof outcome !== 'string' && !this.done;
   }
 
-  /** 413, in the form of the location. */
+  /** Responds with 413, in the location's own format if it has one. */
   refuseBody(): void {
     if (this.done) return;
     const { contentLength } = this.request;
@@ -193,7 +194,7 @@ export class Exchange implements StateHolder {
     else this.end(413);
   }
 
-  /** A complete response; `contentType` '' sends none. HEAD sends the head alone. */
+  /** Sends a complete response; '' as `contentType` sends none. To HEAD only the head is sent. */
   send(status: number, contentType: string, body: string | Uint8Array): void {
     if (this.done) return;
     try {
@@ -215,7 +216,7 @@ export class Exchange implements StateHolder {
     this.wire.write(body);
   }
 
-  /** A whole body through filters or at a limited rate. */
+  /** Sends a complete body through filters or at a limited rate. */
   private sendThrough(body: string | Uint8Array): void {
     const transforms = this.openFilters();
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
@@ -231,8 +232,8 @@ export class Exchange implements StateHolder {
   }
 
   /**
-   * A response in pieces, with its length where it is known. `undefined` when there is nothing to write: HEAD, whose head
-   * goes out, or the client is gone.
+   * Begins a response whose body is written in pieces, with its length if it is known. Returns `undefined` if no body
+   * can be written: the request is a HEAD, whose head is sent, or the client has closed the connection.
    */
   stream(status: number, contentType: string, lengthBytes = -1): ResponseStream | undefined {
     if (this.done) return undefined;
@@ -262,18 +263,18 @@ export class Exchange implements StateHolder {
       for (const transform of transforms) transform.close?.();
     });
     return new FilteredStream(stream, transforms, (error) => {
-      // The head is out: it can only be told by cutting the connection.
-      this.warn(`the body of an answer could not be made: ${String(error)}`);
+      // The head is already sent: all that is left is to close the connection.
+      this.warn(`the body of a response could not be made: ${String(error)}`);
       this.abort();
     });
   }
 
-  /** Bytes per second of the response's body; 0: no limit. */
+  /** The rate limit of the body in bytes per second; 0: no limit. */
   private get bytesPerSecond(): number {
     return rateOf(this)?.bytesPerSecond ?? 0;
   }
 
-  /** What the body passes on its way out; opened one by one, since each sees the head that those before it made. */
+  /** Opens the transforms in order: each filter sees the headers that those before it have set. */
   private openFilters(): readonly BodyTransform[] {
     const open: BodyTransform[] = [];
     if (this.failed) return open;
@@ -291,24 +292,24 @@ export class Exchange implements StateHolder {
     this.done = true;
     this.status = this.errorStatus === 0 ? status : this.errorStatus;
     this.response.type = contentType;
-    // An error page has the status of the error, and with it the words for that.
+    // An error page has the status of the error and its reason phrase.
     if (this.errorStatus !== 0) this.response.reason = undefined;
     if (this.failed) return;
     try {
       for (const filter of this.rules.filters) filter(this);
     } catch (error) {
-      // Nothing is written yet: it can still be answered in another way.
+      // Nothing has been sent yet, so another response is still possible.
       this.done = false;
       throw error;
     }
   }
 
-  /** Whether a body of unknown length may come in chunks; else it ends with its connection, where the engine can do that. */
+  /** Whether a body of unknown length may be chunked. Otherwise the end of the connection ends it. */
   get mayChunk(): boolean {
     return this.request.httpVersion === '1.1' && this.rules.chunks;
   }
 
-  /** Then the response comes in chunks, also where its length is known. */
+  /** Whether the response has trailers: then it is chunked even if its length is known. */
   private get endsInTrailers(): boolean {
     return (
       this.response.trailers !== undefined &&
@@ -318,7 +319,7 @@ export class Exchange implements StateHolder {
     );
   }
 
-  /** What the `Server` header and the built-in pages say. */
+  /** The text of the `Server` header and at the foot of built-in pages. */
   get serverToken(): string {
     const { serverToken, serverTokenOf } = this.rules;
     if (!serverTokenOf || this.failed) return serverToken;
@@ -326,7 +327,7 @@ export class Exchange implements StateHolder {
     return isSafeHeaderValue(token) ? token : serverToken;
   }
 
-  /** Finishes with a status: its `error_page`, or the built-in page where the status has one. */
+  /** Responds with a status: with its `error_page`, or the built-in page if the status has one. */
   end(status: number): void {
     if (this.done) return;
     this.rules.watch?.ends(this, status);
@@ -339,7 +340,7 @@ export class Exchange implements StateHolder {
     this.send(statusOnWire(status), page === undefined ? '' : 'text/html', page ?? '');
   }
 
-  /** Waits for what an internal redirect started; the compile stage never lets its promise fail. */
+  /** The promise is not awaited: handlers that the compile stage makes never reject. */
   private serveErrorPage(status: number, handler: Handler): void {
     this.inErrorPage = true;
     this.setState(KEPT_TYPE, '');
@@ -348,7 +349,7 @@ export class Exchange implements StateHolder {
     void handler(this);
   }
 
-  /** A redirect with the built-in page; whatever is not legal in a URL is escaped, so that no header line can break. */
+  /** Responds with a redirect. Illegal characters are escaped, so the location cannot end its header line. */
   redirect(status: number, location: string): void {
     if (this.done) return;
     const target = encodeLocation(location);
@@ -359,12 +360,12 @@ export class Exchange implements StateHolder {
     this.end(status);
   }
 
-  /** A path with the scheme, host and port that redirects of this location name; anything else as it is. */
+  /** Adds scheme, host and port to a path, as the location's redirects have them. Other targets are unchanged. */
   absolute(target: string): string {
     return redirectTarget(this, target, this.rules.redirects);
   }
 
-  /** Serves another place of this server instead: `/uri?args` or `@name`. */
+  /** Redirects internally to `/uri?args` or to the named location `@name`. */
   redirectInternally(target: string): void | Promise<void> {
     if (this.done) return;
     const { router, watch } = this.rules;
@@ -372,21 +373,21 @@ export class Exchange implements StateHolder {
     return target.startsWith('@') ? router.toNamed(this, target) : router.toUri(this, target);
   }
 
-  /** Serves the place of a decoded path instead, with the query that the request has. */
+  /** Redirects internally to a decoded path. The query stays. */
   redirectToPath(path: string): void | Promise<void> {
     if (this.done) return;
     this.rules.watch?.redirects(this, path);
     return this.rules.router.toPath(this, path);
   }
 
-  /** Asks another place of this server, without the client's noticing. Its exchange has the status and headers. */
+  /** Runs a subrequest within this server. Resolves with its exchange, which has the status and headers. */
   subrequest(facts: SubrequestFacts): Promise<Exchange> {
     return this.rules.router.subrequest(this, facts);
   }
 
   /**
-   * Switches to another protocol (101, with the headers that are set): from now on the bytes of `peer` are the client's.
-   * False where the engine cannot; uWebSockets.js can for WebSockets.
+   * Switches to another protocol: sends 101 with the headers that are set, then relays bytes between the client and
+   * `peer`. Returns false if the engine cannot do that; uWebSockets.js supports WebSocket only.
    */
   tunnel(protocol: string, peer: Duplex): boolean {
     if (this.done || !this.wire.tunnels || this.request.httpVersion !== '1.1' || !isSafeHeaderValue(protocol))
@@ -396,14 +397,14 @@ export class Exchange implements StateHolder {
     return true;
   }
 
-  /** Closes the connection without a response (nginx's 444); `status` is what logs say. */
+  /** Closes the connection without a response (nginx's 444). `status` is for logs. */
   abort(status = 444): void {
     if (this.aborted) return;
     if (!this.done) this.status = status;
     this.wire.close();
   }
 
-  /** What the configuration adds to a response could not be made: that ends this request alone, whoever called. */
+  /** Handles an exception of a filter: the request ends with an error, whoever sent the response. */
   private failResponse(error: unknown): void {
     this.warn(error instanceof HttpFault ? error.message : describeFailure(error));
     if (this.aborted) return;
@@ -415,7 +416,7 @@ export class Exchange implements StateHolder {
     this.end(error instanceof HttpFault ? error.status : 500);
   }
 
-  /** For the wire: a callback of the engine failed. This request ends with it. */
+  /** Called by the wire when a callback of the engine threw. Ends this request. */
   fail(error: unknown): void {
     const hasResponse = this.done;
     try {
@@ -427,12 +428,12 @@ export class Exchange implements StateHolder {
     }
   }
 
-  /** For the wire: bytes of the body went out. */
+  /** Called by the wire when bytes of the body were sent. */
   wrote(bytes: number): void {
     this.bodyBytesSent += bytes;
   }
 
-  /** For the wire: the client is gone before the response was complete. */
+  /** Called by the wire when the client closed the connection before its response was complete. */
   leave(): void {
     this.aborted = this.done = true;
     if (this.status === 0) {
@@ -442,7 +443,7 @@ export class Exchange implements StateHolder {
     this.runListeners(this.abortListeners, 'cleaning up after a client that left');
   }
 
-  /** For the wire, once per request: the response is sent, or nobody is left to send it to. */
+  /** Called by the wire once per request: the response is sent, or the connection is closed. */
   finish(): void {
     this.log();
     this.runListeners(this.endListeners, 'cleaning up after a request');
@@ -459,7 +460,7 @@ export class Exchange implements StateHolder {
     }
   }
 
-  /** Runs the log steps, often where nobody could catch. nginx logs subrequests only where it is asked to. */
+  /** Runs the log steps; no exception may escape. nginx logs subrequests only if `log_subrequest` is on. */
   private log(): void {
     for (const step of this.parent ? this.rules.subrequestLogs : this.rules.logs) {
       try {
@@ -470,24 +471,24 @@ export class Exchange implements StateHolder {
     }
   }
 
-  /** Tells the error log. */
+  /** Writes an error to the error log. */
   warn(message: string): void {
     this.rules.warn(message, this);
   }
 
-  /** Runs when the client goes away before the response is complete. */
+  /** Adds a listener that runs if the client closes the connection too early. */
   onAbort(listener: () => void): void {
     if (this.parent) this.parent.onAbort(listener);
     else (this.abortListeners ??= []).push(listener);
   }
 
-  /** Runs when the request is over: its response is sent, or nobody is left to send it to. */
+  /** Adds a listener that runs when the request is finished, with or without a response. */
   onEnd(listener: () => void): void {
     if (this.parent) this.parent.onEnd(listener);
     else (this.endListeners ??= []).push(listener);
   }
 
-  /** State that a module keeps for this request, by its own key. */
+  /** Returns the state that a module has stored under its own key. */
   state<T>(key: StateKey<T>): T | undefined {
     return this.stateByKey?.get(key) as T | undefined;
   }

@@ -2,8 +2,8 @@ import type { Exchange } from './exchange.ts';
 import { describeFailure, HttpFault } from './status.ts';
 
 /**
- * Answers a request whose handler failed: 500, or the status of an `HttpFault`. Throws nothing; also for failures in callbacks,
- * where nobody up the stack could answer.
+ * Ends a request whose handler failed: with 500, or with the status of an `HttpFault`. It never throws, so it can also
+ * be called in callbacks, where no caller could catch.
  */
 export function failRequest(x: Exchange, error: unknown): void {
   const status = error instanceof HttpFault ? error.status : 500;
@@ -12,7 +12,7 @@ export function failRequest(x: Exchange, error: unknown): void {
   try {
     x.end(status);
   } catch (second) {
-    x.rules.warn(`${describeFailure(second)} while answering ${status}`, x);
+    x.rules.warn(`${describeFailure(second)} while sending status ${status}`, x);
     x.abort();
   }
 }

@@ -1,11 +1,11 @@
-/** Hands pieces from one that makes them to one that takes them, one at a time. */
+/** Passes pieces of a body from a producer to a consumer, one at a time. */
 export class Handover {
   #waiting: Uint8Array[] = [];
   #taken: (() => void)[] = [];
   #ended = false;
   #wake: () => void = () => undefined;
 
-  /** Resolves when the piece is taken, or nobody will take it any more; the bytes must stay until then. */
+  /** Resolves when the piece has been consumed or the consumer has stopped. The bytes must not change before that. */
   give(piece: Uint8Array): Promise<void> {
     if (this.#ended) return Promise.resolve();
     return new Promise((resolve) => {
@@ -15,13 +15,13 @@ export class Handover {
     });
   }
 
-  /** No more pieces come; those that wait are still taken. */
+  /** Ends the sequence. Pieces that are still queued are delivered. */
   end(): void {
     this.#ended = true;
     this.#wake();
   }
 
-  /** Nobody takes pieces any more. */
+  /** Stops the consumer: queued pieces are dropped. */
   close(): void {
     this.end();
     this.#waiting = [];
@@ -29,7 +29,7 @@ export class Handover {
     this.#taken = [];
   }
 
-  /** The pieces, to be read once. A piece counts as taken when the next one is asked for. */
+  /** Yields the pieces; may be iterated once. A piece counts as consumed when the next one is requested. */
   async *pieces(): AsyncGenerator<Uint8Array, void> {
     try {
       for (;;) {

@@ -1,7 +1,7 @@
-/** Headers in their order: name, value, name, value … */
+/** Headers in their order, as a flat list: name, value, name, value … */
 export type HeaderList = readonly string[];
 
-/** The first value of a name, whatever its case. */
+/** Returns the first value of a header; names are compared without case. */
 export function firstOf(headers: HeaderList | undefined, name: string): string | undefined {
   if (!headers) return undefined;
   for (let index = 0; index < headers.length; index += 2) {
@@ -10,7 +10,7 @@ export function firstOf(headers: HeaderList | undefined, name: string): string |
   return undefined;
 }
 
-/** All values of a name, with commas between them. */
+/** Returns all values of a header, joined with commas. */
 export function joinedOf(headers: HeaderList | undefined, name: string): string | undefined {
   let joined: string | undefined;
   for (let index = 0; headers && index < headers.length; index += 2) {
@@ -21,14 +21,14 @@ export function joinedOf(headers: HeaderList | undefined, name: string): string 
   return joined;
 }
 
-/** Takes all headers of a name away. */
+/** Removes all headers with this name. */
 export function removeAll(headers: string[] | undefined, name: string): void {
   for (let index = (headers?.length ?? 0) - 2; headers && index >= 0; index -= 2) {
     if (isSameName(headers[index] as string, name)) headers.splice(index, 2);
   }
 }
 
-/** A request header by its lower-case name; what stands there several times is joined, as RFC 9110, 5.3 has it. */
+/** Returns a request header by its lower-case name. Repeated headers are joined (RFC 9110, 5.3). */
 export function requestHeaderOf(headers: HeaderList, name: string): string | undefined {
   let joined: string | undefined;
   for (let index = 0; index < headers.length; index += 2) {
@@ -40,7 +40,7 @@ export function requestHeaderOf(headers: HeaderList, name: string): string | und
   return joined;
 }
 
-/** nginx reads `X_A` as `$http_x_a` too, where such names count. */
+/** As in nginx, `X_A` matches `$http_x_a` where names with underscores are allowed. */
 function isUnderscored(given: string, name: string): boolean {
   return given.length === name.length && given.includes('_') && given.replaceAll('_', '-') === name;
 }

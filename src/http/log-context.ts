@@ -1,7 +1,7 @@
 import type { LogContext } from '../log/index.ts';
 import type { Exchange } from './exchange.ts';
 
-/** What a request says of itself in the error log. */
+/** Returns the fields that identify a request in the error log. */
 export function logContext(x: Exchange): LogContext {
   const { main } = x;
   const { request } = main;
@@ -9,7 +9,7 @@ export function logContext(x: Exchange): LogContext {
     connection: request.serial,
     client: x.remoteAddress,
     server: x.serverName,
-    // Of a request that nobody could read there is no line.
+    // A request whose head could not be read has no request line.
     ...(request.method !== '' && {
       request: `${request.method} ${request.requestUri} HTTP/${request.httpVersion}`,
     }),

@@ -2,18 +2,25 @@ import { isIP } from 'node:net';
 import type { Exchange } from './exchange.ts';
 import { parseHost } from './uri.ts';
 
-/** Request headers that tell whether a page had a browser send the request, and which page. */
+/**
+ * The request headers that `readRefusal` and `writeRefusal` need: they tell whether a page of another site sent the
+ * request.
+ */
 export const SITE_HEADERS = ['host', 'origin', 'sec-fetch-site'] as const;
 
-/** What browsers say of requests that a page of the gateway's own makes, or a person who types its address. */
+/**
+ * Values of `Sec-Fetch-Site` for requests from the gateway's own pages, from the address bar, and from clients that are
+ * no browsers.
+ */
 const OWN_SITES: ReadonlySet<string | undefined> = new Set([undefined, 'same-origin', 'none']);
 
-/** Whether a server is configured for a name. */
+/** Tells whether some server is configured for a name. */
 export type KnowsHost = (host: string) => boolean;
 
 /**
- * Whether nobody but us decides where a name leads: a foreign name that leads here makes foreign pages ours (DNS rebinding).
- * An address is no name, and `localhost` never leaves the machine (RFC 6761, 6.3).
+ * Tells whether a host name is safe from DNS rebinding: an address, a `localhost` name, which never leaves the machine
+ * (RFC 6761, 6.3), or a configured name. Another name that resolves to this gateway would give pages of that name
+ * access.
  */
 export function isOwnName(host: string, knowsHost: KnowsHost): boolean {
   const address = host.startsWith('[') ? host.slice(1, -1) : host;
@@ -21,20 +28,23 @@ export function isOwnName(host: string, knowsHost: KnowsHost): boolean {
   return parseHost(host) !== undefined && knowsHost(host);
 }
 
-/** Why a request must not change anything: a page from elsewhere may be behind it. Needs `SITE_HEADERS`. */
+/** Returns why a request must not change anything: a page of another site may have sent it. Needs `SITE_HEADERS`. */
 export function writeRefusal(x: Exchange, knowsHost: KnowsHost): string | undefined {
   if (!isOwnName(x.request.host, knowsHost)) return `"${x.request.host}" is no name of this server`;
   if (!OWN_SITES.has(x.header('sec-fetch-site'))) return 'cross-site request refused';
   return hasForeignOrigin(x) ? 'cross-origin request refused' : undefined;
 }
 
-/** Why a request must not be told anything: a page of another site asks. Needs `SITE_HEADERS`. */
+/** Returns why a request must not read anything: a page of another site sent it. Needs `SITE_HEADERS`. */
 export function readRefusal(x: Exchange): string | undefined {
   if (x.header('sec-fetch-site') === 'cross-site') return 'cross-site request refused';
   return hasForeignOrigin(x) ? 'cross-origin request refused' : undefined;
 }
 
-/** A page that came by another scheme is another origin: anybody on the way may have written it. */
+/**
+ * A page loaded by another scheme has another origin: an attacker in the network could have modified a page loaded over
+ * HTTP.
+ */
 function hasForeignOrigin(x: Exchange): boolean {
   const origin = x.header('origin');
   return origin !== undefined && origin !== `${x.request.port.scheme}://${x.header('host') ?? ''}`;

@@ -2,30 +2,30 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type StateHolder, stateKey } from './request-state.ts';
 import type { ResponseStream } from './response-stream.ts';
 
-/** How fast a client gets a response (nginx: `limit_rate`). */
+/** The rate at which a response is sent (nginx: `limit_rate`). */
 export interface Rate {
-  /** 0: as fast as it goes. */
+  /** 0: no limit. */
   readonly bytesPerSecond: number;
-  /** Bytes of the body that go out before the limit begins. */
+  /** Bytes of the body that are sent before the limit applies. */
   readonly afterBytes: number;
 }
 
 const RATE = stateKey<Partial<Rate>>('rate of the response');
 
-/** The rate of a response, as far as somebody has said something of it. */
+/** Returns the rate settings of a response that have been set so far. */
 export function rateOf(x: StateHolder): Partial<Rate> | undefined {
   return x.state(RATE);
 }
 
-/** Takes effect for a response that has not begun. */
+/** Changes the rate of a response. It must not have begun. */
 export function changeRate(x: StateHolder, change: Partial<Rate>): void {
   x.setState(RATE, { ...x.state(RATE), ...change });
 }
 
-/** Pieces of one write: small enough that a slow client sees a steady flow. */
+/** Each piece holds a tenth of a second's bytes, so that slow clients receive a steady flow. */
 const PIECES_PER_SECOND = 10;
 
-/** Holds a response to a rate (nginx: `limit_rate`). */
+/** Sends a response at a limited rate (nginx: `limit_rate`). */
 export class ThrottledStream implements ResponseStream {
   readonly #inner: ResponseStream;
   readonly #rate: Rate;
@@ -33,12 +33,12 @@ export class ThrottledStream implements ResponseStream {
   readonly #startedMs = performance.now();
   #sentBytes = 0;
   #waiting: Buffer[] = [];
-  /** A timer or the client decides when it goes on. */
+  /** Waiting for a timer or for the client. */
   #held = false;
   #ended = false;
   #drainedListeners: (() => void)[] = [];
 
-  /** `isGone`: nobody is left to send to. */
+  /** `isGone` tells that the client has closed the connection. */
   constructor(inner: ResponseStream, rate: Rate, isGone: () => boolean) {
     this.#inner = inner;
     this.#rate = rate;
@@ -46,7 +46,7 @@ export class ThrottledStream implements ResponseStream {
   }
 
   write(chunk: string | Uint8Array): boolean {
-    // A writer may use its buffer again.
+    // The writer may reuse its buffer, so the bytes are copied.
     this.#waiting.push(Buffer.from(chunk as Uint8Array));
     this.#flow();
     return this.#waiting.length === 0;
@@ -75,7 +75,7 @@ export class ThrottledStream implements ResponseStream {
     if (this.#ended) this.#inner.end();
   }
 
-  /** When the next piece may go, in milliseconds from now. */
+  /** Returns the milliseconds until the next piece may be sent. */
   #dueMs(): number {
     const { bytesPerSecond, afterBytes } = this.#rate;
     const limited = Math.max(this.#sentBytes - afterBytes, 0);

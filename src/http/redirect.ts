@@ -1,21 +1,21 @@
 import type { RequestFacts } from './request-facts.ts';
 
-/** What a redirect names besides the path. */
+/** The parts of an absolute redirect that the configuration controls. */
 export interface RedirectRules {
-  /** False: only the path (`absolute_redirect off`). */
+  /** False: the `Location` is a path only (`absolute_redirect off`). */
   readonly isAbsolute: boolean;
-  /** The name of the server instead of the request's. */
+  /** Uses the server's first name instead of the request's host (`server_name_in_redirect`). */
   readonly byServerName: boolean;
   readonly withPort: boolean;
 }
 
-/** A request that is redirected. */
+/** The parts of an exchange that a redirect needs. */
 interface RedirectedRequest {
   readonly request: RequestFacts;
   readonly serverName: string;
 }
 
-/** The `Location` of a redirect: a path gets scheme, host and port in front. */
+/** Returns the value of `Location`: scheme, host and port are added to a path. */
 export function redirectTarget(x: RedirectedRequest, target: string, rules: RedirectRules): string {
   if (!target.startsWith('/') || !rules.isAbsolute) return target;
   const { scheme, port, address } = x.request.port;
@@ -24,7 +24,7 @@ export function redirectTarget(x: RedirectedRequest, target: string, rules: Redi
   return `${scheme}://${host}${isUsual || !rules.withPort ? '' : `:${port}`}${target}`;
 }
 
-/** What old Internet Explorers take for a redirect (nginx: `msie_refresh`). */
+/** Returns the page that redirects old versions of Internet Explorer (nginx: `msie_refresh`). */
 export function refreshPage(target: string): string {
   const url = target.replaceAll('"', '%22').replaceAll("'", '%27');
   return `<html><head><meta http-equiv="Refresh" content="0; URL=${url}"></head><body></body></html>\r\n`;

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 
-/** The port a request came in on. */
+/** The port that received a request. */
 export interface PortFacts {
   readonly scheme: 'http' | 'https';
   /** 0 for a Unix socket. */
@@ -8,7 +8,7 @@ export interface PortFacts {
   readonly address: string;
 }
 
-/** A request as it came. Its fields are copies: they stay valid across awaits. */
+/** A request as received. Its fields are copies, so they stay valid across awaits. */
 export interface RequestFacts {
   readonly method: string;
   /** As received, query included. */
@@ -18,23 +18,23 @@ export interface RequestFacts {
   readonly args: string;
   /** Host name in lower case, without port; '' when the request has none. */
   readonly host: string;
-  /** Bytes that the client announced; 0 without a body, -1 when it is chunked. */
+  /** The announced `Content-Length`; 0 without a body, -1 if the body is chunked. */
   readonly contentLength: number;
-  /** Number of the connection, or of the request where the engine does not tell of connections: `$connection`. */
+  /** `$connection`: the number of the connection, or of the request if the engine does not expose connections. */
   readonly serial: number;
-  /** Where it came in. */
+  /** The port that received it. */
   readonly port: PortFacts;
-  /** The headers `Host` and `Referer` as they came: the error log shows them. */
+  /** The headers `Host` and `Referer` as received, for the error log. */
   readonly hostHeader?: string | undefined;
   readonly referrer?: string | undefined;
   readonly httpVersion: '1.0' | '1.1';
   /** The request headers that the build asked for, in order: name, value, name, value … */
   readonly headers: readonly string[];
-  /** Absent where the engine does not tell (uWebSockets.js). */
+  /** Absent on uWebSockets.js, which does not expose it. */
   readonly connection?: ConnectionFacts | undefined;
 }
 
-/** A request that the gateway makes to itself on behalf of another one. */
+/** A subrequest to make on behalf of a request. */
 export interface SubrequestFacts {
   /** A path, or `@name`. */
   readonly uri: string;
@@ -42,24 +42,27 @@ export interface SubrequestFacts {
   readonly args?: string;
   /** Default: GET. */
   readonly method?: string;
-  /** `parent`: the body of the client's request. Default: none. */
+  /** `parent` sends the body of the client's request. Default: none. */
   readonly body?: 'parent' | 'none';
-  /** What of the response is wanted: its head alone, or its body as it comes; the promise resolves when the next piece may. */
+  /**
+   * What to do with the response: keep its head only, or pass each piece of its body to a function, which resolves when
+   * it can take the next one.
+   */
   readonly keep: 'head' | ((piece: Uint8Array) => Promise<void>);
 }
 
-/** An address that stands for the client's own: what a trusted proxy told. */
+/** A client address that a trusted proxy sent. */
 export interface RemoteFacts {
   readonly address: string;
-  /** 0 where nobody told. */
+  /** 0 if it is unknown. */
   readonly port: number;
 }
 
-/** What the PROXY protocol told at the begin of a connection. */
+/** The header of the PROXY protocol at the start of a connection. */
 export interface ProxyProtocolFacts {
-  /** The client's address; '' when the proxy did not say. */
+  /** The client's address; '' if the proxy did not send one. */
   readonly address: string;
-  /** 0 when the proxy did not say. */
+  /** 0 if the proxy did not send one. */
   readonly port: number;
   readonly serverAddress: string;
   readonly serverPort: number;
@@ -67,7 +70,7 @@ export interface ProxyProtocolFacts {
   readonly tlvs: readonly { readonly type: number; readonly value: string }[];
 }
 
-/** What a TLS handshake agreed on. Texts are as OpenSSL names things; '' where there is nothing to tell. */
+/** The result of a TLS handshake. Texts use OpenSSL's names; '' if a value is not available. */
 export interface TlsFacts {
   readonly protocol: string;
   readonly cipher: string;
@@ -81,7 +84,7 @@ export interface TlsFacts {
   /** The name that the client asked for (SNI). */
   readonly serverName: string;
   readonly alpnProtocol: string;
-  /** That name is one of a server's, so that the handshake was made with that one. */
+  /** True if `serverName` is the name of a server, so that the handshake used that server's settings. */
   readonly namesServer: boolean;
   readonly client: ClientCertificate | undefined;
 }
@@ -89,20 +92,20 @@ export interface TlsFacts {
 /** The certificate that a client sent. */
 export interface ClientCertificate {
   readonly certificate: X509Certificate;
-  /** What it was verified against; texts that are equal stand for the same. */
+  /** Identifies the authorities that verified it; equal texts mean the same authorities. */
   readonly verifier: string;
-  /** Absent: it verified. */
+  /** Absent if the verification succeeded. */
   readonly fault?: {
-    /** As OpenSSL names it, without `X509_V_ERR_`. */
+    /** OpenSSL's name without `X509_V_ERR_`. */
     readonly code: string;
-    /** In OpenSSL's words. */
+    /** OpenSSL's message. */
     readonly text: string;
   };
 }
 
-/** What a transport knows of the connection that a request came in on. uWebSockets.js tells nothing of it. */
+/** The connection that a request came on. uWebSockets.js does not expose it. */
 export interface ConnectionFacts {
-  /** Requests on it so far, this one included. */
+  /** Number of requests on it so far, this one included. */
   readonly requests: number;
   /** Milliseconds since the epoch. */
   readonly startedMs: number;

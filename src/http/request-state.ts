@@ -1,12 +1,12 @@
-/** Names a value of type `T` that is kept with a request. */
+/** A key for a value of type `T` that is stored with a request. */
 export type StateKey<T> = symbol & { readonly valueType?: (value: T) => T };
 
-/** A key of its own; `description` is for whoever debugs. */
+/** Creates a unique key; `description` is for debugging. */
 export function stateKey<T>(description: string): StateKey<T> {
   return Symbol(description);
 }
 
-/** A request, as far as it keeps what modules remember of it. */
+/** The part of an exchange that stores the state of modules. */
 export interface StateHolder {
   state<T>(key: StateKey<T>): T | undefined;
   setState<T>(key: StateKey<T>, value: T): void;

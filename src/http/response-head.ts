@@ -1,27 +1,27 @@
 import { isSafeHeaderName, isSafeHeaderValue } from '../http1/index.ts';
 import { firstOf, joinedOf, removeAll } from './header-list.ts';
 
-/** Clients bound the status line as they bound a header. */
+/** Clients limit the length of the status line as they limit a header. */
 const LONGEST_REASON = 1_000;
 
-/** Who hears of what could not be taken over. */
+/** Receives a warning for each value that was dropped. */
 interface WarningSink {
   warn(message: string): void;
 }
 
-/** The head of a response, while it is made. */
+/** The head of a response until it is sent. */
 export class ResponseHead {
-  /** The words behind the status, where they are not the usual ones. */
+  /** The reason phrase, if it is not the standard one. */
   reason: string | undefined = undefined;
   /** `Content-Type`; '' sends none. Filters may change it. */
   type = '';
-  /** Bytes of the body, for filters; -1 when nobody knows yet. */
+  /** Length of the body for filters; -1 if it is not known yet. */
   lengthBytes = -1;
-  /** Headers besides the fixed ones: name, value, name, value … */
+  /** Headers other than the fixed ones, as a flat list: name, value, name, value … */
   headers: string[] | undefined = undefined;
-  /** Asked for when a body in chunks ends: the fields behind it. A response that has some comes in chunks. */
+  /** Returns the trailer fields; called at the end of a chunked body. A response with trailers is chunked. */
   trailers: (() => readonly string[]) | undefined = undefined;
-  /** The head as it went out, where the engine writes it itself. */
+  /** The head as sent, if the engine writes it itself. */
   sentText: string | undefined = undefined;
   private readonly owner: WarningSink;
 
@@ -29,23 +29,23 @@ export class ResponseHead {
     this.owner = owner;
   }
 
-  /** The first header of a name, whatever its case. */
+  /** Returns the first value of a header; names are compared without case. */
   header(name: string): string | undefined {
     return firstOf(this.headers, name);
   }
 
-  /** All headers of a name, with commas between them. */
+  /** Returns all values of a header, joined with commas. */
   joinedHeader(name: string): string | undefined {
     return joinedOf(this.headers, name);
   }
 
-  /** Adds a header. A control byte in it drops the header and is logged. */
+  /** Adds a header. A header with a control character is dropped, and that is logged. */
   setHeader(name: string, value: string): void {
     if (isSafeHeaderName(name) && isSafeHeaderValue(value)) (this.headers ??= []).push(name, value);
     else this.owner.warn(`header "${name}" is dropped: control character in its value`);
   }
 
-  /** A header in the place of all of its name. */
+  /** Replaces all headers with this name. */
   replaceHeader(name: string, value: string): void {
     this.removeHeader(name);
     this.setHeader(name, value);
@@ -55,23 +55,23 @@ export class ResponseHead {
     removeAll(this.headers, name);
   }
 
-  /** Words of the status line instead of the status's own. A control byte in them, or too many, leaves those there. */
+  /** Sets the reason phrase. A phrase that is too long or has a control character is dropped, and that is logged. */
   setReason(phrase: string): void {
     if (phrase.length <= LONGEST_REASON && isSafeHeaderValue(phrase)) this.reason = phrase;
     else this.owner.warn('reason phrase is dropped: control character in it, or too long');
   }
 
-  /** The fields behind the body: name, value, name, value … The head is out: those that cannot be made are left out. */
+  /** Returns the trailer fields: name, value, name, value … The head is already sent, so a failure omits them. */
   trailerFields(): readonly string[] {
     try {
       return this.trailers?.() ?? [];
     } catch (error) {
-      this.owner.warn(`the trailers of an answer could not be made: ${String(error)}`);
+      this.owner.warn(`the trailers of a response could not be made: ${String(error)}`);
       return [];
     }
   }
 
-  /** Takes back what configuration and modules have added. */
+  /** Removes everything that configuration and modules have added. */
   clear(): void {
     this.headers = this.reason = this.trailers = undefined;
   }

@@ -1,40 +1,40 @@
 import type { RedirectRules } from './redirect.ts';
 
-/** How a connection ends whose client may still be sending. */
+/** Lingering close: how to close a connection whose client may still be sending. */
 export interface LingeringRules {
-  /** `on`: when there is something to wait for; `always`: in any case. */
+  /** `on`: if the client is still sending; `always`: in any case. */
   readonly mode: 'off' | 'on' | 'always';
   readonly timeMs: number;
   /** Longest silence. */
   readonly silenceMs: number;
 }
 
-/** What tells one browser from another. */
+/** The parts of an exchange that identify the browser. */
 interface Client {
   readonly request: { readonly method: string };
   header(name: string): string | undefined;
 }
 
-/** What a response means for the connection it goes out on. */
+/** The settings that decide whether and how a connection stays open after a response. */
 export interface ConnectionRules {
   /** False: every response closes it (`keepalive_timeout 0`, `keepalive_requests 0`). */
   readonly keepalive: boolean;
   readonly idleMs: number;
   readonly maxRequests: number;
-  /** Longest life of a connection that carries requests. */
+  /** Longest time during which requests are accepted on a connection. */
   readonly lifeMs: number;
   /** Value of the header `Keep-Alive` in responses that leave the connection open. */
   readonly keepaliveHeader: string | undefined;
-  /** Whether this client's connection closes (`keepalive_disable`); absent: nobody's does. */
+  /** Tells whether to close the connections of this client (`keepalive_disable`); absent: no client's. */
   readonly closesFor: ((client: Client) => boolean) | undefined;
   readonly lingering: LingeringRules;
-  /** A connection that timed out is reset, not closed. */
+  /** Connections that timed out are reset instead of closed. */
   readonly resetsTimedOut: boolean;
 }
 
-/** What a response follows that the configuration says outright. */
+/** The settings of a response that are plain configuration values. */
 export interface ResponseSettings {
-  /** Type of bodies that come without one, for example the text of `return`. */
+  /** Type of bodies without one of their own, for example the text of `return`. */
   readonly defaultType: string;
   /** 0: no limit. */
   readonly maxBodyBytes: number;
@@ -44,11 +44,11 @@ export interface ResponseSettings {
   /** `server_tokens`: what the `Server` header and the built-in pages say; '' sends no such header. */
   readonly serverToken: string;
   readonly redirects: RedirectRules;
-  /** False: a response of unknown length ends with its connection, where the engine can do that. */
+  /** False: the end of the connection ends a response of unknown length, if the engine supports that. */
   readonly chunks: boolean;
-  /** Built-in pages of errors are long enough for Internet Explorer and Chrome to show them. */
+  /** Pads built-in error pages, so that Internet Explorer and Chrome show them. */
   readonly msiePadding: boolean;
-  /** Internet Explorer gets a page that refreshes itself instead of a redirect. */
+  /** Sends Internet Explorer a page that refreshes itself instead of a redirect. */
   readonly msieRefresh: boolean;
   /** An error page may have an error page. */
   readonly recursiveErrorPages: boolean;

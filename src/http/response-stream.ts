@@ -1,8 +1,8 @@
 import type { BodyTransform, Transformed } from './body-transform.ts';
 
-/** A response whose body comes in pieces. */
+/** A response whose body is written in pieces. */
 export interface ResponseStream {
-  /** False: wait for `drained` before the next write. The bytes of a chunk must stay as they are until then. */
+  /** Returns false if the writer has to wait for `drained`. The chunk's bytes must not change before that. */
   write(chunk: string | Uint8Array): boolean;
   drained(): Promise<void>;
   end(): void;
@@ -10,7 +10,7 @@ export interface ResponseStream {
 
 const PIECE_BYTES = 65_536;
 
-/** Writes a body that is there, as the client takes it, and ends the stream. */
+/** Writes a complete body at the client's pace, and ends the stream. */
 export async function writePieces(
   stream: ResponseStream,
   bytes: Uint8Array,
@@ -22,10 +22,13 @@ export async function writePieces(
   stream.end();
 }
 
-/** Beyond this a body is transformed piece by piece, so that others get their turn: level 6 of gzip takes 2 ms for it. */
+/**
+ * Larger bodies are transformed in pieces, so that other requests are not delayed: gzip level 6 takes 2 ms for this
+ * size.
+ */
 const MOST_TRANSFORMED_BYTES = 131_072;
 
-/** A body as it comes out of all transforms; `undefined` where it has to go through them in pieces. */
+/** Runs a complete body through all transforms. Returns `undefined` if it has to be transformed in pieces. */
 export function transformWhole(
   bytes: Uint8Array,
   transforms: readonly BodyTransform[],
@@ -35,14 +38,14 @@ export function transformWhole(
   return transforms.reduce((body, transform) => transform.whole?.(body) ?? body, bytes);
 }
 
-/** Transforms what is written on its way to the client. Pieces keep their order, also where a transform waits. */
+/** A stream that transforms the body before it is sent. Pieces keep their order even if a transform waits. */
 export class FilteredStream implements ResponseStream {
   readonly #inner: ResponseStream;
   readonly #transforms: readonly BodyTransform[];
   readonly #fail: (error: unknown) => void;
   #busy: Promise<void> | undefined = undefined;
 
-  /** `fail` hears the error of a transform: the head is out, so the connection can only be cut. */
+  /** `fail` receives the error of a transform. The head is already sent, so all it can do is close the connection. */
   constructor(inner: ResponseStream, transforms: readonly BodyTransform[], fail: (error: unknown) => void) {
     this.#inner = inner;
     this.#transforms = transforms;
@@ -63,7 +66,7 @@ export class FilteredStream implements ResponseStream {
     this.#run(() => this.#finish(0));
   }
 
-  /** At once where nothing waits, else behind what does. */
+  /** Runs a step immediately, or after the step that is still waiting. */
   #run(step: () => boolean | Promise<boolean>): boolean {
     if (this.#busy) {
       this.#wait(this.#busy.then(step));
@@ -90,7 +93,7 @@ export class FilteredStream implements ResponseStream {
     });
   }
 
-  /** Through the transforms from `index` on, and out. */
+  /** Passes a piece through the transforms from `index` on, and sends the result. */
   #pass(piece: Uint8Array, index: number): boolean | Promise<boolean> {
     let current = piece;
     for (let next = index; next < this.#transforms.length; next++) {
@@ -102,7 +105,7 @@ export class FilteredStream implements ResponseStream {
     return current.byteLength === 0 || this.#inner.write(current);
   }
 
-  /** What is not there yet. The client takes one piece before the next is made. */
+  /** Passes on output that is made later. Each part is taken by the client before the next is made. */
   async #passLater(turned: Exclude<Transformed, Uint8Array>, index: number): Promise<boolean> {
     if (turned instanceof Promise) return this.#pass(await turned, index);
     let isTaken = true;
@@ -113,7 +116,7 @@ export class FilteredStream implements ResponseStream {
     return isTaken;
   }
 
-  /** Ends one transform after the other: what the first has left passes through those behind it. */
+  /** Ends the transforms in order: the rest of each passes through those after it. */
   #finish(index: number): boolean | Promise<boolean> {
     const transform = this.#transforms[index];
     if (!transform) {

@@ -1,23 +1,29 @@
 import { type StateHolder, stateKey } from './request-state.ts';
 
-/** Value: the last type that came from `types` or `default_type` and names a charset. */
+/** Value: the last type that `types` or `default_type` gave and that names a charset. */
 export const CONFIGURED_TYPE = stateKey<string>('configured type');
-/** Value: the type of a response in whose place another is served; that has it too, where it would take one by its name. */
+/**
+ * Value: the type of a response that is replaced by another one. The replacement has this type, too, instead of one by
+ * its extension.
+ */
 export const KEPT_TYPE = stateKey<string>('kept type');
-/** Value: the type of what a `multipart/byteranges` response is parts of. */
+/** Value: the type of the parts of a `multipart/byteranges` response. */
 export const PARTS_TYPE = stateKey<string>('type of the parts');
-/** Value: what an upstream wants the charset of the response to be. */
+/** Value: the charset that an upstream asked for. */
 export const CHARSET_OVERRIDE = stateKey<string>('charset override');
 
 const CHARSET = /;\s*charset=/i;
 
-/** The media type of a `Content-Type` as nginx compares it: in lower case, without the charset and what follows. */
+/**
+ * Returns the media type of a `Content-Type` as nginx compares it: in lower case, without the charset and anything
+ * after it.
+ */
 export function mediaTypeOf(contentType: string): string {
   const charset = contentType.includes(';') ? contentType.search(CHARSET) : -1;
   return (charset < 0 ? contentType : contentType.slice(0, charset)).trim().toLowerCase();
 }
 
-/** The charset that a `Content-Type` names, quotes removed; '' without one. */
+/** Returns the charset of a `Content-Type` without quotes; '' if there is none. */
 export function charsetOf(contentType: string): string {
   const at = contentType.includes(';') ? contentType.search(CHARSET) : -1;
   if (at < 0) return '';
@@ -26,14 +32,14 @@ export function charsetOf(contentType: string): string {
   return quoted ?? plain ?? '';
 }
 
-/** A response as far as its type is concerned. */
+/** The parts of an exchange that a type test needs. */
 interface TypedResponse extends StateHolder {
   readonly response: { readonly type: string };
 }
 
 /**
- * Whether the type of a response, or another `type` that it stands for, is one of some media types; `*` stands for all of
- * them, and for none at all. nginx takes a charset in a configured type for a part of its name.
+ * Compiles a test for a list of media types: it tells whether the response's type (or the given `type`) is in the list.
+ * `*` matches all, including no type. As in nginx, a charset in a configured type is part of the name.
  */
 export function mediaTypeTest(types: readonly string[]): (x: TypedResponse, type?: string) => boolean {
   if (types.includes('*')) return () => true;

@@ -1,38 +1,38 @@
 import { type StateHolder, stateKey } from './request-state.ts';
 
-/** What the directives of the rewrite phase did to a request. */
+/** The effects of the rewrite directives on a request. */
 export interface RewritePhase {
-  /** The rest of the phase is skipped (`break`, `last`). */
+  /** The remaining steps of the phase are skipped (`break`, `last`). */
   isEnded: boolean;
-  /** This phase has replaced `uri` already: from then on captures are taken as they are (nginx). */
+  /** `uri` has been replaced in this phase: captures are inserted unescaped from then on (nginx). */
   hasReplacedUri: boolean;
-  /** `uri` changed: behind the phase the location is searched again. */
+  /** `uri` has changed: a location is searched again after the phase. */
   relocates: boolean;
-  /** `rewrite … break` changed `uri` inside its location, whose prefix says nothing of it any more. */
+  /** `rewrite … break` has changed `uri` within its location, so that the location's prefix may no longer match it. */
   hasLeftLocation: boolean;
 }
 
 const PHASE = stateKey<RewritePhase>('rewrite phase');
 
-/** `undefined` as long as no directive did anything. */
+/** Returns the effects so far; `undefined` if there are none. */
 export function rewritePhaseOf(x: StateHolder): RewritePhase | undefined {
   return x.state(PHASE);
 }
 
-/** For a directive that does something. */
+/** Records an effect of a directive. */
 export function changeRewritePhase(x: StateHolder, change: Partial<RewritePhase>): void {
   const phase = x.state(PHASE);
   if (phase) Object.assign(phase, change);
   else x.setState(PHASE, { ...UNCHANGED, ...change });
 }
 
-/** At the begin of the phase, on each level. */
+/** Called at the start of the phase, on each level. */
 export function beginRewritePhase(x: StateHolder): void {
   const phase = x.state(PHASE);
   if (phase) phase.isEnded = phase.hasReplacedUri = false;
 }
 
-/** Before a location is searched. */
+/** Called before a location is searched. */
 export function settleRewritePhase(x: StateHolder): void {
   const phase = x.state(PHASE);
   if (phase) phase.relocates = phase.hasLeftLocation = false;

@@ -1,7 +1,10 @@
 import { isChrome, isMsie } from './head.ts';
 import { escapeMarkup } from './markup.ts';
 
-/** nginx's wording for every status it knows (ngx_http_header_filter_module.c); part of what monitoring greps for. */
+/**
+ * nginx's reason phrase for every status it knows (ngx_http_header_filter_module.c). Monitoring often searches for
+ * these.
+ */
 const REASONS: Readonly<Record<number, string>> = {
   200: 'OK',
   201: 'Created',
@@ -41,7 +44,7 @@ const REASONS: Readonly<Record<number, string>> = {
   507: 'Insufficient Storage',
 };
 
-/** nginx's internal codes: on the wire they are 400, with a page that says what was wrong. */
+/** nginx's internal codes. They are sent as 400, with a page that names the cause. */
 const BAD_REQUEST_DETAILS: Readonly<Record<number, string>> = {
   494: 'Request Header Or Cookie Too Large',
   495: 'The SSL certificate error',
@@ -49,7 +52,7 @@ const BAD_REQUEST_DETAILS: Readonly<Record<number, string>> = {
   497: 'The plain HTTP request was sent to HTTPS port',
 };
 
-/** Pages whose title is not the status line. 498 is a cancelled code that still shows the page of 404. */
+/** Pages whose title is not the status line. nginx no longer uses 498, but still shows the page of 404 for it. */
 const PAGE_TITLES: Readonly<Record<number, string>> = {
   302: '302 Found',
   401: '401 Authorization Required',
@@ -61,29 +64,29 @@ const LINES = Array.from({ length: 1000 }, (_, code) => {
   return `${String(wireCode).padStart(3, '0')} ${REASONS[wireCode] ?? ''}`;
 });
 
-/** The status that a client sees: nginx's internal 494–497 are 400. */
+/** Returns the status that a client sees: nginx's internal codes 494–497 become 400. */
 export function statusOnWire(code: number): number {
   return code in BAD_REQUEST_DETAILS ? 400 : code;
 }
 
 /**
- * What follows `HTTP/1.1 ` in the status line: `302 Moved Temporarily`; `418 ` for a status that nginx has no words for.
- * `reason` takes the place of its words.
+ * Returns the text after `HTTP/1.1 ` in a status line: `302 Moved Temporarily`, or `418 ` if nginx has no phrase for
+ * the status. `reason` replaces the phrase.
  */
 export function statusLine(code: number, reason?: string): string {
   return reason === undefined ? (LINES[code] ?? `${code} `) : `${statusOnWire(code)} ${reason}`;
 }
 
 /**
- * nginx's built-in page for a status, with `serverToken` (`gw/0.1.0`) at its foot; `undefined` where nginx has none and
- * sends an empty body. `isPadded`: long enough for browsers that show pages of their own instead of short ones.
+ * Returns nginx's built-in page for a status, with `serverToken` (`gw/0.1.0`) at its foot; `undefined` if nginx has
+ * none and sends an empty body. `isPadded`: long enough for browsers that replace short error pages.
  */
 export function builtInPage(code: number, serverToken: string, isPadded = false): string | undefined {
   const bare = unpaddedPage(code, serverToken);
   return isPadded && bare !== undefined ? bare + PADDING : bare;
 }
 
-/** nginx's own: with it a page has more than the 512 bytes that Internet Explorer wants. */
+/** nginx's own padding. With it a page exceeds the 512 bytes that Internet Explorer requires. */
 const PADDING = '<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n'.repeat(6);
 
 function unpaddedPage(code: number, serverToken: string): string | undefined {
@@ -112,29 +115,31 @@ function page({ title, heading, detail, serverToken }: Page): string {
 }
 
 /**
- * Behind these the connection closes, where they end in an error page too (nginx: ngx_http_special_response_handler). A 413
- * does not: a client that still sends could not read it.
+ * Statuses after which the connection is closed, even if an error page is served (nginx:
+ * ngx_http_special_response_handler). 413 is missing: a client that is still sending could not read the response.
  */
 const CLOSING_STATUSES: ReadonlySet<number> = new Set([400, 414, 494, 495, 496, 497, 500, 501]);
 
-/** Whether a fault of this status ends the connection. */
+/** Tells whether the connection is closed after an error with this status. */
 export function endsConnection(status: number): boolean {
   return CLOSING_STATUSES.has(status);
 }
 
-/** The built-in page for a status; `undefined` where nginx has none. `userAgent`: the client, where pages are padded. */
+/**
+ * Returns the built-in page for a status; `undefined` if nginx has none. `userAgent` is given if pages may be padded.
+ */
 export function ownPage(
   status: number,
   serverToken: string,
   userAgent: string | undefined,
 ): string | undefined {
-  // Some browsers show pages of their own instead of short ones.
+  // Some browsers replace short error pages with their own.
   const isPadded = status >= 400 && userAgent !== undefined && (isMsie(userAgent) || isChrome(userAgent));
-  // A name that is made of a request must not bring elements along.
+  // The token may contain parts of the request, which must not become markup.
   return builtInPage(status, escapeMarkup(serverToken), isPadded);
 }
 
-/** A failure that decides the status of the answer; `cause` goes to the error log only. */
+/** An error that sets the status of the response. `cause` is written to the error log only. */
 export class HttpFault extends Error {
   readonly status: number;
 
@@ -144,7 +149,7 @@ export class HttpFault extends Error {
   }
 }
 
-/** What the error log says of a failure that nobody expected. */
+/** Returns the text that the error log shows for an unexpected exception. */
 export function describeFailure(error: unknown): string {
   return `unexpected failure: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

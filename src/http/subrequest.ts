@@ -3,7 +3,7 @@ import type { SubrequestFacts } from './request-facts.ts';
 import type { ResponseStream } from './response-stream.ts';
 import type { Wire } from './wire.ts';
 
-/** Carries a subrequest: its response goes to whoever asked, and its address is that of the request it is for. */
+/** The wire of a subrequest. It passes the response to the caller; its address is that of the parent request. */
 class SubrequestWire implements Wire {
   readonly x: Exchange;
   readonly sendsTrailers = false;
@@ -13,16 +13,16 @@ class SubrequestWire implements Wire {
   private readonly keep: SubrequestFacts['keep'];
   private readonly finished: () => void;
 
-  constructor(parent: Exchange, facts: SubrequestFacts, answered: () => void) {
+  constructor(parent: Exchange, facts: SubrequestFacts, finished: () => void) {
     const { request, rules } = parent;
-    // A named location sees what was asked of the parent.
+    // A named location sees the URI and arguments of the parent.
     const { uri, args = '' } = facts.uri.startsWith('@') ? parent : facts;
     const method = facts.method ?? 'GET';
     const contentLength = facts.body === 'parent' ? request.contentLength : 0;
     this.x = new Exchange({ ...request, method, uri, args, contentLength }, { wire: this, rules, parent });
     this.parent = parent;
     this.keep = facts.keep;
-    this.finished = answered;
+    this.finished = finished;
   }
 
   get peerAddress(): string {
@@ -42,7 +42,7 @@ class SubrequestWire implements Wire {
   }
 
   readBody(): void {
-    // The exchange reads that of the request it is for.
+    // Never called: the exchange reads the body of its parent.
   }
 
   write(body: string | Uint8Array): void {
@@ -65,7 +65,7 @@ class SubrequestWire implements Wire {
   }
 
   tunnel(): void {
-    // Nobody is there to talk to.
+    // Subrequests have no connection to switch.
   }
 
   close(): void {
@@ -80,11 +80,11 @@ class SubrequestWire implements Wire {
 }
 
 /**
- * A request that the gateway makes to itself. Headers, address and `set` variables are those of `parent`. `answered` runs
- * once, whatever ends it; the exchange then has the response but for its body.
+ * Creates the exchange of a subrequest. It shares the headers, the address and the `set` variables of `parent`.
+ * `finished` is called once, however the subrequest ends; the exchange then has the response except its body.
  */
-export function subrequestOf(parent: Exchange, facts: SubrequestFacts, answered: () => void): Exchange {
-  const { x } = new SubrequestWire(parent, facts, answered);
+export function subrequestOf(parent: Exchange, facts: SubrequestFacts, finished: () => void): Exchange {
+  const { x } = new SubrequestWire(parent, facts, finished);
   x.serverName = parent.serverName;
   x.slots = parent.slots ??= [];
   x.captures = parent.captures;

@@ -2,10 +2,10 @@ import type { RequestFacts } from './request-facts.ts';
 import type { ResponseSettings } from './response-settings.ts';
 import type { BodyOutcome, PieceReceiver, Wire } from './wire.ts';
 
-/** Most that a body in one piece may have, whatever the limit says: a larger one has no buffer. */
+/** Largest body that can be read in one piece, whatever the configured limit: Node has no larger buffers. */
 const MOST_WHOLE_BYTES = 1_073_741_824;
 
-/** A request with a body. */
+/** The parts of an exchange that reading its body needs. */
 interface RequestWithBody {
   readonly wire: Wire;
   readonly request: RequestFacts;
@@ -16,13 +16,13 @@ interface RequestWithBody {
   refuseBody(): void;
 }
 
-/** How somebody wants a body: in pieces where there is a receiver. */
+/** How to read a body: in pieces if there is a receiver. */
 interface TakeBodyOptions {
   readonly limitBytes?: number | undefined;
   readonly receive?: PieceReceiver | undefined;
 }
 
-/** Reads a body, whole or in pieces; what cannot be read is answered. */
+/** Reads a body, whole or in pieces. Responds with an error if it cannot be read. */
 export function takeBody(
   x: RequestWithBody,
   { limitBytes = Infinity, receive }: TakeBodyOptions,
@@ -44,7 +44,10 @@ export function takeBody(
   });
 }
 
-/** The rest of a body of known length is swallowed, so that the client can read its 413; a chunked one may be endless. */
+/**
+ * After a 413 the rest of a body of known length is read and dropped, so that the client can read the response. The
+ * connection is closed after a chunked body, which may never end.
+ */
 function refuseUnread(x: RequestWithBody, outcome: Exclude<BodyOutcome, Buffer>): void {
   if (outcome === 'timeout' || x.request.contentLength < 0) x.closing = true;
   if (outcome === 'timeout') x.end(408);

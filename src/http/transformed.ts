@@ -1,12 +1,12 @@
 import type { Exchange } from './exchange.ts';
 
-/** A response whose bytes change on their way has no ranges to ask for, and a weak `ETag` at best (nginx). */
+/** Adjusts the headers of a response whose body is transformed: it has no ranges, and at best a weak `ETag` (nginx). */
 export function markTransformed(x: Exchange): void {
   x.response.removeHeader('Accept-Ranges');
   weakenEtag(x);
 }
 
-/** Makes the `ETag` of a response whose bytes change a weak one; what is no entity tag goes (nginx: ngx_http_weak_etag). */
+/** Makes an `ETag` weak. A value that is no entity tag is removed (nginx: ngx_http_weak_etag). */
 export function weakenEtag(x: Exchange): void {
   const etag = x.response.header('ETag');
   if (etag === undefined || etag.startsWith('W/')) return;
@@ -14,7 +14,7 @@ export function weakenEtag(x: Exchange): void {
   else x.response.removeHeader('ETag');
 }
 
-/** A response that may yet be sent. */
+/** A response that may be sent later. */
 interface ExpectedResponse {
   readonly status: number;
   readonly type: string;
@@ -27,14 +27,17 @@ function expect(x: Exchange, { status, type, lengthBytes }: ExpectedResponse): v
   x.response.lengthBytes = lengthBytes;
 }
 
-/** Whether some body filter wants a response of this kind: then its length is not known before its end. */
+/** Tells whether a body filter would transform such a response, so that its length is not known in advance. */
 export function isTransformed(x: Exchange, expected: ExpectedResponse): boolean {
   if (x.rules.bodyFilters.length === 0) return false;
   expect(x, expected);
   return x.rules.bodyFilters.some((filter) => filter.wants(x));
 }
 
-/** What filters add to a response with 200 stays when it turns out to be another one (nginx: its range filter comes last). */
+/**
+ * Runs the header filters as for a 200. Their headers stay if the response becomes another one, as in nginx, whose
+ * range filter runs last.
+ */
 export function passFilters(x: Exchange, expected: Omit<ExpectedResponse, 'status'>): void {
   expect(x, { status: 200, ...expected });
   for (const filter of x.rules.filters) filter(x);

@@ -1,9 +1,9 @@
 import { isIPv6 } from 'node:net';
 
-/** A path that decoding and normalising would leave as it is: no `%`, no empty segment, none that begins with a dot. */
+/** A path that decoding and normalising would not change: no `%`, no empty segment, none that begins with a dot. */
 const NORMAL = /^\/(?:[\w~!$&'()*+,;=:@[\]-][\w~!$&'()*+,;=:@[\].-]*(?:\/|$))*$/;
 
-/** RFC 3986's reserved and unreserved characters and `%`, without `?` and `#`, which end a path. */
+/** RFC 3986's reserved and unreserved characters and `%`, except `?` and `#`, which end a path. */
 const PATH_CHARACTERS = /^\/[\w.~!$&'()*+,;=:@[\]/%-]*$/;
 
 // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
@@ -18,9 +18,10 @@ const ESCAPED_IN_URI = /[^!$&-;=@-[\]_a-z~]+/g;
 const ESCAPED_IN_ARGUMENT = /[^!$'-*,-:=@-[\]_a-z~]+/g;
 
 /**
- * The path as locations see it (`$uri`): percent-decoded once, `.` and `..` resolved, `//` merged when asked.
- * `undefined` means 400: a character outside RFC 3986, a malformed `%`, a decoded control byte, invalid UTF-8, or a `..`
- * above the root. As in nginx `%2F` becomes a slash; `%3F` and `%23` become plain characters of the path.
+ * Returns the path as locations see it (`$uri`): percent-decoded once, `.` and `..` resolved, `//` merged if
+ * `mergeSlashes`. `undefined` means 400: a character outside RFC 3986, a malformed `%`, a decoded control byte, invalid
+ * UTF-8, or a `..` above the root. As in nginx, `%2F` becomes a slash, and `%3F` and `%23` become plain characters of
+ * the path.
  */
 export function normalizePath(raw: string, mergeSlashes: boolean): string | undefined {
   if (NORMAL.test(raw)) return raw;
@@ -49,20 +50,22 @@ function resolveSegments(path: string, mergeSlashes: boolean): string | undefine
 }
 
 /**
- * Whether a query may be taken as it is. Wider than RFC 3986 by `"<>[\]^`{|}`, which browsers and API clients send raw
- * (`data->>name=eq.x`, `tags=cs.{a,b}`, `in.("a","b\"c")`): the core never decodes a query, so they are harmless.
- * Raw 8-bit bytes, control bytes, blanks, `#` and a malformed `%` are refused (400).
+ * Tells whether a query is acceptable. Besides RFC 3986's characters it may contain `"<>[\]^`{|}`, which browsers and
+ * API clients send unescaped (`data->>name=eq.x`, `tags=cs.{a,b}`, `in.("a","b\"c")`). The core never decodes a query,
+ * so they are harmless. Raw 8-bit bytes, control bytes, blanks, `#` and a malformed `%` are refused (400).
  */
 export function isValidQuery(raw: string): boolean {
   return QUERY.test(raw);
 }
 
-/** Percent-encodes a decoded path again, as nginx does for redirects and changed URIs (`ngx_escape_uri`). */
+/** Percent-encodes a decoded path, as nginx does for redirects and changed URIs (`ngx_escape_uri`). */
 export function encodePath(uri: string): string {
   return uri.replace(ESCAPED_IN_URI, escapeBytes);
 }
 
-/** Percent-encodes what would end or part an argument of a query (`ngx_escape_uri`, `NGX_ESCAPE_ARGS`). */
+/**
+ * Percent-encodes the characters that separate or end the arguments of a query (`ngx_escape_uri`, `NGX_ESCAPE_ARGS`).
+ */
 export function encodeArgument(text: string): string {
   return text.replace(ESCAPED_IN_ARGUMENT, escapeBytes);
 }
@@ -85,18 +88,18 @@ export function decodeComponent(text: string): string | undefined {
   }
 }
 
-/** Labels of letters, digits, `-` and `_`, none of them empty: what DNS and container networks really use. */
+/** Non-empty labels of letters, digits, `-` and `_`: the names that DNS and container networks use. */
 const LOWER_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
-/** Looked at before it is in lower case: to `toLowerCase` the sign of Kelvin is a k. */
+/** Tested before lowercasing, because `toLowerCase` turns the Kelvin sign into `k`. */
 const NAME = new RegExp(LOWER_NAME, 'i');
 const PORT = /^:\d{0,5}$/;
 const MAX_NAME_LENGTH = 255;
 const MAX_PORT = 65_535;
 
 /**
- * The name in a `Host` value: lower case, without port and one trailing dot; an IPv6 literal keeps its brackets
- * (nginx's `$host`). `undefined` means 400: empty, a list, userinfo, a path, blanks, an empty label, a bad port, or more
- * than 255 characters. Stricter than nginx in the characters of a name (reliability guard 3).
+ * Returns the name in a `Host` value: lower case, without port and one trailing dot; an IPv6 literal keeps its brackets
+ * (nginx's `$host`). `undefined` means 400: empty, a list, userinfo, a path, blanks, an empty label, a bad port, or
+ * more than 255 characters. It accepts fewer characters than nginx.
  */
 export function parseHost(value: string): string | undefined {
   if (value.length <= MAX_NAME_LENGTH && LOWER_NAME.test(value)) return value;
@@ -121,15 +124,15 @@ function parseName(name: string): string | undefined {
   return plain.length <= MAX_NAME_LENGTH && NAME.test(plain) ? plain.toLowerCase() : undefined;
 }
 
-// A zone id (`%eth0`) means something on one machine only; it has no place in a Host (RFC 6874).
+// A zone id (`%eth0`) is meaningful on one machine only, so it is not allowed in a Host (RFC 6874).
 function parseLiteral(name: string): string | undefined {
   const address = name.slice(1, -1);
   return isIPv6(address) && !address.includes('%') ? name.toLowerCase() : undefined;
 }
 
 /**
- * A redirect target with everything percent-encoded that is not printable ASCII: blanks, control bytes, UTF-8.
- * nginx sends `$uri` decoded, which lets `%0d%0a` split the response; here it cannot.
+ * Percent-encodes everything in a redirect target that is not printable ASCII: blanks, control bytes, UTF-8. nginx
+ * sends `$uri` decoded, so that `%0d%0a` can split the response; here it cannot.
  */
 export function encodeLocation(target: string): string {
   return UNSAFE.test(target) ? target.replace(UNSAFE_RUNS, percentEncode) : target;

@@ -1,51 +1,54 @@
 import type { Duplex } from 'node:stream';
 import type { ResponseStream } from './response-stream.ts';
 
-/** Takes a piece of a request body; the client is held back while it waits. */
+/** Receives a piece of a request body. While its promise is pending, the client is held back. */
 export type PieceReceiver = (piece: Buffer) => void | Promise<void>;
 
-/** What becomes of a body: all of it, more than the limit, too long a silence, or a client that left. */
+/** The result of reading a body: all of it, or the reason why it could not be read. */
 export type BodyOutcome = Buffer | 'too large' | 'timeout' | 'aborted';
 
-/** Who wants the body of a request. */
+/** How a request body is read, and who receives it. */
 export interface BodyReader {
   readonly limitBytes: number;
   /** Longest silence of the client. */
   readonly timeoutMs: number;
   readonly settle: (outcome: BodyOutcome) => void;
-  /** Takes the body as it comes; the outcome is then an empty buffer. */
+  /** Receives the body piece by piece; the outcome is then an empty buffer. */
   readonly receive: PieceReceiver | undefined;
-  /** Hears what `receive` throws. */
+  /** Called with what `receive` throws. */
   readonly fail: (error: unknown) => void;
 }
 
 /**
- * What carries one request and its response: the operations in which engines differ. A wire makes the `Exchange` that it
- * carries and tells it what happens (`wrote`, `fail`, `leave`, `finish`); status, type and headers of the response it reads there.
+ * Carries one request and its response: the operations in which the engines differ. A wire creates its `Exchange` and
+ * reports events to it (`wrote`, `fail`, `leave`, `finish`). It reads status, type and headers of the response from it.
  */
 export interface Wire {
-  /** Address of the other end of the connection. */
+  /** Address of the client's end of the connection. */
   readonly peerAddress: string;
-  /** 0 where the engine does not tell. */
+  /** 0 if the engine does not expose it. */
   readonly peerPort: number;
-  /** Bytes of the request's head and body so far. */
+  /** Bytes of the request's head and body received so far. */
   readonly requestLength: number;
-  /** Whether it can send fields behind a body. */
+  /** Whether trailers can be sent. */
   readonly sendsTrailers: boolean;
-  /** Whether it can wait for a client that still sends while the connection closes, so that the response is read. */
+  /**
+   * Whether it supports lingering close: a client that is still sending can read the response before the connection
+   * closes.
+   */
   readonly lingers: boolean;
   /** Whether the connection can change to another protocol. */
   readonly tunnels: boolean;
-  /** Somebody will ask for the peer's address, even when the response is out or the connection gone. */
+  /** Makes the peer's address available even after the response is sent or the connection closed. */
   keepPeer(): void;
-  /** Hands the body to a reader, once per request that has one. */
+  /** Passes the body to a reader; called at most once per request, and only if it has a body. */
   readBody(reader: BodyReader): void;
-  /** Sends head and body; the head alone where method or status want no body. */
+  /** Sends head and body; the head only if method or status allow no body. */
   write(body: string | Uint8Array): void;
-  /** Sends the head; `undefined` where no body may follow. `lengthBytes` -1: nobody knows. */
+  /** Sends the head. Returns `undefined` if no body may follow. `lengthBytes` is -1 if the length is unknown. */
   open(lengthBytes: number): ResponseStream | undefined;
-  /** Sends the head of a 101; from then on bytes go both ways between client and peer. */
+  /** Sends the head of a 101, then relays bytes between the client and `peer`. */
   tunnel(protocol: string, peer: Duplex): void;
-  /** Cuts the connection, whatever was sent of the response. */
+  /** Closes the connection immediately, even in the middle of a response. */
   close(): void;
 }

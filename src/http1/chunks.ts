@@ -1,22 +1,22 @@
 import { headerLines } from './head.ts';
 import { withoutBlanks } from './field.ts';
 
-/** How chunks are read where clients and upstreams differ. */
+/** The rules in which chunks of clients and of upstreams differ. */
 export interface ChunkRules {
-  /** The size in hexadecimal, then extensions, which mean nothing to us. The sizes are safe integers. */
+  /** The size in hexadecimal and extensions, which are ignored. It admits only sizes that are safe integers. */
   readonly sizeLine: RegExp;
-  /** Longest line without its end. */
+  /** Longest line, without its line end. */
   readonly lineBytes: number;
-  /** All lines of the trailer together. */
+  /** Longest trailer, all lines together. */
   readonly trailerBytes: number;
   readonly trailerLine: RegExp;
-  /** Whether somebody wants the fields of the trailer. */
+  /** Whether to keep the trailer fields. */
   readonly keepsTrailers: boolean;
 }
 
 /**
- * Chunks of a client. Whoever stands in front of us may have read the same bytes, so nothing is let through that is no HTTP: no
- * control bytes in extensions, and trailers are headers. Nobody sees them, so they are short.
+ * Rules for clients. A proxy in front of gw may have parsed the same bytes, so everything that is not HTTP is refused:
+ * control bytes in extensions, and trailer lines that are no headers. Trailers are not used, so they may be short only.
  */
 export const CLIENT_CHUNKS: ChunkRules = {
   sizeLine: /^[0-9a-fA-F]{1,12}[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/,
@@ -27,8 +27,8 @@ export const CLIENT_CHUNKS: ChunkRules = {
 };
 
 /**
- * Chunks of an upstream, of which nobody but us reads. Extensions may hold what they like (nginx), since they end here. Trailers
- * may go on to the client; which of them, is decided there, and a bad one costs the response nothing.
+ * Rules for upstreams, whose chunks only gw parses. Extensions may contain anything, as in nginx, since they are not
+ * forwarded. Trailers may be forwarded to the client; invalid ones are dropped later and do not fail the response.
  */
 export const UPSTREAM_CHUNKS: ChunkRules = {
   sizeLine: /^[0-9a-fA-F]{1,13}[ \t]*(?:;.*)?$/,
@@ -38,18 +38,19 @@ export const UPSTREAM_CHUNKS: ChunkRules = {
   keepsTrailers: true,
 };
 
-/** Where a reader is in its body. */
+/** The state of a reader. */
 type Step = 'size' | 'content' | 'CR' | 'LF' | 'trailers' | 'complete' | 'broken';
 
 const LF = 10;
 const CR = 13;
 
 /**
- * Takes the content out of a chunked body, wherever the bytes are cut (RFC 9112, 7.1). Strict for everybody where two readers
- * could disagree on where it ends: line ends are CRLF, sizes are plain hexadecimal digits, content is followed by its line end.
+ * Decodes a chunked body, however its bytes are split (RFC 9112, 7.1). It is strict wherever two parsers could disagree
+ * about the end of the body: lines end in CRLF, sizes are plain hexadecimal digits, and content is followed by a line
+ * end.
  */
 export class ChunkReader {
-  /** Fields behind the body: name, value … */
+  /** The trailer fields: name, value … */
   trailers: string[] | undefined = undefined;
   private readonly rules: ChunkRules;
   private step: Step = 'size';
@@ -61,17 +62,20 @@ export class ChunkReader {
     this.rules = rules;
   }
 
-  /** Nothing of the body is missing. */
+  /** True when the whole body has been read. */
   get complete(): boolean {
     return this.step === 'complete';
   }
 
-  /** It breaks its framing: where it ends is unknown. */
+  /** True when the framing is invalid, so that the end of the body is unknown. */
   get broken(): boolean {
     return this.step === 'broken';
   }
 
-  /** The content in `bytes` from `from` on goes to `give`; gives how far it read. What lies behind the body stays unread. */
+  /**
+   * Passes the content in `bytes` from `from` on to `give`, and returns the position reached. Bytes after the body are
+   * not read.
+   */
   read(bytes: Buffer, from: number, give: (content: Buffer) => void): number {
     let at = from;
     while (at < bytes.length && this.step !== 'complete' && this.step !== 'broken') {
@@ -95,7 +99,7 @@ export class ChunkReader {
     const newline = bytes.indexOf(LF, at);
     const end = newline < 0 ? bytes.length : newline;
     const line = this.line + bytes.toString('latin1', at, end);
-    // Its CR is there already, or may be what came last.
+    // One byte more than the limit, for the CR of the line end.
     if (line.length > this.rules.lineBytes + 1) this.step = 'broken';
     if (newline < 0) {
       this.line = line;
@@ -110,7 +114,7 @@ export class ChunkReader {
   private next(line: string): Step {
     if (this.step === 'trailers') return this.takeTrailer(line);
     if (!this.rules.sizeLine.test(line)) return 'broken';
-    // Reads as far as the digits go.
+    // `parseInt` stops after the last digit.
     this.left = Number.parseInt(line, 16);
     return this.left === 0 ? 'trailers' : 'content';
   }
@@ -127,15 +131,15 @@ export class ChunkReader {
   }
 }
 
-/** What stands before the content of a chunk; never of an empty one, which would end the body. */
+/** Returns the size line of a chunk. `bytes` must not be 0, which would end the body. */
 export function chunkStart(bytes: number): string {
   return `${bytes.toString(16)}\r\n`;
 }
 
-/** What stands behind the content of a chunk. */
+/** Follows the content of a chunk. */
 export const CHUNK_END = '\r\n';
 
-/** What ends a chunked body, with the fields of its trailer: name, value … */
+/** Returns the end of a chunked body, with trailer fields: name, value … */
 export function lastChunk(trailers: readonly string[] = []): string {
   return `0\r\n${headerLines(trailers)}\r\n`;
 }

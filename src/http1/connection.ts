@@ -3,7 +3,7 @@ import { withoutBlanks } from './field.ts';
 const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 const KEEP_ALIVE = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i;
 
-/** Headers that end with each hop (RFC 9110, 7.6.1), besides those that a `Connection` names. In lower case. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1) in lower case; a `Connection` header may name more. */
 export const HOP_BY_HOP: readonly string[] = [
   'connection',
   'keep-alive',
@@ -14,19 +14,22 @@ export const HOP_BY_HOP: readonly string[] = [
   'upgrade',
 ];
 
-/** All `Connection` headers of a message as one; '' before the first. */
+/** Joins the `Connection` headers of a message; `before` is '' for the first. */
 export function joinConnection(before: string, value: string): string {
   return before === '' ? value : `${before},${value}`;
 }
 
-/** Whether the sender leaves its connection open behind a message (RFC 9112, 9.3): `close` outweighs all else. */
+/**
+ * Tells whether the sender keeps its connection open after a message (RFC 9112, 9.3). `close` overrides everything
+ * else.
+ */
 export function keepsAlive(connection: string, isHttp11: boolean): boolean {
   if (connection === '') return isHttp11;
   if (CLOSE.test(connection)) return false;
   return isHttp11 || KEEP_ALIVE.test(connection);
 }
 
-/** The options of a `Connection` header, in lower case. */
+/** Returns the options of a `Connection` header, in lower case. */
 export function connectionOptions(value: string): string[] {
   return value
     .toLowerCase()

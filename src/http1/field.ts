@@ -7,22 +7,22 @@ const CONTROL_BUT_TAB = /[\0-\x08\x0a-\x1f\x7f]/;
 const SPACE = 32;
 const TAB = 9;
 
-/** Whether a header that is written may have this name: a token. So may a method of a request. */
+/** Tells whether a text is a valid header name: a token. Methods of requests follow the same rule. */
 export function isSafeHeaderName(name: string): boolean {
   return TOKEN.test(name);
 }
 
 /**
- * Whether a value may stand in a header or status line: no control byte but tab (RFC 9110, 5.5), so it cannot end the line.
- * The header of a request with another value is refused: uWebSockets.js lets them through.
+ * Tells whether a text may be written as a header value or a reason phrase: it has no control byte but tab (RFC 9110,
+ * 5.5), so it cannot end the line. Requests with other values are refused; uWebSockets.js accepts them.
  */
 export function isSafeHeaderValue(value: string): boolean {
   return !CONTROL_BUT_TAB.test(value);
 }
 
 /**
- * A header's value without the blanks around it (RFC 9110, 5.5): those alone, since what else `trim` takes may be half of a
- * character, or the reason why another parser reads the value differently. In one pass, whatever it holds.
+ * Returns a header's value without surrounding blanks (RFC 9110, 5.5). `trim` would remove more characters, which may
+ * be parts of multi-byte characters or be read differently by another parser. Runs in linear time.
  */
 export function withoutBlanks(line: string, from = 0): string {
   let start = from;

@@ -4,26 +4,26 @@ const LF = 10;
 const CR = 13;
 
 /**
- * What stands before the colon of a header line: neither blanks nor control bytes. RFC 9110, 5.1 is narrower; who reads the
- * head decides about the names that are no tokens.
+ * A field name: neither blanks nor control bytes. RFC 9110, 5.1 allows fewer characters; the receiver decides about
+ * names that are no tokens.
  */
 const NAME = /^[\x21-\x39\x3b-\x7e\x80-\xff]+$/;
 
-/** Who takes the header lines of a head. */
+/** Receives the header lines of a head. */
 export interface LineReceiver {
   /**
-   * Whether a line without a colon is a name without a value. Clients may not send one: another server could take it for a part
-   * of the line before. nginx takes it from upstreams, and there are some.
+   * Whether to accept a line without a colon as a name without a value. Clients may not send such a line, since another
+   * server could take it for a part of the line before. From upstreams nginx accepts it, and some send it.
    */
   readonly takesBareNames: boolean;
-  /** `value` has one character per byte, and no blanks around it. False refuses the line. */
+  /** `value` has one character per byte and no surrounding blanks. Returning false refuses the line. */
   field(name: string, value: string): boolean;
 }
 
 /**
- * Where the head ends whose lines go on at `from`: behind its first empty line; -1 while that did not come. Lines end with CRLF
- * or with LF alone (RFC 9112, 2.2), and a CR that comes alone ends nothing. What was looked at before need not be looked at
- * again, but for its last two bytes.
+ * Returns the position after the first empty line at or after `from`, which ends a head; -1 if there is none yet. Lines
+ * end with CRLF or a bare LF (RFC 9112, 2.2); a bare CR does not end a line. A search that continues may start two
+ * bytes before the end of the bytes searched before.
  */
 export function headEnd(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(LF, from); at >= 0; at = bytes.indexOf(LF, at + 1)) {
@@ -34,21 +34,22 @@ export function headEnd(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** Length of the empty line at a place; 0 where there is none. */
+/** Returns the length of the empty line at a position; 0 if there is none. */
 export function emptyLineAt(bytes: Buffer, at: number): number {
   if (bytes[at] === LF) return 1;
   return bytes[at] === CR && bytes[at + 1] === LF ? 2 : 0;
 }
 
-/** The line of `text` from `from` to the line feed at `newline`, or to the end that came so far: without the CR before it. */
+/**
+ * Returns the line of `text` from `from` to the line feed at `newline` (or the end of the text so far), without its CR.
+ */
 export function lineOf(text: string, from: number, newline: number): string {
   return text.slice(from, text.charCodeAt(newline - 1) === CR ? newline - 1 : newline);
 }
 
 /**
- * Reads the header lines of a head from `from` on, up to its empty line; `text` has one character per byte. Gives the first line
- * that is no header: a folded one, one with a blank in its name or before its colon. Those are what two parsers read
- * differently.
+ * Reads the header lines of a head from `from` up to its empty line; `text` has one character per byte. Returns the
+ * first invalid line: a folded line, or one with a blank in its name or before its colon. Parsers disagree about these.
  */
 export function readHeaderLines(text: string, from: number, receiver: LineReceiver): string | undefined {
   let at = from;
@@ -65,12 +66,12 @@ export function readHeaderLines(text: string, from: number, receiver: LineReceiv
   return undefined;
 }
 
-/** One header line. */
+/** Returns one header line. */
 export function headerLine(name: string, value: string | number): string {
   return `${name}: ${value}\r\n`;
 }
 
-/** The lines of headers that come as name, value, name, value … */
+/** Returns the header lines for a flat list: name, value, name, value … */
 export function headerLines(fields: readonly string[]): string {
   let text = '';
   for (let index = 0; index < fields.length; index += 2) {

@@ -18,22 +18,22 @@ export interface StatusLine {
   readonly isHttp11: boolean;
 }
 
-/** Version numbers as nginx takes them: one digit before the dot, two behind it at most. */
+/** Version numbers as nginx accepts them: one digit before the dot, at most two after it. */
 const REQUEST_LINE = /^(\S+) +(\S+)(?: +HTTP\/([1-9])\.(\d{1,2}) *)?$/;
 const METHOD = /^[A-Z_-]+$/;
-/** RFC 9112, 3.2.2. nginx takes every scheme. */
+/** Absolute form (RFC 9112, 3.2.2). As in nginx, any scheme is accepted. */
 const ABSOLUTE = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/([^/?#]+)(.*)$/;
 const STATUS_LINE = /^HTTP\/(\d+)\.(\d+) +(\d{3})(?: (.*))?$/;
 const OK: StatusLine = { status: 200, reason: 'OK', isHttp11: true };
 
-/** What nginx takes for a method: no digits. */
+/** Tells whether a text is a method as nginx accepts it: without digits. */
 export function isMethod(text: string): boolean {
   return METHOD.test(text);
 }
 
 /**
- * Reads a request line, or gives the status that refuses it. As nginx: blanks may repeat, a line without a version is
- * HTTP/0.9, and neither `*` nor `host:port` is a target.
+ * Reads a request line, or returns the status that refuses it. As in nginx, blanks may repeat, a line without a version
+ * is HTTP/0.9, and neither `*` nor `host:port` is a valid target.
  */
 export function readRequestLine(line: string): RequestLine | number {
   const [, method = '', target = '', major, minor] = REQUEST_LINE.exec(line) ?? [];
@@ -47,12 +47,15 @@ export function readRequestLine(line: string): RequestLine | number {
   return { method, target, pathAndQuery: rest.startsWith('/') ? rest : `/${rest}`, authority, version };
 }
 
-/** Whether what came of a line so far can still become a request line: a TLS hello or a binary protocol ends here. */
+/** Tells whether the start of a line can become a request line. A TLS hello or a binary protocol cannot. */
 export function mayBeRequestLine(start: string): boolean {
   return /^[A-Z_-]*(?: |$)/.test(start);
 }
 
-/** Reads a status line; `undefined` for one of another protocol or version (nginx: a 502, never HTTP/0.9). */
+/**
+ * Reads a status line. Returns `undefined` for another protocol or version (nginx responds with 502, and does not
+ * accept HTTP/0.9).
+ */
 export function readStatusLine(line: string): StatusLine | undefined {
   if (line === 'HTTP/1.1 200 OK') return OK;
   const [, major, minor, code, reason = ''] = STATUS_LINE.exec(line) ?? [];
@@ -60,12 +63,12 @@ export function readStatusLine(line: string): StatusLine | undefined {
   return major === '1' && status >= 100 ? { status, reason, isHttp11: minor !== '0' } : undefined;
 }
 
-/** The first line of a request that is sent. Nothing in it may end the line. */
+/** Returns a request line. Its parts must not contain line ends. */
 export function requestLine(method: string, target: string, version: '1.0' | '1.1'): string {
   return `${method} ${target} HTTP/${version}\r\n`;
 }
 
-/** The first line of a response that is sent; `line` has status and reason: `200 OK`. */
+/** Returns a status line; `line` has status and reason: `200 OK`. */
 export function responseLine(line: string): string {
   return `HTTP/1.1 ${line}\r\n`;
 }

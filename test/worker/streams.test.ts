@@ -132,7 +132,7 @@ test('a filter sees what it may not touch go by', async (t) => {
 test('a filter that fails cuts the connection and is logged', async (t) => {
   const port = await serve(t, { rules: { bodyFilters: [broken] }, serve: (x) => x.send(200, '', 'hello') });
   expect((await bodyOf(port)).body).toBe('');
-  expect(lines).toContain('the body of an answer could not be made: Error: broken');
+  expect(lines).toContain('the body of a response could not be made: Error: broken');
 });
 
 test('an answer at a limited rate comes whole', async (t) => {

@@ -2,27 +2,27 @@ import { linearRegex, type ReadRegex } from '../../config/index.ts';
 import { HttpFault } from '../status.ts';
 import { type Instruction, type Loop, type Program, programOf } from './program.ts';
 
-/** Some 20 ms. nginx's PCRE stops as well, after ten million. */
+/** About 20 ms. nginx's PCRE has a limit as well, of ten million. */
 export const MAX_STEPS = 250_000;
 
-/** The match was given up: it took too many steps. */
+/** Thrown when a match takes too many steps. */
 export class MatchLimit extends Error {}
 
 /**
- * Matches by backtracking as JavaScript does (ECMA-262, 22.2.2), but counts its steps and gives up after so many. Ten
- * times slower than V8: for texts that are too long for V8's engines.
+ * A matcher that backtracks as JavaScript does (ECMA-262, 22.2.2), but counts its steps and gives up after a limit. It
+ * is ten times slower than V8 and serves texts that are too long for V8's engines.
  */
 export class BoundedRegex {
   readonly #program: Program;
   readonly #maxSteps: number;
 
-  /** For a pattern in JavaScript's terms, without flags. */
+  /** Takes a pattern in JavaScript syntax, without flags. */
   constructor(source: string, maxSteps = MAX_STEPS) {
     this.#program = programOf(source);
     this.#maxSteps = maxSteps;
   }
 
-  /** As `RegExp.exec`. Throws a `MatchLimit`. */
+  /** Works as `RegExp.exec`. Throws a `MatchLimit`. */
   exec(text: string): RegExpExecArray | null {
     const run = new Run(this.#program, text, this.#maxSteps);
     for (let at = 0; at <= text.length; at++) {
@@ -44,17 +44,19 @@ export class BoundedRegex {
   }
 }
 
-/** One match: registers, and what to undo on the way back. */
+/** The state of one match: registers, and a stack for backtracking. */
 class Run {
-  /** Groups first, then the loops. */
+  /** The groups, followed by the loops. */
   readonly slots: Int32Array;
   readonly #instructions: readonly Instruction[];
   readonly #loops: number;
   readonly #text: string;
-  /** Triples: an instruction and a position to go on at, or (below zero) a slot and its former value. */
+  /**
+   * Pairs: an instruction and the position to continue at, or a slot's former value and the slot as a negative number.
+   */
   readonly #back: number[] = [];
   #at = 0;
-  /** That are left. */
+  /** Steps left. */
   #steps: number;
 
   constructor({ instructions, slots, registers }: Program, text: string, steps: number) {
@@ -65,7 +67,7 @@ class Run {
     this.slots = new Int32Array(slots + 2 * registers).fill(-1);
   }
 
-  /** From a position on. Slots are as before when it does not match. */
+  /** Tries to match from a position on. If there is no match, the slots are unchanged. */
   matches(at: number): boolean {
     const end = this.#run(0, at);
     if (end < 0) return false;
@@ -74,7 +76,10 @@ class Run {
     return true;
   }
 
-  /** Runs to the next `accept`; where the text then stands, or -1. What it may undo stays on the stack when it matches. */
+  /**
+   * Runs to the next `accept`. Returns the position reached, or -1. After a match, the entries for backtracking stay on
+   * the stack.
+   */
   #run(start: number, from: number): number {
     const floor = this.#back.length;
     let pc = start;
@@ -92,7 +97,7 @@ class Run {
     }
   }
 
-  /** Does what an instruction says. Gives the next one, or -1 when it fails. */
+  /** Executes one instruction. Returns the next one, or -1 if it fails. */
   #next(instruction: Instruction, pc: number): number {
     const at = this.#at;
     switch (instruction.op) {
@@ -137,7 +142,7 @@ class Run {
     return place >= 0 && place < this.#text.length && accepts(this.#text.charCodeAt(place));
   }
 
-  /** Another round or on. A round beyond the least ones that took no character fails. */
+  /** Starts another round of a loop or leaves the loop. Beyond the minimum, a round that consumed nothing fails. */
   #again({ register, min, max, greedy, body, next }: Loop): number {
     const at = this.#at;
     const rounds = this.slots[this.#loops + register] as number;
@@ -149,7 +154,7 @@ class Run {
     return greedy ? body : next;
   }
 
-  /** Runs what the look-around holds by itself: once it is decided, no other way through it is tried. */
+  /** Runs a look-around on its own. Once it has matched, no alternative within it is tried. */
   #look({ negate, next }: Extract<Instruction, { op: 'look' }>, pc: number): number {
     const floor = this.#back.length;
     const at = this.#at;
@@ -185,7 +190,7 @@ class Run {
     this.slots[slot] = value;
   }
 
-  /** Takes back what was set since the last choice. False when there is none above the floor. */
+  /** Restores the slots that were set since the last choice. Returns false if there is no choice above the floor. */
   #undo(floor: number): boolean {
     while (this.#back.length > floor) {
       const top = this.#back.at(-1) as number;
@@ -196,7 +201,7 @@ class Run {
     return false;
   }
 
-  /** Drops the choices above the floor; what was set can still be taken back. */
+  /** Drops the choices above the floor. Slots can still be restored. */
   #keepUndos(floor: number): void {
     let kept = floor;
     for (let index = floor; index < this.#back.length; index += 2) {
@@ -213,14 +218,17 @@ function isWord(text: string, at: number): boolean {
   return at >= 0 && at < text.length && /\w/.test(text.charAt(at));
 }
 
-/** A pattern of the configuration, ready to match what clients send. A match that takes too long throws an `HttpFault`. */
+/** A compiled pattern of the configuration. A match that takes too long throws an `HttpFault`. */
 export interface Regex {
-  /** Groups by PCRE's numbers. */
+  /** Groups have PCRE's numbers. */
   exec(text: string): RegExpExecArray | null;
   test(text: string): boolean;
 }
 
-/** Which engine matches a text is decided by the text's length: none can be kept busy for longer than some 50 ms. */
+/**
+ * Compiles a pattern. The length of a text decides which engine matches it, so that no match takes longer than about 50
+ * ms.
+ */
 export function compileRegex(regex: ReadRegex): Regex {
   const usual = new RegExp(regex.source);
   const { usual: short, linear: long } = regex.bounds;

@@ -1,19 +1,19 @@
 import { type AST, RegExpParser } from '../../config/index.ts';
 
-/** What the matcher does at one place of a pattern. Targets are indexes of instructions. */
+/** One instruction of the matcher. Targets are indexes of instructions. */
 export type Instruction =
   | { readonly op: 'character'; readonly accepts: (unit: number) => boolean; readonly behind: boolean }
-  /** Goes on at `first`, and at `second` when that fails. */
+  /** Continues at `first`, and at `second` if that fails. */
   | { readonly op: 'split'; readonly first: number; readonly second: number }
   | { readonly op: 'jump'; readonly to: number }
   | { readonly op: 'keep'; readonly slot: number }
-  /** Groups of a round that begins are unset. */
+  /** Unsets the groups of a loop's body when a round begins. */
   | { readonly op: 'forget'; readonly from: number; readonly to: number }
   | { readonly op: 'start' | 'end' | 'accept' }
   | { readonly op: 'word'; readonly negate: boolean }
   | { readonly op: 'look'; readonly negate: boolean; readonly next: number }
   | { readonly op: 'reference'; readonly groups: readonly number[]; readonly behind: boolean }
-  /** Counts the rounds of a loop and remembers where the round began. */
+  /** Count the rounds of a loop and record where a round began. */
   | { readonly op: 'zero'; readonly register: number }
   | { readonly op: 'round'; readonly register: number }
   | { readonly op: 'again'; readonly loop: Loop };
@@ -27,16 +27,16 @@ export interface Loop {
   readonly next: number;
 }
 
-/** A pattern as instructions. */
+/** A compiled pattern. */
 export interface Program {
   readonly instructions: readonly Instruction[];
-  /** Two slots per group, the whole match first; then two per loop: rounds, and where the last one began. */
+  /** Number of slots: two per group, the whole match first. */
   readonly slots: number;
   readonly registers: number;
   readonly names: readonly (readonly [name: string, group: number])[];
 }
 
-/** For a pattern in JavaScript's terms, without flags. */
+/** Compiles a pattern in JavaScript syntax, without flags. */
 export function programOf(source: string): Program {
   return new Writer(new RegExpParser().parsePattern(source)).program;
 }
@@ -59,7 +59,7 @@ class Writer {
     };
   }
 
-  /** Groups in the order of their numbers. */
+  /** Collects the groups in the order of their numbers. */
   #collect(node: AST.Pattern | AST.Alternative | AST.Element): void {
     if (node.type === 'CapturingGroup') this.#groups.push(node);
     if ('alternatives' in node) for (const alternative of node.alternatives) this.#collect(alternative);
@@ -72,7 +72,7 @@ class Writer {
     for (const [index, { elements }] of alternatives.entries()) {
       const isLast = index === alternatives.length - 1;
       const split = isLast ? -1 : this.#hole();
-      // A look-behind reads from its end to its start.
+      // A look-behind is matched from its end to its start.
       for (const element of behind ? elements.toReversed() : elements) this.#element(element, behind);
       if (isLast) continue;
       ends.push(this.#hole());
@@ -153,7 +153,10 @@ function groupsIn(node: AST.Alternative | AST.Element): AST.CapturingGroup[] {
 
 const UNITS = 0x10000;
 
-/** Which UTF-16 units a character or class accepts, as V8 has it; the result is kept for ASCII. */
+/**
+ * Returns a test for the UTF-16 units that a character or class accepts, as V8 defines it. The results for ASCII are
+ * precomputed.
+ */
 function acceptsOf(
   node: AST.Character | AST.CharacterSet | AST.CharacterClass | AST.ExpressionCharacterClass,
 ) {
