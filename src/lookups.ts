@@ -34,8 +34,8 @@ export { type dbrestTools, loadDbrestTools } from './pipeline.ts';
 export type { VariableFacts } from './contract/index.ts';
 
 /*
- * What commands and the language server ask of a configuration that was loaded, of the tables, and of single modules: beside
- * the pipeline, not a part of it.
+ * Queries of commands and the language server about a loaded configuration, the directive tables and single modules.
+ * They are not a part of the pipeline.
  */
 
 const { endpointPath, eventsFacts, MODULES } = modules;
@@ -45,7 +45,10 @@ type EventsFacts = modules.EventsFacts;
 export const { hashPassword, PASSWORD_SCHEMES } = modules;
 export type PasswordScheme = modules.PasswordScheme;
 
-/** What a start makes of what the rules find: from which severity on it refuses, and whether the error log is told. */
+/**
+ * Returns how a start treats findings: from which severity on they refuse the configuration, and whether they are
+ * logged.
+ */
 export function checkPolicyOf({ bound }: Loaded): {
   readonly refuses: 'error' | 'warning' | undefined;
   readonly logs: boolean;
@@ -59,28 +62,28 @@ export function checkPolicyOf({ bound }: Loaded): {
   };
 }
 
-/** The configuration as `-T` prints it. */
+/** Returns the configuration as `-T` prints it. */
 export function dump(tree: ConfigTree): string {
   return dumpConfig(tree, new Registry(MODULES));
 }
 
-/** The same as one text, with what is included in its place. */
+/** Returns the configuration as one text, with included files in the place of `include`. */
 export function combined(tree: ConfigTree): string {
   return combinedText(tree, new Registry(MODULES));
 }
 
-/** What holds in each block, as data; secrets masked. */
+/** Returns the effective configuration of each block as data, with secrets masked. */
 export function effective({ main }: BoundConfig, tree: ConfigTree): EffectiveBlock {
   const registry = new Registry(MODULES);
   return effectiveBlock(new BlockView(main, { registry, directives: tree.directives }), tree, registry);
 }
 
-/** Where requests go, as data. */
+/** Returns the servers and locations as data. */
 export function routes(plan: GatewayPlan): readonly ServerView[] {
   return serverViews(plan, MODULES);
 }
 
-/** What was read, secrets masked, and what was found in it. */
+/** Returns the files as read, with secrets masked, and the faults of the load. */
 export function configText({ tree: read, report }: Pick<Loaded, 'tree' | 'report'>): ConfigText {
   return {
     files: read ? maskedFiles(read, new Registry(MODULES)) : [],
@@ -93,23 +96,23 @@ export function configText({ tree: read, report }: Pick<Loaded, 'tree' | 'report
   };
 }
 
-/** Where requests go, as `-t --tree` prints it. */
+/** Returns the location tree as `-t --tree` prints it. */
 export function tree(plan: GatewayPlan): string {
   return printTree(plan);
 }
 
-/** Where a gateway with this plan serves an endpoint of its control surface, if anywhere. */
+/** Returns how to reach an endpoint of the control surface, if the plan serves it. */
 export function reachEndpoint(plan: GatewayPlan, endpoint: string): LocalAddress | undefined {
   return findLocation(plan, ({ modules, match }) => endpointPath(endpoint, modules['control'] ?? {}, match));
 }
 
-/** The path of an endpoint where a location has the whole inventory below `directory`. */
+/** Returns the path of an endpoint if a location serves the whole inventory below `directory`. */
 export function inventoryPath(endpoint: string, directory: string): string {
   const location = { kind: 'prefix', path: directory, stop: false } as const;
   return endpointPath(endpoint, { api: '' }, location) ?? directory + endpoint;
 }
 
-/** Where a gateway with this plan serves its events, if anywhere; with the key that publishing takes, if it is fixed. */
+/** Returns how to reach the event stream, if the plan serves it, and the key for publishing if it is a fixed text. */
 export function reachEvents(plan: GatewayPlan): (LocalAddress & EventsFacts) | undefined {
   let facts: EventsFacts | undefined;
   const reach = findLocation(plan, ({ modules, match }) => {
@@ -122,7 +125,7 @@ export function reachEvents(plan: GatewayPlan): (LocalAddress & EventsFacts) | u
 /** A location that serves a database. */
 export type RestLocation = Omit<PlacedLocation, 'modules'> & { readonly config: DbrestConfig };
 
-/** The locations that serve a database, in the order of the configuration. */
+/** Returns the locations that serve a database, in the order of the configuration. */
 export function restLocations(plan: GatewayPlan): readonly RestLocation[] {
   return placedLocations(plan).flatMap(({ modules, ...place }) => {
     const config = modules['dbrest'] as DbrestConfig | undefined;
@@ -130,22 +133,22 @@ export function restLocations(plan: GatewayPlan): readonly RestLocation[] {
   });
 }
 
-/** The directives of all modules, as editors ask for them: by context, with their readers and roles. */
+/** Returns the directives of all modules by context, with their readers and roles, for editors. */
 export function directiveTable(): Registry {
   return new Registry(MODULES);
 }
 
-/** The directive reference. */
+/** Returns the directive reference as Markdown. */
 export function reference(): string {
   return referenceText(new Registry(MODULES));
 }
 
-/** Every directive, as people look it up. */
+/** Returns all directives with their documentation. */
 export function directives(): readonly DirectiveFacts[] {
   return directiveFacts(new Registry(MODULES));
 }
 
-/** Every built-in variable; of a family, the prefix and what its names continue with: `arg_*`. */
+/** Returns all built-in variables. A family is listed as its prefix and `*`: `arg_*`. */
 export function variables(): readonly VariableFacts[] {
   return variableFacts(MODULES);
 }

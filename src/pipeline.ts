@@ -11,48 +11,48 @@ import { VERSION } from './version.ts';
 
 export type { Finding, Review, ReviewOptions } from './check/index.ts';
 export type { GatewayPlan, LocalAddress } from './plan/index.ts';
-/** For the lookups; nothing else sees modules. */
+/** For `lookups.ts` only. */
 export * as modules from './modules/index.ts';
 export { type dbrestTools, loadDbrestTools } from './modules/index.ts';
 
-/** Where a configuration comes from. */
+/** The sources of a configuration. */
 export interface ConfigSource {
   /** Absolute path of the main file. */
   readonly confFile: string;
-  /** The file as messages print it. */
+  /** The file's name in messages. */
   readonly name: string;
-  /** Absolute directory that relative paths of logs and data start from. */
+  /** Absolute directory to which relative paths of logs and data refer. */
   readonly prefix: string;
   /** Directives of `-g`. */
   readonly globals?: string | undefined;
-  /** `-e`: where errors go when the configuration does not say. */
+  /** `-e`: the error log if the configuration names none. */
   readonly errorLog?: string | undefined;
-  /** The text of the main file, when it has been read already. */
+  /** The text of the main file, if it has been read already. */
   readonly text?: string | undefined;
-  /** Reads the files of the configuration: an editor has texts that are not saved yet. */
+  /** Reads the configuration's files; a language server has unsaved texts. */
   readonly readFile?: ReadFile | undefined;
-  /** Which files a pattern of `include` means, where they are not those of the file system. */
+  /** Expands a pattern of `include`; default: in the file system. */
   readonly glob?: Glob | undefined;
 }
 
-/** What came out of a load: the plan only when nothing refuses it. */
+/** The result of a load. There is a plan only if no fault refuses the configuration. */
 export interface Loaded {
   readonly plan: GatewayPlan | undefined;
   readonly report: Report;
   readonly tree: ConfigTree | undefined;
-  /** Absent where there is no tree. */
+  /** Absent if there is no tree. */
   readonly bound?: BoundConfig;
 }
 
-/** How a load looks at a configuration. */
+/** Options of a load. */
 export interface LoadOptions {
-  /** Also notes what is of no effect. */
+  /** Also reports directives without effect. */
   readonly advise?: boolean;
-  /** Leaves out the directives that gw will not have, instead of refusing the configuration. */
+  /** Ignores directives that gw deliberately does not support, instead of refusing the configuration. */
   readonly skipUnsupported?: boolean;
 }
 
-/** Text to plan. Reads files, opens no connection, starts no thread. */
+/** Turns text into a plan. Reads files, but opens no connection and starts no thread. */
 export function load(
   source: ConfigSource,
   { advise = false, skipUnsupported = false }: LoadOptions = {},
@@ -103,15 +103,15 @@ function readTree(
   });
 }
 
-/**
- * Everything that is wrong with what was loaded, in the order of reading, less what its comments ignore: the faults of the
- * load, and what the rules find.
- */
+/** Returns the faults of a load and the findings of the rules, in file order, except those that comments suppress. */
 export async function check(loaded: Loaded, options?: ReviewOptions): Promise<readonly Finding[]> {
   return (await review(loaded, options)).findings;
 }
 
-/** As `check`, with what is ignored beside it. The rules are read when they are first needed: no start waits for them. */
+/**
+ * Works as `check`, and also returns the suppressed findings. The rules are imported on first use, so that they do not
+ * delay a start.
+ */
 export async function review(
   { plan, report, tree, bound }: Loaded,
   options?: ReviewOptions,
@@ -124,15 +124,15 @@ export async function review(
   return reviewed({ report, config, catalogue, live }, options);
 }
 
-/** Every rule of `gw check`; those of the modules are read when they are first asked for, too. */
+/** Returns all rules of `gw check`. The modules' rules are imported on first use. */
 export async function ruleCatalogue(): Promise<Catalogue> {
   const { Catalogue: Rules } = await import('./check/index.ts');
   return Rules.of(MODULES);
 }
 
 /**
- * What a gateway with this plan would do with a request, and the account as people read it. Opens nothing but the files that
- * the request leads to. A text: the request cannot be understood.
+ * Explains what a gateway with this plan would do with a request. Opens no files except those that the request leads
+ * to. Returns a text if the request cannot be understood.
  */
 export async function explain(
   { plan, tree, bound }: Pick<Loaded, 'plan' | 'tree' | 'bound'>,
@@ -146,7 +146,7 @@ export async function explain(
   return { account, print: (options) => explaining.printAccount(account, options) };
 }
 
-/** Opens what the process as a whole needs for a plan, in the master. */
+/** Runs the modules' `prepare` in the master. */
 export async function prepare(plan: GatewayPlan, master: MasterScope): Promise<void> {
   const locations = allLocations(plan);
   for (const module of MODULES) {
@@ -155,7 +155,7 @@ export async function prepare(plan: GatewayPlan, master: MasterScope): Promise<v
   }
 }
 
-/** Plan to handlers, in a worker. */
+/** Turns a plan into handlers, in a worker. */
 export function compile(plan: GatewayPlan, worker: WorkerScope): Promise<CompiledGateway> {
   return compileGateway(plan, { modules: MODULES, worker });
 }

@@ -1,7 +1,7 @@
-/** Why a pool gave nothing: line full, waited too long, peer not reachable, pool closed, caller gone. */
+/** Why a pool gave no resource: queue full, waited too long, peer unreachable, pool closed, caller gone. */
 type RefusalReason = 'full' | 'late' | 'unreachable' | 'closed' | 'abandoned';
 
-/** Why no resource was given; `cause` is the peer's own error when it is unreachable. */
+/** The error of a refused `acquire`; `cause` is the peer's error if it is unreachable. */
 export class PoolRefusal extends Error {
   readonly reason: RefusalReason;
 
@@ -13,15 +13,15 @@ export class PoolRefusal extends Error {
 
 const OPENS_AFTER = 3;
 const FIRST_DELAY_MS = 100;
-/** Below 2 s, so that service is back within that time once the peer is. */
+/** Below 2 s, so that service resumes within that time after the peer is back. */
 const LONGEST_DELAY_MS = 1_500;
 
 /**
- * Remembers that a peer cannot be reached: after three failures in a row it is open, and one prober tries again with
- * growing delays until a success closes it.
+ * A circuit breaker. After three failures in a row it opens; a single probe then tries again with growing delays until
+ * one succeeds.
  */
 class Circuit {
-  /** Of the last failure since the last success. */
+  /** The error of the last failure; cleared by a success. */
   lastError: Error | undefined;
   readonly #probe: () => void;
   #failures = 0;
@@ -60,11 +60,11 @@ class Circuit {
   };
 }
 
-/** Someone who waits for a resource; first come, first served. */
+/** A caller that waits for a resource; first come, first served. */
 interface Waiter<T> {
   readonly give: (resource: T) => void;
   readonly refuse: (error: Error) => void;
-  /** True once nobody needs the resource any more: the waiter is dropped instead of served. */
+  /** True if the caller no longer needs the resource: the waiter is dropped instead of served. */
   readonly abandoned: (() => boolean) | undefined;
 }
 
@@ -76,7 +76,7 @@ class WaitingQueue<T> {
     return this.#timers.size;
   }
 
-  /** `late` runs after `waitMs` unless the waiter was taken before. */
+  /** Calls `late` after `waitMs` unless the waiter has been taken. */
   add(waiter: Waiter<T>, waitMs: number, late: () => void): void {
     const expire = (): void => {
       if (this.#timers.delete(waiter)) late();
@@ -84,7 +84,7 @@ class WaitingQueue<T> {
     this.#timers.set(waiter, setTimeout(expire, waitMs));
   }
 
-  /** The first waiter that still wants to be served. */
+  /** Removes and returns the first waiter that has not been abandoned. */
   take(): Waiter<T> | undefined {
     for (const waiter of this.#timers.keys()) {
       this.#remove(waiter);
@@ -94,7 +94,7 @@ class WaitingQueue<T> {
     return undefined;
   }
 
-  /** Makes room: whoever went away stops counting. */
+  /** Removes the abandoned waiters. */
   dropAbandoned(): void {
     for (const waiter of this.#timers.keys()) {
       if (!waiter.abandoned?.()) continue;
@@ -109,25 +109,27 @@ class WaitingQueue<T> {
   }
 }
 
-/** How a pool gets and ends its resources. */
+/** How a pool opens and closes its resources. */
 interface PoolOptions<T> {
   open(): Promise<T>;
   close(resource: T): void | Promise<void>;
   readonly size: number;
-  /** A resource older than this is closed when it comes back. */
+  /** A resource older than this is closed when it is released. */
   readonly maxAgeMs: number;
-  /** Told when the peer becomes unreachable (`error`: the last attempt's), and when it is back (`undefined`). */
+  /**
+   * Called when the peer becomes unreachable, with the error of the last attempt, and with `undefined` when it is back.
+   */
   unreachable?(error: Error | undefined): void;
 }
 
-/** What one caller accepts: how long to wait in line, and behind how many others. */
+/** The limits of one caller: how long to wait, and behind how many others. */
 interface AcquireRules {
   readonly waitMs: number;
   readonly queueLimit: number;
   readonly abandoned?: () => boolean;
 }
 
-/** How full a pool is. */
+/** The fill level of a pool. */
 export interface PoolLevel {
   readonly max: number;
   /** Idle, or still to be opened. */
@@ -136,13 +138,13 @@ export interface PoolLevel {
 }
 
 /**
- * Acquire, use, release: at most `size` resources, opened on demand, the most recently used first, with a bounded line of
- * waiters. While the peer cannot be reached callers are refused at once and a single prober tries to open.
+ * A pool of at most `size` resources, opened on demand, the most recently used first, with a bounded queue of waiters.
+ * While the peer is unreachable, callers are refused immediately and a single probe tries to open a resource.
  */
 export class Pool<T extends object> {
   readonly #options: PoolOptions<T>;
   readonly #idle: T[] = [];
-  /** Every living resource, idle or in use, and when it was opened. */
+  /** All open resources, idle or in use, and when they were opened. */
   readonly #openedMs = new Map<T, number>();
   readonly #queue = new WaitingQueue<T>();
   readonly #circuit = new Circuit(() => void this.#openOne());
@@ -161,7 +163,7 @@ export class Pool<T extends object> {
     return { max: this.#size, available: Math.max(0, this.#size - used), waiting: this.#queue.length };
   }
 
-  /** Gives a resource or rejects with a `PoolRefusal`. Each acquired resource comes back by `release`, once. */
+  /** Resolves with a resource or rejects with a `PoolRefusal`. Each resource must be released once. */
   acquire(rules: AcquireRules): Promise<T> {
     if (this.#closed) return Promise.reject(new PoolRefusal('closed'));
     const idle = this.#idle.pop();
@@ -182,7 +184,7 @@ export class Pool<T extends object> {
     });
   }
 
-  /** `broken`: the resource is not used again. */
+  /** Returns a resource to the pool; `broken` closes it. */
   release(resource: T, broken = false): void {
     const openedMs = this.#openedMs.get(resource);
     if (openedMs === undefined) return;
@@ -191,7 +193,7 @@ export class Pool<T extends object> {
     this.#hand(resource);
   }
 
-  /** Ends a resource that died, whether idle or in use; the next waiter gets a new one. */
+  /** Closes a broken resource, idle or in use; a new one is opened for the next waiter. */
   discard(resource: T): void {
     if (!this.#openedMs.delete(resource)) return;
     const position = this.#idle.indexOf(resource);
@@ -200,7 +202,7 @@ export class Pool<T extends object> {
     this.#openForWaiters();
   }
 
-  /** Ends what nobody uses, because the peer has ended others: what is used next is new, or has just been of use. */
+  /** Closes all idle resources, for example because the peer has closed others. */
   discardIdle(): void {
     for (const resource of this.#idle.slice()) this.discard(resource);
   }
@@ -210,7 +212,7 @@ export class Pool<T extends object> {
     this.#size = size;
   }
 
-  /** Refuses whoever waits, and resolves once every resource has come back and is closed. */
+  /** Refuses all waiters. Resolves when every resource has been released and closed. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#circuit.stop();
@@ -254,7 +256,7 @@ export class Pool<T extends object> {
     const wasOpen = this.#circuit.open;
     this.#circuit.failed(error);
     if (this.#circuit.open && !wasOpen) this.#options.unreachable?.(error);
-    // As long as others live, whoever waits is served by them.
+    // As long as there are other resources, they serve the waiters.
     if (this.#openedMs.size > 0) return;
     const refused = this.#circuit.open ? this.#queue.length : 1;
     for (let i = 0; i < refused; i += 1) this.#queue.take()?.refuse(new PoolRefusal('unreachable', error));
@@ -272,7 +274,7 @@ export class Pool<T extends object> {
     try {
       await this.#options.close(resource);
     } catch {
-      // It is gone either way; the peer's complaint about a closing connection helps nobody.
+      // The resource is gone in any case.
     }
     this.#noticeEmpty();
   }

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { systemFailure } from './system/index.ts';
 import { type Exchange, HttpFault, stateKey } from './http/index.ts';
 
-/** Where temporary files go, and whether they have a name while they are there. */
+/** Where temporary files are created, and whether they keep their names. */
 interface SpoolDirectory {
-  /** Absent: the system's directory for temporary files. */
+  /** Default: the system's directory for temporary files. */
   readonly path?: string | undefined;
-  /** Hexadecimal digits that the directories of each level have in their name. */
+  /** The number of hexadecimal digits in the names of each level's directories. */
   readonly levels?: readonly number[] | undefined;
-  /** False: nobody finds the file by its name; it is gone from the directory at once. */
+  /** False: the file is removed from its directory immediately after it was created. */
   readonly named: boolean;
 }
 
@@ -21,7 +21,10 @@ const NAME_DIGITS = 10;
 const MOST_TRIES = 10;
 const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** A file that one request writes once and reads as often as it needs. Its failures are faults of the answer (500). */
+/**
+ * A temporary file that a request writes once and may read several times. Its failures are `HttpFault`s with status
+ * 500.
+ */
 class SpoolFile {
   readonly path: string;
   readonly #handle: FileHandle;
@@ -33,7 +36,7 @@ class SpoolFile {
     this.#handle = handle;
   }
 
-  /** Makes a file that only this user may read. */
+  /** Creates a file that only this user can read. */
   static async create(place: SpoolDirectory): Promise<SpoolFile> {
     const file = await openNew(place);
     try {
@@ -49,7 +52,7 @@ class SpoolFile {
     return new SpoolFile(path, await open(path, FLAGS, 0o600));
   }
 
-  /** One piece at a time: the next when the last one is written. */
+  /** Appends a piece. Must not be called again before it resolves. */
   async append(piece: Uint8Array): Promise<void> {
     try {
       for (let at = 0; at < piece.byteLength;) {
@@ -63,7 +66,7 @@ class SpoolFile {
     }
   }
 
-  /** From the start to what is written by now. Ends early when the file is closed meanwhile. */
+  /** Yields what has been written so far. Ends early if the file is closed meanwhile. */
   async *pieces(): AsyncGenerator<Buffer, void, undefined> {
     for (let position = 0; position < this.#length && !this.#closed;) {
       const piece = await this.#read(position);
@@ -73,7 +76,7 @@ class SpoolFile {
     }
   }
 
-  /** Waits for what is being read or written. Never fails. */
+  /** Waits for pending reads and writes. Never fails. */
   close(): Promise<void> {
     this.#closed ??= this.#handle.close().catch(() => undefined);
     return this.#closed;
@@ -90,7 +93,7 @@ class SpoolFile {
   }
 }
 
-/** Names are drawn at random: processes that share a directory do not know each other's. */
+/** Names are random, since several processes may share a directory. */
 async function openNew(place: SpoolDirectory): Promise<SpoolFile> {
   for (let tries = 1; ; tries++) {
     const { directories, path } = newPath(place);
@@ -104,19 +107,22 @@ async function openNew(place: SpoolDirectory): Promise<SpoolFile> {
   }
 }
 
-/** Makes the directories when the file shows that they are not there. */
+/** Creates the directories only if opening the file shows that they are missing. */
 async function openIn(directories: readonly string[], path: string): Promise<SpoolFile> {
   try {
     return await SpoolFile.open(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  // The next one, or the file, tells better what is wrong.
+  // If this fails, the next call reports a better error.
   for (const directory of directories) await mkdir(directory, { mode: 0o700 }).catch(() => undefined);
   return SpoolFile.open(path);
 }
 
-/** `0000123456` below directories named after its last digits, the last ones first (nginx ngx_create_hashed_filename). */
+/**
+ * Returns a path such as `0000123456` below directories named after its last digits, the last ones first (nginx
+ * ngx_create_hashed_filename).
+ */
 function newPath({ path = tmpdir(), levels = [] }: SpoolDirectory): {
   directories: readonly string[];
   path: string;
@@ -131,42 +137,42 @@ function newPath({ path = tmpdir(), levels = [] }: SpoolDirectory): {
   return { directories, path: join(directories.at(-1) as string, name) };
 }
 
-/** What decides where a body is kept; the core's configuration of a location has it. */
+/** The rules for storing a body; a location's core configuration has these fields. */
 export interface SpoolRules {
-  /** Up to this size in memory, beyond in a file. */
+  /** Larger bodies are written to a file. */
   readonly bodyBufferBytes: number;
   readonly bodyTempPath?: { readonly path: string; readonly levels: readonly number[] } | undefined;
-  /** `clean` and `on`: always in a file with a name; `on` leaves it there. */
+  /** `clean` and `on`: always in a named file; `on` keeps it. */
   readonly bodyInFileOnly: 'off' | 'clean' | 'on';
 }
 
-/** A request body that came whole and can be sent several times. */
+/** A complete request body that can be sent several times. */
 export interface SpooledBody {
   readonly length: number;
-  /** All of it, unless it is in a file. */
+  /** The whole body, unless it is in a file. */
   readonly bytes: Buffer | undefined;
-  /** Of the file, where it has a name: `$request_body_file`. */
+  /** The file's path if it has a name: `$request_body_file`. */
   readonly path: string | undefined;
-  /** From the first byte to the last, in pieces that the caller may keep. */
+  /** Yields the body in pieces that the caller may keep. */
   pieces(): AsyncIterable<Buffer>;
-  /** Frees the file; what is in memory stays readable. To be called once the request needs the body no more. */
+  /** Closes the file; a body in memory stays readable. Must be called when the request no longer needs the body. */
   close(): Promise<void>;
 }
 
-/** What it takes of an exchange. */
+/** The part of an exchange that spooling needs. */
 export type BodyExchange = Pick<Exchange, 'readPieces' | 'setState'>;
 
 const SPOOLED = stateKey<SpooledBody>('spooled body');
 
-/** What `spoolBody` kept of a request, for the variables that show it. */
+/** Returns the body that `spoolBody` has stored, for variables. */
 export function spooledBody(x: Pick<Exchange, 'state'>): SpooledBody | undefined {
   return x.state(SPOOLED);
 }
 
 /**
- * Takes the whole request body, in bounded memory: the client waits while a file is written. `undefined` when the exchange
- * was answered instead (413, 408) or the client is gone: the caller just returns. Fails with an `HttpFault` when the file
- * cannot be written.
+ * Reads the whole request body in bounded memory: the client is held back while a file is written. Returns `undefined`
+ * if an error response was sent (413, 408) or the client closed the connection; the caller then returns. Rejects with
+ * an `HttpFault` if the file cannot be written.
  */
 export async function spoolBody(x: BodyExchange, rules: SpoolRules): Promise<SpooledBody | undefined> {
   const spool = new BodySpool(rules);
@@ -189,7 +195,7 @@ class BodySpool {
   #waiting: Buffer[] = [];
   #length = 0;
   #file: SpoolFile | undefined;
-  /** The client may leave before the file is there. */
+  /** Set before the file is open: the client may close the connection meanwhile. */
   #opening: Promise<SpoolFile> | undefined;
 
   constructor(rules: SpoolRules) {
@@ -210,7 +216,7 @@ class BodySpool {
     return new BodyInMemory(only && this.#waiting.length === 1 ? only : Buffer.concat(this.#waiting));
   }
 
-  /** Nobody will want it. */
+  /** Drops the body. */
   async discard(): Promise<void> {
     const file = await this.#opening?.catch(() => undefined);
     if (!file) return;
