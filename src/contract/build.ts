@@ -5,59 +5,59 @@ import type { Origin } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { CoreConfig, RegexConfig, ServerName } from './core-config.ts';
 
-/** The location that is being compiled, as far as a module may know it. */
+/** The parts of the compiled location that modules may see. */
 export interface LocationFacts {
-  /** The prefix or exact path as written; the pattern for a regex; `@name`; '' on server level. */
+  /** The prefix or exact path as written; the pattern of a regex; `@name`; '' on server level. */
   readonly path: string;
   readonly kind: 'server' | 'prefix' | 'exact' | 'regex' | 'named';
   /** `file:line` of its first word. */
   readonly place: string;
-  /** An `if` or `limit_except` inside the location: everything else here is the location's. */
+  /** True for an `if` or `limit_except` block; the other fields are those of the location around it. */
   readonly nameless: boolean;
 }
 
-/** Turns parts of the plan into closures for one worker. */
+/** Compiles parts of the plan into closures for one worker. */
 export interface Build {
   readonly location: LocationFacts;
   readonly core: CoreConfig;
-  /** Names of the server that the location belongs to. */
+  /** The names of the location's server. */
   readonly serverNames: readonly ServerName[];
-  /** Absolute; relative paths of a configuration start here. */
+  /** Absolute; relative paths of the configuration start here. */
   readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   value(value: ComplexValue): (x: Exchange) => string;
-  /** Like `value`, but `undefined` when a single variable has no value. */
+  /** Works as `value`, but a value that is a single variable without a value gives `undefined`. */
   optionalValue(value: ComplexValue): Getter;
   variable(name: string): Getter;
   /**
-   * What a value is made of: one list of pieces for each way of filling it. Variables are followed through the `set` of this
-   * server; those of `map` and the like are the configuration's choice.
+   * Returns the origins of a value: one list of pieces for each way of filling it. Variables are followed through the
+   * `set` directives of this server; variables of `map` and similar directives count as chosen by the configuration.
    */
   origins(value: ComplexValue): readonly (readonly Origin[])[];
-  /** Whether the client of an answer may get it in gzip; its head must be as good as decided. */
+  /** Compiles a test for whether a response may be compressed. Its head must be decided when the test runs. */
   acceptsGzip(): (x: Exchange) => boolean;
-  /** Type of an answer by the extension of `$uri` (`types`), else `default_type`. */
+  /** Returns the type of a response by the extension of `$uri` (`types`), or `default_type`. */
   contentType(): (x: Exchange) => string;
-  /** Whether a text matches; if so, `$1` … `$9` and the named captures are those of this match. */
+  /** Compiles a regex match. A match sets `$1` … `$9` and the named captures of the request. */
   matcher(regex: RegexConfig): (x: Exchange, text: string) => boolean;
-  /** What `set` does: fills the slot of a variable, or assigns a built-in one. */
+  /** Compiles what `set` does: fills the slot of a variable, or assigns to a built-in one. */
   assign(name: string): (x: Exchange, value: string) => void;
   /**
-   * Enters the `if` at this place of the location (`ReadScope.nth`): what it configures takes the place of the location,
-   * and its own rewrite steps run.
+   * Returns the handler that enters the `if` at this index in the location (`ReadScope.nth`): the block's configuration
+   * replaces that of the location, and its rewrite steps run.
    */
   block(nth: number): Handler;
-  /** Index into `x.slots` of a variable that configuration defines (`set`, named captures). */
+  /** Returns the index into `x.slots` of a variable that the configuration defines (`set`, named captures). */
   slot(name: string): number;
-  /** True when some configured text uses the variable: a module may skip keeping it otherwise. */
+  /** True if the configuration uses the variable; otherwise a module need not store it. */
   uses(variable: string): boolean;
-  /** The same for all variables whose names begin alike. */
+  /** Works as `uses`, for all variables with this prefix. */
   usesFamily(prefix: string): boolean;
-  /** The exchange copies only what was asked for here, before uWebSockets.js frees its request. */
+  /** Only headers requested here are copied before uWebSockets.js frees its request. */
   needHeader(lowerCaseName: string): void;
   needAllHeaders(): void;
   needPeer(): void;
-  /** Requests of any method are wanted, not only of those that gw's own modules serve. */
+  /** Admits requests of any method, not only of those that gw's own modules serve. */
   needAnyMethod(): void;
 }

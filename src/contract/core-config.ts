@@ -3,14 +3,14 @@ import type { ErrorLogTarget } from '../log/index.ts';
 import type { LingeringRules } from '../http/index.ts';
 import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
 
-/** Where `listen` binds: an address with a port, or a Unix socket. */
+/** An address of `listen`: an address with a port, or a Unix socket. */
 export type ListenAddress =
   | { readonly kind: 'inet'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };
 
-/** The socket of a configuration's address. */
+/** A listen address and its text. */
 export interface NamedAddress {
-  /** As messages name it: `0.0.0.0:80`. */
+  /** The address in messages: `0.0.0.0:80`. */
   readonly key: string;
   readonly address: ListenAddress;
 }
@@ -20,12 +20,12 @@ export interface ListenConfig {
   readonly address: ListenAddress;
   readonly defaultServer: boolean;
   readonly ssl?: true;
-  /** Connections begin with the header of the PROXY protocol. */
+  /** Connections begin with a PROXY protocol header. */
   readonly proxyProtocol?: true;
   readonly engine?: 'uws' | 'node';
   /** Served as HTTP/1.1. */
   readonly http2?: true;
-  /** UDP: there is nothing to listen on. */
+  /** UDP: not listened on. */
   readonly quic?: true;
 }
 
@@ -38,15 +38,15 @@ export type ServerName =
   | { readonly kind: 'trailing wildcard'; readonly prefix: string }
   | { readonly kind: 'regex'; readonly regex: RegexConfig };
 
-/** A PCRE pattern, already translated to a JavaScript one without flags. */
+/** A PCRE pattern, translated to a JavaScript one without flags. */
 export interface RegexConfig {
   readonly pattern: string;
   readonly source: string;
   /** Named captures in the order of their groups; they become variables. */
   readonly names: readonly string[];
-  /** How many groups capture, the named ones among them. */
+  /** Number of capturing groups, including the named ones. */
   readonly groups: number;
-  /** How long a text each of V8's engines may be given. */
+  /** The longest texts that V8's engines may match. */
   readonly bounds: RegexBounds;
 }
 
@@ -68,22 +68,24 @@ export interface ErrorPageConfig {
 /** MIME types by file name extension, lower case. */
 export type MimeTypes = Readonly<Record<string, string>>;
 
-/** For which requests that came through a proxy answers are compressed (nginx: `gzip_proxied`). */
+/** Which proxied requests get compressed responses (nginx: `gzip_proxied`). */
 export type GzipProxied =
   'off' | 'expired' | 'no-cache' | 'no-store' | 'private' | 'no_last_modified' | 'no_etag' | 'auth' | 'any';
-/** Where the files of a location are; the paths are absolute unless they begin with a variable. */
+/** The directory of a location's files. Paths are absolute unless they begin with a variable. */
 export type DocumentRootConfig =
-  /** The whole URI follows the path. */
+  /** The whole URI is appended to the path. */
   | { readonly kind: 'root'; readonly path: ComplexValue }
-  /** The path takes the place of `location` in the URI: the location that says so, or one around it. */
+  /**
+   * The path replaces `location` in the URI; `location` is the location with the directive, which may be an outer one.
+   */
   | { readonly kind: 'alias'; readonly path: ComplexValue; readonly location: string }
-  /** An alias of a regex location: its captures make the whole path. */
+  /** In a regex location, the path with its captures is the whole file name. */
   | { readonly kind: 'regex alias'; readonly path: ComplexValue };
 
 /** `env NAME` or `env NAME=value`. */
 export interface EnvironmentVariable {
   readonly name: string;
-  /** Absent: the value that the process was started with. */
+  /** Default: the value at the start of the process. */
   readonly value?: string;
 }
 
@@ -96,9 +98,9 @@ export interface TempPath {
 
 /** `keepalive_timeout timeout [header_timeout]`. */
 export interface KeepaliveTimeout {
-  /** 0: every answer closes its connection. */
+  /** 0: every response closes its connection. */
   readonly idleMs: number;
-  /** What `Keep-Alive: timeout=` says; absent or 0: no such header. */
+  /** The value of `Keep-Alive: timeout=`; absent or 0: no such header. */
   readonly headerSeconds?: number;
 }
 
@@ -109,58 +111,58 @@ export type OldBrowser = 'msie6' | 'safari';
 export interface UserConfig {
   readonly name: string;
   readonly group?: string;
-  /** Of the name; lines and columns count from 1. */
+  /** The place of the name; lines and columns count from 1. */
   readonly place: { readonly file: string; readonly line: number; readonly column: number };
 }
 
-/** What the core of the gateway reads of the configuration; each level fills the fields that are legal there. */
+/** The configuration of the core. Each level has the fields that are legal there. */
 export interface CoreConfig {
   readonly daemon: boolean;
   readonly masterProcess: boolean;
   readonly workerProcesses: number | 'auto';
   /** `auto`: uWebSockets.js where it loads. */
   readonly httpEngine: 'auto' | 'uws' | 'node';
-  /** Of the `events` block, and only there. */
+  /** Set in the `events` block only. */
   readonly workerConnections?: number;
   readonly pidFile: string;
   readonly environment?: readonly EnvironmentVariable[];
-  /** Whom a process that was started by root becomes before it serves; absent: `nobody`. */
+  /** The account that serves when gw is started by root; default: `nobody`. */
   readonly user?: UserConfig;
   readonly shutdownTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly metricsMaxSeries: number;
   readonly errorLogs?: readonly ErrorLogTarget[];
   readonly logSubrequest: boolean;
-  /** Of the `check` block, and only there: rules, and behind them the reason. */
+  /** Set in the `check` block only: rules, followed by the reason. */
   readonly checkIgnore?: readonly (readonly string[])[];
   readonly checkSelect?: readonly string[];
-  /** From which severity on a finding of `gw check` refuses the configuration. */
+  /** The least severity of a finding of `gw check` that refuses the configuration. */
   readonly checkRefuse?: 'never' | 'error' | 'warning';
-  /** False: a start and a reload keep what the rules find to themselves. */
+  /** False: findings are not logged at a start and a reload. */
   readonly checkLog?: boolean;
 
   readonly listens?: readonly ListenConfig[];
   readonly serverNames?: readonly (readonly ServerName[])[];
   readonly mergeSlashes: boolean;
-  /** Bytes of one request or header line; the head as a whole may have `number` times as many. */
+  /** Longest request or header line; the head as a whole may have `number` times as many bytes. */
   readonly largeHeaderBuffers: { readonly number: number; readonly sizeBytes: number };
-  /** Counts with them; a first buffer that is larger than the others lets a line be as long. */
+  /** If this is larger than `sizeBytes`, a line may be this long. */
   readonly headerBufferBytes: number;
   readonly headerTimeoutMs: number;
   readonly underscoresInHeaders: boolean;
   readonly ignoreInvalidHeaders: boolean;
   readonly maxHeaders: number;
 
-  /** Absent: `html` below the prefix. */
+  /** Default: `html` below the prefix. */
   readonly documentRoot?: DocumentRootConfig;
   readonly defaultType: string;
   readonly types?: MimeTypes;
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
   readonly bodyBufferBytes: number;
-  /** Absent: the system's directory for temporary files. */
+  /** Default: the system's directory for temporary files. */
   readonly bodyTempPath?: TempPath;
-  /** `clean` and `on` write every body to a file of its own name; `on` leaves it there. */
+  /** `clean` and `on` write every body to a named file; `on` keeps the file. */
   readonly bodyInFileOnly: 'off' | 'clean' | 'on';
   readonly sendTimeoutMs: number;
   readonly keepaliveTimeout: KeepaliveTimeout;
@@ -174,37 +176,37 @@ export interface CoreConfig {
   readonly serverTokens: 'on' | 'off' | 'build' | ComplexValue;
   readonly errorPages?: readonly ErrorPageConfig[];
   readonly internal?: true;
-  /** Whether all access checks must let a request in, or one of them is enough. */
+  /** Whether all access checks must allow a request, or any one of them. */
   readonly satisfy: 'all' | 'any';
-  /** How long a 401 is held back. */
+  /** Delay of a 401. */
   readonly authDelayMs: number;
   readonly absoluteRedirect: boolean;
   readonly serverNameInRedirect: boolean;
   readonly portInRedirect: boolean;
   readonly recursiveErrorPages: boolean;
-  /** False: an answer of unknown length ends with its connection. */
+  /** False: the end of the connection ends a response of unknown length. */
   readonly chunks: boolean;
-  /** A URI or `@name` that is asked once an answer is complete. */
+  /** A URI or `@name` that is requested after each response. */
   readonly postAction?: string;
   readonly msiePadding: boolean;
   readonly msieRefresh: boolean;
   readonly resolver?: ResolverConfig;
   readonly resolverTimeoutMs: number;
 
-  /** Who gets compressed answers: `gzip`, `gunzip` and `gzip_static` ask. */
+  /** Conditions for compressed responses, used by `gzip`, `gunzip` and `gzip_static`. */
   readonly gzipVary: boolean;
   readonly gzipHttpVersion: '1.0' | '1.1';
   readonly gzipProxied: readonly GzipProxied[];
-  /** Patterns of clients' names. */
+  /** Patterns for `User-Agent`. */
   readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
-  /** Whether reading a variable that `set` has not filled yet is told. */
+  /** Whether reading a variable that `set` has not filled yet is logged. */
   readonly uninitializedVariableWarn: boolean;
 }
 
 /** An `upstream` block. */
 export interface UpstreamConfig {
   readonly servers?: readonly ServerConfig[];
-  /** In file order: the last one counts. */
+  /** In file order; the last one applies. */
   readonly balancing?: readonly Balancing[];
   readonly keepaliveConnections?: number;
   readonly keepaliveRequests: number;

@@ -1,6 +1,6 @@
 import type { ComplexValue } from '../config/index.ts';
 
-/** Where requests are forwarded to (`proxy_pass`). */
+/** The target of `proxy_pass`. */
 export type PassTarget = LiteralTarget | { readonly kind: 'variables'; readonly value: ComplexValue };
 
 /** An address without variables. */
@@ -11,13 +11,13 @@ export interface LiteralTarget {
   readonly host: string;
   /** As written. */
   readonly port?: number;
-  /** From the first slash behind the host on; '' when there is none. */
+  /** The text from the first slash after the host on; '' if there is none. */
   readonly uri: string;
-  /** All of it, as written. */
+  /** The whole URL as written. */
   readonly url: string;
 }
 
-/** What others than the proxy module read of its config. */
+/** The part of the proxy module's config that other modules and rules read. */
 export interface ForwardingConfig {
   readonly pass?: PassTarget;
 }

@@ -15,17 +15,17 @@ import type { Build } from './build.ts';
 import type { ModuleRule, Sensitive } from './rule.ts';
 import type { MasterScope, WorkerScope } from './scope.ts';
 
-/** What `gw check --live` hands to modules that ask what a location is configured with. */
+/** What `gw check --live` passes to modules that check their peers. */
 export interface LiveScope {
-  /** The longest that anybody waits for a connection, and again for an answer. */
+  /** Timeout for connecting, and again for a response. */
   readonly timeoutMs: number;
-  /** What several locations ask of one target is asked once. */
+  /** Runs a query once per key; several locations share its result. */
   once<T>(key: string, ask: () => Promise<T>): Promise<T>;
-  /** The servers of an `upstream` block as written. `undefined` when there is no such block. */
+  /** Returns the servers of an `upstream` block as written; `undefined` if there is no such block. */
   upstream(name: string): readonly string[] | undefined;
 }
 
-/** What is wrong with what a location is configured with. */
+/** What is wrong with a peer that a location is configured with. */
 export interface LiveProblem<C> {
   /** Slug of a rule of `gw check`. */
   readonly rule: string;
@@ -36,56 +36,58 @@ export interface LiveProblem<C> {
   readonly hint?: string;
 }
 
-/** What is known of a request's way through a module; facts of one label are a list. */
+/** A fact about a request's way through a module. Facts with the same label form a list. */
 export interface ExplainedFact {
   readonly label: string;
-  /** May have several lines. */
+  /** May have several lines of text. */
   readonly value: string;
 }
 
-/** What a handler would do with a request that nobody serves. */
+/** What a handler would do with an explained request. */
 export interface ExplainedAction {
   /** A phrase without a subject: `forwards to "http://backend/v1/a"`. */
   readonly does: string;
   readonly facts?: readonly ExplainedFact[];
-  /** Which of the directives of its list decides. */
+  /** The index of the directive that decides, within its list. */
   readonly nth?: number;
-  /** What only a running gateway knows. */
+  /** What cannot be known without a running gateway. */
   readonly unknown?: string;
-  /** Variables that get their values by it. */
+  /** Variables whose values depend on that. */
   readonly unknownVariables?: readonly string[];
 }
 
-/** Tells what the handler of a phase would do; nothing where it has answered the exchange as the handler would. */
+/** Explains what the handler of a phase would do. Returns nothing if it has ended the exchange as the handler would. */
 export type Explainer = (x: Exchange) => ExplainedAction | undefined | Promise<ExplainedAction | undefined>;
 
-/** The phases whose handlers may be told of. */
+/** The phases whose handlers can be explained. */
 export type ExplainedPhase = 'preaccess' | 'access' | 'precontent' | 'content';
 
-/** A worker that serves nobody: its zones are empty, its groups of peers look no names up. */
+/**
+ * The scope of `gw explain`, which serves no clients: zones are empty, and host names of upstreams are not resolved.
+ */
 export interface ExplainScope extends WorkerScope {
-  /** Databases may be opened, to be read. */
+  /** True if databases may be opened for reading. */
   readonly live: boolean;
 }
 
 /**
- * How a module takes part where requests are explained instead of served. All its handlers run on an exchange without a
- * client, so those that ask others or change something have to be told of.
+ * How a module behaves in `gw explain`. All its handlers run on an exchange without a client; a handler that sends
+ * requests or changes something must be replaced by an explainer.
  */
 export interface ModuleExplanation<C extends object, R = undefined> {
-  /** In the place of `provision`, where that opens something. */
+  /** Replaces a `provision` that opens something. */
   provision?(config: C, scope: ExplainScope): Promise<R> | R;
-  /** By phase. With `runs`, the handlers run all the same, and this is told beside what they decide. */
+  /** Returns explainers by phase. With `runs`, the handlers run as well. */
   explain?(config: C, resources: R, build: Build): Readonly<Partial<Record<ExplainedPhase, Explainer>>>;
   readonly runs?: true;
 }
 
-/** Where a module tells that a config is wrong: the core adds the directive's name and place. */
+/** Takes the faults of a module's config; the core adds the directive's name and place. */
 export interface ConfigReport<C> {
   /** `predicate` completes `"directive" …`, for example `exceeds "kv_pool_max" (8)`. */
   on(field: keyof C & string, predicate: string, more?: string | ConfigFault): void;
   warn(field: keyof C & string, predicate: string, more?: string | ConfigFault): void;
-  /** A whole message, where nginx has its own; `index` picks one of several directives of a list. */
+  /** Reports a complete message, if nginx has one of its own; `index` selects one of several directives of a list. */
   phrase(
     field: keyof C & string,
     message: string,
@@ -93,66 +95,71 @@ export interface ConfigReport<C> {
   ): void;
 }
 
-/** What more a module knows of a fault: a hint, and the rule of `gw check` that is broken. */
+/** More about a fault: a hint, and the rule of `gw check` that is broken. */
 export type ConfigFault = Pick<FaultDetails, 'hint' | 'rule'>;
 
-/** What one module does for one location, in the order of the phases. Absent members cost nothing at request time. */
+/**
+ * The handlers of one module in one location, in the order of the phases. Absent members cost nothing at request time.
+ */
 export interface LocationParts {
-  /** On server level only: before anybody looks at the request. */
+  /** On server level only: runs before all other handlers. */
   readonly postRead?: Handler;
   readonly rewrite?: readonly Handler[];
   readonly preaccess?: Handler;
   /** Combined with the checks of other modules as `satisfy` says. */
   readonly access?: AccessCheck;
-  /** May redirect internally, which ends the phases here. */
+  /** May redirect internally, which ends the phases of this location. */
   readonly precontent?: Handler;
-  /** The first module that has one answers. */
+  /** The content handler of the first module that has one is used. */
   readonly content?: Handler;
-  /** Where the location's path ends in a slash, the path without it is redirected there (nginx: `auto_redirect`). */
+  /** If the location's path ends in a slash, the path without it is redirected to it (nginx: `auto_redirect`). */
   readonly slashRedirect?: true;
-  /** Answers a request whose body is too large (413) in the module's own form. */
+  /** Responds to a request whose body is too large (413) in the module's own format. */
   readonly tooLarge?: Handler;
   readonly filter?: HeaderFilter;
   readonly bodyFilter?: BodyFilter;
-  /** Its requests are neither counted by location nor shown in the log tail: those who look would see themselves. */
+  /**
+   * Requests are not counted by location and not shown in the log tail; otherwise monitoring pages would show
+   * themselves.
+   */
   readonly quiet?: true;
   readonly log?: LogStep;
 }
 
-/** `$name`: how the worker reads it. `build` lets it ask for request headers and the peer's address. */
+/** The definition of `$name`. `build` lets it ask for request headers and the peer's address. */
 export interface VariableDefinition {
   readonly summary: string;
   compile(build: Build): Getter;
-  /** A variable that configuration defines is evaluated once per request; this one whenever it is read. */
+  /** True: evaluated on each read. Default for variables that the configuration defines: once per request. */
   readonly volatile?: boolean;
-  /** Its value is known only while a running gateway serves a request: a time, a random text, what an upstream said. */
+  /** True if only a running gateway knows its value: a time, a random text, a result of an upstream. */
   readonly live?: true;
-  /** What `set $name` does to a variable that is built in; without it such a `set` is refused. */
+  /** What `set $name` does to a built-in variable. Without it, such a `set` is refused. */
   readonly assign?: (x: Exchange, value: string) => void;
 }
 
 /** A family such as `$arg_NAME`; `rest` is what follows the prefix. */
 export interface VariableFamily {
   readonly summary: string;
-  /** As that of a variable. */
+  /** As for a variable. */
   readonly live?: true;
   compile(rest: string, build: Build): Getter;
 }
 
-/** Files and directories that serving a location leads to writing; a relative path starts from the prefix. */
+/** Files and directories that are written while serving a location. Relative paths start from the prefix. */
 export interface WrittenFiles {
   readonly files?: readonly string[];
   readonly directories?: readonly string[];
 }
 
-/** A zone, and the directive that a fault of it is blamed on: `index` picks one of a list. */
+/** A zone, and the directive to blame for its faults; `index` selects one of a list. */
 export interface ZoneNeed<C> {
   readonly zone: ZoneDeclaration;
   readonly field: keyof C & string;
   readonly index?: number;
 }
 
-/** A literal host that requests go to; `index` picks one of a list of directives. */
+/** A literal host that requests are sent to; `index` selects one of a list of directives. */
 export interface UpstreamNeed<C> extends UpstreamAddress {
   readonly field: keyof C & string;
   readonly index?: number;
@@ -168,57 +175,63 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   readonly variables?: { readonly [name: string]: VariableDefinition };
   /** By prefix: `arg_`, `http_`. */
   readonly families?: { readonly [prefix: string]: VariableFamily };
-  /** The fields whose directives make this module answer the location; at most one may. */
+  /** The fields whose directives make this module the content handler of a location; at most one may be set. */
   readonly content?: (keyof C & string) | readonly (keyof C & string)[];
-  /** The directive that answers the location, where none of `content` does: for those who look at the configuration. */
+  /** Returns the directive that serves the location if none of `content` does, for views of the configuration. */
   answers?(config: C): string | undefined;
-  /** False: this location does not use the module; the members below are not called for it. Default: always true. */
+  /** False if this location does not use the module: the members below are not called for it. Default: true. */
   enabled?(config: C): boolean;
   /** Pure; also runs under `gw -t`. */
   validate?(config: C, report: ConfigReport<C>): void;
-  /** True: this location shows request counts by location; without any such location they are not kept. */
+  /** True if this location shows request counts by location. They are counted only if such a location exists. */
   showsRequestCounts?(config: C): boolean;
-  /** What strangers must not get at in this location: `gw check` tells when nothing keeps them out. */
+  /** Returns what in this location must not be public; `gw check` reports it if it is. */
   sensitive?(config: C): Sensitive<C> | undefined;
-  /** What its access check says to somebody whom the configuration knows nothing of; nothing where it has no opinion. */
+  /** Returns what the module's access check decides about an unknown client; `undefined` if it has no opinion. */
   strangers?(config: C): 'allowed' | 'denied' | undefined;
-  /** Opens what the location is configured with, looks at it and closes it again; changes nothing, and never rejects. */
+  /** Connects to the peers of a location, checks them and disconnects. Changes nothing and never rejects. */
   probe?(config: C, live: LiveScope): Promise<readonly LiveProblem<C>[]>;
-  /** What it writes: where root starts gw, it hands these over to the account that serves. */
+  /** Returns the files it writes. If root starts gw, it gives them to the account that serves. */
   writes?(config: C, prefix: string): WrittenFiles;
-  /** Shared memory that this location needs. */
+  /** Returns the shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
-  /** Hosts that this location sends requests to: each one that is no `upstream` block becomes a group of its own (`worker.upstreams`). */
+  /**
+   * Returns the hosts that this location sends requests to. Each one that is no `upstream` block becomes a group of its
+   * own (`worker.upstreams`).
+   */
   upstreams?(config: C): readonly UpstreamNeed<C>[];
-  /** The variables that this location fills while a request goes through it (`set`), each with what it may get. */
+  /** Returns the variables that this location assigns (`set`), with their values. */
   assigns?(config: C): readonly { readonly variable: string; readonly value: ComplexValue }[];
-  /** Once per load in the master, before any worker compiles: what the whole process shares (an embedded server). */
+  /**
+   * Runs once per load in the master, before any worker compiles. Opens what the whole process shares (an embedded
+   * server).
+   */
   prepare?(configs: readonly C[], master: MasterScope): Promise<void> | void;
-  /** Once per worker and distinct config. A resource is owned the moment it opens. */
+  /** Runs once per worker and distinct config. A resource is owned from the moment it opens. */
   provision?(config: C, worker: WorkerScope): Promise<R> | R;
   /**
-   * Variables that this location's configuration defines by name, each evaluated when a request first reads it and
-   * kept for the rest of it (nginx: `map`). The directive's reader notes the names with `defineVariable`. Also what a
-   * variable of the module itself is in this location; that is evaluated each time.
+   * Returns the variables that this location's configuration defines, each evaluated once per request on first read
+   * (nginx: `map`). The directive's reader declares the names with `defineVariable`. It may also redefine a variable of
+   * the module for this location; that is evaluated on each read.
    */
   defines?(config: C, resources: R): Readonly<Record<string, VariableDefinition>>;
   compile(config: C, resources: R, build: Build): LocationParts;
-  /** Reads its rules, for `gw check`: who serves requests never asks for them. */
+  /** Imports the module's rules for `gw check`. A serving process never calls it. */
   rules?(): Promise<{ readonly rules: readonly ModuleRule<C>[] }>;
-  /** For `gw explain`, which opens nothing. */
+  /** How `gw explain` treats the module. */
   readonly explanation?: ModuleExplanation<C, R>;
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the registry holds modules of every config type
 export type AnyModule = ModuleDefinition<any, any>;
 
-/** Checks a definition against its config type and infers what `provision` gives. */
+/** Returns the definition. Checks it against the config type and infers the type of `provision`'s result. */
 export const moduleFor =
   <C extends object>() =>
   <R = undefined>(definition: ModuleDefinition<C, R>): ModuleDefinition<C, R> =>
     definition;
 
-/** A built-in variable, as people look it up. */
+/** The documentation of a built-in variable. */
 export interface VariableFacts {
   readonly name: string;
   readonly module: string;
@@ -227,7 +240,7 @@ export interface VariableFacts {
   readonly settable: boolean;
 }
 
-/** Every built-in variable by name; of a family, the prefix and what its names continue with: `arg_*`. */
+/** Returns all built-in variables. A family is listed as its prefix and `*`: `arg_*`. */
 export function variableFacts(modules: readonly AnyModule[]): readonly VariableFacts[] {
   return modules.flatMap(({ name: module, variables = {}, families = {} }) => [
     ...Object.entries(variables).map(([name, { summary, assign }]) => ({

@@ -4,12 +4,12 @@ import type { LiteralTarget, PassTarget } from './forwarding-config.ts';
 import type { CheckedConfig, Use } from './rule.ts';
 import { configOf } from './shared-configs.ts';
 
-/** A `proxy_pass` that could be read. */
+/** A `proxy_pass` without faults. */
 export interface Pass<T = PassTarget> extends Use {
   readonly target: T;
 }
 
-/** Every `proxy_pass`, in file order. */
+/** Returns every `proxy_pass` in file order. */
 export const passes = oncePer((config: CheckedConfig): readonly Pass[] =>
   config.uses('proxy_pass').flatMap((use) => {
     const target = targetOf(use.block);
@@ -17,22 +17,22 @@ export const passes = oncePer((config: CheckedConfig): readonly Pass[] =>
   }),
 );
 
-/** Those without variables. */
+/** Returns every `proxy_pass` without variables, in file order. */
 export const literalPasses = oncePer((config: CheckedConfig): readonly Pass<LiteralTarget>[] =>
   passes(config).flatMap(({ target, ...use }) => (target.kind === 'literal' ? [{ ...use, target }] : [])),
 );
 
-/** Where a block forwards to, if it does. */
+/** Returns where a block forwards to, if it does. */
 export function targetOf(block: BlockView): PassTarget | undefined {
   return configOf(block.level, 'proxy').pass;
 }
 
-/** Whether requests are forwarded in a block or in one inside it. */
+/** Tells whether a block or one inside it forwards requests. */
 export function forwards(block: BlockView): boolean {
   return targetOf(block) !== undefined || block.inner.some(forwards);
 }
 
-/** The headers that requests of a block are sent on with, by their names in lower case. */
+/** Returns the request headers that `proxy_set_header` sets in a block, by their names in lower case. */
 export function headersSent(block: BlockView): ReadonlyMap<string, DirectiveNode> {
   return byHeader(block.effective('proxy_set_header'));
 }

@@ -19,25 +19,25 @@ export interface RewriteStep {
   readonly kind: 'rewrite';
   readonly regex: ReadRegex;
   readonly path: ComplexValue;
-  /** What stands behind the first `?` of the replacement. */
+  /** The text after the first `?` of the replacement. */
   readonly args?: ComplexValue;
-  /** The arguments of the request are kept behind those: the replacement does not end in `?`. */
+  /** The arguments of the request are appended: the replacement does not end in `?`. */
   readonly keepsArgs: boolean;
   readonly flag: 'none' | 'last' | 'break';
 }
 
-/** `rewrite` that answers with a redirect. */
+/** `rewrite` that sends a redirect. */
 export interface RedirectStep {
   readonly kind: 'redirect';
   readonly regex: ReadRegex;
   readonly code: 301 | 302;
   readonly target: ComplexValue;
-  /** The replacement has a `?` itself. */
+  /** The replacement contains a `?`. */
   readonly hasArgs: boolean;
   readonly keepsArgs: boolean;
 }
 
-/** What `if` asks. */
+/** The condition of an `if`. */
 export type Condition =
   | { readonly test: 'true'; readonly variable: string }
   | {
@@ -57,7 +57,7 @@ export type Condition =
 /** A plain file, a directory, either, an executable. */
 export type FileTest = 'f' | 'd' | 'e' | 'x';
 
-/** `if (condition) { ... }`; `nth` is the block's place in the one around it. */
+/** `if (condition) { ... }`; `nth` is the block's index in the block around it. */
 export interface IfStep {
   readonly kind: 'if';
   readonly nth: number;
@@ -76,6 +76,6 @@ export type Step = ReturnStep | SetStep | RewriteStep | RedirectStep | IfStep | 
 export interface RewriteConfig {
   /** In file order. */
   readonly steps?: readonly Step[];
-  /** Tells what matches and what is rewritten. */
+  /** `rewrite_log`: logs matches and rewrites. */
   readonly log: boolean;
 }

@@ -1,125 +1,127 @@
 import type { ConfigTree, DirectiveNode, FaultDetails, Span } from '../../grammar/index.ts';
 import type { BlockView, BoundConfig, Context, Registry } from '../config/index.ts';
 
-/** `error`: it does not load, or is a hole by itself. `warning`: very likely wrong. `info`: advice. */
+/** `error`: the configuration does not load or has a security hole. `warning`: very likely wrong. `info`: advice. */
 export type RuleSeverity = 'error' | 'warning' | 'info';
 
-/** A rule of `gw check`. Its examples are its tests, and what `gw why` shows. */
+/** A rule of `gw check`. Its examples are tests, and `gw why` shows them. */
 export interface Rule<Config extends CheckedConfig = CheckedConfig> {
-  /** `GW301`: never changes, never comes back for something else. */
+  /** `GW301`. An id never changes and is never reused. */
   readonly id: `GW${number}`;
-  /** The name people use: `alias-traversal`. */
+  /** The readable name: `alias-traversal`. */
   readonly slug: string;
   readonly severity: RuleSeverity;
-  /** Only where it is selected. */
+  /** True if the rule applies only when selected. */
   readonly off?: true;
-  /** Only with `--live`: a database, a store or a certificate says so. */
+  /** True if the rule needs `--live`: its findings come from a database, a store or a certificate. */
   readonly live?: true;
-  /** What it finds, in one line. */
+  /** What it finds, in one line of text. */
   readonly summary: string;
-  /** What goes wrong when it is left alone. */
+  /** The consequence of ignoring it. */
   readonly why: string;
-  /** How to mend it, in words. */
+  /** How to fix it. */
   readonly fix: string;
   readonly bad: Example;
   readonly good: Example;
-  /** Absent where the load itself finds it and names this rule in its faults. */
+  /** Absent if the load reports it and names this rule in its faults. */
   readonly check?: (config: Config) => Iterable<Problem>;
 }
 
-/** A piece of configuration that stands inside `in`: `server` unless it says otherwise. */
+/** A piece of configuration inside the block `in`; default: `server`. */
 export interface Example {
   readonly in?: 'main' | 'http' | 'server' | 'location';
   readonly text: string;
-  /** Files beside it, by name. */
+  /** Files that the example needs, by name. */
   readonly files?: Readonly<Record<string, string | MadeFile>>;
 }
 
-/** A file that is more than its text: a certificate is good for so many days, a key belongs to one, a mode matters. */
+/** A generated file: a certificate that is valid for some days, the key of a certificate, or a text with a mode. */
 export type MadeFile =
   | { readonly names: readonly string[]; readonly days: number }
   | {
       readonly keyOf: string;
-      /** As chmod takes it; absent: only its owner may read it. */
+      /** The file's mode; default: readable by its owner only. */
       readonly mode?: number;
     }
   | { readonly text: string; readonly mode: number };
 
-/** What one rule finds at one place. */
+/** One finding of a rule. */
 export interface Problem extends Omit<FaultDetails, 'rule'> {
   readonly at: Span | DirectiveNode;
-  /** One line, lower case, no full stop, the subject in double quotes. */
+  /** One line, lower case, no full stop; the subject in double quotes. */
   readonly message: string;
-  /** What stands under the caret line: `alias has one`. */
+  /** The text under the caret line: `alias has one`. */
   readonly label?: string;
-  /** Where it weighs more or less than the rule says. */
+  /** Overrides the severity of the rule. */
   readonly severity?: RuleSeverity;
 }
 
-/** A directive and the block that it stands in. */
+/** A directive and its block. */
 export interface Use {
   readonly node: DirectiveNode;
   readonly block: BlockView;
 }
 
-/** A configuration as rules see it. */
+/** A configuration as the rules see it. */
 export interface CheckedConfig {
   readonly main: BlockView;
   readonly tree: ConfigTree;
   readonly bound: BoundConfig;
   readonly registry: Registry;
-  /** All blocks of these contexts in file order; without contexts, all. */
+  /** Returns all blocks of these contexts in file order; without contexts, all blocks. */
   blocks(...contexts: readonly Context[]): readonly BlockView[];
-  /** Every place where one of these directives stands, in file order. */
+  /** Returns every use of these directives in file order. */
   uses(...directives: readonly string[]): readonly Use[];
-  /** The blocks in which one of these directives stands, each once. */
+  /** Returns the blocks that contain one of these directives, each once. */
   blocksWith(...directives: readonly string[]): ReadonlySet<BlockView>;
-  /** The `upstream` block of a name. */
+  /** Returns the `upstream` block with a name. */
   upstream(name: string): BlockView | undefined;
-  /** The texts that a value with variables can have, as far as the configuration itself names them; see `UNKNOWN`. */
+  /**
+   * Returns the texts that a value with variables can have, as far as the configuration determines them; see `UNKNOWN`.
+   */
   textsOf(value: string): readonly string[];
   /**
-   * Whether somebody whom the configuration knows nothing of gets through to what answers in a block: a request (GET
-   * unless it says otherwise) from another machine, without password, certificate or token.
+   * Tells whether an unknown client is allowed to use a block: a client on another machine without a password,
+   * certificate or token. `method` defaults to GET.
    */
   isOpen(block: BlockView, method?: string): boolean;
-  /** True when requests from other machines come to the server that a block is in. */
+  /** Tells whether clients on other machines can reach the server of a block. */
   isPublic(block: BlockView): boolean;
-  /** What modules call sensitive under the name of a rule, wherever strangers get at it. */
+  /** Returns what modules declare sensitive for a rule, wherever it is public. */
   exposed(rule: string): Iterable<Exposed>;
-  /** Whether requests are turned away that leave a variable empty. */
+  /** Tells whether requests for which a variable is empty are refused. */
   rejectsEmpty(block: BlockView, variable: string): boolean;
 }
 
-/** Stands in a text of `textsOf` for what only requests know. */
+/** In a text of `textsOf`: a part that only requests determine. */
 export const UNKNOWN = '\0';
 
-/** How to keep strangers out of a location. */
+/** The hint for locations that must not be public. */
 export const KEEP_OUT =
   'add allow and deny, ask for a password, or listen on a loopback address or a Unix socket';
 
-/** Something that not everybody may do or see. */
+/** Something that must not be public. */
 export interface Sensitive<C> {
-  /** Slug of the rule of `gw check` that is broken where strangers get at it. */
+  /** Slug of the rule of `gw check` that is broken if it is public. */
   readonly rule: string;
   /** The directive to blame. */
   readonly field: keyof C & string;
-  /** The methods that do it; absent: GET. */
+  /** The methods concerned; default: GET. */
   readonly methods?: readonly string[];
 }
 
-/** A place that strangers get at, and what they find there. */
+/** A use of a directive that makes something sensitive public. */
 export interface Exposed extends Use {
   readonly sensitive: Sensitive<object>;
 }
 
-/** A configuration as the rules of one module see it: `C` is the module's config. */
+/** A configuration as the rules of one module see it; `C` is the module's config. */
 export interface CheckedModule<C extends object> extends CheckedConfig {
-  /** The module's config in a block, inheritance and defaults done. */
+  /** Returns the module's config in a block, with inheritance and defaults applied. */
   configIn(block: BlockView): C;
-  /** The directives that gave a field of it; none where it has its default. */
+  /** Returns the directives that set a field; none if it has its default. */
   nodesIn(block: BlockView, field: keyof C & string): readonly DirectiveNode[];
-  /** What the module calls sensitive in a block. */
+  /** Returns what the module declares sensitive in a block. */
   sensitiveIn(block: BlockView): Sensitive<C> | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { ForwardingConfig } from './forwarding-config.ts';
 import type { Condition, RewriteConfig } from './rewrite-config.ts';
 import type { SslConfig } from './ssl-config.ts';
 
-/** Configs that others read besides the module that they belong to, by the module's name. */
+/** Configs that are read outside their modules, by the module's name. */
 export interface SharedConfigs {
   readonly core: CoreConfig;
   readonly proxy: ForwardingConfig;
@@ -14,13 +14,13 @@ export interface SharedConfigs {
   readonly upstream: UpstreamConfig;
 }
 
-/** A module's config at one place, inheritance and defaults done. */
+/** Returns a module's config on a level, with inheritance and defaults applied. */
 export function configOf<M extends keyof SharedConfigs>(level: ResolvedConfigs, module: M): SharedConfigs[M] {
   const value: object | undefined = level.get(module)?.value;
   return (value ?? {}) as SharedConfigs[M];
 }
 
-/** The directives that gave a field of a module's config; none where it has its default. */
+/** Returns the directives that set a field of a module's config; none if it has its default. */
 export function nodesOf<M extends keyof SharedConfigs>(
   block: BlockView,
   module: M,
@@ -29,12 +29,12 @@ export function nodesOf<M extends keyof SharedConfigs>(
   return block.from(module).get(field)?.nodes ?? [];
 }
 
-/** How a location matches; `undefined` for any other block, and where its words could not be read. */
+/** Returns how a location matches; `undefined` for other blocks and for unreadable arguments. */
 export function matchOf({ context, args }: BlockView): LocationMatch | undefined {
   return context === 'location' ? (args as LocationMatch | undefined) : undefined;
 }
 
-/** What an `if` asks; `undefined` for any other block, and where its words could not be read. */
+/** Returns the condition of an `if`; `undefined` for other blocks and for unreadable arguments. */
 export function conditionOf({ context, args }: BlockView): Condition | undefined {
   const isIf = context === 'server if' || context === 'location if';
   return isIf ? (args as { readonly condition: Condition } | undefined)?.condition : undefined;

@@ -1,19 +1,22 @@
 /** A TLS version as `ssl_protocols` names it. */
 export type TlsVersion = 'SSLv2' | 'SSLv3' | 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
 
-/** `ssl_session_cache`: `none` and `off` keep nothing; the others keep so many sessions, a shared one by its name. */
+/**
+ * `ssl_session_cache`: `none` and `off` store nothing; otherwise the number of sessions, and the name of a shared
+ * cache.
+ */
 export type SessionCache = 'off' | 'none' | { readonly name: string; readonly sessions: number };
 
 /** `ssl_verify_client`. */
 export type VerifyClient = 'off' | 'on' | 'optional' | 'optional_no_ca';
 
-/** A file, as written and as an absolute path: messages name the one or the other, as nginx does. */
+/** A file as written and as an absolute path. As in nginx, some messages name the one, some the other. */
 export interface FileName {
   readonly text: string;
   readonly path: string;
 }
 
-/** The TLS of a server (nginx ngx_http_ssl_module). */
+/** The TLS settings of a server (nginx ngx_http_ssl_module). */
 export interface SslConfig {
   /** `ssl on`: every `listen` of the server speaks TLS. */
   readonly enabled: boolean;
@@ -39,5 +42,5 @@ export interface SslConfig {
   readonly ocsp: 'on' | 'off' | 'leaf';
 }
 
-/** Under this key `provided` has the key that all workers encrypt session tickets with. */
+/** The key under which `provided` returns the encryption key of session tickets, shared by all workers. */
 export const TICKET_KEY = 'ssl ticket key';
