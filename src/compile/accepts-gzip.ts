@@ -5,7 +5,10 @@ type Gzip = Pick<CoreConfig, 'gzipHttpVersion' | 'gzipProxied' | 'gzipDisable'>;
 
 type Test = (x: Exchange) => boolean;
 
-/** Whether the client may get an answer in gzip (nginx: ngx_http_gzip_ok). Answers to subrequests are only parts of one. */
+/**
+ * Compiles the test for whether a response may be sent in gzip (nginx: ngx_http_gzip_ok). Responses to subrequests are
+ * only parts of a response, so they may not.
+ */
 export function compileAcceptsGzip({ gzipHttpVersion, gzipProxied, gzipDisable }: Gzip, build: Build): Test {
   for (const name of ['accept-encoding', 'via', 'authorization']) build.needHeader(name);
   const isServed = compileProxied(new Set(gzipProxied));
@@ -18,7 +21,7 @@ export function compileAcceptsGzip({ gzipHttpVersion, gzipProxied, gzipDisable }
   };
 }
 
-/** The first thing that an answer says about caches decides. */
+/** Compiles `gzip_proxied`. The first of the caching headers that is present decides. */
 function compileProxied(flags: ReadonlySet<string>): Test {
   if (flags.has('off')) return () => false;
   if (flags.has('any')) return () => true;
@@ -37,7 +40,7 @@ function compileProxied(flags: ReadonlySet<string>): Test {
   };
 }
 
-/** By whole seconds: what expires now is not past. */
+/** Compares whole seconds: a time in the current second is not past. */
 function isPast(date: string): boolean {
   return Date.parse(date) < Math.floor(Date.now() / 1000) * 1000;
 }
@@ -57,7 +60,7 @@ function compileDisabled(patterns: readonly (RegexConfig | 'msie6')[], build: Bu
     try {
       return regexes.some((regex) => regex.test(name));
     } catch (error) {
-      // A match that was given up counts as one (nginx: ngx_http_gzip_ok).
+      // A match that exceeds the limit counts as a match (nginx: ngx_http_gzip_ok).
       x.rules.warn((error as Error).message, x);
       return true;
     }

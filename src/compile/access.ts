@@ -10,7 +10,7 @@ import {
 } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 
-/** What the access phase follows of the core's config. */
+/** The core settings of the access phase. */
 export type AccessRules = Pick<CoreConfig, 'satisfy' | 'authDelayMs'>;
 
 interface Phase {
@@ -19,7 +19,7 @@ interface Phase {
   readonly log: ErrorLog;
 }
 
-/** The check that is asked next, and the denial that holds when nobody else is. */
+/** The index of the next check, and the denial that applies if no further check decides. */
 interface Progress {
   readonly index: number;
   readonly denied: Denial | undefined;
@@ -28,8 +28,9 @@ interface Progress {
 const START: Progress = { index: 0, denied: undefined };
 
 /**
- * The access phase of one location (nginx ngx_http_core_access_phase). `satisfy all`: the first denial answers. `any`: the
- * first check that allows ends the phase; when none does, a 401 wins over a 403, so that the client may try a password.
+ * Compiles the access phase of one location (nginx ngx_http_core_access_phase). `satisfy all`: the first denial is
+ * sent. `satisfy any`: the first check that allows ends the phase; if none does, a 401 wins over a 403, so that the
+ * client can send a password.
  */
 export function compileAccess(
   checks: readonly AccessCheck[],
@@ -38,7 +39,7 @@ export function compileAccess(
 ): Handler | undefined {
   if (checks.length === 0) return undefined;
   const phase: Phase = { checks, rules, log };
-  // What a subrequest asks has been let in with the request it is for.
+  // Subrequests are not checked: their parent was.
   return (x) => (x.main === x ? runChecks(phase, START, x) : undefined);
 }
 
@@ -70,11 +71,13 @@ function weigh(
   if (satisfy === 'all' || !isOpinion(verdict)) return { index: over, denied: verdict };
   if (denied?.status !== 401) return { index: next, denied: verdict };
   if (verdict.status !== 401) return { index: next, denied };
-  // Each of them may say how to log in.
+  // Both responses may name an authentication scheme.
   return { index: next, denied: { status: 401, headers: [...headersOf(denied), ...headersOf(verdict)] } };
 }
 
-/** A failure is none: nobody else can make up for it. */
+/**
+ * Tells whether a denial is a decision about access. Other statuses are failures, which no other check can make up for.
+ */
 function isOpinion({ status }: Denial): boolean {
   return status === 401 || status === 403;
 }
@@ -92,7 +95,7 @@ function deny({ rules, log }: Phase, denied: Denial, x: Exchange): void | Promis
   return delay(rules.authDelayMs, x).then(() => sendDenial(denied, x));
 }
 
-/** Who guesses passwords learns nothing from the time it takes. */
+/** Delays a 401 by a fixed time (`auth_delay`), so that response times do not help to guess passwords. */
 async function delay(delayMs: number, x: Exchange): Promise<void> {
   const gone = new AbortController();
   x.onAbort(() => gone.abort());

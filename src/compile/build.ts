@@ -28,7 +28,7 @@ import { compileAcceptsGzip } from './accepts-gzip.ts';
 import type { Matcher, Matchers } from './captures.ts';
 import type { ErrorLogs } from './logs.ts';
 
-/** Where a module takes part. */
+/** A module's part in a location. */
 export interface WatchedPart {
   readonly plan: LocationPlan;
   readonly module: AnyModule;
@@ -37,25 +37,25 @@ export interface WatchedPart {
   readonly build: Build;
 }
 
-/** Follows a compile whose handlers are looked at instead of served with. Nothing of it exists in a worker. */
+/** Observes and replaces parts of a compile for `gw explain`. Workers have none. */
 export interface CompileWatch extends ExchangeWatch {
-  /** What a module does in a location, as it is to be done here. */
+  /** Returns the handlers to use instead of a module's own. */
   parts(parts: LocationParts, part: WatchedPart): LocationParts;
-  /** A variable as a location reads it; `live`: what it gives means nothing outside of a running gateway. */
+  /** Returns the getter to use for a variable; `live`: its value is only meaningful in a running gateway. */
   getter(getter: Getter, variable: { readonly name: string; readonly live: boolean }): Getter;
-  /** The way into the `if` at this place of a location: by then its condition has been found to hold. */
+  /** Returns the handler to use for entering an `if` whose condition is true. */
   block(enter: Handler): Handler;
-  /** A text was compared with a regular expression. */
+  /** Called when a text was compared with a regular expression. */
   matched(x: Exchange, match: { readonly pattern: string; readonly matches: boolean }): void;
-  /** A variable was given a value. */
+  /** Called when a variable was assigned. */
   assigned(x: Exchange, name: string, value: string): void;
-  /** Exchanges that have these rules are in that place; `plan` is that of an `if` or `limit_except` too. */
+  /** Associates rules with the plan of their location, `if` or `limit_except`. */
   rules(rules: ResponseRules, plan: LocationPlan): void;
 }
 
 type Text = (x: Exchange) => string;
 
-/** A value with variables as one closure. `getter` gives the closure of a variable by its name. */
+/** Compiles a value with variables to one closure. `getter` returns the closure of a variable. */
 function compileValue({ parts }: ComplexValue, getter: (variable: string) => Getter): Text {
   const pieces = parts.map((part) => (typeof part === 'string' ? part : orEmpty(compilePart(part, getter))));
   const [first = '', second] = pieces;
@@ -69,7 +69,7 @@ function compileValue({ parts }: ComplexValue, getter: (variable: string) => Get
   };
 }
 
-/** Like `compileValue`, but a value that is one variable alone stays `undefined` when it has none. */
+/** Works as `compileValue`, but a value that is a single variable without a value gives `undefined`. */
 function compileOptionalValue(value: ComplexValue, getter: (variable: string) => Getter): Getter {
   const [only] = value.parts;
   if (value.parts.length !== 1 || only === undefined || typeof only === 'string')
@@ -89,7 +89,10 @@ function orEmpty(read: Getter): Text {
   return (x) => read(x) ?? '';
 }
 
-/** `types` and `default_type` of a location: the content type that `$uri` asks for (nginx ngx_http_set_content_type). */
+/**
+ * Compiles `types` and `default_type` of a location: the content type by the extension of `$uri` (nginx
+ * ngx_http_set_content_type).
+ */
 function compileContentType(
   { types = {}, defaultType }: Pick<CoreConfig, 'types' | 'defaultType'>,
   { kind, path }: Pick<LocationFacts, 'kind' | 'path'>,
@@ -121,22 +124,25 @@ function compileTypeOf(
   return (x) => (x.uri === path ? usual : typeOf(x.uri));
 }
 
-/** In lower case; '' without one. A name that begins with its only dot has none (nginx ngx_http_set_exten). */
+/**
+ * Returns the extension in lower case; '' if there is none. A name whose only dot is its first character has none
+ * (nginx ngx_http_set_exten).
+ */
 function extensionOf(uri: string): string {
   const dot = uri.lastIndexOf('.');
   return dot > uri.lastIndexOf('/') + 1 ? uri.slice(dot + 1).toLowerCase() : '';
 }
 
-/** What the compiled closures will ask of a request; transports copy no more than that. */
+/** The parts of a request that the compiled closures use. Transports copy no others. */
 export interface RequestNeeds {
   readonly headers: Set<string>;
   allHeaders: boolean;
   peer: boolean;
-  /** Some location forwards requests, whatever their method. */
+  /** True if some location forwards requests of any method. */
   anyMethod: boolean;
 }
 
-/** What all locations of one compile share. */
+/** The values that all locations of one compile share. */
 export interface BuildContext {
   readonly modules: readonly AnyModule[];
   readonly variables: VariablePlan;
@@ -145,19 +151,19 @@ export interface BuildContext {
   readonly prefix: string;
   readonly needs: RequestNeeds;
   readonly metrics: Counters;
-  /** Absent in a worker. */
+  /** Set by `gw explain` only. */
   readonly watch?: CompileWatch | undefined;
 }
 
-/** What belongs to one location alone. */
+/** The values of one location. */
 interface LocationOwn {
   readonly core: CoreConfig;
-  /** Of the server that it belongs to. */
+  /** The names of its server. */
   readonly serverNames: readonly ServerName[];
   readonly origins: Build['origins'];
   /** The variables that its configuration defines, by name. */
   readonly defined: Readonly<Record<string, VariableDefinition>>;
-  /** Its `if` blocks, by their place in it. */
+  /** Its `if` blocks, by their index in it. */
   readonly blocks: ReadonlyMap<number, Handler>;
 }
 
@@ -171,7 +177,7 @@ export class LocationBuild implements Build {
   readonly #own: LocationOwn;
   readonly #context: BuildContext;
   #needsPeer = false;
-  /** Absent while the variable is being compiled. */
+  /** By name; `undefined` while the variable is being compiled. */
   readonly #getters = new Map<string, Getter | undefined>();
   readonly #getter = (name: string): Getter => this.variable(name);
 
@@ -250,7 +256,7 @@ export class LocationBuild implements Build {
     const defined = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : undefined;
     if (defined)
       return slot === undefined ? defined.compile(this) : definedIn(slot, defined.compile(this), defined);
-    // A named capture hides an argument or header of its name; `set` does from when it runs (nginx).
+    // A named capture hides an argument or header of the same name; `set` does so only after it has run (nginx).
     if (slot !== undefined && !Object.hasOwn(assigned, name)) return (x) => x.slots?.[slot];
     const builtIn = this.#builtIn(name);
     if (slot === undefined && !builtIn) throw new Error(`variable "${name}" is unknown in this worker`);
@@ -260,7 +266,7 @@ export class LocationBuild implements Build {
       : (x) => x.slots?.[slot] ?? this.#unset(name, slot, x);
   }
 
-  /** A variable that `set` fills, before it did (nginx ngx_http_rewrite_var). Told once per request. */
+  /** The value of a `set` variable that has not been set (nginx ngx_http_rewrite_var). Logged once per request. */
   #unset(name: string, slot: number, x: Exchange): string {
     if (this.core.uninitializedVariableWarn)
       this.log.write('warn', `using uninitialized "${name}" variable`, logContext(x));
@@ -268,7 +274,7 @@ export class LocationBuild implements Build {
     return '';
   }
 
-  /** A variable that its own value depends on has none there. */
+  /** A variable whose value depends on itself has no value. */
   #cycle(name: string): Getter {
     return (x) => {
       this.log.write('error', `cycle while evaluating variable "${name}"`, logContext(x));
@@ -337,7 +343,7 @@ export class LocationBuild implements Build {
     this.#needsPeer = true;
   }
 
-  /** Somebody in this location will ask for the peer's address; known once it is compiled. */
+  /** Whether this location needs the peer's address; final when the location is compiled. */
   get needsPeer(): boolean {
     return this.#needsPeer;
   }
@@ -349,7 +355,7 @@ function fillSlot(slot: number): (x: Exchange, value: string) => void {
   };
 }
 
-/** A variable that configuration defines. `set` may have replaced its value before. */
+/** Compiles a variable that the configuration defines. A value assigned by `set` takes precedence. */
 function definedIn(slot: number, evaluate: Getter, { volatile = false }: VariableDefinition): Getter {
   if (volatile) return (x) => x.slots?.[slot] ?? evaluate(x);
   return (x) => ((x.slots ??= [])[slot] ??= evaluate(x));

@@ -2,24 +2,24 @@ import type { RegexConfig } from '../contract/index.ts';
 import { compileRegex, type Exchange } from '../http/index.ts';
 import type { VariablePlan } from '../plan/index.ts';
 
-/** The named captures of a regex, and the slots that they fill. */
+/** The named captures of a regex with their slots. */
 export type Captures = readonly (readonly [name: string, slot: number])[];
 
-/** Whether a text matches; if so, the captures become the request's. */
+/** Tells whether a text matches. A match sets the request's captures. */
 export type Matcher = (x: Exchange, text: string) => boolean;
 
-/** The slots that the named captures of a regex fill. */
+/** Returns the named captures of a regex with their slots. */
 export function capturesOf({ names }: Pick<RegexConfig, 'names'>, { slots }: VariablePlan): Captures {
   return names.map((name) => [name, slots[name.toLowerCase()] as number] as const);
 }
 
-/** Gives `$1` … `$9` and named captures to the request; a group that took no part is empty. */
+/** Sets `$1` … `$9` and the named captures of a request. A group that did not take part is empty. */
 export function keepCaptures(x: Exchange, captures: RegExpExecArray, slots: Captures): void {
   x.captures = captures;
   for (const [name, slot] of slots) (x.slots ??= [])[slot] = captures.groups?.[name] ?? '';
 }
 
-/** One closure per regex of the plan, whatever the number of locations that use it. */
+/** The compiled regexes of a plan, one closure per regex, however many locations use it. */
 export class Matchers {
   readonly #variables: VariablePlan;
   readonly #known = new Map<RegexConfig, Matcher>();

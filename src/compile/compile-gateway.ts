@@ -12,50 +12,53 @@ import { makeView, serverLabel } from './view.ts';
 import { ServerNames } from './server-names.ts';
 import { Turns } from './location.ts';
 
-/** One listening port, ready to serve: what a transport needs to know. */
+/** A compiled port: everything a transport needs to serve it. */
 export interface PortHandler {
-  /** Equal for the same address before and after a reload. */
+  /** Identifies the address; the same before and after a reload. */
   readonly key: string;
   readonly address: ListenAddress;
   readonly facts: PortFacts;
   readonly engine: PortPlan['engine'];
   readonly proxyProtocol: boolean;
-  /** Absent: requests come in plain. */
+  /** Absent on ports without TLS. */
   readonly tls?: PortTls | undefined;
   readonly head: HeadRules;
   readonly mergeSlashes: boolean;
   readonly needs: RequestNeeds;
-  /** Shared by all ports of one configuration. */
+  /** Shared by all ports of a configuration. */
   readonly usage: Usage;
-  /** Rules and name of refusals that fall before a server is chosen: the default server's. */
+  /** The default server's rules and name, for requests that are refused before a server is chosen. */
   readonly rules: ResponseRules;
   readonly serverName: string;
   /** Never throws and never rejects. */
   readonly serve: Handler;
 }
 
-/** How much a configuration is still in use. */
+/** Counts the requests that a configuration still serves. */
 export interface Usage {
-  /** Exchanges that are not finished; those answered within their handler never count. */
+  /** Unfinished exchanges; those that finish within their handler are not counted. */
   inFlight: number;
 }
 
-/** A configuration ready to serve. */
+/** A compiled configuration. */
 export interface CompiledGateway {
   readonly ports: readonly PortHandler[];
   readonly usage: Usage;
   readonly view: GatewayView;
 }
 
-/** What a worker compiles with. */
+/** What compiling needs besides the plan. */
 export interface CompileOptions {
   readonly modules: readonly AnyModule[];
   readonly worker: WorkerScope;
-  /** For those who explain: errors then go to the worker's own log alone. */
+  /** Set by `gw explain`: errors then go to the worker's own log only. */
   readonly watch?: CompileWatch;
 }
 
-/** Plan to handlers, once per worker. Opens the modules' resources through `worker`; fails when one of them fails to open. */
+/**
+ * Compiles a plan to handlers, once per worker. Opens the modules' resources through `worker`; rejects if one cannot be
+ * opened.
+ */
 export async function compileGateway(
   plan: GatewayPlan,
   { modules, worker, watch }: CompileOptions,
@@ -88,7 +91,7 @@ export async function compileGateway(
   };
 }
 
-/** Some location shows the last lines of the logs. */
+/** Returns the step that writes requests to the log tail, if a location shows it. */
 function requestTailOf({ zones }: GatewayPlan, worker: WorkerScope): LogStep | undefined {
   if (!zones.some(({ name }) => name === LOG_TAIL.name)) return undefined;
   return compileRequestTail(openRing(worker.zone(LOG_TAIL.name), worker.workerId));
@@ -127,22 +130,22 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
   };
 }
 
-/** One server without captures in its names: whatever the host, it answers. */
+/** Tells whether the port has a single server without regex names, which serves every host. */
 function isAlone({ servers, defaultServer, ssl }: PortPlan, { plan }: Compiled): boolean {
   return (
     !ssl && servers.length === 1 && !plan.servers[defaultServer]?.names.some(({ kind }) => kind === 'regex')
   );
 }
 
-/** What a name leads to: a server, and the slots that the captures of a regex name fill. */
+/** A server found by name, and the slots for the captures of a regex name. */
 interface NamedServer {
   readonly server: ServerHandler;
   readonly slots: ReturnType<typeof capturesOf>;
-  /** Gives the status that refuses a request, 0 for none. */
+  /** Returns the status that refuses a request, or 0. */
   readonly refusal: ((x: Exchange) => number) | undefined;
 }
 
-/** Several servers share the port: the request's host decides. */
+/** Compiles the choice among several servers by the request's host. */
 function byName(port: PortPlan, { plan, servers, context }: Compiled): Handler {
   const target = (index: number): Omit<NamedServer, 'slots'> => ({
     server: servers[index] as ServerHandler,

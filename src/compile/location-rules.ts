@@ -11,7 +11,7 @@ import {
 
 const SAFARI = /^(?!.*(?:MSIE |Opera|Gecko\/|Chrome\/))(?=.*Safari\/).*Mac OS X/;
 
-/** The `keepalive_*` and `lingering_*` directives of a location. */
+/** Compiles the `keepalive_*` and `lingering_*` directives of a location. */
 export function connectionRules(core: CoreConfig, build: Build): ConnectionRules {
   const { idleMs, headerSeconds = 0 } = core.keepaliveTimeout;
   return {
@@ -30,7 +30,7 @@ export function connectionRules(core: CoreConfig, build: Build): ConnectionRules
   };
 }
 
-/** Browsers by their `User-Agent`, as nginx tells them apart (ngx_http_process_user_agent). */
+/** Compiles `keepalive_disable`: recognises browsers as nginx does (ngx_http_process_user_agent). */
 function compileClosesFor({ keepaliveDisable }: CoreConfig, build: Build): ConnectionRules['closesFor'] {
   if (keepaliveDisable.length === 0) return undefined;
   build.needHeader('user-agent');
@@ -42,7 +42,7 @@ function compileClosesFor({ keepaliveDisable }: CoreConfig, build: Build): Conne
   };
 }
 
-/** What answers of a location say about the gateway (`server_tokens`). */
+/** Compiles `server_tokens`. */
 export function serverTokens(
   { serverTokens: tokens }: Pick<CoreConfig, 'serverTokens'>,
   version: string,
@@ -56,7 +56,10 @@ export function serverTokens(
     : { serverToken: fixed };
 }
 
-/** `render`, but the plain token where a variable leads back to it: the length of a head counts its own `Server` line. */
+/**
+ * Guards `render` against recursion, for example by a variable with the length of the head, which includes the `Server`
+ * line. The inner call returns the plain token.
+ */
 function withoutRecursion(plain: string, render: (x: Exchange) => string): (x: Exchange) => string {
   let isRendering = false;
   return (x) => {
@@ -72,7 +75,7 @@ function withoutRecursion(plain: string, render: (x: Exchange) => string): (x: E
 
 const REDIRECTS: ReadonlySet<unknown> = new Set([301, 302, 303, 307, 308]);
 
-/** `error_page` of one location: by status, what serves it. The first directive that names a status wins (nginx). */
+/** Compiles `error_page` of one location. The first directive that names a status wins (nginx). */
 export function compileErrorPages(
   pages: readonly ErrorPageConfig[] | undefined,
   build: Build,
@@ -108,7 +111,7 @@ function compilePage({ target, response }: ErrorPageConfig, build: Build): Handl
   };
 }
 
-/** `post_action`: asked once an answer is complete, and nobody waits for it. Subrequests have none of their own. */
+/** Compiles `post_action`: a subrequest after the response, which is not awaited. Subrequests run none. */
 export function compilePostAction(uri: string | undefined): readonly LogStep[] {
   return uri === undefined ? [] : [(x) => void x.subrequest({ uri, method: x.method, keep: 'head' })];
 }

@@ -1,13 +1,13 @@
 import type { Regex } from '../http/index.ts';
 
-/** A trie over characters: each node holds the run of text that leads to it. */
+/** A node of a trie over characters. It holds the run of text that leads to it. */
 interface Branch<T> {
   text: string;
   value: T | undefined;
   readonly children: Map<number, Branch<T>>;
 }
 
-/** Longest-prefix search whose cost grows with the length of the text, not with the number of prefixes. */
+/** A longest-prefix search. Its cost depends on the length of the text, not on the number of prefixes. */
 export class PrefixTree<T> {
   readonly #root: Branch<T> = { text: '', value: undefined, children: new Map() };
 
@@ -29,7 +29,7 @@ export class PrefixTree<T> {
     branch.value = value;
   }
 
-  /** Whether a value was set for exactly this prefix. */
+  /** Tells whether exactly this prefix has a value. */
   has(prefix: string): boolean {
     let branch: Branch<T> | undefined = this.#root;
     let position = 0;
@@ -41,7 +41,7 @@ export class PrefixTree<T> {
     return branch?.value !== undefined;
   }
 
-  /** The value of the longest prefix of `text`. */
+  /** Returns the value of the longest prefix of `text`. */
   longest(text: string): T | undefined {
     let branch = this.#root;
     let best = branch.value;
@@ -63,7 +63,7 @@ function sharedLength(run: string, text: string, from: number): number {
   return length;
 }
 
-/** Cuts a branch in two: what stood there moves one step down. */
+/** Splits a branch in two: its value and children move one level down. */
 function split<T>(branch: Branch<T>, at: number): void {
   const rest: Branch<T> = {
     text: branch.text.slice(at),
@@ -76,22 +76,22 @@ function split<T>(branch: Branch<T>, at: number): void {
   branch.children.set(rest.text.charCodeAt(0), rest);
 }
 
-/** A regex that matched on the way to a location. */
+/** A regex location that matched during the search. */
 interface RegexMatch<T> {
   readonly target: T;
   readonly captures: RegExpExecArray;
 }
 
-/** A found location. */
+/** The result of a search. */
 export interface FoundLocation<T> {
   readonly target: T;
-  /** The regexes that led here, outermost first: each leaves its captures to what is nested in it. */
+  /** The regex locations that matched, outermost first. Each sets its captures. */
   readonly matches: readonly RegexMatch<T>[];
-  /** No location further out competes any more: an exact match or a regex. */
+  /** True for an exact match or a regex: no outer location is considered any more. */
   readonly final: boolean;
 }
 
-/** A location to add: what it leads to, and the level of the locations nested in it. */
+/** A location to add: its target, and the level of its nested locations. */
 export interface LocationEntry<T> {
   readonly target: T;
   readonly inner: LocationLevel<T> | undefined;
@@ -100,15 +100,15 @@ export interface LocationEntry<T> {
 interface PrefixEntry<T> {
   readonly found: FoundLocation<T>;
   readonly inner: LocationLevel<T> | undefined;
-  /** `^~`: the regexes of this level are not asked. */
+  /** `^~`: the regexes of this level are not tried. */
   readonly stop: boolean;
 }
 
 const NONE: readonly never[] = [];
 
 /**
- * The locations of one block, searched as nginx does: exact, then the longest prefix and what is nested in it, then the
- * regexes in file order unless the prefix says stop (ngx_http_core_find_location).
+ * The locations of one block. They are searched as in nginx: exact matches, then the longest prefix and its nested
+ * locations, then the regexes in file order unless the prefix has `^~` (ngx_http_core_find_location).
  */
 export class LocationLevel<T> {
   readonly #exact = new Map<string, FoundLocation<T>>();
@@ -119,7 +119,10 @@ export class LocationLevel<T> {
     this.#exact.set(path, { target, matches: NONE, final: true });
   }
 
-  /** For a path that no exact or prefix location of this level has; to be called behind all others. */
+  /**
+   * Adds an exact location unless an exact or prefix location of this level has the path. Must be called after all
+   * others are added.
+   */
   addSpareExact(path: string, place: LocationEntry<T>): void {
     if (!this.#exact.has(path) && !this.#prefixes.has(path)) this.addExact(path, place);
   }
@@ -132,7 +135,10 @@ export class LocationLevel<T> {
     this.#regexes.push(place);
   }
 
-  /** `undefined` when no location of this level matches. A regex deeper inside decides before one further out. */
+  /**
+   * Finds the location of a URI; `undefined` if none on this level matches. Nested regexes take precedence over outer
+   * ones.
+   */
   find(uri: string): FoundLocation<T> | undefined {
     const exact = this.#exact.get(uri);
     if (exact) return exact;

@@ -28,20 +28,20 @@ import { compileErrorPages, compilePostAction, connectionRules, serverTokens } f
 import { compileRequestCounter } from './logs.ts';
 import { rewriteSequence, sequence } from './phases.ts';
 
-/** How long a compile holds the thread: on a reload, requests are served meanwhile. */
+/** The longest time for which a compile blocks the thread. During a reload, requests are served in between. */
 const TURN_MS = 10;
 
-/** A request comes to a place, whose rules it follows from now on. */
+/** Applies the rules of a location or server to a request. */
 export function enter(x: Exchange, rules: ResponseRules): void {
   x.rules = rules;
   rules.watch?.enters(x);
 }
 
-/** Divides a long compile into turns of the event loop. */
+/** Divides a long compile into several turns of the event loop. */
 export class Turns {
   #sinceMs = performance.now();
 
-  /** To be awaited now and then; waits only where the turn has lasted long enough. */
+  /** To be awaited regularly; waits only if the current turn has lasted long enough. */
   async take(): Promise<void> {
     if (performance.now() - this.#sinceMs < TURN_MS) return;
     await nextTurn();
@@ -49,40 +49,40 @@ export class Turns {
   }
 }
 
-/** A location that is ready to serve. */
+/** A compiled location. */
 export interface LocationHandler {
   readonly rules: ResponseRules;
   readonly internal: boolean;
-  /** Somebody asks for the peer's address, perhaps when the connection is gone. */
+  /** The peer's address is needed, possibly after the connection has closed. */
   readonly needsPeer: boolean;
   readonly slashRedirect: boolean;
-  /** On server level: before anybody looks at the request. */
+  /** On server level: runs before everything else. */
   readonly postRead: Handler | undefined;
   readonly rewrite: Handler | undefined;
-  /** The phases behind the rewrite phase. */
+  /** The phases after the rewrite phase. */
   readonly respond: Handler;
-  /** `limit_except`: what takes the location's place for methods that are not in the list. */
+  /** `limit_except`: the handler for methods that are not listed. */
   readonly except: { readonly methods: ReadonlySet<string>; readonly handler: LocationHandler } | undefined;
 }
 
-/** What the locations of one compile share. */
+/** The values that the locations of one server share. */
 export interface LocationContext extends BuildContext {
   readonly worker: WorkerScope;
   readonly version: string;
   readonly countsRequests: boolean;
   readonly requestTail: LogStep | undefined;
-  /** The way around in the server whose location it is. */
+  /** Routes requests within the server. */
   readonly router: Router;
   readonly serverNames: readonly ServerName[];
   readonly origins: Build['origins'];
-  /** As metrics name the server. */
+  /** The server's name in metrics. */
   readonly server: string;
-  /** What `provision` gave, by config object: locations that share a config share its resources. */
+  /** The results of `provision` by config object. Locations that share a config share its resources. */
   readonly provisioned: Map<object, unknown>;
   readonly turns: Turns;
 }
 
-/** Opens what a location needs, and compiles its phases. */
+/** Opens the resources of a location and compiles its phases. */
 export async function compileLocation(
   plan: LocationPlan,
   context: LocationContext,
@@ -119,12 +119,15 @@ export async function compileLocation(
   };
 }
 
-/** Lines about clients that left are of the level info, and name the client, who is gone by then. */
+/**
+ * The message about a client that closed its connection has the level `info` and shows the client's address, which is
+ * no longer available then.
+ */
 function logsClientAborts({ errorLogs = [] }: CoreConfig): boolean {
   return errorLogs.some(({ level }) => level === 'info' || level === 'debug');
 }
 
-/** Nobody who is told that a password is wrong waits for it. */
+/** Removes the delay of 401 responses, for `gw explain`. */
 function withoutAuthDelay(plan: LocationPlan): LocationPlan {
   return { ...plan, core: { ...plan.core, authDelayMs: 0 } };
 }
@@ -162,16 +165,16 @@ async function compileBlocks({ blocks = [] }: LocationPlan, context: LocationCon
   return { ifs, except };
 }
 
-/** Value: what goes on behind the rewrite phase in the place of the location's own phases. */
+/** Value: the phases that replace the location's own after the rewrite phase. */
 export const AFTER_REWRITE = stateKey<Handler | undefined>('after rewrite');
 
-/** The rewrite phase of a location begins. */
+/** Begins the rewrite phase of a location. */
 export function beginLocationRewrite(x: Exchange): void {
   beginRewritePhase(x);
   if (x.state(AFTER_REWRITE)) x.setState(AFTER_REWRITE, undefined);
 }
 
-/** An `if` that is true: the last one of a location answers in its place (nginx ngx_http_script_if_code). */
+/** Enters an `if` block. The last one entered replaces the location (nginx ngx_http_script_if_code). */
 function enterBlock({ rules, needsPeer, rewrite, respond }: LocationHandler): Handler {
   return (x: Exchange) => {
     enter(x, rules);
@@ -181,7 +184,7 @@ function enterBlock({ rules, needsPeer, rewrite, respond }: LocationHandler): Ha
   };
 }
 
-/** A module that acts in this location. */
+/** A module that is used in this location. */
 interface UsedModule {
   readonly module: AnyModule;
   readonly config: object;
@@ -190,7 +193,7 @@ interface UsedModule {
 
 const notFound: Handler = (x) => x.end(404);
 
-/** The variables that the configuration of this location defines, by name. */
+/** Returns the variables that this location's configuration defines, by name. */
 function definedBy(used: readonly UsedModule[]): Readonly<Record<string, VariableDefinition>> {
   return Object.assign(
     {},

@@ -11,7 +11,9 @@ import {
   type Ring,
 } from '../zone/index.ts';
 
-/** Where a location's errors go: to the worker's own log unless the configuration names others below its main level. */
+/**
+ * Opens the error logs of locations: the worker's own log, unless the configuration sets others below its main level.
+ */
 export class ErrorLogs {
   readonly #worker: WorkerScope;
   readonly #main: readonly ErrorLogTarget[] | undefined;
@@ -22,7 +24,7 @@ export class ErrorLogs {
     this.#main = main;
   }
 
-  /** Levels that inherit their logs hold the same list, so they share what is open. */
+  /** Levels that inherit their logs have the same list object, so they share open logs. */
   of(targets: readonly ErrorLogTarget[] | undefined): ErrorLog {
     if (!targets || targets === this.#main) return this.#worker.log;
     const known = this.#opened.get(targets) ?? this.#open(targets);
@@ -42,21 +44,21 @@ export class ErrorLogs {
   }
 }
 
-const REQUESTS: Metric = { name: 'gw_http_requests_total', help: 'Requests that were answered or given up.' };
+const REQUESTS: Metric = { name: 'gw_http_requests_total', help: 'Requests that got a response or were aborted.' };
 const DURATION: Distribution = {
   name: 'gw_http_request_duration_seconds',
-  help: 'Time from the head of a request to the end of its answer.',
+  help: 'Time from the head of a request to the end of its response.',
   scale: 'seconds',
 };
 const SIZE: Distribution = {
   name: 'gw_http_response_size_bytes',
-  help: 'Bytes of answers without their heads.',
+  help: 'Bytes of responses without their heads.',
   scale: 'bytes',
 };
 
 const METHODS: ReadonlySet<string> = new Set(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** A server and a location by what the configuration calls them. */
+/** The labels of a location in metrics. */
 interface CountedLocation {
   readonly server: string;
   readonly location: string;
@@ -65,8 +67,8 @@ interface CountedLocation {
 type ByStatus = (Counter | undefined)[];
 
 /**
- * Counts the requests of one location: one series per method and status that occurs, and two histograms. All of them are
- * made by the first request that needs them, so that locations that nobody asks for take no room.
+ * Counts the requests of one location: one series per method and status that occurs, and two histograms. All of them
+ * are created on first use, so that unused locations take no room.
  */
 export function compileRequestCounter(counters: Counters, place: CountedLocation): LogStep {
   const labels = { server: place.server, location: place.location };
@@ -88,7 +90,7 @@ export function compileRequestCounter(counters: Counters, place: CountedLocation
     const statuses = method === 'GET' ? gets : statusesOf(method);
     (statuses[status] ??= open(method, status)).add();
     duration ??= counters.histogram(DURATION, labels);
-    // The clock may be set back, the sum must not.
+    // If the clock is set back, the sum must not decrease.
     duration.observe(Math.max(0, Date.now() - x.startedMs) / 1000);
     size ??= counters.histogram(SIZE, labels);
     size.observe(x.bodyBytesSent);
@@ -99,16 +101,19 @@ function methodLabel(method: string): string {
   return METHODS.has(method) ? method : 'other';
 }
 
-/** A status that HTTP or nginx knows, else its class. */
+/** Returns a status that HTTP or nginx defines as it is, and others as their class. */
 function codeLabel(status: number): string {
   const isKnown = status === 444 || status === 499 || !statusLine(status).endsWith(' ');
   return isKnown ? String(status) : `${Math.floor(status / 100)}xx`;
 }
 
-/** What one worker shows: reading more is beyond people, and writing more would cost those who only want an answer. */
+/** Limit of one worker: more lines could not be read, and writing them would slow down the requests. */
 const LINES_PER_SECOND = 20;
 
-/** Shows requests in the log tail: `method milliseconds bytes host uri`. What comes beyond the limit is counted instead. */
+/**
+ * Compiles the step that writes requests to the log tail: `method milliseconds bytes host uri`. Requests beyond the
+ * limit are only counted.
+ */
 export function compileRequestTail(tail: Ring): LogStep {
   let second = 0;
   let shown = 0;

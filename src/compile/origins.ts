@@ -4,24 +4,24 @@ import type { LocationPlan, ServerPlan } from '../plan/index.ts';
 import type { Origin } from '../upstream/index.ts';
 import type { BuildContext } from './build.ts';
 
-/** What `set` may give the variables of one server, by name: wherever a request comes by, it stays in its server. */
+/** The values that `set` assigns to variables in one server, by name. A request never leaves its server. */
 type Assignments = ReadonlyMap<string, readonly ComplexValue[]>;
 
-/** Values that have more alternatives, or go through more variables, count as filled by clients. */
+/** Values with more alternatives or a deeper nesting count as filled by clients. */
 const MAX_ALTERNATIVES = 64;
 const MAX_DEPTH = 6;
 
-/** Variables that are the client's own words. */
+/** Variables whose text the client chooses. */
 const CLIENT_VARIABLES =
   /^(?:(?:arg|http|cookie)_.+|args|query_string|host|request|request_body|request_filename|content_type|remote_user|ssl_server_name)$/;
-/** The same, but always behind a slash, or behind the question mark of `$is_args`. */
+/** Also chosen by the client, but beginning with a slash, or with the question mark of `$is_args`. */
 const PATHS: ReadonlySet<string> = new Set(['uri', 'document_uri', 'request_uri', 'is_args']);
 
 const CLIENT: Origin = { by: 'client' };
 const PATH: Origin = { by: 'path' };
 const CONFIGURATION: Origin = { by: 'configuration' };
 
-/** `build.origins` of the locations of one server; nobody looks for what `set` says until somebody asks. */
+/** Compiles `build.origins` for the locations of one server. The assignments are collected on first use. */
 export function compileOrigins(plan: ServerPlan, { modules, variables }: Compiling): Build['origins'] {
   let origins: Origins | undefined;
   return (value) => (origins ??= new Origins(assignmentsOf(plan, modules), variables.captured)).of(value);
@@ -29,7 +29,7 @@ export function compileOrigins(plan: ServerPlan, { modules, variables }: Compili
 
 type Compiling = Pick<BuildContext, 'modules' | 'variables'>;
 
-/** What all locations of a server assign. */
+/** Collects the assignments of all locations of a server. */
 function assignmentsOf({ root, named }: ServerPlan, modules: readonly AnyModule[]): Assignments {
   const found = new Map<string, ComplexValue[]>();
   const waiting: LocationPlan[] = [root, ...named];
@@ -47,7 +47,7 @@ function assignmentsOf({ root, named }: ServerPlan, modules: readonly AnyModule[
   return found;
 }
 
-/** Follows values to what they are made of. */
+/** Resolves values to the origins of their pieces. */
 class Origins {
   readonly #assignments: Assignments;
   readonly #captured: Readonly<Record<string, true>>;

@@ -1,6 +1,6 @@
 import { failRequest, type Exchange, type Handler, rewritePhaseOf } from '../http/index.ts';
 
-/** Handlers one after the other, until one of them answers. Waits only for those that wait. */
+/** Runs handlers in order until one of them sends a response. Waits only if a handler waits. */
 export function sequence(handlers: readonly Handler[]): Handler {
   const [only] = handlers;
   if (only && handlers.length === 1) return only;
@@ -17,12 +17,12 @@ function runFrom(handlers: readonly Handler[], start: number, x: Exchange): void
   return undefined;
 }
 
-/** Answered, or sent to another place, which may still be waiting for its answer: these phases have no more to say. */
+/** Tells whether the request has a response or was redirected internally, so that the current phases must stop. */
 export function isOver(x: Exchange, round: number): boolean {
   return x.done || x.internalRedirects !== round;
 }
 
-/** The rewrite phase: over as soon as one of its steps answers or ends it. */
+/** Runs the rewrite steps until one of them sends a response or ends the phase. */
 export function rewriteSequence(steps: readonly Handler[]): Handler {
   const [only] = steps;
   return only && steps.length === 1 ? only : (x) => rewriteFrom(steps, 0, x);
@@ -42,7 +42,7 @@ function rewriteFrom(steps: readonly Handler[], start: number, x: Exchange): voi
   return undefined;
 }
 
-/** A handler whose failures answer the request and never escape: 500, or the status of an `HttpFault`. */
+/** Wraps a handler so that its failures become responses and never escape: 500, or the status of an `HttpFault`. */
 export function guarded(handler: Handler): Handler {
   return (x) => {
     try {

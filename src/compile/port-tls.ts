@@ -3,22 +3,25 @@ import type { Exchange } from '../http/index.ts';
 import { canShakeHands, type GatewayPlan, type PortPlan, type TlsPlan, verifierOf } from '../plan/index.ts';
 import { ServerNames } from './server-names.ts';
 
-/** Whose certificate a client gets. */
+/** The server whose certificate a client gets. */
 export interface TlsTarget {
   readonly plan: TlsPlan;
-  /** The name that the client asked for is that server's. */
+  /** True if the client asked for a name of that server. */
   readonly namesServer: boolean;
 }
 
-/** TLS on a port. */
+/** The TLS settings of a port. */
 export interface PortTls {
-  /** `serverName`: what the client asks for in lower case, '' for nothing. */
+  /** Chooses the server; `serverName` is in lower case, '' if the client sent none. */
   readonly choose: (serverName: string) => TlsTarget;
   /** 48 bytes in base64, the same in every worker. */
   readonly ticketKey: string;
 }
 
-/** The servers of a TLS port by the name in the handshake; one without a certificate shows that of the default server. */
+/**
+ * Compiles the choice of a server by the name in the handshake. A server without a certificate uses that of the default
+ * server.
+ */
 export function compilePortTls(
   { servers, defaultServer, ssl }: PortPlan,
   plan: GatewayPlan,
@@ -37,7 +40,10 @@ export function compilePortTls(
   return { choose, ticketKey: (worker.provided(TICKET_KEY) as string | undefined) ?? '' };
 }
 
-/** Faults of a chain that `optional_no_ca` lets pass: nobody said whom to trust (nginx: ngx_ssl_verify_error_optional). */
+/**
+ * Verification errors that `optional_no_ca` accepts: no trusted authority is configured (nginx:
+ * ngx_ssl_verify_error_optional).
+ */
 const OPTIONAL_FAULTS: ReadonlySet<string> = new Set([
   'UNABLE_TO_GET_ISSUER_CERT',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -46,7 +52,10 @@ const OPTIONAL_FAULTS: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** The status that refuses a request on a TLS port to a server, as its handshake and certificate are; 0: none. */
+/**
+ * Compiles the check of a request against the handshake and certificate of its connection: it returns the status that
+ * refuses the request, or 0.
+ */
 export function compileTlsGate(plan: TlsPlan | undefined): (x: Exchange) => number {
   const verify = plan?.verify ?? 'off';
   const verifier = plan ? verifierOf(plan) : '';
@@ -54,11 +63,11 @@ export function compileTlsGate(plan: TlsPlan | undefined): (x: Exchange) => numb
     const tls = x.request.connection?.tls;
     if (!tls) return 497;
     if (verify === 'off') return 0;
-    // Another server's authorities have verified this client, or nobody's.
+    // The client was verified with another server's authorities, or not at all.
     if (tls.namesServer && tls.serverName.toLowerCase() !== x.request.host) return 421;
     const { client } = tls;
     if (!client) return verify === 'on' ? 496 : 0;
-    // Nobody was named in the handshake, so the default server's authorities have verified the client.
+    // The handshake named no server, so the client was verified with the default server's authorities.
     if (client.verifier !== verifier) return 421;
     const isTolerated = verify === 'optional_no_ca' && OPTIONAL_FAULTS.has(client.fault?.code ?? '');
     return client.fault && !isTolerated ? 495 : 0;

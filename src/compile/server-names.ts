@@ -1,15 +1,15 @@
 import type { ServerName } from '../contract/index.ts';
 import { compileRegex, type Regex } from '../http/index.ts';
 
-/** A server found by its name; `captures` when a regex name matched. */
+/** A server found by name; `captures` is set if a regex name matched. */
 export interface FoundServer<T> {
   readonly server: T;
   readonly captures: RegExpExecArray | undefined;
 }
 
 /**
- * Servers of one port by host name: exact, then the longest `*.x`, the longest `x.*`, the first regex, else the default
- * (nginx, "Server names").
+ * The servers of one port by host name. Exact names win, then the longest `*.x`, the longest `x.*`, the first matching
+ * regex, and last the default (nginx, "Server names").
  */
 export class ServerNames<T> {
   readonly #exact = new Map<string, T>();
@@ -22,7 +22,7 @@ export class ServerNames<T> {
     this.#fallback = { server: fallback, captures: undefined };
   }
 
-  /** The first server that claims a name keeps it. */
+  /** Adds a name. If several servers have it, the first one wins. */
   add(name: ServerName, server: T): void {
     switch (name.kind) {
       case 'exact':
@@ -36,7 +36,7 @@ export class ServerNames<T> {
     }
   }
 
-  /** `host` in lower case, without port; '' when the request has none. */
+  /** Finds the server of a host; `host` is in lower case without port, '' if the request has none. */
   find(host: string): FoundServer<T> {
     const server = this.#exact.get(host) ?? this.#bySuffix(host) ?? this.#byPrefix(host);
     return server === undefined ? (this.#byRegex(host) ?? this.#fallback) : { server, captures: undefined };

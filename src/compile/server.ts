@@ -27,7 +27,7 @@ import {
 import { compileOrigins } from './origins.ts';
 import { guarded, isOver } from './phases.ts';
 
-/** Takes the place of a location for the path that lacks its last slash: 301 to the location, with the query. */
+/** Returns the handler for a location's path without its final slash: a 301 to the location, with the query. */
 function slashRedirect(location: LocationHandler): LocationHandler {
   return {
     ...location,
@@ -39,7 +39,7 @@ function slashRedirect(location: LocationHandler): LocationHandler {
   };
 }
 
-/** A location in the tree: its handler, and the slots that its regex's named captures fill. */
+/** A location in the tree: its handler, and the slots of its regex's named captures. */
 interface Target {
   readonly plan: LocationPlan;
   readonly handler: LocationHandler;
@@ -51,10 +51,10 @@ const MAX_INTERNAL_REDIRECTS = 10;
 const MAX_SUBREQUEST_DEPTH = 50;
 const DEPTH = stateKey<number>('depth of a subrequest');
 
-/** What the servers of one compile share. */
+/** The values that all servers of one compile share. */
 export type ServerContext = Omit<LocationContext, 'router' | 'serverNames' | 'origins'>;
 
-/** One virtual server: its rewrites, its locations, and the way around in it. */
+/** One virtual server. It runs its rewrites, finds locations and routes internal redirects. */
 export class ServerHandler implements Router {
   readonly name: string;
   readonly mergeSlashes: boolean;
@@ -85,18 +85,21 @@ export class ServerHandler implements Router {
     return server;
   }
 
-  /** Rules of answers that no location decides. */
+  /** The rules of responses that are sent before a location is chosen. */
   get rules(): LocationHandler['rules'] {
     return this.#root.rules;
   }
 
-  /** Where a path leads: no location means the server level. The regexes matched on the way, outermost first. */
+  /**
+   * Finds the location of a path (`undefined`: the server level), and the regex locations that matched, outermost
+   * first.
+   */
   locate(uri: string): { location: LocationPlan | undefined; regexes: readonly LocationPlan[] } {
     const found = this.#locations.find(uri);
     return { location: found?.target.plan, regexes: (found?.matches ?? []).map(({ target }) => target.plan) };
   }
 
-  /** The whole way of a request through this server. */
+  /** Serves a request of this server. */
   serve(x: Exchange): void | Promise<void> {
     enter(x, this.#root.rules);
     x.serverName = this.name;
@@ -108,7 +111,7 @@ export class ServerHandler implements Router {
     return isOver(x, round) ? undefined : this.#rewrite(x);
   }
 
-  /** Answers a request that must not come any further. */
+  /** Refuses a request with a status. */
   refuse(x: Exchange, status: number): void {
     enter(x, this.#root.rules);
     x.serverName = this.name;
@@ -137,7 +140,7 @@ export class ServerHandler implements Router {
     });
   }
 
-  /** Searches the location again for a URI that the rewrite phase changed. */
+  /** Searches a location again after the rewrite phase changed the URI. */
   #relocate(x: Exchange): void | Promise<void> {
     return this.#again(x, (again) => this.#route(again));
   }
@@ -167,7 +170,7 @@ export class ServerHandler implements Router {
     })(x);
   }
 
-  /** The rewrites of the server level, and on to a location. */
+  /** Runs the rewrites of the server level, then goes on to a location. */
   #rewrite(x: Exchange): void | Promise<void> {
     const { rewrite, needsPeer } = this.#root;
     if (!rewrite) return this.#route(x);
@@ -198,7 +201,8 @@ export class ServerHandler implements Router {
     enter(x, rules);
     if (needsPeer) x.wire.keepPeer();
     if (location.internal && !x.internal) return x.end(404);
-    // What is announced too large is refused before anybody reads it; an error page for it is served all the same.
+    // A body whose announced length is too large is refused before it is read; the error page for that is served all
+    // the same.
     if (x.request.contentLength > rules.maxBodyBytes && rules.maxBodyBytes > 0 && !x.inErrorPage)
       return x.refuseBody();
     if (!rewrite) return handler.respond(x);
@@ -209,7 +213,7 @@ export class ServerHandler implements Router {
     return isOver(x, round) ? undefined : this.#goOn(x, handler.respond);
   }
 
-  /** Behind the rewrite phase of a location. */
+  /** Continues after the rewrite phase of a location. */
   #goOn(x: Exchange, respond: Handler): void | Promise<void> {
     return rewritePhaseOf(x)?.relocates ? this.#relocate(x) : (x.state(AFTER_REWRITE) ?? respond)(x);
   }

@@ -21,13 +21,13 @@ import type { Upstreams } from '../upstream/index.ts';
 import { ServerNames } from './server-names.ts';
 import type { ServerHandler } from './server.ts';
 
-/** What metrics and views call a server: one without a name goes by the first address it listens on. */
+/** Returns the name of a server in metrics and views; a server without a name is called by its first address. */
 export function serverLabel(server: ServerPlan, { servers, ports }: GatewayPlan): string {
   const port = ports.find((candidate) => candidate.servers.includes(servers.indexOf(server)));
   return server.name || (port ? addressText(port.address) : '');
 }
 
-/** The directive that answers a location, for those who look at the configuration; `undefined` where nothing does. */
+/** Returns the directive that serves a location, for views of the configuration; `undefined` if there is none. */
 function answeringDirective({ modules }: LocationPlan, all: readonly AnyModule[]): string | undefined {
   for (const module of all) {
     const config = modules[module.name] as Readonly<Record<string, unknown>> | undefined;
@@ -45,15 +45,15 @@ function contentDirective(
   return field && Object.keys(directives).find((name) => directives[name]?.into === field);
 }
 
-/** What a view is made of, besides the plan. */
+/** What a view needs besides the plan. */
 interface ViewOptions {
   readonly modules: readonly AnyModule[];
-  /** By the plan's index. */
+  /** By their index in the plan. */
   readonly servers: readonly ServerHandler[];
   readonly upstreams: Upstreams;
 }
 
-/** The plan and its compiled locations, to look at. */
+/** Returns the view of a plan and its compiled locations. */
 export function makeView(plan: GatewayPlan, { modules, servers, upstreams }: ViewOptions): GatewayView {
   const known = new ServerNames(false);
   for (const name of plan.servers.flatMap(({ names }) => names))
@@ -69,7 +69,7 @@ export function makeView(plan: GatewayPlan, { modules, servers, upstreams }: Vie
   };
 }
 
-/** The servers of a plan with their locations, to look at. */
+/** Returns the view of a plan's servers and locations. */
 export function serverViews(plan: GatewayPlan, modules: readonly AnyModule[]): readonly ServerView[] {
   return plan.servers.map((server, index) => ({
     label: serverLabel(server, plan),
@@ -125,8 +125,8 @@ function explain(
   const server = plan.servers[index] as ServerPlan;
   const handler = servers[index] as ServerHandler;
   const uri = normalizePath(path, (servers[port.defaultServer] as ServerHandler).mergeSlashes);
-  if (uri === undefined) return { refusal: 'the path is malformed: the answer is 400' };
-  // A server that answers itself never comes to its locations.
+  if (uri === undefined) return { refusal: 'the path is malformed: the response is 400' };
+  // If the server level has a content handler, its locations are never searched.
   const answersItself = answeringDirective(server.root, modules) !== undefined;
   const located = answersItself ? undefined : handler.locate(uri);
   return {
@@ -140,7 +140,7 @@ function explain(
   };
 }
 
-/** The index of the server that a name of it leads to. */
+/** Returns the index of the server with a name. */
 function serverFor(port: PortPlan, host: string, { servers }: GatewayPlan): number | undefined {
   const names = new ServerNames<number | undefined>(undefined);
   for (const index of port.servers) for (const name of servers[index]?.names ?? []) names.add(name, index);

@@ -58,7 +58,7 @@ const questions = [
     answer: { server: 'gone.example', location: { kind: 'server', answeredBy: 'return' } },
   },
   { url: '/_gw/', answer: { location: { answeredBy: 'control_console' } } },
-  { url: '/%zz', answer: { refusal: 'the path is malformed: the answer is 400' } },
+  { url: '/%zz', answer: { refusal: 'the path is malformed: the response is 400' } },
   { url: 'http://a.example:1/', answer: { refusal: 'nothing listens on port 1' } },
 ];
 
