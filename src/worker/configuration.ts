@@ -10,7 +10,7 @@ import { OwnedResources, type SharedResources } from './resources.ts';
 const FRESH_MS = 1_000;
 const DEADLINE_MS = 2_000;
 
-/** A check that is made once a second at most, however many ask, and that gives an result within two. */
+/** Wraps a check: it runs at most once a second and has a result within two seconds. */
 function probeOf(check: Check): Check {
   let result: Promise<string | undefined> | undefined;
   return () => {
@@ -24,7 +24,7 @@ function probeOf(check: Check): Check {
 async function inTime(check: Check): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(`no answer within ${DEADLINE_MS / 1_000} s`), DEADLINE_MS);
+    timer = setTimeout(() => resolve(`no result within ${DEADLINE_MS / 1_000} s`), DEADLINE_MS);
   });
   try {
     return await Promise.race([check(), late]);
@@ -35,7 +35,7 @@ async function inTime(check: Check): Promise<string | undefined> {
   }
 }
 
-/** What every configuration of a worker gets from it. */
+/** The parts of a worker that its configurations share. */
 export interface WorkerFacts {
   readonly workerId: number;
   readonly shared: SharedResources;
@@ -47,7 +47,7 @@ export interface WorkerFacts {
 
 const IDLE_CHECK_MS = 25;
 
-/** One loaded configuration in one worker, from compile to its last request. */
+/** One configuration in one worker, from compiling to its last request. */
 export class Configuration extends OwnedResources implements WorkerScope {
   readonly workerId: number;
   readonly generation: number;
@@ -71,7 +71,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
     this.#shipment = shipment;
   }
 
-  /** Compiles the plan and opens what it needs; when that fails, closes again what it opened and fails. */
+  /** Compiles the plan and opens its resources. If that fails, closes them again and rejects. */
   static async open(shipment: Shipment, worker: WorkerFacts): Promise<Configuration> {
     const configuration = new Configuration(shipment, worker);
     try {
@@ -157,12 +157,12 @@ export class Configuration extends OwnedResources implements WorkerScope {
     this.#upstreams = this.own(opened, (upstreams) => upstreams.close());
   }
 
-  /** Ends what would go on for ever, so that requests in flight come to an end. */
+  /** Ends endless responses, so that all requests in flight finish. */
   retire(): void {
     this.#retiring.abort();
   }
 
-  /** Resolves when the last request has ended, after `worker_shutdown_timeout`, or when there is no time left. */
+  /** Resolves when the last request has finished, after `worker_shutdown_timeout`, or when `hurry` is aborted. */
   async idle(hurry: AbortSignal): Promise<void> {
     const deadline = performance.now() + this.core.shutdownTimeoutMs;
     while (this.inFlight > 0 && performance.now() < deadline && !hurry.aborted) {

@@ -14,7 +14,7 @@ const HEAP: Metric = { name: 'gw_worker_heap_bytes', help: 'JavaScript heap that
 const MEMORY: Metric = { name: 'process_resident_memory_bytes', help: 'Memory of the process.' };
 const CPU: Metric = { name: 'process_cpu_seconds_total', help: 'CPU time of the process.' };
 
-/** What a worker measures of itself at each heartbeat. */
+/** The metrics that a worker updates at each heartbeat. */
 class Vitals {
   readonly #metrics: Counters;
   readonly #everyMs: number;
@@ -44,16 +44,19 @@ function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** Between two beats; the master interrupts a worker after 2 s of silence. */
+/** Time between two heartbeats. The master interrupts a worker after 2 s without one. */
 const HEARTBEAT_MS = 250;
 
-/** Buffers up to half of it share an allocation (Node's default is 8 KB); what lives long asks for memory of its own. */
+/**
+ * Buffers up to half this size share an allocation (Node's default is 8 KB). Long-lived buffers are allocated
+ * separately.
+ */
 const POOL_BYTES = 65_536;
 
-/** The body of a worker thread: obeys the master until it is told to stop. */
+/** Runs a worker thread: executes the master's messages until it is told to stop. */
 function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   const { workerId, heartbeats, shipment } = start;
-  // Small files and pieces of bodies are cut from one allocation: 0.04 instead of 0.5 microseconds for 4 KB.
+  // Buffers for small files and pieces of bodies share an allocation: 0.04 instead of 0.5 microseconds for 4 KB.
   Buffer.poolSize = POOL_BYTES;
   const { core, prefix } = shipment.plan.main;
   const log = new ThreadLog(core.errorLogs, { prefix, tid: workerId });
@@ -68,7 +71,8 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   const vitals = new Vitals(metrics, { workerId, everyMs: HEARTBEAT_MS });
   const beat = beatRegularly(heartbeat, vitals);
 
-  // One message after the other, the start first: a reload never meets one that is half done. Only an end waits for nothing.
+  // Messages are processed in order, after the start, so that a reload never interferes with an unfinished one. Only
+  // the end does not wait.
   let last = prepare(worker, start, () => serve(worker))
     .then(tell)
     .finally(beat);
@@ -79,7 +83,7 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   });
 }
 
-/** Gives the function that beats once more. */
+/** Starts the heartbeat timer. Returns a function for an additional beat. */
 function beatRegularly(heartbeat: Heartbeat, vitals: Vitals): () => void {
   const beat = (): void => {
     heartbeat.beat();
@@ -111,13 +115,13 @@ async function obey(
   }
 }
 
-/** Begins with the first configuration. */
+/** Serves the first configuration. */
 function serve(worker: Worker): FromWorker {
   worker.switch();
   return { type: 'listening' };
 }
 
-/** Opens a configuration and its sockets; gives what the master is to hear of it. */
+/** Opens a configuration and its sockets. Returns the message for the master. */
 async function prepare(
   worker: Worker,
   { shipment, openings }: Pick<WorkerStart, 'shipment' | 'openings'>,
@@ -131,7 +135,7 @@ async function prepare(
   }
 }
 
-/** Turns a failure that nobody waits for into an uncaught exception, which ends this thread in good order. */
+/** Turns a failure that no caller handles into an uncaught exception, which ends this thread in an orderly way. */
 function crash(error: unknown): void {
   setImmediate(() => {
     throw error;
@@ -139,13 +143,13 @@ function crash(error: unknown): void {
 }
 
 /**
- * Gives what reports a crash and ends this thread, as anything that nobody caught does (unhandled rejections come here as
- * well). A thread that leaves with an open uWebSockets.js socket aborts the process, so sockets go first.
+ * Handles uncaught exceptions and unhandled rejections: reports a crash and ends this thread. Returns the function that
+ * does so. A thread that exits with an open uWebSockets.js socket aborts the process, so sockets are closed first.
  */
 function endOnCrash(worker: Worker, tell: (message: FromWorker) => void): (reason: string) => void {
   let isEnding = false;
   const end = (reason: string): void => {
-    // An interruption is repeated until the thread is gone.
+    // The master repeats an interruption until the thread has ended.
     if (isEnding) return;
     isEnding = true;
     tell({ type: 'crashed', reason });
@@ -157,7 +161,7 @@ function endOnCrash(worker: Worker, tell: (message: FromWorker) => void): (reaso
   return end;
 }
 
-/** Sockets that were closed are gone from the event loop one turn later. */
+/** Exits in the next turn of the event loop, after closed sockets have been removed from it. */
 function leave(code: number): void {
   setImmediate(() => process.exit(code));
 }

@@ -3,9 +3,9 @@ import type { GatewayPlan } from '../plan/index.ts';
 import type { CounterMemory } from '../zone/index.ts';
 import type { Opening } from './transport/index.ts';
 
-/** A configuration on its way into a worker: all of it survives structured cloning. */
+/** A configuration sent to a worker. Everything in it can be structured-cloned. */
 export interface Shipment {
-  /** Counts the loads of this process from 1. */
+  /** Number of this load, counted from 1. */
   readonly generation: number;
   readonly plan: GatewayPlan;
   /** Shared memory by zone name. */
@@ -15,34 +15,37 @@ export interface Shipment {
   readonly provided: ReadonlyMap<string, unknown>;
 }
 
-/** What a worker thread starts with. */
+/** The start data of a worker thread. */
 export interface WorkerStart {
   readonly workerId: number;
   /**
-   * One `Int32` per worker at its id: a counter that moves as long as the worker's event loop turns. At 0: 1 once the
-   * gateway is about to stop.
+   * One `Int32` per worker at the index of its id: a counter that increases as long as the worker's event loop runs.
+   * Index 0 is 1 when the gateway is about to stop.
    */
   readonly heartbeats: SharedArrayBuffer;
   readonly shipment: Shipment;
   readonly openings: Openings;
-  /** To the thread that accepts connections of ports that this process may not bind. */
+  /** Connects to the thread that accepts connections for ports that this process may not bind. */
   readonly acceptor: MessagePort | undefined;
 }
 
-/** By their key: ports that this process may not bind, and how this worker comes by them. */
+/** How this worker gets the ports that this process may not bind, by their keys. */
 export type Openings = ReadonlyMap<string, Opening>;
 
-/** Master to worker. A reload is two steps, so that a configuration that one worker cannot open is refused by all. */
+/**
+ * Messages from master to worker. A reload has two steps, so that a configuration that one worker cannot open is
+ * refused by all.
+ */
 export type ToWorker =
   | { readonly type: 'prepare'; readonly shipment: Shipment; readonly openings: Openings }
   | { readonly type: 'switch' }
   | { readonly type: 'discard' }
   | { readonly type: 'reopen' }
   | { readonly type: 'stop'; readonly graceful: boolean }
-  /** What it was busy with was broken off: nothing of it can be relied on. */
+  /** Its JavaScript was interrupted, so its state is undefined. */
   | { readonly type: 'interrupted' };
 
-/** Worker to master; every answer comes in the order of its questions, `listening` or `refused` before all. */
+/** Messages from worker to master. Replies come in the order of the requests; `listening` or `refused` comes first. */
 export type FromWorker =
   | { readonly type: 'listening' }
   | { readonly type: 'prepared' }

@@ -7,7 +7,10 @@ interface Shared {
   users: number;
 }
 
-/** What several configurations of one thread share by key; closed when the last of them lets go. */
+/**
+ * Resources that several configurations of one thread share by key. A resource is closed when its last user releases
+ * it.
+ */
 export class SharedResources {
   readonly #byKey = new Map<string, Shared>();
 
@@ -30,7 +33,7 @@ export class SharedResources {
   }
 }
 
-/** What one configuration opened in one thread, and closes again, last opened first. */
+/** The resources that one configuration has opened in one thread. They are closed in reverse order. */
 export class OwnedResources implements ResourceScope {
   readonly log: ErrorLog;
   readonly prefix: string;
@@ -57,7 +60,7 @@ export class OwnedResources implements ResourceScope {
     return resource;
   }
 
-  /** Never fails: what cannot be closed is logged. */
+  /** Closes all resources. Never fails: errors are logged. */
   async close(): Promise<void> {
     for (const close of this.#closers.splice(0).reverse()) {
       try {

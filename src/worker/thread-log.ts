@@ -9,7 +9,7 @@ import {
   openErrorLogs,
 } from '../log/index.ts';
 
-/** The error log of one thread: its files follow the configuration that is served. */
+/** The error log of one thread. Its files follow the configuration in use. */
 export class ThreadLog implements ErrorLog {
   readonly listeners = new LogListeners();
   readonly #writer: LogWriter;
@@ -26,7 +26,7 @@ export class ThreadLog implements ErrorLog {
     this.#files.write(level, message, context);
   }
 
-  /** Goes on in other files; does nothing when they are the same. */
+  /** Switches to other files; does nothing if they are the same. */
   use(targets: readonly ErrorLogTarget[] | undefined): void {
     const key = JSON.stringify(targets);
     if (key === this.#key) return;
@@ -44,12 +44,12 @@ export class ThreadLog implements ErrorLog {
     this.#files.close();
   }
 
-  /** `stderr` or an absolute path. */
+  /** Tells whether the log writes to `stderr` or to an absolute path. */
   writesTo(path: string): boolean {
     return this.#files.writesTo(path);
   }
 
-  /** Some log takes lines of this level. */
+  /** Tells whether some log writes lines of this level. */
   takes(level: Level): boolean {
     return this.#files.takes(level);
   }

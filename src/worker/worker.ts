@@ -14,13 +14,13 @@ import {
   type Transport,
 } from './transport/index.ts';
 
-/** What a reload changes: sockets that it opened already, and those that nobody configures any more. */
+/** The ports of a new configuration, and the sockets that have been opened for it. */
 interface PortChange {
   readonly ports: readonly PortHandler[];
   readonly added: readonly OpenPort[];
 }
 
-/** The sockets of one worker. A reload touches only those that came or went. */
+/** The listening sockets of one worker. A reload only opens new ones and closes removed ones. */
 class OpenPorts {
   readonly #transport: Transport;
   readonly #open = new Map<string, OpenPort>();
@@ -29,16 +29,18 @@ class OpenPorts {
     this.#transport = transport;
   }
 
-  /** The socket that is open at the address of a port. */
+  /** Returns the open socket at the address of a port. */
   of({ key }: PortHandler): OpenPort | undefined {
     return this.#open.get(key);
   }
 
-  /** Opens what is not open yet, so that an address that cannot be bound refuses the configuration; all of it or nothing. */
+  /**
+   * Opens the sockets that are not open yet: all or none. An address that cannot be bound refuses the configuration.
+   */
   async prepare(ports: readonly PortHandler[]): Promise<PortChange> {
     const added: OpenPort[] = [];
     try {
-      // A wildcard address may have to serve others of its port, so it comes first.
+      // Wildcard addresses come first, since they may have to serve other addresses of their port.
       for (const port of ports.toSorted(wildcardsFirst)) {
         const open = this.#open.get(port.key);
         if (!open) added.push(await this.#transport.open(port));
@@ -58,7 +60,10 @@ class OpenPorts {
     await Promise.all(added.map((port) => port.close()));
   }
 
-  /** Serves the new configuration. Gives the sockets that it does not have: they accept no more, and close their connections. */
+  /**
+   * Serves the new configuration. Returns the sockets that it does not have: they accept no more connections and close
+   * the existing ones.
+   */
   switch({ ports, added }: PortChange): readonly OpenPort[] {
     for (const port of ports) this.#open.get(port.key)?.use(port);
     for (const port of added) this.#open.set(port.key, port);
@@ -71,12 +76,12 @@ class OpenPorts {
     return removed;
   }
 
-  /** No new connections, and answers that close theirs. */
+  /** Stops accepting connections; each response closes its connection. */
   drain(): void {
     for (const port of this.#open.values()) drain(port);
   }
 
-  /** Cuts every connection. */
+  /** Closes every connection immediately. */
   async close(): Promise<void> {
     const open = [...this.#open.values()];
     this.#open.clear();
@@ -97,33 +102,38 @@ function isWildcard({ address }: PortHandler): boolean {
   return address.kind === 'inet' && (address.host === '0.0.0.0' || address.host === '::');
 }
 
-/** Kept-alive connections get this long to send one more request and be told to close. */
+/**
+ * Time for clients to send one more request on a kept-alive connection and learn from the response that it is closed.
+ */
 const LINGER_MS = 300;
 const LINGER_TURNS = 10;
-/** What resources may take to close when the worker stops. */
+/** Time limit for closing resources when the worker stops. */
 const CLOSE_MS = 2_000;
 
-/** A configuration that is ready to take over. */
+/** A configuration that is ready to be switched to. */
 interface Prepared {
   readonly configuration: Configuration;
   readonly ports: PortChange;
 }
 
-/** What a worker is made of. */
+/** The parts of a worker. */
 interface ThreadFacts extends Omit<WorkerFacts, 'shared' | 'logListeners'> {
   readonly log: ThreadLog;
   readonly heartbeat: Heartbeat;
-  /** Accepts connections of ports that this process may not bind. */
+  /** Accepts connections for ports that this process may not bind. */
   readonly acceptor: AcceptorClient | undefined;
 }
 
-/** One worker thread: its sockets, the configuration they serve, the one that is about to take over, and those that leave. */
+/**
+ * One worker thread: its sockets, the current configuration, a prepared one, and retired ones that still serve
+ * requests.
+ */
 export class Worker {
   readonly #facts: WorkerFacts;
   readonly #log: ThreadLog;
   readonly #engines: Engines;
   readonly #ports: OpenPorts;
-  /** Every configuration whose resources are open: the current one and those that still have requests. */
+  /** Every configuration with open resources: the current one and those that still have requests. */
   readonly #alive = new Set<Configuration>();
   readonly #leaving = new Set<OpenPort>();
   readonly #hurry = new AbortController();
@@ -140,7 +150,7 @@ export class Worker {
     this.#ports = new OpenPorts(this.#engines);
   }
 
-  /** Opens a configuration and its new sockets beside the current one. Fails when anything of it cannot be opened. */
+  /** Opens a configuration and its new sockets beside the current one. Rejects if any of it cannot be opened. */
   async prepare(shipment: Shipment, openings: ReadonlyMap<string, Opening>): Promise<void> {
     this.#engines.use(openings);
     try {
@@ -163,7 +173,7 @@ export class Worker {
     }
   }
 
-  /** Serves the prepared configuration. */
+  /** Switches to the prepared configuration. */
   switch(): void {
     const next = this.#next;
     if (!next) return;
@@ -190,21 +200,27 @@ export class Worker {
     this.#log.write('notice', `worker ${this.#facts.workerId} reopened its logs`);
   }
 
-  /** Ends all sockets and resources: at once, or when the last request has ended. A second, faster stop overtakes. */
+  /**
+   * Closes all sockets and resources: immediately, or when the last request has finished. An immediate stop overrides a
+   * graceful one.
+   */
   stop(graceful: boolean): Promise<void> {
     if (!graceful) this.#hurry.abort();
     this.#stopped ??= this.#drain();
     return this.#stopped;
   }
 
-  /** Closes every connection at once. A thread that leaves with an open socket would end the whole process. */
+  /** Closes every connection immediately. A thread that exits with an open socket would end the process. */
   async cut(): Promise<void> {
     const leaving = [...this.#leaving, ...(this.#next?.ports.added ?? [])];
     this.#leaving.clear();
     await Promise.all([this.#ports.close(), this.#ports.discard(leaving)]);
   }
 
-  /** No new connections, answers that close theirs, requests in flight to their end; only then what those need. */
+  /**
+   * Stops accepting connections, lets requests finish with responses that close their connections, and then closes the
+   * resources.
+   */
   async #drain(): Promise<void> {
     this.#ports.drain();
     for (const configuration of this.#alive) configuration.retire();
@@ -215,7 +231,7 @@ export class Worker {
     await Promise.race([closed, delay(CLOSE_MS)]);
   }
 
-  /** A configuration that was replaced serves its requests to their end, and the connections of sockets that went with it. */
+  /** Retires a replaced configuration: its requests finish, and connections of removed sockets are closed. */
   async #retire(configuration: Configuration, removed: readonly OpenPort[]): Promise<void> {
     for (const port of removed) this.#leaving.add(port);
     configuration.retire();
@@ -225,7 +241,7 @@ export class Worker {
     await this.#close(configuration);
   }
 
-  /** Those that this worker listens on: where several cannot, the first one does. */
+  /** Returns the ports that this worker listens on. Ports that several workers cannot share belong to the first one. */
   #portsOf({ ports, workers }: Configuration): Configuration['ports'] {
     const { workerId, log } = this.#facts;
     const alone = ports.filter((port) => !this.#engines.canShare(port, this.#ports.of(port)));
@@ -241,7 +257,10 @@ export class Worker {
     await configuration.close();
   }
 
-  /** In several turns: a busy thread's timer may fire before what was sent meanwhile has been read. */
+  /**
+   * Waits in several steps, because in a busy thread one timer may fire before data that arrived meanwhile has been
+   * read.
+   */
   async #linger(): Promise<void> {
     const { signal } = this.#hurry;
     for (let turn = 0; turn < LINGER_TURNS && !signal.aborted; turn += 1) {

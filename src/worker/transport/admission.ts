@@ -3,7 +3,7 @@ import { devNull } from 'node:os';
 import type { ErrorLog } from '../../log/index.ts';
 import type { Connections } from '../../zone/index.ts';
 
-/** How many files the process may have open, sockets among them; Node has raised the soft limit to the hard one. */
+/** Returns the limit of open files of the process, sockets included. Node has raised the soft limit to the hard one. */
 function descriptorLimit(): number {
   return Number(softLimit()) || Infinity;
 }
@@ -12,25 +12,25 @@ function softLimit(): unknown {
   try {
     return /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
   } catch {
-    // Where there is no /proc the report knows it, ten times as slowly.
+    // Without /proc, the diagnostic report has the limit; it is ten times as slow.
     const report = process.report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } };
     return report.userLimits?.open_files?.soft;
   }
 }
 
-/** Clients get this part of all descriptors: each may need another one, for its upstream or a file. */
+/** The share of all descriptors for client connections: each may need another descriptor for its upstream or a file. */
 const CLIENTS_SHARE = 1 / 2;
-/** Below this part of all descriptors clients alone cannot have used them up. */
+/** Below this share of all descriptors, client connections cannot have exhausted them. */
 const HARMLESS_SHARE = 1 / 8;
-/** With less than this part of its places free a worker is crowded (nginx: ngx_drain_connections). */
+/** A worker with a smaller share of free connections is crowded (nginx: ngx_drain_connections). */
 const CROWDED_SHARE = 1 / 16;
 
-/** Makes room for a connection; false where that cannot be done. */
+/** Closes an idle connection; returns false if there is none. */
 type MakeRoom = () => boolean;
 
 /**
- * Which connections a worker takes: no more than `worker_connections`, and none that would leave the process without
- * descriptors for upstreams and files. uWebSockets.js would spin on a connection that it cannot accept.
+ * Limits the connections of a worker to `worker_connections`, and leaves enough descriptors for upstreams and files.
+ * uWebSockets.js would loop on a connection that it cannot accept.
  */
 export class Admission {
   private readonly log: ErrorLog;
@@ -38,7 +38,7 @@ export class Admission {
   private readonly descriptors = descriptorLimit();
   private most = Infinity;
   private open = 0;
-  /** What was logged since there last was room. */
+  /** What has been logged since there last was room. */
   private told: '' | 'reusing' | 'refusing' = '';
 
   constructor(log: ErrorLog, connections: Connections) {
@@ -46,17 +46,17 @@ export class Admission {
     this.connections = connections;
   }
 
-  /** Connections that are open are not cut when the limit falls. */
+  /** Sets the limit. Open connections are not closed if it decreases. */
   use(workerConnections: number | undefined): void {
     this.most = workerConnections ?? Infinity;
   }
 
-  /** Whether responses should close their connections. */
+  /** Whether responses close their connections to make room. */
   get isCrowded(): boolean {
     return this.told !== '' || this.most - this.open < this.most * CROWDED_SHARE;
   }
 
-  /** Whether a connection that was accepted may stay. */
+  /** Counts an accepted connection; returns false if it must be closed. */
   admit(makeRoom: MakeRoom = () => false): boolean {
     const { accepted, handled, refused, active } = this.connections;
     accepted.add();
@@ -70,7 +70,7 @@ export class Admission {
     return true;
   }
 
-  /** A connection that was admitted is closed. */
+  /** Called when an admitted connection has closed. */
   left(): void {
     this.connections.active.add(-1);
     this.open--;
@@ -95,7 +95,10 @@ export class Admission {
     return isMade;
   }
 
-  /** How many descriptors clients may still take. The kernel gives the lowest that is free, so all below it are in use. */
+  /**
+   * Returns how many descriptors client connections may still use. The kernel assigns the lowest free one, so all below
+   * it are in use.
+   */
   private clientDescriptors(): number {
     if (this.connections.open() < this.descriptors * HARMLESS_SHARE) return Infinity;
     try {
@@ -108,7 +111,7 @@ export class Admission {
   }
 }
 
-/** Whether so little is left that a worker is crowded. Of what has no limit there is always enough. */
+/** Tells whether so little is left that a worker is crowded. Nothing is scarce without a limit. */
 function isScarce(left: number, limit: number): boolean {
   return limit !== Infinity && left <= limit * CROWDED_SHARE;
 }

@@ -12,16 +12,16 @@ interface OpenedPort {
   readonly opening: Opening | undefined;
 }
 
-/** The engines of one worker, each for the ports that ask for it. */
+/** The engines of one worker; each port uses one of them. */
 export class Engines implements Transport {
   readonly admission: Admission;
   private readonly log: ErrorLog;
   private readonly uws: UwsTransport;
   private readonly node: NodeTransport;
   private readonly opened = new WeakMap<OpenPort, OpenedPort>();
-  /** Of ports that are not open yet. */
+  /** How to open ports that are not open yet. */
   private readonly openings = new Map<string, Opening>();
-  /** Why uWebSockets.js cannot be used here; `undefined` while nobody asked, '' when it can. */
+  /** Why uWebSockets.js cannot be used; `undefined` before the first test, '' if it can. */
   private uwsFault: string | undefined = undefined;
 
   constructor(parts: Omit<EngineParts, 'admission'>) {
@@ -33,13 +33,13 @@ export class Engines implements Transport {
     this.node = new NodeTransport({ ...parts, admission });
   }
 
-  /** How to open those ports of the next configuration that this process may not bind. */
+  /** Sets how to open those ports of the next configuration that this process may not bind. */
   use(openings: ReadonlyMap<string, Opening>): void {
     this.leaveOpenings();
     for (const [key, opening] of openings) this.openings.set(key, opening);
   }
 
-  /** Closes the sockets that came for ports which were not opened. */
+  /** Closes sockets that were passed for ports that were not opened. */
   leaveOpenings(): void {
     for (const opening of this.openings.values()) if (opening.kind === 'descriptor') closeSync(opening.fd);
     this.openings.clear();
@@ -49,7 +49,7 @@ export class Engines implements Transport {
     const opening = this.openings.get(port.key);
     if (opening?.kind === 'refused') throw new Error(opening.reason);
     const engine = this.engineOf(port, opening);
-    // From here on the engine closes its socket.
+    // From here on the engine owns the socket.
     this.openings.delete(port.key);
     const open = await (engine === 'node' ? this.node : this.uws).open(port, opening);
     this.opened.set(open, { engine, opening });
@@ -61,7 +61,7 @@ export class Engines implements Transport {
     return engine === this.engineOf(port, opening);
   }
 
-  /** What serves a port: as it is configured, else uWebSockets.js where it loads and can have the socket. */
+  /** Returns the engine of a port: the configured one, else uWebSockets.js if it loads and can use the socket. */
   private engineOf({ engine, key }: PortHandler, opening: Opening | undefined): 'node' | 'uws' {
     if (opening?.kind === 'descriptor') {
       if (engine === 'uws')
@@ -76,7 +76,10 @@ export class Engines implements Transport {
     return this.uwsFault === '' ? 'uws' : 'node';
   }
 
-  /** Whether several workers can listen on it; else the first one does alone. Openings come only with ports that are new. */
+  /**
+   * Tells whether several workers can listen on a port; otherwise only the first one does. Only new ports have
+   * openings.
+   */
   canShare(port: PortHandler, open?: OpenPort): boolean {
     const opening = open ? this.opened.get(open)?.opening : this.openings.get(port.key);
     if (opening) return true;
@@ -94,7 +97,7 @@ function faultOfUws(): string {
   }
 }
 
-/** Node 22.12 and 23.1 let several threads listen on one port (SO_REUSEPORT). */
+/** Node 22.12 and 23.1 allow several threads to listen on one port (SO_REUSEPORT). */
 function sharesPorts(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);

@@ -1,11 +1,11 @@
-/** A request or connection; it ends when one of its callbacks fails. */
+/** A request or connection that ends when one of its callbacks fails. */
 export interface Failing {
   fail(error: unknown): void;
 }
 
 /**
- * A callback for native code, a socket or a timer. An exception that escaped from it would end the thread with all of its
- * requests; instead it ends only the one that the callback belongs to.
+ * Wraps a callback of native code, a socket or a timer. An exception that escaped would end the thread with all its
+ * requests; instead it ends only the owner of the callback.
  */
 export function guarded<Args extends unknown[], Result>(
   owner: Failing,
@@ -25,6 +25,6 @@ function endOf(owner: Failing, error: unknown): void {
   try {
     owner.fail(error);
   } catch {
-    // Ending it failed as well. The others go on.
+    // Other requests are not affected.
   }
 }

@@ -1,15 +1,15 @@
 import type { BodyOutcome, BodyReader, PieceReceiver } from '../../http/index.ts';
 import { type Failing, guarded } from './guarded.ts';
 
-/** A body that is still coming. */
+/** A body that is not complete yet. */
 interface WatchedBody {
-  /** Starts its timer if it still waits. */
+  /** Starts its timeout if it is still incomplete. */
   watchSilence(): void;
 }
 
 /**
- * Starts the timers of bodies at the end of the event loop's turn: by then most bodies have come whole, for they travel in
- * the packet of their head, and need none.
+ * Starts the timeouts of bodies at the end of the event loop's turn. Most bodies are complete by then, since they
+ * arrive in the same packet as the head, and need no timer.
  */
 export class SilenceWatch {
   private waiting: WatchedBody[] = [];
@@ -25,31 +25,31 @@ export class SilenceWatch {
   };
 }
 
-/** Up to here a body is a list of what came, put together at the end; beyond, one buffer takes it as it comes. */
+/** A body up to this size is a list of chunks that are joined at the end; larger ones are written to one buffer. */
 const LISTED_BYTES = 1_048_576;
-/** And so many pieces: chunks of one byte would cost a hundred times their size. */
+/** The same for the number of chunks: one-byte chunks would take a hundred times their size. */
 const LISTED_PIECES = 1_024;
-/** Most that is set aside before it comes: a length is easily announced. */
+/** Most that is allocated in advance, since a client can announce any length. */
 const MOST_ROOM_BYTES = 67_108_864;
 
-/** A body while it is received: a large one is never in memory twice, nor copied in one go. */
+/** The bytes of a body while it is received. A large body is never in memory twice, nor copied as a whole. */
 export class BodyBytes {
   length = 0;
   private chunks: Buffer[] = [];
   private whole: Buffer | undefined = undefined;
   private expectedBytes: number;
 
-  /** `announcedBytes`: -1 when the client did not say. */
+  /** `announcedBytes` is -1 if the length is unknown. */
   constructor(announcedBytes: number) {
     this.expectedBytes = Math.min(announcedBytes, MOST_ROOM_BYTES);
   }
 
-  /** No more than so many bytes will be taken. */
+  /** Sets the largest possible length. */
   limit(bytes: number): void {
     if (this.expectedBytes < 0) this.expectedBytes = Math.min(bytes, MOST_ROOM_BYTES);
   }
 
-  /** Copies what uWebSockets.js lends; a buffer is ours. */
+  /** Adds a chunk. An `ArrayBuffer` belongs to uWebSockets.js and is copied; a `Buffer` is not. */
   add(chunk: ArrayBuffer | Buffer): void {
     if (chunk.byteLength === 0) return;
     const length = this.length + chunk.byteLength;
@@ -61,14 +61,17 @@ export class BodyBytes {
     this.length = length;
   }
 
-  /** All that came. */
+  /** Returns everything received. */
   take(): Buffer {
     if (this.whole) return this.whole.subarray(0, this.length);
     const [first] = this.chunks;
     return first && this.chunks.length === 1 ? first : Buffer.concat(this.chunks, this.length);
   }
 
-  /** A buffer that holds what came so far, and has room for so many bytes. Pages that nobody wrote to cost nothing. */
+  /**
+   * Returns a buffer that contains the bytes so far and has room for `length` bytes. Pages that are never written take
+   * no memory.
+   */
   private room(length: number): Buffer {
     if (this.whole && this.whole.length >= length) return this.whole;
     const grown = Buffer.allocUnsafeSlow(
@@ -84,24 +87,24 @@ export class BodyBytes {
   }
 }
 
-/** Where a body comes from: the response object of uWebSockets.js, or a connection of the node engine. */
+/** The source of a body: the response object of uWebSockets.js, or a connection of the node engine. */
 export interface BodySource {
-  /** An `ArrayBuffer` is taken back when the handler returns. */
+  /** An `ArrayBuffer` is only valid until the handler returns. */
   onData(handler: (chunk: ArrayBuffer | Buffer, isLast: boolean) => void): unknown;
   pause(): unknown;
   resume(): unknown;
 }
 
-/** Bytes that may wait before somebody reads; then the client is held back. */
+/** Bytes that are buffered before the body is read; beyond this the client is held back. */
 const UNREAD_BYTES = 65_536;
-/** Bytes beyond the limit that are read and dropped: a client that is still sending would not see its 413. */
+/** Bytes beyond the limit that are read and dropped, so that a client that is still sending can read its 413. */
 const LINGER_BYTES = 1_048_576;
-/** And the silence after which it is taken to be waiting for that answer. */
+/** After this silence, the client is assumed to wait for that response. */
 const LINGER_MS = 500;
 
 /**
- * Collects a request body from its first byte, whether or not somebody reads it: without a data handler
- * uWebSockets.js has no time limit for it. What nobody wants is dropped.
+ * Collects a request body from its first byte, whether or not it is read: without a data handler uWebSockets.js has no
+ * time limit for it. A body that is not needed is dropped.
  */
 export class RequestBody implements WatchedBody, Failing {
   receivedBytes = 0;
@@ -109,16 +112,16 @@ export class RequestBody implements WatchedBody, Failing {
   private complete = false;
   private dropping = false;
   private paused = false;
-  /** A piece is with the reader, who waits. */
+  /** The reader is still processing a piece. */
   private delivering = false;
   private reader: BodyReader | undefined = undefined;
-  /** Why it could not be kept, before somebody wanted it. */
+  /** The error of a body that failed before it was read. */
   private failure: { readonly error: unknown } | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   private readonly source: BodySource;
   private readonly silence: SilenceWatch;
 
-  /** `announcedBytes`: -1 when the client did not say. */
+  /** `announcedBytes` is -1 if the length is unknown. */
   constructor(source: BodySource, silence: SilenceWatch, announcedBytes: number) {
     this.bytes = new BodyBytes(announcedBytes);
     this.source = source;
@@ -126,7 +129,7 @@ export class RequestBody implements WatchedBody, Failing {
     source.onData(guarded(this, (chunk, isLast) => this.receive(chunk, isLast)));
   }
 
-  /** At most once per request. */
+  /** Passes the body to a reader; called at most once per request. */
   read(reader: BodyReader): void {
     if (this.failure) return reader.fail(this.failure.error);
     this.reader = reader;
@@ -136,13 +139,16 @@ export class RequestBody implements WatchedBody, Failing {
     this.silence.add(this);
   }
 
-  /** The answer no longer depends on the body: forget it, and let the rest come so that the connection stays in step. */
+  /**
+   * The response no longer depends on the body: drops what has been buffered, and reads the rest so that the next
+   * request can be found.
+   */
   drop(): void {
     this.forget();
     this.resume();
   }
 
-  /** The client is gone. */
+  /** Called when the client has closed the connection. */
   abort(): void {
     this.paused = false;
     this.settle('aborted');
@@ -168,7 +174,7 @@ export class RequestBody implements WatchedBody, Failing {
     } else if (!isLast && this.receivedBytes > UNREAD_BYTES) this.pause();
   }
 
-  /** True when the reader has its outcome. */
+  /** Returns true if the reader has its outcome. */
   private proceed({ limitBytes, receive }: BodyReader): boolean {
     if (this.receivedBytes > limitBytes) return this.linger(limitBytes);
     if (receive && (this.delivering || this.deliver(receive))) return false;
@@ -176,7 +182,7 @@ export class RequestBody implements WatchedBody, Failing {
     return this.complete;
   }
 
-  /** Hands on what came. True: the reader waits, and nothing more is asked of the client until it has done with it. */
+  /** Passes buffered bytes to the reader. Returns true if the reader needs time; until then the client is held back. */
   private deliver(receive: PieceReceiver): boolean {
     if (this.bytes.length === 0) return false;
     const piece = this.bytes.take();

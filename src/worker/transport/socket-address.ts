@@ -1,13 +1,15 @@
 import type { ListenAddress } from '../../contract/index.ts';
 import { chmodSocket } from '../../system/index.ts';
 
-/** Clients that come again have their text at once; more of them than this and it begins anew. See `HttpDates` on why it is a map. */
+/**
+ * Texts of recent addresses; the map is cleared when it has this many. A plain map is faster here than an LRU cache.
+ */
 const MOST_KNOWN = 1024;
 const known = new Map<number, string>();
 
 /**
- * An address as nginx prints it, from its 4 or 16 bytes: IPv6 shortened, an IPv4 client of an IPv6 socket as IPv4, `unix:`
- * for a Unix socket, which has none.
+ * Returns an address as nginx prints it, from its 4 or 16 bytes: IPv6 shortened, IPv4 clients of an IPv6 socket as
+ * IPv4, and `unix:` for a Unix socket, which has no address.
  */
 export function addressText(address: ArrayBuffer): string {
   const bytes = new Uint8Array(address);
@@ -28,17 +30,17 @@ function ipv4Text(bytes: Uint8Array, at: number): string {
   return text;
 }
 
-/** The URL parser has the shortening of RFC 5952. */
+/** The URL parser shortens addresses as RFC 5952 does. */
 function ipv6Text(bytes: Uint8Array): string {
   const digits = Buffer.from(bytes).toString('hex');
   const groups = digits.match(/.{4}/g) ?? [];
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }
 
-/** Everybody may connect, as to nginx's. */
+/** As in nginx, everybody may connect. */
 const MODE = 0o666;
 
-/** To be called when an address is listened on: the file of a Unix socket has the rights that nginx gives it. */
+/** Sets the mode of a Unix socket's file as nginx does. Must be called after the socket listens. */
 export function admitEverybody(address: ListenAddress): void {
   if (address.kind === 'unix') chmodSocket(address.path, MODE);
 }

@@ -5,43 +5,43 @@ import type { Connections } from '../../zone/index.ts';
 import type { Admission } from './admission.ts';
 import type { AcceptorClient } from './uws/acceptor.ts';
 
-/** A port that is open in this worker; its handlers are exchanged on a reload, its socket is not. */
+/** A port that is open in this worker. A reload replaces its handlers, but not its socket. */
 export interface OpenPort {
   readonly key: string;
-  /** Lets every answer from now on close its connection. */
+  /** From now on, every response closes its connection. */
   drain(): void;
-  /** Takes effect with the next request. */
+  /** Replaces its handlers, from the next request on. */
   use(port: PortHandler): void;
-  /** No new connections; those that are open go on. */
+  /** Stops accepting connections; open ones continue. */
   stopAccepting(): void;
-  /** Cuts what is left. The thread may end when it is done. */
+  /** Closes all connections. The thread may exit when it resolves. */
   close(): Promise<void>;
 }
 
 /**
- * How this thread comes by a port that its process may not bind any more: connections come from the acceptor, or it listens
- * on a socket that was bound for it.
+ * How this thread gets a port that its process may not bind: the acceptor passes connections to it, or it listens on a
+ * socket that was bound for it.
  */
 export type Opening =
   | { readonly kind: 'acceptor' }
   | { readonly kind: 'descriptor'; readonly fd: number }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** What the engines of a worker share. */
+/** The parts that the engines of a worker share. */
 export interface EngineParts {
   readonly log: ErrorLog;
   readonly connections: Connections;
   readonly admission: Admission;
   readonly heartbeat: Heartbeat;
-  /** Accepts connections of ports that this process may not bind. */
+  /** Accepts connections for ports that this process may not bind. */
   readonly acceptor: AcceptorClient | undefined;
 }
 
 /** An HTTP engine. */
 export interface Transport {
-  /** Opens the socket; fails when the address cannot be bound. */
+  /** Opens the socket; rejects if the address cannot be bound. */
   open(port: PortHandler, opening?: Opening): Promise<OpenPort>;
-  /** Whether an open socket may go on with another configuration of its address; default: always. */
+  /** Tells whether an open socket can serve another configuration of its address; default: always. */
   canKeep?(open: OpenPort, port: PortHandler): boolean;
 }
 
@@ -53,8 +53,9 @@ export interface StreamOwner {
 }
 
 /**
- * Shows the master that a worker makes progress: a number in shared memory that only this thread raises. A timer beats, and so
- * does each request: what comes at once is taken in one turn of the event loop, and may keep timers waiting for seconds.
+ * Shows the master that a worker makes progress: a counter in shared memory that only this thread increases. It is
+ * increased by a timer and by each request, since many requests that arrive at once are served in one turn of the event
+ * loop and may delay timers by seconds.
  */
 export class Heartbeat {
   private readonly cells: Int32Array;

@@ -1,29 +1,32 @@
-/** What a client offers in its TLS hello; numbers as IANA assigns them. */
+/** The offers of a TLS ClientHello; numbers as assigned by IANA. */
 export interface ClientHello {
-  /** The name that it asks for, as written; '' when it asks for none. */
+  /** The requested server name as sent; '' if there is none. */
   readonly serverName: string;
   readonly ciphers: readonly number[];
   readonly curves: readonly number[];
 }
 
-/** A number: so many bytes are needed at least; `unreadable`: let the TLS library say what is wrong with it. */
+/** A hello, or the number of bytes needed at least. `unreadable`: the TLS library will report the error. */
 export type HelloPrefix = ClientHello | number | 'unreadable';
 
 const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
-/** Type and length in front of a handshake message. */
+/** Length of the type and length fields of a handshake message. */
 const MESSAGE_HEAD = 4;
 const SERVER_NAME = 0;
 const SUPPORTED_GROUPS = 10;
-/** Records and all; hellos with post-quantum key shares stay far below. */
+/** Longest hello including its records; hellos with post-quantum key shares stay far below. */
 const LONGEST_HELLO = 20_480;
 
-/** Whether a connection begins with a TLS record: 0x16 is no letter that a request could begin with. */
+/** Tells whether a connection begins with a TLS record: a request cannot begin with 0x16. */
 export function isTls(bytes: Buffer): boolean {
   return bytes[0] === HANDSHAKE;
 }
 
-/** Looks into the hello without taking anything: server and certificate are chosen by it (RFC 8446, 4.1.2; RFC 6066, 3). */
+/**
+ * Reads the hello, by which server and certificate are chosen (RFC 8446, 4.1.2; RFC 6066, 3). The bytes are not
+ * consumed.
+ */
 export function readClientHello(bytes: Buffer): HelloPrefix {
   const message = joinRecords(bytes);
   if (typeof message === 'string' || typeof message === 'number') return message;
@@ -34,7 +37,7 @@ export function readClientHello(bytes: Buffer): HelloPrefix {
   }
 }
 
-/** The handshake message that the first records carry. */
+/** Returns the handshake message in the first records. */
 function joinRecords(bytes: Buffer): Buffer | number | 'unreadable' {
   const parts: Buffer[] = [];
   let length = 0;
@@ -49,7 +52,8 @@ function joinRecords(bytes: Buffer): Buffer | number | 'unreadable' {
     length += end - at - 5;
     at = end;
     if (parts[0]?.[0] !== CLIENT_HELLO) return 'unreadable';
-    // Joined only when that can show more: a hello in thousands of records would be copied as often.
+    // Fragments are joined only when there are enough of them: a hello in thousands of records would be copied as
+    // often.
     if (length < wanted) continue;
     const message = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, length);
     wanted = MESSAGE_HEAD + message.readUIntBE(1, 3);
@@ -85,7 +89,7 @@ function readServerName(body: Cursor): string {
   return '';
 }
 
-/** Reads what TLS writes: numbers and vectors behind their length. Throws where the bytes end too early. */
+/** Reads TLS encoding: numbers, and vectors with their length. Throws if the bytes end too early. */
 class Cursor {
   private readonly bytes: Buffer;
   private at = 0;
@@ -114,7 +118,7 @@ class Cursor {
     return new Cursor(this.bytes.subarray(this.at - length, this.at));
   }
 
-  /** All of it, as 16-bit numbers. */
+  /** Returns the whole content as 16-bit numbers. */
   numbers(): readonly number[] {
     const numbers: number[] = [];
     while (!this.isAtEnd) numbers.push(this.number(2));

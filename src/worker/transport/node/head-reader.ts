@@ -15,17 +15,19 @@ import {
 import { HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
 
 const LF = 10;
-/** More of them before a request is no robustness any more. */
+/** The number of empty lines that are accepted before a request. */
 const MOST_BLANK_LINES = 8;
 
-/** How far a connection has looked at the head of its next request, so that no byte is looked at again with each packet. */
+/**
+ * How far a connection has searched the head of its next request, so that no byte is searched again with each packet.
+ */
 export class HeadProgress {
-  /** The first line, once it is there and good, and where it ends; -1 before. */
+  /** The request line, once it is complete and valid. */
   line: RequestLine | undefined = undefined;
   lineEnd = -1;
-  /** Bytes in which what is looked for does not stand. */
+  /** Number of bytes already searched without success. */
   searched = 0;
-  /** Where the last line begins, the one that is still coming. */
+  /** Start of the last line, which is still incomplete. */
   lastLine = 0;
   private blankLines = 0;
 
@@ -33,14 +35,14 @@ export class HeadProgress {
     return this.blankLines > MOST_BLANK_LINES;
   }
 
-  /** The next request is another one. */
+  /** Called before the next request. */
   reset(): void {
     this.line = undefined;
     this.lineEnd = -1;
     this.searched = this.lastLine = this.blankLines = 0;
   }
 
-  /** A robust server ignores empty lines before the request line (RFC 9112, 2.2): they are taken away as they come. */
+  /** Removes empty lines before the request line, as robust servers do (RFC 9112, 2.2). */
   withoutBlankLines(bytes: Buffer): Buffer {
     let start = 0;
     for (let size = emptyLineAt(bytes, 0); size > 0; size = emptyLineAt(bytes, start)) {
@@ -52,7 +54,7 @@ export class HeadProgress {
     return bytes.subarray(start);
   }
 
-  /** Finds the end of the first line; -1 while it did not come. */
+  /** Returns the end of the first line; -1 if it is incomplete. */
   findLineEnd(bytes: Buffer): number {
     if (this.lineEnd < 0) {
       this.lineEnd = bytes.indexOf(LF, this.searched);
@@ -61,9 +63,9 @@ export class HeadProgress {
     return this.lineEnd;
   }
 
-  /** Finds what stands behind the empty line that ends the head; -1 while that did not come. */
+  /** Returns the position after the empty line that ends the head; -1 if it is incomplete. */
   findEnd(bytes: Buffer): number {
-    // The empty line may have begun with what was looked at before.
+    // The empty line may have begun in the bytes searched before.
     const end = headEnd(bytes, Math.max(this.lineEnd, this.searched - 2));
     if (end >= 0) return end;
     this.lastLine = Math.max(
@@ -75,15 +77,15 @@ export class HeadProgress {
   }
 }
 
-/** The head of a request, and what follows from it. */
+/** The head of a request and the properties derived from it. */
 export interface Head {
   readonly facts: Omit<RequestFacts, 'serial' | 'port' | 'connection' | 'headers'>;
   readonly headers: readonly string[];
-  /** Bytes of it on the wire. */
+  /** Its length in bytes. */
   readonly bytes: number;
-  /** The status that refuses it; 0: none. */
+  /** The status that refuses the request, or 0. */
   readonly refusal: number;
-  /** Why, in nginx's words. */
+  /** The reason in nginx's words. */
   readonly complaint: string;
   readonly isHttp09: boolean;
   readonly keepsAlive: boolean;
@@ -93,8 +95,8 @@ export interface Head {
 const EIGHT_BIT = /[\x80-\xff]/;
 
 /**
- * Reads request heads from bytes, as nginx does: lines end with CRLF or a bare LF. Whatever two parsers could read
- * differently (a bare CR, a folded line, a line without a colon, a blank before the colon) is refused.
+ * Reads request heads as nginx does: lines end with CRLF or a bare LF. Everything that two parsers could read
+ * differently is refused: a bare CR, a folded line, a line without a colon, a blank before the colon.
  */
 export class HeadReader implements LineReceiver {
   readonly takesBareNames = false;
@@ -108,7 +110,10 @@ export class HeadReader implements LineReceiver {
     this.scan = new HeadScan(port, Infinity);
   }
 
-  /** The head at the begin of the bytes; `undefined` while it is not complete. `seen` goes on with the same head. */
+  /**
+   * Reads the head at the start of `bytes`; returns `undefined` if it is incomplete. `seen` must belong to the same
+   * head.
+   */
   read(bytes: Buffer, seen = new HeadProgress()): Head | undefined {
     if (seen.hasTooManyBlankLines) return this.refused(bytes, 400);
     const lineEnd = seen.findLineEnd(bytes);
@@ -126,15 +131,15 @@ export class HeadReader implements LineReceiver {
     return isTooLong ? this.refused(bytes, 494, line) : undefined;
   }
 
-  /** What is known of a head that never came to its end. */
+  /** Returns what is known of a head that was never completed. */
   unfinished(bytes: Buffer, { line }: HeadProgress): Head {
     return this.refused(bytes, 408, line);
   }
 
-  /** A head whose first line is not there yet. */
+  /** Checks a head whose first line is incomplete. */
   private readStart(bytes: Buffer): Head | undefined {
     if (bytes.length > this.port.head.lineBytes) return this.refused(bytes, 414);
-    // A CR alone may become a blank line.
+    // A single CR may be the start of an empty line.
     const text = bytes.toString('latin1', 0, 64);
     const start = lineOf(text, 0, text.length);
     return mayBeRequestLine(start) ? undefined : this.refused(bytes, 400);
@@ -193,7 +198,10 @@ export class HeadReader implements LineReceiver {
     };
   }
 
-  /** The target's own host wins over the header, which HTTP/1.1 wants in any case. `undefined`: 400. */
+  /**
+   * Returns the host: that of an absolute target, or of the `Host` header, which HTTP/1.1 requires in any case.
+   * `undefined` means 400.
+   */
   private hostOf({ authority, version }: RequestLine): string | undefined {
     if (this.scan.host === undefined && version === '1.1') return undefined;
     const named = this.scan.host === undefined ? '' : this.scan.hostName();
@@ -205,7 +213,7 @@ export class HeadReader implements LineReceiver {
     return this.scan.refuse(400, `client sent ${what} header ${IN_HEADERS}`);
   }
 
-  /** What can be told of a head that was not read to its end. */
+  /** Returns a refused head with the fields that are known. */
   private refused(bytes: Buffer, refusal: number, line?: RequestLine): Head {
     const { method = '', target = '', version = '1.1' } = line ?? {};
     return {

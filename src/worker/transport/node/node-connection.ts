@@ -7,30 +7,30 @@ import { NodeWire } from './node-wire.ts';
 import { RequestSource } from './request-source.ts';
 import { type OpenedConnection, SocketConnection } from './socket-connection.ts';
 
-/** Pipelined requests that wait behind one that is not answered yet: beyond this the client is held back. */
+/** Bytes of pipelined requests that are buffered while a response is pending; beyond this the client is held back. */
 const AHEAD_BYTES = 65_536;
 
 /**
- * What a connection waits for. `body` goes on behind an answer that did not want it; `lingering` drops what a client sends
- * that is answered for good, so that it can read that answer.
+ * What a connection waits for. `body` lasts beyond a response that did not need the body. `lingering` drops what the
+ * client still sends after the last response, so that it can read that response.
  */
 type Step = 'head' | 'body' | 'response' | 'lingering' | 'over';
 
-/** One connection: requests in, and in their order answers out. */
+/** One connection. It reads requests and sends their responses in order. */
 export class NodeConnection extends SocketConnection implements ExchangeConnection {
   private step: Step = 'head';
   private pending: Buffer | undefined = undefined;
   private readonly seen = new HeadProgress();
   private source = new RequestSource(0, this);
   private wire: NodeWire | undefined = undefined;
-  /** Inside `advance`: what ends a request there need not start the next one. */
+  /** True inside `advance`, which need not be called again. */
   private advancing = false;
   private bodyHeld = false;
   private headBegun = false;
-  /** The client sends no more. */
+  /** The client has half-closed the connection. */
   private ended = false;
   private idleMs = 0;
-  /** What is ours to hear until the socket is handed over. */
+  /** The listeners that are removed when the socket is handed over. */
   private readonly listeners = [
     ['data', guarded(this, (bytes: Buffer) => this.receive(bytes))],
     ['end', guarded(this, () => this.endOfInput())],
@@ -45,7 +45,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     for (const [event, listener] of this.listeners) socket.on(event, listener);
     this.arm(open.current.port.head.timeoutMs, () => this.cut());
     open.idle.add(this);
-    // Who looked at the first bytes has paused it.
+    // The preface reader has paused it.
     socket.resume();
   }
 
@@ -70,7 +70,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     return socket;
   }
 
-  /** The body of the request is not wanted for now. */
+  /** Holds the client back. */
   pause(): void {
     this.bodyHeld = true;
     this.socket.pause();
@@ -99,7 +99,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     this.cut();
   }
 
-  /** Takes what came as far as possible. */
+  /** Processes the pending bytes as far as possible. */
   private advance(): void {
     if (this.advancing) return;
     this.advancing = true;
@@ -111,7 +111,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     if (this.step === 'response' && (this.pending?.length ?? 0) > AHEAD_BYTES) this.socket.pause();
   }
 
-  /** True when there was one, and a request has begun. */
+  /** Returns true if the head is complete and its request has begun. */
   private takeHead(): boolean {
     if (this.step !== 'head' || !this.pending) return false;
     const { reader, port } = this.open.current;
@@ -141,7 +141,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     this.step = this.source.isComplete ? 'response' : 'body';
     const wire = new NodeWire({ head, source: this.source, connection: this, open });
     this.wire = wire;
-    // What came with the head may show already that nobody can read the rest.
+    // The bytes after the head may already show that the body is invalid.
     if (head.refusal === 0) this.takeBody();
     const { x } = wire;
     if (x.done) return;
@@ -153,7 +153,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     }
   }
 
-  /** True when all of it came. */
+  /** Returns true if the body is complete. */
   private takeBody(): boolean {
     const { source } = this;
     if (this.step !== 'body' || !this.pending || this.bodyHeld) return false;
@@ -178,7 +178,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     this.pending = pending && bytes < pending.length ? pending.subarray(bytes) : undefined;
   }
 
-  /** Behind an answer: the rest of a body that nobody wanted, or the next request. */
+  /** Continues after a response: with the rest of the request's body, or the next request. */
   private goOn({ idleMs, lingering }: ConnectionRules): void {
     if (this.step === 'over') return;
     this.idleMs = idleMs;
@@ -199,7 +199,10 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     else this.arm(this.idleMs, () => this.cut());
   }
 
-  /** The last answer is on its way; a client that still sends must be able to read it. */
+  /**
+   * Closes the connection after the last response. If the client is still sending, the close is delayed so that it can
+   * read the response.
+   */
   private closeBehind(rules: ResponseRules): void {
     const { socket } = this;
     const { mode, timeMs, silenceMs } = rules.connection.lingering;
@@ -218,13 +221,13 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     this.ended = true;
     if (this.step === 'lingering' || this.step === 'head') this.socket.destroySoon();
     else if (this.step === 'body' || !this.pending) {
-      // nginx takes it for a client that does not want its answer any more.
+      // As in nginx, the client has aborted its request.
       this.wire?.leave();
       this.socket.destroySoon();
     }
   }
 
-  /** Not all of a head came in time: nginx logs 408, and closes without an answer. */
+  /** The head was not complete in time. As in nginx, 408 is logged and no response is sent. */
   private timeOutHead(): void {
     const { pending, open } = this;
     if (pending) {

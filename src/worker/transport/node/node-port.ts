@@ -9,7 +9,7 @@ import type { Head, HeadReader } from './head-reader.ts';
 import type { RequestSource } from './request-source.ts';
 import type { TlsServers } from './tls-servers.ts';
 
-/** The current time as `Date` says it (RFC 9110, 5.6.7); made once for all answers of a second. */
+/** The current time in the format of `Date` (RFC 9110, 5.6.7), rendered once per second. */
 export class HttpDate {
   private second = 0;
   private made = '';
@@ -24,57 +24,60 @@ export class HttpDate {
   }
 }
 
-/** A connection on which nothing goes on. */
+/** A connection that waits for a request. */
 export interface IdleConnection {
   cut(): void;
 }
 
-/** What the connections of one port share. */
+/** The values that the connections of one port share. */
 export interface NodePort {
-  /** What serves requests that begin now: a reload exchanges it. */
+  /** The configuration for new requests; replaced by a reload. */
   current: { readonly port: PortHandler; readonly reader: HeadReader };
-  /** Every answer closes its connection. */
+  /** Every response closes its connection. */
   draining: boolean;
   readonly silence: SilenceWatch;
   readonly connections: Connections;
   readonly heartbeat: Heartbeat;
-  /** Of all ports, the one that waits the longest first. */
+  /** The idle connections of all ports, the longest waiting first. */
   readonly idle: Set<IdleConnection>;
   readonly log: ErrorLog;
   readonly date: HttpDate;
   readonly tlsServers: TlsServers;
-  /** Serial numbers of connections. */
+  /** Returns the next serial number of a connection. */
   readonly nextSerial: () => number;
 }
 
-/** What a connection wants to know of a request that is over. */
+/** A finished request, as its connection sees it. */
 export interface FinishedRequest {
   readonly x: Exchange;
-  /** The connection ends with this response. */
+  /** The connection is closed after this response. */
   readonly closes: boolean;
 }
 
-/** The connection, as far as a request on it goes. */
+/** A connection as the wire of a request uses it. */
 export interface ExchangeConnection {
   readonly facts: ConnectionFacts;
   readonly serial: number;
   readonly peerAddress: string;
   readonly peerPort: number;
   readonly port: PortFacts;
-  /** What was written is not all on its way. */
+  /** True if written bytes are still buffered. */
   readonly isFull: boolean;
   write(...pieces: readonly (string | Uint8Array)[]): void;
-  /** Resolves when all is on its way, or nobody is left; a client that takes nothing for `timeoutMs` is cut. */
+  /**
+   * Resolves when the buffer is empty or the connection is closed. A client that takes nothing for `timeoutMs` is
+   * disconnected.
+   */
   flushed(timeoutMs: number): Promise<void>;
-  /** The answer is complete. */
+  /** Called when the response is complete. */
   responded(wire: FinishedRequest): void;
-  /** The connection speaks another protocol from now on: its socket, with what came of that already. */
+  /** Detaches the socket for another protocol. Bytes that were already received are returned to the socket. */
   handOver(): Duplex;
-  /** Closes at once. */
+  /** Closes the connection immediately. */
   cut(): void;
 }
 
-/** What a connection hands to the exchange of a request. */
+/** What a connection passes to the wire of a request. */
 export interface ReceivedRequest {
   readonly head: Head;
   readonly source: RequestSource;

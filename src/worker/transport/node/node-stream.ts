@@ -5,22 +5,22 @@ import { type Failing, guarded } from '../guarded.ts';
 import type { StreamOwner } from '../transport.ts';
 import type { ExchangeConnection } from './node-port.ts';
 
-/** How a client knows where the body ends. */
+/** How the end of the body is marked. */
 export type Framing = 'length' | 'chunked' | 'close';
 
-/** An answer in pieces. */
+/** Options of a response that is sent in pieces. */
 interface StreamOptions {
-  /** Goes out together with the first piece, or at the end of this turn. */
+  /** Sent with the first piece, or at the end of this turn of the event loop. */
   readonly head: string;
   readonly framing: Framing;
-  /** With the framing `length`. */
+  /** Used with the framing `length`. */
   readonly lengthBytes: number;
   readonly timeoutMs: number;
-  /** Behind the last chunk: name, value, name, value … */
+  /** Returns the trailer fields: name, value, name, value … */
   readonly trailers: (() => readonly string[]) | undefined;
 }
 
-/** An answer that goes out as it is made. A client that takes nothing for `timeoutMs` is cut. */
+/** A response that is sent piece by piece. A client that takes nothing for `timeoutMs` is disconnected. */
 export class NodeStream implements ResponseStream {
   private readonly connection: ExchangeConnection;
   private readonly owner: StreamOwner;
@@ -39,7 +39,7 @@ export class NodeStream implements ResponseStream {
   }
 
   write(chunk: string | Uint8Array): boolean {
-    // An empty chunk would end the answer.
+    // An empty chunk would end the body.
     if (this.ended || this.owner.x.aborted || chunk.length === 0) return !this.connection.isFull;
     const bytes = (typeof chunk === 'string' ? Buffer.from(chunk) : chunk).subarray(0, this.left);
     this.left -= bytes.length;
@@ -55,7 +55,10 @@ export class NodeStream implements ResponseStream {
       : Promise.resolve();
   }
 
-  /** An answer that ends before its length is reached is cut: the client must not take it for whole. */
+  /**
+   * Ends the body. If it is shorter than its length, the connection is closed, so that the client does not take it for
+   * complete.
+   */
   end(): void {
     if (this.ended || this.owner.x.aborted) return;
     this.ended = true;
@@ -66,7 +69,7 @@ export class NodeStream implements ResponseStream {
     this.owner.finished();
   }
 
-  /** The client is gone: nothing is kept. */
+  /** Called when the client has closed the connection. */
   release(): void {
     this.ended = true;
     this.head = '';
@@ -83,13 +86,16 @@ export class NodeStream implements ResponseStream {
   }
 }
 
-/** Who hears what goes through a tunnel, and of its end. */
+/** Receives the events of a tunnel. */
 interface TunnelOwner extends Failing {
   wrote(bytes: number): void;
   ended(): void;
 }
 
-/** Carries bytes both ways until one side has ended and the other has what came before (nginx: an upgraded connection). */
+/**
+ * Relays bytes both ways until one side has ended and the other has received everything (nginx: an upgraded
+ * connection).
+ */
 export function joinStreams(client: Duplex, upstream: Duplex, owner: TunnelOwner): void {
   let isOver = false;
   const over = guarded(owner, () => {

@@ -16,44 +16,44 @@ import { HttpDate, type IdleConnection, type NodePort } from './node-port.ts';
 import { isNameless, plainAddress } from './socket-connection.ts';
 import { TlsServers } from './tls-servers.ts';
 
-/** Takes a connection. */
+/** Receives an accepted connection. */
 type Accept = (socket: Socket) => void;
 
-/** A port, and how this thread comes by its socket where it may not bind it. */
+/** A port to open, with its opening if this process may not bind it. */
 interface PortToOpen extends Pick<PortHandler, 'address' | 'key'> {
   readonly opening?: Opening | undefined;
 }
 
-/** Bytes that Node reads and buffers at once. */
+/** Size of Node's read and write buffers of a socket. */
 const BUFFER_BYTES = 65_536;
-/** Connections that may wait to be accepted, as uWebSockets.js has it. */
+/** Backlog of a listening socket, as in uWebSockets.js. */
 const BACKLOG = 512;
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/** Closes a socket; what is handed over runs when it is closed. */
+/** Closes a listening socket; calls `closed` afterwards. */
 type Close = (closed?: () => void) => void;
 
-/** An address that another one's socket serves. */
+/** An address that is served by the socket of a wildcard address. */
 interface SharedListener {
   readonly accept: Accept;
-  /** Listens itself, now that the host is gone. */
+  /** Called when the wildcard's socket is closed: opens an own socket. */
   readonly listenAlone: () => void;
 }
 
 /**
- * The listening sockets of one worker. Before Node 22.12 one address cannot be bound beside the wildcard of its port: then
- * the wildcard's socket serves it, as nginx does it.
+ * The listening sockets of one worker. Before Node 22.12 an address cannot be bound beside the wildcard of its port. In
+ * that case the wildcard's socket serves it, as in nginx.
  */
 class Listeners {
   private readonly guests = new Map<string, Map<string, SharedListener>>();
   private readonly failed: (error: Error) => void;
 
-  /** `failed` hears of sockets that cannot accept any more. */
+  /** `failed` receives errors of accept(). */
   constructor(failed: (error: Error) => void) {
     this.failed = failed;
   }
 
-  /** Gives what closes it again. */
+  /** Opens a port. Returns the function that closes it. */
   async open(port: PortToOpen, accept: Accept): Promise<() => void> {
     const { address } = port;
     if (address.kind === 'unix') return this.listen(port, accept);
@@ -102,7 +102,10 @@ class Listeners {
   }
 }
 
-/** Behind the next poll: connections that the kernel took before are accepted, where closing at once would reset them. */
+/**
+ * Closes after the next poll, so that connections that the kernel has already accepted are served; closing immediately
+ * would reset them.
+ */
 function closeSoon(server: Server, closed: () => void = () => undefined): void {
   const close = (): void => {
     server.close();
@@ -132,8 +135,8 @@ function bind(server: Server, { address, key, opening }: PortToOpen): Promise<vo
 }
 
 /**
- * The engine on Node's own sockets. It reads HTTP itself: Node's parser takes bare line feeds only together with all its
- * other leniencies, drops what nginx keeps, and knows no limits per line.
+ * The engine on Node's sockets. It parses HTTP itself, because Node's parser accepts bare line feeds only together with
+ * all its other leniencies, drops headers that nginx keeps, and has no limit per line.
  */
 export class NodeTransport implements Transport, Failing {
   private readonly silence = new SilenceWatch();
@@ -197,7 +200,7 @@ export class NodeTransport implements Transport, Failing {
     this.log.write('error', `a connection could not be taken: ${String(error)}`);
   }
 
-  /** Closes what has waited for its next request the longest (nginx: ngx_drain_connections). */
+  /** Closes the connection that has been idle longest (nginx: ngx_drain_connections). */
   private readonly dropIdle = (): boolean => {
     const [oldest] = this.idle;
     oldest?.cut();

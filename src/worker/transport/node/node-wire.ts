@@ -20,12 +20,12 @@ import type { ExchangeConnection, NodePort, ReceivedRequest } from './node-port.
 import { type Framing, joinStreams, NodeStream } from './node-stream.ts';
 import type { RequestSource } from './request-source.ts';
 
-/** Beyond this a body goes out piece by piece, as the client takes it. */
+/** Larger bodies are sent in pieces, at the client's pace. */
 const PIECE_BYTES = 65_536;
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 
-/** One request on the node engine, and its response. */
+/** One request on the node engine and its response. */
 export class NodeWire implements Wire, StreamOwner {
   readonly x: Exchange;
   readonly sendsTrailers = true;
@@ -72,10 +72,10 @@ export class NodeWire implements Wire, StreamOwner {
   }
 
   keepPeer(): void {
-    // The connection knows it as long as the request lasts.
+    // The connection keeps it as long as the request lasts.
   }
 
-  /** Whether the connection ends with this response. */
+  /** Whether the connection is closed after this response. */
   get closes(): boolean {
     const { closing, rules } = this.x;
     const { keepalive, closesFor, maxRequests, lifeMs } = rules.connection;
@@ -111,7 +111,7 @@ export class NodeWire implements Wire, StreamOwner {
     });
   }
 
-  /** What comes cannot be understood, be it in the middle of the body. */
+  /** Refuses a malformed request, even in the middle of its body. */
   refuse(status: number): void {
     const { x } = this;
     x.closing = true;
@@ -120,13 +120,13 @@ export class NodeWire implements Wire, StreamOwner {
     this.body?.abort();
   }
 
-  /** The client sent no whole head in time: nginx logs 408 and says nothing. */
+  /** Called when the head was not complete in time. As in nginx, 408 is logged and no response is sent. */
   timeOut(): void {
     this.x.status = 408;
     this.leave();
   }
 
-  /** The client is gone. */
+  /** Called when the client has closed the connection. */
   leave(): void {
     if (this.isFinished) return;
     this.body?.abort();
@@ -135,7 +135,7 @@ export class NodeWire implements Wire, StreamOwner {
     this.finish();
   }
 
-  /** All of the response is out. */
+  /** Called when the whole response is sent. */
   finished(): void {
     this.finish();
     this.connection.responded(this);
@@ -186,10 +186,10 @@ export class NodeWire implements Wire, StreamOwner {
     return this.stream;
   }
 
-  /** The head of the response; from here on the body of the request is not wanted any more. */
+  /** Returns the head of the response. From here on, the request's body is no longer needed. */
   private headText(body: Pick<ResponseHeadFields, 'lengthBytes' | 'isChunked'>): string {
     const { status, closing, response } = this.x;
-    // A client that waits to be told sends its body now, and the connection stays in step (nginx).
+    // A client that waits for a 100 sends its body now, so that the next request can be found (nginx).
     if (status !== 413 && !closing) this.continue();
     this.body?.drop();
     if (this.head.isHttp09) return '';
@@ -224,7 +224,7 @@ export class NodeWire implements Wire, StreamOwner {
     if (!x.aborted) guarded(x, () => this.finished())();
   }
 
-  /** `Expect: 100-continue`: the client is told to send its body. */
+  /** Sends a 100 to a client that expects it. */
   private continue(): void {
     if (this.awaitsContinue && !this.x.aborted && this.source.wireBytes === 0)
       this.connection.write(CONTINUE);

@@ -9,13 +9,16 @@ import type { NodePort } from './node-port.ts';
 import { isNameless } from './socket-connection.ts';
 import { SocketTlsFacts } from './tls-facts.ts';
 
-/** What the first bytes of a connection say: the facts and their length, that more is needed, or that they are no such header. */
+/**
+ * The result of reading a PROXY protocol header: its content and length, or that more bytes are needed, or that it is
+ * invalid.
+ */
 type ProxyPrefix = { readonly facts: ProxyProtocolFacts; readonly bytes: number } | 'incomplete' | 'broken';
 
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
-/** The longest line of version 1, with its end. */
+/** The longest header of version 1, including its line end. */
 const LONGEST_LINE = 107;
-/** Nobody sends more type-length-value fields than this. */
+/** The longest accepted header of version 2. */
 const LONGEST_BINARY = 4096;
 const UNKNOWN: ProxyProtocolFacts = { address: '', port: 0, serverAddress: '', serverPort: 0, tlvs: [] };
 
@@ -52,7 +55,7 @@ function readBinary(bytes: Buffer): ProxyPrefix {
   if (command >> 4 !== 2 || (command & 15) > 1 || end > LONGEST_BINARY) return 'broken';
   if (bytes.length < end) return 'incomplete';
   const body = bytes.subarray(16, end);
-  // LOCAL: the proxy itself asks, for example for our health. Other families have no addresses that we could name.
+  // LOCAL: the proxy itself connects, for example for a health check. Other address families have no addresses to show.
   if ((command & 15) === 0 || (family !== 1 && family !== 2)) return { facts: UNKNOWN, bytes: end };
   const size = family === 1 ? 4 : 16;
   if (body.length < 2 * size + 4) return 'broken';
@@ -92,14 +95,14 @@ const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112]);
 const NO_HELLO: ClientHello = { serverName: '', ciphers: [], curves: [] };
 
 /**
- * Looks at the first bytes of a connection before HTTP begins: the header of the PROXY protocol, then whether it speaks TLS,
- * and for which server. What is not taken here is given back to the socket.
+ * Reads the first bytes of a connection before HTTP begins: the PROXY protocol header, then the TLS hello, by which the
+ * server is chosen. All other bytes are returned to the socket.
  */
 export class PrefaceReader implements Failing {
   private readonly socket: Socket;
   private readonly open: NodePort;
   private bytes: Buffer = Buffer.alloc(0);
-  /** Before so many have come there is nothing new to see. */
+  /** Number of bytes before which another look at the hello is useless. */
   private wantedBytes = 0;
   private proxyProtocol: ProxyProtocolFacts | undefined = undefined;
   private readonly timer: NodeJS.Timeout;
@@ -129,7 +132,7 @@ export class PrefaceReader implements Failing {
     const { port } = this.open.current;
     if (port.proxyProtocol && !this.proxyProtocol && !this.takeProxyPrefix()) return;
     if (port.tls && this.bytes.length === 0) return;
-    // A plain request is answered in plain: 497.
+    // A plain request on a TLS port gets a plain response: 497.
     if (!port.tls || !isTls(this.bytes)) return this.pass();
     if (this.bytes.length < this.wantedBytes) return;
     const hello = readClientHello(this.bytes);
@@ -137,7 +140,7 @@ export class PrefaceReader implements Failing {
     else this.shakeHands(hello === 'unreadable' ? NO_HELLO : hello);
   }
 
-  /** True once it is there. */
+  /** Returns true when the header is complete. */
   private takeProxyPrefix(): boolean {
     const prefix = readProxyPrefix(this.bytes);
     if (prefix === 'incomplete') return false;
@@ -193,7 +196,7 @@ export class PrefaceReader implements Failing {
     });
   }
 
-  /** By the name; `undefined` when the pattern of a server name took too long over it. */
+  /** Chooses the server by name; `undefined` if matching a regex server name took too long. */
   private choose(tls: PortTls, { serverName }: ClientHello): TlsTarget | undefined {
     try {
       return tls.choose(serverName.toLowerCase());
@@ -204,13 +207,13 @@ export class PrefaceReader implements Failing {
     }
   }
 
-  /** The socket as if nobody had read of it. */
+  /** Returns the socket with all unused bytes given back. */
   private release(): Socket {
     const { socket } = this;
     clearTimeout(this.timer);
     socket.off('data', this.receive);
     for (const event of ['end', 'error', 'close']) socket.off(event, this.leave);
-    // Node tells of errors that nobody hears by ending the thread.
+    // Without a listener, Node turns an error of the socket into an exception.
     socket.on('error', () => undefined);
     socket.pause();
     if (this.bytes.length > 0) socket.unshift(this.bytes);

@@ -3,22 +3,22 @@ import type { BodySource } from '../request-body.ts';
 
 const NOTHING = Buffer.alloc(0);
 
-/** Holds the client back and lets it go on. */
+/** Pauses and resumes reading from the client. */
 interface Flow {
   pause(): void;
   resume(): void;
 }
 
-/** The body of one request as a connection reads it: says where it ends. */
+/** The body of one request on a connection. It finds the end of the body. */
 export class RequestSource implements BodySource {
-  /** Bytes of it on the wire so far. */
+  /** Bytes received so far, including chunk framing. */
   wireBytes = 0;
   private readonly flow: Flow;
   private readonly chunks: ChunkReader | undefined;
   private left: number;
   private handler: (chunk: Buffer, isLast: boolean) => void = () => undefined;
 
-  /** `lengthBytes`: -1 for a chunked body. */
+  /** `lengthBytes` is -1 for a chunked body. */
   constructor(lengthBytes: number, flow: Flow) {
     this.left = lengthBytes;
     this.flow = flow;
@@ -29,7 +29,7 @@ export class RequestSource implements BodySource {
     return this.chunks ? this.chunks.complete : this.left === 0;
   }
 
-  /** The framing is not what it should be: where the body ends is unknown. */
+  /** True if the chunk framing is invalid, so that the end of the body is unknown. */
   get isBroken(): boolean {
     return this.chunks?.broken === true;
   }
@@ -46,7 +46,7 @@ export class RequestSource implements BodySource {
     this.flow.resume();
   }
 
-  /** Gives how many of the bytes belong to the body. */
+  /** Consumes bytes of the body. Returns how many belong to it. */
   take(bytes: Buffer): number {
     const taken = this.chunks ? this.takeChunks(this.chunks, bytes) : this.takePlain(bytes);
     this.wireBytes += taken;

@@ -1,28 +1,28 @@
 import { headerLines, responseLine } from '../../../http1/index.ts';
 
-/** What every head says. */
+/** The fields that every head has. */
 export interface CommonHeadFields {
   /** `200 OK` */
   readonly line: string;
   /** '' sends no `Server`. */
   readonly serverToken: string;
   readonly date: string;
-  /** Value of `Keep-Alive`, if it is sent. */
+  /** Value of `Keep-Alive`; `undefined` sends none. */
   readonly keepAlive: string | undefined;
   /** Name, value, name, value … */
   readonly headers: readonly string[] | undefined;
 }
 
-/** What the head of an answer says. */
+/** The fields of a response's head. */
 export interface ResponseHeadFields extends CommonHeadFields {
   readonly contentType: string;
-  /** Absent: no `Content-Length`. */
+  /** `undefined` sends no `Content-Length`. */
   readonly lengthBytes: number | undefined;
   readonly isChunked?: boolean;
   readonly closes: boolean;
 }
 
-/** The lines of a head in nginx's order, with the empty line behind them. */
+/** Returns a head with its fields in nginx's order, including the empty line at its end. */
 export function responseHeadText(head: ResponseHeadFields): string {
   let text = firstLines(head);
   if (head.contentType !== '') text += `Content-Type: ${head.contentType}\r\n`;
@@ -33,13 +33,13 @@ export function responseHeadText(head: ResponseHeadFields): string {
   return `${text}${headerLines(head.headers ?? [])}\r\n`;
 }
 
-/** The head behind which another protocol begins. */
+/** Returns the head of a 101. */
 export function upgradeHeadText(facts: CommonHeadFields, protocol: string): string {
   const text = firstLines({ ...facts, line: '101 Switching Protocols' });
   return `${text}Connection: upgrade\r\nUpgrade: ${protocol}\r\n${headerLines(facts.headers ?? [])}\r\n`;
 }
 
-/** A proxied answer may bring its own `Server` and `Date`. */
+/** Returns the status line, `Server` and `Date`. A proxied response may have its own `Server` and `Date`. */
 function firstLines({ line, headers, serverToken, date }: CommonHeadFields): string {
   let text = responseLine(line);
   if (serverToken !== '' && !has(headers, 'server')) text += `Server: ${serverToken}\r\n`;

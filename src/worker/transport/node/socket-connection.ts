@@ -3,14 +3,14 @@ import type { ConnectionFacts, PortFacts } from '../../../http/index.ts';
 import { type Failing, guarded } from '../guarded.ts';
 import type { NodePort } from './node-port.ts';
 
-/** How a connection began. */
+/** What is known of a connection when it begins. */
 export interface OpenedConnection {
   readonly socket: Socket;
   readonly open: NodePort;
   readonly facts: Pick<ConnectionFacts, 'proxyProtocol' | 'tls'>;
 }
 
-/** The socket of a connection: who is at its other end, what goes out, and how long that may take. */
+/** The socket of a connection: its addresses, writing to it, and timeouts. */
 export abstract class SocketConnection implements ConnectionFacts, Failing {
   readonly serial: number;
   readonly peerAddress: string;
@@ -39,11 +39,11 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   }
 
   abstract fail(error: unknown): void;
-  /** Nothing comes or goes any more. */
+  /** Called when the connection is closed. */
   protected abstract over(): void;
 
   cut(): void {
-    // A socket of another kind than TCP cannot be reset.
+    // Only plain TCP sockets can be reset.
     const canReset = this.peerPort !== 0 && this.tls === undefined;
     if (canReset && this.open.current.port.rules.connection.resetsTimedOut) this.socket.resetAndDestroy();
     else this.socket.destroy();
@@ -69,7 +69,7 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   flushed(timeoutMs: number): Promise<void> {
     const { socket } = this;
     if (!this.isFull || socket.destroyed) return Promise.resolve();
-    // Node looks whether bytes went out meanwhile before it tells of a timeout.
+    // Before it reports a timeout, Node checks whether bytes were sent meanwhile.
     socket.setTimeout(timeoutMs);
     return new Promise((resolve) => {
       this.waiting.push(resolve);
@@ -89,7 +89,7 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
     clearTimeout(this.timer);
   }
 
-  /** Lets go on who waits for what will not happen any more. */
+  /** Cancels the timer and resolves all pending promises. */
   protected release(): void {
     this.disarm();
     for (const resolve of this.waiting.splice(0)) resolve();
@@ -97,20 +97,20 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
 }
 
 /**
- * Whether a client that must have an address has none: it reset its connection. What it sent can be read all the same, and
- * would pass for that of a Unix socket where addresses decide.
+ * Tells whether a TCP client has no address because it reset its connection. What it sent can still be read, but access
+ * rules by address would treat it as a client of a Unix socket.
  */
 export function isNameless({ remoteAddress }: Socket, { current }: NodePort): boolean {
   return remoteAddress === undefined && current.port.address.kind !== 'unix';
 }
 
-/** `unix:` for a Unix socket; IPv4 through an IPv6 socket as IPv4. */
+/** Returns an address as nginx prints it: `unix:` for a Unix socket, IPv4 clients of an IPv6 socket as IPv4. */
 export function plainAddress(address: string | undefined): string {
   if (address === undefined) return 'unix:';
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
-/** A wildcard address stands for the one that the client came to. */
+/** Replaces a wildcard address by the local address of the connection. */
 function portFacts(facts: PortFacts, { localAddress }: Socket): PortFacts {
   const isWildcard = facts.address === '0.0.0.0' || facts.address === '::';
   return isWildcard && localAddress !== undefined ? { ...facts, address: plainAddress(localAddress) } : facts;

@@ -3,7 +3,7 @@ import type { ClientCertificate, TlsFacts } from '../../../http/index.ts';
 import { type TlsPlan, verifierOf } from '../../../plan/index.ts';
 import type { ClientHello } from './client-hello.ts';
 
-/** OpenSSL's names of the cipher suites that clients offer, by IANA's numbers (iana.org/assignments/tls-parameters). */
+/** OpenSSL's names of cipher suites by IANA's numbers (iana.org/assignments/tls-parameters). */
 const CIPHERS: Readonly<Record<number, string>> = {
   0x0004: 'RC4-MD5',
   0x0005: 'RC4-SHA',
@@ -64,10 +64,10 @@ const CURVES: Readonly<Record<number, string>> = {
   4589: 'SecP384r1MLKEM1024',
 };
 
-/** Not ciphers, but signals in their list (RFC 5746, RFC 7507). */
+/** Signalling values in the list of ciphers (RFC 5746, RFC 7507). */
 const SIGNALS: ReadonlySet<number> = new Set([0x00ff, 0x5600]);
 
-/** A list of offered suites as nginx prints it: by name, and those that have none as a number. */
+/** Returns a list of offered cipher suites as nginx prints it: by name, or as a number if there is no name. */
 export function cipherNames(numbers: readonly number[]): string {
   return numbers
     .filter((number) => !SIGNALS.has(number))
@@ -75,7 +75,7 @@ export function cipherNames(numbers: readonly number[]): string {
     .join(':');
 }
 
-/** A list of offered curves. */
+/** Returns a list of offered curves in the same format. */
 export function curveNames(numbers: readonly number[]): string {
   return numbers.map((number) => CURVES[number] ?? hex(number)).join(':');
 }
@@ -84,7 +84,7 @@ function hex(number: number): string {
   return `0x${number.toString(16).padStart(4, '0')}`;
 }
 
-/** Faults in OpenSSL's words (X509_verify_cert_error_string), by the code that node:tls gives. */
+/** OpenSSL's messages for verification errors (X509_verify_cert_error_string), by the code of node:tls. */
 const FAULT_TEXTS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT: 'unable to get issuer certificate',
   UNABLE_TO_GET_CRL: 'unable to get certificate CRL',
@@ -106,12 +106,12 @@ const FAULT_TEXTS: Readonly<Record<string, string>> = {
   CERT_REJECTED: 'certificate rejected',
 };
 
-/** What the handshake of a connection came to; most of it is asked of the socket only when a variable is read. */
+/** The result of a connection's handshake. Most values are read from the socket when a variable needs them. */
 export class SocketTlsFacts implements TlsFacts {
   readonly serverName: string;
   readonly namesServer: boolean;
   readonly client: ClientCertificate | undefined;
-  /** node:tls does not tell a server. */
+  /** Not available from node:tls on servers. */
   readonly curve = '';
   private readonly socket: TLSSocket;
   private readonly hello: ClientHello;
@@ -133,7 +133,7 @@ export class SocketTlsFacts implements TlsFacts {
   }
 
   get cipher(): string {
-    // Without a connection any more there is none.
+    // `undefined` after the connection is closed.
     return (this.socket.getCipher() as { name: string } | undefined)?.name ?? '';
   }
 
@@ -159,22 +159,22 @@ export class SocketTlsFacts implements TlsFacts {
 }
 
 function clientOf(socket: TLSSocket, plan: TlsPlan): ClientCertificate | undefined {
-  // Asked first: behind `getPeerX509Certificate` node does not find the chain any more.
+  // Must come first: after `getPeerX509Certificate` Node no longer finds the chain.
   const isTooDeep = intermediatesOf(socket) > plan.verifyDepth;
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return undefined;
   const verifier = verifierOf(plan);
   if (socket.authorized && !isTooDeep) return { certificate, verifier };
-  // OpenSSL looks for the issuer no further than the depth.
+  // Beyond the depth, OpenSSL does not look for an issuer.
   const code = socket.authorized ? 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' : String(socket.authorizationError);
   return { certificate, verifier, fault: { code, text: FAULT_TEXTS[code] ?? code } };
 }
 
-/** Authorities between a client's certificate and the one that it was verified with. */
+/** Counts the authorities between a client's certificate and the root. */
 function intermediatesOf(socket: TLSSocket): number {
   let count = -1;
   let current = socket.getPeerCertificate(true);
-  // The last one is its own issuer.
+  // The root is its own issuer.
   while ((current.issuerCertificate as typeof current | undefined) && current.issuerCertificate !== current) {
     current = current.issuerCertificate;
     count++;
@@ -182,7 +182,10 @@ function intermediatesOf(socket: TLSSocket): number {
   return Math.max(count, 0);
 }
 
-/** `SSL_SESSION` in DER: version, TLS version, cipher, and the id in hexadecimal (OpenSSL, i2d_SSL_SESSION). */
+/**
+ * Returns the session id. It is the fourth field of `SSL_SESSION` in DER: version, TLS version, cipher, id (OpenSSL,
+ * i2d_SSL_SESSION).
+ */
 function sessionIdOf(session: Buffer | undefined): string {
   if (!session) return '';
   let at = headerBytes(session, 0);

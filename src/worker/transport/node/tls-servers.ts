@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { secureContextOptions, type TlsPlan } from '../../../plan/index.ts';
 
-/** The sessions of clients without tickets; the oldest make room. Each worker keeps its own. */
+/** The sessions of clients without tickets; when it is full, the oldest are dropped. Each worker has its own. */
 class TlsSessions {
   private readonly sessions = new Map<string, { readonly session: Buffer; readonly endsMs: number }>();
 
@@ -24,26 +24,26 @@ class TlsSessions {
   }
 }
 
-/** What comes of a handshake. */
+/** Receives the result of a handshake. */
 interface Handshake {
-  /** The socket that it went over. */
+  /** `socket` is the encrypted socket. */
   done(socket: TLSSocket): void;
   failed(error: Error): void;
 }
 
-/** How a server shakes hands beside its plan. */
+/** Settings of a handshake that are not in the plan. */
 interface HandshakeRules {
   readonly ticketKey: string;
   readonly timeoutMs: number;
 }
 
-/** One `tls.Server` per plan of a server, none of which listens: they are handed connections that were looked at before. */
+/** One `tls.Server` per TLS plan. None of them listens; they get connections whose first bytes have been read. */
 export class TlsServers {
   private readonly byPlan = new WeakMap<TlsPlan, Server>();
   private readonly caches = new Map<string, TlsSessions>();
   private readonly handshakes = new WeakMap<object, Handshake>();
 
-  /** Begins a handshake on a plain socket that is paused; what was read of it has been given back. */
+  /** Begins a handshake on a paused plain socket; bytes already read must have been given back to it. */
   begin(
     plan: TlsPlan,
     socket: object,
@@ -63,7 +63,7 @@ export class TlsServers {
       rejectUnauthorized: false,
       handshakeTimeout: rules.timeoutMs,
       ticketKeys: Buffer.from(plan.ticketKey ?? rules.ticketKey, 'base64'),
-      // A session is good only where the same certificates are: it would carry its client's verification elsewhere.
+      // A session is only valid with the same certificates, because it includes the verification of its client.
       sessionIdContext: fingerprintOf(plan),
     });
     server.on('secureConnection', (secure) => {
@@ -77,7 +77,7 @@ export class TlsServers {
     return server;
   }
 
-  /** node:tls does not tell which socket a secure one was made of but by this property, old as it is. */
+  /** This old undocumented property is the only way to find the plain socket under a TLS socket. */
   private handshakeOf(secure: TLSSocket): Handshake | undefined {
     const { _parent: socket } = secure as { _parent?: object };
     return socket && this.handshakes.get(socket);

@@ -5,15 +5,15 @@ import type { NamedAddress } from '../../../contract/index.ts';
 import { admitEverybody } from '../socket-address.ts';
 import { loadUws } from './loader.ts';
 
-/** What uWebSockets.js has, but does not declare: an App that hands the connections it accepts to Apps of other threads. */
+/** The undeclared part of uWebSockets.js: an App that passes accepted connections to Apps of other threads. */
 interface SharingApp extends TemplatedApp {
-  /** Names this App for another thread. */
+  /** Identifies this App for another thread. */
   getDescriptor(): number;
   addChildAppDescriptor(descriptor: number): SharingApp;
   removeChildAppDescriptor(descriptor: number): SharingApp;
 }
 
-/** Worker to acceptor; it answers each with its `serial`. */
+/** Messages from worker to acceptor, which replies with their `serial`. */
 interface AcceptorRequest {
   readonly type: 'attach' | 'detach';
   readonly serial: number;
@@ -21,15 +21,17 @@ interface AcceptorRequest {
   readonly descriptor: number;
 }
 
-/** Master to acceptor. */
+/** Messages from master to acceptor. */
 export type ToAcceptor =
   | { readonly type: 'connect'; readonly workerId: number; readonly port: MessagePort }
-  /** The worker does not respond: it gets no connections until another takes its place. */
+  /** The worker does not respond: it gets no connections until it is replaced. */
   | { readonly type: 'hold'; readonly workerId: number }
   | { readonly type: 'close'; readonly key: string }
   | { readonly type: 'end' };
 
-/** Acceptor to master, once: the keys that could not be bound, or that uWebSockets.js does not load here. */
+/**
+ * The one message from acceptor to master: the keys that could not be bound, or that uWebSockets.js cannot be loaded.
+ */
 export type FromAcceptor =
   { readonly type: 'open'; readonly refused: readonly string[] } | { readonly type: 'unavailable' };
 
@@ -40,14 +42,14 @@ interface Socket {
   readonly children: Map<number, number>;
 }
 
-/** How long the thread sleeps while a port has no worker. */
+/** Sleeping time of the thread while a port has no worker. */
 const SLEEP_MS = 5;
-/** Turns of the event loop after which a worker has what was dealt out to it. */
+/** Turns of the event loop after which a worker has received the connections passed to it. */
 const TURNS = 2;
 
 /**
- * The body of the thread that accepts connections on ports that only root can bind, and deals them out in turn. It binds
- * them before the process gives up root; workers come and go behind it. A port without a worker stops the thread, so that
+ * Runs the thread that accepts connections on ports that only root can bind, and distributes them to the workers in
+ * turn. It binds the ports before the process gives up root. While a port has no worker, the thread is blocked so that
  * clients wait in the backlog: an App without children would close their connections.
  */
 export async function acceptConnections(
@@ -77,7 +79,7 @@ class Acceptor {
       const refused = addresses.filter((wanted) => !this.#listen(uws.App() as SharingApp, wanted));
       return { type: 'open', refused: refused.map(({ key }) => key) };
     } catch {
-      // The workers find the same, and tell why.
+      // The workers will fail to load it, too, and log the reason.
       return { type: 'unavailable' };
     }
   }
@@ -87,7 +89,7 @@ class Acceptor {
     this.waitForWorkers();
   }
 
-  /** Reads messages only, as long as a port has no worker. */
+  /** Blocks as long as a port has no worker; only messages are processed. */
   waitForWorkers(): void {
     const sleeper = new Int32Array(new SharedArrayBuffer(4));
     while ([...this.#sockets.values()].some(({ children }) => this.#active(children).length === 0)) {
@@ -177,7 +179,7 @@ function detach(app: SharingApp, descriptor: number | undefined): void {
   if (descriptor !== undefined) app.removeChildAppDescriptor(descriptor);
 }
 
-/** A worker's side: its Apps take part in ports that the acceptor listens on. */
+/** The worker's side of the acceptor: registers its Apps for the acceptor's ports. */
 export class AcceptorClient {
   readonly #port: MessagePort;
   readonly #waiting = new Map<number, () => void>();
@@ -196,7 +198,7 @@ export class AcceptorClient {
     return this.#ask('attach', key, app);
   }
 
-  /** When it resolves, connections that were dealt out before have arrived, and no more come. */
+  /** Resolves when all connections already passed on have arrived and no more will come. */
   async detach(key: string, app: TemplatedApp): Promise<void> {
     await this.#ask('detach', key, app);
     for (let turn = 0; turn < TURNS; turn += 1) {

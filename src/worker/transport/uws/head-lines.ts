@@ -1,23 +1,23 @@
 import type { HttpResponse } from 'uWebSockets.js';
 
-/** Types and server names that a configuration or an upstream makes up from a request must not fill the memory. */
+/** Limits of the cached lines, since types and server tokens may be made from requests. */
 const MAX_TYPES = 64;
 const MAX_TOKENS = 16;
 
-/** The first header lines of an answer in one: its first name, and what stands behind that. */
+/** The first header lines of a response as one header: its name, and everything after it. */
 interface HeadLine {
   readonly name: 'Server' | 'Content-Type' | undefined;
   readonly value: string;
 }
 
 /**
- * The first header lines of an answer as the value of one header. uWebSockets.js writes values as they are, so both lines
- * go in with one call into native code instead of two.
+ * Caches the first header lines of responses, combined into the value of one header. uWebSockets.js writes values
+ * unchanged, so that both lines take one native call instead of two.
  */
 export class HeadLines {
   private readonly lines = new Map<string, Map<string, HeadLine>>();
 
-  /** '' as type or token sends no such header. */
+  /** Returns `Server` and `Content-Type` as one header. An empty type or token sends no such header. */
   serverAnd(contentType: string, serverToken: string): HeadLine {
     let ofToken = this.lines.get(serverToken);
     if (!ofToken) {
@@ -40,7 +40,7 @@ function joined(contentType: string, serverToken: string): HeadLine {
   return { name: 'Server', value: serverToken + type };
 }
 
-/** Writes headers (name, value, …), without a `Date`: uWebSockets.js has one of its own, and would send both. */
+/** Writes headers (name, value, …) except `Date`: uWebSockets.js sends its own. */
 export function writeHeaders(res: HttpResponse, headers: readonly string[]): void {
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] as string;

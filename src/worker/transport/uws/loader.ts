@@ -6,7 +6,7 @@ export type Uws = typeof UwsModule;
 /** Node's module ABI numbers that each build serves: 20.51 has Node 20, 22 and 23; 20.69 has Node 24 and 26. */
 const NEWER_ABI = 137;
 
-/** Loads the uWebSockets.js build for this Node, or says what is missing. */
+/** Loads the build of uWebSockets.js for this Node. Throws an error that names the requirements if there is none. */
 export function loadUws(): Uws {
   const abi = Number(process.versions.modules);
   const name = abi >= NEWER_ABI ? 'uWebSockets.js-node24' : 'uWebSockets.js';

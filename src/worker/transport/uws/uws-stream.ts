@@ -3,7 +3,7 @@ import type { ResponseStream } from '../../../http/index.ts';
 import { guarded } from '../guarded.ts';
 import type { StreamOwner } from '../transport.ts';
 
-/** A chunked answer. A client that takes nothing for `timeoutMs` is cut. */
+/** A chunked response. A client that takes nothing for `timeoutMs` is disconnected. */
 export class UwsStream implements ResponseStream {
   private readonly res: HttpResponse;
   private readonly owner: StreamOwner;
@@ -27,7 +27,7 @@ export class UwsStream implements ResponseStream {
   }
 
   write(chunk: string | Uint8Array): boolean {
-    // An empty chunk would end the answer.
+    // An empty chunk would end the body.
     if (this.ended || this.owner.x.aborted || chunk.length === 0) return !this.full;
     this.owner.x.wrote(typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength);
     this.res.cork(() => {
@@ -62,23 +62,26 @@ export class UwsStream implements ResponseStream {
   }
 }
 
-/** How to send an answer whose length is known. */
+/** Options of a response whose length is known. */
 interface SizedRules {
-  /** A client that takes nothing for so long is cut. */
+  /** A client that takes nothing for this time is disconnected. */
   readonly timeoutMs: number;
   readonly lengthBytes: number;
-  /** The connection closes behind it. */
+  /** The connection is closed after it. */
   readonly closes: boolean;
   /** Writes the head; called once, inside a cork, together with the first bytes. */
   readonly writeHead: () => void;
 }
 
-/** An answer with `Content-Length`, sent as the client takes it: `end` would copy all of it into memory per connection. */
+/**
+ * A response with `Content-Length`, sent at the client's pace: `end` would copy the whole body into memory per
+ * connection.
+ */
 export class UwsSizedStream implements ResponseStream {
   private readonly res: HttpResponse;
   private readonly owner: StreamOwner;
   private readonly rules: SizedRules;
-  /** What the client did not take yet, and its place in the body. */
+  /** The bytes that the client has not taken yet. */
   private rest: Buffer | undefined = undefined;
   private taken = 0;
   private begun = false;
@@ -112,7 +115,10 @@ export class UwsSizedStream implements ResponseStream {
     });
   }
 
-  /** An answer that ends before its length is reached is cut: the client must not take it for whole. */
+  /**
+   * Ends the body. If it is shorter than its length, the connection is closed, so that the client does not take it for
+   * complete.
+   */
   end(): void {
     if (this.ended || this.owner.x.aborted) return;
     this.ended = true;
@@ -144,13 +150,16 @@ export class UwsSizedStream implements ResponseStream {
     this.begun = true;
     this.rules.writeHead();
     this.startOffset = this.res.getWriteOffset();
-    // The length that the first call names is what the client sees; `tryEnd` could not close.
+    // The first call sets the length that the client sees. `tryEnd` itself cannot close the connection.
     if (this.rules.closes) this.res.tryEnd('', this.rules.lengthBytes);
     const goOn = guarded(this.owner.x, (offset: number) => this.goOn(offset - this.startOffset));
     this.res.onWritable((offset) => goOn(offset) ?? true);
   }
 
-  /** A closing answer names a length that is never reached, so that it stays open until we close it. */
+  /**
+   * If the connection is to be closed, `tryEnd` gets a length that is never reached, so that the response stays open
+   * until then.
+   */
   private get announced(): number {
     return this.rules.closes ? this.rules.lengthBytes + 1 : this.rules.lengthBytes;
   }
@@ -175,7 +184,7 @@ export class UwsSizedStream implements ResponseStream {
     if (this.taken < this.rules.lengthBytes) return;
     this.ended = true;
     this.owner.finished();
-    // Inside a cork what is not yet sent would be lost.
+    // Closing inside a cork would lose bytes that are not sent yet.
     if (this.rules.closes) setImmediate(this.cut);
   }
 }

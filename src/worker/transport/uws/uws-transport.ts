@@ -25,14 +25,14 @@ const nothing = (): void => undefined;
 
 /** The uWebSockets.js transport. */
 export class UwsTransport implements Transport, Failing {
-  /** Loaded with the first socket: where it has no binary, that socket's failure says so. */
+  /** Loaded for the first socket, which fails to open if there is no binary. */
   private uws: Uws | undefined = undefined;
   private readonly silence = new SilenceWatch();
   private readonly log: ErrorLog;
   private readonly connections: Connections;
   private readonly admission: Admission;
   private readonly heartbeat: Heartbeat;
-  /** uWebSockets.js tells of the end of a connection while it is being refused. */
+  /** True while a connection is refused: uWebSockets.js reports its end from within `close`. */
   private refusing = false;
   private serial = 0;
 
@@ -49,7 +49,7 @@ export class UwsTransport implements Transport, Failing {
   /** Opens the socket; fails when the address cannot be bound. */
   async open(port: PortHandler, opening?: Opening): Promise<OpenPort> {
     const uws = (this.uws ??= loadUws());
-    // Without its own name in a header of every response (uWebSockets.js has no public way).
+    // Removes the header with the name of uWebSockets.js from responses; there is no public way.
     (uws as Uws & { _cfg?: (option: string) => void })._cfg?.('silent');
     const app = uws.App();
     const { connections, silence, admission } = this;
@@ -60,7 +60,7 @@ export class UwsTransport implements Transport, Failing {
     let current: UwsPort = { port, scan: new HeadScan(port), socket };
     app.any('/*', (res, req) => this.receive(res, req, current));
     app.ws<Relayed>('/*', {
-      // A filter does not hear of the end of what was upgraded.
+      // The filter is not called when a WebSocket closes.
       ...relaying(relays, () => admission.left()),
       upgrade: (res, req, context) =>
         this.receive(res, req, { ...current, handshake: handshakeOf(req, context) }),
@@ -78,10 +78,10 @@ export class UwsTransport implements Transport, Failing {
     };
   }
 
-  /** Gives what ends it: the acceptor sends connections of this port to this thread as well. */
+  /** Lets the acceptor send connections of this port to this thread. Returns the function that ends it. */
   private async takePart(app: TemplatedApp, { key }: PortHandler): Promise<() => Promise<void>> {
     const { acceptor } = this;
-    if (!acceptor) throw new Error(`nobody accepts connections for ${key}`);
+    if (!acceptor) throw new Error(`no thread accepts connections for ${key}`);
     await acceptor.attach(key, app);
     return () => acceptor.detach(key, app);
   }
@@ -101,10 +101,10 @@ export class UwsTransport implements Transport, Failing {
     if (!this.refusing) this.admission.left();
   }
 
-  /** One request, straight from uWebSockets.js. What escaped from here would end the thread, and other requests with it. */
+  /** Serves one request of uWebSockets.js. An exception that escaped would end the thread with all its requests. */
   private receive(res: HttpResponse, req: HttpRequest, open: UwsPort): void {
     let wire: UwsWire | undefined;
-    // Returning without an answer and without this ends the process: so would a hang that is broken off (0.1 microseconds).
+    // Without this handler, returning without a response ends the process; so would an interruption (0.1 microseconds).
     res.onAborted(nothing);
     this.heartbeat.beat();
     try {
@@ -136,10 +136,10 @@ export class UwsTransport implements Transport, Failing {
   }
 
   /**
-   * Answered inside the parser's callback, the bytes behind a refused head would be served as the next request; an answer
-   * that is pending makes uWebSockets.js close the connection instead. The same for bodies without a plain length: chunk
-   * sizes are read loosely, trailers taken for a request, and an empty header name can hide a length from us. So nothing
-   * behind such a request is ever read.
+   * Responds after the parser's callback. If a refused request got its response inside it, the bytes after its head
+   * would be served as the next request; while a response is pending, uWebSockets.js closes the connection instead. The
+   * same holds for bodies without a plain length: chunk sizes are parsed loosely, trailers are taken for a request, and
+   * an empty header name can hide a length. So nothing after such a request is ever read.
    */
   private respondLater(wire: UwsWire, respond: () => void): void {
     const { x } = wire;
@@ -149,20 +149,20 @@ export class UwsTransport implements Transport, Failing {
       try {
         if (!x.done) respond();
       } catch (error) {
-        x.warn(`a request could not be answered: ${String(error)}`);
+        x.warn(`a request could not be served: ${String(error)}`);
         x.abort();
       }
     });
   }
 
-  /** What the exchange needs to know, and the status that refuses the request (0: none). */
+  /** Returns the request for the exchange, and the status that refuses it (0: none). */
   private factsOf(
     req: HttpRequest,
     { port, scan, handshake }: UwsPort,
   ): RequestFacts & { readonly refusal: number } {
     const method = req.getCaseSensitiveMethod();
     const path = req.getUrl();
-    // Typed as text, but undefined without a `?`.
+    // Declared as a string, but undefined without a `?`.
     const query = req.getQuery() as string | undefined;
     const args = query ?? '';
     let refusal = scan.refusal(method);
@@ -201,7 +201,7 @@ function handshakeOf(req: HttpRequest, context: us_socket_context_t): Handshake 
   return { key: req.getHeader('sec-websocket-key'), context };
 }
 
-/** Frames are written anew for the upstream, without compression: it must not be offered one. */
+/** Removes the WebSocket extensions: frames are re-encoded for the upstream without compression. */
 function withoutHeader(headers: readonly string[], name: string): readonly string[] {
   return headers.filter((_, index) => headers[index - (index % 2)] !== name);
 }
@@ -224,14 +224,14 @@ function endOf(
       for (const relay of relays) relay.goAway();
       app.close();
       if (!arrived) return;
-      // What the acceptor had dealt out before came behind the first close.
+      // Connections that the acceptor had already passed on may have arrived after the first close.
       await arrived;
       app.close();
     },
   };
 }
 
-/** Listens, and gives what ends it. */
+/** Listens on a port. Returns the function that closes it. */
 function bind(uws: Uws, app: TemplatedApp, { address, key }: PortHandler): Promise<() => void> {
   return new Promise((resolve, reject) => {
     const opened = (socket: us_listen_socket | false): void => {

@@ -20,12 +20,12 @@ import { type HeadLines, writeHeaders } from './head-lines.ts';
 import { UwsSizedStream, UwsStream } from './uws-stream.ts';
 import { type Relayed, WebSocketRelay } from './websocket-relay.ts';
 
-/** Responses beyond this are sent piece by piece: `end` would copy all of it into memory per connection. */
+/** Larger responses are sent in pieces: `end` would copy the whole body into memory per connection. */
 const WHOLE_RESPONSE_BYTES = 65_536;
 
-/** What the requests of one socket share, whatever configuration serves them. */
+/** The values that all requests of one socket share, whatever configuration serves them. */
 export interface SocketState {
-  /** Clients that talk to an upstream by WebSocket. */
+  /** The open WebSocket relays. */
   readonly relays: Set<WebSocketRelay>;
   /** Every response closes its connection. */
   draining: boolean;
@@ -35,22 +35,22 @@ export interface SocketState {
   readonly headLines: HeadLines;
 }
 
-/** What a request takes from its port. */
+/** The parts of a port that a request needs. */
 export interface UwsPort {
   readonly port: PortHandler;
   readonly scan: HeadScan;
   readonly socket: SocketState;
-  /** The request asks for a WebSocket. */
+  /** Set if the request asks for a WebSocket. */
   readonly handshake?: Handshake;
 }
 
-/** What uWebSockets.js needs to answer a WebSocket handshake. */
+/** What uWebSockets.js needs to accept a WebSocket handshake. */
 export interface Handshake {
   readonly key: string;
   readonly context: us_socket_context_t;
 }
 
-/** One request on uWebSockets.js, and its response. */
+/** One request on uWebSockets.js and its response. */
 export class UwsWire implements Wire, StreamOwner {
   readonly x: Exchange;
   readonly peerPort = 0;
@@ -64,9 +64,9 @@ export class UwsWire implements Wire, StreamOwner {
   private readonly body: RequestBody | undefined;
   private readonly headBytes: number;
   private peer: string | undefined = undefined;
-  /** Still inside uWebSockets.js' route handler: corked already, and no abort can come in between. */
+  /** True inside uWebSockets.js' route handler: the response is corked already, and no abort can occur. */
   private inHandler = true;
-  /** The response went out within the handler, all of it. */
+  /** The whole response was sent within the handler. */
   private written = false;
   private isFinished = false;
   private stream: UwsStream | UwsSizedStream | undefined = undefined;
@@ -89,7 +89,7 @@ export class UwsWire implements Wire, StreamOwner {
     return (this.peer ??= this.readPeer());
   }
 
-  /** Asking costs as much as the rest of a small request, and cannot be done once the response is out. */
+  /** Reading it costs as much as the rest of a small request, and is impossible once the response is sent. */
   keepPeer(): void {
     this.peer ??= this.readPeer();
   }
@@ -97,17 +97,18 @@ export class UwsWire implements Wire, StreamOwner {
   private readPeer(): string {
     try {
       const address = this.res.getRemoteAddress();
-      // A client that has just reset its connection would pass for one of a Unix socket where addresses decide.
+      // A client that has just reset its connection has no address. Access rules would treat it as a client of a Unix
+      // socket.
       if (address.byteLength === 0 && !this.x.request.port.address.startsWith('unix:')) this.x.abort();
       return addressText(address);
     } catch {
-      // Gone with its connection.
+      // The connection is closed.
       return '';
     }
   }
 
   get requestLength(): number {
-    // The request line with method, target, protocol and its blanks, the headers, the empty line, the body.
+    // Method, target, protocol and blanks of the request line, the headers, the empty line, and the body.
     const line = this.x.request.method.length + this.x.request.requestUri.length + 12;
     return line + this.headBytes + 2 + (this.body?.receivedBytes ?? 0);
   }
@@ -121,7 +122,10 @@ export class UwsWire implements Wire, StreamOwner {
     this.res.close();
   }
 
-  /** The handler returns without a response: from now on the client may leave, and writes need a cork of their own. */
+  /**
+   * Called when the handler returns without a response. From now on the client may close the connection, and writes
+   * need a cork of their own.
+   */
   detach(): void {
     if (!this.inHandler) return;
     this.inHandler = false;
@@ -129,7 +133,7 @@ export class UwsWire implements Wire, StreamOwner {
     this.res.onAborted(guarded(this.x, () => this.leave()));
   }
 
-  /** The handler is about to return: a response that is still due must survive the client's leaving. */
+  /** Called when the handler is about to return: prepares for an abort if the response is still pending. */
   leaveHandler(): void {
     if (!this.written) this.detach();
     else if (this.inHandler) this.finish();
@@ -198,7 +202,7 @@ export class UwsWire implements Wire, StreamOwner {
     return new UwsSizedStream(this.res, this, { timeoutMs, lengthBytes, closes, writeHead });
   }
 
-  /** The head of a response in pieces: nobody knows its length, and 0 would be a wrong one (RFC 9110, 8.6). */
+  /** Sends the head of a streamed response. Its length may be unknown, and 0 would be wrong (RFC 9110, 8.6). */
   private writeHeadAlone(lengthBytes: number): void {
     const { status } = this.x;
     const closes = this.closes();
@@ -206,7 +210,7 @@ export class UwsWire implements Wire, StreamOwner {
     this.writeHead();
     if (lengthBytes < 0) this.res.writeHeader('Transfer-Encoding', 'chunked');
     else if (status !== 204 && status !== 304) this.res.writeHeader('Content-Length', String(lengthBytes));
-    // Where it is not the client's own wish, the client closes: `endWithoutBody` cannot.
+    // Unless the client has asked for it, the client must close: `endWithoutBody` cannot.
     if (closes) this.res.writeHeader('Connection', 'close');
     this.res.endWithoutBody();
     this.written = true;
@@ -222,15 +226,16 @@ export class UwsWire implements Wire, StreamOwner {
     this.writeHead();
     if (bare || isHead) {
       if (!bare) this.res.writeHeader('Content-Length', String(size));
-      // With an argument, even `undefined`, it would write a second Content-Length.
+      // Any argument, even `undefined`, would add a second Content-Length.
       this.res.endWithoutBody();
     } else this.res.end(body);
     this.written = true;
   }
 
   /**
-   * A response that closes its connection. `endWithoutBody` cannot close; a HEAD with a length announces its body to `tryEnd`
-   * and closes instead of sending it. `size`: the length that a HEAD announces; 0 for everything that has its body.
+   * Sends a response that closes its connection. `endWithoutBody` cannot close; for a HEAD with a length, `tryEnd`
+   * announces the body and the connection is closed instead of sending it. `size` is the length that a HEAD announces,
+   * 0 for responses with a body.
    */
   private writeLast(body: string | Uint8Array, size: number): void {
     this.writeHead();
@@ -242,11 +247,11 @@ export class UwsWire implements Wire, StreamOwner {
     this.detach();
     this.res.writeHeader('Connection', 'close');
     this.res.tryEnd('', size);
-    // Inside the cork it would be lost.
+    // Closing inside the cork would lose the head.
     setImmediate(guarded(this.x, () => this.x.abort()));
   }
 
-  /** A head that is written in part cannot be taken back. */
+  /** A partly written head cannot be replaced, so the connection is closed. */
   private writeHead(): void {
     try {
       this.writeHeadLines();
@@ -261,7 +266,7 @@ export class UwsWire implements Wire, StreamOwner {
     const { status, response } = x;
     const { reason, headers } = response;
     if (status !== 200 || reason !== undefined) res.writeStatus(statusLine(status, reason));
-    // A proxied response may bring its own `Server` (`proxy_pass_header`).
+    // A proxied response may have its own `Server` (`proxy_pass_header`).
     const token = response.header('server') === undefined ? x.serverToken : '';
     const { name, value } = this.socket.headLines.serverAnd(response.type, token);
     if (name !== undefined) res.writeHeader(name, value);
@@ -286,9 +291,9 @@ export class UwsWire implements Wire, StreamOwner {
     return closing || draining || admission.isCrowded || !keepalive || closesFor?.(this.x) === true;
   }
 
-  /** For the streams: all of the response is out. */
+  /** Called when the whole response is sent. */
   finished(): void {
-    // In the handler others may still look at it: it is finished when that returns.
+    // Inside the handler the exchange is still in use: it is finished when the handler returns.
     if (this.inHandler || this.isFinished) return;
     this.usage.inFlight--;
     this.finish();
@@ -300,7 +305,7 @@ export class UwsWire implements Wire, StreamOwner {
     this.x.finish();
   }
 
-  /** The client is gone. */
+  /** Called when the client has closed the connection. */
   private leave(): void {
     this.body?.abort();
     this.stream?.release();

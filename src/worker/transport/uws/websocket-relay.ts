@@ -3,12 +3,14 @@ import type { WebSocket, WebSocketBehavior } from 'uWebSockets.js';
 import { Receiver, Sender } from 'ws';
 import { type Failing, guarded } from '../guarded.ts';
 
-/** Largest message either side may send; beyond it the connection ends with 1009. */
+/** Largest message of either side; a larger one closes the connection with 1009. */
 const MAX_MESSAGE_BYTES = 16_777_216;
-/** What may wait for a slow upstream, a client's WebSocket cannot be held back: for one, and for all of a port. */
+/**
+ * Limits of the bytes that wait for slow upstreams, per connection and per port. A client's WebSocket cannot be paused.
+ */
 const MAX_WAITING_BYTES = 33_554_432;
 const MAX_ALL_WAITING_BYTES = 67_108_864;
-/** So little is not worth a look at the others. */
+/** With fewer waiting bytes, the total is not checked. */
 const UNNOTICED_BYTES = 65_536;
 /** Close codes that a frame may carry (RFC 6455, 7.4). */
 const NO_STATUS = 1005;
@@ -17,13 +19,13 @@ const TOO_BIG = 1009;
 const TRY_LATER = 1013;
 const NOTHING = Buffer.alloc(0);
 
-/** Who hears of the end. */
+/** Receives the events of a relay. */
 interface RelayOwner extends Failing {
   wrote(bytes: number): void;
   ended(): void;
 }
 
-/** What uWebSockets.js keeps with a client; it copies the members, so a relay has to be one of them. */
+/** The user data of a client's WebSocket. uWebSockets.js copies its members, so the relay must be one of them. */
 export interface Relayed {
   readonly relay: WebSocketRelay;
 }
@@ -31,8 +33,9 @@ export interface Relayed {
 type Client = WebSocket<Relayed>;
 
 /**
- * A client's WebSocket on uWebSockets.js and an upstream's connection that has switched to the same protocol: messages, pings,
- * pongs and close codes go both ways. uWebSockets.js hands over frames, not bytes, so they are written anew for the upstream.
+ * Relays a client's WebSocket on uWebSockets.js and an upstream connection that has switched to the same protocol:
+ * messages, pings, pongs and close codes. uWebSockets.js passes frames, not bytes, so they are re-encoded for the
+ * upstream.
  */
 export class WebSocketRelay implements Failing {
   private readonly upstream: Duplex;
@@ -46,7 +49,7 @@ export class WebSocketRelay implements Failing {
   private client: Client | undefined = undefined;
   private relays: Set<WebSocketRelay> | undefined = undefined;
   private isOver = false;
-  /** The client takes nothing for now; the receiver has more than it can read. */
+  /** The client's buffer is full; the receiver has more data than it can process. */
   private isClientFull = false;
   private isReceiverFull = false;
 
@@ -56,7 +59,7 @@ export class WebSocketRelay implements Failing {
     this.sender = new Sender(upstream, {});
   }
 
-  /** The client is there: frames may go. While it is open it is one of `relays`. */
+  /** Called when the client's WebSocket is open. While it is open, it is one of `relays`. */
   open(client: Client, relays: Set<WebSocketRelay>): void {
     this.client = client;
     this.relays = relays.add(this);
@@ -74,7 +77,7 @@ export class WebSocketRelay implements Failing {
     hear(upstream, 'data', (bytes: Buffer) => {
       if (!receiver.write(bytes)) this.flow({ isReceiverFull: true });
     });
-    // Without a close frame there is nothing to tell: the client sees its connection end, too.
+    // Without a close frame, the client's connection is closed without one, too.
     for (const event of ['end', 'close', 'error']) hear(upstream, event, () => this.cutClient());
     upstream.resume();
   }
@@ -86,18 +89,18 @@ export class WebSocketRelay implements Failing {
 
   message(data: ArrayBuffer, isBinary: boolean): void {
     if (this.isOver) return;
-    // uWebSockets.js takes the memory back.
+    // The memory belongs to uWebSockets.js.
     const copy = Buffer.from(new Uint8Array(data));
     this.sender.send(copy, { binary: isBinary, mask: true, fin: true, compress: false });
     if (this.waitsForTooMuch()) this.closeClient(TRY_LATER, NOTHING);
   }
 
-  /** The client's pings go on: the upstream's answer to them needs no forwarding, uWebSockets.js has answered already. */
+  /** Forwards a ping of the client. The upstream's pong is not forwarded, since uWebSockets.js has already sent one. */
   ping(data: ArrayBuffer): void {
     if (!this.isOver) this.sender.ping(Buffer.from(new Uint8Array(data)), true);
   }
 
-  /** The client answers a ping of the upstream. */
+  /** Forwards the client's pong to a ping of the upstream. */
   pong(data: ArrayBuffer): void {
     if (!this.isOver) this.sender.pong(Buffer.from(new Uint8Array(data)), true);
   }
@@ -106,7 +109,7 @@ export class WebSocketRelay implements Failing {
     this.flow({ isClientFull: false });
   }
 
-  /** The client's side is closed, by whomever. */
+  /** Called when the client's WebSocket is closed, by either side. */
   closed(code: number, reason: ArrayBuffer): void {
     this.client = undefined;
     this.relays?.delete(this);
@@ -124,7 +127,7 @@ export class WebSocketRelay implements Failing {
     this.owner.ended();
   }
 
-  /** The gateway stops. */
+  /** Called when the gateway stops. */
   goAway(): void {
     this.client?.end(GOING_AWAY);
   }
@@ -140,7 +143,7 @@ export class WebSocketRelay implements Failing {
   private toClient(data: Buffer, isBinary: boolean): void {
     if (!this.client) return;
     this.owner.wrote(data.length);
-    // 0: it waits for the client to take it.
+    // 0 means that the client's buffer is full.
     if (this.client.send(data, isBinary) === 0) this.flow({ isClientFull: true });
   }
 
@@ -150,7 +153,7 @@ export class WebSocketRelay implements Failing {
     else this.upstream.resume();
   }
 
-  /** Tells the client why; its handler then closes the upstream's side. */
+  /** Closes the client's WebSocket with a code. The close handler then closes the upstream's side. */
   private closeClient(code: number, reason: Buffer): void {
     if (code === NO_STATUS) this.client?.end();
     else this.client?.end(code, reason);
@@ -168,12 +171,12 @@ function isSendable(code: number): boolean {
   );
 }
 
-/** `ws` notes on its errors which close code they mean. */
+/** Returns the close code for an error of `ws`. */
 function errorCode(error: Error & { readonly code?: string }): number {
   return error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' ? TOO_BIG : 1002;
 }
 
-/** What uWebSockets.js does with WebSockets: whatever they say goes to their relay; `relays` are those that are open. */
+/** Returns the WebSocket behaviour for uWebSockets.js: all events go to the relays. `relays` holds the open ones. */
 export function relaying(
   relays: Set<WebSocketRelay>,
   left: () => void,
@@ -187,7 +190,7 @@ export function relaying(
     maxPayloadLength: MAX_MESSAGE_BYTES,
     maxBackpressure: 2 * MAX_MESSAGE_BYTES,
     closeOnBackpressureLimit: true,
-    // Silence is the business of `proxy_read_timeout`.
+    // `proxy_read_timeout` limits silence.
     idleTimeout: 0,
     sendPingsAutomatically: false,
     open: (client) => tell(client, (relay) => relay.open(client, relays)),

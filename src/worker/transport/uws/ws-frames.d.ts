@@ -1,6 +1,6 @@
 import type { Duplex, Writable } from 'node:stream';
 
-/** What `ws` exports beside its sockets, and its types leave out: its frame reader and writer. */
+/** The frame reader and writer of `ws`, which its type definitions omit. */
 declare module 'ws' {
   /** Reads frames. Emits `message` (data, isBinary), `ping`, `pong` (data) and `conclude` (code, reason). */
   export class Receiver extends Writable {
