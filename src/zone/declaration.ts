@@ -2,9 +2,9 @@
 export interface RingDeclaration {
   readonly name: string;
   readonly kind: 'ring';
-  /** Entries of the ring. */
+  /** Number of entries. */
   readonly capacity: number;
-  /** The size that the configuration grants; without it the zone is as large as its ring. */
+  /** The configured size; default: as large as the ring needs. */
   readonly sizeBytes?: number;
 }
 
@@ -15,35 +15,35 @@ export interface DictionaryDeclaration {
   readonly sizeBytes: number;
 }
 
-/** How fast requests come, by key: see `RequestRates`. */
+/** The rate of requests by key: see `RequestRates`. */
 export interface RequestLimitDeclaration {
   readonly name: string;
   readonly kind: 'request limit';
   readonly sizeBytes: number;
-  /** The text that makes the keys: with another one the counts mean nothing any more. */
+  /** The text that the keys are made of; if it changes, the counts are dropped. */
   readonly key: string;
 }
 
-/** How many requests are being served, by key: see `OpenRequests`. */
+/** The number of requests in progress by key: see `OpenRequests`. */
 export interface ConnectionLimitDeclaration {
   readonly name: string;
   readonly kind: 'connection limit';
   readonly sizeBytes: number;
-  /** As above. */
+  /** As for request limits. */
   readonly key: string;
 }
 
-/** What is known of the peers of an upstream: see `PeerTable`. */
+/** The state of the peers of an upstream: see `PeerTable`. */
 export interface PeersDeclaration {
   readonly name: string;
   readonly kind: 'peers';
-  /** Peers that it has room for. */
+  /** Number of peers that it has room for. */
   readonly slots: number;
-  /** Thread ids that may use it: all below this. */
+  /** Threads with an id below this may use it. */
   readonly threads: number;
 }
 
-/** Shared memory that a configuration asks for by name; plain data in the plan. */
+/** Shared memory that a configuration declares by name; plain data in the plan. */
 export type ZoneDeclaration =
   | RingDeclaration
   | DictionaryDeclaration
@@ -51,22 +51,22 @@ export type ZoneDeclaration =
   | ConnectionLimitDeclaration
   | PeersDeclaration;
 
-/** What one kind of zone does with its memory; each kind has a row in `kinds.ts`. */
+/** How one kind of zone uses its memory. `zone-memory.ts` has a table of the kinds. */
 export interface ZoneKind<D extends ZoneDeclaration> {
-  /** The first word of the memory: tells the kinds apart. */
+  /** The first word of the memory; identifies the kind. */
   readonly magic: number;
-  /** Bytes of shared memory. */
+  /** Returns the size of the shared memory in bytes. */
   bytes(declaration: D): number;
-  /** Why this zone cannot exist, as a whole message; `undefined` when it can. */
+  /** Returns why this zone cannot be created, as a complete message; `undefined` if it can. */
   fault(declaration: D): string | undefined;
-  /** Why `later` cannot share the zone of `earlier`, which has the same name and kind. */
+  /** Returns why `later` cannot share the zone of `earlier`, which has the same name and kind. */
   conflict(later: D, earlier: D): string | undefined;
-  /** Writes an empty content into new memory, behind the part of the header that all kinds share. */
+  /** Initialises new memory after the part of the header that all kinds share. */
   format(buffer: SharedArrayBuffer, declaration: D): void;
-  /** True when memory of this kind can go on, content included, as what `declaration` asks for. */
+  /** Tells whether memory of this kind can be kept, with its content, for `declaration`. */
   keeps(buffer: SharedArrayBuffer, declaration: D): boolean;
-  /** Puts the content in order after its writer died under the lock, which the caller holds. */
+  /** Repairs the content after its writer died while holding the lock. The caller holds the lock. */
   repair(buffer: SharedArrayBuffer): void;
-  /** Forgets what a thread that is gone had in the zone; the caller holds the lock. */
+  /** Removes what belonged to a thread that has exited. The caller holds the lock. */
   leave?(buffer: SharedArrayBuffer, threadId: number): void;
 }

@@ -1,9 +1,9 @@
 /*
- * The header that every zone begins with. Little endian. Offsets are in bytes; `…_WORD` is the same place as an index into
- * the Int32 view. What lies between belongs to the kind of the zone.
+ * The header that every zone begins with. Little endian. Offsets are in bytes; `…_WORD` is the same offset as an index into
+ * the Int32 view. The rest belongs to the kind of the zone.
  *
  *   0 u32 magic   4 u32 version   16 i32 lock   20 i32 recoveries   64 u64 identity
- *   72 i32 hungry (0, or the owner+1 of a lock that waits for long)   128 16 words of alive flags
+ *   72 i32 priority (0, or the id + 1 of a thread that has waited long)   128 16 words of alive flags
  */
 
 export const HEADER_BYTES = 192;
@@ -18,7 +18,7 @@ export const PRIORITY_WORD = 18;
 export const ALIVE_WORD = 32;
 export const ALIVE_WORDS = 16;
 
-/** One stretch of memory, shared or private, seen as each of the types that the layout uses. */
+/** Typed views of one piece of memory, shared or private. */
 export interface Memory {
   readonly bytes: Buffer;
   readonly u16: Uint16Array;
@@ -27,7 +27,7 @@ export interface Memory {
   readonly f64: Float64Array;
 }
 
-/** All views of a buffer. */
+/** Returns all views of a buffer. */
 export function memoryOf(buffer: ArrayBuffer | SharedArrayBuffer): Memory {
   return {
     bytes: Buffer.from(buffer),

@@ -1,26 +1,29 @@
 import { ALIVE_WORD, ALIVE_WORDS, PRIORITY_WORD, LOCK_WORD } from './header.ts';
 
-/** Set beside the owner while somebody sleeps: only then does a release have to wake. */
+/** Set together with the owner while a thread sleeps: only then must a release wake a thread. */
 const WAITERS = 1 << 30;
 const OWNER = WAITERS - 1;
-/** A sleep and a wake cost about 30 us, more than a holder usually needs. */
+/** Sleeping and waking take about 30 us, longer than the lock is usually held. */
 const SPINS = 200;
 const SLEEP_MS = 20;
 const SUSPICION_MS = 100;
-/** Whoever has waited so long goes first: threads that take the lock again and again would starve a sleeper. */
+/**
+ * A thread that has waited this long gets priority; otherwise threads that acquire the lock again and again would
+ * starve it.
+ */
 const PRIORITY_AFTER_MS = 20;
 const STEP_ASIDE_MS = 2;
-/** A waiter that does not get the lock in this time gives up. */
+/** A thread that cannot acquire the lock in this time gives up. */
 export const LOCK_PATIENCE_MS = 250;
 
 /** Thread ids are 0 (the master) to this number. */
 export const MAX_THREAD_ID = ALIVE_WORDS * 32 - 1;
 
-// Ids 0 to 15 have a word each; the following ones share these words, a bit further up each time.
+// Ids 0 to 15 have a word each; the following ids use further bits of the same words.
 const aliveWord = (threadId: number) => ALIVE_WORD + (threadId % ALIVE_WORDS);
 const aliveBit = (threadId: number) => 1 << Math.floor(threadId / ALIVE_WORDS);
 
-/** Notes in the zone that this thread lives. */
+/** Marks a thread as alive in a zone. */
 export function setAlive(words: Int32Array, threadId: number): void {
   if (!Number.isInteger(threadId) || threadId < 0 || threadId > MAX_THREAD_ID) {
     throw new RangeError(`thread id ${threadId} is not between 0 and ${MAX_THREAD_ID}`);
@@ -28,7 +31,7 @@ export function setAlive(words: Int32Array, threadId: number): void {
   Atomics.or(words, aliveWord(threadId), aliveBit(threadId));
 }
 
-/** Notes in the zone that this thread is gone. */
+/** Marks a thread as exited in a zone. */
 export function clearAlive(words: Int32Array, threadId: number): void {
   Atomics.and(words, aliveWord(threadId), ~aliveBit(threadId));
 }
@@ -38,8 +41,8 @@ function isAlive(words: Int32Array, threadId: number): boolean {
 }
 
 /**
- * The one lock of a zone, as one thread sees it: 0 when free, else the owner's id + 1. Not reentrant.
- * `repair` runs under the lock after it was taken from a dead owner, before anybody else sees the zone.
+ * The lock of a zone as one thread sees it: 0 if it is free, else the owner's id + 1. It is not reentrant. `repair`
+ * runs under the lock after it was taken from a dead owner, before any other thread acquires it.
  */
 export class ZoneLock {
   readonly #words: Int32Array;
@@ -52,10 +55,10 @@ export class ZoneLock {
     this.#repair = repair;
   }
 
-  /** False when the lock was not to be had in 250 ms. Blocks the thread meanwhile. */
+  /** Acquires the lock; blocks the thread meanwhile. Returns false if that fails for 250 ms. */
   acquire(): boolean {
-    const hungry = Atomics.load(this.#words, PRIORITY_WORD);
-    if (hungry !== 0) Atomics.wait(this.#words, PRIORITY_WORD, hungry, STEP_ASIDE_MS);
+    const first = Atomics.load(this.#words, PRIORITY_WORD);
+    if (first !== 0) Atomics.wait(this.#words, PRIORITY_WORD, first, STEP_ASIDE_MS);
     if (Atomics.compareExchange(this.#words, LOCK_WORD, 0, this.#mine) === 0) return true;
     for (let spin = 0; spin < SPINS; spin++) {
       if (
@@ -77,10 +80,7 @@ export class ZoneLock {
       Atomics.notify(this.#words, LOCK_WORD, 1);
   }
 
-  /**
-   * Takes the lock if `threadId` holds it, which must be dead, and repairs the zone; the lock is free
-   * afterwards.
-   */
+  /** Takes the lock from a dead thread if that holds it, repairs the zone and releases the lock. */
   takeOver(threadId: number): void {
     this.#endPriority(threadId + 1);
     for (;;) {
@@ -97,7 +97,7 @@ export class ZoneLock {
     const words = this.#words;
     const startedMs = performance.now();
     for (;;) {
-      // Others may be asleep too, and only the bit tells the release of this thread to wake them.
+      // Other threads may sleep, too; the bit makes this thread's release wake them.
       const held = Atomics.compareExchange(words, LOCK_WORD, 0, this.#mine | WAITERS);
       if (held === 0) return true;
       const waitedMs = performance.now() - startedMs;
@@ -112,7 +112,7 @@ export class ZoneLock {
     }
   }
 
-  /** This owner is hungry no longer. */
+  /** Ends the priority of an owner, and wakes the threads that wait for that. */
   #endPriority(owner: number): void {
     if (Atomics.compareExchange(this.#words, PRIORITY_WORD, owner, 0) === owner)
       Atomics.notify(this.#words, PRIORITY_WORD);

@@ -2,20 +2,20 @@ import { EVENT_LIMITS } from './ring/layout.ts';
 import type { RingDeclaration } from './declaration.ts';
 import type { Ring } from './ring/ring.ts';
 
-/** The zone that keeps the last lines of the logs, in configurations where somebody looks at them. */
+/** The zone with the last lines of the logs; used only if a location shows them. */
 export const LOG_TAIL: RingDeclaration = { name: 'gw log tail', kind: 'ring', capacity: 512 };
 
-/** One line of an error log: the channel is `error`, the type its level. */
+/** Adds a line of an error log: the channel is `error`, the type its level. */
 export function keepErrorLine(tail: Ring, level: string, text: string): void {
   tail.publish({ channel: 'error', type: level, payload: cut(text) });
 }
 
-/** One request: the channel is `request`, the type its status. */
+/** Adds a request: the channel is `request`, the type its status. */
 export function keepRequestLine(tail: Ring, status: number, text: string): void {
   tail.publish({ channel: 'request', type: String(status), payload: cut(text) });
 }
 
-/** At most what an event may hold, never half a character. */
+/** Cuts a text to the size of an event, never inside a character. */
 function cut(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= EVENT_LIMITS.payloadBytes) return text;

@@ -19,12 +19,12 @@ const KINDS: Kinds = {
   peers: peersKind,
 };
 
-/** The row of a declaration's kind. */
+/** Returns the kind of a declaration. */
 function kindOf({ kind }: ZoneDeclaration): ZoneKind<ZoneDeclaration> {
   return KINDS[kind];
 }
 
-/** The row of the kind that lies in a zone's memory. Throws for memory that is no zone. */
+/** Returns the kind of a zone's memory. Throws if the memory is no zone. */
 function kindIn(buffer: SharedArrayBuffer): ZoneKind<ZoneDeclaration> {
   const magic = new Uint32Array(buffer, 0, 1)[MAGIC_WORD];
   const found = Object.values(KINDS).find((kind) => kind.magic === magic);
@@ -32,27 +32,29 @@ function kindIn(buffer: SharedArrayBuffer): ZoneKind<ZoneDeclaration> {
   return found as ZoneKind<ZoneDeclaration>;
 }
 
-/** The master's own thread id in a zone; workers count from 1. */
+/** The master's thread id in a zone; workers count from 1. */
 export const MASTER_ID = 0;
 
-/** Bytes of shared memory that a zone takes. */
+/** Returns the size of a zone in bytes. */
 export function zoneBytes(declaration: ZoneDeclaration): number {
   return kindOf(declaration).bytes(declaration);
 }
 
-/** Why this zone cannot exist, as a whole message that states the bytes needed; `undefined` when it can. */
+/**
+ * Returns why this zone cannot be created, as a complete message that states the bytes needed; `undefined` if it can.
+ */
 export function zoneFault(declaration: ZoneDeclaration): string | undefined {
   return kindOf(declaration).fault(declaration);
 }
 
-/** Why `later` cannot share the zone that `earlier` declared under the same name; `undefined` when it can. */
+/** Returns why `later` cannot share the zone that `earlier` declared under the same name; `undefined` if it can. */
 export function zoneConflict(later: ZoneDeclaration, earlier: ZoneDeclaration): string | undefined {
   if (later.name !== earlier.name) return undefined;
   if (later.kind !== earlier.kind) return `zone "${later.name}" is already declared as a ${earlier.kind}`;
   return kindOf(later).conflict(later, earlier);
 }
 
-/** Allocates an empty zone, once, in the master; workers get the buffer and open it. */
+/** Allocates an empty zone, once, in the master. Workers get the buffer and open it. */
 export function createZone(declaration: ZoneDeclaration): SharedArrayBuffer {
   const kind = kindOf(declaration);
   const buffer = new SharedArrayBuffer(kind.bytes(declaration));
@@ -64,7 +66,7 @@ export function createZone(declaration: ZoneDeclaration): SharedArrayBuffer {
   return buffer;
 }
 
-/** True when a reload may go on with this memory, content included, for a zone of the same name. */
+/** Tells whether a reload can keep this memory, with its content, for a zone of the same name. */
 export function keepsZone(buffer: SharedArrayBuffer, declaration: ZoneDeclaration): boolean {
   const kind = kindOf(declaration);
   return (
@@ -74,14 +76,14 @@ export function keepsZone(buffer: SharedArrayBuffer, declaration: ZoneDeclaratio
   );
 }
 
-/** A text that tells this memory from that of any other zone, also of one that had the same name and size. */
+/** Returns a text that identifies this memory, even among zones that have or had the same name and size. */
 export function zoneIdentity(buffer: SharedArrayBuffer): string {
   return Buffer.from(buffer, IDENTITY_WORD * 4, 8).toString('hex');
 }
 
 /**
- * For the master, when a worker thread has exited and before another gets its id: frees the zone from a lock
- * that the thread held when it died, puts the content in order, and forgets what was the thread's own.
+ * Called by the master after a worker thread has exited and before its id is reused: releases a lock that the thread
+ * held, repairs the content, and removes what belonged to the thread.
  */
 export function markDead(buffer: SharedArrayBuffer, threadId: number): void {
   const words = new Int32Array(buffer);
@@ -92,7 +94,7 @@ export function markDead(buffer: SharedArrayBuffer, threadId: number): void {
   if (kind.leave) underLock(lock, () => kind.leave?.(buffer, threadId));
 }
 
-/** Whoever holds it now is alive and lets go. */
+/** Runs `act` under the lock. The current holder is alive and will release it. */
 function underLock(lock: ZoneLock, act: () => void): void {
   while (!lock.acquire());
   try {

@@ -1,19 +1,19 @@
 import type { Counter, Counters, Gauge, Metric } from './counters.ts';
 
-/** nginx's numbers of connections and requests, over all workers (nginx ngx_http_stub_status_module). */
+/** nginx's counts of connections and requests, over all workers (nginx ngx_http_stub_status_module). */
 export interface ConnectionTotals {
   readonly active: number;
   readonly accepted: number;
   readonly handled: number;
   readonly requests: number;
-  /** Always 0: uWebSockets.js tells of a request when its head is complete. */
+  /** Always 0: uWebSockets.js reports a request when its head is complete. */
   readonly reading: number;
-  /** Requests that are not finished; the one that asks is among them. */
+  /** Unfinished requests, including the one that reads this. */
   readonly writing: number;
   readonly waiting: number;
 }
 
-// The names of nginx's exporter: dashboards know them.
+// The names of nginx's exporter, which dashboards use.
 const ACCEPTED: Metric = {
   name: 'nginx_connections_accepted',
   help: 'Accepted client connections.',
@@ -31,17 +31,17 @@ const REFUSED: Metric = {
 const ACTIVE: Metric = { name: 'nginx_connections_active', help: 'Active client connections.' };
 const READING: Metric = {
   name: 'nginx_connections_reading',
-  help: 'Connections where the request head is being read.',
+  help: 'Connections on which a request head is being read.',
 };
 const WRITING: Metric = {
   name: 'nginx_connections_writing',
-  help: 'Connections where a request is being answered.',
+  help: 'Connections on which a request is being served.',
 };
 const WAITING: Metric = { name: 'nginx_connections_waiting', help: 'Idle client connections.' };
 const REQUESTS: Metric = { name: 'nginx_http_requests_total', help: 'HTTP requests that came in.' };
-const UP: Metric = { name: 'nginx_up', help: '1 as long as the gateway answers.' };
+const UP: Metric = { name: 'nginx_up', help: '1 as long as the gateway runs.' };
 
-/** What one worker counts of its connections, and reads of those of all. */
+/** The connection metrics of one worker, and their totals over all workers. */
 export class Connections {
   readonly accepted: Counter;
   readonly handled: Counter;
@@ -61,7 +61,7 @@ export class Connections {
     this.writing = counters.gauge(WRITING);
   }
 
-  /** Client connections of all workers. */
+  /** Returns the number of open client connections of all workers. */
   open(): number {
     return this.#total(this.active);
   }
@@ -79,7 +79,7 @@ export class Connections {
     };
   }
 
-  /** Shows what follows from the others beside them. */
+  /** Publishes the metrics that are derived from others. */
   publish(): void {
     this.#counters.collect('gauge', { metric: READING, read: () => this.totals().reading });
     this.#counters.collect('gauge', { metric: WAITING, read: () => this.totals().waiting });

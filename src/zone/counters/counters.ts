@@ -12,9 +12,9 @@ import {
   type Series,
 } from './memory.ts';
 
-/** A number in shared memory that only grows; only the thread that opened it may use it. */
+/** A number in shared memory that only increases. Only the thread that opened it may use it. */
 export class Counter {
-  /** Its place in the row. */
+  /** Its index in the row. */
   readonly at: number;
   protected readonly cells: Float64Array;
 
@@ -32,7 +32,7 @@ export class Counter {
   }
 }
 
-/** A number in shared memory that goes up and down. */
+/** A number in shared memory that may increase and decrease. */
 export class Gauge extends Counter {
   constructor(cells: Float64Array, at: number) {
     super(cells, at);
@@ -43,14 +43,14 @@ export class Gauge extends Counter {
     this.cells[this.at] = value;
   }
 
-  /** There is no such value any more. */
+  /** Removes the value. */
   clear(): void {
     this.cells[this.at] = 0;
     this.cells[this.at + PRESENT] = 0;
   }
 }
 
-/** Counts of values by size, in shared memory, and their sum. */
+/** Counts of values by size, and their sum, in shared memory. */
 export class Histogram {
   private readonly cells: Float64Array;
   private readonly at: number;
@@ -71,19 +71,22 @@ export class Histogram {
   }
 }
 
-/** A metric's name and what it says; `untyped`: counts, under a name that Prometheus would not have for a counter. */
+/** A metric's name and help; `untyped`: a counter whose name Prometheus would not allow for one. */
 export interface Metric {
   readonly name: string;
   readonly help: string;
   readonly untyped?: true;
 }
 
-/** A metric whose values fall into buckets. */
+/** A metric with a histogram of values. */
 export interface Distribution extends Metric {
   readonly scale: Scale;
 }
 
-/** One series' value over all threads; a histogram has its buckets (not cumulated) and their bounds besides its sum. */
+/**
+ * The value of one series over all threads. A histogram has its buckets (not cumulated) and their bounds besides its
+ * sum.
+ */
 export interface MetricSample {
   readonly labels: Labels;
   readonly value: number;
@@ -97,7 +100,7 @@ export interface MetricFamily extends Metric {
   readonly samples: readonly MetricSample[];
 }
 
-/** Gives the value of a gauge now. */
+/** Returns the current value of a gauge. */
 type Sampler = () => number;
 
 interface Sampled {
@@ -111,8 +114,8 @@ interface Collected {
 }
 
 /**
- * The metrics of the process as one thread sees them: it counts in its own row, and reads the sum of all. The same name with
- * the same labels is the same series in every thread and configuration.
+ * The metrics of the process as one thread sees them. Each thread counts in its own row and reads the sum of all rows.
+ * The same name with the same labels is the same series in every thread and configuration.
  */
 export class Counters {
   readonly #directory: CounterDirectory;
@@ -130,7 +133,7 @@ export class Counters {
     this.#mine = mine;
   }
 
-  /** Rows of threads that came later. */
+  /** Adds the rows of threads that started later. */
   use({ rows }: CounterMemory): void {
     this.#rows = rows.map((row) => new Float64Array(row));
   }
@@ -144,12 +147,15 @@ export class Counters {
     return new Histogram(...this.#cells({ ...metric, labels, kind: 'histogram' }), SCALES[metric.scale]);
   }
 
-  /** A value that this thread keeps itself; over all threads it is their sum. */
+  /** A value that this thread sets; its total is the sum over all threads. */
   gauge(metric: Metric, labels: Labels = {}): Gauge {
     return new Gauge(...this.#cells({ ...metric, labels, kind: 'gauge', scale: 'seconds' }));
   }
 
-  /** A gauge that is asked for its value at each heartbeat; several of one name and labels add up. Gives its end. */
+  /**
+   * Registers a gauge that is read at each heartbeat. Several with the same name and labels add up. Returns the
+   * function that ends it.
+   */
   sample(metric: Metric, labels: Labels, sampler: Sampler): () => void {
     const key = JSON.stringify([metric.name, labels]);
     const sampled = this.#sampled.get(key) ?? { gauge: this.gauge(metric, labels), samplers: new Set() };
@@ -163,7 +169,10 @@ export class Counters {
     };
   }
 
-  /** What the whole process has in common, asked of the thread that is read: neither kept in a row nor added up. Gives its end. */
+  /**
+   * Registers a metric of the whole process. It is read by the thread that serves the metrics, and neither stored in a
+   * row nor added up. Returns the function that ends it.
+   */
   collect(kind: 'counter' | 'gauge', { metric, labels = {}, read }: CollectOptions): () => void {
     const collected: Collected = { series: { ...metric, labels, kind, scale: 'seconds' }, read };
     const key = JSON.stringify([metric.name, labels]);
@@ -173,7 +182,7 @@ export class Counters {
     };
   }
 
-  /** Asks all samplers. */
+  /** Reads all samplers. */
   refresh(): void {
     for (const { gauge, samplers } of this.#sampled.values()) {
       let sum = 0;
@@ -182,12 +191,12 @@ export class Counters {
     }
   }
 
-  /** The sum of one series over all threads. */
+  /** Returns the sum of one series over all threads. */
   total(meter: Counter): number {
     return meter.isIn(this.#mine) ? this.#sum(meter.at) : 0;
   }
 
-  /** Everything, by name. */
+  /** Returns all metrics by name. */
   read(): readonly MetricFamily[] {
     this.refresh();
     const families = new Map<string, Family>();
@@ -219,14 +228,14 @@ export class Counters {
     return sum;
   }
 
-  /** Where this thread counts a series: in its row, or where nobody looks when there is no room for it. */
+  /** Returns where this thread counts a series: in its row, or in private memory if there is no room. */
   #cells(series: Series): [cells: Float64Array, at: number] {
     const index = this.#directory.indexOf(series);
     return index === undefined ? [new Float64Array(CELLS), 0] : [this.#mine, index * CELLS];
   }
 }
 
-/** What `collect` is given. */
+/** The arguments of `collect`. */
 interface CollectOptions {
   readonly metric: Metric;
   readonly labels?: Labels;

@@ -22,24 +22,24 @@ const ENTRY_WORDS = 4;
 export const CELLS = 16;
 export const PRESENT = 1;
 
-/** Beyond the limit: series that take what the limit refuses, one per metric. */
+/** Extra entries beyond the limit: one per metric for the series that the limit refuses. */
 const RESERVE = 64;
-/** A name with its help and labels takes about 200; longer ones live on what the others leave. */
+/** A name with its help and labels takes about 200 bytes; longer ones use what shorter ones leave. */
 const TEXT_BYTES_PER_ENTRY = 384;
 
-/** What a series is; in the directory, its place in this list. */
+/** The kinds of series; the directory stores their index in this list. */
 const KINDS = ['counter', 'gauge', 'histogram', 'untyped'] as const;
 export type Kind = (typeof KINDS)[number];
 const GAUGE = KINDS.indexOf('gauge');
 
-/** Shared by every thread of the process: workers come to know new rows with the next configuration. */
+/** Shared by all threads of the process. Workers get new rows with the next configuration. */
 export interface CounterMemory {
   readonly directory: SharedArrayBuffer;
-  /** By thread id: the master's at 0, then those of the workers. */
+  /** By thread id: the master's at 0, followed by those of the workers. */
   readonly rows: readonly SharedArrayBuffer[];
 }
 
-/** Allocates room for so many series, once, in the master; `threads` counts the master in. */
+/** Allocates room for a number of series, once, in the master; `threads` includes the master. */
 export function createCounterMemory(maxSeries: number, threads: number): CounterMemory {
   const capacity = maxSeries + RESERVE;
   const bytes = 4 * (FIRST_ENTRY_WORD + capacity * ENTRY_WORDS) + capacity * TEXT_BYTES_PER_ENTRY;
@@ -50,7 +50,7 @@ export function createCounterMemory(maxSeries: number, threads: number): Counter
   return withRows({ directory, rows: [] }, threads);
 }
 
-/** The same memory with a row for each of so many threads. */
+/** Returns the memory with a row for each of `threads` threads. */
 export function withRows({ directory, rows }: CounterMemory, threads: number): CounterMemory {
   const missing = Math.max(0, threads - rows.length);
   const added = Array.from({ length: missing }, () => new SharedArrayBuffer(rowBytes(directory)));
@@ -58,15 +58,15 @@ export function withRows({ directory, rows }: CounterMemory, threads: number): C
 }
 
 /**
- * For the master, when a thread has exited and before another gets its id: what it counted stays, what it measured of itself
- * does not, and a lock that it held is free.
+ * Called by the master after a thread has exited and before its id is reused. Its counters stay, its gauges are
+ * removed, and its lock is released.
  */
 export function leaveCounters({ directory, rows }: CounterMemory, threadId: number): void {
   const row = rows[threadId];
   if (!row) return;
   const words = new Int32Array(directory, 0, FIRST_ENTRY_WORD + capacityOf(directory) * ENTRY_WORDS);
   clearAlive(words, threadId);
-  // What a dying thread has begun to write lies behind the number of entries: there is nothing to repair.
+  // An entry that a dying thread had not finished is beyond the number of entries, so nothing needs repair.
   new ZoneLock(words, 0, () => undefined).takeOver(threadId);
   const cells = new Float64Array(row);
   for (let index = 0; index < Atomics.load(words, ENTRIES_WORD); index++) {
@@ -84,10 +84,10 @@ function rowBytes(directory: SharedArrayBuffer): number {
   return capacityOf(directory) * CELLS * Float64Array.BYTES_PER_ELEMENT;
 }
 
-/** Label names and values in the order in which they are shown. */
+/** Labels in the order in which they are shown. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** Upper bounds of a histogram's twelve buckets; the thirteenth takes the rest. */
+/** Upper bounds of a histogram's first twelve buckets; the thirteenth has none. */
 export const SCALES = {
   seconds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
   bytes: [
@@ -103,16 +103,16 @@ export interface Series {
   readonly name: string;
   readonly help: string;
   readonly labels: Labels;
-  /** Of a histogram. */
+  /** Used by histograms. */
   readonly scale: Scale;
 }
 
-/** A series and its place in every row. */
+/** A series and its index in every row. */
 export interface Entry extends Series {
   readonly index: number;
 }
 
-/** The names of all series, as one thread sees them. Entries are only ever added. */
+/** The names of all series as one thread sees them. Entries are never removed. */
 export class CounterDirectory {
   readonly #words: Int32Array;
   readonly #text: Buffer;
@@ -129,7 +129,10 @@ export class CounterDirectory {
     this.#lock = new ZoneLock(this.#words, threadId, () => undefined);
   }
 
-  /** The place of a series, found or made; of `other` in its stead once the limit is reached; `undefined` if that fails too. */
+  /**
+   * Returns the index of a series, which is added if it is new. Once the limit is reached, returns the index of the
+   * series `other` instead, or `undefined`.
+   */
   indexOf(series: Series): number | undefined {
     const found = this.#find(series);
     if (found !== undefined || !this.#lock.acquire()) return found;
@@ -144,14 +147,14 @@ export class CounterDirectory {
     }
   }
 
-  /** Every series that any thread has made so far. */
+  /** Returns every series that any thread has added. */
   entries(): Iterable<Entry> {
     this.#readNewEntries();
     return this.#known.values();
   }
 
   #indexOfOther(series: Series): number | undefined {
-    // What a thread measures of itself has no meaning in a sum with other things.
+    // The sum of different gauges has no meaning.
     if (series.kind === 'gauge') return undefined;
     const labels = Object.fromEntries(Object.keys(series.labels).map((name) => [name, 'other']));
     const other = { ...series, labels };
@@ -164,7 +167,9 @@ export class CounterDirectory {
     return this.#known.get(key)?.index;
   }
 
-  /** Under the lock. The number of entries goes up last: until then nobody looks at the new one. */
+  /**
+   * Must be called under the lock. The number of entries is increased last, so that no reader sees an unfinished entry.
+   */
   #add(series: Series, limit: number): number | undefined {
     const text = Buffer.from(keyOf(series));
     const index = Atomics.load(this.#words, ENTRIES_WORD);

@@ -10,7 +10,7 @@ import {
   NEXT,
 } from './kind.ts';
 
-/** Chains of blocks with a payload spread over them. */
+/** Chains of blocks, each with a payload. */
 export class Blocks {
   readonly #memory: Memory;
   readonly #firstAt: number;
@@ -20,12 +20,15 @@ export class Blocks {
     this.#firstAt = blocksAt - BLOCK_BYTES;
   }
 
-  /** The byte of a field of a block. */
+  /** Returns the offset in bytes of a field of a block. */
   at(block: number, field: number): number {
     return this.#firstAt + block * BLOCK_BYTES + field;
   }
 
-  /** Takes free blocks, which must be there, and writes a payload; gives the first of them, not marked yet. */
+  /**
+   * Takes free blocks, of which there must be enough, and writes a payload. Returns the first block, which is not
+   * marked yet.
+   */
   write(payload: Uint8Array, length: number): number {
     const { u32, bytes } = this.#memory;
     const first = u32[FREE_WORD] as number;
@@ -33,7 +36,7 @@ export class Blocks {
     for (let done = 0, start = FIRST_PAYLOAD; ; start = FURTHER_PAYLOAD) {
       const part = Math.min(length - done, BLOCK_BYTES - start);
       const to = this.at(block, start);
-      // Shorter than a call of `set` takes.
+      // For so few bytes a loop is faster than `set`.
       for (let i = 0; i < part; i++) bytes[to + i] = payload[done + i] as number;
       done += part;
       const next = this.at(block, NEXT) >> 2;
@@ -48,12 +51,12 @@ export class Blocks {
     return first;
   }
 
-  /** From here on the chain is an entry that survives its writer's death. */
+  /** Marks the chain as a complete entry. From here on it survives the death of its writer. */
   mark(first: number): void {
     Atomics.store(this.#memory.i32, this.at(first, 0) >> 2, 1);
   }
 
-  /** Gives up a chain with a payload of so many bytes. */
+  /** Frees a chain whose payload has `length` bytes. */
   free(first: number, length: number): void {
     const { i32, u32 } = this.#memory;
     Atomics.store(i32, this.at(first, 0) >> 2, 0);
@@ -65,7 +68,7 @@ export class Blocks {
     u32[FREE_COUNT_WORD] = (u32[FREE_COUNT_WORD] as number) + count;
   }
 
-  /** True when the payload begins with these bytes. */
+  /** Tells whether the payload begins with these bytes. */
   startsWith(first: number, wanted: Uint8Array, length: number): boolean {
     const { bytes, u32 } = this.#memory;
     let done = 0;
@@ -79,7 +82,7 @@ export class Blocks {
     return true;
   }
 
-  /** A stretch of the payload as text. */
+  /** Returns a part of the payload as text. */
   text(first: number, offset: number, length: number): string {
     const { bytes } = this.#memory;
     const from = this.at(first, FIRST_PAYLOAD) + offset;

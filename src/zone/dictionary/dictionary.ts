@@ -16,7 +16,7 @@ import { Table } from './table.ts';
 interface PutOptions {
   readonly value: DictionaryValue;
   readonly ttlMs: number | undefined;
-  /** Where the value goes: to keys without one, to keys with one, or to any. */
+  /** Which keys are written: those without a value, those with one, or any. */
   readonly where: 'absent' | 'present' | 'any';
 }
 
@@ -27,12 +27,12 @@ interface StoreOptions {
 }
 
 const DEFAULT_LIMIT = 1024;
-/** Entries that `scan` shows under one hold of the lock are about as many. */
+/** Buckets that `scan` reads per acquisition of the lock; they hold about as many entries. */
 const SCANNED_BUCKETS = 256;
 
 /**
- * Opens a zone's dictionary for this thread. `threadId` is 0 in the master, else the worker's id, 1 to 511.
- * Throws when the memory holds no dictionary.
+ * Opens the dictionary of a zone for this thread. `threadId` is 0 in the master, else the worker's id, 1 to 511. Throws
+ * if the memory holds no dictionary.
  */
 export function openDictionary(
   buffer: SharedArrayBuffer,
@@ -43,9 +43,8 @@ export function openDictionary(
 }
 
 /**
- * Values by key that all threads share. Each call is one step that no other thread can come between. Every method
- * throws a `DictionaryFault`: `busy` when the lock was not to be had in 250 ms, `bad key` when the key is empty or
- * longer than 65535 bytes.
+ * Values by key that all threads share. Each call is atomic. Every method throws a `DictionaryFault`: `busy` if the
+ * lock could not be acquired in 250 ms, `bad key` if the key is empty or longer than 65535 bytes.
  */
 export class Dictionary {
   readonly #table: Table;
@@ -71,34 +70,34 @@ export class Dictionary {
     this.#now = now;
   }
 
-  /** The value of a key; `undefined`: there is none. With `evict` this counts as a use. */
+  /** Returns the value of a key, or `undefined`. With `evict` this counts as a use. */
   get(key: string): DictionaryValue | undefined {
     return this.#withEntry(key, (entry) => this.#table.value(entry));
   }
 
-  /** Value and lifetime of a key; `undefined`: there is none. Like `get` otherwise. */
+  /** Returns the value and lifetime of a key, or `undefined`. With `evict` this counts as a use. */
   entry(key: string): DictionaryEntry | undefined {
     return this.#withEntry(key, (entry) => this.#describe(entry, this.#now()));
   }
 
-  /** Stores a value. `ttlMs` 0: for ever; absent: the dictionary's own timeout. Throws `no memory`. */
+  /** Stores a value. `ttlMs` 0: it never expires; absent: the dictionary's timeout. Throws `no memory`. */
   set(key: string, value: DictionaryValue, ttlMs?: number): void {
     this.#put(key, { value, ttlMs, where: 'any' });
   }
 
-  /** Stores a value unless the key has one: false then. Throws `no memory`. */
+  /** Stores a value unless the key has one; then returns false. Throws `no memory`. */
   add(key: string, value: DictionaryValue, ttlMs?: number): boolean {
     return this.#put(key, { value, ttlMs, where: 'absent' });
   }
 
-  /** Stores a value if the key has one: false when not. Throws `no memory`. */
+  /** Stores a value if the key has one; else returns false. Throws `no memory`. */
   replace(key: string, value: DictionaryValue, ttlMs?: number): boolean {
     return this.#put(key, { value, ttlMs, where: 'present' });
   }
 
   /**
-   * Adds to a number and gives the sum; the entry's lifetime stays. A key without value begins at `init`, if
-   * given, and lives for `ttlMs`; else `undefined`. Throws `not a number`, `no memory`.
+   * Adds to a number and returns the sum; its lifetime does not change. A key without a value starts at `init` with a
+   * lifetime of `ttlMs`; without `init` the result is `undefined`. Throws `not a number` and `no memory`.
    */
   incr(key: string, delta: number, { init, ttlMs }: Increment = {}): number | undefined {
     this.#payload.encode(key);
@@ -116,7 +115,7 @@ export class Dictionary {
     });
   }
 
-  /** False: there was nothing to delete. */
+  /** Deletes a key. Returns false if it had no value. */
   delete(key: string): boolean {
     const deleted = this.#withEntry(key, (entry) => {
       this.#table.remove(entry);
@@ -125,12 +124,15 @@ export class Dictionary {
     return deleted === true;
   }
 
-  /** Keys, the most recently written (with `evict`: used) first. Holds all other threads up meanwhile, hence `limit`. */
+  /**
+   * Returns keys, the most recently written (with `evict`: used) first. Other threads are blocked meanwhile, hence
+   * `limit`.
+   */
   keys(limit: number = DEFAULT_LIMIT): string[] {
     return this.#locked(() => this.#living(limit).map((entry) => this.#table.key(entry)));
   }
 
-  /** Like `keys`, with values and lifetimes. */
+  /** Works as `keys`, but returns values and lifetimes, too. */
   list(limit: number = DEFAULT_LIMIT): DictionaryEntry[] {
     return this.#locked(() => {
       const nowMs = this.#now();
@@ -139,8 +141,8 @@ export class Dictionary {
   }
 
   /**
-   * All entries, part by part and in no order, so that other threads never wait long. What is there all the time is
-   * found once; what comes or goes meanwhile may be missed.
+   * Returns all entries in parts, unordered, so that other threads are blocked briefly only. Entries that exist all the
+   * time are found once; others may be missed.
    */
   scan(cursor: number = 0): DictionaryPart {
     const end = Math.min(cursor + SCANNED_BUCKETS, this.#table.geometry.buckets);
@@ -177,7 +179,7 @@ export class Dictionary {
 
   #put(key: string, { value, ttlMs, where }: PutOptions): boolean {
     const text = typeof value === 'string' ? value : '';
-    // Before the bytes are made: what can never fit must not cost memory either.
+    // Checked before encoding, so that a text that can never fit takes no memory.
     if (text.length > this.#table.geometry.blocks * BLOCK_BYTES) throw full();
     this.#payload.encode(key, text);
     return this.#locked(() => {
@@ -194,7 +196,10 @@ export class Dictionary {
     return value;
   }
 
-  /** Under the lock: the payload with this value becomes an entry, in place of another one or as a new one. */
+  /**
+   * Must be called under the lock. Stores the payload as an entry with this value, replacing another one if there is
+   * one.
+   */
   #store(value: DictionaryValue, { replaced, nowMs, ttlMs = this.#timeoutMs }: StoreOptions): void {
     const table = this.#table;
     if (!table.reserve(this.#payload.length, { replaced, nowMs, evict: this.#evict })) {
@@ -204,7 +209,7 @@ export class Dictionary {
     table.insert(this.#payload, { value, expiresMs: ttlMs === 0 ? 0 : nowMs + ttlMs });
   }
 
-  /** Recency only counts where it decides who has to go. */
+  /** The order of use matters only if it decides which entries are evicted. */
   #use(entry: number): void {
     if (this.#evict) this.#table.touch(entry);
   }

@@ -3,17 +3,23 @@ import { MAX_KEY_BYTES } from './kind.ts';
 const OFFSET = 0x811c_9dc5;
 const PRIME = 0x0100_0193;
 
-/** FNV-1a (32 bits, unsigned) of the first `length` bytes. A secret `seed` keeps others from choosing what collides. */
+/**
+ * Returns the FNV-1a hash (32 bits, unsigned) of the first `length` bytes. With a secret `seed`, clients cannot
+ * construct collisions.
+ */
 export function fnv1a(bytes: Uint8Array, length: number = bytes.length, seed: number = OFFSET): number {
   let hash = seed;
   for (let i = 0; i < length; i++) hash = Math.imul(hash ^ (bytes[i] as number), PRIME);
   return hash >>> 0;
 }
 
-/** Why a dictionary refuses a call; nothing has changed then. */
+/** Why a dictionary refuses a call; nothing has been changed. */
 export type DictionaryRefusal = 'busy' | 'no memory' | 'not a number' | 'bad key';
 
-/** `busy`: the lock was not to be had in 250 ms, the next try may succeed. The others tell what is wrong with the call. */
+/**
+ * The error of a refused call. `busy`: the lock could not be acquired in 250 ms, and another try may succeed. The other
+ * reasons are faults of the call.
+ */
 export class DictionaryFault extends Error {
   readonly refusal: DictionaryRefusal;
 
@@ -23,12 +29,12 @@ export class DictionaryFault extends Error {
   }
 }
 
-/** What a dictionary stores. */
+/** A value in a dictionary. */
 export type DictionaryValue = string | number | boolean;
 
-/** How one thread uses a dictionary; the configuration may change it while the content stays. */
+/** How one thread uses a dictionary. A reload may change it while the content stays. */
 export interface DictionaryOptions {
-  /** Lifetime of entries that are written without one, in milliseconds; 0 (the default): for ever. */
+  /** Default lifetime of entries in milliseconds; 0 (the default): they never expire. */
   readonly timeoutMs?: number;
   /** A write into a full dictionary drops the least recently used entries instead of failing. */
   readonly evict?: boolean;
@@ -36,37 +42,37 @@ export interface DictionaryOptions {
   readonly now?: () => number;
 }
 
-/** An entry as it stands in a dictionary. */
+/** An entry of a dictionary. */
 export interface DictionaryEntry {
   readonly key: string;
   readonly value: DictionaryValue;
-  /** Milliseconds that it still lives; 0: it does not expire. */
+  /** Remaining lifetime in milliseconds; 0: it never expires. */
   readonly ttlMs: number;
 }
 
-/** How full a dictionary is. Entries that have expired but were not looked for since still count. */
+/** The fill level of a dictionary. Expired entries that have not been removed yet still count. */
 export interface DictionaryFacts {
   readonly entries: number;
   readonly freeBytes: number;
   readonly capacityBytes: number;
-  /** Entries that made room for others since the dictionary was made. */
+  /** Number of entries evicted since the dictionary was created. */
   readonly evicted: number;
 }
 
-/** What `incr` does for a key without value. */
+/** How `incr` handles a key without a value. */
 export interface Increment {
   readonly init?: number | undefined;
-  /** Milliseconds; 0: for ever; absent: the dictionary's own timeout. */
+  /** In milliseconds; 0: it never expires; absent: the dictionary's timeout. */
   readonly ttlMs?: number | undefined;
 }
 
-/** A part of the entries, and where the next part begins; `undefined`: this was the last one. */
+/** A part of the entries, and the cursor of the next part; `undefined` after the last one. */
 export interface DictionaryPart {
   readonly entries: readonly DictionaryEntry[];
   readonly next: number | undefined;
 }
 
-/** Key and text of an entry as bytes, private to one thread: made here before the lock is taken. */
+/** Key and text of an entry as bytes. It is private to one thread and encoded before the lock is acquired. */
 export class Payload {
   bytes: Buffer;
   readonly #small = Buffer.alloc(4096);
@@ -76,7 +82,7 @@ export class Payload {
   hash = 0;
   readonly #seed: number | undefined;
 
-  /** `seed` of the hash, where clients choose the keys; the same for all who use the table. */
+  /** `seed` of the hash, if clients choose the keys. All users of a table must use the same. */
   constructor(seed?: number) {
     this.bytes = this.#small;
     this.#seed = seed;

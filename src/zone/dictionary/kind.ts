@@ -10,7 +10,7 @@ import {
 
 /*
  * The dictionary in shared memory. Little endian, offsets in bytes. Magic, lock, recoveries, identity and
- * alive flags stand where every zone has them (../layout.ts).
+ * alive flags are where every zone has them (../header.ts).
  *
  *   header    4 u32 version   8 u32 blocks   12 u32 buckets (a power of two)   24 u32 first free block
  *             28 u32 free blocks   32 u32 newest entry   36 u32 oldest entry   40 u32 entries   44 u32 evicted
@@ -62,7 +62,7 @@ export const FURTHER_PAYLOAD = 8;
 /** The longest key, in bytes of UTF-8. */
 export const MAX_KEY_BYTES = 65_535;
 
-/** Values of the type byte. */
+/** The values of the type byte. */
 export const TYPES = { string: 1, number: 2, boolean: 3 } as const;
 
 /** How a dictionary divides its memory. */
@@ -73,7 +73,7 @@ export interface Geometry {
   readonly blocksAt: number;
 }
 
-/** One bucket for every one or two blocks; what is left of the size at the end stays unused. */
+/** Returns the geometry for a size: one bucket for one or two blocks. The remainder at the end is unused. */
 export function geometryOf(sizeBytes: number): Geometry {
   const room = Math.floor(sizeBytes / BLOCK_BYTES);
   const buckets = 2 ** Math.floor(Math.log2(room));
@@ -81,15 +81,15 @@ export function geometryOf(sizeBytes: number): Geometry {
   return { buckets, blocksAt, blocks: room - blocksAt / BLOCK_BYTES };
 }
 
-/** Blocks that a payload of so many bytes takes. */
+/** Returns how many blocks a payload takes. */
 export function blocksFor(payloadBytes: number): number {
   const further = Math.max(0, payloadBytes - (BLOCK_BYTES - FIRST_PAYLOAD));
   return 1 + Math.ceil(further / (BLOCK_BYTES - FURTHER_PAYLOAD));
 }
 
 /**
- * Builds everything but the marked entries anew: buckets, order of use, free blocks and counts. Of a dictionary
- * whose writer died it keeps every whole entry; the order in which they were used is lost. The caller holds the lock.
+ * Rebuilds everything except the marked entries: buckets, order of use, free blocks and counts. After the death of a
+ * writer this keeps every complete entry, but loses the order of use. The caller holds the lock.
  */
 export function rebuild(memory: Memory): void {
   const geometry = geometryOf(memory.bytes.length);
@@ -109,7 +109,7 @@ export function rebuild(memory: Memory): void {
   }
 }
 
-/** Puts a dictionary in order whose writer died under the lock, and counts it. The caller holds the lock. */
+/** Repairs a dictionary whose writer died while holding the lock, and counts the repair. The caller holds the lock. */
 export function repairDictionary(memory: Memory): void {
   rebuild(memory);
   Atomics.add(memory.i32, RECOVERIES_WORD, 1);
@@ -119,7 +119,7 @@ function wordOf(block: number, { blocksAt }: Geometry): number {
   return (blocksAt + (block - 1) * BLOCK_BYTES) >> 2;
 }
 
-/** Links the entry that begins in this block as the newest one so far. */
+/** Links the entry that begins in this block as the newest so far. */
 function keep(
   { u32, f64 }: Memory,
   entry: number,

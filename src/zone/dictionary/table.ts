@@ -24,21 +24,24 @@ import {
   TYPES,
 } from './kind.ts';
 
-/** A value on its way into the table; its text, if it is one, is in the payload. */
+/** A value to insert; if it is a string, its text is in the payload. */
 export interface StoredValue {
   readonly value: DictionaryValue;
   /** Milliseconds since the epoch; 0: never. */
   readonly expiresMs: number;
 }
 
-/** What `reserve` needs to know besides the size. */
+/** The arguments of `reserve` besides the size. */
 export interface ReserveOptions {
   readonly replaced: number;
   readonly evict: boolean;
   readonly nowMs: number;
 }
 
-/** The entries in shared memory. Every method belongs under the zone's lock. Entries are named by their first block. */
+/**
+ * The entries in shared memory. Every method must be called under the zone's lock. An entry is identified by its first
+ * block.
+ */
 export class Table {
   readonly geometry: Geometry;
   readonly #memory: Memory;
@@ -70,7 +73,7 @@ export class Table {
     return this.#get(entry, OLDER);
   }
 
-  /** The first entry of a bucket; 0: it is empty. */
+  /** Returns the first entry of a bucket; 0 if it is empty. */
   firstIn(bucket: number): number {
     return this.#memory.u32[BUCKET_WORD + bucket] as number;
   }
@@ -79,7 +82,7 @@ export class Table {
     return this.#get(entry, BUCKET_NEXT);
   }
 
-  /** The entry with this key; 0: there is none. One that has expired is removed and not found. */
+  /** Returns the entry with this key; 0 if there is none. An expired entry is removed. */
   find(payload: Payload, nowMs: number): number {
     let entry = this.#memory.u32[this.#bucketOf(payload.hash)] as number;
     while (entry !== 0 && !this.#isFor(entry, payload)) entry = this.nextInBucket(entry);
@@ -114,12 +117,12 @@ export class Table {
     return this.#memory.f64[this.#blocks.at(entry, NUMBER) >> 3] as number;
   }
 
-  /** One aligned store: whoever dies here leaves the old number or the new one. */
+  /** A single aligned store: a thread that dies here leaves either the old number or the new one. */
   setNumber(entry: number, number: number): void {
     this.#memory.f64[this.#blocks.at(entry, NUMBER) >> 3] = number;
   }
 
-  /** For entries that do not expire, but remember a time. */
+  /** For entries that do not expire, but store a time. */
   setTime(entry: number, timeMs: number): void {
     this.#memory.f64[this.#blocks.at(entry, EXPIRES) >> 3] = timeMs;
   }
@@ -132,21 +135,21 @@ export class Table {
   }
 
   /**
-   * Makes room for a payload that is to take the place of the entry `replaced` (0: of none): what has expired
-   * goes, or with `evict` what was not used for the longest time. False: there is not enough.
+   * Makes room for a payload that replaces the entry `replaced` (0: none). Expired entries are removed or, with
+   * `evict`, the least recently used ones. Returns false if there is not enough room.
    */
   reserve(payloadBytes: number, { replaced, evict, nowMs }: ReserveOptions): boolean {
     const needed = blocksFor(payloadBytes) - (replaced === 0 ? 0 : blocksFor(this.#payloadBytes(replaced)));
     if (this.freeBlocks >= needed) return true;
     if (blocksFor(payloadBytes) > this.geometry.blocks) return false;
-    // The entry that is replaced must not go: its room is counted already.
+    // The replaced entry must not be evicted: its blocks are already counted.
     if (evict && replaced !== 0) this.touch(replaced);
     if (evict) while (this.freeBlocks < needed) this.#evictOldest();
     else this.#removeExpired(nowMs, replaced);
     return this.freeBlocks >= needed;
   }
 
-  /** Adds an entry that is not there yet; `reserve` has made room. */
+  /** Inserts an entry with a new key; `reserve` must have made room. */
   insert(payload: Payload, { value, expiresMs }: StoredValue): void {
     const { u32, u16, f64, bytes } = this.#memory;
     const entry = this.#blocks.write(payload.bytes, payload.length);
@@ -178,7 +181,7 @@ export class Table {
     u32[EVICTED_WORD] = this.evicted + 1;
   }
 
-  /** Looks at every entry, but only when one of them may have expired. */
+  /** Removes expired entries. Scans the table only if some entry may have expired. */
   #removeExpired(nowMs: number, except: number): void {
     const { f64 } = this.#memory;
     if ((f64[EARLIEST_DOUBLE] as number) > nowMs) return;

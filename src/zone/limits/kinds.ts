@@ -5,7 +5,7 @@ import { Table } from '../dictionary/table.ts';
 import { IDENTITY_WORD, MAX_ZONE_BYTES, type Memory, memoryOf, VERSION_WORD } from '../header.ts';
 
 /*
- * Limits keep their counts in the blocks of a dictionary (`../dictionary/layout.ts`): one block holds a key of 80 bytes,
+ * Limits keep their counts in the blocks of a dictionary (`../dictionary/kind.ts`): one block holds a key of 80 bytes,
  * as many bytes as nginx takes for it on a 64-bit machine. Beside the dictionary's header:
  *
  *   header    56 u32 FNV-1a of the text that makes the keys
@@ -17,7 +17,9 @@ export const CONNECTION_LIMIT_MAGIC = 0x6777_6331;
 const LIMITS_VERSION = 1;
 const KEY_WORD = 14;
 
-/** Clients choose many of the keys: where they land in the table must not be theirs to know. */
+/**
+ * Returns the secret seed of the hash. Clients choose many of the keys, and must not be able to construct collisions.
+ */
 export function seedOf({ u32 }: Memory): number {
   return u32[IDENTITY_WORD] as number;
 }
@@ -30,17 +32,17 @@ export function seedOf({ u32 }: Memory): number {
 const TOTAL = ':';
 const SHARE = /^(\d+)(:.*)$/s;
 
-/** Key of the entry that counts all requests of a key. */
+/** Returns the key of the entry that counts all requests of a key. */
 export function totalOf(key: string): string {
   return TOTAL + key;
 }
 
-/** Key of the entry that counts one thread's requests of a key. */
+/** Returns the key of the entry that counts one thread's requests of a key. */
 export function shareOf(key: string, threadId: number): string {
   return `${threadId}${TOTAL}${key}`;
 }
 
-/** Takes back what a thread that is gone had. The caller holds the lock. */
+/** Removes the counts of a thread that has exited. The caller holds the lock. */
 function forgetThread(memory: Memory, threadId: number): void {
   const table = new Table(memory);
   for (const entry of entriesOf(table)) {
@@ -50,7 +52,7 @@ function forgetThread(memory: Memory, threadId: number): void {
   recount(memory);
 }
 
-/** Makes every total what its shares come to. The caller holds the lock. */
+/** Recomputes every total from its shares. The caller holds the lock. */
 function recount(memory: Memory): void {
   const table = new Table(memory);
   const totals = new Map<string, number>();
@@ -67,7 +69,7 @@ function recount(memory: Memory): void {
     if (total === undefined) table.remove(entry);
     else table.setNumber(entry, total);
   }
-  // A writer that died between the two entries of a key has left the share alone.
+  // A writer that died between the two entries has left a share without a total.
   const payload = new Payload(seedOf(memory));
   for (const [key, value] of totals) {
     payload.encode(key);
@@ -84,7 +86,7 @@ function entriesOf(table: Table): number[] {
 
 type LimitDeclaration = RequestLimitDeclaration | ConnectionLimitDeclaration;
 
-/** What both kinds of limits do alike with their memory. */
+/** What both kinds of limits have in common. */
 const shared: Omit<ZoneKind<LimitDeclaration>, 'magic' | 'repair'> = {
   bytes: ({ sizeBytes }) => sizeBytes - (sizeBytes % BLOCK_BYTES),
 

@@ -6,18 +6,18 @@ import { CONNECTION_LIMIT_MAGIC, connectionLimitKind, seedOf, shareOf, totalOf }
 
 /** Nothing in these tables expires. */
 const NEVER = -Infinity;
-/** When a lock that was not to be had is tried again. */
+/** Time until another try to acquire the lock. */
 const RETRY_MS = 50;
 
-/** What became of a request: it counts, there are too many, the zone has no room for its key, or was not to be locked. */
+/** The result of `enter`: counted, too many requests, no room for the key, or lock not acquired. */
 export type EntryOutcome = 'counted' | 'limited' | 'full' | 'busy';
 
-/** Opens a zone of connection limits for this thread. Throws when the memory holds none. */
+/** Opens a zone of connection limits for this thread. Throws if the memory holds none. */
 export function openOpenRequests(buffer: SharedArrayBuffer, threadId: number): OpenRequests {
   return new OpenRequests(buffer, threadId);
 }
 
-/** How many requests there are of each key, over all threads. What a thread that dies had in here does not stay. */
+/** Counts requests in progress by key, over all threads. The counts of a thread that dies are removed. */
 export class OpenRequests {
   readonly #table: Table;
   readonly #lock: ZoneLock;
@@ -38,7 +38,7 @@ export class OpenRequests {
     this.#lock = new ZoneLock(memory.i32, threadId, () => connectionLimitKind.repair(buffer));
   }
 
-  /** Counts one more request of a key, unless there are `limit` of them. Whoever is counted has to leave again. */
+  /** Counts a request unless its key already has `limit` requests. A counted request must call `leave`. */
   enter(key: string, limit: number): EntryOutcome {
     this.#encode(key);
     if (!this.#lock.acquire()) return 'busy';
@@ -51,7 +51,7 @@ export class OpenRequests {
     }
   }
 
-  /** One request of a key less. Where the lock is not to be had, a moment later. */
+  /** Uncounts a request. If the lock cannot be acquired, tries again later. */
   leave(key: string): void {
     this.#encode(key);
     if (!this.#lock.acquire()) {
@@ -71,11 +71,11 @@ export class OpenRequests {
     }
   }
 
-  /** Under the lock. False: there is no room, and nothing has changed. */
+  /** Must be called under the lock. Returns false if there is no room; nothing has changed then. */
   #add(total: number): boolean {
     if (!this.#increment(this.#share, this.#table.find(this.#share, NEVER))) return false;
     if (this.#increment(this.#total, total)) return true;
-    // A key without a total had no share either.
+    // Without a total there was no share before.
     this.#table.remove(this.#table.find(this.#share, NEVER));
     return false;
   }

@@ -6,20 +6,20 @@ import { setAlive, ZoneLock } from '../lock.ts';
 import { zoneIdentity } from '../zone-memory.ts';
 import { REQUEST_LIMIT_MAGIC, seedOf } from './kinds.ts';
 
-/** Nothing in these tables expires; and when a key was seen that was not seen yet. */
+/** Entries of these tables never expire. Also the time of a key that was never written. */
 const NEVER = -Infinity;
 
-/** Opens a zone of request limits for this thread. Throws when the memory holds none. */
+/** Opens a zone of request limits for this thread. Throws if the memory holds none. */
 export function openRequestRates(buffer: SharedArrayBuffer, threadId: number): RequestRates {
   return new RequestRates(buffer, threadId);
 }
 
 /**
- * How fast requests of each key come: a number, and when it was written, in milliseconds. A full zone forgets the keys that were
- * not seen for the longest time. Between `acquire` and `release` no other thread comes in between.
+ * The rates of requests by key: for each key a number, and the time in milliseconds when it was written. A full zone
+ * drops the least recently used keys. Calls between `acquire` and `release` are atomic.
  */
 export class RequestRates {
-  /** The same for all threads: who locks several zones takes them in this order. */
+  /** A thread that locks several zones must lock them in this order, which is the same for all threads. */
   readonly order: string;
   readonly #table: Table;
   readonly #lock: ZoneLock;
@@ -38,7 +38,7 @@ export class RequestRates {
     this.#lock = new ZoneLock(memory.i32, threadId, () => repairDictionary(memory));
   }
 
-  /** The key, of 1 to 65535 bytes, that the next `find` is about. */
+  /** Sets the key for the next `find`; it has 1 to 65535 bytes. */
   choose(key: string): void {
     this.#payload.encode(key);
   }
@@ -51,7 +51,7 @@ export class RequestRates {
     this.#lock.release();
   }
 
-  /** Goes to the chosen key, which begins with 0; false: the zone is too small for it. */
+  /** Finds the chosen key or adds it with 0. Returns false if the zone is too small for it. */
   find(): boolean {
     const table = this.#table;
     this.#entry = table.find(this.#payload, NEVER);
@@ -73,7 +73,7 @@ export class RequestRates {
     this.#table.setNumber(this.#entry, value);
   }
 
-  /** `-Infinity`: never. */
+  /** `-Infinity` if it was never written. */
   get writtenMs(): number {
     return this.#table.expiresMs(this.#entry);
   }

@@ -32,17 +32,17 @@ export const CHECKED = 10;
 /** Per slot and thread: uses, requests. */
 const CELL_WORDS = 2;
 
-/** Bytes of shared memory for so many slots. */
+/** Returns the size of the shared memory in bytes. */
 function peersBytes({ slots, threads }: Pick<PeersDeclaration, 'slots' | 'threads'>): number {
   return HEADER_BYTES + slots * 4 * (SLOT_WORDS + CELL_WORDS * threads);
 }
 
-/** Where a slot begins. */
+/** Returns the index of a slot's first word. */
 export function slotAt(index: number): number {
   return FIRST_SLOT_WORD + index * SLOT_WORDS;
 }
 
-/** Where a thread's cell of a slot begins. */
+/** Returns the index of the first word of a thread's cell for a slot. */
 export function cellAt(slots: number, { threadId, index }: { threadId: number; index: number }): number {
   return FIRST_SLOT_WORD + slots * SLOT_WORDS + (threadId * slots + index) * CELL_WORDS;
 }
@@ -76,7 +76,7 @@ export const peersKind: ZoneKind<PeersDeclaration> = {
     return isSame && words[VERSION_WORD] === PEERS_VERSION;
   },
 
-  // Weights and failures may miss what the dead thread was about to write: they recover by themselves.
+  // Weights and failures may lack the last change of the dead thread: they recover by themselves.
   repair: () => undefined,
 
   leave(buffer, threadId) {

@@ -15,7 +15,7 @@ import {
   USES,
 } from './kind.ts';
 
-/** What all threads know of one peer. Weights and failures may only be touched under the table's lock. */
+/** The state of one peer, shared by all threads. Weights and failures may only be accessed under the table's lock. */
 export class PeerState {
   readonly #words: Int32Array;
   readonly #at: number;
@@ -27,7 +27,7 @@ export class PeerState {
     this.#cell = cell;
   }
 
-  /** Requests that the peer has at this moment. */
+  /** Number of requests in progress on the peer. */
   get requests(): number {
     return Atomics.load(this.#words, this.#at + REQUESTS);
   }
@@ -56,7 +56,7 @@ export class PeerState {
     this.#words[this.#at + FAILS] = fails;
   }
 
-  /** Second of the last failure. */
+  /** Time of the last failure, in seconds. */
   get accessed(): number {
     return this.#words[this.#at + ACCESSED] as number;
   }
@@ -65,7 +65,7 @@ export class PeerState {
     this.#words[this.#at + ACCESSED] = second;
   }
 
-  /** Second of the last failure, or of the try that was let through after it. */
+  /** Time of the last failure or of the trial request after it, in seconds. */
   get checked(): number {
     return this.#words[this.#at + CHECKED] as number;
   }
@@ -74,29 +74,29 @@ export class PeerState {
     this.#words[this.#at + CHECKED] = second;
   }
 
-  /** A request goes to the peer. */
+  /** Counts a request to the peer. */
   enter(): void {
     this.#add(REQUESTS, 1);
   }
 
-  /** It is over. */
+  /** Uncounts a request. */
   leave(): void {
     this.#add(REQUESTS, -1);
   }
 
-  /** This thread's configuration does not know the peer any more. */
+  /** Called when this thread's configuration no longer has the peer. */
   release(): void {
     this.#add(USES, -1);
   }
 
-  /** In the cell as well: the master takes from the sum what a dead thread has in its cells. */
+  /** The cell of the thread is changed as well: if the thread dies, the master subtracts its cells from the sum. */
   #add(field: typeof USES | typeof REQUESTS, amount: 1 | -1): void {
     Atomics.add(this.#words, this.#cell + (field - USES), amount);
     Atomics.add(this.#words, this.#at + field, amount);
   }
 }
 
-/** The peers of one upstream as one thread sees them. */
+/** The peers of one upstream, as one thread sees them. */
 export class PeerTable {
   readonly #words: Int32Array;
   readonly #lock: ZoneLock;
@@ -112,8 +112,8 @@ export class PeerTable {
   }
 
   /**
-   * Runs `act` under the lock. When the lock is not to be had in time it runs all the same: a pick may then come twice, which
-   * is less harm than a request without a peer.
+   * Runs `act` under the lock. If the lock cannot be acquired in time, runs it without: choosing a peer twice is less
+   * harmful than a request without a peer.
    */
   locked<T>(act: () => T): T {
     const isMine = this.#lock.acquire();
@@ -125,12 +125,12 @@ export class PeerTable {
   }
 
   /**
-   * The state of a peer: what the zone has kept of it under this key, else a new one of this weight. Without room for one
-   * more peer the state is this thread's alone. To be released.
+   * Returns the state of a peer: the one that the zone has under this key, or a new one with this weight. If there is
+   * no room, the state is private to this thread. It must be released.
    */
   claim(key: string, weight: number): PeerState {
     const digest = digestOf(key);
-    // No request waits for this; whoever has the lock is alive and lets go.
+    // No request waits for this, and the holder of the lock is alive and will release it.
     while (!this.#lock.acquire());
     try {
       const index = this.#find(digest) ?? this.#free();
@@ -159,7 +159,7 @@ export class PeerTable {
     return digest.every((word, nth) => this.#words[at + nth] === word);
   }
 
-  /** A slot that never was used comes before one whose peer might come back. */
+  /** Returns an unused slot, or else one whose peer is no longer in use. */
   #free(): number | undefined {
     const all = Array.from({ length: this.#slots }, (_, index) => index);
     return (
@@ -178,7 +178,7 @@ function privateState(weight: number): PeerState {
   return new PeerState(words, { at: 0, cell: SLOT_WORDS });
 }
 
-/** Four words that are never all zero. */
+/** Returns four words that are not all zero. */
 function digestOf(key: string): Int32Array {
   const bytes = createHash('sha256').update(key).digest();
   const words = Int32Array.from({ length: DIGEST_WORDS }, (_, nth) => bytes.readInt32LE(nth * 4));

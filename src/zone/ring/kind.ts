@@ -28,14 +28,13 @@ import {
 } from './layout.ts';
 
 /**
- * Puts a ring in order whose publisher died under the lock: a half-written slot is emptied (what it held is
- * lost and counts as dropped), a whole entry that the header does not know yet counts as published. The
- * caller holds the lock.
+ * Repairs a ring whose publisher died while holding the lock. A half-written slot is emptied, and its entry counts as
+ * dropped; a complete entry that the header does not include yet counts as published. The caller holds the lock.
  */
 export function repairRing(ring: Memory, capacity: number): void {
   emptyHalfWritten(ring, capacity);
   const { f64, i32 } = ring;
-  // An odd sequence of the header means that it was being written; it ends even either way.
+  // An odd sequence number means that the header was being written. It becomes even in either case.
   Atomics.or(i32, SEQUENCE_WORD, 1);
   const range = entriesOf(ring, capacity);
   const next = Math.max(f64[NEXT_DOUBLE] as number, range.newest + 1);
@@ -48,7 +47,7 @@ export function repairRing(ring: Memory, capacity: number): void {
   }
   Atomics.add(i32, SEQUENCE_WORD, 1);
   Atomics.add(i32, RECOVERIES_WORD, 1);
-  // The dead publisher never announced what may be in the ring now.
+  // The dead publisher has not announced its last entry.
   Atomics.add(i32, WAKE_WORD, 1);
   Atomics.notify(i32, WAKE_WORD);
 }
@@ -107,7 +106,7 @@ export const ringKind: ZoneKind<RingDeclaration> = {
   repair: (buffer) => repairRing(memoryOf(buffer), ringCapacity(buffer)),
 };
 
-/** The capacity of the ring in a zone's memory. Throws when it is none, or of another layout. */
+/** Returns the capacity of the ring in a zone's memory. Throws if it is no ring or has another layout. */
 export function ringCapacity(buffer: SharedArrayBuffer): number {
   const words = new Uint32Array(buffer, 0, 4);
   const capacity = words[CAPACITY_WORD];

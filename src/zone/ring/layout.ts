@@ -13,7 +13,7 @@ import { HEADER_BYTES, type Memory } from '../header.ts';
 
 export const RING_MAGIC = 0x6777_7231;
 export const RING_VERSION = 1;
-/** Eleven cache lines, so that two slots never share one. */
+/** Eleven cache lines, so that two slots never share a line. */
 export const STRIDE_BYTES = 704;
 export const STRIDE_WORDS = STRIDE_BYTES / 4;
 
@@ -36,31 +36,31 @@ const CHANNEL = 40;
 const TYPE = 104;
 const PAYLOAD = 168;
 
-/** The payload length of an event without payload; an empty payload has length 0. */
+/** The payload length of an event without a payload; an empty payload has length 0. */
 const NO_PAYLOAD = 0xffff_ffff;
 
 /** The longest texts of an event, in bytes of UTF-8. */
 export const EVENT_LIMITS = { channelBytes: 64, typeBytes: 64, payloadBytes: 512 } as const;
 
-/** Bytes of shared memory that a ring of `capacity` entries takes. */
+/** Returns the size in bytes of a ring with `capacity` entries. */
 export function ringBytes(capacity: number): number {
   return HEADER_BYTES + capacity * STRIDE_BYTES;
 }
 
-/** Where the slot of a generation starts, in bytes. Generations count from 1. */
+/** Returns the offset in bytes of the slot of a generation. Generations count from 1. */
 export function slotOffset(generation: number, capacity: number): number {
   return HEADER_BYTES + ((generation - 1) % capacity) * STRIDE_BYTES;
 }
 
-/** What a publisher hands in. The texts must fit `EVENT_LIMITS`; channel and type must not be empty. */
+/** An event to publish. The texts must fit `EVENT_LIMITS`; channel and type must not be empty. */
 export interface RingEvent {
   readonly channel: string;
   readonly type: string;
-  /** `null` or absent: an event without payload, which is not the same as an empty one. */
+  /** `null` or absent: no payload, which differs from an empty one. */
   readonly payload?: string | null | undefined;
 }
 
-/** A published event as it stands in the ring. */
+/** A published event. */
 export interface RingEntry {
   readonly generation: number;
   readonly channel: string;
@@ -71,8 +71,8 @@ export interface RingEntry {
 }
 
 /**
- * Writes an event's texts at the start of `image`; gives the number of bytes in use. Throws a RangeError
- * beyond the limits.
+ * Writes an event's texts at the start of `image` and returns the number of bytes used. Throws a RangeError if a text
+ * exceeds its limit.
  */
 export function encodeEvent(image: Memory, { channel, type, payload }: RingEvent): number {
   const channelLength = encodeText(image, channel, { at: CHANNEL, limit: EVENT_LIMITS.channelBytes });
@@ -97,24 +97,24 @@ function encodeText(image: Memory, text: string, { at, limit }: { at: number; li
   return image.bytes.write(text, at, limit, 'utf8');
 }
 
-/** Gives the event in `image` its place in the ring; the checksum covers all but the time. */
+/** Sets generation and time of the event in `image`. The checksum covers everything except the time. */
 export function stampEntry(image: Memory, generation: number, createdMs: number): void {
   image.f64[GENERATION >> 3] = generation;
   image.f64[CREATED >> 3] = createdMs;
   image.u32[CHECKSUM >> 2] = checksum(image, 0);
 }
 
-/** True when the copied entry at byte `at` is whole. */
+/** Tells whether the copied entry at byte `at` is complete. */
 export function isWhole(memory: Memory, at: number): boolean {
   return memory.u32[(at + CHECKSUM) >> 2] === checksum(memory, at);
 }
 
-/** The generation of the entry at byte `at`; 0 for a slot that holds none. */
+/** Returns the generation of the entry at byte `at`; 0 for an empty slot. */
 export function generationAt(memory: Memory, at: number): number {
   return memory.f64[(at + GENERATION) >> 3] as number;
 }
 
-/** The entry at byte `at` of private memory. */
+/** Decodes the entry at byte `at` of private memory. */
 export function decodeEntry(memory: Memory, at: number): RingEntry {
   const payloadLength = memory.u32[(at + PAYLOAD_LENGTH) >> 2] as number;
   return {
@@ -130,7 +130,7 @@ function textAt(memory: Memory, start: number, length: number): string {
   return memory.bytes.toString('utf8', start, start + length);
 }
 
-/** True when the entry at byte `at` has this channel and this type, as bytes; `undefined` matches any. */
+/** Tells whether the entry at byte `at` has this channel and type; `undefined` matches any. */
 export function matches(memory: Memory, at: number, { channel, type }: EntryFilter): boolean {
   return (
     (channel === undefined ||
@@ -164,7 +164,8 @@ const FNV_OFFSET = 0x811c_9dc5;
 const FNV_PRIME = 0x0100_0193;
 
 /**
- * FNV-1a (32 bits) over generation, lengths and texts. A torn copy may hold any lengths, hence the bounds.
+ * Returns the FNV-1a hash (32 bits) of generation, lengths and texts. In a torn copy the lengths may have any value, so
+ * they are limited.
  */
 function checksum({ bytes, u16, u32 }: Memory, at: number): number {
   const payloadLength = u32[(at + PAYLOAD_LENGTH) >> 2] as number;

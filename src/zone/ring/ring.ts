@@ -22,15 +22,15 @@ import {
 } from './layout.ts';
 import { type RingSnapshot, type SnapshotQuery, takeSnapshot } from './snapshot.ts';
 
-/** Tells everybody who waits on this zone, in any thread, that there is something new. */
+/** Wakes all threads that wait on this zone. */
 function announce(words: Int32Array): void {
   Atomics.add(words, WAKE_WORD, 1);
   Atomics.notify(words, WAKE_WORD);
 }
 
 /**
- * Calls its listeners in this thread after each announcement in any thread; several in quick succession may
- * come as one call. One sleeping wait serves all listeners. It neither polls nor keeps the thread alive.
+ * Calls listeners in this thread after announcements in any thread; several in quick succession may cause one call. All
+ * listeners share one wait, which neither polls nor keeps the thread alive.
  */
 class WakeUp {
   readonly #words: Int32Array;
@@ -41,7 +41,7 @@ class WakeUp {
     this.#words = words;
   }
 
-  /** Gives the function that ends the listening. */
+  /** Adds a listener. Returns the function that removes it. */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     this.#wait(Atomics.load(this.#words, WAKE_WORD));
@@ -53,7 +53,8 @@ class WakeUp {
     const outcome = Atomics.waitAsync(this.#words, WAKE_WORD, seen);
     this.#waiting = true;
     if (outcome.async) void outcome.value.then(() => this.#wake());
-    // Announced since `seen`. Not at once: busy publishers would keep this thread from everything else.
+    // There was an announcement since `seen`. The listeners are called in the next turn, since busy publishers would
+    // otherwise block this thread.
     else setImmediate(() => this.#wake());
   }
 
@@ -65,40 +66,39 @@ class WakeUp {
   }
 }
 
-/** A reader without the lock tries so often to copy what a publisher is just writing. */
+/** Number of tries to copy a slot without the lock while it is being written. */
 const READ_ATTEMPTS = 100;
 
-/** What a publish did. */
+/** The result of a publish. */
 export interface Published {
   readonly generation: number;
-  /** True when the oldest entry made room for this one. */
+  /** True if the oldest entry was overwritten. */
   readonly evicted: boolean;
 }
 
-/** The generations in the ring; `oldest` is above `newest` when there is none. */
+/** The range of generations in the ring; `oldest` is greater than `newest` if it is empty. */
 export interface RingRange {
   readonly oldest: number;
   readonly newest: number;
 }
 
 /**
- * Opens a zone's ring for this thread. `threadId` is 0 in the master, else the worker's id, 1 to 511: a
- * thread that dies under the zone's lock is told by it. Throws when the memory holds no ring.
+ * Opens the ring of a zone for this thread. `threadId` is 0 in the master, else the worker's id, 1 to 511; it
+ * identifies the thread if it dies while holding the lock. Throws if the memory holds no ring.
  */
 export function openRing(buffer: SharedArrayBuffer, threadId: number): Ring {
   return new Ring(buffer, threadId);
 }
 
 /**
- * The event ring of one zone, as one thread sees it. Channels are labels; generations count from 1 over all
- * of them.
+ * The event ring of one zone, as one thread sees it. Channels are labels; generations count from 1 over all channels.
  */
 export class Ring {
   readonly capacity: number;
   readonly #shared: Memory;
   readonly #lock: ZoneLock;
   readonly #wakeUp: WakeUp;
-  /** One entry, private to this thread: built here before it is published, copied here to be looked at. */
+  /** Private memory for one entry, which is built here before it is published, and copied here to be read. */
   readonly #image = memoryOf(new ArrayBuffer(STRIDE_BYTES));
 
   constructor(buffer: SharedArrayBuffer, threadId: number) {
@@ -110,8 +110,8 @@ export class Ring {
   }
 
   /**
-   * Appends an event; every thread that watches wakes. `undefined`: the lock was not to be had in 250 ms,
-   * nothing was published. Throws a RangeError for a text beyond `EVENT_LIMITS` or an empty channel or type.
+   * Appends an event and wakes all threads that watch the ring. Returns `undefined` if the lock could not be acquired
+   * in 250 ms. Throws a RangeError for a text beyond `EVENT_LIMITS` or an empty channel or type.
    */
   publish(event: RingEvent): Published | undefined {
     const usedBytes = encodeEvent(this.#image, event);
@@ -126,12 +126,12 @@ export class Ring {
     return published;
   }
 
-  /** What the ring holds at one moment. `undefined`: the lock was not to be had in 250 ms. */
+  /** Returns the content of the ring at one moment; `undefined` if the lock could not be acquired in 250 ms. */
   snapshot(query: SnapshotQuery = {}): RingSnapshot | undefined {
     return takeSnapshot({ shared: this.#shared, capacity: this.capacity, lock: this.#lock }, query);
   }
 
-  /** One entry, without taking the lock. `undefined`: overwritten, or not (or not wholly) there yet. */
+  /** Returns one entry, without taking the lock. `undefined` if it was overwritten or is not complete yet. */
   read(generation: number): RingEntry | undefined {
     const at = slotOffset(generation, this.capacity);
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
@@ -143,7 +143,10 @@ export class Ring {
     return undefined;
   }
 
-  /** Without taking the lock. `undefined` in the rare case that a publisher was at it each time. */
+  /**
+   * Returns the range of generations without taking the lock; `undefined` in the rare case that a publisher was writing
+   * at each try.
+   */
   range(): RingRange | undefined {
     const { i32, f64 } = this.#shared;
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
@@ -156,14 +159,14 @@ export class Ring {
   }
 
   /**
-   * Calls `listener` after publishes in any thread, one call for several in quick succession; gives the
-   * function that ends it. Neither polls nor keeps the thread alive.
+   * Calls `listener` after publishes in any thread, once for several in quick succession. Returns the function that
+   * ends it. Neither polls nor keeps the thread alive.
    */
   watch(listener: () => void): () => void {
     return this.#wakeUp.listen(listener);
   }
 
-  /** Under the lock: the image's first `words` words become the next entry. */
+  /** Must be called under the lock. Appends the first `words` words of the image as the next entry. */
   #append(words: number): Published {
     const { i32, f64 } = this.#shared;
     const generation = f64[NEXT_DOUBLE] as number;
@@ -188,7 +191,7 @@ export class Ring {
     return { generation, evicted };
   }
 
-  /** Copies a slot to the image; false when it was being written. */
+  /** Copies a slot to the image; returns false if it was being written. */
   #copySlot(slot: number): boolean {
     const { i32 } = this.#shared;
     const before = Atomics.load(i32, slot);

@@ -14,10 +14,10 @@ import {
   STRIDE_BYTES,
 } from './layout.ts';
 
-/** Entries that are copied under one hold of the lock. */
+/** Entries copied per acquisition of the lock. */
 const CHUNK = 64;
 
-/** What a reader wants to see; absent texts match all. */
+/** Selects entries; absent texts match any. */
 export interface SnapshotQuery {
   /** Only entries with a higher generation. */
   readonly since?: number;
@@ -27,9 +27,7 @@ export interface SnapshotQuery {
   readonly type?: string | undefined;
 }
 
-/**
- * The state of the ring, whatever the query asked for; generations are 0 as long as nothing was published.
- */
+/** The state of the ring, independent of the query. Generations are 0 until something has been published. */
 export interface RingFacts {
   readonly capacity: number;
   readonly oldestGeneration: number;
@@ -39,13 +37,13 @@ export interface RingFacts {
   readonly lastPublishMs: number;
 }
 
-/** Facts and entries of one moment: no entry is torn, missing, older than the facts say, or twice. */
+/** The state and entries of one moment. No entry is torn, missing, duplicate, or older than the state says. */
 export interface RingSnapshot extends RingFacts {
   /** In the order of their generations. */
   readonly entries: readonly RingEntry[];
 }
 
-/** A ring's memory with what reading it takes; belongs to one thread. */
+/** What reading a ring needs; belongs to one thread. */
 interface RingReader {
   readonly shared: Memory;
   readonly capacity: number;
@@ -55,15 +53,16 @@ interface RingReader {
 const staging = lazily(() => memoryOf(new ArrayBuffer(CHUNK * STRIDE_BYTES)));
 
 /**
- * Copies what the query asks for, 64 entries per hold of the lock. What publishers overwrite between two
- * holds is left out again, so that the result is the ring of the last hold. `undefined` when the lock was not
- * to be had.
+ * Copies the entries of a query, 64 per acquisition of the lock. Entries that publishers overwrite in between are
+ * removed from the result, which is the ring at the last acquisition. Returns `undefined` if the lock could not be
+ * acquired.
  */
 export function takeSnapshot(reader: RingReader, query: SnapshotQuery): RingSnapshot | undefined {
   const { lock, capacity } = reader;
   const limit = query.limit ?? Infinity;
   const filter = filterOf(query);
-  // Publishers faster than this reader would keep it busy for ever; then it holds them up for the rest.
+  // Publishers that are faster than this reader would keep it busy for ever. After this many releases, it holds the
+  // lock until it is done.
   let releasesLeft = 2 * Math.ceil(capacity / CHUNK);
   let found: RingEntry[] = [];
   let cursor = (query.since ?? 0) + 1;
@@ -108,14 +107,14 @@ function readFacts({ shared: { f64 }, capacity }: RingReader): RingFacts {
   };
 }
 
-/** Copies up to 64 entries from generation `first` on to the staging area; the caller holds the lock. */
+/** Copies up to 64 entries from generation `first` on to the staging area. The caller holds the lock. */
 function copyChunk({ shared, capacity }: RingReader, first: number, newest: number): number {
   const count = Math.max(0, Math.min(CHUNK, newest - first + 1));
   const { bytes } = staging();
   let copied = 0;
   while (copied < count) {
     const from = slotOffset(first + copied, capacity);
-    // Up to the end of the ring's memory, then on from its start.
+    // Copies up to the end of the ring's memory, then continues at its start.
     const length = Math.min((count - copied) * STRIDE_BYTES, shared.bytes.length - from);
     bytes.set(shared.bytes.subarray(from, from + length), copied * STRIDE_BYTES);
     copied += length / STRIDE_BYTES;
@@ -126,7 +125,7 @@ function copyChunk({ shared, capacity }: RingReader, first: number, newest: numb
 function collect(found: RingEntry[], chunk: { count: number; filter: EntryFilter; limit: number }): void {
   const memory = staging();
   for (let at = 0; at < chunk.count * STRIDE_BYTES && found.length < chunk.limit; at += STRIDE_BYTES) {
-    // A slot that a dying publisher left half-written holds no generation.
+    // A half-written slot of a dead publisher has no generation.
     if (generationAt(memory, at) !== 0 && matches(memory, at, chunk.filter))
       found.push(decodeEntry(memory, at));
   }

@@ -95,7 +95,7 @@ test('a lock that a living thread keeps makes a call fail, and the next one succ
   expect(dictionary.get('k')).toBe(1);
 });
 
-test('a thread that died hungry holds nobody up', () => {
+test('a thread that died with priority blocks no other', () => {
   const buffer = createZone({ name: 'd', kind: 'dictionary', sizeBytes: 4096 });
   const words = new Int32Array(buffer);
   words[PRIORITY_WORD] = 3 + 1;
@@ -110,7 +110,7 @@ test('a thread that died hungry holds nobody up', () => {
 test('a thread that waits for long has the others step aside, and they go on when it has had its turn', async () => {
   const buffer = createZone({ name: 'd', kind: 'dictionary', sizeBytes: 65_536 });
   const words = new Int32Array(buffer);
-  // A living holder that sleeps: thread 2 becomes hungry, waits, and gets the lock when it is free.
+  // A living holder that sleeps: thread 2 gets priority, waits, and gets the lock when it is free.
   openDictionary(buffer, 9);
   words[4] = 9 + 1;
   const gate = new SharedArrayBuffer(4);
