@@ -4,38 +4,38 @@ import { SonicBoom } from 'sonic-boom';
 import type { ErrorLog } from './error-log.ts';
 import { openLogFile, standardStream } from './log-file.ts';
 
-/** An open access log. Nothing here throws: trouble with a file never fails a request. */
+/** An open access log. Its methods never throw, so that a file error does not fail a request. */
 export interface AccessLog {
-  /** One line, without its end. */
+  /** Writes one line, which is given without its end. */
   write(line: string): void;
-  /** Goes on in a new file of the same name; what waits still goes to the old one. */
+  /** Switches to a new file of the same name. Buffered lines are written to the old one. */
   reopen(): void;
-  /** Resolves when everything is written, or cannot be. */
+  /** Resolves when everything is written or cannot be written. */
   close(): Promise<void>;
 }
 
-/** Where lines go, and how many bytes may wait for how long before they are written (0: at once). */
+/** Where lines are written, and how many bytes are buffered for how long (0: not at all). */
 export interface AccessLogOptions {
   /** Absolute, or `stderr`. */
   readonly path: string;
   readonly bufferBytes: number;
   readonly flushMs: number;
-  /** 1 … 9: what waits together is compressed together; the file is a series of gzip members. */
+  /** 1 … 9: each buffer is compressed; the file is a series of gzip members. */
   readonly gzipLevel?: number | undefined;
-  /** Told when the file cannot be written; once until it can be again. */
+  /** Receives an alert when the file cannot be written; once until it can be again. */
   readonly log: ErrorLog;
 }
 
-/** Lines beyond this are dropped while the disk does not take any. */
+/** If more bytes wait for the disk, lines are dropped. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const MAX_WRITE_BYTES = 64 * 1024;
-/** POSIX: up to PIPE_BUF bytes reach a pipe in one piece, more may mix with other writers' lines. */
+/** POSIX: writes of up to PIPE_BUF bytes to a pipe are atomic; larger ones may mix with other writers' lines. */
 const PIPE_BUF_BYTES = 4096;
 const MAX_BYTES_PER_UNIT = 3;
 
 /**
- * Opens a log for appending. Lines of one turn of the event loop (or of a whole buffer) are written together, and every
- * write holds whole lines, so the threads of a process may share a file or pipe.
+ * Opens a log for appending. The lines of one turn of the event loop (or of a whole buffer) are written together. Every
+ * write consists of whole lines, so that several threads can share a file or pipe.
  */
 export function openAccessLog(options: AccessLogOptions): AccessLog {
   return new AppendedLog(options);
@@ -120,16 +120,16 @@ class AppendedLog implements AccessLog {
   }
 }
 
-/** sonic-boom's types leave out that it takes bytes where it was opened for them. */
+/** sonic-boom also accepts bytes if it was opened for them, which its types omit. */
 type Boom = Omit<SonicBoom, 'write'> & { write(piece: string | Buffer): boolean };
 
 interface OpenFile {
   readonly boom: Boom;
-  /** In UTF-16 units; what one write may hold. */
+  /** Largest write, in UTF-16 units. */
   readonly chunkLength: number;
 }
 
-/** Opens at once, so that a path without permission shows here and not in the middle of a request. */
+/** Opens the file immediately, so that missing permission shows at load time and not during a request. */
 function openFile({ path, bufferBytes, gzipLevel }: AccessLogOptions): OpenFile {
   const standard = standardStream(path);
   const fd = standard ?? openLogFile(path);

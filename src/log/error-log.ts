@@ -10,14 +10,14 @@ import { errorLogTime } from './time.ts';
 export const LEVELS = ['debug', 'info', 'notice', 'warn', 'error', 'crit', 'alert', 'emerg'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** Facts of a log line beside its message; printed as nginx prints them: `, client: …, server: …, request: "…"`. */
+/** The fields of a log line besides its message, printed as in nginx: `, client: …, server: …, request: "…"`. */
 export interface LogContext {
   /** Serial number of the connection: printed as `*7 ` before the message. */
   readonly connection?: number;
   readonly client?: string;
   readonly server?: string;
   readonly request?: string;
-  /** URI of the subrequest in which it happened. */
+  /** URI of the subrequest that logs. */
   readonly subrequest?: string;
   readonly upstream?: string;
   /** As the client sent it. */
@@ -25,24 +25,24 @@ export interface LogContext {
   readonly referrer?: string;
 }
 
-/** The error log as modules see it. Messages are one line, lower case; secrets never go in. */
+/** The error log as modules see it. Messages are one line in lower case, and never contain secrets. */
 export interface ErrorLog {
   write(level: Level, message: string, context?: LogContext): void;
 }
 
-/** An `error_log` directive: a file or a syslog server, and the least severe level that goes there. */
+/** An `error_log` directive: a file or a syslog server, and the least severe level that is written. */
 export type ErrorLogTarget = { readonly level: Level } & (
   { readonly path: string } | { readonly syslog: SyslogTarget }
 );
 
-/** Is told a line that an error log takes: its message with the facts of the request, without time and level. */
+/** Receives a line that an error log writes: its message with its fields, without time and level. */
 export type LogListener = (level: Level, text: string) => void;
 
-/** Those who hear what the error logs of a thread take. */
+/** The listeners of a thread's error logs. */
 export class LogListeners {
   readonly #listeners = new Set<LogListener>();
 
-  /** Gives the end of it. */
+  /** Adds a listener. Returns the function that removes it. */
   add(listener: LogListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -53,13 +53,15 @@ export class LogListeners {
   }
 }
 
-/** A message with the facts of its request, as nginx ends its lines: one line, and nothing that a terminal would obey. */
+/**
+ * Returns a message with its fields, as in nginx: one line, without control characters that a terminal would interpret.
+ */
 function errorText(message: string, context: LogContext | undefined): string {
   const connection = context?.connection === undefined ? '' : `*${context.connection} `;
   return printable(connection + message + describe(context));
 }
 
-/** `, client: …, server: …, request: "…"` in nginx's order; secrets in the query are masked. */
+/** Returns the fields in nginx's order: `, client: …, server: …, request: "…"`. Secrets in the query are masked. */
 function describe(context: LogContext | undefined): string {
   if (!context) return '';
   const { client, server, request, subrequest, upstream, host, referrer } = context;
@@ -86,23 +88,23 @@ function printable(text: string): string {
   );
 }
 
-/** What takes whole lines of an error log. Nothing here throws. */
+/** A destination of error log lines. Its methods never throw. */
 interface ErrorSink {
-  /** `stderr` or an absolute path; '' for what is no file. */
+  /** `stderr` or an absolute path; '' if it is no file. */
   readonly path: string;
-  /** `severity` counts from `debug`, 0, to `emerg`. */
+  /** `severity` is the index of the level, from `debug` (0) to `emerg`. */
   write(line: string, severity: number): void;
   reopen(): void;
   close(): void;
 }
 
 const STDERR = 2;
-/** What a pipe takes in one piece (PIPE_BUF); the rest of a longer line is cut, as nginx cuts its own. */
+/** Largest atomic write to a pipe (PIPE_BUF). Longer lines are cut, as in nginx. */
 const MAX_LINE_BYTES = 4096;
 const LINE_END = Buffer.from('\n');
 const MOST_SEVERE = LEVELS.length - 1;
 
-/** Opens what an `error_log` directive names. */
+/** Opens the destination of an `error_log` directive. */
 function openSink(target: ErrorLogTarget, prefix: string): ErrorSink {
   return 'syslog' in target ? openSyslogSink(target.syslog) : new FileSink(target.path, prefix);
 }
@@ -130,7 +132,7 @@ class FileSink implements ErrorSink {
     writeLine(this.#descriptor, line);
   }
 
-  /** Goes on in the old file when the new one cannot be opened. */
+  /** Keeps the old file if the new one cannot be opened. */
   reopen(): void {
     const next = this.#open();
     if (next === undefined) return;
@@ -162,17 +164,17 @@ function tellOperator(trouble: string): void {
   writeLine(STDERR, `gw: [alert] ${trouble}`);
 }
 
-/** One write per line: lines of several threads and processes never mix. */
+/** Writes a line with one call, so that lines of several threads and processes do not mix. */
 function writeLine(descriptor: number, line: string): void {
   const bytes = Buffer.from(line);
   try {
     writeSync(descriptor, Buffer.concat([bytes.subarray(0, endOfLine(bytes)), LINE_END]));
   } catch {
-    // Nobody is left to tell.
+    // There is no other place to report this.
   }
 }
 
-/** Where a line must be cut, never inside a UTF-8 character. */
+/** Returns where to cut a line, never inside a UTF-8 character. */
 function endOfLine(bytes: Buffer): number {
   let end = MAX_LINE_BYTES - LINE_END.length;
   if (bytes.length <= end) return bytes.length;
@@ -180,16 +182,16 @@ function endOfLine(bytes: Buffer): number {
   return end;
 }
 
-/** Error logs that are open in one thread. */
+/** The open error logs of one thread. */
 export interface LogFiles extends ErrorLog {
   reopen(): void;
   close(): void;
   writesTo(path: string): boolean;
-  /** Some log takes lines of this level. */
+  /** Tells whether some log writes lines of this level. */
   takes(level: Level): boolean;
 }
 
-/** Who writes: `tid` is 0 for the master. */
+/** The thread that writes; `tid` is 0 in the master. */
 export interface LogWriter {
   readonly prefix: string;
   readonly tid: number;
@@ -202,8 +204,8 @@ interface OpenTarget {
 }
 
 /**
- * Opens the error logs; without a directive `logs/error.log` below the prefix where that directory exists, else stderr. A file
- * that cannot be opened is told on stderr, and its lines go there.
+ * Opens the error logs. Default: `logs/error.log` below the prefix if that directory exists, else stderr. If a file
+ * cannot be opened, that is reported on stderr, and its lines are written there.
  */
 export function openErrorLogs(targets: readonly ErrorLogTarget[] | undefined, writer: LogWriter): LogFiles {
   const logs: readonly OpenTarget[] = (targets ?? [defaultTarget(writer)]).map((target) => ({

@@ -11,12 +11,13 @@ const DESCRIPTORS: Readonly<Record<string, 1 | 2>> = {
   '/dev/fd/2': 2,
   '/proc/self/fd/2': 2,
 };
-/** As many links as Linux follows. */
+/** Limit of links, as in Linux. */
 const MAX_LINKS = 40;
 
 /**
- * The descriptor of standard output or error where a path means one of them, also by links (containers have
- * `access.log -> /dev/stdout`). A process that gave up root cannot open what root's shell opened, but may write to it.
+ * Returns the descriptor of standard output or error if a path means one of them, even through links (containers have
+ * `access.log -> /dev/stdout`). A process that gave up root cannot open a file that root's shell opened, but may write
+ * to its descriptor.
  */
 export function standardStream(path: string): 1 | 2 | undefined {
   let name = path;
@@ -36,8 +37,8 @@ const { O_APPEND, O_CREAT, O_WRONLY } = constants;
 const MODE = 0o644;
 
 /**
- * Opens a log for appending. Root follows no link that somebody else could have put in its place: a gateway that is started
- * by root and serves as another account would let that account choose a file of root's.
+ * Opens a log for appending. Root follows no links that another user could have created: otherwise the account that
+ * serves could choose a file for root to open.
  */
 export function openLogFile(path: string): number {
   const open = process.getuid?.() === 0 ? openAsRoot : openSync;

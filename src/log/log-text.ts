@@ -1,4 +1,7 @@
-/** What `log_format escape=default` writes as `\xXX` (nginx ngx_http_log_escape): `"`, `\`, controls and all above `~`. */
+/**
+ * The characters that `log_format escape=default` writes as `\xXX` (nginx ngx_http_log_escape): `"`, `\`, controls and
+ * everything above `~`.
+ */
 const DEFAULT_UNSAFE = /[^ !#-[\]-~]/;
 const DEFAULT_UNSAFE_RUN = /[^ !#-[\]-~]+/g;
 
@@ -17,7 +20,7 @@ const JSON_SHORT: Readonly<Record<string, string>> = {
   '\t': '\\t',
 };
 
-/** Escapes a value for a log line in nginx's default way: its UTF-8 bytes as `\xXX` where they are not plain. */
+/** Escapes a value for a log line as nginx does by default: special UTF-8 bytes become `\xXX`. */
 export function escapeDefault(text: string): string {
   return DEFAULT_UNSAFE.test(text) ? text.replace(DEFAULT_UNSAFE_RUN, hexBytes) : text;
 }
@@ -41,7 +44,7 @@ function hex(byte: number): string {
   return byte.toString(16).toUpperCase().padStart(2, '0');
 }
 
-/** Names of parameters whose values never show in a log. */
+/** Names of parameters whose values are masked in logs. */
 const SECRET_NAMES = [
   'key',
   'api[-_]?key',
@@ -55,19 +58,21 @@ const SECRET_NAMES = [
 ].join('|');
 
 const SECRET_NAME = new RegExp(`^(?:${SECRET_NAMES})$`, 'i');
-/** Names of headers and cookies that let somebody in, in the spelling of variables. */
+/** Names of headers and cookies that carry credentials, in the spelling of variables. */
 const CREDENTIAL =
   /(?:^|[_$])(?:authorization|cookie|api_?key|publish_key|token|passw(?:or)?d|secret|jwt|session|sess_?id|sid)$|sessid$/;
-/** A semicolon ends it only where the name of another parameter follows. */
+/** A semicolon ends a value only if the name of another parameter follows. */
 const VALUE = '(?:[^&;#\\s"]|;(?![^=?&;#\\s"]+=))+';
 const SECRET_PARAMETER = new RegExp(`(^|[?&;\\s])(${SECRET_NAMES})=${VALUE}`, 'gi');
 
-/** Whether a query parameter of this name holds a secret, in any case: `$arg_token` shows as `***`. */
+/**
+ * Tells whether a query parameter of this name contains a secret; case does not matter. `$arg_token` is shown as `***`.
+ */
 export function isSecretParameter(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
-/** Whether a header, a cookie or a variable of this name holds what lets somebody in: `X-Api-Key`, `$backend_token`. */
+/** Tells whether a header, a cookie or a variable of this name carries credentials: `X-Api-Key`, `$backend_token`. */
 export function isCredential(name: string): boolean {
   return CREDENTIAL.test(name.toLowerCase().replaceAll('-', '_'));
 }
@@ -79,7 +84,10 @@ export function redactQuery(text: string): string {
   return masked.includes('%') ? masked.replace(PARAMETER, maskDecoded) : masked;
 }
 
-/** A name may be written with escapes, and means the same. A pattern that asked for them would look for each of them again. */
+/**
+ * A parameter whose name may contain percent escapes. A pattern for escaped secret names would need far more
+ * backtracking.
+ */
 const PARAMETER = new RegExp(`(^|[?&;\\s])([^=?&;#\\s"]+)=${VALUE}`, 'g');
 
 function maskDecoded(parameter: string, before: string, name: string): string {

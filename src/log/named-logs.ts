@@ -1,28 +1,28 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { systemFailure } from '../system/index.ts';
 
-/** `open_log_file_cache`: which files stay open between lines. */
+/** `open_log_file_cache`: which files are kept open. */
 export interface NamedLogRules {
-  /** 0: none. */
+  /** Number of files that are kept open; 0: none. */
   readonly max: number;
-  /** A file that gets no line for so long is closed, and one that got fewer than `minUses` in that time. */
+  /** A file without a line for this time is closed, and so is one with fewer than `minUses` lines in this time. */
   readonly inactiveMs: number;
   readonly minUses: number;
-  /** How long a file is taken to be the one of its name, before somebody looks. */
+  /** Time until a file is checked again for being the one of its name. */
   readonly validMs: number;
 }
 
-/** Logs whose path is found out for each line. Nothing here throws or rejects. */
+/** Logs whose path is computed for each line. The methods never throw or reject. */
 export interface NamedLogs {
   /** `path` is absolute. */
   write(path: string, line: string): void;
-  /** Closes all files; those that get lines are opened again. */
+  /** Closes all files; they are opened again when needed. */
   reopen(): void;
-  /** Resolves when everything is written, or cannot be. */
+  /** Resolves when everything is written or cannot be written. */
   close(): Promise<void>;
 }
 
-/** A path that had a line lately: open where it is used often enough. */
+/** A recently used path; its file is open if it is used often enough. */
 interface NamedFile {
   handle: FileHandle | undefined;
   inode: number;
@@ -32,10 +32,13 @@ interface NamedFile {
 }
 
 const FILE_MODE = 0o644;
-/** Characters of lines that wait for the disk; what comes beyond is dropped. */
+/** Limit of buffered characters; further lines are dropped. */
 const MAX_WAITING = 16 * 1024 * 1024;
 
-/** Opens files one after the other as lines come: no more are open than the rules let stay, and one. */
+/**
+ * Opens logs whose files are opened one after the other as lines come. At most one more file is open than the rules
+ * allow.
+ */
 export function openNamedLogs(rules: NamedLogRules, tell: (trouble: string) => void): NamedLogs {
   return new NamedLogFiles(rules, tell);
 }
@@ -43,10 +46,10 @@ export function openNamedLogs(rules: NamedLogRules, tell: (trouble: string) => v
 class NamedLogFiles implements NamedLogs {
   readonly #rules: NamedLogRules;
   readonly #tell: (trouble: string) => void;
-  /** Lines by path, those that came first first. */
+  /** Buffered lines by path, the oldest first. */
   readonly #waiting = new Map<string, string>();
   #waitingLength = 0;
-  /** The file that got a line longest ago comes first. */
+  /** The least recently used file comes first. */
   readonly #files = new Map<string, NamedFile>();
   #writing: Promise<void> | undefined;
   #reopens = false;
@@ -76,7 +79,7 @@ class NamedLogFiles implements NamedLogs {
     await this.#forget(() => true);
   }
 
-  /** Lines of one turn of the event loop go to their file together. */
+  /** Schedules a write. The lines of one turn of the event loop are written together. */
   #soon(): void {
     this.#writing ??= new Promise<void>((resolve) => {
       setImmediate(resolve);
@@ -116,7 +119,7 @@ class NamedLogFiles implements NamedLogs {
     }
   }
 
-  /** Closes a file that is no longer the one of its name. */
+  /** Closes a file if its name now refers to another one. */
   async #check(path: string, file: NamedFile): Promise<void> {
     const now = performance.now();
     if (!file.handle || now - file.checkedMs <= this.#rules.validMs) return;
@@ -125,7 +128,10 @@ class NamedLogFiles implements NamedLogs {
     if (found?.ino !== file.inode) await shut(file);
   }
 
-  /** Puts a file at the end of the line; what is used too rarely is closed, what is too many forgotten. */
+  /**
+   * Makes a file the most recently used one. Closes it if it is used too rarely, and closes the oldest file if there
+   * are too many.
+   */
   async #keep(path: string, file: NamedFile): Promise<void> {
     const { max, inactiveMs, minUses } = this.#rules;
     const now = performance.now();

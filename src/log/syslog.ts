@@ -7,18 +7,18 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { syslogTime } from './time.ts';
 
-/** Where `syslog:` lines go, and as what. */
+/** The parameters of `syslog:`. */
 export interface SyslogTarget {
   readonly server: SyslogServer;
   /** 0 … 23. */
   readonly facility: number;
-  /** 0 … 7; of a line of the error log its own level counts instead. */
+  /** 0 … 7; the error log uses the level of each line instead. */
   readonly severity: number;
   readonly tag: string;
   readonly hostname: boolean;
 }
 
-/** A host by name or address, or a socket of this machine. */
+/** A host by name or address, or a Unix socket. */
 export type SyslogServer =
   | { readonly kind: 'udp'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };
@@ -31,7 +31,10 @@ const DEFAULTS = { facility: 'local7', severity: 'info', tag: 'gw' };
 const DEFAULT_PORT = 514;
 const MAX_TAG_LENGTH = 32;
 
-/** Reads `syslog:server=address[,facility=…][,severity=…][,tag=…][,nohostname]`, or says in nginx's words what is wrong. */
+/**
+ * Reads `syslog:server=address[,facility=…][,severity=…][,tag=…][,nohostname]`. Returns a text with nginx's message if
+ * it is invalid.
+ */
 export function parseSyslog(text: string): SyslogTarget | string {
   const given = new Map<string, string>();
   for (const word of text.slice('syslog:'.length).split(',')) {
@@ -75,18 +78,18 @@ function parseServer(text: string): SyslogServer | string {
   return isPort ? { kind: 'udp', host, port } : `invalid port in syslog server "${text}"`;
 }
 
-/** A way to a syslog server: sends what it can, drops what it cannot, and never fails. */
+/** A connection to a syslog server. It never fails: messages that cannot be sent are dropped. */
 interface SyslogChannel {
-  /** `priority` is facility and severity in one number (RFC 3164, 4.1.1). */
+  /** Sends a message; `priority` combines facility and severity (RFC 3164, 4.1.1). */
   send(priority: number, message: string): void;
-  /** Resolves when what was sent has left. */
+  /** Resolves when all messages have been sent. */
   close(): Promise<void>;
 }
 
-/** Packets that may wait until the name of the server is known. */
+/** Number of packets that are queued until the server's name is resolved. */
 const MAX_WAITING = 1000;
 const RETRY_MS = 5_000;
-/** The rest of a longer packet is cut, as nginx cuts it. */
+/** Longer packets are cut, as in nginx. */
 const MAX_PACKET_BYTES = 2048 + 256;
 const HOSTNAME = hostname().toLowerCase();
 
@@ -95,7 +98,7 @@ interface UdpServer {
   readonly port: number;
 }
 
-/** Datagrams to a syslog server. Its name is asked for once, and again later when that fails. */
+/** Sends datagrams to a syslog server. Its name is resolved once; a failed lookup is repeated later. */
 function openUdpChannel(
   server: UdpServer,
   { tag, hostname: names }: Pick<SyslogTarget, 'tag' | 'hostname'>,
@@ -106,7 +109,7 @@ function openUdpChannel(
 
 class UdpChannel implements SyslogChannel {
   readonly #server: UdpServer;
-  /** Between the time and the message. */
+  /** The text between the time and the message. */
   readonly #origin: string;
   readonly #tell: (trouble: string) => void;
   #socket: Socket | undefined;
@@ -167,9 +170,9 @@ class UdpChannel implements SyslogChannel {
   }
 }
 
-/** Bytes that may wait for the program; what comes beyond is dropped. */
+/** Bytes that may be queued for the program; further messages are dropped. */
 const MAX_WAITING_BYTES = 1_048_576;
-/** A program that ended is started again at the next line, but no sooner than this. */
+/** A program that has ended is started again with the next line, but not before this time has passed. */
 const PAUSE_MS = 5_000;
 const MAX_MESSAGE_BYTES = 2048;
 const LINE_ENDS = /[\r\n]+/g;
@@ -177,8 +180,8 @@ const LINE_ENDS = /[\r\n]+/g;
 type Logger = ChildProcessByStdio<Writable, null, Readable>;
 
 /**
- * Lines to a Unix socket such as /dev/log. Those are datagram sockets, which Node.js cannot open: `logger` of util-linux
- * sends them. It takes `<priority>message` per line and writes the head itself.
+ * Sends lines to a Unix socket such as /dev/log. These are datagram sockets, which Node.js cannot open, so `logger` of
+ * util-linux sends them. It reads `<priority>message` lines and adds the header.
  */
 function openLoggerChannel(
   path: string,
@@ -190,7 +193,7 @@ function openLoggerChannel(
 
 function argumentsOf(path: string, { tag, hostname }: Pick<SyslogTarget, 'tag' | 'hostname'>): string[] {
   const size = ['--size', String(MAX_MESSAGE_BYTES)];
-  // Its own format for sockets of the machine has no host name.
+  // The default format for local sockets has no host name.
   const format = hostname ? ['--rfc3164'] : [];
   return ['--socket', path, '--socket-errors=on', '--prio-prefix', '--tag', tag, ...size, ...format];
 }
@@ -239,14 +242,14 @@ class LoggerChannel implements SyslogChannel {
   }
 }
 
-/** Where messages go as they were made. */
+/** A syslog destination. */
 export interface Syslog {
-  /** `severity` instead of the target's own. */
+  /** Sends a message; `severity` overrides that of the target. */
   write(message: string, severity?: number): void;
   close(): Promise<void>;
 }
 
-/** Sends lines to a syslog server (RFC 3164). `tell` hears what is wrong with it; once until it changes. */
+/** Opens a syslog destination (RFC 3164). `tell` receives each new problem once. */
 export function openSyslog(target: SyslogTarget, tell: (trouble: string) => void): Syslog {
   const { server, facility, severity: usual } = target;
   let last = '';

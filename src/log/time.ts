@@ -2,7 +2,7 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 
-/** A text that changes once a second, made once a second. */
+/** Caches a text that changes once a second. */
 function perSecond(render: (date: Date) => string): (ms: number) => string {
   let second = -1;
   let text = '';
@@ -25,17 +25,17 @@ export const timeIso8601 = perSecond(
     `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${clock(date)}${zone(date, ':')}`,
 );
 
-/** `2026/11/20 16:34:49`: what a line of the error log starts with. */
+/** `2026/11/20 16:34:49`: the start of an error log line. */
 export const errorLogTime = perSecond(
   (date) => `${date.getFullYear()}/${two(date.getMonth() + 1)}/${two(date.getDate())} ${clock(date)}`,
 );
 
-/** `Nov 21 00:33:10`, a day below ten with a blank before it: what a syslog line starts with (RFC 3164, 4.1.2). */
+/** `Nov 21 00:33:10`, with a blank before a day below ten: the time in syslog messages (RFC 3164, 4.1.2). */
 export const syslogTime = perSecond(
   (date) => `${MONTHS[date.getMonth()]} ${String(date.getDate()).padStart(2, ' ')} ${clock(date)}`,
 );
 
-/** `Saturday, 21-Nov-2026 16:34:49 CET`: what nginx's SSI takes when it is not told otherwise. */
+/** `Saturday, 21-Nov-2026 16:34:49 CET`: the default format of SSI in nginx. */
 export const dateLocal = perSecond((date) => {
   const day = `${two(date.getDate())}-${MONTHS[date.getMonth()]}-${date.getFullYear()}`;
   return `${DAYS[date.getDay()]}, ${day} ${clock(date)} ${zoneName(date)}`;

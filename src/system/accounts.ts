@@ -1,26 +1,26 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** An account of the operating system that a process can become. */
+/** An account of the operating system. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** The account with this name: from `/etc/passwd`, else from wherever the system knows accounts (LDAP, systemd). */
+/** Returns the account with this name, from `/etc/passwd` or from the system's other sources (LDAP, systemd). */
 export function findAccount(name: string): Account | undefined {
   const [, , uid, gid] = entryOf('passwd', name) ?? [];
   return uid === undefined || gid === undefined ? undefined : { name, uid: Number(uid), gid: Number(gid) };
 }
 
-/** The id of the group with this name. */
+/** Returns the id of the group with this name. */
 export function findGroup(name: string): number | undefined {
   const gid = entryOf('group', name)?.[2];
   return gid === undefined ? undefined : Number(gid);
 }
 
-/** The account with this id, from `/etc/passwd` alone. */
+/** Returns the account with this id, from `/etc/passwd` only. */
 export function accountOfId(uid: number): Account | undefined {
   const fields = linesOf('passwd').find((entry) => entry[2] === String(uid));
   return fields && { name: fields[0] as string, uid, gid: Number(fields[3]) };
@@ -29,7 +29,7 @@ export function accountOfId(uid: number): Account | undefined {
 type Database = 'passwd' | 'group';
 
 function entryOf(database: Database, name: string): readonly string[] | undefined {
-  // Names only: getent takes numbers for ids, which nginx does not.
+  // Only names are looked up: getent accepts numeric ids, which nginx does not.
   if (!/^[^\s:\d-][^\s:]*$/.test(name)) return undefined;
   return linesOf(database).find(([first]) => first === name) ?? askSystem(database, name);
 }
@@ -52,7 +52,7 @@ function askSystem(database: Database, name: string): readonly string[] | undefi
     });
     return line.trim().split(':');
   } catch {
-    // Unknown there as well, or no such program.
+    // The name is unknown to getent as well, or there is no getent.
     return undefined;
   }
 }

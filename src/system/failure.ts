@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
 
-/** The words of strerror(3), and so of every log that people search, where libuv has others than a capital letter. */
+/** The messages of strerror(3), as in other logs, where those of libuv differ in more than a capital letter. */
 const WORDS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'Cannot assign requested address',
   EAFNOSUPPORT: 'Address family not supported by protocol',
@@ -19,15 +19,18 @@ const WORDS: Readonly<Record<string, string>> = {
   EXDEV: 'Invalid cross-device link',
 };
 
-/** From here on libuv's numbers are its own: failures of name resolution, the end of a file. */
+/** From here on, libuv's error numbers are not those of the system: failures of name resolution, the end of a file. */
 const FIRST_OF_LIBUV = 3000;
 
-/** The failure of a system call as nginx logs it: `open() "/srv/a" failed (2: No such file or directory)`. */
+/** Returns the failure of a system call as nginx logs it: `open() "/srv/a" failed (2: No such file or directory)`. */
 export function systemFailure(call: string, subject: string, error: unknown): string {
   return `${call}() "${subject}" failed (${systemReason(error)})`;
 }
 
-/** What stands in the brackets: `2: No such file or directory`; the message of an error that no system call made. */
+/**
+ * Returns the text in the brackets: `2: No such file or directory`, or the message of an error that is not from a
+ * system call.
+ */
 export function systemReason(error: unknown): string {
   const { errno, code = '', message } = error as NodeJS.ErrnoException;
   const { [code]: named } = constants.errno as Readonly<Record<string, number>>;
@@ -37,7 +40,7 @@ export function systemReason(error: unknown): string {
   return `${number}: ${WORDS[name] ?? words.charAt(0).toUpperCase() + words.slice(1)}`;
 }
 
-/** What a finding says of a peer that cannot be reached. */
+/** The texts of findings about a peer that cannot be reached. */
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was closed',
@@ -47,10 +50,10 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EHOSTUNREACH: 'no route to host',
   ENETUNREACH: 'network is unreachable',
-  ETIMEDOUT: 'no answer in time',
+  ETIMEDOUT: 'no response in time',
 };
 
-/** Why a peer cannot be reached, in words for people who do not read logs; `undefined` when its own message is better. */
+/** Returns why a peer cannot be reached, in plain words; `undefined` if the error's own message is better. */
 export function unreachableReason({
   code = '',
   message,

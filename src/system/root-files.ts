@@ -14,21 +14,21 @@ import { systemFailure } from './failure.ts';
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
-/** Linux: names a file without opening it, which a socket could not be. */
+/** Linux: refers to a file without opening it; a socket cannot be opened. */
 const O_PATH = 0o10000000;
-/** As Linux. */
+/** Linux has the same limit. */
 const MOST_LINKS = 40;
 
 interface Walk {
-  /** Without links: nobody but root makes, renames or removes a name on the way there. */
+  /** The safe part of the path, without links: only root can create, rename or remove its names. */
   readonly safe: string;
-  /** The rest, from the first name that somebody else could have put there. */
+  /** The rest, from the first name that another user could have created. */
   readonly names: readonly string[];
 }
 
 /**
- * Where a path leads, links followed; it need not be there yet. `undefined` where another user than root can change that: the
- * name may lead to a trap by the time that root opens it.
+ * Resolves a path with its links; it need not exist. Returns `undefined` if another user than root can change where it
+ * leads, for example before root opens it.
  */
 export function rootPath(path: string): string | undefined {
   const { safe, names } = walk(path);
@@ -36,8 +36,8 @@ export function rootPath(path: string): string | undefined {
 }
 
 /**
- * Opens a file as root, also where other users can write the directory: it follows none of their links, symbolic or hard, and
- * does not wait for their pipes.
+ * Opens a file as root, even in a directory that other users can write: it follows none of their links, symbolic or
+ * hard, and does not block on their pipes.
  */
 export function openAsRoot(path: string, flags: number, mode: number): number {
   const { safe, names } = walk(path);
@@ -53,7 +53,7 @@ export function openAsRoot(path: string, flags: number, mode: number): number {
     const descriptor = openSync(inside(directory, last), flags | O_NOFOLLOW | O_NONBLOCK, mode);
     return withoutTrap(descriptor, (flags & O_PATH) !== 0);
   } catch (error) {
-    // The error names a path through /proc; people know the one that was given.
+    // The error has a path in /proc; the message has the path that was given.
     const { errno, code } = error as NodeJS.ErrnoException;
     const known = new Error(systemFailure('open', path, error), { cause: error });
     throw errno === undefined ? known : Object.assign(known, { errno, code });
@@ -62,7 +62,7 @@ export function openAsRoot(path: string, flags: number, mode: number): number {
   }
 }
 
-/** Gives the file of a socket its rights; another file that root finds in its place keeps its own. */
+/** Sets the mode of a socket's file. If root finds another file in its place, that is not changed. */
 export function chmodSocket(path: string, mode: number): void {
   if (process.getuid?.() !== 0 || process.platform !== 'linux') return chmodSync(path, mode);
   const descriptor = openAsRoot(path, O_PATH | O_NOFOLLOW, 0);
@@ -73,7 +73,7 @@ export function chmodSocket(path: string, mode: number): void {
   }
 }
 
-/** Node has no openat(2). */
+/** Returns a path relative to an open directory, since Node has no openat(2). */
 function inside(directory: number, name: string): string {
   return `/proc/self/fd/${directory}/${name}`;
 }
@@ -107,7 +107,10 @@ function walk(path: string): Walk {
   return { safe, names };
 }
 
-/** What is not there yet root will make. In a sticky directory (/tmp) everybody makes names, but nobody moves directories of root. */
+/**
+ * Tells whether only root can change a directory entry. A missing directory will be created by root. In a sticky
+ * directory (/tmp) other users can create names, but cannot move directories of root.
+ */
 function isKept(directory: Stats | undefined, entry: Stats | undefined): boolean {
   if (!directory) return true;
   if (directory.uid !== 0) return false;

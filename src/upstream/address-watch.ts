@@ -2,30 +2,33 @@ import type { ServerAddress } from './peer-group.ts';
 import { lookUpHost, NameFault, type NameResolver } from './name-resolver.ts';
 import { addressOf, type ServerConfig } from './plan.ts';
 
-/** What a server's name leads to, and when to ask again (`undefined`: never). */
+/** The addresses of a name, and when to look it up again (`undefined`: never). */
 interface FoundAddresses {
   readonly addresses: readonly ServerAddress[];
   readonly againMs: number | undefined;
-  /** Why there are none. */
+  /** Why there are no addresses. */
   readonly fault?: Error;
 }
 
-/** What to ask and what to do with the answers. */
+/** How to look up a name, and what to do with the result. */
 interface WatchOptions {
-  /** Rejects when nothing was learnt: what was known goes on. */
+  /** Rejects if nothing was learnt; known addresses stay in use. */
   readonly ask: () => Promise<FoundAddresses>;
   readonly found: (addresses: readonly ServerAddress[]) => void;
-  /** Told once, until addresses are found again. */
+  /** Called for the first failure until addresses are found again. */
   readonly failed: (error: Error) => void;
 }
 
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 30_000;
 const MIN_MS = 1000;
-/** A timer takes no more than 2^31 - 1. */
+/** A timer's delay is limited to 2^31 - 1 ms. */
 const MAX_MS = 86_400_000;
 
-/** Asks for the addresses of one server until it is told to stop: again when they are out of date, or when nobody answered. */
+/**
+ * Follows the addresses of one server until it is closed: looks them up again when they expire, or when a lookup
+ * failed.
+ */
 export class AddressWatch {
   readonly #watching: WatchOptions;
   #timer: NodeJS.Timeout | undefined;
@@ -37,7 +40,7 @@ export class AddressWatch {
     this.#watching = watching;
   }
 
-  /** Resolves when the first answer is there, or did not come. Never fails. */
+  /** Looks the addresses up. Resolves after the first result or failure; never rejects. */
   async ask(): Promise<void> {
     try {
       const { addresses, againMs, fault } = await this.#watching.ask();
@@ -70,7 +73,7 @@ export class AddressWatch {
   }
 }
 
-/** How the addresses of a server with a name are found; `undefined`: it has none, or needs a resolver that is not there. */
+/** Returns the lookup of a server's addresses; `undefined` if it has a fixed address. */
 export function addressLookup(
   { target, resolve }: ServerConfig,
   resolver?: NameResolver,
@@ -86,7 +89,7 @@ export function addressLookup(
         ? await askNames(resolver, host, port)
         : await askService(resolver, `${serviceName(service)}.${host}`);
     } catch (error) {
-      // nginx: who is said to be gone leaves the group; who says nothing changes nothing.
+      // As in nginx, a name that does not exist leaves the group; if there is no response, nothing changes.
       if (error instanceof NameFault && error.isAbsent) return { addresses: [], againMs: 0, fault: error };
       throw error;
     }
@@ -100,14 +103,14 @@ async function askSystem(host: string, port: number): Promise<ServerAddress[]> {
 
 async function askNames(resolver: NameResolver, host: string, port: number): Promise<FoundAddresses> {
   const { addresses, validMs } = await resolver.addresses(host);
-  // In one order, so that the peers are the same whatever order the answers come in.
+  // Sorted, so that the peers do not depend on the order of the records.
   return {
     addresses: addresses.toSorted().map((ip) => ({ address: addressOf(ip, port) })),
     againMs: validMs,
   };
 }
 
-/** Those with the best priority are the servers, the others their backups (nginx). */
+/** Looks up SRV records. Those with the best priority are the servers, the others their backups (nginx). */
 async function askService(resolver: NameResolver, name: string): Promise<FoundAddresses> {
   const { records, validMs } = await resolver.service(name);
   const best = Math.min(...records.map(({ priority }) => priority));
@@ -123,7 +126,7 @@ async function askService(resolver: NameResolver, name: string): Promise<FoundAd
   return { addresses, againMs: validMs };
 }
 
-/** `http` is `_http._tcp`; a text with a dot stands as it is. */
+/** Expands `http` to `_http._tcp`; a text with a dot is unchanged. */
 function serviceName(service: string): string {
   return service.includes('.') ? service : `_${service}._tcp`;
 }

@@ -5,26 +5,26 @@ import type { PeerMeter } from './peer-meter.ts';
 import type { Balancing } from './plan.ts';
 import type { BalancingInput, Peer } from './selection.ts';
 
-/** How far one request has come with the peers of a group. */
+/** The state of one request's selection among the peers of a group. */
 export interface Progress {
   readonly ask: BalancingInput;
   set: PeerSet;
-  /** Of the set: what this request has had. */
+  /** Peers of the set that this request has tried. */
   tried: LivePeer[];
-  /** What the hash methods go on from. */
+  /** The last hash of the hash methods. */
   hash: number;
   rehash: number;
-  /** Choices of a hash or random method that led to a peer which cannot be had. */
+  /** Number of peers that a hash or random method has chosen in vain. */
   misses: number;
 }
 
-/** Chooses the next peer, under the lock of the group. Moves on to the backups when no other peer can be had. */
+/** Chooses the next peer; called under the lock of the group. Switches to the backups if no other peer is available. */
 export type Pick = (progress: Progress, now: number) => LivePeer | undefined;
 
-/** After so many misses round robin decides (nginx). */
+/** After more misses, round robin decides (nginx). */
 const MAX_MISSES = 20;
 
-/** The peer at a weighted position: position 0 to the weight of the first is the first, and so on. */
+/** Returns the peer at a weighted position: each peer covers as many positions as its weight. */
 function peerAt({ peers }: PeerSet, position: number): LivePeer | undefined {
   let rest = position;
   for (const peer of peers) {
@@ -34,7 +34,7 @@ function peerAt({ peers }: PeerSet, position: number): LivePeer | undefined {
   return undefined;
 }
 
-/** A peer of a group with what is known of it. */
+/** A peer of a group with its parameters and state. */
 export interface LivePeer extends Peer {
   readonly weight: number;
   readonly maxConnections: number;
@@ -46,19 +46,19 @@ export interface LivePeer extends Peer {
   readonly meter: PeerMeter;
 }
 
-/** Peers among which one is chosen, in the order of the configuration. */
+/** The peers among which one is chosen, in the order of the configuration. */
 export interface PeerSet {
   readonly peers: readonly LivePeer[];
-  /** One peer and no backups: it is tried whatever happened before. */
+  /** True for one peer without backups: it is tried whatever happened before. */
   readonly isSingle: boolean;
   readonly totalWeight: number;
   /** Peers that are not `down`. */
   readonly tries: number;
-  /** Who comes in when none of these can be had. */
+  /** Used when none of these peers is available. */
   readonly backups: PeerSet | undefined;
 }
 
-/** Splits the peers of a group as nginx does (ngx_http_upstream_init_round_robin). */
+/** Splits the peers of a group into primaries and backups (nginx: ngx_http_upstream_init_round_robin). */
 export function peerSetOf(peers: readonly LivePeer[]): PeerSet {
   const primary = peers.filter(({ backup }) => !backup);
   const others = peers.filter(({ backup }) => backup);
@@ -76,7 +76,7 @@ function setOf(peers: readonly LivePeer[], backups: PeerSet | undefined): PeerSe
   };
 }
 
-/** False: the peer takes no request now. */
+/** Tells whether a peer can take a request now. */
 export function isOpen(
   { down, maxFails, failTimeoutSeconds, maxConnections, state }: LivePeer,
   now: number,
@@ -93,7 +93,7 @@ const roundRobin: Pick = (progress, now) => {
   return found ?? (moveToBackups(progress) ? roundRobin(progress, now) : undefined);
 };
 
-/** The next of these peers by their weights: it pays for all of them with its own. */
+/** Returns the next of these peers by smooth weighted round robin. */
 function smoothest(peers: readonly LivePeer[], { tried }: Progress, now: number): LivePeer | undefined {
   let best: LivePeer | undefined;
   let total = 0;
@@ -103,7 +103,7 @@ function smoothest(peers: readonly LivePeer[], { tried }: Progress, now: number)
     const { effectiveWeight } = state;
     total += effectiveWeight;
     state.currentWeight += effectiveWeight;
-    // A peer that failed comes back step by step.
+    // The weight of a peer that failed recovers step by step.
     if (effectiveWeight < weight) state.effectiveWeight = effectiveWeight + 1;
     if (!best || state.currentWeight > best.state.currentWeight) best = peer;
   }
@@ -111,7 +111,7 @@ function smoothest(peers: readonly LivePeer[], { tried }: Progress, now: number)
   return best;
 }
 
-/** False: there are no backups left. */
+/** Switches to the backups. Returns false if there are none. */
 function moveToBackups(progress: Progress): boolean {
   const { backups } = progress.set;
   if (!backups) return false;
@@ -120,7 +120,7 @@ function moveToBackups(progress: Progress): boolean {
   return true;
 }
 
-/** A single peer that failed is tried again: there is nobody else. */
+/** A single peer is used even after failures, since there is no other. */
 function onlyPeer(peer: LivePeer | undefined): LivePeer | undefined {
   if (!peer || peer.down) return undefined;
   return peer.maxConnections === 0 || peer.state.requests < peer.maxConnections ? peer : undefined;
@@ -128,14 +128,17 @@ function onlyPeer(peer: LivePeer | undefined): LivePeer | undefined {
 
 const POINTS_PER_WEIGHT = 160;
 
-/** Points of a circle by hash, and the server that each belongs to. */
+/** The points of a hash ring, and the server of each point. */
 interface Ring {
   readonly hashes: Uint32Array;
-  /** The peers of each server: one name may have several addresses. */
+  /** The peers of each server; a name may have several addresses. */
   readonly servers: readonly (readonly LivePeer[])[];
 }
 
-/** Ketama: a key belongs to the next server on a circle (nginx: ngx_http_upstream_get_chash_peer). */
+/**
+ * Consistent hashing with ketama: a key belongs to the next server on the ring (nginx:
+ * ngx_http_upstream_get_chash_peer).
+ */
 function consistentHash(set: PeerSet): Pick {
   const ring = ringOf(set);
   return (progress, now) => {
@@ -153,7 +156,7 @@ function consistentHash(set: PeerSet): Pick {
   };
 }
 
-/** As Cache::Memcached::Fast does it: crc32(HOST \0 PORT PREVIOUS). */
+/** Builds the ring as Cache::Memcached::Fast does: crc32(HOST \0 PORT PREVIOUS). */
 function ringOf({ peers }: PeerSet): Ring {
   const byName = new Map<string, LivePeer[]>();
   for (const peer of peers) byName.set(peer.name, [...(byName.get(peer.name) ?? []), peer]);
@@ -185,7 +188,7 @@ function hostAndPort(name: string): [host: string, port: string] {
   return [host, port];
 }
 
-/** The first point that is not before the hash; the end counts as the beginning. */
+/** Returns the index of the first point that is not below the hash; the end wraps around. */
 function pointAfter(hashes: Uint32Array, hash: number): number {
   let from = 0;
   let to = hashes.length;
@@ -198,8 +201,8 @@ function pointAfter(hashes: Uint32Array, hash: number): number {
 }
 
 /**
- * The same peer for the same key, as Cache::Memcached chooses it: `((crc32([REHASH] KEY) >> 16) & 0x7fff) + PREVIOUS`, REHASH left
- * out at first (nginx: ngx_http_upstream_get_hash_peer).
+ * Chooses by the hash of a key, as Cache::Memcached does: `((crc32([REHASH] KEY) >> 16) & 0x7fff) + PREVIOUS`, at first
+ * without REHASH (nginx: ngx_http_upstream_get_hash_peer).
  */
 const keyHash: Pick = (progress, now) => {
   const { set, ask } = progress;
@@ -220,10 +223,10 @@ const START = 89;
 const FACTOR = 113;
 const MODULUS = 6271;
 const IPV4_OCTETS = 3;
-/** Clients of a Unix socket are one client. */
+/** Used for clients of a Unix socket. */
 const NO_ADDRESS: readonly number[] = [0, 0, 0];
 
-/** The same peer for the same network of clients (nginx: ngx_http_upstream_get_ip_hash_peer). */
+/** Chooses by the client's network (nginx: ngx_http_upstream_get_ip_hash_peer). */
 const ipHash: Pick = (progress, now) => {
   if (progress.misses > MAX_MISSES || progress.set.isSingle || progress.set.totalWeight === 0)
     return roundRobin(progress, now);
@@ -246,7 +249,10 @@ function significantBytes(address: string | undefined): readonly number[] {
   return bytes.length === 4 ? bytes.slice(0, IPV4_OCTETS) : bytes;
 }
 
-/** The peer with the fewest requests by weight; among equals round robin (nginx: ngx_http_upstream_get_least_conn_peer). */
+/**
+ * Chooses the peer with the fewest requests for its weight; round robin among equals (nginx:
+ * ngx_http_upstream_get_least_conn_peer).
+ */
 const leastConn: Pick = (progress, now) => {
   const { set, tried } = progress;
   if (set.isSingle) return roundRobin(progress, now);
@@ -266,18 +272,20 @@ function leastBusy(open: readonly LivePeer[]): readonly LivePeer[] {
   return best;
 }
 
-/** Below 0: the first has fewer requests for its weight. */
+/** Compares the load of two peers: below 0 if the first has fewer requests for its weight. */
 function compareLoad(peer: LivePeer, other: LivePeer | undefined): number {
   return other ? peer.state.requests * other.weight - other.state.requests * peer.weight : -1;
 }
 
-/** A random peer by weight, or the less busy of two (nginx: ngx_http_upstream_get_random_peer, …random2_peer). */
+/**
+ * Chooses a random peer by weight, or the less busy of two (nginx: ngx_http_upstream_get_random_peer, …random2_peer).
+ */
 function random({ two }: { readonly two: boolean }): Pick {
   return (progress, now) => {
     if (progress.set.isSingle || progress.set.totalWeight === 0) return roundRobin(progress, now);
     const first = draw(progress, now);
     const second = first && two ? draw(progress, now, first) : undefined;
-    // nginx: without a second one, round robin decides.
+    // As in nginx, round robin decides if there is no second one.
     if (!first || (two && !second)) return roundRobin(progress, now);
     return second && compareLoad(second, first) <= 0 ? second : first;
   };
@@ -293,7 +301,7 @@ function draw(progress: Progress, now: number, other?: LivePeer): LivePeer | und
   return undefined;
 }
 
-/** The balancing method for these peers. */
+/** Compiles the balancing method for a set of peers. */
 export function compilePick(balancing: Balancing, set: PeerSet): Pick {
   switch (balancing.kind) {
     case 'round robin':

@@ -11,10 +11,13 @@ import {
   type ReadScope,
 } from '../config/index.ts';
 
-/** What a request must not name, or a name that does not lead to an address; the message is nginx's where it has one. */
+/**
+ * The error of a host that a request may not name, or of a name that cannot be resolved. The message is nginx's if it
+ * has one.
+ */
 export class ResolveFault extends Error {}
 
-/** Host and port of a text that came out of variables; `port` absent: none was written. */
+/** Host and port of a text from variables; `port` is absent if none was written. */
 export interface RequestHost {
   readonly host: string;
   readonly port?: number;
@@ -23,8 +26,8 @@ export interface RequestHost {
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]{0,253}))(?::(\d{1,5}))?$/i;
 
 /**
- * Takes apart the `host[:port]` of an address whose text depends on the request. Whoever sends a request must not aim at a
- * Unix socket of this machine, nor hide the host behind a login: both are refused, for the configuration's author alone.
+ * Splits the `host[:port]` of an address that depends on the request. A client must not be able to name a Unix socket
+ * of this machine or hide the host behind a login, so both are refused.
  */
 export function readRequestHost(text: string): RequestHost | ResolveFault {
   if (/^unix:/i.test(text)) return new ResolveFault(`"${text}" may not name a unix socket by variables`);
@@ -37,15 +40,15 @@ export function readRequestHost(text: string): RequestHost | ResolveFault {
   return { host, port: number };
 }
 
-/** One word of a list of hosts; `port` absent: any. Names are in lower case. */
+/** An entry of a list of hosts; without `port` it applies to any port. Names are in lower case. */
 export type AllowedHost = (
   | { readonly kind: 'name'; readonly name: string }
-  /** `.example.com`: every name that ends so. */
+  /** `.example.com`: every name with this suffix. */
   | { readonly kind: 'suffix'; readonly suffix: string }
   | { readonly kind: 'network'; readonly network: Network }
 ) & { readonly port?: number };
 
-/** `name | *.name | .name | address | CIDR …`, each with a port or without. */
+/** Reads `name | *.name | .name | address | CIDR …`, each with an optional port. */
 export const allowedHosts: ArgReader<readonly AllowedHost[]> = readers.words(
   { syntax: 'name[:port] | *.name[:port] | .name[:port] | address[:port] | CIDR ...', min: 1, max: Infinity },
   (words, scope) => {
@@ -79,39 +82,40 @@ function hostsOf(host: string): readonly AllowedHost[] | undefined {
   if (parsed) return [{ kind: 'network', network: parsed.network }];
   const name = plainName(host);
   const bare = name.replace(/^\*?\./, '');
-  // What ends in digits is a spelling of an address, which no name server is asked for.
+  // A name whose last label is a number is a form of an address, and is never looked up.
   if (!NAME.test(bare) || /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/.test(bare)) return undefined;
   if (bare === name) return [{ kind: 'name', name }];
   const suffix = { kind: 'suffix', suffix: `.${bare}` } as const;
   return name.startsWith('*') ? [suffix] : [{ kind: 'name', name: bare }, suffix];
 }
 
-/** A name as names are compared: no case, no dot at the end. */
+/** Returns a name for comparison: in lower case, without a final dot. */
 function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
 /**
- * What load time knows of a piece of a value: its text, or who fills it. `path`: a client, with what begins with a slash.
+ * What is known of a piece of a value at load time: its text, or who chooses it. `path`: a client, but beginning with a
+ * slash.
  */
 export type Origin = string | { readonly by: 'client' | 'path' | 'configuration' };
 
-/** A value in its own pieces: variables are anybody's. */
+/** Returns the origins of a value's pieces, with all variables chosen by clients. */
 function writtenOrigins({ parts }: ComplexValue): readonly Origin[] {
   return parts.map((part) => (typeof part === 'string' ? part : { by: 'client' }));
 }
 
-/** Stands for a piece that the configuration fills. */
+/** Represents a piece that the configuration chooses. */
 const SOME_TEXT = '\0';
 
 interface HostOrigins {
-  /** Some of the values leaves its host to clients. */
+  /** True if clients can choose the host of one of the values. */
   readonly isOpen: boolean;
-  /** Hosts, with a port where one is written, that the values have in full: in lower case. */
+  /** Hosts that the values contain completely, with their port if there is one; in lower case. */
   readonly written: ReadonlySet<string>;
 }
 
-/** Who has a say in the host of an address, which is one of the given values: `[scheme://]host[:port][/…]`. */
+/** Finds who chooses the host of an address with the given alternative values: `[scheme://]host[:port][/…]`. */
 function findOrigin(values: readonly (readonly Origin[])[]): HostOrigins {
   const written = new Set<string>();
   const isOpen = values.map((pieces) => isLeftOpen(pieces, written)).includes(true);
@@ -126,7 +130,7 @@ function isLeftOpen(pieces: readonly Origin[], written: Set<string>): boolean {
     else if (piece.by === 'configuration') before += SOME_TEXT;
     else if (endsHost(piece.by, hostIn(before))) break;
     else {
-      // What comes behind it may be nothing, or a path.
+      // The client's text may be empty or a path, so the host before it may be complete.
       note(before, written);
       return true;
     }
@@ -135,7 +139,7 @@ function isLeftOpen(pieces: readonly Origin[], written: Set<string>): boolean {
   return false;
 }
 
-/** Whether a client's text behind a host that has begun is meant as its path. */
+/** Tells whether a client's text after the start of a host is the path. */
 function endsHost(by: 'client' | 'path', host: string): boolean {
   return by === 'path' ? host !== '' : host.endsWith(SOME_TEXT);
 }
@@ -145,35 +149,35 @@ function note(before: string, written: Set<string>): void {
   if (host !== '' && !host.includes(SOME_TEXT)) written.add(host.toLowerCase());
 }
 
-/** What follows the scheme, where there is one. */
+/** Returns the text after the scheme, if there is one. */
 function hostIn(before: string): string {
   const scheme = before.indexOf('://');
   return scheme < 0 ? before : before.slice(scheme + 3);
 }
 
-/** Behind a host come its port, its path or its arguments. */
+/** Tells whether the host is complete: a port, path or arguments follow. */
 function isHostOver(before: string): boolean {
   if (/^(?:https?|rediss?):\/?$/i.test(before)) return false;
   return /^(?:\[[^\]]*\]|[^/?:[\]]*)[/?:]/.test(hostIn(before));
 }
 
-/** A host that variables name and that requests must not be sent to: the answer is 403. */
+/** The error of a host from variables that is not allowed; the response is 403. */
 export class HostRefused extends Error {
   constructor(host: string) {
     super(`host "${host}" from variables is not allowed`);
   }
 }
 
-/** Which addresses a host from variables may have; plain data. */
+/** The addresses that a host from variables may have; plain data. */
 export interface AddressRule {
   readonly networks: readonly { readonly network: Network; readonly port?: number }[];
-  /** True: all of its addresses must lie in them; false: none may. */
+  /** True: all addresses must be in the networks; false: none may be. */
   readonly inside: boolean;
 }
 
 /**
- * What clients must not choose unless a list says so: this machine itself (`::/96` has `::`, `::1` and old forms of IPv4
- * addresses), and what is on the same link, where clouds give out credentials (169.254.169.254).
+ * The addresses that clients may not choose without a list: this machine (`::/96` includes `::`, `::1` and old forms of
+ * IPv4 addresses), and the local link, on which clouds provide credentials (169.254.169.254).
  */
 const OWN_MACHINE: AddressRule = {
   networks: ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '::/96', 'fe80::/10'].flatMap((text) => {
@@ -183,11 +187,11 @@ const OWN_MACHINE: AddressRule = {
   inside: false,
 };
 
-/** Which hosts the variables of one directive may name. A name that is on the list may have any address. */
+/** The hosts that the variables of one directive may name. A listed name may have any address. */
 export class HostPolicy {
   readonly addresses: AddressRule;
   readonly #names: readonly AllowedHost[];
-  /** `host` or `host:port` as the configuration writes them out: nobody but the configuration has chosen those. */
+  /** `host` or `host:port` texts that the configuration contains; these are allowed. */
   readonly #written: ReadonlySet<string>;
 
   private constructor(addresses: AddressRule, names: readonly AllowedHost[], written: ReadonlySet<string>) {
@@ -197,8 +201,8 @@ export class HostPolicy {
   }
 
   /**
-   * The policy for a value with variables; `undefined` where none can have a say in its host. With a list it holds for every
-   * variable, without one for those that clients fill (`origins`: what the value is made of).
+   * Returns the policy for a value with variables; `undefined` if no variable affects the host. With a list it applies
+   * to every variable, without one to those that clients choose (`origins`).
    */
   static of(
     value: ComplexValue,
@@ -214,9 +218,8 @@ export class HostPolicy {
   }
 
   /**
-   * True: requests may go there, whatever its addresses are. False: that depends on the addresses of the name, all of which
-   * `admits` has to be asked for. Throws `HostRefused` when it is settled that they may not. `number`: the port that counts,
-   * written or not.
+   * Returns true if requests may be sent to the host, whatever its addresses are, and false if each address must be
+   * tested with `admits`. Throws `HostRefused` if they may not. `number` is the effective port.
    */
   settles({ host, port }: RequestHost, number: number): boolean {
     const text = port === undefined ? host : `${host}:${port}`;
@@ -239,7 +242,10 @@ function fits(allowed: AllowedHost, name: string, port: number): boolean {
   return allowed.kind === 'name' ? name === allowed.name : name.endsWith(allowed.suffix);
 }
 
-/** Whether a host may have this address. An IPv4 address in IPv6 clothes (`::ffff:127.0.0.1`) is the IPv4 address. */
+/**
+ * Tells whether a host may have this address. An IPv4-mapped IPv6 address (`::ffff:127.0.0.1`) counts as the IPv4
+ * address.
+ */
 export function admits({ networks, inside }: AddressRule, ip: string, number: number): boolean {
   const bytes = addressBytes(ip);
   if (!bytes) return false;

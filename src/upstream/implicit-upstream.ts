@@ -3,7 +3,7 @@ import type { UpstreamAddress } from './selection.ts';
 
 const KEEPALIVE: KeepaliveConfig = { requests: 1000, timeMs: 3_600_000, timeoutMs: 60_000 };
 
-/** nginx's parameters of a server that says nothing. */
+/** nginx's default parameters of a server. */
 export const PLAIN_SERVER: Omit<ServerConfig, 'name' | 'place' | 'target'> = {
   weight: 1,
   maxConnections: 0,
@@ -13,13 +13,13 @@ export const PLAIN_SERVER: Omit<ServerConfig, 'name' | 'place' | 'target'> = {
   down: false,
 };
 
-/** What an upstream is found by: names of hosts and blocks know no case. */
+/** Returns the key of an upstream. Names of hosts and blocks are case-insensitive. */
 export function upstreamKey(host: string, port?: number): string {
   const name = /^unix:/i.test(host) ? host : host.toLowerCase();
   return port === undefined ? name : `${name} ${port}`;
 }
 
-/** A group that no block describes. */
+/** Returns the plan of a group without a block. */
 export function plainUpstream(
   { name, key }: Pick<UpstreamPlan, 'name' | 'key'>,
   servers: readonly ServerConfig[],
@@ -35,7 +35,10 @@ export function plainUpstream(
   };
 }
 
-/** The group of a literal host: one server, all its addresses. `undefined` when it is no address (the module reports that). */
+/**
+ * Returns the group of a literal host: one server with all its addresses. `undefined` if it is no valid address, which
+ * the module reports.
+ */
 export function implicitUpstream(address: UpstreamAddress, place: string): UpstreamPlan | undefined {
   const { host, port, defaultPort } = address;
   const name = port === undefined ? host : `${host}:${port}`;

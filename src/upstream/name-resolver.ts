@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { ResolveFault } from './host-policy.ts';
 import type { Resolving } from './selection.ts';
 
-/** nginx's numbers and words for what a name server said, by c-ares' codes. */
+/** nginx's codes and messages for DNS errors, by the codes of c-ares. */
 const REASONS: Readonly<Record<string, string>> = {
   EFORMERR: '1: Format error',
   EBADNAME: '1: Format error',
@@ -17,9 +17,9 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 const TIMED_OUT = '110: Operation timed out';
 
-/** A name that could not be resolved. */
+/** The error of a name that could not be resolved. */
 export class NameFault extends ResolveFault {
-  /** See `isAbsence`. */
+  /** True if the name does not exist or has no address. */
   readonly isAbsent: boolean;
 
   constructor(name: string, error: unknown) {
@@ -28,7 +28,7 @@ export class NameFault extends ResolveFault {
   }
 }
 
-/** There is no such name, or it has no address: this is an answer, unlike silence. */
+/** Tells whether the name server responded that the name does not exist or has no address. */
 function isAbsence(error: unknown): boolean {
   return ['ENOTFOUND', 'ENODATA'].includes(codeOf(error));
 }
@@ -37,7 +37,10 @@ function codeOf(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code);
 }
 
-/** The addresses of a name as the system knows them (`/etc/hosts`, name servers), IPv4 first as in nginx. Rejects when there are none. */
+/**
+ * Looks up the addresses of a name as the system does (`/etc/hosts`, name servers), IPv4 first as in nginx. Rejects if
+ * there are none.
+ */
 export async function lookUpHost(host: string): Promise<readonly string[]> {
   const found = await lookup(host, { all: true, hints: ADDRCONFIG });
   const ofFamily = (wanted: number): string[] =>
@@ -45,13 +48,13 @@ export async function lookUpHost(host: string): Promise<readonly string[]> {
   return [...ofFamily(4), ...ofFamily(6)];
 }
 
-/** Addresses of a name, IPv4 first, and how long they are good for. */
+/** The addresses of a name, IPv4 first, and how long they are valid. */
 interface ResolvedName {
   readonly addresses: readonly string[];
   readonly validMs: number;
 }
 
-/** Records of a service, and how long they are good for. */
+/** The records of a service, and how long they are valid. */
 interface ResolvedService {
   readonly records: readonly (SrvRecord & { readonly addresses: readonly string[] })[];
   readonly validMs: number;
@@ -62,26 +65,32 @@ interface CachedOutcome {
   readonly untilMs: number;
 }
 
-/** Names that one worker keeps. */
+/** Number of names that are cached. */
 const MAX_NAMES = 1000;
-/** Names that it asks for at one time: requests may name as many as they like. */
+/** Number of names that are looked up at the same time; requests may name any number. */
 const MAX_ASKING = 1000;
-/** A name that is not there is asked for again after this time: nobody waits long for a record that was just made. */
+/** Failures are cached for a short time only, so that new records are found soon. */
 const FAULT_VALID_MS = 1000;
-/** Before a name server is asked again. */
+/** Time until a query is repeated. */
 const TRY_MS = 2000;
 const TRIES = 4;
-/** SRV answers come without their time to live. */
+/** Node does not return the time to live of SRV records. */
 const SERVICE_VALID_MS = 10_000;
 
-/** Asks the name servers of one `resolver` directive. One question at a time per name, answers are kept as long as they are good. */
+/**
+ * Queries the name servers of one `resolver` directive. There is one query per name at a time, and results are cached
+ * as long as they are valid.
+ */
 export class NameResolver {
   readonly #resolver: Resolver;
   readonly #resolving: Resolving;
   readonly #kept = new LRUCache<string, CachedOutcome>({ max: MAX_NAMES });
   readonly #asking = new Map<string, Promise<ResolvedName>>();
 
-  /** Name servers that are given by name are looked up before the first question; those that are not found are left out. */
+  /**
+   * Name servers that are configured by name are looked up before the first query. Those that are not found are
+   * omitted.
+   */
   #servers: Promise<void> | undefined;
 
   constructor(resolving: Resolving) {
@@ -92,7 +101,7 @@ export class NameResolver {
     });
   }
 
-  /** What is known of a name at this moment; throws what is known to be wrong with it. */
+  /** Returns the cached addresses of a name. Throws the cached error if there is one. */
   known(name: string): ResolvedName | undefined {
     const kept = this.#kept.get(name);
     if (!kept || kept.untilMs <= performance.now()) return undefined;
@@ -100,7 +109,7 @@ export class NameResolver {
     return kept.outcome;
   }
 
-  /** Rejects with a `ResolveFault`. */
+  /** Looks up the addresses of a name. Rejects with a `ResolveFault`. */
   addresses(name: string): Promise<ResolvedName> {
     const known = this.#asking.get(name);
     if (known) return known;
@@ -111,7 +120,7 @@ export class NameResolver {
     return asked;
   }
 
-  /** The SRV records of a name with the addresses of their targets; rejects with a `ResolveFault`. */
+  /** Looks up the SRV records of a name and the addresses of their targets. Rejects with a `ResolveFault`. */
   async service(name: string): Promise<ResolvedService> {
     await (this.#servers ??= this.#findServers());
     const found = await this.#inTime(this.#resolver.resolveSrv(name)).catch((error: unknown) => {
@@ -127,7 +136,7 @@ export class NameResolver {
     };
   }
 
-  /** Ends what is under way. */
+  /** Cancels all queries. */
   close(): void {
     this.#resolver.cancel();
   }
@@ -135,9 +144,9 @@ export class NameResolver {
   async #ask(name: string): Promise<ResolvedName> {
     try {
       await (this.#servers ??= this.#findServers());
-      const answer = await this.#query(name);
-      this.#keep(name, answer, answer.validMs);
-      return answer;
+      const resolved = await this.#query(name);
+      this.#keep(name, resolved, resolved.validMs);
+      return resolved;
     } catch (error) {
       const fault = error instanceof ResolveFault ? error : new NameFault(name, error);
       this.#keep(name, fault, FAULT_VALID_MS);
@@ -145,7 +154,10 @@ export class NameResolver {
     }
   }
 
-  /** Without any the system's own would be asked, which is not what the configuration says. */
+  /**
+   * Rejects if there is no name server; otherwise those of the system would be used, which the configuration does not
+   * say.
+   */
   async #findServers(): Promise<void> {
     const servers = await Promise.all((this.#resolving.resolver?.servers ?? []).map(addressesOfServer));
     if (servers.flat().length > 0) return this.#resolver.setServers(servers.flat());
@@ -163,7 +175,7 @@ export class NameResolver {
     const questions: Promise<void>[] = [];
     if (ipv4) questions.push(ask(0, this.#resolver.resolve4(name, { ttl: true })));
     if (ipv6) questions.push(ask(1, this.#resolver.resolve6(name, { ttl: true })));
-    // A name server that is silent about one family does not make the other useless.
+    // No response for one address family does not invalidate the other.
     await this.#inTime(Promise.all(questions)).catch(fail);
     const records = found.flat();
     if (records.length === 0) throw new NameFault(name, worstOf(errors));
@@ -171,11 +183,11 @@ export class NameResolver {
     return { addresses: records.map(({ address }) => address), validMs: validMs ?? ttlMs };
   }
 
-  /** The answer that comes in time; a later one is of use to nobody who waits now. */
-  #inTime<T>(answer: Promise<T>): Promise<T> {
+  /** Limits the time of a query. */
+  #inTime<T>(query: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('no answer in time')), this.#resolving.timeoutMs);
-      answer.then(resolve, reject).finally(() => clearTimeout(timer));
+      const timer = setTimeout(() => reject(new Error('no response in time')), this.#resolving.timeoutMs);
+      query.then(resolve, reject).finally(() => clearTimeout(timer));
     });
   }
 
@@ -191,7 +203,7 @@ async function addressesOfServer({ host, port }: ServerOfNames): Promise<string[
   return addresses.map((address) => (address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`));
 }
 
-/** Silence and failures say more than that one family has no address. */
+/** Returns the most informative error: a timeout or a failure, rather than a missing address family. */
 function worstOf(errors: readonly unknown[]): unknown {
   return errors.find((error) => !isAbsence(error)) ?? errors[0] ?? { code: 'ENODATA' };
 }

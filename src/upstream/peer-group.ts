@@ -17,29 +17,32 @@ import type { BalancingInput, Outcome, Peer, PeerView, Selection, UpstreamGroup 
 const [startSeconds, startNanoseconds] = process.hrtime();
 const OFFSET_SECONDS = startSeconds + startNanoseconds / 1e9 - performance.now() / 1000;
 
-/** A second that all threads of the process agree on, and that no change of the clock moves. */
+/** Returns the current second of a monotonic clock that is the same in all threads of the process. */
 function monotonicSecond(): number {
   return Math.floor(OFFSET_SECONDS + performance.now() / 1000);
 }
 
-/** What the ways of all requests through one group share, until its peers change. */
+/** What all selections of a group share until its peers change. */
 interface GroupState {
   readonly set: PeerSet;
   readonly pick: Pick;
   readonly table: PeerTable;
   readonly log: ErrorLog;
-  /** The second, by a clock that all workers share. */
+  /** Returns the current second of a clock that all workers share. */
   readonly now: () => number;
 }
 
-/** One request's way through the peers of a group, with nginx's accounting of failures. */
+/** The selection of peers for one request, with nginx's accounting of failures. */
 class PeerSelection implements Selection {
   readonly #ground: GroupState;
   readonly #progress: Progress;
   #peer: LivePeer | undefined;
   #tries: number;
   #startedMs = 0;
-  /** Second in which this request was let through to a peer that had rested, and what stood there before. */
+  /**
+   * Set if this request is the trial of a peer that was unavailable: the second of the trial, and the value of
+   * `checked` before.
+   */
   #trial: { readonly second: number; readonly before: number } | undefined;
 
   constructor(ground: GroupState, ask: BalancingInput) {
@@ -84,7 +87,7 @@ class PeerSelection implements Selection {
     else if (peer.state.fails > 0) this.#ground.table.locked(() => this.#clear(peer, outcome));
   }
 
-  /** Under the lock. */
+  /** Must be called under the lock. */
   #take(peer: LivePeer | undefined, now: number): LivePeer | undefined {
     if (!peer) return undefined;
     const { state, failTimeoutSeconds } = peer;
@@ -109,7 +112,7 @@ class PeerSelection implements Selection {
       this.#ground.log.write('warn', `upstream server temporarily disabled, upstream: "${address}"`);
   }
 
-  /** A peer that was given one request after its rest is alive if that went well; if it came to nothing, the next one may try. */
+  /** After a successful trial, the peer is available again. If the trial was not used, the next request may try. */
   #clear({ state }: LivePeer, outcome: Outcome): void {
     if (state.accessed >= state.checked) return;
     if (outcome !== 'unused') state.fails = 0;
@@ -117,17 +120,17 @@ class PeerSelection implements Selection {
   }
 }
 
-/** One address of a server, with what an SRV record says of it. */
+/** One address of a server, with the data of its SRV record. */
 export interface ServerAddress {
   readonly address: string;
   readonly weight?: number;
   readonly backup?: boolean;
 }
 
-/** What a group works with in its worker. */
+/** What a group needs of its worker. */
 interface GroupScope {
   readonly table: PeerTable;
-  /** Each peer has its own numbers, or, where peers have no bound, all have these. */
+  /** Each peer has metrics of its own; where the number of peers is unlimited, all share one meter. */
   readonly metrics: Counters | PeerMeter;
   readonly log: ErrorLog;
   readonly now?: () => number;
@@ -138,7 +141,7 @@ const UP = {
   help: '1: the peer takes requests. 0: it is down, or left alone after failures.',
 };
 
-/** The servers of an upstream with their addresses, which may change. */
+/** The peers of an upstream. The addresses of its servers may change. */
 export class PeerGroup implements UpstreamGroup {
   readonly name: string;
   readonly key: ComplexValue | undefined;
@@ -148,7 +151,7 @@ export class PeerGroup implements UpstreamGroup {
   readonly #plan: UpstreamPlan;
   readonly #scope: Required<GroupScope>;
   readonly #addresses: (readonly ServerAddress[])[];
-  /** By key: a peer stays the same object as long as its address stays. */
+  /** By key. A peer is the same object as long as its address does not change. */
   #peers: ReadonlyMap<string, KnownPeer> = new Map();
   #ground: GroupState;
 
@@ -169,7 +172,7 @@ export class PeerGroup implements UpstreamGroup {
     return new PeerSelection(this.#ground, ask);
   }
 
-  /** The addresses of one server, by its place in the plan. Requests on their way go on with those they began with. */
+  /** Sets the addresses of one server, by its index in the plan. Requests in progress continue with the old ones. */
   setAddresses(server: number, addresses: readonly ServerAddress[]): void {
     this.#addresses[server] = addresses;
     this.#ground = this.#settle();
@@ -188,7 +191,7 @@ export class PeerGroup implements UpstreamGroup {
     }));
   }
 
-  /** Gives back what the group holds in shared memory. */
+  /** Releases the peers in shared memory. */
   close(): void {
     for (const { end } of this.#peers.values()) end();
     this.#peers = new Map();
@@ -219,7 +222,7 @@ export class PeerGroup implements UpstreamGroup {
 
   #open(key: string, server: ServerConfig, { address, weight, backup }: ServerAddress): KnownPeer {
     const { table, metrics } = this.#scope;
-    // The weight that the configuration sets goes before that of a record.
+    // A configured weight takes precedence over that of a record.
     const ownWeight = server.weight === 1 ? (weight ?? 1) : server.weight;
     const state = table.claim(key, ownWeight);
     const peer: LivePeer = {
@@ -262,7 +265,7 @@ function fixedAddresses({ target }: ServerConfig): readonly ServerAddress[] {
   return [{ address: target.kind === 'unix' ? `unix:${target.path}` : target.address }];
 }
 
-/** The same server may stand in a group several times: each is a peer of its own. */
+/** Returns an unused key: a server that is listed several times is a separate peer each time. */
 function freeKey(facts: readonly unknown[], taken: ReadonlyMap<string, unknown>): string {
   for (let nth = 1; ; nth++) {
     const key = JSON.stringify([...facts, nth]);

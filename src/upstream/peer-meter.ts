@@ -14,7 +14,10 @@ interface Meters {
   readonly time: Histogram;
 }
 
-/** Counts what one peer is given. A peer that never gets a request is in no metric: a configuration may name thousands. */
+/**
+ * Counts the requests of one peer. The metrics of a peer appear with its first request, since a configuration may have
+ * thousands of peers.
+ */
 export class PeerMeter {
   readonly #metrics: Counters;
   readonly #labels: Labels;

@@ -4,30 +4,30 @@ import type { PeersDeclaration } from '../zone/index.ts';
 
 /** `server` of an `upstream` block; plain data. */
 export interface ServerConfig {
-  /** As written: `backend.example:8080`, `unix:/run/app.sock`. Messages and the consistent hash use it. */
+  /** As written: `backend.example:8080`, `unix:/run/app.sock`. Used in messages and by the consistent hash. */
   readonly name: string;
   /** `file:line`. */
   readonly place: string;
   readonly target: ServerTarget;
   readonly weight: number;
-  /** Requests at one time over all workers; 0: as many as come. */
+  /** Limit of concurrent requests over all workers; 0: none. */
   readonly maxConnections: number;
-  /** Failures after which the peers are left alone for `failTimeoutSeconds`; 0: never. */
+  /** Number of failures after which a peer is unavailable for `failTimeoutSeconds`; 0: never. */
   readonly maxFails: number;
   readonly failTimeoutSeconds: number;
   readonly backup: boolean;
   readonly down: boolean;
-  /** Asked for again when its time to live is over; `service` asks for SRV records. */
+  /** Set if the name is looked up again when its time to live is over; `service` looks up SRV records. */
   readonly resolve?: { readonly service?: string };
 }
 
-/** Where a server is. */
+/** The address of a server. */
 export type ServerTarget =
   | { readonly kind: 'unix'; readonly path: string }
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'name'; readonly host: string; readonly port: number };
 
-/** Which peer is next. */
+/** The balancing method. */
 export type Balancing =
   | { readonly kind: 'round robin' }
   | { readonly kind: 'least_conn' }
@@ -35,11 +35,11 @@ export type Balancing =
   | { readonly kind: 'hash'; readonly key: ComplexValue; readonly consistent: boolean }
   | { readonly kind: 'random'; readonly two: boolean };
 
-/** What an upstream says of its idle connections. `connections` absent: whoever opens them decides. */
+/** The `keepalive` settings of an upstream. Without `connections`, the module that opens connections decides. */
 export interface KeepaliveConfig {
-  /** Idle connections that one worker keeps. */
+  /** Number of idle connections per worker. */
   readonly connections?: number;
-  /** Requests on one connection. */
+  /** Number of requests on one connection. */
   readonly requests: number;
   /** Longest life of a connection. */
   readonly timeMs: number;
@@ -47,21 +47,21 @@ export interface KeepaliveConfig {
   readonly timeoutMs: number;
 }
 
-/** `resolver`. */
+/** The `resolver` directive. */
 export interface ResolverConfig {
   /** Addresses, or names that are looked up first. */
   readonly servers: readonly { readonly host: string; readonly port: number }[];
-  /** Takes the place of the records' own time to live. */
+  /** Overrides the time to live of records. */
   readonly validMs?: number;
   readonly ipv4: boolean;
   readonly ipv6: boolean;
 }
 
-/** An `upstream` block, or a host that the configuration names where an upstream could stand (`implicit`). */
+/** An `upstream` block, or a literal host used in place of one (`implicit`). */
 export interface UpstreamPlan {
-  /** Of the block, or `host` / `host:port` as written. */
+  /** The block's name, or `host` / `host:port` as written. */
   readonly name: string;
-  /** What it is found by: see `upstreamKey`. */
+  /** Identifies it: see `upstreamKey`. */
   readonly key: string;
   readonly implicit: boolean;
   readonly servers: readonly ServerConfig[];
@@ -74,7 +74,7 @@ export interface UpstreamPlan {
 /** `sun_path` has 108 bytes, the last of them 0. */
 const MAX_UNIX_PATH = 107;
 
-/** nginx's words for what is wrong with an address; a message continues with `in upstream "…"`. */
+/** nginx's messages for invalid addresses; they continue with `in upstream "…"`. */
 type AddressFault =
   | 'no host'
   | 'invalid host'
@@ -89,7 +89,7 @@ export function readServerAddress(text: string, defaultPort: number): ServerTarg
   return text.startsWith('[') ? readIpv6(text, defaultPort) : readHost(text, defaultPort);
 }
 
-/** As `$upstream_addr` shows it: `127.0.0.1:80`, `[::1]:80` (nginx: ngx_sock_ntop). */
+/** Returns an address as in `$upstream_addr`: `127.0.0.1:80`, `[::1]:80` (nginx: ngx_sock_ntop). */
 export function addressOf(ip: string, port: number): string {
   if (isIPv4(ip)) return `${ip}:${port}`;
   return `[${new SocketAddress({ address: ip, family: 'ipv6' }).address}]:${port}`;
@@ -125,21 +125,27 @@ function readPort(text: string): number | undefined {
   return port >= 1 && port <= 65_535 ? port : undefined;
 }
 
-/** Addresses that a name may have before a worker keeps what it knows of the others to itself. */
+/**
+ * Number of addresses of a name for which the shared memory has room; the state of further peers is private to each
+ * worker.
+ */
 const NAME_ADDRESSES = 8;
 const RESOLVED_ADDRESSES = 32;
 
-/** A few more workers do not make gw forget what it knows of peers. */
+/** The number of threads is rounded up, so that a few more workers do not lose the state of peers. */
 const THREADS_STEP = 16;
 
-/** The shared memory of a group: twice the room, for two configurations share it while one follows the other. */
+/**
+ * Returns the shared memory of a group. It has room for twice its peers, since two configurations use it during a
+ * reload.
+ */
 export function upstreamZone(plan: UpstreamPlan, workers: number): PeersDeclaration {
   const slots = 2 * plan.servers.reduce((sum, server) => sum + addressesOf(server), 0);
   const threads = THREADS_STEP * Math.ceil((workers + 1) / THREADS_STEP);
   return { name: upstreamZoneName(plan), kind: 'peers', slots, threads };
 }
 
-/** The name of that memory. */
+/** Returns the name of a group's shared memory. */
 export function upstreamZoneName({ key, implicit }: UpstreamPlan): string {
   return implicit ? `server ${key}` : `upstream ${key}`;
 }

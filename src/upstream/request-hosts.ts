@@ -10,16 +10,16 @@ import type { NameResolver } from './name-resolver.ts';
 import type { RequestHosts, UpstreamGroup } from './selection.ts';
 import { addressOf } from './plan.ts';
 
-/** Hosts that requests have named and whose peers are kept. */
+/** Number of groups that are kept. */
 const MAX_GROUPS = 1000;
 
 interface KnownGroup {
   readonly group: PeerGroup;
-  /** That it has now: name servers give them in another order each time. */
+  /** The sorted addresses that it has now; name servers return them in varying order. */
   addresses: string;
 }
 
-/** What the groups of request hosts work with. */
+/** What the groups of request hosts need. */
 export interface RequestHostScope {
   readonly resolver: NameResolver | undefined;
   readonly addresses: AddressRule | undefined;
@@ -29,8 +29,8 @@ export interface RequestHostScope {
 }
 
 /**
- * The groups of hosts that requests name. What happened to a peer is not held against it in the next request (nginx), and no
- * zone knows of it: such hosts have no bound.
+ * The groups of hosts that requests name. As in nginx, failures of such peers do not affect later requests. They are in
+ * no zone, since their number is unlimited.
  */
 export class KnownRequestHosts implements RequestHosts {
   readonly #scope: RequestHostScope;
@@ -58,7 +58,9 @@ export class KnownRequestHosts implements RequestHosts {
     return resolver.addresses(name).then(({ addresses }) => this.#groupOf(name, port, addresses));
   }
 
-  /** The same group as long as it is known, whatever addresses its name has: connections belong to groups. */
+  /**
+   * Returns the same group as long as it is cached, even if its addresses change, because connections belong to groups.
+   */
   #groupOf(host: string, port: number, ips: readonly string[]): UpstreamGroup {
     const key = `${host}:${port}`;
     const addresses = ips.toSorted().join(' ');

@@ -2,110 +2,120 @@ import type { ComplexValue } from '../config/index.ts';
 import type { AddressRule } from './host-policy.ts';
 import type { KeepaliveConfig, ResolverConfig } from './plan.ts';
 
-/** One address that requests can be sent to. The same object as long as the address belongs to its group. */
+/** One address of a group. It is the same object as long as the group has the address. */
 export interface Peer {
-  /** `127.0.0.1:8080`, `[::1]:8080` or `unix:/path`: never a name. `$upstream_addr`, and what to connect to. */
+  /** `127.0.0.1:8080`, `[::1]:8080` or `unix:/path`, never a name: the address to connect to, and `$upstream_addr`. */
   readonly address: string;
-  /** The `server` as written: for messages. */
+  /** The `server` as written, for messages. */
   readonly name: string;
 }
 
 /**
- * How it went with a peer. `failed`: counts against it. `stale`: a kept-alive connection had been closed meanwhile; counts like
- * a failure, but costs no try. `unused`: nothing was learnt (the client left).
+ * The result of a request to a peer. `failed` counts against the peer. `stale`: a kept-alive connection had been
+ * closed; counts as a failure, but not as a try. `unused`: nothing was learnt, because the client closed its
+ * connection.
  */
 export type Outcome = 'ok' | 'failed' | 'stale' | 'unused';
 
-/** One request's way through the peers of a group: `next`, `done`, `next`, `done` … */
+/** The selection of peers for one request: `next`, `done`, `next`, `done` … */
 export interface Selection {
-  /** Peers that may still be tried; 0 after the last one failed: the request ends then with what that peer said. */
+  /** Number of further tries. 0 after the last peer failed: its result then ends the request. */
   readonly tries: number;
-  /** The peer that was given last, until `done`. */
+  /** The peer that `next` returned last, until `done`. */
   readonly peer: Peer | undefined;
   /**
-   * The next peer, never one that this request has had (but the only one of a group after `stale`); backups after all others.
-   * `undefined`: no live upstreams.
+   * Returns the next peer: one that this request has not tried (except the only one of a group after `stale`), backups
+   * last. `undefined` means "no live upstreams".
    */
   next(): Peer | undefined;
-  /** Must follow each peer that `next` gave, once; later calls do nothing. */
+  /** Must be called once for each peer that `next` returned; later calls do nothing. */
   done(outcome: Outcome): void;
 }
 
-/** What the balancing of a group wants to know of a request. */
+/** The properties of a request that balancing needs. */
 export interface BalancingInput {
-  /** Value of the group's `key`. */
+  /** The value of the group's `key`. */
   readonly key?: string;
-  /** Only where the group's `wantsClientAddress`. */
+  /** Set only if the group has `wantsClientAddress`. */
   readonly clientAddress?: string;
 }
 
-/** How a peer is at this moment, for those who look. */
+/** The current state of a peer, for status pages. */
 export interface PeerView {
   readonly address: string;
   readonly name: string;
   readonly weight: number;
   readonly backup: boolean;
-  /** `unavailable`: left alone after too many failures. */
+  /** `unavailable`: not used for some time after too many failures. */
   readonly state: 'up' | 'down' | 'unavailable';
   readonly fails: number;
-  /** Requests at this moment, in all workers. */
+  /** Requests in progress, over all workers. */
   readonly requests: number;
 }
 
-/** A group of peers: an `upstream` block, a literal host, or a host that a request named. */
+/** A group of peers: an `upstream` block, a literal host, or a host from variables. */
 export interface UpstreamGroup {
-  /** Of the block, or `host` / `host:port` as written: what messages and `$upstream_addr` say when no peer is left. */
+  /**
+   * The block's name, or `host` / `host:port` as written; used in messages, and in `$upstream_addr` if no peer is
+   * available.
+   */
   readonly name: string;
-  /** `hash`: compile it with `build.value` and hand it over with each request. */
+  /** The key of `hash`: to be compiled with `build.value` and passed with each request. */
   readonly key: ComplexValue | undefined;
-  /** `ip_hash`: ask the build for the peer's address (`needPeer`). */
+  /** `ip_hash`: the build must be asked for the peer's address (`needPeer`). */
   readonly wantsClientAddress: boolean;
   readonly keepalive: KeepaliveConfig;
-  /** Groups of the same set share their kept connections: hosts that requests name are one set, for they have no bound. */
+  /**
+   * Groups of the same set share their kept-alive connections. Hosts from variables are one set, since their number is
+   * unlimited.
+   */
   readonly connectionSet: string;
   begin(ask: BalancingInput): Selection;
-  /** All peers at this moment. */
+  /** Returns the current state of all peers. */
   view(): readonly PeerView[];
 }
 
-/** A host as the configuration names it where an upstream may stand. */
+/** A host in the configuration that may be the name of an `upstream` block. */
 export interface UpstreamAddress {
   /** A name, an address (IPv6 in brackets) or `unix:/path`. */
   readonly host: string;
-  /** As written. Absent: an `upstream` block of this name comes first, else the default port counts. */
+  /** As written. Without it, an `upstream` block of this name takes precedence over a host with the default port. */
   readonly port?: number;
   readonly defaultPort: number;
 }
 
-/** Every group of one configuration in one worker: `worker.upstreams`. */
+/** All groups of one configuration in one worker: `worker.upstreams`. */
 export interface Upstreams {
-  /** All `upstream` blocks. */
+  /** The `upstream` blocks. */
   readonly groups: readonly UpstreamGroup[];
   /**
-   * The `upstream` block of that name (its case does not count; only without a port), else the group of a literal host that the
-   * module has told of (`upstreams` of its definition).
+   * Returns the `upstream` block of that name (case-insensitive, only without a port), else the group of a literal host
+   * that the module has declared (`upstreams` of its definition).
    */
   find(address: UpstreamAddress): UpstreamGroup | undefined;
-  /** The `upstream` block of that name, and no host that the configuration happens to name elsewhere. */
+  /** Returns the `upstream` block of that name, but no group of a literal host. */
   block(address: Pick<UpstreamAddress, 'host' | 'port'>): UpstreamGroup | undefined;
-  /** The way to hosts that requests name; ask for it at load time with what the location says of `resolver`. */
+  /**
+   * Returns the groups of hosts from variables, for the `resolver` settings of a location. To be called at load time.
+   */
   hosts(resolving: Resolving): RequestHosts;
 }
 
-/** `resolver` and `resolver_timeout` of a location (`build.core`). */
+/** The `resolver` and `resolver_timeout` of a location (`build.core`). */
 export interface Resolving {
-  /** Absent: only addresses are known, no names. */
+  /** Without it, names cannot be resolved. */
   readonly resolver: ResolverConfig | undefined;
   readonly timeoutMs: number;
-  /** What each address of a host must be like; absent: any will do. */
+  /** The rule for addresses of a host; absent: any address is allowed. */
   readonly addresses?: AddressRule;
 }
 
-/** Groups of hosts that come out of variables. */
+/** The groups of hosts from variables. */
 export interface RequestHosts {
   /**
-   * At once for an address and for a name that is known. Throws, or rejects with, a `ResolveFault`: the answer is 502; or a
-   * `HostRefused` where an address is not one of those that hosts may have. No peer of such a group ever has another one.
+   * Returns the group of a host: immediately for an address or a cached name, else as a promise. Throws, or rejects
+   * with, a `ResolveFault` (response: 502), or a `HostRefused` if an address is not allowed. A peer of such a group
+   * never changes its address.
    */
   group(host: string, port: number): UpstreamGroup | Promise<UpstreamGroup>;
 }

@@ -8,7 +8,7 @@ import { type ServerConfig, type UpstreamPlan, upstreamZoneName } from './plan.t
 import { KnownRequestHosts } from './request-hosts.ts';
 import type { RequestHosts, Resolving, UpstreamAddress, UpstreamGroup, Upstreams } from './selection.ts';
 
-/** What the groups of a configuration need of their worker. */
+/** What the groups of a configuration need of a worker. */
 export interface UpstreamScope {
   readonly workerId: number;
   readonly log: ErrorLog;
@@ -16,10 +16,10 @@ export interface UpstreamScope {
   zone(name: string): SharedArrayBuffer;
 }
 
-/** The start waits so long for names; what comes later joins its group then. */
+/** The start waits this long for lookups; later results are added to their groups. */
 const START_MS = 5000;
 
-/** All groups of one configuration in one worker, with the names that they follow. */
+/** All groups of one configuration in one worker, with the lookups of their names. */
 export class OpenUpstreams implements Upstreams {
   readonly groups: readonly PeerGroup[];
   readonly #scope: UpstreamScope;
@@ -28,7 +28,7 @@ export class OpenUpstreams implements Upstreams {
   readonly #hosts = new Map<string, RequestHosts>();
   readonly #watches: readonly AddressWatch[];
 
-  /** `asks`: names are followed. */
+  /** `asks`: names are looked up. */
   private constructor(plans: readonly UpstreamPlan[], scope: UpstreamScope, asks: boolean) {
     this.#scope = scope;
     const opened = plans.map((plan) => ({ plan, group: this.#open(plan) }));
@@ -37,14 +37,14 @@ export class OpenUpstreams implements Upstreams {
     this.#watches = asks ? opened.flatMap(({ plan, group }) => this.#watch(plan, group)) : [];
   }
 
-  /** Gives the groups once their names are looked up, or after a while without those that nobody answers. Never fails. */
+  /** Opens the groups. Resolves when their names have been looked up, or after a timeout. Never rejects. */
   static async open(plans: readonly UpstreamPlan[], scope: UpstreamScope): Promise<OpenUpstreams> {
     const upstreams = new OpenUpstreams(plans, scope, true);
     await upstreams.#start();
     return upstreams;
   }
 
-  /** Gives the groups as the configuration has them: nobody is asked for names, whose servers so have no peers. */
+  /** Opens the groups without looking up names: servers with a name have no peers. */
   static withoutLookups(plans: readonly UpstreamPlan[], scope: UpstreamScope): OpenUpstreams {
     return new OpenUpstreams(plans, scope, false);
   }
@@ -70,7 +70,7 @@ export class OpenUpstreams implements Upstreams {
     return hosts;
   }
 
-  /** Requests that still have a peer may end after this. */
+  /** Closes the groups. Requests that still have a peer may finish later. */
   close(): void {
     for (const watch of this.#watches) watch.close();
     for (const resolver of this.#resolvers.values()) resolver.close();
@@ -99,7 +99,7 @@ export class OpenUpstreams implements Upstreams {
     return resolver;
   }
 
-  /** A watch for each server that has a name. */
+  /** Creates a watch for each server with a name. */
   #watch(plan: UpstreamPlan, group: PeerGroup): AddressWatch[] {
     const { resolver, resolverTimeoutMs: timeoutMs } = plan;
     return plan.servers.flatMap((server, index) => {
@@ -111,7 +111,7 @@ export class OpenUpstreams implements Upstreams {
     });
   }
 
-  /** Every worker asks, one tells. */
+  /** Logs a failed lookup. Every worker looks names up, but only the first one logs. */
   #lookupFailed({ name, place, resolve }: ServerConfig): (error: Error) => void {
     const { log, workerId } = this.#scope;
     return (error) => {

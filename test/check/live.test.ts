@@ -119,7 +119,7 @@ test('a database that cannot be reached hides no other, and its password does no
 
 test('a database that takes connections and never answers is given up', async () => {
   const conf = rest(`postgresql://a@127.0.0.1:${await silent()}/x?connect_timeout=2`);
-  expect(await found(conf)).toEqual(['GW656 the database cannot be reached: no answer in time']);
+  expect(await found(conf)).toEqual(['GW656 the database cannot be reached: no response in time']);
 });
 
 test('a database that is too old is told by its version', async () => {
@@ -169,7 +169,7 @@ test('a store that does not listen, or says nothing', async () => {
   const conf = at(`127.0.0.1:${await freePort()}`) + at(`127.0.0.1:${await silent()}`).replace('/k', '/v');
   expect(await found(conf)).toEqual([
     'GW750 the store cannot be reached: connection refused',
-    'GW750 the store cannot be reached: no answer in time',
+    'GW750 the store cannot be reached: no response in time',
   ]);
 });
 

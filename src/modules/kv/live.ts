@@ -71,7 +71,7 @@ function askStore(endpoint: Endpoint, timeoutMs: number): Promise<ProbeResult> {
         down: (_, reason) => fail(reason),
       },
     );
-    const deadline = setTimeout(() => end({ unreachable: 'no answer in time' }), 2 * timeoutMs);
+    const deadline = setTimeout(() => end({ unreachable: 'no response in time' }), 2 * timeoutMs);
   });
 }
 
@@ -87,7 +87,7 @@ function faultOf(message: string): ProbeResult {
   if (message.startsWith('WRONGPASS') || /invalid password/i.test(message))
     return { refused: 'wrong password' };
   if (message.startsWith('NOPERM')) return { refused: 'the user may not use it' };
-  if (message.endsWith('does not answer')) return { unreachable: 'no answer in time' };
+  if (message.endsWith('does not answer')) return { unreachable: 'no response in time' };
   const [code = ''] = /\bE[A-Z_]+\b/.exec(message) ?? [];
   // A reply is somebody's data; what is no reply has a code or comes from here.
   return {

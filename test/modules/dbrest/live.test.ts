@@ -21,7 +21,7 @@ const said = async (dsn: string): Promise<readonly string[]> =>
 test('a server that lets in and then says nothing is given up', async () => {
   const { port } = await oldPostgres({ onTestFinished });
   expect(await said(`postgresql://a@127.0.0.1:${port}/x?sslmode=disable`)).toEqual([
-    'the database cannot be reached: no answer in time',
+    'the database cannot be reached: no response in time',
   ]);
 });
 
