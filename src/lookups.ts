@@ -127,9 +127,9 @@ export type RestLocation = Omit<PlacedLocation, 'modules'> & { readonly config: 
 
 /** Returns the locations that serve a database, in the order of the configuration. */
 export function restLocations(plan: GatewayPlan): readonly RestLocation[] {
-  return placedLocations(plan).flatMap(({ modules, ...place }) => {
+  return placedLocations(plan).flatMap(({ modules, ...location }) => {
     const config = modules['dbrest'] as DbrestConfig | undefined;
-    return config ? [{ ...place, config }] : [];
+    return config ? [{ ...location, config }] : [];
   });
 }
 

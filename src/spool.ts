@@ -37,10 +37,10 @@ class SpoolFile {
   }
 
   /** Creates a file that only this user can read. */
-  static async create(place: SpoolDirectory): Promise<SpoolFile> {
-    const file = await openNew(place);
+  static async create(directory: SpoolDirectory): Promise<SpoolFile> {
+    const file = await openNew(directory);
     try {
-      if (!place.named) await rm(file.path, { force: true });
+      if (!directory.named) await rm(file.path, { force: true });
     } catch (error) {
       await file.close();
       throw new HttpFault(500, systemFailure('unlink', file.path, error), { cause: error });
@@ -94,9 +94,9 @@ class SpoolFile {
 }
 
 /** Names are random, since several processes may share a directory. */
-async function openNew(place: SpoolDirectory): Promise<SpoolFile> {
+async function openNew(directory: SpoolDirectory): Promise<SpoolFile> {
   for (let tries = 1; ; tries++) {
-    const { directories, path } = newPath(place);
+    const { directories, path } = newPath(directory);
     try {
       return await openIn(directories, path);
     } catch (error) {

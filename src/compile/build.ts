@@ -209,7 +209,7 @@ export class LocationBuild implements Build {
 
   block(nth: number): Handler {
     const block = this.#own.blocks.get(nth);
-    if (!block) throw new Error(`no block stands at place ${nth}: the plan and this worker disagree`);
+    if (!block) throw new Error(`no block has index ${nth}: the plan and this worker disagree`);
     return this.#context.watch?.block(block) ?? block;
   }
 

@@ -123,16 +123,16 @@ export class LocationLevel<T> {
    * Adds an exact location unless an exact or prefix location of this level has the path. Must be called after all
    * others are added.
    */
-  addSpareExact(path: string, place: LocationEntry<T>): void {
-    if (!this.#exact.has(path) && !this.#prefixes.has(path)) this.addExact(path, place);
+  addSpareExact(path: string, entry: LocationEntry<T>): void {
+    if (!this.#exact.has(path) && !this.#prefixes.has(path)) this.addExact(path, entry);
   }
 
   addPrefix(path: string, { target, inner, stop }: LocationEntry<T> & { readonly stop: boolean }): void {
     this.#prefixes.set(path, { found: { target, matches: NONE, final: false }, inner, stop });
   }
 
-  addRegex(place: LocationEntry<T> & { readonly regex: Regex }): void {
-    this.#regexes.push(place);
+  addRegex(entry: LocationEntry<T> & { readonly regex: Regex }): void {
+    this.#regexes.push(entry);
   }
 
   /**

@@ -223,8 +223,8 @@ function compileRules(
   const { watch } = context;
   if (core.msiePadding || core.msieRefresh) build.needHeader('user-agent');
   const logs = parts.flatMap((part) => part.log ?? []);
-  const place = { server: context.server, location: match ? locationText(match) : '' };
-  const counting = context.countsRequests ? [compileRequestCounter(build.metrics, place)] : [];
+  const counted = { server: context.server, location: match ? locationText(match) : '' };
+  const counting = context.countsRequests ? [compileRequestCounter(build.metrics, counted)] : [];
   const watching = parts.some(({ quiet }) => quiet) ? [] : [...counting, context.requestTail ?? []].flat();
   return {
     defaultType: core.defaultType,

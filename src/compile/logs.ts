@@ -70,8 +70,8 @@ type ByStatus = (Counter | undefined)[];
  * Counts the requests of one location: one series per method and status that occurs, and two histograms. All of them
  * are created on first use, so that unused locations take no room.
  */
-export function compileRequestCounter(counters: Counters, place: CountedLocation): LogStep {
-  const labels = { server: place.server, location: place.location };
+export function compileRequestCounter(counters: Counters, counted: CountedLocation): LogStep {
+  const labels = { server: counted.server, location: counted.location };
   const open = (method: string, status: number): Counter =>
     counters.counter(REQUESTS, { ...labels, method, code: codeLabel(status) });
   const gets: ByStatus = [];

@@ -46,7 +46,7 @@ interface Target {
   readonly captures: Captures;
 }
 
-/** nginx's limits of internal redirects of one request, and of subrequests inside one another. */
+/** nginx's limits of internal redirects per request, and of nested subrequests. */
 const MAX_INTERNAL_REDIRECTS = 10;
 const MAX_SUBREQUEST_DEPTH = 50;
 const DEPTH = stateKey<number>('depth of a subrequest');
@@ -249,8 +249,8 @@ export class ServerHandler implements Router {
   }
 }
 
-function add(level: LocationLevel<Target>, match: LocationMatch, place: LocationEntry<Target>): void {
-  if (match.kind === 'prefix') level.addPrefix(match.path, { ...place, stop: match.stop });
-  else if (match.kind === 'exact') level.addExact(match.path, place);
-  else if (match.kind === 'regex') level.addRegex({ ...place, regex: compileRegex(match.regex) });
+function add(level: LocationLevel<Target>, match: LocationMatch, entry: LocationEntry<Target>): void {
+  if (match.kind === 'prefix') level.addPrefix(match.path, { ...entry, stop: match.stop });
+  else if (match.kind === 'exact') level.addExact(match.path, entry);
+  else if (match.kind === 'regex') level.addRegex({ ...entry, regex: compileRegex(match.regex) });
 }

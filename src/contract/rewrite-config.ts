@@ -54,7 +54,7 @@ export type Condition =
     }
   | { readonly test: FileTest; readonly negated: boolean; readonly value: ComplexValue };
 
-/** A plain file, a directory, either, an executable. */
+/** The file tests of `if`: a plain file, a directory, either of them, an executable. */
 export type FileTest = 'f' | 'd' | 'e' | 'x';
 
 /** `if (condition) { ... }`; `nth` is the block's index in the block around it. */

@@ -23,7 +23,7 @@ import type { PieceReceiver, Wire } from './wire.ts';
  */
 export type Handler = (x: Exchange) => void | Promise<void>;
 
-/** Decides for each response whether to transform its body. The header filters have run by then. */
+/** Decides whether to transform the body of a response. It runs after the header filters. */
 export interface BodyFilter {
   /** Decides by the status, `responseType`, `responseLength` and the headers. Has no side effects. */
   wants(x: Exchange): boolean;

@@ -16,7 +16,7 @@ export interface RequestFacts {
   /** Decoded and normalised. */
   readonly uri: string;
   readonly args: string;
-  /** Host name in lower case, without port; '' when the request has none. */
+  /** Host name in lower case, without port; '' if the request has none. */
   readonly host: string;
   /** The announced `Content-Length`; 0 without a body, -1 if the body is chunked. */
   readonly contentLength: number;

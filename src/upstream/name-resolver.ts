@@ -170,8 +170,8 @@ export class NameResolver {
     const found: RecordWithTtl[][] = [];
     const errors: unknown[] = [];
     const fail = (error: unknown): void => void errors.push(error);
-    const ask = (place: number, question: Promise<RecordWithTtl[]>): Promise<void> =>
-      question.then((records) => void (found[place] = records), fail);
+    const ask = (index: number, question: Promise<RecordWithTtl[]>): Promise<void> =>
+      question.then((records) => void (found[index] = records), fail);
     const questions: Promise<void>[] = [];
     if (ipv4) questions.push(ask(0, this.#resolver.resolve4(name, { ttl: true })));
     if (ipv6) questions.push(ask(1, this.#resolver.resolve6(name, { ttl: true })));

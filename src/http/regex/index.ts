@@ -138,8 +138,8 @@ class Run {
   }
 
   #character({ accepts, behind }: Extract<Instruction, { op: 'character' }>): boolean {
-    const place = behind ? --this.#at : this.#at++;
-    return place >= 0 && place < this.#text.length && accepts(this.#text.charCodeAt(place));
+    const position = behind ? --this.#at : this.#at++;
+    return position >= 0 && position < this.#text.length && accepts(this.#text.charCodeAt(position));
   }
 
   /** Starts another round of a loop or leaves the loop. Beyond the minimum, a round that consumed nothing fails. */
@@ -175,9 +175,9 @@ class Run {
     if (from < 0 || to < 0) return true;
     const length = to - from;
     this.#steps -= length;
-    const place = behind ? this.#at - length : this.#at;
-    this.#at = behind ? place : place + length;
-    return place >= 0 && this.#text.startsWith(this.#text.slice(from, to), place);
+    const position = behind ? this.#at - length : this.#at;
+    this.#at = behind ? position : position + length;
+    return position >= 0 && this.#text.startsWith(this.#text.slice(from, to), position);
   }
 
   #count(register: number, rounds: number, began: number): void {

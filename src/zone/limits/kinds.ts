@@ -25,8 +25,8 @@ export function seedOf({ u32 }: Memory): number {
 }
 
 /*
- * A zone of connection limits has two entries for a key that is in use: how many requests of it there are in all, and how
- * many of them each thread has. What a thread had can so be taken back when it dies.
+ * A zone of connection limits has two kinds of entries for each key in use: one with the total of its requests, and one
+ * for each thread with the requests of that thread, so that these can be subtracted when the thread dies.
  */
 
 const TOTAL = ':';

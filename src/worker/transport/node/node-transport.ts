@@ -58,25 +58,25 @@ class Listeners {
     const { address } = port;
     if (address.kind === 'unix') return this.listen(port, accept);
     const { host } = address;
-    const place = `${host.includes(':') ? 'IPv6' : 'IPv4'} ${address.port}`;
-    if (!WILDCARDS.has(host)) return this.openBeside(port, accept, place);
+    const portKey = `${host.includes(':') ? 'IPv6' : 'IPv4'} ${address.port}`;
+    if (!WILDCARDS.has(host)) return this.openBeside(port, accept, portKey);
     const guests = new Map<string, SharedListener>();
     const close = await this.listen(port, (socket) => {
       const guest = guests.get(plainAddress(socket.localAddress));
       (guest?.accept ?? accept)(socket);
     });
-    this.guests.set(place, guests);
+    this.guests.set(portKey, guests);
     return () => {
-      this.guests.delete(place);
+      this.guests.delete(portKey);
       close(() => {
         for (const { listenAlone } of guests.values()) listenAlone();
       });
     };
   }
 
-  private async openBeside(port: PortToOpen, accept: Accept, place: string): Promise<() => void> {
+  private async openBeside(port: PortToOpen, accept: Accept, portKey: string): Promise<() => void> {
     const host = port.address.kind === 'inet' ? port.address.host : '';
-    const guests = this.guests.get(place);
+    const guests = this.guests.get(portKey);
     try {
       return await this.listen(port, accept);
     } catch (error) {

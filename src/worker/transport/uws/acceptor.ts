@@ -38,7 +38,7 @@ export type FromAcceptor =
 interface Socket {
   readonly app: SharingApp;
   readonly listening: us_listen_socket;
-  /** Descriptors of Apps by the worker that they belong to. */
+  /** The descriptors of the workers' Apps, by worker id. */
   readonly children: Map<number, number>;
 }
 

@@ -54,7 +54,7 @@ export class UwsStream implements ResponseStream {
     this.owner.finished();
   }
 
-  /** Lets a writer go on that waits; also when the client is gone, and its next write does nothing. */
+  /** Resolves `drained`, also after an abort, when the next write does nothing. */
   release(): void {
     clearTimeout(this.waiting?.timer);
     this.waiting?.resolve();
@@ -125,7 +125,7 @@ export class UwsSizedStream implements ResponseStream {
     if (this.taken + (this.rest?.length ?? 0) < this.rules.lengthBytes) this.owner.x.abort();
   }
 
-  /** Lets a writer go on that waits; also when the client is gone, and its next write does nothing. */
+  /** Resolves `drained`, also after an abort, when the next write does nothing. */
   release(): void {
     clearTimeout(this.timer);
     this.timer = undefined;

@@ -46,7 +46,6 @@ export class UwsTransport implements Transport, Failing {
     this.acceptor = acceptor;
   }
 
-  /** Opens the socket; fails when the address cannot be bound. */
   async open(port: PortHandler, opening?: Opening): Promise<OpenPort> {
     const uws = (this.uws ??= loadUws());
     // Removes the header with the name of uWebSockets.js from responses; there is no public way.
