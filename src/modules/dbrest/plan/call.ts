@@ -20,7 +20,7 @@ import { isConstrained, mostRows, type RowForm, type RowShape, shapeOf, shownMed
 import type { Context, ReadPlan } from './node.ts';
 import { planRows } from './read.ts';
 
-/** The function that a call means, and how its input fills its arguments. */
+/** The function that a call resolves to. */
 interface FoundFunction {
   readonly called: StoredFunction;
   /** The whole input is its one argument. */
@@ -29,13 +29,13 @@ interface FoundFunction {
 
 const LEAST_SIMILARITY = 0.75;
 const LEAST_SIMILARITY_OF_ARGUMENTS = 0.33;
-/** A bound on the work that one unknown name causes. */
+/** Bounds the cost of looking for similar names. */
 const MOST_CANDIDATES = 5_000;
 const JSON_TYPES: readonly string[] = ['json', 'jsonb'];
 
 /**
- * The overload whose arguments have the names that are given; else the one that takes the whole body. `asObject`: only one
- * whose single argument is JSON, whatever its name. Throws PGRST102, PGRST202 and PGRST203.
+ * Finds the overload whose arguments match the given names, else the one that takes the whole body. `asObject`: only a
+ * function with a single JSON argument of any name. Throws PGRST102, PGRST202 and PGRST203.
  */
 function findFunction(input: CallInput, asObject: boolean, context: Context): FoundFunction {
   const { known, schema, table: name } = context;
@@ -44,10 +44,10 @@ function findFunction(input: CallInput, asObject: boolean, context: Context): Fo
   const given = namesOf(input);
   const named = asObject || !given ? [] : callable.filter((one) => isFilledBy(one, given));
   const whole = callable.filter((one) => takesWhole(one, input, asObject));
-  // A value without any keys is rather the one argument itself.
+  // A value without keys is passed as the single argument.
   const takesAll = named.length === 0 || (!hasKeys(input) && whole.length > 0);
   const fitting = takesAll ? whole : named;
-  // What the role may not call is neither in its way nor told to it.
+  // Overloads that the role may not call are not ambiguous, and must not be disclosed.
   const usable = fitting.filter((one) => mayUse(context.role, one, known));
   if (usable.length > 1) throw ambiguousFunction(usable);
   const called = usable[0] ?? fitting[0];
@@ -68,7 +68,7 @@ function findFunction(input: CallInput, asObject: boolean, context: Context): Fo
   );
 }
 
-/** Names of what is given; absent where it can only be one argument, or where it has several sets of them. */
+/** Names of the given arguments; `undefined` when the input can only be a single argument or its objects differ. */
 function namesOf(input: CallInput): readonly string[] | undefined {
   switch (input.kind) {
     case 'texts':
@@ -100,13 +100,13 @@ function takesWhole({ arguments: list }: StoredFunction, input: CallInput, asObj
   return only.name === '' && wholeTypes(input).includes(only.type);
 }
 
-/** Types of the one argument that could take the input. */
+/** Types of a single argument that can take the whole input. */
 function wholeTypes(input: CallInput): readonly string[] {
   if (input.kind === 'whole') return [input.type];
   return isJson(input) ? JSON_TYPES : [];
 }
 
-/** What was perhaps meant, of the functions that the role may call: other arguments, or another name. */
+/** A hint among the functions that the role may call: other arguments, or a similar name. */
 function hintOf(
   given: readonly string[],
   overloads: readonly StoredFunction[],
@@ -135,28 +135,28 @@ function listed(names: readonly string[]): string {
   return `(${names.toSorted().join(', ')})`;
 }
 
-/** A call whose every name was found in the schema. */
+/** A call resolved against the schema. */
 export interface CallPlan {
   readonly called: StoredFunction;
-  /** Those of its arguments that are given; the others have a default. */
+  /** The arguments that are given; the others have defaults. */
   readonly given: readonly Argument[];
   readonly input: CallInput;
   /** The whole input is its one argument. */
   readonly takesAll: boolean;
-  /** Its values are shown as such, and not as rows. */
+  /** The result is shown as values instead of rows. */
   readonly showsValues: boolean;
 }
 
-/** A call whose names were found. */
+/** A call before the media type is chosen. */
 export interface FoundCall {
   readonly kind: 'call';
   readonly request: CallRequest;
   readonly call: CallPlan;
-  /** What is asked of the rows of its result; a value is a row of one column with its name. */
+  /** The read of the result; a scalar is a row with one column named after the function. */
   readonly rows: ReadPlan;
 }
 
-/** Finds the function and checks what is asked of its rows. Throws a `DbrestFault`. */
+/** Resolves the function and plans the read of its result. Throws a `DbrestFault`. */
 export function findCall(request: CallRequest, context: Context): FoundCall {
   const { input, asObject, query } = request;
   const { called, takesAll } = findFunction(input, asObject, context);
@@ -171,23 +171,23 @@ export function findCall(request: CallRequest, context: Context): FoundCall {
   return { kind: 'call', request, call, rows };
 }
 
-/** A call, and in which form its result is shown. */
+/** A complete plan of a call. */
 export interface PlannedCall extends FoundCall {
   readonly form: RowForm;
-  /** Those that a call honours. */
+  /** The preferences that are honoured. */
   readonly preferences: Preferences;
   readonly roleSettings: RoleSettings | undefined;
   readonly readOnly: boolean;
-  /** There is nothing to be shown. */
+  /** The function returns nothing. */
   readonly isVoid: boolean;
-  /** It can turn out not to be what the client asked for: it is looked at before it is committed. */
+  /** The result may violate what the client asked for, so it is checked before the commit. */
   readonly held: boolean;
 }
 
 const HONOURED: readonly Preference[] = ['params', 'count', 'tx', 'handling', 'timeZone'];
 const STRICT: readonly Preference[] = [...HONOURED, 'maxAffected'];
 
-/** Throws PGRST128. */
+/** Completes the plan of a call for a media type. Throws PGRST128. */
 export function formCall(
   { kind, request, call, rows }: FoundCall,
   chosen: Media,
@@ -211,13 +211,13 @@ export function formCall(
   return { kind, request, call, rows, form, preferences, roleSettings, readOnly, isVoid, held };
 }
 
-/** A value that is XML is not put into more of it. */
+/** An XML value is sent as it is instead of being wrapped in more XML. */
 function asItIs(media: Media, { called: { returns }, showsValues }: CallPlan): Media {
   const isXml = showsValues && returns.kind === 'scalar' && returns.type === 'xml';
   return isXml && media.format === 'xml' ? { ...media, format: 'text' } : media;
 }
 
-/** What is no set is one value, and not an array. */
+/** A function that returns no set yields one value instead of an array. */
 function callShape({ returnsSet }: StoredFunction, shown: Media, { limit }: ReadPlan): RowShape {
   const shape = shapeOf(shown, limit);
   return !returnsSet && (shape === 'whole' || shape === 'rows') && shown.format !== 'geojson'
@@ -237,7 +237,7 @@ function isValue({ returns: { kind } }: StoredFunction): boolean {
 
 const tables = new WeakMap<StoredFunction, Table>();
 
-/** Its rows as those of a table: made once for each function, for what is found out of a table is kept with it. */
+/** The result of a function as a table. Cached, because relationships are cached by table. */
 function rowsOf(called: StoredFunction, known: Schema): Table {
   const table = tables.get(called) ?? tableOf(called, known);
   tables.set(called, table);
@@ -245,12 +245,12 @@ function rowsOf(called: StoredFunction, known: Schema): Table {
 }
 
 function tableOf({ schema, name, returns }: StoredFunction, known: Schema): Table {
-  // It lies in no schema: nothing that is known of a table is about it.
+  // Without a schema, nothing known about a real table applies to it.
   const ownRows = { schema: '', name, primaryKey: [], grantees: [], bases: [] };
   switch (returns.kind) {
     case 'table': {
       const table = known.tables.get(returns.table.schema)?.get(returns.table.name) as Table;
-      // What a schema holds is shown where that schema is served, and not through functions of another.
+      // Relationships are only followed within the schema of the function.
       return table.schema === schema ? table : { ...table, bases: [] };
     }
     case 'columns':

@@ -11,19 +11,19 @@ import type { Condition, Context, Test, Value } from './node.ts';
 import { type EmbedDraft, embedNamed } from './embed.ts';
 import { planValue } from './value.ts';
 
-/** Where a filter stands: the table it filters, and what is embedded in its rows. */
+/** The table and the embeds that a filter can refer to. */
 export interface NodeScope {
   readonly table: Table;
   readonly embeds: readonly EmbedDraft[];
 }
 
-/** Patterns in which `*` stands for `%`. */
+/** Operators in whose patterns `*` stands for `%`. */
 const WITH_STARS = new Set(['like', 'ilike']);
 
-/** Their operands are no values of the column's type. */
+/** Operators whose operands are patterns instead of values of the column's type. */
 const PATTERNS = new Set(['like', 'ilike', 'match', 'imatch']);
 
-/** Throws a `DbrestFault` for a field that is not there. */
+/** Plans a filter or a logic tree. Throws a `DbrestFault` for an unknown field. */
 export function planCondition(logic: Logic, scope: NodeScope, context: Context): Condition {
   if (logic.kind !== 'filter') {
     return { ...logic, terms: logic.terms.map((term) => planCondition(term, scope, context)) };
@@ -40,7 +40,7 @@ export function planCondition(logic: Logic, scope: NodeScope, context: Context):
   return { value, negated: logic.negated, ...planTest(logic, value, context.known) };
 }
 
-/** What of an embed a filter can ask. */
+/** Whether a filter tests that an embed is empty (`none`) or not (`some`). */
 function emptiness({ operand, negated }: Filter): 'none' | 'some' | undefined {
   if (operand.kind !== 'truth') return undefined;
   if (operand.truth === 'null') return negated ? 'some' : 'none';
@@ -75,14 +75,14 @@ function planTest({ operator, operand, quantifier }: Filter, { type, path }: Val
   }
 }
 
-/** What a domain is made of in the end; any other type is its own base. */
+/** The base type of a domain, through nested domains; any other type is its own base. */
 export function baseOf(type: string, { domains }: Schema): string {
   let base = type;
   for (let next = domains?.get(base); next !== undefined; next = domains?.get(base)) base = next;
   return base;
 }
 
-/** `fts.english.cats` of the specification: the first part counts as a configuration when the database has one of that name. */
+/** In `fts.english.cats` the first word is the configuration if the database has one of that name. */
 function searchWords(
   { config, query }: Operand & { kind: 'search' },
   { textSearchConfigs }: Schema,

@@ -2,13 +2,13 @@ import { noFunction, noTable } from '../fault/index.ts';
 import { type DescribeRequest, only, type OptionsRequest, type Preferences } from '../request/index.ts';
 import { mayUse, type RoleSettings, type Schema, type StoredFunction, type Table } from '../schema/index.ts';
 
-/** A description of the API, as far as a role may use it. */
+/** The plan of an OpenAPI description for a role. */
 export interface PlannedDescription {
   readonly kind: 'describe';
   readonly request: DescribeRequest;
   readonly role: string;
   readonly known: Schema;
-  /** Those that it honours. */
+  /** The preferences that are honoured. */
   readonly preferences: Preferences;
   readonly roleSettings: RoleSettings | undefined;
 }
@@ -25,7 +25,7 @@ export function planDescription(request: DescribeRequest, role: string, known: S
   };
 }
 
-/** The methods that a resource has by its nature. */
+/** The methods that a resource supports. */
 export interface PlannedOptions {
   readonly kind: 'options';
   readonly request: OptionsRequest;
@@ -34,14 +34,14 @@ export interface PlannedOptions {
 
 const READABLE = ['OPTIONS', 'GET', 'HEAD'];
 
-/** Of the root, which needs no schema. */
+/** The methods of the root, which does not depend on the schema. */
 export function planRootOptions(request: OptionsRequest): PlannedOptions {
   return { kind: 'options', request, methods: READABLE };
 }
 
 /**
- * Of a table or function. What the role has no privilege on is not there: no response differs from that for a name which
- * nobody has. Throws PGRST202 and PGRST205.
+ * The methods of a table or function. A resource on which the role has no privilege is treated as unknown, so the response
+ * does not disclose it. Throws PGRST202 and PGRST205.
  */
 export function planOptions(request: OptionsRequest, role: string, known: Schema): PlannedOptions {
   const { resource, schema } = request.head;
@@ -55,7 +55,7 @@ interface ResourceName {
   readonly name: string;
 }
 
-/** What GET could not run is not offered for it. */
+/** GET is listed only if some overload is not volatile. */
 function callMethods({ schema, name }: ResourceName, role: string, known: Schema): readonly string[] {
   const overloads: readonly StoredFunction[] = known.functions?.get(schema)?.get(name) ?? [];
   const callable = overloads.filter((one) => !one.isProcedure && mayUse(role, one, known));
@@ -65,7 +65,7 @@ function callMethods({ schema, name }: ResourceName, role: string, known: Schema
     : [...READABLE, 'POST'];
 }
 
-/** In PostgREST's order. */
+/** The methods of a table, in PostgREST's order. */
 function tableMethods({ schema, name }: ResourceName, role: string, known: Schema): readonly string[] {
   const table: Table | undefined = known.tables.get(schema)?.get(name);
   if (!table || !mayUse(role, table, known)) throw noTable(schema, name, undefined);

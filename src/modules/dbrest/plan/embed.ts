@@ -11,7 +11,7 @@ import {
 import type { Context, Embed, LevelAt, Output, ReadNode } from './node.ts';
 import { rowFunctions } from './value.ts';
 
-/** An embed while the node around it is planned: its filters and its order may still need more of it. */
+/** An embed during planning: filters and orders of the node around it may still add outputs and tests. */
 export interface EmbedDraft extends Embed {
   readonly item: SelectedEmbed;
   readonly node: ReadNode & { outputs: Output[] };
@@ -20,12 +20,14 @@ export interface EmbedDraft extends Embed {
   shown: number;
 }
 
-/** What an embed is called: in the response, and in filters, orders and limits. */
+/** The name of an embed in the response, and in filters, orders and limits. */
 function nameOf({ alias, target }: SelectedEmbed): string {
   return alias ?? target;
 }
 
-/** The embed of a name; the name behind an alias counts where nothing else has it and `by` allows. */
+/**
+ * Finds an embed by its name. With `any name`, the target of an aliased embed is also considered, after all shown names.
+ */
 export function embedNamed(
   embeds: readonly EmbedDraft[],
   name: string,
@@ -35,7 +37,7 @@ export function embedNamed(
   return shown ?? (by === 'any name' ? embeds.find(({ item }) => item.target === name) : undefined);
 }
 
-/** How an embed is reached. */
+/** The table and the relationship of an embed. */
 interface EmbedSource {
   readonly target: Table;
   readonly by: Relationship | RowFunction;
@@ -45,8 +47,8 @@ interface EmbedSource {
 const LEAST_SIMILARITY = 0.33;
 
 /**
- * The one relationship that an embed means (PostgREST, "Resource Embedding"): a computed one comes before those of
- * foreign keys. Throws PGRST200 when there is none, PGRST201 when there are several.
+ * Finds the relationship of an embed (PostgREST, "Resource Embedding"); computed relationships take precedence over foreign
+ * keys. Throws PGRST200 if there is none, PGRST201 if it is ambiguous.
  */
 export function findEmbedSource(item: SelectedEmbed, origin: Table, context: Context): EmbedSource {
   const computed = item.hint === undefined ? computedSource(item.target, origin, context) : undefined;
@@ -62,12 +64,12 @@ export function findEmbedSource(item: SelectedEmbed, origin: Table, context: Con
   return { target: by.target, by, single };
 }
 
-/** What the role may not use is neither in its way nor told to it. */
+/** Relationships that the role may not use are not ambiguous, and must not be disclosed. */
 function isUsable({ target, junction }: Relationship, { role, known }: Context): boolean {
   return mayUse(role, target, known) && (!junction || mayUse(role, junction.table, known));
 }
 
-/** Between rows of one table its own key comes before those of junctions, which need a hint. */
+/** For self-relationships the table's own key takes precedence over junctions, which need a hint. */
 function nearest(relationships: readonly Relationship[]): readonly Relationship[] {
   const direct = relationships.filter(({ junction }) => !junction);
   return direct.length > 0 && relationships.every(({ isSelf }) => isSelf) ? direct : relationships;
@@ -95,8 +97,8 @@ function fits(relationship: Relationship, { target, hint }: SelectedEmbed): bool
 }
 
 /**
- * A table that refers to itself has each key in two directions: its name is the way to the many, the name of the
- * column or of the key the way to the one; the same name as a hint is the way to the many again.
+ * A self-referencing key works in both directions: the name of the table selects the to-many side, the name of the column
+ * or the key the to-one side. The name of the key as a hint selects the to-many side.
  */
 function fitsSelf(relationship: Relationship, target: string, hint: string | undefined): boolean {
   if (relationship.junction) {
@@ -113,7 +115,9 @@ function fitsSelf(relationship: Relationship, target: string, hint: string | und
   );
 }
 
-/** The name of the foreign key, or the origin's only column in it where there is at most one row at the other end. */
+/**
+ * Whether a name is that of the foreign key, or of the origin's only column in it where the other side has at most one row.
+ */
 function isKey({ constraint, pairs, owns, cardinality, junction }: Relationship, name: string): boolean {
   if (junction) return false;
   const leadsToOne = owns || cardinality === 'one-to-one';
@@ -128,13 +132,13 @@ function isJunction({ junction }: Relationship, name: string): boolean {
   return junction?.table.name === name;
 }
 
-/** Of a junction between rows of one table: the key, or its column, that points to those which are asked for. */
+/** Whether a name is that of the key, or of its column, by which a junction of a self-relationship points to the target. */
 function isJunctionKey({ junction }: Relationship, name: string): boolean {
   if (!junction) return false;
   return junction.constraint === name || (junction.pairs.length === 1 && junction.pairs[0]?.[0] === name);
 }
 
-/** What was perhaps meant, of the names that the role may see: another origin when this one has no relationship at all. */
+/** A similar name among those that the role may see; that of another origin if this one has no relationships. */
 function similarNames(
   { target }: SelectedEmbed,
   origin: Table,
@@ -155,16 +159,16 @@ function similarNames(
   return instead === undefined ? undefined : { instead, of };
 }
 
-/** An embed, and what the rows around it show of it. */
+/** A planned embed and the outputs that it adds to the node around it. */
 interface PlannedEmbed {
   readonly draft: EmbedDraft;
   readonly shows: readonly Output[];
 }
 
-/** An embed whose own rows are planned. Throws PGRST127 for aggregates in a spread of many. */
+/** Turns a planned node into an embed. Throws PGRST127 for aggregates in a to-many spread. */
 export function asEmbed(item: SelectedEmbed, source: EmbedSource, planned: ReadNode): PlannedEmbed {
   if (item.spread && !source.single && planned.grouped) throw toManyAggregate();
-  // What a spread embed counts or sums up is a matter of the rows around it.
+  // Aggregates of a spread embed are computed over the rows around it.
   const node = item.spread
     ? { ...planned, outputs: planned.outputs.map(withoutAggregate), grouped: false }
     : { ...planned, outputs: [...planned.outputs] };
@@ -188,7 +192,7 @@ function withoutAggregate(output: Output): Output {
   return plain;
 }
 
-/** Its JSON, or each output of a spread embed. */
+/** The outputs that an embed adds: its JSON, or each output of a spread. */
 function showsOf(embed: EmbedDraft, outputs: readonly Output[]): Output[] {
   if (!embed.spread) return embed.shown === 0 ? [] : [{ kind: 'embed', embed, name: nameOf(embed.item) }];
   return outputs.map((output, index): Output => {
@@ -205,7 +209,7 @@ function showsOf(embed: EmbedDraft, outputs: readonly Output[]): Output[] {
   });
 }
 
-/** The levels below each embed, their paths cut by its name. Throws PGRST108 for a name that nothing has. */
+/** The levels below each embed, with paths relative to it. Throws PGRST108 for an unknown embed. */
 export function levelsBelow(
   levels: readonly LevelAt[],
   items: readonly SelectedEmbed[],

@@ -3,35 +3,35 @@ import type { MediaHandler } from '../schema/index.ts';
 import type { Context, ReadPlan } from './node.ts';
 
 /**
- * How the rows of a read come back. In each, the last column is the number of all rows (of this response, not of the table):
- * `whole`: one row, the JSON array as one text; `first`: the first row as JSON; `rows`: one JSON text per row;
- * `columns`: the columns themselves; `handled`: one row, what the handler makes of them.
+ * The shape of the rows that the database returns. The last column is always the number of rows in this response. `whole`:
+ * one row with the JSON array; `first`: the first row as JSON; `rows`: one JSON text per row; `columns`: the plain columns;
+ * `handled`: one row with the result of the media handler.
  */
 export type RowShape = 'whole' | 'first' | 'rows' | 'columns' | 'handled';
 
-/** What stands behind the columns of a row, in this order; the number of rows comes last. */
+/** Additional columns after those of a row, in this order; the number of rows comes last. */
 export interface RowTail {
   /** `response.headers` and `response.status`. */
   readonly response: boolean;
-  /** The number of rows without their range. */
+  /** The number of rows without limit and offset. */
   readonly total: boolean;
-  /** Where there is no row, one of nulls has it. */
+  /** If there are no rows, one row of nulls carries these columns. */
   readonly padded: boolean;
 }
 
-/** In which form rows come from the database, and become a response. */
+/** How rows are returned by the database and turned into a response. */
 export interface RowForm {
   readonly media: Media;
   readonly shape: RowShape;
-  /** How many of the rows are needed; absent: all of them. */
+  /** The most rows that are needed; all of them if absent. */
   readonly most?: number | undefined;
-  /** Absent: the rows are lines of a query plan, with nothing behind them. */
+  /** Absent for a query plan, whose rows are its lines. */
   readonly tail: RowTail | undefined;
 }
 
 const COUNT_ALONE: RowTail = { response: false, total: false, padded: false };
 
-/** What stands behind rows of a shape. */
+/** The additional columns of a shape. */
 export function tailOf(
   { format }: Media,
   shape: RowShape,
@@ -42,23 +42,23 @@ export function tailOf(
   return { response, total, padded: shape !== 'whole' && shape !== 'handled' };
 }
 
-/** What is shown: of a query plan, what it is the plan of. */
+/** The media type of the rows; for a query plan that of the explained response. */
 export function shownMedia(media: Media): Media {
   return media.plan?.media ?? media;
 }
 
-/** What rows are, before it is known how they are shown. */
+/** The planned rows for which a media type is chosen. */
 export interface ShowableRows {
   readonly rows: ReadPlan;
-  /** Aggregates of the database that can take them, the one to be preferred first. */
+  /** Media handlers that accept the rows, in order of preference. */
   readonly handlers: readonly MediaHandler[];
-  /** The media type that they are already. */
+  /** The media type of the result itself. */
   readonly mediaType: string | undefined;
 }
 
 const EMBEDDABLE: ReadonlySet<Media['format']> = new Set(['json', 'object', 'geojson']);
 
-/** The media type of a response, of those that the client takes. Throws PGRST107. */
+/** Chooses the media type of a response from `Accept`. Throws PGRST107. */
 export function chooseForm(
   { accepted, features }: RequestHead,
   { rows, handlers, mediaType }: ShowableRows,
@@ -67,7 +67,7 @@ export function chooseForm(
   const servable = ({ format, plan: question }: Media): boolean => {
     if (format === 'plan') return mayExplain && question !== undefined && servable(question.media);
     if (format === 'geojson' && features?.geoSchema === undefined) return false;
-    // Only JSON can hold more than columns of a table.
+    // Embeds need a format that can nest.
     return EMBEDDABLE.has(format) || rows.embeds.length === 0;
   };
   return chooseMedia(accepted, servable, (type) => {
@@ -79,10 +79,10 @@ export function chooseForm(
   });
 }
 
-/** Above so many rows an array is put together here, and not by the database: neither side has to hold all of it. */
+/** For more rows, gw assembles the array, so that neither side has to hold all of it. */
 const MOST_WHOLE_ROWS = 1_000;
 
-/** The shape in which the database gives what a media type needs. */
+/** The shape that a media type needs. */
 export function shapeOf({ format, handler }: Media, limit: number | undefined): RowShape {
   switch (format) {
     case 'json':
@@ -102,22 +102,25 @@ export function shapeOf({ format, handler }: Media, limit: number | undefined): 
   }
 }
 
-/** How many of the rows are needed to respond; `undefined`: all of them. */
+/** The most rows that are needed to respond; `undefined` for all of them. */
 export function mostRows({ format }: Media, shape: RowShape, method: string): number | undefined {
   if (format === 'binary') return 1;
-  // Of a short response HEAD tells the length; a long one is not built for nobody.
+  // HEAD reports the length of a short response; a long one is not built.
   return method === 'HEAD' && shape !== 'whole' && shape !== 'handled' ? MOST_WHOLE_ROWS : undefined;
 }
 
-/** Formats that cannot hold just any number of rows or columns: only the rows show whether they fit. */
+/** Formats that cannot represent every number of rows or columns. */
 const CONSTRAINED: ReadonlySet<Media['format']> = new Set(['object', 'binary', 'text']);
 
-/** Whether rows may turn out not to fit: what made them is then looked at before it is committed. */
+/** Whether a format may not fit the rows; a write is then checked before its commit. */
 export function isConstrained({ format }: Media): boolean {
   return CONSTRAINED.has(format);
 }
 
-/** The aggregates that can take the rows of a read, nearest first: those of its table need all of its columns. */
+/**
+ * The media handlers that accept the rows of a read, nearest in the search path first. A handler for a table needs all
+ * columns of that table.
+ */
 export function mediaHandlersOf(
   plan: ReadPlan,
   { known, schema, searchPath = [schema] }: Context,

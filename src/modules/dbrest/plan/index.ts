@@ -41,10 +41,10 @@ export type {
   WrittenColumn,
 } from './write.ts';
 
-/** What is done for a request: every name of it was found in the schema. */
+/** A planned request: all its names have been found in the schema. */
 export type Plan = PlannedRead | PlannedWrite | PlannedCall | PlannedDescription | PlannedOptions;
 
-/** What of rows is known before it is decided how they are shown. */
+/** Planned rows before the media type is chosen. */
 interface FoundRows {
   readonly kind: 'rows';
   readonly found: FoundRead | FoundWrite | FoundCall;
@@ -55,8 +55,8 @@ interface FoundRows {
 type FoundNames = FoundRows | PlannedDescription | PlannedOptions;
 
 /**
- * Plans a request of a role: finds its names in the schema, then chooses the form of the response. A promise only where
- * the schema has to be waited for. Throws and rejects with a `DbrestFault`.
+ * Compiles planning: it looks up the names of a request in the schema and chooses the form of the response. Returns a
+ * promise only while the schema is being loaded. Throws or rejects with a `DbrestFault`.
  */
 export function compilePlan(
   config: DbrestConfig,
@@ -111,10 +111,10 @@ function formRows({ found, handlers, roleSettings }: FoundRows, { plan: mayExpla
   }
 }
 
-/** Where the schema comes from. */
+/** The source of the schema. */
 type KnownSchema = Pick<SchemaCache, 'current' | 'newerThan'>;
 
-/** Plans against the schema as known, and once more against a fresh one when a name is unknown. */
+/** Plans against the cached schema, and again against a newer one if planning fails. */
 function withSchema<T>(schema: KnownSchema, plan: (known: Schema) => T): T | Promise<T> {
   const attempt = (known: Schema): T | Promise<T> => {
     try {

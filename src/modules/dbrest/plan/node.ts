@@ -1,28 +1,28 @@
 import type { Aggregate, JsonStep, Level, OrderTerm, Truth } from '../request/index.ts';
 import type { Column, Relationship, RowFunction, Schema, Table, TableName } from '../schema/index.ts';
 
-/** The table that a request is about, the role that asks, and what the location allows. */
+/** The table and role of a request, and the limits of the location. */
 export interface ReadTarget {
   readonly schema: string;
   readonly table: string;
   readonly role: string;
-  /** Where computed columns and relationships are looked for; the schema of the table when absent. */
+  /** Schemas that are searched for computed columns and relationships; only the table's schema if absent. */
   readonly searchPath?: readonly string[];
-  /** Most rows of the response and of each embed. */
+  /** Most rows of the response, and of each embed. */
   readonly maxRows?: number | undefined;
-  /** `false`: no aggregate functions. */
+  /** False if aggregate functions are disabled. */
   readonly aggregates?: boolean;
 }
 
-/** What every step of planning looks at. */
+/** The input of every planning step. */
 export interface Context extends ReadTarget {
   readonly known: Schema;
 }
 
-/** What a request says of one level; `path` leads there from the node in hand. */
+/** A level of a request; `path` is relative to the current node. */
 export type LevelAt = Level & { readonly path: readonly string[] };
 
-/** A column or computed column, or what lies below it in its JSON. `type` is that of the whole, as `format_type` prints it. */
+/** A column, a computed column, or a path into its JSON. `type` is that of the result, as printed by `format_type`. */
 export interface Value {
   readonly of:
     | { readonly kind: 'column'; readonly column: Column }
@@ -31,10 +31,10 @@ export interface Value {
   readonly type: string;
 }
 
-/** A built-in type as SQL writes it, or one that users of the database made. */
+/** A built-in type in SQL, or a user-defined type. */
 export type Cast = string | { readonly schema: string; readonly name: string; readonly isArray: boolean };
 
-/** How an output's value becomes what is shown; casts are to types that are known to exist. */
+/** The name, casts and aggregate of an output. Cast types are known to exist. */
 interface OutputForm {
   readonly name: string;
   readonly cast?: Cast;
@@ -42,21 +42,21 @@ interface OutputForm {
   readonly aggregateCast?: Cast;
 }
 
-/** One column of the response, or all of the source's. */
+/** One output column, or all columns of the source. */
 export type Output =
   | { readonly kind: 'all' }
   | (OutputForm & { readonly kind: 'value'; readonly value: Value; readonly through?: TableName })
-  /** The number of rows; in a spread embed, something that is there in each of its rows. */
+  /** The number of rows; in a spread embed a value that is never null. */
   | (OutputForm & { readonly kind: 'rows' })
-  /** The whole of an embed as JSON. */
+  /** An embed as JSON. */
   | (OutputForm & { readonly kind: 'embed'; readonly embed: Embed })
-  /** One output of a spread embed, by its place there. */
+  /** One output of a spread embed, by its index. */
   | (OutputForm & { readonly kind: 'spread'; readonly embed: Embed; readonly index: number });
 
-/** A filter whose field, operator and form are known to exist; only its operands are the client's, and they get bound. */
+/** A planned filter. Only its operands come from the client; they become bound parameters. */
 export type Condition =
   | { readonly kind: 'and' | 'or'; readonly negated: boolean; readonly terms: readonly Condition[] }
-  /** There is no row in an embed. */
+  /** True if the embed has no row. */
   | { readonly kind: 'none'; readonly negated: boolean; readonly embed: Embed }
   | ({ readonly value: Value; readonly negated: boolean } & Test);
 
@@ -66,7 +66,7 @@ export type Test =
       readonly operator: string;
       readonly operand: string;
       readonly quantifier?: 'any' | 'all';
-      /** The function that reads the operand. */
+      /** The function that converts the operand. */
       readonly read?: TableName;
     }
   | { readonly kind: 'list'; readonly values: readonly string[]; readonly read?: TableName }
@@ -76,20 +76,20 @@ export type Test =
       readonly operator: string;
       readonly config?: string;
       readonly query: string;
-      /** The value is searched as it is; any other has to become a tsvector first. */
+      /** The value is a tsvector; other values are converted first. */
       readonly isVector: boolean;
     };
 
 export type Sort = Pick<OrderTerm, 'direction' | 'nulls'> &
   (
     | { readonly kind: 'value'; readonly value: Value }
-    /** An output of these rows themselves, by its place. */
+    /** An output of the same node, by its index. */
     | { readonly kind: 'output'; readonly index: number }
-    /** An output of an embed, by its place there. */
+    /** An output of an embed, by its index. */
     | { readonly kind: 'related'; readonly embed: Embed; readonly index: number }
   );
 
-/** Rows of one table, view or function, with what is embedded in them. */
+/** A read of one table, view or function, with its embeds. */
 export interface ReadNode {
   readonly table: Table;
   readonly outputs: readonly Output[];
@@ -98,33 +98,33 @@ export interface ReadNode {
   readonly sorts: readonly Sort[];
   readonly limit?: number;
   readonly offset: number;
-  /** Some output is an aggregate: all others are grouped by. */
+  /** An output is an aggregate; the rows are grouped by all other outputs. */
   readonly grouped: boolean;
 }
 
-/** A read whose every name was found in the schema. */
+/** The root node of a read. */
 export type ReadPlan = ReadNode;
 
-/** The rows that belong to each row of another node. */
+/** The related rows of each row of another node. */
 export interface Embed {
   readonly node: ReadNode;
   readonly by: Relationship | RowFunction;
-  /** At most one row; otherwise an array. */
+  /** To-one: at most one row instead of an array. */
   readonly single: boolean;
   readonly spread: boolean;
-  /** Rows without any of it are left out. */
+  /** Parent rows without related rows are omitted. */
   readonly inner: boolean;
-  /** A condition or the order of the rows that it belongs to looks at it. */
+  /** A condition or the order of the parent refers to it. */
   readonly used: boolean;
-  /** How often conditions ask whether it has a row. */
+  /** How many conditions test whether it has rows. */
   readonly tests: number;
-  /** How many of its outputs are shown; those behind are for the order only. */
+  /** How many of its outputs are shown; the others serve an order of the parent. */
   readonly shown: number;
 }
 
 /**
- * Whether a read runs no function that users of the database made, nor one that could leave something in the session: who
- * comes next needs not be protected from it.
+ * Whether a read runs no user-defined function and nothing that could change the session, so that the session needs no
+ * reset after it.
  */
 export function isInert({ table, outputs, embeds, conditions, sorts }: ReadNode): boolean {
   return (

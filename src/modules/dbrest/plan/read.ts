@@ -27,7 +27,7 @@ import {
   shownThrough,
 } from './value.ts';
 
-/** Throws 42703 for a column that is not there, and what a bad cast throws. */
+/** Plans a selected column. Throws 42703 for an unknown column, and the faults of `castType`. */
 function planColumn(item: SelectedColumn, table: Table, context: Context): Output {
   const { cast, aggregate, aggregateCast } = item;
   const value = planValue(item, table, context);
@@ -42,15 +42,15 @@ function planColumn(item: SelectedColumn, table: Table, context: Context): Outpu
   };
 }
 
-/** Throws what a bad cast throws. */
+/** Plans `count()`. Throws the faults of `castType`. */
 function planCount({ alias = 'count', cast }: SelectedCount, context: Context): Output {
   const shown = { kind: 'rows', name: alias, aggregate: 'count' } as const;
   return cast === undefined ? shown : { ...shown, aggregateCast: castType(cast, context) };
 }
 
 /**
- * `orders(count)`: where no column is called so, the number of rows, as PostgreSQL itself reads `orders.count`. Clients
- * wrote it before there were aggregates, so that it stands where aggregates are off, alone.
+ * Interprets `count` as the number of rows if there is no such column, as PostgreSQL does with `orders.count`. Clients used
+ * this form before aggregates existed, so it works alone even where aggregates are disabled.
  */
 function countColumn(item: SelectedColumn, table: Table, context: Context): SelectedCount | undefined {
   const { column, path, aggregate, alias, cast } = item;
@@ -59,13 +59,13 @@ function countColumn(item: SelectedColumn, table: Table, context: Context): Sele
   return { kind: 'count', ...(alias !== undefined && { alias }), ...(cast && { cast }) };
 }
 
-/** The alias, else what is done to the column, else the last key of its path, else the column. */
+/** The name of an output: the alias, else the aggregate, else the last key of the path, else the column. */
 function outputName({ alias, aggregate, path = [], column }: SelectedColumn): string {
   const key = path.findLast((step) => typeof step.key === 'string')?.key;
   return alias ?? aggregate ?? (key as string | undefined) ?? column;
 }
 
-/** Throws a `DbrestFault` for a field that is not there, or an embed that has no or many rows to order by. */
+/** Plans an order term. Throws a `DbrestFault` for an unknown field, and for an order by a to-many embed. */
 function planSort(term: OrderTerm, { table, embeds }: NodeScope, context: Context): Sort {
   const { relation, direction, nulls } = term;
   const ordering = { ...(direction && { direction }), ...(nulls && { nulls }) };
@@ -78,7 +78,10 @@ function planSort(term: OrderTerm, { table, embeds }: NodeScope, context: Contex
   return { kind: 'related', embed, index, ...ordering };
 }
 
-/** A field of an embed's table, or what the embed shows under a name that no column has: in a spread by its place. */
+/**
+ * The value of a related order: an aliased output of the embed, else a field of its table. For a spread embed the index of
+ * the output.
+ */
 function relatedValue(
   term: OrderTerm,
   { node, shown, spread }: EmbedDraft,
@@ -93,7 +96,7 @@ function relatedValue(
   return planValue(term, node.table, context);
 }
 
-/** The place of a value among the outputs of an embed; put behind those that are shown unless it stands alone there. */
+/** The index of a value among the outputs of an embed; it is appended if no shown output is this value alone. */
 function indexOfOutput(value: Value | number, embed: EmbedDraft, { known }: Context): number {
   if (typeof value === 'number') return value;
   const { outputs, table } = embed.node;
@@ -105,7 +108,7 @@ function indexOfOutput(value: Value | number, embed: EmbedDraft, { known }: Cont
   return outputs.push({ kind: 'value', value, name: '' }) - 1;
 }
 
-/** Where rows are grouped, their order is one of what they are grouped by: the same expression, not one like it. */
+/** The order of grouped rows must refer to an output: an equal expression would not be recognised as the same. */
 function groupedSort(sort: Sort, outputs: readonly Output[]): Sort {
   if (sort.kind !== 'value') return sort;
   const { value, ...ordering } = sort;
@@ -113,7 +116,7 @@ function groupedSort(sort: Sort, outputs: readonly Output[]): Sort {
   return index === undefined ? sort : { ...ordering, kind: 'output', index };
 }
 
-/** What a request says of one node and of all below it. */
+/** The parsed request for one node and those below it. */
 interface NodeQuery {
   readonly select: readonly SelectItem[];
   readonly levels: readonly LevelAt[];
@@ -122,7 +125,7 @@ interface NodeQuery {
 
 const EVERYTHING: LevelAt = { path: [], filters: [], order: [], offset: 0 };
 
-/** Checks what is asked of a table against the schema, depth first. Throws a `DbrestFault`. */
+/** Plans a node and its embeds, depth first. Throws a `DbrestFault`. */
 function planNode(table: Table, { select, levels, spread }: NodeQuery, context: Context): ReadNode {
   const items = select.filter((item) => item.kind === 'embed');
   const below = levelsBelow(levels, items);
@@ -173,19 +176,19 @@ function isAggregate(output: Output): boolean {
   return output.kind !== 'all' && output.aggregate !== undefined;
 }
 
-/** Whether an embed is shown or has a say in which rows come, and in which order. */
+/** Whether an embed is shown or affects which rows are returned or their order. */
 function isNeeded(embed: EmbedDraft, outputs: readonly Output[]): boolean {
   return embed.inner || embed.used || outputs.some((output) => 'embed' in output && output.embed === embed);
 }
 
-/** Checks a request against the schema: every name in the result is the schema's. Throws a `DbrestFault`. */
+/** Plans a read of a table. All names in the result come from the schema. Throws a `DbrestFault`. */
 export function planRead(request: ReadQuery, target: ReadTarget, known: Schema): ReadPlan {
   const table = known.tables.get(target.schema)?.get(target.table);
   if (!table) throw noTable(target.schema, target.table, similarTable(target, target.role, known));
   return planRows(request, table, { ...target, known });
 }
 
-/** The same for rows of a table that is known already, wherever they come from. */
+/** Plans a read of a known table or function result. */
 export function planRows(request: ReadQuery, table: Table, context: Context): ReadPlan {
   const { select, embedded, filters, order, limit, offset } = request;
   const root = { path: [], filters, order, ...(limit !== undefined && { limit }), offset };
@@ -194,17 +197,17 @@ export function planRows(request: ReadQuery, table: Table, context: Context): Re
   return planNode(table, { select: items, levels, spread: false }, context);
 }
 
-/** A read whose names were found. */
+/** A read before the media type is chosen. */
 export interface FoundRead {
   readonly kind: 'read';
   readonly request: ReadRequest;
   readonly rows: ReadPlan;
 }
 
-/** A read, and in which form it is shown. */
+/** A complete plan of a read. */
 export interface PlannedRead extends FoundRead {
   readonly form: RowForm;
-  /** Those that a read honours. */
+  /** The preferences that are honoured. */
   readonly preferences: Preferences;
   readonly roleSettings: RoleSettings | undefined;
 }

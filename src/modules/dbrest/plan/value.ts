@@ -3,7 +3,7 @@ import type { Field, JsonStep, TypeName } from '../request/index.ts';
 import type { Column, RowFunction, Schema, Table } from '../schema/index.ts';
 import type { Context, Output, Value, Cast } from './node.ts';
 
-/** A field of a table: a column, else a computed column. Throws 42703. */
+/** Plans a field: a column, else a computed column. Throws 42703. */
 export function planValue({ column: name, path = [] }: Field, table: Table, context: Context): Value {
   const column = table.columns.get(name);
   if (column) return { of: { kind: 'column', column }, path, type: typeBelow(column.type, path) };
@@ -12,7 +12,7 @@ export function planValue({ column: name, path = [] }: Field, table: Table, cont
   return { of: { kind: 'computed', call }, path, type: typeBelow(call.type, path) };
 }
 
-/** The functions of that name that take a row of the table and lie where the location looks for them, nearest first. */
+/** The row functions of a name in the search path, nearest first. */
 export function rowFunctions(
   table: Table,
   name: string,
@@ -30,7 +30,7 @@ function typeBelow(type: string, path: readonly JsonStep[]): string {
   return type === 'json' ? 'json' : 'jsonb';
 }
 
-/** The place of an output that is this value and nothing more. */
+/** The index of an output that is this value without cast or aggregate. */
 export function indexAmong(value: Value, outputs: readonly Output[]): number | undefined {
   const index = outputs.findIndex(
     (output) =>
@@ -49,7 +49,7 @@ function isSame(a: Value, b: Value): boolean {
   return (isSameColumn || isSameCall) && JSON.stringify(a.path) === JSON.stringify(b.path);
 }
 
-/** Types a request may cast to, by every name PostgreSQL takes for them; the value is what goes into the SQL. */
+/** Built-in types that a request may cast to, with all names that PostgreSQL accepts. The first name is used in SQL. */
 const TYPES = [
   'bigint int8',
   'bit',
@@ -93,7 +93,7 @@ const CASTS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** How many modifiers a built-in type takes at most. */
+/** Most modifiers of a built-in type. */
 const MOST_MODIFIERS: ReadonlyMap<string, number> = new Map([
   ['bit', 1],
   ['bit varying', 1],
@@ -109,14 +109,14 @@ const MOST_MODIFIERS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * What to cast to; names are never taken from the request. Throws 42704 for a type that is not there or lies outside of
- * the search path, and 42601, as PostgreSQL does, for modifiers that it does not take.
+ * Resolves the type of a cast; names in SQL never come from the request. Throws 42704 for a type that is unknown or outside
+ * the search path, and 42601 for unsupported modifiers, as PostgreSQL does.
  */
 export function castType(type: TypeName, context: Context): Cast {
   const { schema, searchPath = [schema], known } = context;
   const { name, modifiers = [], isArray = false } = type;
   const isSystem = type.schema === undefined || type.schema === 'pg_catalog';
-  // PostgreSQL's own name of an array type: `_int4`.
+  // PostgreSQL's internal name of an array type: `_int4`.
   if (isSystem && name.startsWith('_') && CASTS.has(name.slice(1))) {
     return castType({ ...type, name: name.slice(1), isArray: true }, context);
   }
@@ -130,14 +130,14 @@ export function castType(type: TypeName, context: Context): Cast {
   return { ...found, isArray };
 }
 
-/** `timestamp(0) with time zone`: the modifier stands behind the first word there, and at the end of all others. */
+/** Adds modifiers to a type: in `timestamp(0) with time zone` after the first word, otherwise at the end. */
 function modified(type: string, modifiers: readonly number[]): string {
   if (modifiers.length === 0) return type;
   const [, base = type, zone = ''] = /^(time|timestamp)( with.*)$/.exec(type) ?? [];
   return `${base}(${modifiers.join(', ')})${zone}`;
 }
 
-/** `*` by names, for outputs that are grouped by, or shown one by one. */
+/** Expands `*` to named columns, for grouped rows and spreads. */
 export function everyColumn(output: Output, table: Table, known: Schema): Output[] {
   if (output.kind !== 'all') return [output];
   return Array.from(table.columns.values(), (column) => ({
@@ -148,13 +148,13 @@ export function everyColumn(output: Output, table: Table, known: Schema): Output
   }));
 }
 
-/** Whether a column of a table is shown in another way than as it is, so that `*` has to name them. */
+/** Whether a column has a domain representation, so that `*` must be expanded. */
 export function isRepresented({ columns }: Table, { representations }: Schema): boolean {
   if (!representations || representations.size === 0) return false;
   return [...columns.values()].some(({ type }) => representations.get(type)?.shown);
 }
 
-/** The function that turns a value of a type into what is shown, if there is one. */
+/** The function that converts a value of a type for the response, if there is one. */
 export function shownThrough(
   { type }: Pick<Column, 'type'>,
   { representations }: Schema,

@@ -27,7 +27,7 @@ import { isConstrained, type RowForm, shapeOf, tailOf } from './form.ts';
 import type { Context, ReadNode, ReadPlan } from './node.ts';
 import { planRows } from './read.ts';
 
-/** What a write does, every name of it found in the schema. */
+/** A write resolved against the schema. */
 export type WritePlan = { readonly table: Table } & (
   | ({ readonly kind: 'insert'; readonly conflict?: Conflict } & WrittenColumns)
   | ({ readonly kind: 'update'; readonly rows: TouchedRows } & WrittenColumns)
@@ -39,58 +39,58 @@ export interface WrittenColumns {
   /** A single row, or an array of rows. */
   readonly form: 'object' | 'array';
   readonly columns: readonly WrittenColumn[];
-  /** Columns that a row of the body lacks get their default, and not NULL. */
+  /** Columns that a row of the body lacks get their default instead of NULL. */
   readonly defaults: boolean;
-  /** Of a PUT: what each key column of the body must be. */
+  /** For PUT: the required value of each key column. */
   readonly keyValues?: readonly (readonly [column: WrittenColumn, value: string])[];
 }
 
-/** A column, and where its values are in the rows of a body. */
+/** A column and the member of the body that holds its values. */
 export interface WrittenColumn {
   readonly column: Column;
   /** Name of the member. */
   readonly member: string;
-  /** Type of the value; of a domain what it is made of, for a domain may refuse the NULL that its default replaces. */
+  /** Type of the value. For a domain its base type, because the domain may reject a NULL that a default replaces. */
   readonly type: string;
-  /** The value is a text that holds it. */
+  /** The value is passed as text and cast. */
   readonly isText?: boolean;
 }
 
-/** What happens to a row that is there already. */
+/** The treatment of rows that already exist. */
 export interface Conflict {
   readonly columns: readonly string[];
-  /** Of a partial unique index; as the catalogue has it. */
+  /** The predicate of a partial unique index, as in the catalogue. */
   readonly predicate?: string;
   readonly action: 'merge' | 'ignore';
 }
 
-/** The rows that an update or a delete touches: those that a read with the same query would give. */
+/** The rows that an update or a delete affects: those that a read with the same query returns. */
 export interface TouchedRows {
   readonly node: ReadNode;
-  /** What tells one row from another, where not all of the rows that meet the conditions are touched. */
+  /** The columns that identify a row, if the range selects only some of the matching rows. */
   readonly key?: readonly string[];
 }
 
-/** A write whose names were found. */
+/** A write before the media type is chosen. */
 export interface FoundWrite {
   readonly kind: 'write';
   readonly request: WriteRequest;
   readonly write: WritePlan;
-  /** What is shown of the written rows: which they are was decided before. */
+  /** The outputs of the written rows, without filters. */
   readonly rows: ReadPlan;
 }
 
-/** A write, and in which form its rows are shown. */
+/** A complete plan of a write. */
 export interface PlannedWrite extends FoundWrite {
-  /** What the response tells of the rows: nothing, where the one is found, or all that was asked for. */
+  /** What the response contains of the rows: nothing, the `Location` of a single row, or the rows. */
   readonly shows: 'nothing' | 'location' | 'rows';
   readonly form: RowForm;
-  /** Those that this write honours. */
+  /** The preferences that are honoured. */
   readonly preferences: Preferences;
   readonly roleSettings: RoleSettings | undefined;
-  /** Merged rows are counted. */
+  /** The number of merged rows is needed. */
   readonly counted: boolean;
-  /** It can turn out not to be what the client asked for: it is looked at before it is committed. */
+  /** The result may violate what the client asked for, so it is checked before the commit. */
   readonly held: boolean;
 }
 
@@ -127,7 +127,7 @@ export function formWrite(
   };
 }
 
-/** `Prefer: return=…`; only a new row with a key has a place. */
+/** Applies `Prefer: return=…`; only an inserted row with a key has a `Location`. */
 function shownBy(write: WritePlan, media: Media, { head }: WriteRequest): PlannedWrite['shows'] {
   const { method, preferences } = head;
   if (preferences.return === 'representation' || media.plan) return 'rows';
@@ -143,7 +143,7 @@ const HONOURED: Readonly<Record<WriteMethod, readonly Preference[]>> = {
   DELETE: [...ALWAYS, 'maxAffected'],
 };
 
-/** What has no effect on this very write is not honoured. */
+/** The preferences that have an effect on this write. */
 function appliedTo(write: WritePlan, { head: { method, preferences } }: WriteRequest): Preferences {
   const isUpsert = write.kind === 'insert' && write.conflict !== undefined;
   const isBounded = preferences.handling === 'strict';
@@ -175,15 +175,15 @@ function writePlan({ head, query, body }: WriteRequest, table: Table, context: C
   }
 }
 
-/** What is written, and from where. */
+/** The query and the body of a write. */
 interface WriteSource {
   readonly query: WriteQuery;
   readonly body: WrittenBody;
-  /** Columns that are missing in a row get their default. */
+  /** Missing columns get their default. */
   readonly defaults: boolean;
 }
 
-/** POST. Without a `resolution` rows that are there already are errors. Throws a `DbrestFault`. */
+/** Plans a POST. Without a `resolution`, existing rows are errors. Throws a `DbrestFault`. */
 function planInsert(
   source: WriteSource & Pick<Preferences, 'resolution'>,
   table: Table,
@@ -195,7 +195,7 @@ function planInsert(
   return { kind: 'insert', table, ...written(source, table, context), ...(conflict && { conflict }) };
 }
 
-/** PUT: the one row whose key the query names. Throws PGRST105, PGRST114, PGRST115 and others. */
+/** Plans a PUT, which writes the row whose key is in the query. Throws PGRST105, PGRST114, PGRST115 and others. */
 function planPut(source: WriteSource, table: Table, context: Context): WritePlan {
   const { filters, limit, offset } = source.query.rows;
   if (limit !== undefined || offset > 0) throw rangeOfPut();
@@ -206,7 +206,7 @@ function planPut(source: WriteSource, table: Table, context: Context): WritePlan
   const { columns, ...rest } = written(source, table, context);
   const keyValues = primaryKey.map((name) => {
     const column = columns.find((written) => written.column.name === name);
-    // A row without its key is not the one that the query names.
+    // Without its key the row cannot match the query.
     if (!column) throw otherKey();
     return [column, values.get(name) as string] as const;
   });
@@ -214,7 +214,7 @@ function planPut(source: WriteSource, table: Table, context: Context): WritePlan
   return { kind: 'insert', table, columns, ...rest, keyValues, conflict };
 }
 
-/** `column=eq.value` and nothing more. */
+/** Reads `column=eq.value`; throws PGRST105 for any other filter. */
 function keyValue(filter: Logic): readonly [column: string, value: string] {
   const isPlain =
     filter.kind === 'filter' && filter.operator === 'eq' && !filter.negated && !filter.quantifier;
@@ -222,24 +222,24 @@ function keyValue(filter: Logic): readonly [column: string, value: string] {
   return [filter.column, filter.operand.text];
 }
 
-/** PATCH. Throws a `DbrestFault`. */
+/** Plans a PATCH. Throws a `DbrestFault`. */
 function planUpdate(source: WriteSource, table: Table, context: Context): WritePlan {
   const rows = touchedRows(source.query.rows, table, context);
   return { kind: 'update', table, rows, ...written(source, table, context) };
 }
 
-/** DELETE. Throws a `DbrestFault`. */
+/** Plans a DELETE. Throws a `DbrestFault`. */
 function planDelete({ rows }: WriteQuery, table: Table, context: Context): WritePlan {
   return { kind: 'delete', table, rows: touchedRows(rows, table, context) };
 }
 
-/** What is written of a body. Throws PGRST204. */
+/** The columns of a body that are written. Throws PGRST204. */
 function written({ query, body, defaults }: WriteSource, table: Table, { known }: Context): WrittenColumns {
   const names = [...new Set(query.columns ?? body.keys)];
   const columns = names.map((name, i) => {
     const column = table.columns.get(name);
     if (!column) throw noWrittenColumn(table.name, name);
-    // One that the lines lack gets a place behind their last one, where there is nothing.
+    // A column that the lines lack gets a number after their last one, which has no values.
     const number = body.keys.lastIndexOf(name) + 1 || body.keys.length + 1 + i;
     const type = baseOf(column.type, known);
     const isText = body.isText === true && /^jsonb?$/.test(type);
@@ -273,19 +273,19 @@ function planShown({ select, order, embedded }: ReadQuery, table: Table, context
 
 function touchedRows(request: ReadQuery, table: Table, context: Context): TouchedRows {
   const embeds = request.select.flatMap(embedsOnly);
-  // Without a column `select` would mean all of them; which ones does not matter here.
+  // An empty `select` would mean all columns; which columns are read does not matter here.
   const select: SelectItem[] = embeds.length > 0 ? embeds : [{ kind: 'all' }];
   const node = planRows({ ...request, select }, table, { ...context, maxRows: undefined });
   const isBounded = node.limit !== undefined || node.offset > 0;
   return isBounded ? { node, key: rowKey(table) } : { node };
 }
 
-/** Embeds say which rows there are: those of theirs, and whether there is any. */
+/** Reduces `select` to its embeds, which can restrict the rows. */
 function embedsOnly(item: SelectItem): SelectedEmbed[] {
   return item.kind === 'embed' ? [{ ...item, select: item.select.flatMap(embedsOnly) }] : [];
 }
 
-/** What tells one row of a table from another: its key, or where PostgreSQL keeps the row. */
+/** The columns that identify a row: its key, or its physical location. */
 function rowKey({ primaryKey, kind, name }: Table): readonly string[] {
   if (primaryKey.length > 0) return primaryKey;
   if (kind !== 'r' && kind !== 'p') throw notLimitable(name);

@@ -1,45 +1,45 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Schema } from './schema.ts';
 
-/** For what may be a change: at most a tenth of the time goes into reloads, and never more than one reload a second. */
+/** For a possible change: reloads take at most a tenth of the time, and there is at most one per second. */
 const SHORTEST_PAUSE_MS = 1_000;
 const PAUSE_PER_LOAD = 10;
-/** For what is one: at most a third of the time, and nobody waits for longer than this. */
+/** For a certain change: reloads take at most a third of the time, and a request waits at most this long. */
 const PAUSE_PER_CHANGE = 2;
 const LONGEST_PAUSE_MS = 2_000;
 
 /**
- * The schema of one database: loaded at the first need, one load for all who wait, and loaded again beside the old one,
- * which goes on answering, when a request names something unknown or somebody knows of a change.
+ * The schema of one database. It is loaded on first use, once for all waiting requests. It is reloaded, while the old one
+ * remains in use, when a request names something unknown or the database announces a change.
  */
 export class SchemaCache {
   readonly #read: (fresh: boolean) => Promise<Schema>;
   #schema: Schema | undefined;
   #loading: Promise<Schema> | undefined;
   #refreshing: Promise<void> | undefined;
-  /** How long the last load took. */
+  /** Duration of the last load. */
   #loadMs = 0;
-  /** When the last load was over that a request asked for. */
+  /** End of the last load that a request caused. */
   #reloadedMs = 0;
 
-  /** `fresh`: what others began to read before this call will not do. */
+  /** `fresh`: a load that began before this call is not acceptable. */
   constructor(read: (fresh: boolean) => Promise<Schema>) {
     this.#read = read;
   }
 
-  /** The schema, at once when there is one. Rejects as `read` does when there is none and none can be had. */
+  /** The schema, loaded if necessary. Rejects as `read` does. */
   current(): Schema | Promise<Schema> {
     return this.#schema ?? this.#load();
   }
 
-  /** The schema, if there is one yet. */
+  /** The loaded schema, if any. */
   get known(): Schema | undefined {
     return this.#schema;
   }
 
   /**
-   * A schema newer than `seen`, for a request that found something unknown in it; `undefined` when there is none yet
-   * (a reload was just done, or it failed).
+   * A schema newer than `seen`, for a request that names something unknown; `undefined` if the last reload was too recent
+   * or the reload failed.
    */
   async newerThan(seen: Schema): Promise<Schema | undefined> {
     if (this.#schema && this.#schema !== seen) return this.#schema;
@@ -49,8 +49,8 @@ export class SchemaCache {
   }
 
   /**
-   * A schema newer than `seen`, for a request that shows that it has changed: it waits until it is time for a reload.
-   * `undefined` when that is too far away, or the reload failed.
+   * A schema newer than `seen`, for a request that has shown a change; it waits until a reload is due. `undefined` if that
+   * is too far away or the reload failed.
    */
   async successorOf(seen: Schema): Promise<Schema | undefined> {
     const pauseMs = this.#reloadedMs + PAUSE_PER_CHANGE * this.#loadMs - Date.now();
@@ -59,12 +59,12 @@ export class SchemaCache {
     return this.#schema === seen ? this.#reload(true) : this.#schema;
   }
 
-  /** Joins a load under way. */
+  /** Reloads, or joins a load in progress. */
   async #reload(fresh: boolean): Promise<Schema | undefined> {
     try {
       return await this.#load(fresh);
     } catch {
-      // The old schema goes on serving; the connection that failed is reported by the pool.
+      // The old schema remains in use; the pool reports the failed connection.
       return undefined;
     } finally {
       this.#reloadedMs = Date.now();
@@ -72,8 +72,8 @@ export class SchemaCache {
   }
 
   /**
-   * Loads a schema that has every change of before this call; a load under way may have begun too early for that, so
-   * another one follows it. Never rejects: if it fails, the old schema goes on.
+   * Loads a schema that contains all changes made before this call. A load in progress may have begun too early and is
+   * followed by another one. Never rejects: on failure the old schema remains.
    */
   refresh(): Promise<void> {
     if (!this.#loading) return this.#load(true).then(ignore, ignore);
@@ -84,7 +84,7 @@ export class SchemaCache {
     return this.#refreshing;
   }
 
-  /** Takes a schema that came from elsewhere, unless the one that is here was read later. */
+  /** Replaces the schema by one that another worker has read, unless it is older. */
   adopt(schema: Schema): Schema {
     const { reads = Infinity } = schema;
     if (!this.#schema || reads >= (this.#schema.reads ?? 0)) this.#schema = schema;

@@ -33,11 +33,10 @@ import type {
 } from './schema.ts';
 
 /**
- * The section `inert`, to follow those of `CATALOGUE_SQL`, whose `relations` it uses: object ids of the relations whose rows
- * are read without running a function that users of the database made, or a volatile one. Such a read can leave no setting
- * behind in its session. Row security, foreign tables and types of users (but for enums) are taken for such functions.
- * Rules of views depend in the catalogue on what users made; what PostgreSQL brings (object ids below 16384) stands in their
- * parse trees alone.
+ * The section `inert`, appended to `CATALOGUE_SQL` and using its `relations`: object ids of relations that can be read
+ * without running a user-defined or volatile function, so that a read cannot change settings of its session. Row security,
+ * foreign tables and user-defined types other than enums count as such functions. `pg_depend` lists what a view's rule uses
+ * of users; built-in objects (ids below 16384) appear in its parse tree only.
  */
 const INERT_SQL = `
 union all
@@ -83,10 +82,9 @@ where c.oid not in (
 )`;
 
 /**
- * Rows of a section's name and an entry of it, JSON but for `viewTree` (object id, blank, parse tree). Valid for PostgreSQL
- * 12 to 18. System schemas and
- * partitions are left out: what is not in the cache cannot be named by a request. Object ids are texts,
- * columns of keys are numbers. One statement is one snapshot.
+ * Returns rows of a section name and an entry: JSON, or for `viewTree` an object id, a blank and a parse tree. Works with
+ * PostgreSQL 12 to 18. System schemas and partitions are omitted, so requests cannot name them. Object ids are texts,
+ * column numbers are numbers. One statement is one snapshot.
  */
 export const CATALOGUE_SQL = `
 with recursive privileges(role, of) as (
@@ -203,10 +201,10 @@ ${WRITE_FACTS_SQL}
 ${DISCOVERY_SQL}
 ${INERT_SQL}`;
 
-/** PUBLIC, in access control lists. */
+/** The grantee PUBLIC in access control lists. */
 const EVERYBODY = '0';
 
-/** What was read as a schema, put together in many small steps. */
+/** Builds the schema from a catalogue in small steps. */
 export function* schemaOf({ catalogue, reads }: Reading): Generator<undefined, Schema> {
   const draft = new SchemaDraft();
   for (const entry of entriesOf(catalogue)) {
@@ -220,7 +218,7 @@ export function* schemaOf({ catalogue, reads }: Reading): Generator<undefined, S
   return { ...draft.schema, reads };
 }
 
-/** Takes the entries of a catalogue in their order: tables come before what refers to them. */
+/** Collects the entries of a catalogue; tables come before the entries that refer to them. */
 class SchemaDraft {
   readonly relations = new Map<string, RelationDraft>();
   readonly #tables = new Map<string, Map<string, Table>>();
@@ -236,7 +234,7 @@ class SchemaDraft {
   readonly #shapes = new Map<string, TypeShape>();
   readonly #namespaces = new Map<string, Namespace>();
 
-  /** How each section becomes a part of the schema. */
+  /** Adds an entry, by its section. */
   readonly #take: { readonly [S in CatalogueSection]: (entry: CatalogueEntries[S]) => void } = {
     table: (entry) => void this.relations.set(entry[0], relationDraftOf(entry)),
     view: ([id, columns]) => void (this.#relation(id).shown = columns),
@@ -284,7 +282,7 @@ class SchemaDraft {
     this.#representations.set(domain, { ...known, [isShown ? 'shown' : 'read']: { schema, name } });
   }
 
-  /** Once all relations are known: what a view shows may be any of them. */
+  /** Adds a table after all relations have been read, because a view may refer to any of them. */
   addTable(relation: RelationDraft): void {
     const { schema, name } = relation.name;
     const siblings = this.#tables.get(schema) ?? new Map<string, Table>();
@@ -327,7 +325,7 @@ function roleSettingsOf(settings: readonly (readonly [name: string, value: strin
   return {
     names: others.map(([name]) => name),
     values: others.map(([, value]) => value),
-    // 0 is no timeout at all.
+    // 0 means no timeout.
     ...(timeoutMs && { timeoutMs }),
   };
 }

@@ -2,7 +2,7 @@
 export interface DiscoveryEntries {
   readonly access: readonly [
     id: string,
-    /** 4: rows can be updated, 8: inserted, 16: deleted, whoever asks (`pg_relation_is_updatable`). */
+    /** Bits of `pg_relation_is_updatable`: 4 update, 8 insert, 16 delete. */
     writable: number,
     grants: readonly (readonly [grantee: string, letters: string])[],
     columnGrants: readonly (readonly [column: number, grantee: string, letters: string])[],
@@ -18,35 +18,35 @@ export interface DiscoveryEntries {
   readonly namespace: readonly [name: string, comment: string | null, users: readonly string[] | null];
 }
 
-/** A kind of privilege, by its letter in an access control list: insert, read, update, delete. */
+/** A privilege by its letter in an access control list: insert, select, update, delete. */
 export type Privilege = 'a' | 'r' | 'w' | 'd';
 
-/** What can be done with a relation, and who may. */
+/** The operations that a relation supports, and its privileges. */
 export interface Access {
   readonly insertable: boolean;
   readonly updatable: boolean;
   readonly deletable: boolean;
-  /** Of a partitioned table, under which it is known. */
+  /** It is a partition, which descriptions do not list. */
   readonly isPartition: boolean;
-  /** Letters of privileges by the object id of their holder; '0' is PUBLIC. */
+  /** Privilege letters by the object id of the grantee; '0' is PUBLIC. */
   readonly grants: ReadonlyMap<string, string>;
-  /** The same for single columns. */
+  /** Privileges on single columns. */
   readonly columnGrants?: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
-/** What a type that users made is made of. */
+/** The structure of a user-defined type. */
 export type TypeShape = { readonly comment?: string } & (
   | { readonly kind: 'enum'; readonly labels: readonly string[] }
   | { readonly kind: 'domain'; readonly base: string; readonly isNotNull: boolean }
   | { readonly kind: 'composite'; readonly fields: readonly (readonly [name: string, type: string])[] }
-  /** Becomes any JSON at all, by a cast of its own. */
+  /** Has a cast to JSON, which may produce any value. */
   | { readonly kind: 'json' }
 );
 
 /** A schema of the database. */
 export interface Namespace {
   readonly comment?: string;
-  /** Object ids of the roles that may use what is in it. */
+  /** Object ids of the roles that have the privilege USAGE. */
   readonly users: readonly string[];
 }
 
@@ -74,7 +74,7 @@ export function accessOf(
   };
 }
 
-/** What the entry of a type says of it. */
+/** Reads the entry of a type. */
 export function shapeOf([, kind, of, isNotNull, comment]: DiscoveryEntries['shape']): TypeShape {
   const noted = comment === null ? {} : { comment };
   switch (kind) {
@@ -89,18 +89,18 @@ export function shapeOf([, kind, of, isNotNull, comment]: DiscoveryEntries['shap
   }
 }
 
-/** What the entry of a schema says of it. */
+/** Reads the entry of a schema. */
 export function namespaceOf([, comment, users]: DiscoveryEntries['namespace']): Namespace {
   return { users: users ?? [], ...(comment !== null && { comment }) };
 }
 
-/** The privileges that requests need, as the letters of an access control list; others are left out. */
+/** Aggregates the privileges that requests need as letters; others are omitted. */
 const LETTERS = `string_agg(distinct case e.privilege_type
   when 'SELECT' then 'r' when 'INSERT' then 'a' when 'UPDATE' then 'w' when 'DELETE' then 'd' else '' end, '')`;
 
 /**
- * Sections that only the description of an API needs, to follow those of `CATALOGUE_SQL`, whose `relations` they use: who
- * may do what (`access`, behind its table), what types are made of (`shape`), and the schemas (`namespace`).
+ * Sections for API descriptions, appended to `CATALOGUE_SQL` and using its `relations`: privileges (`access`), structures
+ * of types (`shape`) and schemas (`namespace`).
  */
 export const DISCOVERY_SQL = `
 union all

@@ -1,7 +1,7 @@
 import type { DiscoveryEntries } from './discovery.ts';
 import type { RelationKind } from './schema.ts';
 
-/** What each section of the catalogue is made of; `CATALOGUE_SQL` writes them, but for `view`, which is made of its trees. */
+/** The entries of each section, as written by `CATALOGUE_SQL`; `view` is derived from `viewTree`. */
 export interface CatalogueEntries extends DiscoveryEntries {
   readonly table: readonly [
     id: string,
@@ -13,7 +13,7 @@ export interface CatalogueEntries extends DiscoveryEntries {
     grantees: readonly string[],
     comment: string | null,
   ];
-  /** Which of its columns are columns of other relations, by attribute number. */
+  /** Columns that come from other relations, by attribute number. */
   readonly view: readonly [
     id: string,
     columns: readonly (readonly [number: number, table: string, column: number])[],
@@ -52,9 +52,9 @@ export interface CatalogueEntries extends DiscoveryEntries {
     comment: string | null,
   ];
   readonly mediaHandler: readonly [schema: string, name: string, mediaType: string, argument: string | null];
-  /** `base`: what a domain is made of. */
+  /** `base`: the base type of a domain. */
   readonly type: readonly [schema: string, name: string, formatted: string, base: string | null];
-  /** A cast between a domain and what clients see of it. */
+  /** A cast between a domain and its representation. */
   readonly representation: readonly [domain: string, isShown: boolean, schema: string, name: string];
   /** Object id of a relation. */
   readonly inert: string;
@@ -80,23 +80,23 @@ export interface CatalogueEntries extends DiscoveryEntries {
 
 export type CatalogueSection = keyof CatalogueEntries;
 
-/** A column of a view that is a column of a relation, both by attribute number. */
+/** A column of a view and the column that it selects, both by attribute number. */
 interface ViewColumn {
   readonly number: number;
-  /** Object id of the relation, itself perhaps a view. */
+  /** Object id of a relation, which may be a view. */
   readonly table: string;
   readonly column: number;
 }
 
-/** Brackets, and the fields of a node tree that matter here; a backslash escapes the next character. */
+/** Brackets and the relevant fields of a node tree; a backslash escapes the next character. */
 const TOKEN = /\\.|[({})]|:(?:targetList|resno|resorigtbl|resorigcol|resjunk) (-?[\w<>]+)?/gs;
-/** Of the outermost query: the list of one query, the query, its target list, an entry. */
+/** Bracket depths in the outermost query. */
 const QUERY_DEPTH = 2;
 const ENTRY_DEPTH = 4;
 
 /**
- * Where the columns of a view come from, read from the parse tree of its rule (`pg_rewrite.ev_action`): PostgreSQL
- * notes the origin of every plain column there, through joins and subqueries, as a table and a column number.
+ * Finds the origins of a view's columns in the parse tree of its rule (`pg_rewrite.ev_action`). PostgreSQL notes the table
+ * and column number of every plain column there, through joins and subqueries.
  */
 function viewColumns(tree: string): ViewColumn[] {
   const columns: ViewColumn[] = [];
@@ -125,18 +125,15 @@ function columnOf({ resno, resorigtbl, resorigcol, resjunk }: Record<string, str
   return [{ number: Number(resno), table: resorigtbl, column: Number(resorigcol) }];
 }
 
-/** The catalogue as every worker can read it: UTF-8, each entry `section`, blank, JSON, NUL. */
+/** The catalogue in shared memory: UTF-8, each entry as section, blank, JSON, NUL. */
 export type Catalogue = SharedArrayBuffer;
 
-/** Nothing that PostgreSQL gives has a NUL in it. */
+/** Texts of PostgreSQL contain no NUL. */
 const END = '\0';
-/** Between two pieces of this size others have their turn. */
+/** Characters between two yields to the event loop. */
 const PIECE_CHARACTERS = 65_536;
 
-/**
- * Takes the rows of `CATALOGUE_SQL` as a session hands them out. Of the parse trees of views, by far the most of the text,
- * only the columns are kept.
- */
+/** A sink for the rows of `CATALOGUE_SQL`. Parse trees of views, by far the most text, are reduced to their columns. */
 export class CatalogueWriter {
   #pieces: Buffer[] = [];
   #text = '';
@@ -147,7 +144,7 @@ export class CatalogueWriter {
     this.#text = '';
   }
 
-  /** Rows that nobody described: never called. */
+  /** Never called, because the statement is not described. */
   columns(): void {}
 
   row([section, entry]: readonly (string | null)[]): Promise<void> | undefined {
@@ -180,7 +177,7 @@ export type Entry = {
   [S in CatalogueSection]: readonly [section: S, entry: CatalogueEntries[S]];
 }[CatalogueSection];
 
-/** All entries in their order. */
+/** Yields all entries in order. */
 export function* entriesOf(catalogue: Catalogue): Generator<Entry> {
   const bytes = Buffer.from(catalogue);
   for (let from = 0; from < bytes.length;) {

@@ -3,8 +3,8 @@ import type { RelationDrafts } from './relation-draft.ts';
 import type { MediaHandler, FunctionResult, StoredFunction } from './schema.ts';
 
 /**
- * Part of `CATALOGUE_SQL`: functions that a request can call, and what turns rows into a media type. A function whose
- * arguments cannot be named is left out, unless it takes a whole body.
+ * Part of `CATALOGUE_SQL`: callable functions and media handlers. A function with unnamed arguments is omitted unless it
+ * takes a whole body.
  */
 export const FUNCTIONS_SQL = `
 (
@@ -87,7 +87,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** A setting of PostgreSQL that is a duration: `50ms`, `1.5 min`, milliseconds without a unit. */
+/** Parses a duration setting of PostgreSQL: `50ms`, `1.5 min`; without a unit it is in milliseconds. */
 export function durationMs(text: string): number | undefined {
   const [, amount, unit = 'ms'] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]+)?\s*$/.exec(text) ?? [];
   const unitMs = UNITS_MS[unit];

@@ -2,7 +2,7 @@ import type { CatalogueEntries } from './entries.ts';
 import type { Access } from './discovery.ts';
 import type { BaseColumns, Column, RowFunction, TableName, UniqueIndex } from './schema.ts';
 
-/** A table or view while the schema is put together. */
+/** A table or view while the schema is being built. */
 export interface RelationDraft {
   readonly id: string;
   readonly name: TableName;
@@ -18,11 +18,11 @@ export interface RelationDraft {
   isInert?: true;
   access?: Access;
   facts?: WriteFacts;
-  /** Of a view: what its columns are. */
+  /** For a view: the origins of its columns. */
   shown?: CatalogueEntries['view'][1];
 }
 
-/** What a write has to know of a relation. */
+/** Properties of a relation that writes depend on. */
 interface WriteFacts {
   /** By attribute number. */
   readonly columns: ReadonlyMap<number, Omit<Column, 'name' | 'type'>>;
@@ -56,15 +56,15 @@ function columnOf(name: string, type: string, comment: string | null): Column {
   return comment === null ? { name, type } : { name, type, comment };
 }
 
-/** Columns by their attribute numbers. */
+/** The names of columns given by attribute number. */
 export function namesOf(numbers: readonly number[], names: RelationDraft['columnNames']): string[] {
   return numbers.map((number) => names.get(number) ?? '');
 }
 
-/** Views on views: PostgreSQL has no limit, a definition in a circle cannot be made. */
+/** Bound for views on views. PostgreSQL has no limit, but definitions cannot be circular. */
 const DEEPEST_VIEW = 50;
 
-/** What a view shows of tables, seen through the views below it. */
+/** The columns of base tables that a view selects, through nested views. */
 export function basesOf(
   { columnNames, shown = [] }: RelationDraft,
   relations: RelationDrafts,
@@ -81,7 +81,7 @@ export function basesOf(
   return Array.from(found, ([base, names]) => ({ base, columns: names }));
 }
 
-/** A column of a base table, by its name and its attribute number. */
+/** A column of a base table. */
 interface BaseColumn {
   /** Object id. */
   readonly table: string;
@@ -89,7 +89,7 @@ interface BaseColumn {
   readonly number: number;
 }
 
-/** The column of a base table that a column of a relation shows, through all views in between. */
+/** Resolves a column of a relation to a column of a base table, through nested views. */
 function baseColumnOf(table: string, column: number, relations: RelationDrafts): BaseColumn | undefined {
   let at: { table: string; column: number } | undefined = { table, column };
   for (let depth = 0; at && depth < DEEPEST_VIEW; depth += 1) {
@@ -111,7 +111,7 @@ function shownBy(
   return found && { table: found[1], column: found[2] };
 }
 
-/** The key of a base table that a view shows whole. */
+/** The primary key of a base table, if a view selects all of its columns. */
 export function viewKey(
   bases: readonly BaseColumns[],
   relations: RelationDrafts,
@@ -125,8 +125,8 @@ export function viewKey(
 }
 
 /**
- * The section `writing`, to follow those of `CATALOGUE_SQL`, whose `relations` it uses: what a write has to know of columns
- * (only of those of which there is something to know) and of unique indexes over plain columns.
+ * The section `writing`, appended to `CATALOGUE_SQL` and using its `relations`: nullability, identity and defaults of
+ * columns that have any, and unique indexes over plain columns.
  */
 export const WRITE_FACTS_SQL = `
 union all
@@ -188,7 +188,7 @@ function columnFacts([isNotNull, identity, isGenerated, defaultSql]: Entry): Par
   };
 }
 
-/** The columns of a relation with what is known of them; a column of a view has the default of the one that it shows. */
+/** The columns of a relation with defaults and the like; a column of a view has the default of its base column. */
 export function columnsWithFacts(
   relation: RelationDraft,
   relations: RelationDrafts,

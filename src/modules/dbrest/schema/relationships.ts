@@ -3,41 +3,41 @@ import type { BaseColumns, ForeignKey, Schema, Table } from './schema.ts';
 export type Cardinality = 'many-to-one' | 'one-to-many' | 'one-to-one' | 'many-to-many';
 type Pairs = readonly (readonly [from: string, to: string])[];
 
-/** A way from the rows of one table or view to those of another. */
+/** A relationship between two tables or views. */
 export interface Relationship {
   readonly cardinality: Cardinality;
   readonly origin: Table;
   readonly target: Table;
-  /** Name of the foreign key; many-to-many: the one that points to the origin. */
+  /** Name of the foreign key; for many-to-many that of the key to the origin. */
   readonly constraint: string;
-  /** Column of the origin and column of the target; many-to-many: column of the junction. */
+  /** Columns of the origin and of the target; for many-to-many columns of the origin and of the junction. */
   readonly pairs: Pairs;
-  /** The foreign key is the origin's own. */
+  /** The foreign key belongs to the origin. */
   readonly owns: boolean;
   readonly isSelf: boolean;
   readonly junction?: {
     readonly table: Table;
-    /** The one that points to the target. */
+    /** Name of the foreign key to the target. */
     readonly constraint: string;
-    /** Column of the junction and column of the target. */
+    /** Columns of the junction and of the target. */
     readonly pairs: Pairs;
   };
 }
 
-/** Columns that a view shows twice make several ways; more than these are not told apart. */
+/** A view that selects a key column twice has several relationships; at most this many are distinguished. */
 const MOST_COMBINATIONS = 16;
 
 interface RelationshipIndex {
-  /** Tables and views of one schema that show a base table, by its object id. */
+  /** Tables and views of one schema by the object id of a base table that they select. */
   readonly showing: ReadonlyMap<string, readonly { readonly table: Table; readonly columns: BaseColumns }[]>;
-  /** By object id of the table at either end. */
+  /** By the object ids of both tables. */
   readonly foreignKeys: ReadonlyMap<string, readonly ForeignKey[]>;
   readonly relationships: Map<Table, readonly Relationship[]>;
 }
 
 const indexes = new WeakMap<Schema, Map<string, RelationshipIndex>>();
 
-/** Everything that a table or view is related to within its schema. Found out once for each table that is asked for. */
+/** All relationships of a table or view within its schema, computed once per table. */
 export function relationshipsOf(table: Table, schema: Schema): readonly Relationship[] {
   const index = indexOf(table.schema, schema);
   const known = index.relationships.get(table);
@@ -114,7 +114,7 @@ function cardinalityOf({ unique }: ForeignKey, owns: boolean): Cardinality {
   return owns ? 'many-to-one' : 'one-to-many';
 }
 
-/** A key as the columns of both sides that show it; nothing where one of its columns is not shown. */
+/** The pairs of columns that represent a key on both sides; empty if a column is not selected by a view. */
 function shownPairs(
   key: ForeignKey,
   owns: boolean,
@@ -135,7 +135,10 @@ function namesIn({ columns }: BaseColumns, column: string): readonly string[] {
   return columns ? (columns.get(column) ?? []) : [column];
 }
 
-/** Many-to-many: through a table or view whose key holds both foreign keys. A view steps back behind its table. */
+/**
+ * Many-to-many relationships through a table or view whose primary key contains both foreign keys. A view is not used if
+ * its base table is available.
+ */
 function junctionRelationships(
   origin: Table,
   direct: readonly Relationship[],

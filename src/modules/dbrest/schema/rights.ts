@@ -1,19 +1,19 @@
 import type { Privilege } from './discovery.ts';
 import type { Schema, Table } from './schema.ts';
 
-/** What one role may do. */
+/** The privileges of one role. */
 export interface Rights {
   usesSchema(name: string): boolean;
-  /** On the table as a whole; without the name of a column. */
+  /** Whether the role has a privilege on the table, or on the given column. */
   may(privilege: Privilege, table: Table, column?: string): boolean;
-  /** One of these, object ids, is the role, a role that it is a member of, or PUBLIC. */
+  /** Whether the object ids include the role, a role of which it is a member, or PUBLIC. */
   isAmong(grantees: readonly string[]): boolean;
 }
 
-/** Those of a superuser, and of a description that is to show everything. */
+/** All privileges: those of a superuser, and for descriptions that ignore privileges. */
 export const EVERY_RIGHT: Rights = { usesSchema: () => true, may: () => true, isAmong: () => true };
 
-/** The rights of a role as the catalogue has them, memberships included; an unknown role has none. */
+/** The privileges of a role, including memberships; an unknown role has none. */
 export function rightsOf(role: string, { roles, namespaces }: Schema): Rights {
   const holders = roles.get(role) ?? new Set<string>();
   if (holders === 'all') return EVERY_RIGHT;
@@ -34,10 +34,10 @@ export function rightsOf(role: string, { roles, namespaces }: Schema): Rights {
 }
 
 const LEAST_SIMILARITY = 0.75;
-/** A bound on the work that one unknown name causes. */
+/** Bounds the cost of looking for similar names. */
 const MOST_CANDIDATES = 1_000;
 
-/** The table whose name is most like an unknown one, among those that the role may use: a hint must not tell of others. */
+/** The table with the most similar name, among those that the role may use: hints must not disclose others. */
 export function similarTable(
   { schema, table }: { readonly schema: string; readonly table: string },
   role: string,
@@ -49,13 +49,13 @@ export function similarTable(
   return mostSimilar(table, names, LEAST_SIMILARITY);
 }
 
-/** Whether a role holds any privilege on a table or function. */
+/** Whether a role has any privilege on a table or function. */
 export function mayUse(role: string, { grantees }: Pick<Table, 'grantees'>, { roles }: Schema): boolean {
   const privileges = roles.get(role);
   return privileges === 'all' || grantees.some((grantee) => privileges?.has(grantee));
 }
 
-/** The name that is most like another, if its similarity (0 to 1) is `least` or more; the first of equals. */
+/** The candidate that is most similar to a name, if its similarity (0 to 1) is at least `least`; the first of equals. */
 export function mostSimilar(name: string, candidates: readonly string[], least: number): string | undefined {
   let best: string | undefined;
   let bestSimilarity = least;
@@ -68,7 +68,7 @@ export function mostSimilar(name: string, candidates: readonly string[], least: 
   return best;
 }
 
-/** 1 for equal names, falling with each character to insert, drop or replace (Levenshtein) in relation to the length. */
+/** Similarity from 0 to 1: one minus the Levenshtein distance relative to the longer length. */
 function similarityOf(a: string, b: string, least: number): number {
   const longest = Math.max(a.length, b.length);
   if (Math.abs(a.length - b.length) > longest * (1 - least)) return 0;

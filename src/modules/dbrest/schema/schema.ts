@@ -1,58 +1,60 @@
 import type { Access, Namespace, TypeShape } from './discovery.ts';
 
-/** A column as the database has it. */
+/** A column of a table, view or result. */
 export interface Column {
   readonly name: string;
-  /** As `format_type` prints it, with the schema of what users made: `integer`, `character varying(20)`, `public.mood`. */
+  /**
+   * As printed by `format_type`, with the schema of user-defined types: `integer`, `character varying(20)`, `public.mood`.
+   */
   readonly type: string;
   readonly comment?: string;
-  /** What a row gets that is inserted without a value, as SQL that needs no search path. */
+  /** The default value, as SQL that does not depend on the search path. */
   readonly defaultSql?: string;
   readonly identity?: 'always' | 'by default';
-  /** Computed from other columns: never written. */
+  /** Computed from other columns; cannot be written. */
   readonly isGenerated?: boolean;
   readonly isNotNull?: boolean;
 }
 
-/** A unique index over plain columns that an upsert can refer to. */
+/** A unique index over plain columns, which `on conflict` can refer to. */
 export interface UniqueIndex {
   readonly columns: readonly string[];
-  /** Of a partial index: the condition, as SQL that needs no search path. */
+  /** The predicate of a partial index, as SQL that does not depend on the search path. */
   readonly predicate?: string;
 }
 
 /** `pg_class.relkind`: table, partitioned table, view, materialized view, foreign table. */
 export type RelationKind = 'r' | 'p' | 'v' | 'm' | 'f';
 
-/** A function of one row of a table: a computed column, or with rows of a table as its result, a computed relationship. */
+/** A function of a row of a table: a computed column, or a computed relationship if it returns rows of a table. */
 export interface RowFunction {
   readonly schema: string;
   readonly name: string;
-  /** Type of the result, as `format_type` prints it. */
+  /** Type of the result, as printed by `format_type`. */
   readonly type: string;
   readonly returnsSet: boolean;
-  /** The table whose rows are the result. */
+  /** The table whose rows it returns. */
   readonly returns?: TableName;
-  /** At most one row comes back. */
+  /** It returns at most one row. */
   readonly single: boolean;
 }
 
-/** Columns of a table or view that show columns of a base table. */
+/** The columns of a base table that a table or view selects. */
 export interface BaseColumns {
   /** Object id of the base table; a table is its own base. */
   readonly base: string;
-  /** Base column → names here. Absent: each under its own name. */
+  /** Names here by column of the base table; absent if all have their own names. */
   readonly columns?: ReadonlyMap<string, readonly string[]>;
 }
 
 /** A table, view, materialized view, foreign or partitioned table. */
 export interface Table extends TableName {
   readonly columns: ReadonlyMap<string, Column>;
-  /** In key order; empty without a primary key. Of a view: the key of a base table that it shows whole. */
+  /** In key order; empty without a primary key. For a view: the key of a base table, if it selects all of it. */
   readonly primaryKey: readonly string[];
   /** Columns of each unique constraint. */
   readonly uniques?: readonly (readonly string[])[];
-  /** Object ids of the roles that hold any privilege on it; '0' is PUBLIC. */
+  /** Object ids of the roles that have any privilege on it; '0' is PUBLIC. */
   readonly grantees: readonly string[];
   readonly comment?: string;
   readonly isView?: boolean;
@@ -61,7 +63,7 @@ export interface Table extends TableName {
   readonly bases?: readonly BaseColumns[];
   readonly functions?: readonly RowFunction[];
   readonly access?: Access;
-  /** Reading its columns runs nothing that could leave something in the session. */
+  /** Reading its columns cannot change the session. */
   readonly isInert?: true;
 }
 
@@ -70,20 +72,20 @@ export interface TableName {
   readonly name: string;
 }
 
-/** Settings that a role brings with it (PostgREST, "Impersonated Role Settings"). */
+/** Settings of a role (PostgREST, "Impersonated Role Settings"). */
 export interface RoleSettings {
   readonly names: readonly string[];
   /** In the order of the names. */
   readonly values: readonly string[];
-  /** `statement_timeout`, which stands in none of the two. */
+  /** `statement_timeout`, which the other members do not contain. */
   readonly timeoutMs?: number;
 }
 
-/** Functions of a domain's casts (PostgREST, "Domain Representations"). */
+/** Functions of the casts of a domain (PostgREST, "Domain Representations"). */
 export interface Representation {
-  /** Domain → json: what an answer shows. */
+  /** Domain to JSON, for responses. */
   readonly shown?: TableName;
-  /** Text → domain: what the value of a filter means. */
+  /** Text to domain, for the values of filters. */
   readonly read?: TableName;
 }
 
@@ -93,24 +95,24 @@ export interface ForeignKey {
   /** Object ids. */
   readonly table: string;
   readonly target: string;
-  /** Column here and column there, in key order. */
+  /** Columns of both tables, in key order. */
   readonly pairs: readonly (readonly [column: string, targetColumn: string])[];
-  /** The columns are a key of their table too: there is at most one row for each target row. */
+  /** The columns are also a key of their table: each target row has at most one row. */
   readonly unique: boolean;
 }
 
-/** One argument of a function that comes in. */
+/** An input argument of a function. */
 export interface Argument {
-  /** '' for the only argument of a function that takes a whole body. */
+  /** Empty for the argument of a function that takes a whole body. */
   readonly name: string;
-  /** As `format_type` prints it. */
+  /** As printed by `format_type`. */
   readonly type: string;
   readonly required: boolean;
-  /** Takes all values of an array. */
+  /** Variadic: takes any number of values. */
   readonly variadic: boolean;
 }
 
-/** What one call of a function gives, or each row of a set. */
+/** The result of a function, or each row of a set. */
 export type FunctionResult =
   | { readonly kind: 'void' }
   | { readonly kind: 'scalar'; readonly type: string }
@@ -119,59 +121,67 @@ export type FunctionResult =
   /** Rows of a composite type, or of `out` and `table` arguments. */
   | { readonly kind: 'columns'; readonly columns: readonly Column[] };
 
-/** A function as a request can call it, or a procedure, so that an error can tell of it. */
+/** A callable function. Procedures are included for error messages. */
 export interface StoredFunction extends TableName {
   readonly isProcedure: boolean;
   readonly arguments: readonly Argument[];
   readonly returns: FunctionResult;
   readonly returnsSet: boolean;
   readonly volatility: 'volatile' | 'stable' | 'immutable';
-  /** The media type that its result is: the name of the domain. */
+  /** The media type of its result: the name of the returned domain. */
   readonly mediaType?: string;
-  /** Its own `statement_timeout`, 0 for none: left to itself it would come too late for the statement that calls it. */
+  /**
+   * Its own `statement_timeout`, 0 for none. gw applies it, because a setting of the function would take effect too late.
+   */
   readonly timeoutMs?: number;
   /** Object ids of the roles that may call it; '0' is PUBLIC. */
   readonly grantees: readonly string[];
   readonly comment?: string;
 }
 
-/** An aggregate that makes a media type of rows. */
+/** An aggregate that produces a media type from rows. */
 export interface MediaHandler extends TableName {
   readonly mediaType: string;
-  /** The table whose rows it takes; absent: any rows. */
+  /** The table whose rows it accepts; absent for rows of any table. */
   readonly table?: TableName;
 }
 
-/** What one database exposes to SQL, as plain cloneable data. Names are looked up in maps: no name is inherited. */
+/**
+ * The schema cache: everything that requests can name, as cloneable data. Names are keys of maps, so that inherited members
+ * cannot be named.
+ */
 export interface Schema {
-  /** Of two, the one with the higher number was read later; absent where there is but one. */
+  /** Number of the read; a higher one is newer. Absent if there is only one. */
   readonly reads?: number;
   /** By schema, then by table. */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, Table>>;
   readonly foreignKeys?: readonly ForeignKey[];
-  /** By schema, then by name: overloads share one. */
+  /** Overloads by schema, then by name. */
   readonly functions?: ReadonlyMap<string, ReadonlyMap<string, readonly StoredFunction[]>>;
   readonly mediaHandlers?: readonly MediaHandler[];
-  /** Enums, domains, ranges, base and composite types that users or extensions made. */
+  /** User-defined types: enums, domains, ranges, base and composite types, including those of extensions. */
   readonly types?: readonly TableName[];
-  /** Domain, as `format_type` prints it → how clients see and write its values, where that is a matter of its own. */
+  /** Representations by domain, as printed by `format_type`. */
   readonly representations?: ReadonlyMap<string, Representation>;
-  /** Domain → the type that it is made of, perhaps a domain itself; both as `format_type` prints them. */
+  /** Base types by domain, both as printed by `format_type`; a base type may be a domain. */
   readonly domains?: ReadonlyMap<string, string>;
-  /** Names of text search configurations, wherever they lie. */
+  /** Names of text search configurations of all schemas. */
   readonly textSearchConfigs: ReadonlySet<string>;
-  /** Roles that the login role may become, with the object ids of all whose privileges they have; 'all': superuser. */
+  /**
+   * Roles that the login role may become, with the object ids of the roles whose privileges they have; 'all' for
+   * superusers.
+   */
   readonly roles: ReadonlyMap<string, ReadonlySet<string> | 'all'>;
-  /** What `alter role … set` says, by role, where it says anything. */
+  /** Settings of `alter role … set`, by role. */
   readonly roleSettings?: ReadonlyMap<string, RoleSettings>;
-  /** What users made, by the name that `format_type` prints. */
+  /** Structures of user-defined types, by the name that `format_type` prints. */
   readonly shapes?: ReadonlyMap<string, TypeShape>;
   readonly namespaces?: ReadonlyMap<string, Namespace>;
 }
 
-/** What a server can do, and few requests ask for. */
+/** Features of the server that few requests depend on. */
 export interface ServerFeatures {
   readonly timeZones: ReadonlySet<string>;
-  /** Where PostGIS turns a row into a feature; absent without PostGIS. */
+  /** The schema of PostGIS; absent if it is not installed. */
   readonly geoSchema?: string;
 }

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { BroadcastChannel } from 'node:worker_threads';
 import type { Catalogue } from './entries.ts';
 
-/** Cloneable: names what the workers of a process share for one database. */
+/** Identifies the state that the workers of a process share for one database. Cloneable. */
 export interface ShareKey {
   readonly channel: string;
-  /** Places of 32 bits: who reads (0: nobody), how often it was read, and who listens (0: nobody). */
+  /** Three 32-bit cells: the worker that reads (0: none), the number of reads, and the worker that listens (0: none). */
   readonly state: SharedArrayBuffer;
 }
 
-/** Made once in the process. */
+/** Creates the shared state, once per process. */
 export function openShare(): ShareKey {
   return { channel: `gw:dbrest:${randomUUID()}`, state: new SharedArrayBuffer(12) };
 }
@@ -17,19 +17,21 @@ export function openShare(): ShareKey {
 const READER = 0;
 const READS = 1;
 const LISTENER = 2;
-/** Whoever reads for longer than that may have died of it: then everybody reads for himself. */
+/** A reader that takes longer may have died; the other workers then read for themselves. */
 const LONGEST_WAIT_MS = 5_000;
 
-/** A catalogue and how often it had been read when it was, this time included: the higher number is the newer one. */
+/** A catalogue and its read number; a higher number is newer. */
 export interface Reading {
   readonly reads: number;
   readonly catalogue: Catalogue;
 }
 
-/** Without a catalogue: reading it failed. Or nobody listens any more. */
+/** A message between workers. Without a catalogue the read failed; 'vacant' means that no worker listens any more. */
 type ShareMessage = Reading | { readonly reads: number; readonly catalogue?: never } | 'vacant';
 
-/** The catalogue of one database for all workers of a process: the first who needs it reads it, the others are given it. */
+/**
+ * Shares the catalogue of one database between the workers of a process: one of them reads it and sends it to the others.
+ */
 export class CatalogueShare {
   readonly #channel: BroadcastChannel;
   readonly #state: Int32Array;
@@ -38,7 +40,7 @@ export class CatalogueShare {
   #lastRead: number;
   #vacant = (): void => undefined;
 
-  /** `posted` is told of a catalogue that another worker has read unasked. */
+  /** `posted` is called with catalogues that another worker has read without this one waiting for it. */
   constructor(key: ShareKey, workerId: number, posted: (reading: Reading) => void) {
     this.#state = new Int32Array(key.state);
     this.#me = workerId;
@@ -48,7 +50,10 @@ export class CatalogueShare {
     this.#channel.onmessage = (event) => this.#take((event as { data: ShareMessage }).data, posted);
   }
 
-  /** Gives what another worker reads at the moment, else what `read` gives, and that to the others too. Rejects as `read` does. */
+  /**
+   * Returns the catalogue that another worker is reading, else calls `read` and sends the result to the others. Rejects as
+   * `read` does.
+   */
   async obtain(read: () => Promise<Catalogue>): Promise<Reading> {
     const given = this.#isUnderWay() ? await this.#nextPosted() : undefined;
     if (given) return given;
@@ -65,12 +70,12 @@ export class CatalogueShare {
     }
   }
 
-  /** The catalogue was read, or is at the moment. */
+  /** The catalogue has been read or is being read. */
   get hasRead(): boolean {
     return Atomics.load(this.#state, READS) > 0 || Atomics.load(this.#state, READER) !== 0;
   }
 
-  /** Resolves when nothing is read that may have begun before this call. */
+  /** Resolves when all reads that began before this call have ended. */
   async settled(): Promise<void> {
     const reader = Atomics.load(this.#state, READER);
     const isUnderWay = reader !== 0 && reader !== this.#me;
@@ -78,18 +83,21 @@ export class CatalogueShare {
     while (this.#lastRead < last && (await this.#nextPosted()));
   }
 
-  /** True: this worker is the one that listens. It stays so when it comes back after a crash, under the same number. */
+  /**
+   * Returns true if this worker is the listener. A worker that restarts after a crash has the same number and remains the
+   * listener.
+   */
   claimListening(): boolean {
     const holder = Atomics.compareExchange(this.#state, LISTENER, 0, this.#me);
     return holder === 0 || holder === this.#me;
   }
 
-  /** Runs when another worker has stopped listening. */
+  /** Sets the function to call when another worker has stopped listening. */
   whenVacant(run: () => void): void {
     this.#vacant = run;
   }
 
-  /** Another worker may listen now. */
+  /** Gives up listening, so that another worker can take over. */
   leave(): void {
     if (Atomics.compareExchange(this.#state, LISTENER, this.#me, 0) === this.#me) this.#post('vacant');
   }
@@ -102,11 +110,11 @@ export class CatalogueShare {
     this.#channel.postMessage(message);
   }
 
-  /** Another worker reads, or has read what is still on its way to us. */
+  /** Whether another worker is reading, or its result has not arrived yet. */
   #isUnderWay(): boolean {
     if (Atomics.load(this.#state, READS) > this.#lastRead) return true;
     const reader = Atomics.compareExchange(this.#state, READER, 0, this.#me);
-    // Our own number: of a worker that died while it read.
+    // The number of this worker was left by a predecessor that died while reading.
     return reader !== 0 && reader !== this.#me;
   }
 

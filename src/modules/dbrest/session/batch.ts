@@ -10,14 +10,14 @@ interface Prepared {
 }
 
 /**
- * Which statements one session has prepared; the least recently used are closed. A statement counts only once the
- * server said ParseComplete: what stands behind an error in a batch was never parsed.
+ * The prepared statements of one session, as an LRU cache. A statement counts as prepared only after ParseComplete: after
+ * an error the server skips the rest of a batch.
  */
 export class StatementNames {
   readonly #byText: LRUCache<string, Prepared>;
-  /** Parse messages under way, in the order in which ParseComplete will come. */
+  /** Sent Parse messages, in the order of their ParseComplete. */
   readonly #parsing: Prepared[] = [];
-  /** Forgotten, and still to be closed on the server. */
+  /** Evicted names that have to be closed on the server. */
   #forgotten: string[] = [];
   #count = 0;
 
@@ -28,7 +28,7 @@ export class StatementNames {
     });
   }
 
-  /** The name for a text; `parse` is true when it must be sent first. */
+  /** The name of a statement; `parse` is true if it has to be parsed first. */
   use(text: string): { readonly name: string; readonly parse: boolean } {
     const known = this.#byText.get(text);
     if (known) return { name: known.name, parse: false };
@@ -38,12 +38,12 @@ export class StatementNames {
     return { name: prepared.name, parse: true };
   }
 
-  /** A name to be closed on the server, whose statement was forgotten. */
+  /** The next evicted name to close on the server. */
   evict(): string | undefined {
     return this.#forgotten.pop();
   }
 
-  /** Forgets all: each is parsed again under a new name. */
+  /** Forgets all statements; each is parsed again under a new name. */
   forget(): void {
     for (const { name } of this.#byText.values()) this.#forgotten.push(name);
     this.#byText.clear();
@@ -53,45 +53,46 @@ export class StatementNames {
     this.#parsing.shift();
   }
 
-  /** The batch is over: what was not parsed by now never was. */
+  /** The batch has ended; statements without ParseComplete were not parsed. */
   batchEnded(): void {
     for (const prepared of this.#parsing.splice(0)) this.#byText.delete(prepared.text);
   }
 }
 
-/** Takes the rows of a statement one by one, instead of the last one at the end. What it throws fails the batch. */
+/** Receives the rows of a statement one by one. An exception fails the batch. */
 export interface RowSink {
-  /** Before anything else, with what the statements in front gave. */
+  /** Called first, with the results of the statements before. */
   begin(results: Results): void;
-  /** Only of a statement that is `described`. */
+  /** Called only for a `described` statement. */
   columns(columns: readonly Column[]): void;
-  /** A promise: no more rows are read until it resolves (those that were read already still come). */
+  /** May return a promise: then no more rows are read until it resolves, apart from those already received. */
   row(fields: Row): Promise<void> | undefined;
 }
 
-/** A statement, and who takes its rows. */
+/** A statement and the sink of its rows. */
 export interface RunStep extends Step {
   readonly sink?: RowSink;
 }
 
-/** The last row of each statement that has no sink. */
+/** The last row of each statement without a sink. */
 export type Results = readonly (Row | undefined)[];
 
 /**
- * Statements in one flush with one Sync: PostgreSQL runs them as one implicit transaction. pg calls the `handle…`
- * members (its public `submit` interface, as pg-cursor uses it); the session decides when the batch is over.
+ * Statements that are sent at once with a single Sync, so that PostgreSQL runs them as one implicit transaction. pg calls
+ * the `handle…` members (its public `submit` interface, as used by pg-cursor); the session decides when the batch has
+ * ended.
  */
 export class Batch implements Submittable {
   readonly results: (Row | undefined)[] = [];
   error: Error | undefined;
-  /** A sink was given something: it cannot be given it again. */
+  /** A sink has received something, so the batch cannot be repeated. */
   hasBegun = false;
   readonly steps: readonly RunStep[];
-  /** Runs in front of the steps; nobody is told of it. */
+  /** Statements before the steps; their results are discarded. */
   readonly lead: readonly RunStep[];
   readonly #names: StatementNames;
   #stream: Connection['stream'] | undefined;
-  /** How many steps are; below 0 in the lead. */
+  /** Number of completed steps; negative during the lead. */
   #completed: number;
   #begun = false;
   #pausedAtMs: number | undefined;
@@ -103,7 +104,7 @@ export class Batch implements Submittable {
     this.#names = names;
   }
 
-  /** How long a sink has been keeping the server waiting by now. */
+  /** How long a sink has kept the server waiting. */
   get stalledMs(): number {
     return this.#pausedAtMs === undefined ? 0 : performance.now() - this.#pausedAtMs;
   }
@@ -113,7 +114,7 @@ export class Batch implements Submittable {
     const messages = new Messages();
     const steps = this.lead.length > 0 ? [...this.lead, ...this.steps] : this.steps;
     const named = steps.map(({ statement }) => this.#names.use(statement.text));
-    // First, where no error can make the server skip it: a skipped Close would leave the statement there for good.
+    // Close comes first: after an error the server would skip it.
     for (let name = this.#names.evict(); name !== undefined; name = this.#names.evict()) messages.close(name);
     steps.forEach(({ statement: { text, values }, described }, i) => {
       const { name, parse } = named[i] as (typeof named)[0];
@@ -136,7 +137,7 @@ export class Batch implements Submittable {
     else this.#toSink((sink) => this.#pauseFor(sink.row(fields)));
   }
 
-  /** `text`: `INSERT 0 3`, `UPDATE 3`. */
+  /** `text` is a command tag: `INSERT 0 3`, `UPDATE 3`. */
   handleCommandComplete({ text }: { readonly text: string }): void {
     this.#toSink(() => undefined);
     if (this.steps[this.#completed]?.tally) this.results[this.#completed] = [text.replace(/^.* /, '')];
@@ -144,7 +145,7 @@ export class Batch implements Submittable {
     this.#begun = false;
   }
 
-  /** Of the server only; what pg says of a lost connection reaches the session by itself, and earlier. */
+  /** Keeps errors of the server; the session handles errors of the connection itself. */
   handleError(error: WireError): void {
     if ('severity' in error) this.error ??= error;
   }
@@ -155,7 +156,7 @@ export class Batch implements Submittable {
   handleCopyData(): void {}
   handleCopyInResponse(): void {}
 
-  /** The sink of the statement under way, unless it failed before: what it throws must not reach the socket. */
+  /** Calls the sink of the current statement unless it has failed. Its exceptions must not reach the socket. */
   #toSink(say: (sink: RowSink) => void): void {
     const sink = this.steps[this.#completed]?.sink;
     if (!sink || this.error) return;
@@ -169,7 +170,7 @@ export class Batch implements Submittable {
     }
   }
 
-  /** An unread socket is what makes the server wait. */
+  /** Pauses the socket, which makes the server wait. */
   #pauseFor(ready: Promise<void> | undefined): void {
     if (!ready) return;
     this.#stream?.pause();

@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type { Client, Connection } from 'pg';
 import type { ConnectionTarget, Host } from '../dsn.ts';
 
-/** What is used of the loaded driver. */
+/** The part of pg that is used. */
 export type Pg = Pick<typeof import('pg'), 'Client' | 'Connection'>;
 
 /** Members of pg's `Connection` that its type declarations leave out. */
@@ -19,21 +19,21 @@ export interface WireClient extends Client {
   readonly secretKey: number;
 }
 
-/** A server's error as pg gives it. */
+/** An error of the server, as reported by pg. */
 export interface WireError extends Error {
   readonly code?: string;
   readonly severity?: string;
   readonly detail?: string;
   readonly hint?: string;
-  /** Where it came up within a function; absent: in the statement itself. */
+  /** The call stack within functions; absent if the statement itself failed. */
   readonly where?: string;
-  /** The character of the statement that it is about: the statement could not even be planned. */
+  /** The position in the statement; present if the statement could not be planned. */
   readonly position?: string;
-  /** The function of the server that raised it: unlike the message, the same in every language. */
+  /** The function in PostgreSQL's source that raised it; independent of the language. */
   readonly routine?: string;
 }
 
-/** One row, every column as text. */
+/** A row; every column is a text. */
 export type Row = readonly (string | null)[];
 
 /** A column of a result. */
@@ -43,12 +43,12 @@ export interface Column {
   readonly dataTypeID: number;
 }
 
-/** One way to reach one host. */
+/** One attempt to connect: a host, with or without TLS. */
 export interface Attempt extends Host {
   readonly ssl: false | ConnectionOptions;
 }
 
-/** In order, every way that libpq's `sslmode` allows; Unix sockets never use TLS. Reads certificate files. */
+/** All connection attempts in the order of libpq's `sslmode`; Unix sockets never use TLS. Reads certificate files. */
 export async function connectionAttempts(target: ConnectionTarget): Promise<Attempt[]> {
   const plain = (host: Host): Attempt => ({ ...host, ssl: false });
   const remote = target.hosts.some(({ host }) => !host.startsWith('/'));
@@ -62,7 +62,10 @@ export async function connectionAttempts(target: ConnectionTarget): Promise<Atte
   });
 }
 
-/** libpq: `require` checks the certificate only when a root is given; only `verify-full` checks the name. */
+/**
+ * As in libpq, `require` verifies the certificate only with a root certificate, and only `verify-full` checks the host
+ * name.
+ */
 async function sslOptions({
   sslMode,
   sslRootCert,
@@ -85,9 +88,9 @@ async function sslOptions({
 const TIMEOUT_MS = 2_000;
 
 /**
- * Asks the server, on a connection of its own, to cancel what a client's session runs. Resolves when that connection
- * is closed, which the server does once the signal is sent: only then can a late cancel no longer hit the next query.
- * Rejects when it could not be delivered.
+ * Cancels the running query of a client over a separate connection. Resolves when the server has closed that connection,
+ * which it does after sending the signal: only then can a late cancel no longer hit the next query. Rejects if the request
+ * could not be delivered.
  */
 export function sendCancel(pg: Pg, { host, port, ssl }: Attempt, client: WireClient): Promise<void> {
   return new Promise((resolve, reject) => {

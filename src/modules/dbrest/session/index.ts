@@ -9,14 +9,17 @@ export { type Leftovers, ConnectionLost, UnexpectedResult, type Session, type Ve
 export type { Column, Pg, Row, WireClient, WireError } from './connection.ts';
 
 /**
- * A net for our own death: the server notices a gone client in mid-query (PostgreSQL 14 and later, not on every
- * platform, hence no error where it cannot be set).
+ * Lets the server notice during a query that gw has gone. The setting exists since PostgreSQL 14 and not on every platform,
+ * so it is set only where it exists.
  */
 const CHECK_CLIENT_SQL = `select set_config(name, '500', false) from pg_settings where name = 'client_connection_check_interval'`;
-/** The same where it could be set once. */
+/** Sets it again after a reset. */
 const CHECK_CLIENT_AGAIN = `pg_catalog.set_config('client_connection_check_interval', '500', false)`;
 
-/** Connects to the first host that answers. Rejects with the last attempt's error. `ended` runs once, when the session is gone. */
+/**
+ * Opens a session with the first host that answers. Rejects with the error of the last attempt. `ended` is called once,
+ * when the connection has ended.
+ */
 export async function openSession(
   pg: Pg,
   target: ConnectionTarget,
@@ -31,7 +34,7 @@ export async function openSession(
   return new Session(pg, { client, attempt, settings, ended });
 }
 
-/** A connection to the first host that answers, made ready. Rejects with the last attempt's error. */
+/** Connects to the first host that answers and prepares the connection. Rejects with the error of the last attempt. */
 export async function connect(
   pg: Pg,
   target: ConnectionTarget,
@@ -43,7 +46,7 @@ export async function connect(
   let hasLost = false;
   for (let i = 0; i < attempts.length; i += 1) {
     const attempt = attempts[i] as Attempt;
-    // Without TLS it would not be any closer.
+    // An unreachable host is not tried again without TLS.
     if (attempt.host === unreachable?.host && attempt.port === unreachable.port) continue;
     const client = newClient(pg, target, attempt);
     let isConnected = false;
@@ -56,7 +59,7 @@ export async function connect(
       client.end(() => undefined);
       lastError = error;
       if (!wasReached(error as NodeJS.ErrnoException)) unreachable = attempt;
-      // It was let in, and ended at once with all others: the next one is not one of them.
+      // All sessions were terminated while this one was being prepared: one more attempt is made.
       if (isConnected && !hasLost) i -= 1;
       hasLost ||= isConnected;
     }
@@ -64,7 +67,7 @@ export async function connect(
   throw lastError;
 }
 
-/** pg knows a time limit per query; its type declarations do not. */
+/** `query_timeout` is missing in pg's type declarations. */
 function checkClient(timeoutMs: number): QueryConfig {
   const limited = { text: CHECK_CLIENT_SQL, query_timeout: timeoutMs };
   return limited;
@@ -74,7 +77,7 @@ function ignoreServerError(error: Error): undefined {
   if (!('severity' in error)) throw error;
 }
 
-/** False: no server answered at this address. */
+/** Returns false if no server answered at the address. */
 function wasReached({ syscall, message }: NodeJS.ErrnoException): boolean {
   return syscall === undefined && message !== 'timeout expired';
 }
@@ -87,7 +90,7 @@ function newClient(pg: Pg, target: ConnectionTarget, { host, port, ssl }: Attemp
     ssl,
     user,
     database: target.database ?? user,
-    // A function: an absent password then stays absent, instead of pg reading the environment and ~/.pgpass.
+    // A function keeps pg from reading the environment and ~/.pgpass when there is no password.
     password: () => target.password ?? '',
     application_name: target.applicationName,
     connectionTimeoutMillis: target.connectTimeoutMs,
@@ -95,7 +98,7 @@ function newClient(pg: Pg, target: ConnectionTarget, { host, port, ssl }: Attemp
     keepAliveInitialDelayMillis: target.keepAliveIdleMs,
     ...(target.options !== undefined && { options: target.options }),
   }) as WireClient;
-  // Between the failure of `connect` and the socket's end more errors may come; nobody waits for them.
+  // More errors may follow a failed `connect`.
   client.on('error', () => undefined);
   return client;
 }

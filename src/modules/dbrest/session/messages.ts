@@ -1,8 +1,8 @@
 import type { BoundValue } from '../sql/index.ts';
 
 /**
- * Messages to the server (PostgreSQL documentation, "Message Formats"), as few pieces to write as can be. Text is put
- * together as strings of one character per byte, which Node writes to a socket without a buffer in between.
+ * Builds messages to the server (PostgreSQL documentation, "Message Formats") in as few writes as possible. Text is kept in
+ * strings with one character per byte, which Node writes without an extra buffer.
  */
 export class Messages {
   readonly #pieces: (string | Buffer)[] = [];
@@ -16,7 +16,7 @@ export class Messages {
     this.#text += message('P', `${name}\0${bytesOf(text)}\0${int16(0)}`);
   }
 
-  /** Results come as text; a buffer goes in the binary form of its type. */
+  /** Binds parameters; results are requested as text. Buffers are sent in binary format. */
   bind(name: string, values: readonly BoundValue[]): void {
     const fields = values.map((value) => (typeof value === 'string' ? bytesOf(value) : value));
     const formats = fields.some(isBinary) ? fields.map((field) => int16(isBinary(field) ? 1 : 0)) : [];
@@ -67,11 +67,11 @@ export class Messages {
   }
 }
 
-/** Up to here copying bytes costs less than one more piece to write. */
+/** Up to this size, copying bytes is cheaper than an additional write. */
 const SMALL_BYTES = 4_096;
-/** Of the unnamed portal. */
+/** Describe of the unnamed portal. */
 const DESCRIBE = message('D', 'P\0');
-/** All rows of it. */
+/** Execute of the unnamed portal, without a row limit. */
 const EXECUTE = message('E', `\0${int32(0)}`);
 const SYNC = message('S', '');
 
@@ -92,7 +92,7 @@ function sizeOf(field: BoundValue): number {
   return field.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** UTF-8, one character per byte. */
+/** Encodes a text as UTF-8 with one character per byte. */
 function bytesOf(text: string): string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1');
 }

@@ -1,24 +1,24 @@
 import { Batch, type Results, StatementNames, type RunStep } from './batch.ts';
 import { type Attempt, type Pg, sendCancel, type WireClient, type WireError } from './connection.ts';
 
-/** What requests may leave in a session. */
+/** What requests may leave behind in a session. */
 export type Leftovers = 'nothing' | 'settings' | 'anything';
 
 const BY_AMOUNT: readonly Leftovers[] = ['nothing', 'settings', 'anything'];
 
-/** The more of two. */
+/** The greater of two. */
 function more(one: Leftovers, other: Leftovers): Leftovers {
   return BY_AMOUNT.indexOf(one) < BY_AMOUNT.indexOf(other) ? other : one;
 }
 
-/** `RESET ALL` does not touch the role. */
+/** `RESET ALL` does not reset the role. */
 const NO_ROLE = `pg_catalog.set_config('role', 'none', false)`;
 const NO_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
 
 /**
- * The statements that rid a session of it, in front of the next request and in its transaction: that costs no round trip,
- * and a request that fails leaves nothing half done. What `DISCARD ALL` discards, but for the plans, which cost the most
- * and hold nothing of a request. `own`: a call that makes the session's own settings again.
+ * Compiles the reset of a session. It runs before the statements of the next request, in their transaction, so it costs no
+ * round trip and a failed request leaves nothing half reset. It corresponds to `DISCARD ALL` without the plans, which are
+ * expensive and hold no data of requests. `own`: SQL calls that restore the session's own settings.
  */
 function compileReset(own: readonly string[]): (leftovers: Leftovers) => readonly RunStep[] {
   const calls = [NO_ROLE, ...own];
@@ -35,7 +35,7 @@ function compileReset(own: readonly string[]): (leftovers: Leftovers) => readonl
   return (leftovers) => (leftovers === 'nothing' ? [] : leftovers === 'settings' ? settings : all);
 }
 
-/** Calls functions whose results nobody needs. */
+/** Calls functions and discards their results. */
 function selectNothing(calls: readonly string[]): string {
   return `select from (select ${calls.join(', ')}) s`;
 }
@@ -49,9 +49,9 @@ const GOODBYE_MS = 1_000;
 const COMMIT: RunStep = { statement: { text: 'commit', values: [] }, silent: true };
 const ROLLBACK: RunStep = { statement: { text: 'rollback', values: [] }, silent: true };
 
-/** The connection broke, or was given up at the deadline, while a batch was under way. */
+/** The connection broke, or was closed at the deadline, during a batch. */
 export class ConnectionLost extends Error {
-  /** The server may still be at work: sending the same again would only add to it. */
+  /** The server may still be running the statements, so a retry would only add load. */
   readonly late: boolean;
 
   constructor(message: string, late: boolean) {
@@ -60,27 +60,27 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** The server answered something else than one row per statement. */
+/** A statement did not return exactly one row. */
 export class UnexpectedResult extends Error {}
 
-/** Looks at what the statements of a batch gave, before their transaction ends; what it throws undoes them. */
+/** Checks the results of a batch before the commit; an exception rolls it back. */
 export type Verdict = (results: Results) => void;
 
-/** What holds for one batch beside its deadline. */
+/** Options of one batch. */
 interface BatchRules {
-  /** A transaction that the statements leave open is committed, or undone by it. */
+  /** Called if the statements leave a transaction open; decides between commit and rollback. */
   readonly verdict?: Verdict | undefined;
-  /** What requests of before left in the session is discarded first. */
+  /** The session is reset first. */
   readonly resets?: boolean;
-  /** What it may leave in the session in its turn; default: settings. */
+  /** What the batch may leave behind; settings by default. */
   readonly leaves?: Leftovers;
 }
 
-/** An open connection, and how another one gets there. */
+/** An open connection and the attempt that led to it. */
 interface SessionOptions {
   readonly client: WireClient;
   readonly attempt: Attempt;
-  /** Calls in SQL that make the settings that every session has of us. */
+  /** SQL calls that set the session's own settings. */
   readonly settings?: readonly string[];
   readonly ended: (session: Session) => void;
 }
@@ -92,11 +92,11 @@ interface Running extends BatchRules {
   readonly reject: (error: Error) => void;
   isRepeated?: true;
   cancelling?: Promise<void>;
-  /** The end of a transaction that the batch left open. */
+  /** The commit or rollback of a transaction that the batch left open. */
   ending?: Batch | undefined;
 }
 
-/** One connection to PostgreSQL that runs one batch at a time. */
+/** One session of PostgreSQL; it runs one batch at a time. */
 export class Session {
   readonly #pg: Pg;
   readonly #client: WireClient;
@@ -106,7 +106,7 @@ export class Session {
   readonly #reset: (leftovers: Leftovers) => readonly RunStep[];
   #leftovers: Leftovers = 'nothing';
   #running: Running | undefined;
-  /** Not to be used again. */
+  /** The session must not be used again. */
   broken = false;
 
   constructor(pg: Pg, how: SessionOptions) {
@@ -122,9 +122,9 @@ export class Session {
   }
 
   /**
-   * Runs statements as one transaction in one round trip; gives the last row of each that has no sink. Rejects with the
-   * server's error (`WireError` with a `code`), what a sink threw, or `ConnectionLost`, and not before the session is
-   * ready for the next batch.
+   * Runs statements as one transaction in one round trip and returns the last row of each statement without a sink. Rejects
+   * with an error of the server (`WireError` with a `code`), an exception of a sink, or `ConnectionLost`, once the session
+   * is ready for the next batch or broken.
    */
   run(steps: readonly RunStep[], deadlineMs: number, rules: BatchRules = {}): Promise<Results> {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
@@ -136,7 +136,7 @@ export class Session {
     });
   }
 
-  /** Stops what runs; `run` then rejects once neither the query nor the cancel is under way any more. */
+  /** Cancels the running batch. `run` rejects once neither the query nor the cancel request is pending. */
   cancel(): void {
     const running = this.#running;
     if (!running || running.cancelling || this.broken) return;
@@ -145,17 +145,17 @@ export class Session {
     );
   }
 
-  /** How long the server has been waiting for whoever takes the rows. */
+  /** How long the server has been waiting for a sink. */
   get stalledMs(): number {
     return this.#running?.batch.stalledMs ?? 0;
   }
 
-  /** Gives up what runs; `run` rejects with `ConnectionLost`. */
+  /** Closes the connection; `run` rejects with `ConnectionLost`. */
   drop(reason: string): void {
     this.#die(new ConnectionLost(reason, true));
   }
 
-  /** Says goodbye when the connection still works, else just drops it. */
+  /** Ends the session, or destroys the connection if it is broken. */
   async end(): Promise<void> {
     const { stream } = this.#client.connection;
     if (this.broken) {
@@ -173,15 +173,15 @@ export class Session {
     if (running && !running.ending) judge(running);
     if (status !== 'I' && running && !running.ending) return this.#endTransaction(running);
     if (status === 'I' && running && this.#repeats(running)) return;
-    // An open transaction would be handed to the next request.
+    // A session with an open transaction must not be reused.
     if (status !== 'I') this.broken = true;
     if (running?.cancelling) void running.cancelling.then(() => this.#settle(running));
     else if (running) this.#settle(running);
   }
 
   /**
-   * Once more with statements that are parsed anew, when the server refused one that was prepared: it has forgotten it, or
-   * it gives other columns since the schema was changed. Nothing of the batch is left then, so that a write may do so too.
+   * Repeats a batch with newly parsed statements, if the server rejected a prepared statement because it was lost or its
+   * result type has changed. The failed batch had no effect, so this is safe for writes too.
    */
   #repeats(running: Running): boolean {
     const { batch, isRepeated, cancelling } = running;
@@ -194,7 +194,7 @@ export class Session {
     return true;
   }
 
-  /** A `begin` of the batch is open: until the verdict, or because an error made the server skip its end. */
+  /** Ends a transaction that is still open: to await the verdict, or because an error made the server skip its end. */
   #endTransaction(running: Running): void {
     const { batch, verdict, cancelling } = running;
     if (cancelling) batch.error ??= new ConnectionLost('cancelled', true);
@@ -209,7 +209,7 @@ export class Session {
     clearTimeout(running.deadline);
     const { results, steps } = running.batch;
     const error = running.batch.error ?? running.ending?.error;
-    // What was discarded is there again when the transaction was undone.
+    // A rollback also undoes the reset.
     const before = running.resets === true && !error ? 'nothing' : this.#leftovers;
     this.#leftovers = more(before, running.leaves ?? 'settings');
     if (error && endsSession(error)) this.broken = true;
@@ -240,14 +240,14 @@ export class Session {
   }
 }
 
-/** SQLSTATEs after which the server drops the connection, or its prepared statements cannot be relied on. */
+/** Whether the server closes the connection after an error, or its prepared statements are lost. */
 function endsSession({ code = '', severity }: WireError): boolean {
   return severity === 'FATAL' || code.startsWith('08') || /^57P0[1-3]$/.test(code) || code === '26000';
 }
 
 /**
- * A prepared statement is not what it was (`invalid_sql_statement_name`, "cached plan must not change result type"): the
- * batch's own, not one within a function.
+ * Whether a prepared statement of the batch itself, and not of a function, is lost or outdated
+ * (`invalid_sql_statement_name`, "cached plan must not change result type").
  */
 function isOutdated({ code, routine, where }: WireError): boolean {
   if (where !== undefined) return false;

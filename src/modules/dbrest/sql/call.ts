@@ -12,7 +12,7 @@ import {
 } from './statement.ts';
 import type { Work } from './transaction.ts';
 
-/** The statements of a call: one runs the function, once, and tells all there is to know of its rows. */
+/** The statements of a call. The main one runs the function once and returns rows and counts. */
 export function callWork({ request, call, rows, form, preferences, readOnly, held }: PlannedCall): Work {
   const { called, showsValues } = call;
   const { features } = request.head;
@@ -24,18 +24,18 @@ export function callWork({ request, call, rows, form, preferences, readOnly, hel
     main: formedStep(rows, form, { features, source, values }),
     held,
     readOnly,
-    // A volatile function may do what no transaction undoes.
+    // A volatile function may have effects that a rollback does not undo.
     repeatable: readOnly && called.volatility !== 'volatile',
     timeoutMs: called.timeoutMs,
   };
 }
 
-/** The rows of a call, by a name: however often they are referred to, the function runs once. */
+/** The CTE with the result of the function, so that it runs only once. */
 const RESULT = 'w';
-/** The values of a JSON body. */
+/** Alias of the values of a JSON body. */
 const BODY = 'b';
 
-/** A call as the source of rows. */
+/** The rows of a call as the source of a read. */
 function callSource(plan: CallPlan): (parameters: Parameters) => RowSource {
   const { called } = plan;
   const { returns } = called;
@@ -56,7 +56,7 @@ function resultSql(plan: CallPlan, parameters: Parameters): string {
   return `select ${ROWS}.* from ${body && `${body} cross join lateral `}${call} ${ROWS}`;
 }
 
-/** Arguments, and what they are taken from where that is not the parameters themselves. */
+/** The SQL of the arguments, and of the `from` item that they refer to, if any. */
 interface ArgumentsSql {
   readonly body: string;
   readonly list: string;
@@ -76,7 +76,7 @@ function argumentsSql({ given, input, takesAll }: CallPlan, parameters: Paramete
   return membersSql(given, input, parameters);
 }
 
-/** PostgreSQL makes the values itself, so that they are exact. */
+/** Takes arguments from the JSON body in SQL, so that values keep their exact form. */
 function membersSql(
   given: readonly Argument[],
   { body, isArray, from, keys = [] }: CallInput & { kind: 'json' },
@@ -98,18 +98,20 @@ function argumentSql({ name, variadic }: Argument, value: string): string {
   return `${variadic ? 'variadic ' : ''}${quoteIdentifier(name)} := ${value}`;
 }
 
-/** Of several texts for one argument the last one counts, unless it takes them all. */
+/** The last of several texts is used, unless the argument is variadic. */
 function textSql({ type, variadic }: Argument, texts: readonly string[], parameters: Parameters): string {
   return `${parameters.bind(variadic ? arrayLiteral(texts) : (texts.at(-1) ?? ''))}::${unbounded(type)}`;
 }
 
-/** The binary form of `jsonb` is not its text. */
+/** Binds a whole body. `jsonb` is cast from text, because its binary form differs from its text. */
 function wholeSql({ name, type }: Argument, value: string): string {
   const typed = type === 'jsonb' ? `${value}::text::jsonb` : `${value}::${type}`;
   return name === '' ? typed : `${quoteIdentifier(name)} := ${typed}`;
 }
 
-/** `character` alone is one character where an argument has any number of them; `bit` as well. */
+/**
+ * `character` without a length means one character in a cast, but any length as the type of an argument; `bit` likewise.
+ */
 function unbounded(type: string): string {
   return type.replace(/^(character|bit)(?=$|\[)/, '$1 varying');
 }

@@ -4,7 +4,7 @@ import { arrayLiteral, qualifiedName, quoteIdentifier, rowOf, type StatementDraf
 
 const JSON_TYPE = /^jsonb?$/;
 
-/** A value of a row of `relation`. The keys of a path are the client's, so they get bound. */
+/** The SQL of a value in a row of `relation`. The keys of a JSON path are bound, because they come from the client. */
 export function valueSql({ of, path }: Value, relation: string, writing: StatementDraft): string {
   const [base, type] =
     of.kind === 'column'
@@ -26,18 +26,18 @@ const TRUTH_SQL = {
   unknown: 'is unknown',
 };
 
-/** Where a condition stands. */
+/** The context of a condition. */
 export interface ConditionScope {
-  /** Alias of the rows that are filtered. */
+  /** Alias of the filtered rows. */
   readonly relation: string;
   readonly writing: StatementDraft;
-  /** The test that an embed of them has a row. */
+  /** The SQL of the test that an embed has a row. */
   readonly isThere: (embed: Embed) => string;
 }
 
 /**
- * A condition as SQL. Values have no cast: PostgreSQL then gives them the column's type, and a text that is not of that
- * type is its own error (22P02).
+ * The SQL of a condition. Operands have no cast, so PostgreSQL infers the type of the column; an invalid text is its error
+ * 22P02.
  */
 export function conditionSql(condition: Condition, at: ConditionScope): string {
   const test = testSql(condition, at);
@@ -70,7 +70,7 @@ function testSql(condition: Condition, at: ConditionScope): string {
   }
 }
 
-/** An operand, or each of an array's elements, as the domain's own function reads it. */
+/** Converts an operand, or each element of an array, by the function of the domain. */
 function read(operand: string, reader: TableName | undefined, isArray: boolean): string {
   if (!reader) return operand;
   const call = qualifiedName(reader);

@@ -22,7 +22,7 @@ export {
 } from './statement.ts';
 export type { RunPlan, Statements } from './transaction.ts';
 
-/** Writes the statements of a plan, as the request of somebody. */
+/** Compiles the writer of statements: it turns a plan and an identity into the statements of one transaction. */
 export function compileStatements(
   config: DbrestConfig,
 ): (x: Exchange, plan: RunPlan, identity: Identity) => Statements {
@@ -43,6 +43,6 @@ function workOf(plan: RunPlan, config: DbrestConfig): Work {
   }
 }
 
-/** Nothing is read: a role that may not be taken, or a `dbrest_pre_request` that refuses, gets no description. */
+/** A description reads no rows, but the role is set and `dbrest_pre_request` runs, so both can reject the request. */
 const NOTHING: Step = { statement: { text: 'select 1', values: [] } };
 const DESCRIPTION: Work = { counts: [], main: NOTHING, readOnly: true, repeatable: true };

@@ -19,10 +19,10 @@ export function readWork({ request, rows, form, preferences }: PlannedRead, conf
   };
 }
 
-/** Up to so many rows an estimate counts, unless `dbrest_max_rows` says. */
+/** Rows that `count=estimated` counts exactly without `dbrest_max_rows`. */
 const COUNTED_ROWS = 1_000;
 
-/** `Prefer: count=…`: statements that find out how many rows there are in all. */
+/** The statements for `Prefer: count=…`. */
 function countSteps(kind: CountKind | undefined, rows: ReadPlan, maxRows = COUNTED_ROWS): readonly Step[] {
   switch (kind) {
     case undefined:
@@ -36,7 +36,7 @@ function countSteps(kind: CountKind | undefined, rows: ReadPlan, maxRows = COUNT
   }
 }
 
-/** A number of rows, of what the statements that count gave. */
+/** The total from the results of the count statements. */
 export function countedTotal(
   kind: CountKind | undefined,
   [first, second]: readonly (readonly (string | null)[] | undefined)[],
@@ -56,7 +56,7 @@ export function countedTotal(
   }
 }
 
-/** The number of rows that the planner expects, of what `guessSql` gave. */
+/** The planner's estimate in the result of `guessSql`. */
 function guessed(explained: string | null | undefined): number {
   const [{ Plan: plan }] = JSON.parse(explained ?? '') as [{ Plan: { 'Plan Rows': number } }];
   return plan['Plan Rows'];

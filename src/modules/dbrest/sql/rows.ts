@@ -14,16 +14,16 @@ import {
   type StatementDraft,
 } from './statement.ts';
 
-/** The column of a join that holds all rows of an embed. */
+/** The column of a join with the array of an embed's rows. */
 const ARRAY = 'a';
 
-/** An embed as a join: one row with its outputs, or one row with an array of all its `rows`. */
+/** The join of an embed: its row, or one row with an array of its rows. `rows` is its select. */
 function joinSql(embed: Embed, { join }: EmbedAliases, rows: string): string {
   if (!embed.single) return `left join lateral (select ${arrays(embed)} from (${rows}) t) ${join} on true`;
   return `${embed.inner ? 'join' : 'left join'} lateral (${rows}) ${join} on true`;
 }
 
-/** An embed as one JSON value, `null` or `[]` when it has no row. `rows` are asked for unless they are joined. */
+/** An embed as a JSON value; `null` or `[]` without rows. `rows` is only called if the embed is not joined. */
 function embedJson(embed: Embed, named: EmbedAliases, rows: (named: EmbedAliases) => string): string {
   const { join, joined, grouped } = named;
   if (embed.single) {
@@ -34,44 +34,46 @@ function embedJson(embed: Embed, named: EmbedAliases, rows: (named: EmbedAliases
   return `coalesce(${array}, '[]')${grouped ? '::jsonb' : ''}`;
 }
 
-/** One output of a spread embed: a value, or an array of the values of all its rows. */
+/** One output of a spread embed: its value, or an array of the values of all rows. */
 function asValue(embed: Embed, index: number, { join, grouped }: EmbedAliases): string {
   const value = `${join}.${outputAlias(index)}`;
   const shown = embed.single ? value : `coalesce(${value}, '[]')`;
   return grouped && isJson({ kind: 'spread', embed, index, name: '' }) ? `${shown}::jsonb` : shown;
 }
 
-/** Whether an output is JSON that was made of rows; to be grouped by, it must become jsonb, which has an equality. */
+/** Whether an output is JSON built from rows. To be grouped by, it is cast to jsonb, which has an equality operator. */
 function isJson(output: Output | undefined): boolean {
   if (output?.kind !== 'spread') return output?.kind === 'embed';
   return !output.embed.single || isJson(output.embed.node.outputs[output.index]);
 }
 
 /**
- * The test that an embed has a row. A row of nulls is one, so its fields must not be asked. Of many rows one is enough:
- * the planner can look for all of them at once, and the array is made only for the rows that are left at the end.
+ * The test that an embed has a row. `is not null` would be false for a row of nulls. For to-many embeds `exists` stops at
+ * the first row, and the planner can use a semi-join.
  */
 function isThereSql(embed: Embed, { join }: EmbedAliases, existing: () => string): string {
   if (embed.single) return `${join}.* is distinct from null`;
   return isAskedOften(embed) ? `${join}t.there` : `exists (${existing()})`;
 }
 
-/** Whether several conditions test an embed of many rows: written out each time, embeds in embeds would grow without end. */
+/**
+ * Whether a to-many embed is tested by several conditions. Repeating the test would make nested embeds grow exponentially.
+ */
 function isAskedOften({ single, inner, tests }: Embed): boolean {
   return !single && tests + (inner ? 1 : 0) > 1;
 }
 
-/** That test as a join of one row; without `offset 0` the planner would write it out each time after all. */
+/** That test as a lateral join; `offset 0` keeps the planner from inlining it. */
 function testJoinSql({ join }: EmbedAliases, existing: string): string {
   return `cross join lateral (select exists (${existing}) as there offset 0) ${join}t`;
 }
 
-/** Whether outputs are called by place: when they are shown one by one, or some of them are not shown. */
+/** Whether outputs are numbered: in spreads, and when some outputs are not shown. */
 function isNumbered({ spread, node, shown }: Embed): boolean {
   return spread || node.outputs.length > shown;
 }
 
-/** What to group by instead of an embed's JSON, which has no equality: the row that it is made of. */
+/** The columns to group by instead of an embed's JSON, which has no equality operator. */
 function rowTerms(embed: Embed, { join }: EmbedAliases): string[] {
   const outputs = isNumbered(embed)
     ? embed.node.outputs.map((_, index) => `${join}.${outputAlias(index)}`)
@@ -95,12 +97,12 @@ function objectOfOutputs({ node, shown }: Embed, { join }: EmbedAliases): string
   return `case when ${join}.* is distinct from null then ${object} end`;
 }
 
-/** The rows of an embed that belong to one row of its parent. */
+/** The select of the related rows of one parent row. */
 function ownRows(embed: Embed, { parent, rows }: EmbedAliases, writing: StatementDraft): NodeSelect {
   const { node, by } = embed;
   const wanted: NodeSelect = { relation: rows, numbered: isNumbered(embed) };
   if ('returnsSet' in by) {
-    // A function that returns no set gives a row of nulls for "none".
+    // Without a set, a function returns a row of nulls instead of no row.
     const ties = by.returnsSet ? [] : [`not (${rows}.* is null)`];
     return { ...wanted, source: `${qualifiedName(by)}(${rowOf(parent, writing)}) ${rows}`, ties };
   }
@@ -119,7 +121,7 @@ function equalities(pairs: readonly (readonly [string, string])[], from: string,
 
 const NULLS_SQL = { nullsfirst: ' nulls first', nullslast: ' nulls last' };
 
-/** The rows of a node as a `select`, with everything that is embedded in them. */
+/** The select of a node, including its embeds. */
 export function nodeSql(node: ReadNode, wanted: NodeSelect, writing: StatementDraft): string {
   const { relation, ties = [], bare, source = `${qualifiedName(node.table)} ${relation}` } = wanted;
   const { parameters } = writing;
@@ -171,9 +173,9 @@ function nameEmbeds(
 }
 
 /**
- * Whether an embed is found, row by row, for the rows that are left at the end: faster than a join for pages of rows
- * (measured: 20 rows in two thirds of the time, the first 20 of 200,000 sorted rows in a seventh). A view has no index
- * of its own, so its one row is joined.
+ * Whether an embed is a correlated subquery, evaluated for the final rows only. That is faster than a join for pages of
+ * rows (measured: 20 rows in two thirds of the time, the first 20 of 200,000 sorted rows in a seventh). A to-one view is
+ * joined, because a view has no index of its own.
  */
 function isLookedUp({ single, spread, by }: Embed): boolean {
   return !spread && (!single || ('pairs' in by && !by.target.isView));
@@ -191,7 +193,7 @@ function existing(embed: Embed, name: EmbedAliases, writing: StatementDraft): st
   return nodeSql(embed.node, { ...ownRows(embed, name, writing), bare: 'existing' }, writing);
 }
 
-/** The test that an embed of rows that nothing is joined to has a row. */
+/** The test that an embed has a row, for statements without joins. */
 export function existsSql(embed: Embed, parent: string, writing: StatementDraft): string {
   writing.aliases += 1;
   const rows = `r${writing.aliases}`;
@@ -215,7 +217,7 @@ function outputsSql(node: ReadNode, { relation, numbered = false }: NodeSelect, 
     .join(', ');
 }
 
-/** A column under its own name: PostgreSQL calls it so by itself. */
+/** Whether an output is a column under its own name, which needs no alias. */
 function isPlain(output: Output): boolean {
   if (output.kind !== 'value' || output.cast !== undefined || output.aggregate || output.through)
     return false;
@@ -283,7 +285,7 @@ function sortedBy(sort: Sort, { relation, named, writing }: SortScope): string {
   }
 }
 
-/** One row within a range is there when there is any, but for a range of nothing or one that starts later. */
+/** The limit and offset of a node. An existence test needs them only if the range is empty or has an offset. */
 function rangeSql({ limit, offset }: ReadNode, bare: NodeSelect['bare'], parameters: Parameters): string[] {
   if (bare === 'counted' || (bare === 'existing' && limit !== 0 && offset === 0)) return [];
   return [
@@ -292,12 +294,12 @@ function rangeSql({ limit, offset }: ReadNode, bare: NodeSelect['bare'], paramet
   ];
 }
 
-/** The rows of a read as a `select`; without a source they are those of its table. */
+/** The select of a read, from its table or from `source`. */
 export function rowsSql(plan: ReadPlan, parameters: Parameters, source?: RowSource): string {
   return nodeSql(plan, wanted(source), { parameters, source, aliases: 0 });
 }
 
-/** A `select` with as many rows as the read has without limit and offset; nothing in them. */
+/** A select that returns the rows of a read without limit and offset, and without columns. */
 export function countedSql(plan: ReadPlan, parameters: Parameters, source?: RowSource): string {
   return nodeSql(plan, { ...wanted(source), bare: 'counted' }, { parameters, source, aliases: 0 });
 }

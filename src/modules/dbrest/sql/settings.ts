@@ -4,19 +4,19 @@ import type { DbrestConfig } from '../directives.ts';
 import type { RoleSettings } from '../schema/index.ts';
 import { quoteIdentifier, type Statement } from './statement.ts';
 
-/** What the database learns of a request; it all ends with the request's implicit transaction. */
+/** The settings of a request, local to its transaction. */
 interface RequestSettings {
   readonly role: string;
   readonly searchPath: string;
   readonly readOnly: boolean;
   readonly timeoutMs: number;
-  /** The raw token, '' when none was sent. */
+  /** The raw token; '' without one. */
   readonly jwt: string;
   /** JSON object. */
   readonly claims: string;
   readonly method: string;
   readonly path: string;
-  /** JSON objects by header and cookie name. */
+  /** JSON objects of headers and cookies. */
   readonly headers: string;
   readonly cookies: string;
 }
@@ -34,19 +34,19 @@ const NAMES = [
   'request.cookies',
 ];
 
-/** What a request of before may have left in the session for a response that is not its own. */
+/** Response settings that an earlier request may have left in the session. */
 const CLEARED = ['response.headers', 'response.status'];
 
 /**
- * The statement that runs in front of every request's own: always the same text for the same `extra` names (which are
- * plain, as the configuration checked), every setting set every time.
+ * Builds the first statement of every request. Its text depends only on the names of `extra`, which the configuration has
+ * validated, and it sets every setting.
  */
 function settingsWriter(
   extra: readonly string[] = [],
 ): (settings: RequestSettings, extraValues?: readonly string[]) => Statement {
   const set = [...NAMES, ...extra].map((name, i) => `pg_catalog.set_config('${name}', $${i + 1}, true)`);
   const cleared = CLEARED.map((name) => `pg_catalog.set_config('${name}', '', true)`);
-  // Nobody needs the values back: what is volatile runs all the same.
+  // The values are not returned; volatile functions in the subquery run nevertheless.
   const text = `select from (select ${[...set, ...cleared].join(', ')}) s`;
   return (settings, extraValues = []) => ({
     text,
@@ -66,24 +66,24 @@ function settingsWriter(
   });
 }
 
-/** Schema names as the value of `search_path`. */
+/** The value of `search_path` for schemas. */
 export function searchPath(schemas: readonly string[]): string {
   return schemas.map(quoteIdentifier).join(', ');
 }
 
-/** Who asks, for which schema, in which time zone (absent: the database's own), and whether to read only. */
+/** The part of the settings that depends on the plan. Without a time zone the database's own applies. */
 export interface SettingsOptions {
   readonly identity: Identity;
   readonly schema: string;
   readonly readOnly: boolean;
   readonly timeZone?: string | undefined;
-  /** Instead of `dbrest_timeout`; 0: none. */
+  /** Overrides `dbrest_timeout`; 0 means none. */
   readonly timeoutMs?: number | undefined;
-  /** What the role brings with it. */
+  /** Settings of the role. */
   readonly roleSettings?: RoleSettings | undefined;
 }
 
-/** The statement that tells the database of a request. What the configuration alone decides is decided here. */
+/** Compiles the settings statement of a location. Everything that depends only on the configuration is computed once. */
 export function compileSettings({
   schemas,
   extraSearchPath,
@@ -118,7 +118,10 @@ const NO_SETTINGS: RoleSettings = { names: [], values: [] };
 
 type Writer = ReturnType<typeof settingsWriter>;
 
-/** Writers of a role's settings, those of the configuration and a time zone: what comes later wins. */
+/**
+ * Returns the statement writers for a role, cached by its settings. Later settings win: those of the role, the
+ * configuration, the time zone.
+ */
 function compileWriters(
   names: readonly string[],
 ): (ofRole: RoleSettings) => { readonly plain: Writer; readonly zoned: Writer } {
@@ -133,11 +136,11 @@ function compileWriters(
   };
 }
 
-/** Cookies have a setting of their own. */
+/** Headers that are not passed on; cookies have their own setting. */
 const HIDDEN: ReadonlySet<string> = new Set(['cookie']);
 const HIDDEN_WITH_TOKEN: ReadonlySet<string> = new Set([...HIDDEN, 'authorization']);
 
-/** Repeated names joined. */
+/** The headers as a JSON object; repeated headers are joined. */
 function headersJson(headers: readonly string[], hidden: ReadonlySet<string>): string {
   const byName = new Map<string, string>();
   for (let i = 0; i + 1 < headers.length; i += 2) {
@@ -149,7 +152,7 @@ function headersJson(headers: readonly string[], hidden: ReadonlySet<string>): s
   return jsonObject(byName);
 }
 
-/** Written piece by piece: an object with names of its own in every request would be slow. */
+/** Concatenated by hand: building an object with new keys for every request is slow. */
 function jsonObject(members: ReadonlyMap<string, string>): string {
   let json = '';
   for (const [name, value] of members) {

@@ -11,30 +11,30 @@ import {
 } from './statement.ts';
 import { countedSql, rowsSql } from './rows.ts';
 
-/** What becomes of the rows of a read. */
+/** Options for the shape of a read's rows. */
 interface ShapeOptions {
-  /** Members that are null are left out. */
+  /** Null members are omitted. */
   readonly stripped: boolean;
-  /** Schema of PostGIS, for features. */
+  /** Schema of PostGIS, for GeoJSON. */
   readonly geoSchema?: string | undefined;
-  /** No more rows than this come back, however many are counted. Not of `whole`. */
+  /** Most rows that are returned; the count includes the others. Not used for `whole`. */
   readonly most?: number | undefined;
-  /** What tells the number of rows when it is not that of the rows which are shown. */
+  /** SQL for the number of rows, if it differs from that of the shown rows. */
   readonly total?: string | undefined;
-  /** The one column whose values are shown instead of rows. */
+  /** The column whose values are shown instead of rows. */
   readonly values?: string | undefined;
-  /** What comes with the rows. */
+  /** Additional columns. */
   readonly tail?: RowTail | undefined;
-  /** The aggregate that makes something of the rows. */
+  /** The media handler. */
   readonly handler?: RowHandler | undefined;
-  /** Where the rows come from when it is not their table; its own values are bound first. */
+  /** The source of the rows other than a table; its values are bound first. */
   readonly source?: ((parameters: Parameters) => RowSource) | undefined;
 }
 
-/** What stands between two elements where `json_agg` builds an array. */
+/** The separator between elements in the output of `json_agg`. */
 export const ELEMENT_SEPARATOR = ', \n ';
 
-/** A read in the given shape. */
+/** The statement of a read in the given shape. */
 export function shapedSql(
   plan: ReadPlan,
   shape: RowShape,
@@ -59,13 +59,16 @@ export function shapedSql(
 
 const COUNT = 'pg_catalog.count(*)';
 
-/** The number of all rows. As a window it waits for the last of them: what stands beside it is read after that. */
+/**
+ * The number of all rows. As a window function it is known only after the last row, so columns beside it are evaluated
+ * after all rows.
+ */
 function numberSql(shape: RowShape, isPadded = false): string {
   if (shape === 'whole' || shape === 'handled') return COUNT;
   return isPadded ? '(pg_catalog.count(t.*) over ())' : `(${COUNT} over ())`;
 }
 
-/** The number of all rows that a read would have without its range; at most `most`. */
+/** The statement that counts the rows of a read without its range, up to `most`. */
 export function totalSql(plan: ReadPlan, most?: number): Statement {
   const parameters = new Parameters();
   const rows = countedSql(plan, parameters);
@@ -73,7 +76,7 @@ export function totalSql(plan: ReadPlan, most?: number): Statement {
   return { text: `select pg_catalog.count(*)::text from (${rows}${bound}) t`, values: parameters.values };
 }
 
-/** The planner's guess of that number, in the plan that it gives. */
+/** The statement that returns the planner's estimate of that number. */
 export function guessSql(plan: ReadPlan, from?: ShapeOptions['source']): Statement {
   const parameters = new Parameters();
   const source = from?.(parameters);
@@ -85,15 +88,15 @@ const RESPONSE = ['response.headers', 'response.status']
   .map((name) => `pg_catalog.current_setting('${name}', true)`)
   .join(', ');
 
-/** A function without arguments, called; with what it left in `response.headers` and `response.status` at the end. */
+/** The statement that calls a function without arguments and then returns the response settings. */
 export function callSql(name: readonly string[]): Statement {
   return { text: `select ${name.map(quoteIdentifier).join('.')}(), ${RESPONSE}`, values: [] };
 }
 
-/** What the statements before left in `response.headers` and `response.status`. */
+/** The statement that returns the response settings. */
 export const RESPONSE_SETTINGS: Statement = { text: `select ${RESPONSE}`, values: [] };
 
-/** The statement that gives rows in the form of a response; of a query plan, the one that asks how that would be run. */
+/** The main statement for a media type; for a query plan its `explain`. */
 export function formedStep(
   rows: ReadPlan,
   { media, shape, most, tail }: RowForm,
@@ -106,11 +109,11 @@ export function formedStep(
   const geoSchema = format === 'geojson' ? features?.geoSchema : undefined;
   const statement = shapedSql(rows, shape, { stripped, geoSchema, handler, most, tail, ...more });
   if (media.plan) return { statement: explainSql(statement, media.plan.format, media.plan.options) };
-  // Others are texts that are complete.
+  // The other shapes are single texts and need no column types.
   return shape === 'columns' || shape === 'handled' ? { statement, described: true } : { statement };
 }
 
-/** How the database would run a statement; with `analyze`: how it ran. */
+/** `explain` of a statement. */
 function explainSql(
   { text, values }: Statement,
   format: 'text' | 'json',
@@ -119,7 +122,7 @@ function explainSql(
   return { text: `explain (${[`format ${format}`, ...options].join(', ')}) ${text}`, values };
 }
 
-/** The words as they go into the statement. */
+/** Options in the words of SQL. */
 type ExplainOption = 'analyze' | 'verbose' | 'settings' | 'buffers' | 'wal';
 
 function shapeSql(shape: RowShape, form: ShapeOptions): string {

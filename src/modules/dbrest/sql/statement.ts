@@ -1,21 +1,18 @@
-/** A name as a quoted SQL identifier: the only way a name gets into a statement. Refuses NUL, which would end the text. */
+/** Quotes an SQL identifier. All names in statements pass through it. Throws for NUL, which would end the text. */
 export function quoteIdentifier(name: string): string {
   if (name.includes('\0')) throw new Error('NUL in an identifier');
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A table or function with its schema. */
+/** The quoted name of a table or function with its schema. */
 export function qualifiedName({ schema, name }: { readonly schema: string; readonly name: string }): string {
   return `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
 }
 
-/**
- * Bytes, in one piece or several, go to the server as they are, in the binary form of their type: that of a text, a json or
- * a bytea is itself.
- */
+/** A parameter. Buffers are sent in binary format, which for text, json and bytea is the bytes themselves. */
 export type BoundValue = string | Buffer | readonly Buffer[] | null;
 
-/** A statement and its bound values; equal texts share one prepared statement. */
+/** A statement and its parameters. Statements with equal texts share a prepared statement. */
 export interface Statement {
   readonly text: string;
   readonly values: readonly BoundValue[];
@@ -24,85 +21,85 @@ export interface Statement {
 /** One statement of a batch. */
 export interface Step {
   readonly statement: Statement;
-  /** Whoever takes its rows is told of the columns. */
+  /** The columns are described to the sink. */
   readonly described?: true;
-  /** Gives no row. */
+  /** Returns no row. */
   readonly silent?: true;
-  /** Its result is the number of rows that it touched, and no row. */
+  /** Its result is the number of affected rows instead of a row. */
   readonly tally?: true;
 }
 
-/** Collects bound values while a statement's text is put together. */
+/** Collects the parameters of a statement while its text is built. */
 export class Parameters {
   readonly values: BoundValue[] = [];
 
-  /** The placeholder of a value. */
+  /** Adds a value and returns its placeholder. */
   bind(value: BoundValue): string {
     this.values.push(value);
     return `$${this.values.length}`;
   }
 }
 
-/** An array literal: every element quoted, so that none is NULL or a nested array. */
+/** An array literal. All elements are quoted, so that none is read as NULL or as a nested array. */
 export function arrayLiteral(values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }
 
 /** Where the rows of a read come from when it is not their table. */
 export interface RowSource {
-  /** What stands in front of the whole `select`: `with w as (…) `. */
+  /** Text before the select: `with w as (…) `. */
   readonly prefix?: string;
-  /** What stands behind `from`; its alias is `ROWS`. */
+  /** The `from` item; its alias is `ROWS`. */
   readonly from: string;
-  /** The type of its rows, where PostgreSQL would not know it by itself. */
+  /** The row type, if PostgreSQL cannot infer it. */
   readonly rowType?: string;
 }
 
 /** Alias of the rows of a read. */
 export const ROWS = 'r';
 
-/** One statement while it is written: its values, and numbers for its aliases. */
+/** A statement under construction: its parameters, and a counter for aliases. */
 export interface StatementDraft {
   readonly parameters: Parameters;
   readonly source?: RowSource | undefined;
   aliases: number;
 }
 
-/** A whole row as the argument of a function. */
+/** A row as the argument of a function. */
 export function rowOf(relation: string, { source }: StatementDraft): string {
   const type = relation === ROWS ? source?.rowType : undefined;
   return type === undefined ? `${relation}.*` : `(${relation})::${type}`;
 }
 
-/** How the rows of a node are wanted. */
+/** Options for the select of a node. */
 export interface NodeSelect {
-  /** Alias of its rows. */
+  /** Alias of the rows. */
   readonly relation: string;
-  /** What stands behind `from`; the node's own table without it. */
+  /** The `from` item; the table of the node if absent. */
   readonly source?: string;
-  /** Conditions that tie it to the rows around it. */
+  /** Join conditions with the parent. */
   readonly ties?: readonly string[];
-  /** Outputs are called by their place (`c1`, `c2` …) and not by their name. */
+  /** Outputs are named by number (`c1`, `c2` …). */
   readonly numbered?: boolean;
-  /** No outputs, but how many rows there are without their range, or whether there is any within it. */
+  /** No outputs: the rows are only counted without their range, or tested for existence. */
   readonly bare?: 'counted' | 'existing';
 }
 
-/** The aliases around one embed. */
+/** The aliases of an embed. */
 export interface EmbedAliases {
-  /** Of the rows that it belongs to. */
+  /** Alias of the parent's rows. */
   readonly parent: string;
-  /** Of its own rows, inside. */
+  /** Alias of its own rows. */
   readonly rows: string;
-  /** Of what it gives to its parent. */
+  /** Alias of its join in the parent. */
   readonly join: string;
-  /** It stands in the `from` of its parent, and not only among the outputs. */
+  /** It is joined in the parent's `from` instead of being a subquery. */
   readonly joined: boolean;
-  /** The rows of its parent are grouped. */
+  /** The parent is grouped. */
   readonly grouped: boolean;
 }
 
-/** What an output is called where it goes by its place. */
+/** The alias of a numbered output. */
 export function outputAlias(index: number): string {
   return `c${index + 1}`;
 }

@@ -6,52 +6,52 @@ import { callSql, RESPONSE_SETTINGS } from './shape.ts';
 import { compileSettings } from './settings.ts';
 import type { Step } from './statement.ts';
 
-/** What one request runs between its settings and the end of its transaction. */
+/** The statements of a request between its settings and the end of its transaction. */
 export interface Work {
-  /** Read for the head of the response. */
+  /** Counts for the head of the response. */
   readonly counts: readonly Step[];
   readonly main: Step;
-  /** Run behind the main statement. */
+  /** Run after the main statement. */
   readonly behind?: readonly Step[];
-  /** Something of it may set `response.headers` or `response.status`: they are read behind it. */
+  /** A statement may set the response settings, so they are read at the end. */
   readonly responds?: boolean;
-  /** The transaction ends with a rollback, whatever the location and the client say. */
+  /** The transaction is always rolled back. */
   readonly undone?: boolean;
-  /** The transaction is held open behind it, to be checked before it is committed. */
+  /** The transaction stays open until the results have been checked. */
   readonly held?: boolean;
   readonly readOnly: boolean;
-  /** It may be sent once more when its connection breaks; what may have changed something is never sent twice. */
+  /** It may be retried on another connection. Statements with effects are never sent twice. */
   readonly repeatable: boolean;
-  /** What it may leave in its session, where that is known. */
+  /** What it may leave behind in the session, if known. */
   readonly leaves?: 'nothing' | 'settings' | undefined;
-  /** Instead of `dbrest_timeout`; 0: none. */
+  /** Overrides `dbrest_timeout`; 0 means none. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The statements of one request, which run as one transaction, and where among their results is what. */
+/** The statements of one transaction, with the indexes of their results. */
 export interface Statements extends Pick<Work, 'held' | 'leaves' | 'repeatable' | 'timeoutMs'> {
   readonly before: readonly Step[];
   readonly main: Step;
   readonly after: readonly Step[];
-  /** The place of the first count; the last stands in front of the main statement. */
+  /** The index of the first count; the counts precede the main statement. */
   readonly firstCount: number;
-  /** The place of a row that ends with `response.headers` and `response.status`; absent: nobody sets them. */
+  /** The index of the row that ends with the response settings; absent if nothing can set them. */
   readonly response: number | undefined;
 }
 
 const BEGIN: Step = { statement: { text: 'begin', values: [] }, silent: true };
 const ROLLBACK: Step = { statement: { text: 'rollback', values: [] }, silent: true };
-/** What would fail a commit fails the request as well when it ends otherwise. */
+/** Deferred constraints are checked, so that a request fails with a rollback as it would with a commit. */
 const CHECK_DEFERRED: Step = {
   statement: { text: 'set constraints all immediate', values: [] },
   silent: true,
 };
 const READ_RESPONSE: Step = { statement: RESPONSE_SETTINGS };
 
-/** A plan that statements are made of: which methods there are is known without any. */
+/** A plan that runs statements; OPTIONS needs none. */
 export type RunPlan = Exclude<Plan, { readonly kind: 'options' }>;
 
-/** How a location frames the work of a request: settings, `dbrest_pre_request`, the work, the end of the transaction. */
+/** Compiles the transaction of a location: settings, `dbrest_pre_request`, the work, the end of the transaction. */
 export function compileTransaction(
   config: DbrestConfig,
 ): (x: Exchange, who: { readonly identity: Identity; readonly plan: RunPlan }, work: Work) => Statements {
@@ -82,7 +82,7 @@ export function compileTransaction(
   };
 }
 
-/** Whether the transaction of a request ends with a rollback: the request's choice where it has one. */
+/** Whether the transaction is rolled back; a permitted preference decides before `dbrest_tx_end`. */
 function rollsBack({ txEnd }: DbrestConfig, { tx }: RunPlan['preferences']): boolean {
   return tx === undefined ? txEnd.startsWith('rollback') : tx === 'rollback';
 }

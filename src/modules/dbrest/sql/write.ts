@@ -32,7 +32,7 @@ export function writeWork(plan: PlannedWrite): Work {
     main: mainStep(plan),
     behind: plan.counted ? [COUNT_UPDATES] : [],
     responds: true,
-    // A question is no order: `explain (analyze)` would do what it explains.
+    // `explain (analyze)` executes the statement, so its effects are rolled back.
     undone: plan.form.media.plan !== undefined,
     held: plan.held,
     readOnly: false,
@@ -57,12 +57,12 @@ function mainStep(plan: PlannedWrite): Step {
   }
 }
 
-/** Whether what is shown has another number of rows than what was written. */
+/** Whether the number of shown rows differs from that of written rows. */
 function showsOthers({ grouped, embeds }: ReadPlan): boolean {
   return grouped || embeds.some(({ inner }) => inner);
 }
 
-/** The rows of a body as something to select from, and the value of a column in one of them. */
+/** The rows of a body as a `from` item, and the SQL of a column's value. */
 interface WrittenRows {
   readonly from: string;
   readonly value: (column: WrittenColumn) => string;
@@ -71,7 +71,7 @@ interface WrittenRows {
 /** Alias of a row of the body. */
 const WRITTEN = 'p';
 
-/** Rows of a JSON body: PostgreSQL makes the values itself, so that they are exact. `first`: one row at most. */
+/** Reads the rows of a JSON body in SQL, so that values keep their exact form. `first`: at most one row. */
 function writtenRows(
   { form, columns, defaults }: Written,
   { parameters, body, first }: { parameters: Parameters; body: BoundValue; first: boolean },
@@ -102,20 +102,20 @@ function writtenRows(
   };
 }
 
-/** Columns of written rows that what is shown of them needs: a role need not be allowed to read the others. */
+/** The columns of `returning` that the response needs; the role may lack the privilege to read others. */
 function returningSql(rows: ReadPlan): string {
   const names = neededColumns(rows);
   if (!names) return `${ROWS}.*`;
-  // Something has to come back for each row.
+  // Each row must return something.
   return names.size === 0 ? '1' : columnsSql([...names]);
 }
 
-/** Columns of written rows by name. */
+/** The columns of the written rows by name. */
 function columnsSql(names: readonly string[]): string {
   return names.map((name) => `${ROWS}.${quoteIdentifier(name)}`).join(', ');
 }
 
-/** `undefined`: all of them, or a row as a whole. */
+/** The needed columns; `undefined` if the whole row is needed. */
 function neededColumns({ outputs, sorts, embeds }: ReadPlan): Set<string> | undefined {
   const names = new Set<string>();
   const values = [
@@ -134,27 +134,27 @@ function neededColumns({ outputs, sorts, embeds }: ReadPlan): Set<string> | unde
   return names;
 }
 
-/** What goes with a plan. */
+/** The parameters of a write. */
 interface WriteParts {
-  /** JSON of the rows to write; of a delete nothing. */
+  /** The JSON of the rows; null for a delete. */
   readonly body: BoundValue;
-  /** Rows that are merged into others are counted: `COUNT_UPDATES` tells how many there were. */
+  /** Merged rows are counted for `COUNT_UPDATES`. */
   readonly counted: boolean;
 }
 
-/** Holds the number of merged rows until the end of the transaction. */
+/** The setting that counts merged rows during the transaction. */
 const UPDATED = 'gw.updated';
 const UPDATES = `coalesce(nullif(pg_catalog.current_setting('${UPDATED}', true), ''), '0')`;
-/** How many rows an upsert merged into others. */
+/** Returns the number of rows that an upsert merged. */
 const COUNT_UPDATES: Step = { statement: { text: `select ${UPDATES}`, values: [] } };
 
-/** A write that shows nothing of its rows. */
+/** The statement of a write whose rows are not shown. */
 function writeSql(plan: WritePlan, parts: WriteParts): Statement {
   const parameters = new Parameters();
   return { text: statementSql(plan, parts, { parameters }), values: parameters.values };
 }
 
-/** A write whose rows a read goes on with. */
+/** A write as the source of the read that shows its rows. */
 function writeSource({ write, rows }: FoundWrite, parts: WriteParts): (parameters: Parameters) => RowSource {
   const rowType = qualifiedName(write.table);
   return (parameters) => {
@@ -165,7 +165,7 @@ function writeSource({ write, rows }: FoundWrite, parts: WriteParts): (parameter
   };
 }
 
-/** A write that gives the number of its rows, and of a single one the key. */
+/** The statement of a write that returns the number of rows and, for a single one, its key. */
 function locationSql(plan: WritePlan, parts: WriteParts): Statement {
   const parameters = new Parameters();
   const { primaryKey } = plan.table;
@@ -197,7 +197,7 @@ function statementSql(
   }
 }
 
-/** Nothing of a row would change. */
+/** Whether an update would change no column. */
 function isNothing(plan: WritePlan): boolean {
   return plan.kind === 'update' && plan.columns.length === 0;
 }
@@ -261,8 +261,8 @@ function deleteSql({ table, rows }: WritePlan & { kind: 'delete' }, writing: Sta
 }
 
 /**
- * Which rows a write touches. With a bound they are looked up first, by their key; the conditions are then asked once more,
- * of the rows as they are when their turn comes: another transaction may have changed them.
+ * The rows that a write affects. With a limit their keys are selected first, and the conditions are repeated, because
+ * another transaction may have changed the rows meanwhile.
  */
 function touchedSql({ node, key }: TouchedRows, writing: StatementDraft): { from: string[]; where: string } {
   const isThere = (embed: (typeof node.embeds)[number]): string => existsSql(embed, ROWS, writing);
@@ -277,7 +277,7 @@ function touchedSql({ node, key }: TouchedRows, writing: StatementDraft): { from
 
 function keysSql(node: TouchedRows['node'], key: readonly string[], writing: StatementDraft): string {
   const outputs = key.map((name) => {
-    // Where PostgreSQL keeps a row is no column that the schema knows.
+    // `ctid` and `tableoid` are not in the schema.
     const column = node.table.columns.get(name) ?? { name, type: name };
     return {
       kind: 'value' as const,
