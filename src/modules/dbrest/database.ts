@@ -26,33 +26,33 @@ import {
 import { inSlices } from './turn.ts';
 import { Watch, type WatchOptions } from './watch.ts';
 
-/** Who waits for a read: an exchange. */
+/** The client of a read or write: an exchange. */
 interface DatabaseClient {
   readonly aborted: boolean;
-  /** Has been given a part of the answer. */
+  /** A part of the response has been sent. */
   readonly done?: boolean;
   onAbort(listener: () => void): void;
 }
 
-/** What a location allows its requests. */
+/** The limits of a location. */
 interface RunRules {
   readonly poolTimeoutMs: number;
   readonly poolQueue: number;
   readonly timeoutMs: number;
-  /** `discard`: it meets nothing that requests of before left in its session. */
+  /** `discard`: the session is reset before each request. */
   readonly poolReset: 'discard' | 'none';
 }
 
-/** Whom a read for nobody in particular serves. */
+/** The client of gw's own reads. */
 const NO_CLIENT: DatabaseClient = { aborted: false, onAbort: () => undefined };
-/** It can wait. */
+/** Limits of gw's own reads. */
 const BACKGROUND_RULES: RunRules = {
   poolTimeoutMs: 10_000,
   poolQueue: Infinity,
   timeoutMs: 30_000,
   poolReset: 'discard',
 };
-/** It must know soon. */
+/** Limits of health checks. */
 const PROBE_RULES: RunRules = { ...BACKGROUND_RULES, poolTimeoutMs: 1_000 };
 
 const FEATURES_SQL = `
@@ -68,29 +68,31 @@ select json_build_object(
   )
 )::text`;
 
-/** The row of `FEATURES_SQL`. */
+/** Reads the row of `FEATURES_SQL`. */
 function readFeatures(json: string): ServerFeatures {
   const { timeZones, geoSchema } = JSON.parse(json) as { timeZones: string[]; geoSchema: string | null };
   return { timeZones: new Set(timeZones), ...(geoSchema !== null && { geoSchema }) };
 }
 
-/** Names of types and defaults then come with their schema: they are used under the search paths of requests. */
+/**
+ * With an empty search path, types and defaults are printed with their schema; requests use them under other search paths.
+ */
 const NO_PATH: RunStep = {
   statement: { text: `select pg_catalog.set_config('search_path', '', true)`, values: [] },
 };
 
-/** What a session runs to read the catalogue. */
+/** The statements that read the catalogue. */
 export function catalogueSteps(sink: CatalogueWriter): readonly RunStep[] {
   return [NO_PATH, { statement: { text: CATALOGUE_SQL, values: [] }, sink }];
 }
 
-/** Who takes nothing of an answer for so long holds up others. */
+/** A client that reads nothing for this long may lose its session to a waiting request. */
 const LONGEST_STALL_MS = 1_000;
 const CHECK_MS = 250;
 
 /**
- * Sessions in use. While somebody waits for one, a client that does not take the answer it has asked for loses its own: else
- * a handful of slow clients would keep all others from the database.
+ * The sessions in use. While requests wait for one, the client that stalls longest loses its session: otherwise a few slow
+ * clients could block all others.
  */
 class SlowClients {
   readonly #inUse = new Set<Session>();
@@ -109,7 +111,7 @@ class SlowClients {
     this.#inUse.delete(session);
   }
 
-  /** From now on, until nobody waits any more. */
+  /** Starts checking, until no request waits any more. */
   watch(): void {
     if (this.#timer || !this.#isAnybodyWaiting()) return;
     this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
@@ -131,27 +133,27 @@ class SlowClients {
 }
 
 const MAX_AGE_MS = 30 * 60_000;
-/** What the server gets on top of `statement_timeout` to say so itself. */
+/** Extra time after `statement_timeout` in which the server can report the timeout itself. */
 const GRACE_MS = 500;
 
-/** What requests ask of a database. */
+/** The interface of a database for requests. */
 export type RestDatabase = Pick<Database, 'schema' | 'read' | 'write' | 'features'>;
 
 interface DatabaseOptions {
-  /** As the log names it; without secrets. */
+  /** The name in the log, without secrets. */
   readonly name: string;
-  /** Connects; `ended` is called when the session is gone. */
+  /** Opens a session; `ended` is called when it has ended. */
   readonly open: (ended: (session: Session) => void) => Promise<Session>;
-  /** Connects a session that hears what the database announces. */
+  /** Opens a session that receives notifications. */
   readonly listen: WatchOptions['listen'];
   readonly log: ErrorLog;
-  /** What the workers of the process share of it. */
+  /** The state that the workers of the process share. */
   readonly share: ShareKey;
   readonly workerId: number;
   readonly metrics: DatabaseMetrics;
 }
 
-/** One database for one worker: its sessions, shared by all locations that name it, and what is known of its schema. */
+/** One database in one worker: its sessions, shared by all locations that use it, and its schema. */
 export class Database {
   readonly schema: SchemaCache;
   readonly #share: CatalogueShare;
@@ -184,7 +186,7 @@ export class Database {
     this.#watch = new Watch({ name, log, listen, share: this.#share, refresh });
   }
 
-  /** Lets the pool grow to the largest size that is claimed at the moment; gives the way to take the claim back. */
+  /** Lets the pool grow to the largest claimed size. Returns the function that withdraws the claim. */
   claim(size: number): () => void {
     this.#sizes.push(size);
     this.#pool.resize(Math.max(...this.#sizes));
@@ -195,8 +197,8 @@ export class Database {
   }
 
   /**
-   * Runs an idempotent read: cancelled when the reader goes away, sent once more when its connection broke or was ended by
-   * the server before the reader was given anything. Rejects with `PoolRefusal`, `ConnectionLost`, the server's error or a sink's.
+   * Runs a read. It is cancelled when the client goes away, and repeated once if the session was lost before the client
+   * received anything. Rejects with `PoolRefusal`, `ConnectionLost`, an error of the server or an exception of a sink.
    */
   async read(
     steps: readonly RunStep[],
@@ -210,15 +212,15 @@ export class Database {
       return await use();
     } catch (error) {
       if (!mayRetry(error) || reader.aborted || reader.done === true) throw error;
-      // Whoever ends one session often ends all of them, and an idle one may not have noticed yet.
+      // Often all sessions end at once, and idle ones may not have noticed it yet.
       this.#pool.discardIdle();
       return use();
     }
   }
 
   /**
-   * Runs what may change something: cancelled when the writer goes away, never sent twice. What the verdict throws
-   * undoes it. Rejects as `read` does, and with what the verdict threw.
+   * Runs statements with effects. They are cancelled when the client goes away and never repeated; an exception of the
+   * verdict rolls them back. Rejects as `read` does, or with that exception.
    */
   write(
     steps: readonly RunStep[],
@@ -228,14 +230,14 @@ export class Database {
     return this.#withSession(writer, rules, (session, deadlineMs) => session.run(steps, deadlineMs, batch))();
   }
 
-  /** What the server can do; asked for once. Rejects as `read` does. */
+  /** The features of the server, read once. Rejects as `read` does. */
   features(): Promise<ServerFeatures> {
     this.#features ??= this.#readOnce(FEATURES_SQL).then(readFeatures);
     this.#features.catch(() => (this.#features = undefined));
     return this.#features;
   }
 
-  /** Why it cannot be worked with, if so: reads the schema unless that is known. */
+  /** The result of a health check: why the database cannot be used, or `undefined`. Loads the schema if necessary. */
   async fault(): Promise<string | undefined> {
     try {
       await this.schema.current();
@@ -246,12 +248,12 @@ export class Database {
       await this.#readOnce('select 1', PROBE_RULES);
       return undefined;
     } catch (error) {
-      // Busy is not broken: others would be no better off with this gateway's share.
+      // A busy pool is not a fault of the database.
       return error instanceof PoolRefusal && error.reason === 'late' ? undefined : 'not reachable';
     }
   }
 
-  /** A configuration begins to use it. Another one than before: somebody reloaded, and wants the schema of now. */
+  /** Called when a configuration starts to use the database. After a reload the schema is refreshed. */
   enter(configuration: AbortSignal): void {
     if (this.#configuration && this.#configuration !== configuration) void this.schema.refresh();
     this.#configuration = configuration;
@@ -265,7 +267,10 @@ export class Database {
     this.#share.close();
   }
 
-  /** Something to be done with a session of the pool, as often as it is called; one listener cancels it. */
+  /**
+   * Returns a function that runs `run` with a session of the pool; it may be called again. The batch is cancelled when the
+   * client goes away.
+   */
   #withSession(
     reader: DatabaseClient,
     rules: RunRules,
@@ -314,7 +319,7 @@ export class Database {
     }
   }
 
-  /** What another worker has read. */
+  /** Takes a catalogue that another worker has read. */
   async #adopt(reading: Reading): Promise<void> {
     try {
       this.schema.adopt(await inSlices(schemaOf(reading)));
@@ -329,7 +334,7 @@ export class Database {
     return sink.finish();
   }
 
-  /** One text, for nobody in particular. */
+  /** Reads one text on behalf of gw. */
   async #readOnce(text: string, rules = BACKGROUND_RULES): Promise<string> {
     const [, row] = await this.read([NO_PATH, { statement: { text, values: [] } }], {
       ...INTERNAL_READ,
@@ -349,10 +354,13 @@ export class Database {
   }
 }
 
-/** Of the catalogue alone: nothing that users made is run. */
+/** Such a read runs no user-defined code, so it leaves nothing in the session. */
 const INTERNAL_READ = { reader: NO_CLIENT, rules: BACKGROUND_RULES, leaves: 'nothing' } as const;
 
-/** Ended by an administrator, a crash or a limit on idle sessions; or its prepared statements are gone. */
+/**
+ * SQLSTATEs of sessions that were ended by an administrator, a crash or a limit on idle sessions, or that lost their
+ * prepared statements.
+ */
 const SESSION_LOST = /^(?:57P0\d|25P0[34]|26000)$/;
 
 function mayRetry(error: unknown): boolean {

@@ -2,22 +2,22 @@ import { resolve } from 'node:path';
 import type { Span, Word } from '../../../grammar/index.ts';
 import { nearest, readers } from '../../config/index.ts';
 
-/** `sslmode` of libpq, in its sense. */
+/** The values of libpq's `sslmode`. */
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 type SslMode = (typeof SSL_MODES)[number];
 
-/** One address of a server; `host` starting with `/` is the directory of a Unix socket. */
+/** An address of a server; a `host` that begins with `/` is the directory of a Unix socket. */
 export interface Host {
   readonly host: string;
   readonly port: number;
 }
 
-/** Everything needed to connect, as plain data. Hosts are tried in order. */
+/** The parameters of a connection, as plain data. Hosts are tried in order. */
 export interface ConnectionTarget {
   readonly hosts: readonly Host[];
-  /** Absent: the name of the operating system's user. */
+  /** The operating system's user name if absent. */
   readonly user?: string;
-  /** Absent: the same as the user. */
+  /** The same as the user if absent. */
   readonly database?: string;
   readonly password?: string;
   readonly sslMode: SslMode;
@@ -31,12 +31,12 @@ export interface ConnectionTarget {
   readonly keepAliveIdleMs: number;
 }
 
-/** What `dbrest_pass` names: a server, or the embedded one with its data in an absolute directory. */
+/** The database of `dbrest_pass`: a server, or the embedded one with its absolute data directory. */
 export type DbrestPass =
   | { readonly kind: 'server'; readonly target: ConnectionTarget }
   | { readonly kind: 'embedded'; readonly dir: string };
 
-/** A fault of a connection string: what is wrong, where in the text (UTF-16 offsets), and perhaps what was expected. */
+/** A fault of a connection string: the message, its range in the text (UTF-16 offsets), and optionally a hint. */
 interface DsnFault {
   readonly message: string;
   readonly start: number;
@@ -44,7 +44,7 @@ interface DsnFault {
   readonly hint?: string;
 }
 
-/** One `keyword=value` with its place in the text. */
+/** A `keyword=value` with its range in the text. */
 interface DsnPair {
   readonly keyword: string;
   readonly value: string;
@@ -52,7 +52,7 @@ interface DsnPair {
   readonly end: number;
 }
 
-/** Thrown inside this folder only; `readDsn` turns it into a `DsnFault`. */
+/** Thrown in this file only; `readDsn` converts it to a `DsnFault`. */
 class DsnError extends Error implements DsnFault {
   readonly start: number;
   readonly end: number;
@@ -66,7 +66,7 @@ class DsnError extends Error implements DsnFault {
   }
 }
 
-/** A database as messages and metrics name it: without secrets. */
+/** The name of a database in messages and metrics, without secrets. */
 export function targetName({ hosts, database }: ConnectionTarget): string {
   return `${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database ?? ''}`;
 }
@@ -75,12 +75,15 @@ export function targetName({ hosts, database }: ConnectionTarget): string {
 const SHAPE =
   /^(postgres(?:ql)?:\/\/)(?:([^:@/?#]*)(?::([^@/?#]*))?@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 
-/** True for a text that libpq reads as a URI. */
+/** Whether libpq reads a text as a URI. */
 function isUri(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text);
 }
 
-/** `postgresql://user:password@h1:5432,[::1]/db?sslmode=require` in pairs (PostgreSQL 34.1.1.2). Throws a `DsnError`. */
+/**
+ * Splits `postgresql://user:password@h1:5432,[::1]/db?sslmode=require` (PostgreSQL documentation, 34.1.1.2). Throws a
+ * `DsnError`.
+ */
 function scanUri(text: string): DsnPair[] {
   const match = SHAPE.exec(text);
   if (!match) {
@@ -115,7 +118,7 @@ function scanUri(text: string): DsnPair[] {
   return pairs;
 }
 
-/** `a:1,[::1]:2` as the two comma lists that libpq's keywords take. */
+/** Splits `a:1,[::1]:2` into the comma-separated values of libpq's keywords `host` and `port`. */
 function hostPairs(hosts: string, start: number): DsnPair[] {
   if (hosts === '') return [];
   const range = { start, end: start + hosts.length };
@@ -143,8 +146,8 @@ function decode(raw: string, range: { start: number; end: number }): string {
 const SPACE = /\s/;
 
 /**
- * `host=a port=5432 password='it''s'` in pairs: blanks around `=`, single quotes, backslash escapes as in libpq
- * (PostgreSQL documentation, 34.1.1.1). Throws a `DsnError`.
+ * Splits `host=a port=5432 password='it\'s'`, with libpq's rules for blanks, quotes and backslashes (PostgreSQL
+ * documentation, 34.1.1.1). Throws a `DsnError`.
  */
 function scanKeywords(text: string): DsnPair[] {
   const pairs: DsnPair[] = [];
@@ -191,10 +194,10 @@ type Values = { -readonly [K in keyof ConnectionTarget]?: ConnectionTarget[K] } 
 };
 
 const DEFAULT_PORT = 5432;
-/** Where distributions and PostgreSQL itself put the socket; then TCP. */
+/** The usual directories of the socket, then TCP. */
 const DEFAULT_HOSTS = ['/var/run/postgresql', '/tmp', 'localhost'];
 
-/** What each supported keyword of libpq sets (PostgreSQL documentation, 34.1.2). */
+/** The supported keywords of libpq (PostgreSQL documentation, 34.1.2). */
 const KEYWORDS = new Map<string, (values: Values, pair: DsnPair) => void>([
   ['host', (values, { value }) => void (values.hostNames = value.split(','))],
   [
@@ -214,13 +217,13 @@ const KEYWORDS = new Map<string, (values: Values, pair: DsnPair) => void>([
   ['fallback_application_name', (values, { value }) => void (values.applicationName ??= value)],
   ['keepalives', (values, pair) => void (values.keepAlive = oneOf(['0', '1'], pair) === '1')],
   ['keepalives_idle', (values, pair) => void (values.keepAliveIdleMs = seconds(pair) * 1000)],
-  // Without effect here, and so accepted only where the effect would be the same.
+  // These have no effect, so only values that match gw's behaviour are accepted.
   ['client_encoding', (_, pair) => void oneOf(['utf8', 'UTF8', 'utf-8', 'UTF-8', 'auto'], pair)],
   ['gssencmode', (_, pair) => void oneOf(['disable', 'prefer'], pair)],
   ['target_session_attrs', (_, pair) => void oneOf(['any'], pair)],
 ]);
 
-/** Known to libpq, not to gw: refused by name instead of ignored. */
+/** Keywords of libpq that gw does not support; they are rejected instead of ignored. */
 const UNSUPPORTED = new Set(
   `channel_binding gsslib gssdelegation hostaddr keepalives_count keepalives_interval krbsrvname load_balance_hosts
   max_protocol_version min_protocol_version passfile replication require_auth requirepeer service servicefile
@@ -228,7 +231,7 @@ const UNSUPPORTED = new Set(
   sslpassword sslsni tcp_user_timeout`.split(/\s+/),
 );
 
-/** Pairs to a target with libpq's defaults; the last of two equal keywords counts. Throws a `DsnError`. */
+/** Converts pairs to a target with libpq's defaults; the last of equal keywords wins. Throws a `DsnError`. */
 function connectionTarget(
   pairs: readonly DsnPair[],
   whole: { start: number; end: number },
@@ -289,7 +292,7 @@ function seconds(pair: DsnPair): number {
   throw new DsnError(`invalid "${pair.keyword}"`, pair, 'expected a number of seconds');
 }
 
-/** libpq: 0 waits for ever, 1 counts as 2. For ever is never right in a gateway: an hour stands in for it. */
+/** In libpq 0 means no timeout and 1 means 2. gw replaces no timeout by one hour. */
 function connectTimeoutMs(given: number): number {
   return given === 0 ? 3_600_000 : Math.max(2, given) * 1000;
 }
@@ -299,7 +302,10 @@ function oneOf(allowed: readonly string[], pair: DsnPair): string {
   throw new DsnError(`invalid "${pair.keyword}"`, pair, `expected ${allowed.join(', ')}`);
 }
 
-/** A libpq connection string, keywords or URI, or its first fault. Pure: no environment, no password file. */
+/**
+ * Reads a connection string of libpq, in keywords or as a URI, or returns its first fault. Reads neither the environment
+ * nor a password file.
+ */
 export function readDsn(text: string): ConnectionTarget | { readonly fault: DsnFault } {
   try {
     return connectionTarget(isUri(text) ? scanUri(text) : scanKeywords(text), { start: 0, end: text.length });
@@ -309,10 +315,10 @@ export function readDsn(text: string): ConnectionTarget | { readonly fault: DsnF
   }
 }
 
-/** Where the embedded database is when `dbrest_pass` does not say. */
+/** The data directory of the embedded database if `dbrest_pass` names none. */
 export const DEFAULT_EMBEDDED_DIR = '.gw/pg';
 
-/** `dbrest_pass`: `embedded[:dir]`, a URI, or keywords, which may stand as one quoted word or as several. */
+/** Reads the arguments of `dbrest_pass`: `embedded[:dir]`, a URI, or keywords, as one quoted word or several words. */
 export const passReader = readers.words<DbrestPass>(
   { syntax: 'dsn | embedded[:dir]', min: 1, max: Infinity },
   (list, { directive, prefix, report }) => {
@@ -323,7 +329,7 @@ export const passReader = readers.words<DbrestPass>(
     if (!('fault' in read)) return { kind: 'server', target: read };
     const { fault } = read;
     const { word, span } = spanOf(list, fault.start, fault.end);
-    // The text of a fault may quote a piece of the string, and the string may be a secret.
+    // The message may quote a part of the connection string, which may be secret.
     const message = word.secret ? 'malformed connection string' : fault.message;
     report.emerg(`invalid value in "${directive}" directive, ${message}`, span, {
       hint: fault.hint,
@@ -333,7 +339,7 @@ export const passReader = readers.words<DbrestPass>(
   },
 );
 
-/** Offsets in the joined words to a stretch of the source; the whole word where unquoting moved its characters. */
+/** Maps offsets in the joined words to a span in the source; the whole word if unquoting has shifted its characters. */
 function spanOf(list: readonly Word[], start: number, end: number): { word: Word; span: Span } {
   let offset = 0;
   for (const word of list) {

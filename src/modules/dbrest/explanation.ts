@@ -22,11 +22,11 @@ import type { BoundValue, Statements } from './sql/index.ts';
 import { withDatabase } from './tools/index.ts';
 import { inSlices } from './turn.ts';
 
-/** What reading a catalogue may take. */
+/** Timeout for reading the catalogue. */
 const PATIENCE_MS = 30_000;
 const BEGIN: RunStep = { statement: { text: 'begin read only', values: [] }, silent: true };
 
-/** What a location works with where requests are explained: its steps are taken, and its statements are sent nowhere. */
+/** Provides what a location needs to explain requests instead of serving them. No statement is sent to the database. */
 export async function provision(config: DbrestConfig, scope: ExplainScope): Promise<DbrestResources> {
   const { pass } = config;
   if (!pass) throw new Error('a location without "dbrest_pass" has no database');
@@ -46,7 +46,7 @@ export async function provision(config: DbrestConfig, scope: ExplainScope): Prom
   };
 }
 
-/** Tells its schema and nothing else. */
+/** A database that has a schema but runs no statements. */
 function schemaOnlyDatabase(pass: DbrestPass): RestDatabase {
   const refuse = (): Promise<never> => Promise.reject(new Error('explanations ask a database for nothing'));
   return {
@@ -61,21 +61,21 @@ async function readSchema(pass: DbrestPass): Promise<Schema> {
   return inSlices(schemaOf({ catalogue: await withDatabase(pass, readCatalogue), reads: 0 }));
 }
 
-/** In a transaction that can change nothing. */
+/** Reads the catalogue in a read-only transaction. */
 async function readCatalogue(session: Session): Promise<SharedArrayBuffer> {
   const sink = new CatalogueWriter();
   await session.run([BEGIN, ...catalogueSteps(sink)], PATIENCE_MS);
   return sink.finish();
 }
 
-/** What an explanation works with. */
+/** The context of explanations. */
 interface ExplanationContext extends DbrestResources {
   readonly config: DbrestConfig;
-  /** The schema may be read. */
+  /** The schema may be read from the database. */
   readonly live: boolean;
 }
 
-/** Takes the steps of a request up to the first that needs what may not be asked for. */
+/** Compiles the explanation of requests: it follows the steps of a request as far as they do not need the database. */
 function explainRequest(explained: ExplanationContext, { location }: Build): Explainer {
   const { config, database, authenticator } = explained;
   const steps = compileSteps(config, database, location);
@@ -107,14 +107,14 @@ interface ExplainedRequest {
 
 type SqlExplanation = Required<Pick<ExplainedAction, 'facts' | 'unknown'>>;
 
-/** The statements, or where they need what is not known, what the request itself says. Throws a `DbrestFault`. */
+/** The statements of a request. If they depend on something unknown, the parsed query instead. Throws a `DbrestFault`. */
 async function statementsOf(
   { x, head, identity }: ExplainedRequest,
   { requestOf, planOf, statementsOf: write }: Steps,
   { live, database }: ExplanationContext,
 ): Promise<SqlExplanation | undefined> {
   const isOpen = needsFeatures(head);
-  // The rest of it is read all the same, for what is malformed.
+  // The query and the body are parsed nevertheless, to find syntax errors.
   const request = await requestOf(x, isOpen ? { ...head, preferences: NO_PREFERENCES } : head, undefined);
   if (!request) return undefined;
   const isLacking = isOpen
@@ -130,7 +130,7 @@ async function statementsOf(
   };
 }
 
-/** Why there is no schema to plan against, if so. */
+/** Why the schema is not available, or `undefined`. */
 async function lackOfSchema(schema: SchemaCache | undefined): Promise<string | undefined> {
   if (!schema) return 'needs the schema: "--live" reads it';
   try {
@@ -141,7 +141,7 @@ async function lackOfSchema(schema: SchemaCache | undefined): Promise<string | u
   }
 }
 
-/** What the query of a request says as far as no schema is needed. */
+/** The query of a request as facts that need no schema. */
 function queryFacts({ args }: Exchange, request: Request): readonly ExplainedFact[] {
   const isCall = request.kind === 'call' && request.input.kind === 'texts';
   const given = isCall ? request.input.texts : undefined;
@@ -171,10 +171,10 @@ function textOf(key: string, value: string): string {
 }
 
 const MASK = '***';
-/** `"authorization":"Bearer …"` among the headers that the database is told. */
+/** Matches `"authorization":"Bearer …"` in the headers that are passed to the database. */
 const LOGIN = /("(?:proxy-)?authorization":"\w+ )(?:[^"\\]|\\.)*/g;
 
-/** Statements in their order, each with its parameters behind it. Whoever reads them learns no token. */
+/** The statements in order, each followed by its parameters. Tokens are masked. */
 function statementFacts({ before, main, after }: Statements, { jwt }: Identity): readonly ExplainedFact[] {
   const masked = (text: string): string =>
     (jwt === '' ? text : text.replaceAll(jwt, MASK)).replace(LOGIN, `$1${MASK}`);

@@ -5,27 +5,27 @@ import type { DbrestConfig } from './directives.ts';
 import type { ConnectionTarget } from './dsn.ts';
 import { connect, type WireError } from './session/index.ts';
 
-/** What a database says of itself to those who check a configuration. */
+/** The properties of a database that live checks examine. */
 interface LiveFacts {
-  /** 150004. */
+  /** `server_version_num`, for example 150004. */
   readonly version: number;
   readonly login: RoleFacts;
-  /** Absent where the role does not exist, or none is configured. */
+  /** Absent if the role does not exist or none is configured. */
   readonly anon?: RoleFacts & { readonly granted: boolean };
   readonly schemas: readonly string[];
-  /** Tables without row security that the anonymous role gets at. */
+  /** Tables without row-level security on which the anonymous role has privileges. */
   readonly open: readonly { readonly name: string; readonly writes: boolean }[];
-  /** Foreign keys that no index supports: `api.orders (client_id)`. */
+  /** Foreign keys without an index: `api.orders (client_id)`. */
   readonly unindexed: readonly string[];
 }
 
-/** What rights do not hold for. */
+/** Attributes of a role that override privileges or row-level security. */
 interface RoleFacts {
   readonly superuser: boolean;
   readonly bypassesRowSecurity: boolean;
 }
 
-/** One text of JSON; $1 is the anonymous role or null, $2 the served schemas. Works from PostgreSQL 10 on. */
+/** Returns one JSON text. $1 is the anonymous role or null, $2 the served schemas. Works with PostgreSQL 10 and later. */
 const LIVE_SQL = `
 with anon as (
   select r.oid, r.rolsuper, r.rolbypassrls from pg_catalog.pg_roles r where r.rolname = $1::text
@@ -86,14 +86,14 @@ select json_build_object(
   ), '[]')
 )::text as facts`;
 
-/** What is asked of one database. */
+/** The database, role and schemas to check. */
 interface LiveQuery {
   readonly target: ConnectionTarget;
   readonly anonRole: string | undefined;
   readonly schemas: readonly string[];
 }
 
-/** Connects, asks and closes. Why it did not come to that, if so, fit to be shown. Never rejects. */
+/** Queries a database over a connection of its own. On failure returns a printable reason; never rejects. */
 async function queryDatabase(
   question: LiveQuery,
   timeoutMs: number,
@@ -105,7 +105,7 @@ async function queryDatabase(
   }
 }
 
-/** JSON has null where the facts have nothing. */
+/** The row as JSON, with null for an absent role. */
 type LiveRow = Omit<LiveFacts, 'anon'> & { readonly anon: LiveFacts['anon'] | null };
 
 async function runQuery({ target, anonRole, schemas }: LiveQuery, timeoutMs: number): Promise<LiveFacts> {
@@ -138,10 +138,10 @@ function reasonOf(error: WireError, { password }: ConnectionTarget): string {
 type Problem = LiveProblem<DbrestConfig>;
 
 const LEAST_VERSION = 12;
-/** Names that one message shows. */
+/** Most names in one message. */
 const SHOWN = 3;
 
-/** What only the database knows of a location. The embedded one is the gateway's own: it is made as it must be. */
+/** Checks a location against its database. The embedded database is created by gw and needs no check. */
 export async function probeDatabase(config: DbrestConfig, live: LiveScope): Promise<readonly Problem[]> {
   const { pass, anonRole, schemas } = config;
   if (pass?.kind !== 'server') return [];

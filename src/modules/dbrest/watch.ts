@@ -3,13 +3,15 @@ import type { ErrorLog } from '../../log/index.ts';
 import type { CatalogueShare } from './schema/index.ts';
 import type { WireClient } from './session/index.ts';
 
-/** PostgREST's channel, and gw's own. */
+/** The channels of PostgREST and of gw. */
 const CHANNELS = ['pgrst', 'gw'];
-/** So long the first look at the schema waits for somebody to listen; what changes in between would be missed. */
+/**
+ * The first load of the schema waits at most this long for the listener; changes made before it listens would be missed.
+ */
 const LONGEST_START_MS = 1_000;
 
 export interface WatchOptions {
-  /** As the log names the database. */
+  /** The name of the database in the log. */
   readonly name: string;
   readonly log: ErrorLog;
   readonly share: CatalogueShare;
@@ -19,12 +21,12 @@ export interface WatchOptions {
 }
 
 /**
- * Reads the schema again when the database says that it has changed. One worker of the process listens for all; when it
- * goes, another takes its place.
+ * Refreshes the schema when the database announces a change. One worker of the process listens for all; when it ends,
+ * another one takes over.
  */
 export class Watch {
   readonly #options: WatchOptions;
-  /** Resolves when it listens, or will not do so soon. */
+  /** Resolves when the listener is ready, has failed, or takes too long. */
   readonly started: Promise<void>;
   #listener: { close(): Promise<void> } | undefined;
   #start = (): void => undefined;
@@ -61,7 +63,7 @@ export class Watch {
     return true;
   }
 
-  /** What was read before nobody may rely on: its change may have been announced to nobody. */
+  /** A schema that was read before listening may have missed a change. */
   #listening(): void {
     const { share, refresh } = this.#options;
     this.#isRefused = false;
@@ -88,27 +90,27 @@ export class Watch {
 
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 5_000;
-/** A connection that is half open says nothing for ever: only asking finds out. */
+/** A half-open connection is only detected by sending something. */
 const PING_EVERY_MS = 30_000;
 const PING_TIMEOUT_MS = 5_000;
 const GOODBYE_MS = 1_000;
 
-/** What is told of a listening session. */
+/** The events of a listener. */
 interface ListenerEvents {
   readonly channels: readonly string[];
   heard(payload: string): void;
-  /** It listens, for the first time or again: whatever was announced meanwhile was missed. */
+  /** It listens, for the first time or again; notifications sent meanwhile were missed. */
   listening(): void;
-  /** It does not listen; it will try again. */
+  /** It could not connect and will try again. */
   failed(): void;
-  /** Because the server is there but does not let anybody listen. */
+  /** The server is reachable but rejected the session. */
   refused(error: Error): void;
 }
 
-/** Connects, and makes the connection ready; rejects when either fails. */
+/** Connects and prepares the connection; rejects if either fails. */
 type Connect = (makeReady: (client: WireClient) => Promise<unknown>) => Promise<{ client: WireClient }>;
 
-/** A session of its own that hears what the database announces (`NOTIFY`), and comes back whenever it breaks. */
+/** A dedicated session that receives notifications (`NOTIFY`) and reconnects whenever it breaks. */
 export class Listener {
   readonly #connect: Connect;
   readonly #hearing: ListenerEvents;
@@ -137,7 +139,7 @@ export class Listener {
     const sql = this.#hearing.channels.map((channel) => `listen "${channel}"`).join('; ');
     try {
       const { client } = await this.#connect((connected) => {
-        // Before it listens: what is announced at once comes with the answer.
+        // Registered before `listen`, because notifications may arrive with its result.
         connected.on('notification', ({ payload = '' }) => this.#hearing.heard(payload));
         return connected.query(sql);
       });
@@ -177,7 +179,7 @@ export class Listener {
   }
 }
 
-/** pg knows a time limit per query; its type declarations do not. */
+/** `query_timeout` is missing in pg's type declarations. */
 function ping(): QueryConfig {
   const limited = { text: 'select 1', query_timeout: PING_TIMEOUT_MS };
   return limited;

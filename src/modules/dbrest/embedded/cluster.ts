@@ -18,7 +18,9 @@ import { dirname, join } from 'node:path';
 import type { ErrorLog } from '../../../log/index.ts';
 import { type Account, runAs } from './programs.ts';
 
-/** Root's home is closed to the server's account, so a cluster below it lives here and is linked from there. */
+/**
+ * Accounts other than root cannot enter root's home directory, so clusters below it are placed here and linked from there.
+ */
 const SYSTEM_HOME = '/var/lib/gw';
 
 interface ClusterOptions {
@@ -28,7 +30,7 @@ interface ClusterOptions {
   readonly log: ErrorLog;
 }
 
-/** Creates the database cluster (superuser `postgres`, UTF-8, locale C) where there is none; gives its real path. */
+/** Creates the cluster (superuser `postgres`, UTF-8, locale C) if there is none, and returns its real path. */
 export async function openCluster(options: ClusterOptions): Promise<string> {
   const { dataDir, log } = options;
   if (!(await exists(join(dataDir, 'PG_VERSION')))) {
@@ -40,11 +42,11 @@ export async function openCluster(options: ClusterOptions): Promise<string> {
   return realpath(dataDir);
 }
 
-/** initdb works on a draft that takes the final name last, so that an interrupted one leaves nothing behind to trip over. */
+/** Runs initdb in a draft directory that is renamed at the end, so that an interrupted run leaves no incomplete cluster. */
 async function createCluster(options: ClusterOptions): Promise<void> {
   const { dataDir, account, log } = options;
   const link = await lstat(dataDir).catch(() => undefined);
-  // Its target is gone (`PG_VERSION` was not found), and neither rename nor symlink replaces a link.
+  // The link is dangling, and neither rename nor symlink replaces a link.
   if (link?.isSymbolicLink()) await rm(dataDir);
   else if (link && (await readdir(dataDir)).length > 0)
     throw new Error('it is not empty and holds no PostgreSQL cluster');
@@ -70,7 +72,7 @@ async function createCluster(options: ClusterOptions): Promise<void> {
   );
 }
 
-/** Hands the directory to the account; false when a directory above keeps the account out. */
+/** Gives the directory to the account. Returns false if the account cannot reach it. */
 async function handOver(dir: string, account: Account): Promise<boolean> {
   await chmod(dir, 0o700);
   if (account.uid !== undefined && account.gid !== undefined) await chown(dir, account.uid, account.gid);
@@ -84,17 +86,17 @@ async function initialise(dir: string, { account, binDir }: ClusterOptions): Pro
   if (!ok) throw new Error(`initdb failed: ${output.split('\n').at(-1)}`);
 }
 
-/** Left in the data directory when the file has run: it never runs twice. */
+/** Marks a data directory whose SQL file has run; it never runs again. */
 const MARKER = 'gw_init_done';
 
-/** What `dbrest_embedded_init` asks for, and the server to ask. */
+/** The SQL file of `dbrest_embedded_init` and the server to run it on. */
 interface EmbeddedInit {
   readonly dsn: string;
   readonly dataDir: string;
   readonly file: string;
 }
 
-/** Runs the operator's SQL once in a database's life, all of it or nothing. Fails with the database's reason. */
+/** Runs the operator's SQL file once per database, in one transaction. Rejects with the reason of the database. */
 export async function runEmbeddedInit({ dsn, dataDir, file }: EmbeddedInit): Promise<void> {
   const marker = join(dataDir, MARKER);
   if (await exists(marker)) return;
@@ -105,8 +107,8 @@ export async function runEmbeddedInit({ dsn, dataDir, file }: EmbeddedInit): Pro
   const client = new pg.Client({ connectionString: dsn });
   await client.connect();
   try {
-    // One simple query is one transaction. Single-user mode would need no driver, but gives the tables the object ids of
-    // system tables, on which row-level security has no effect.
+    // A simple query is one transaction. Single-user mode would assign object ids of system tables, to which row-level
+    // security does not apply.
     await client.query(sql);
     await writeFile(marker, `${file}\n`);
   } catch (cause) {

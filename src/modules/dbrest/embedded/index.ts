@@ -9,7 +9,7 @@ import { type Account, chooseAccount, findBinaries, idsOf, serverEnvironment } f
 
 export { runEmbeddedInit } from './cluster.ts';
 
-/** `postmaster.pid`: what a server says about itself in its data directory (PostgreSQL, src/include/utils/pidfile.h). */
+/** The content of `postmaster.pid` in the data directory (PostgreSQL, src/include/utils/pidfile.h). */
 export interface LockFile {
   readonly pid: number;
   readonly port: number;
@@ -17,7 +17,7 @@ export interface LockFile {
   readonly status: string;
 }
 
-/** The lock file of a data directory; `undefined` when there is none or it is not complete yet. */
+/** Reads the lock file of a data directory; `undefined` if it is missing or incomplete. */
 export async function readLockFile(dataDir: string): Promise<LockFile | undefined> {
   const text = await readFile(join(dataDir, 'postmaster.pid'), 'utf8').catch(() => '');
   const [pid, , , port, socketDir, , , status] = text.split('\n');
@@ -25,7 +25,7 @@ export async function readLockFile(dataDir: string): Promise<LockFile | undefine
   return { pid: Number(pid), port: Number(port), socketDir, status: status.trim() };
 }
 
-/** True while the process that wrote the file, or one that took over its number, lives. */
+/** Whether the process of the lock file, or another one with its id, is running. */
 export function isAlive({ pid }: LockFile): boolean {
   try {
     process.kill(pid, 0);
@@ -35,7 +35,7 @@ export function isAlive({ pid }: LockFile): boolean {
   }
 }
 
-/** True when a server listens: a file that a crash left behind says "ready" for ever. */
+/** Whether the server accepts connections: after a crash the file still says "ready". */
 export function isServing({ status, socketDir, port }: LockFile): Promise<boolean> {
   if (status !== 'ready') return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -45,21 +45,21 @@ export function isServing({ status, socketDir, port }: LockFile): Promise<boolea
   });
 }
 
-/** PostgreSQL derives the socket's name from the port, also where it listens on no port. */
+/** The path of the Unix socket; its name contains the port even if the server listens on no port. */
 export function socketPath(socketDir: string, port: number): string {
   return join(socketDir, `.s.PGSQL.${port}`);
 }
 
-/** A server that ends with this process, at the latest. */
+/** A server that ends when this process ends. */
 export interface GuardedServer {
   ended(): boolean;
-  /** Resolves when the server is gone. */
+  /** Stops the server; resolves when it has ended. */
   readonly stop: () => Promise<void>;
 }
 
 /**
- * Its standard input is a pipe from gw: when that ends, by `stop` or because gw died in whatever way, the server gets
- * SIGINT, PostgreSQL's fast shutdown. Meanwhile `wait` sees the server end by itself.
+ * The guard process of the server. Its standard input is a pipe from gw. When the pipe closes, because of `stop` or because
+ * gw has died, it sends SIGINT to the server, PostgreSQL's fast shutdown. `wait` notices if the server ends by itself.
  */
 const GUARD = `
   exec 3<&0 </dev/null
@@ -69,24 +69,24 @@ const GUARD = `
   kill "$guard" 2>/dev/null
   exit "$code"`;
 
-/** Starts a server as `account`; its output goes to a new file at `logPath`. */
+/** Starts a server as `account`; its output is written to a new file at `logPath`. */
 export async function spawnGuarded(
   command: readonly string[],
   logPath: string,
   account: Account,
 ): Promise<GuardedServer> {
-  // The directory is the account's: opened as root, a link planted under this name would overwrite its target.
+  // The directory belongs to the account: opening an existing link as root would overwrite its target.
   await rm(logPath, { force: true });
   const logFile = await open(logPath, 'wx', 0o600);
   const child = spawn('/bin/sh', ['-c', GUARD, 'gw-postgres-guard', ...command], {
     ...idsOf(account),
     cwd: '/',
     env: serverEnvironment(),
-    // A session of its own: Ctrl-C in the terminal must reach gw alone, which still has requests to finish.
+    // A new session keeps Ctrl-C in the terminal from the server: gw stops it after its last request.
     detached: true,
     stdio: ['pipe', logFile.fd, logFile.fd],
   });
-  // Neither keeps gw alive: when gw ends, the pipe ends.
+  // Neither of them keeps gw running; the pipe closes with gw.
   child.unref();
   (child.stdin as Socket).unref();
   let ended = false;
@@ -107,14 +107,14 @@ export async function spawnGuarded(
 }
 
 export interface EmbeddedOptions {
-  /** Absolute; created (mode 700) when it does not exist. */
+  /** Absolute path; created with mode 700 if it does not exist. */
   readonly dataDir: string;
   readonly log: ErrorLog;
-  /** Whom the process becomes that connects to the server; absent: it stays who it is. */
+  /** The account of the process that connects to the server, if it changes. */
   readonly servedBy?: Account | undefined;
-  /** PostgreSQL settings in addition to ours, for example `{ fsync: 'off' }`. */
+  /** Additional PostgreSQL settings, for example `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Directory of `initdb` and `postgres`; absent: those of the npm package, else of the system. */
+  /** Directory of `initdb` and `postgres`; if absent, that of the npm package or of the system. */
   readonly binDir?: string | undefined;
 }
 
@@ -122,20 +122,20 @@ export interface EmbeddedPostgres {
   /** URI of the database `postgres`, as the superuser `postgres`, through the Unix socket. */
   readonly dsn: string;
   readonly socketDir: string;
-  /** Resolves when the server is gone. A server that somebody else started stays. */
+  /** Stops the server. A server that another process has started continues to run. */
   stop(): Promise<void>;
 }
 
 /** sockaddr_un holds 104 bytes on macOS and 108 on Linux, with the final NUL. */
 const SOCKET_PATH_BYTES = 104;
-/** Crash recovery after a SIGKILL included; pg_ctl waits as long. */
+/** Includes crash recovery after a SIGKILL; pg_ctl waits equally long. */
 const START_TIMEOUT_MS = 60_000;
 /** pg_ctl polls the same file; PostgreSQL offers no event. */
 const POLL_MS = 10;
 
 /**
- * Starts PostgreSQL on a data directory, or joins the server that already runs on it. It listens on a Unix socket only
- * and never outlives this process. Throws an Error that says what to do instead.
+ * Starts PostgreSQL on a data directory, or uses the server that already runs on it. The server listens on a Unix socket
+ * only and ends with this process. Throws an error that suggests an alternative.
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   try {
@@ -188,14 +188,14 @@ function address({ socketDir, port }: LockFile): { dsn: string; socketDir: strin
   return { dsn, socketDir };
 }
 
-/** The server of another gw on this directory; one that is just starting or stopping is waited for. */
+/** Finds the server of another gw on this directory; waits for one that is starting or stopping. */
 async function joinRunning(dataDir: string): Promise<LockFile | undefined> {
   const deadlineMs = Date.now() + START_TIMEOUT_MS;
   for (;;) {
     const lockFile = await readLockFile(dataDir);
     if (!lockFile || !isAlive(lockFile)) return undefined;
     if (await isServing(lockFile)) return lockFile;
-    // Its number went to another process after a crash: PostgreSQL itself decides whether the file is stale.
+    // Another process may have the same id after a crash: PostgreSQL itself decides whether the file is stale.
     if (lockFile.status === 'ready' || Date.now() > deadlineMs) return undefined;
     await sleep(POLL_MS);
   }
@@ -208,7 +208,7 @@ interface SocketNeeds {
   readonly servedBy: Account | undefined;
 }
 
-/** The data directory, unless its path is too long, or whoever connects cannot enter it. */
+/** The data directory, unless its path is too long or the connecting account cannot enter it. */
 async function chooseSocketDir({ home, port, account, servedBy }: SocketNeeds): Promise<string> {
   const { uid, gid } = account;
   const isStranger = servedBy !== undefined && servedBy.uid !== uid;

@@ -4,7 +4,7 @@ import { lstat, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'no
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** The operating-system account that PostgreSQL runs as. The ids are absent when it is our own. */
+/** The account that PostgreSQL runs as. Without ids it is the current one. */
 export interface Account {
   readonly name: string;
   readonly uid?: number;
@@ -12,8 +12,8 @@ export interface Account {
 }
 
 /**
- * PostgreSQL refuses to run as root: root hands it to the owner of an existing data directory, else to the account that
- * serves, else to `postgres`, else to `nobody`. Throws when root finds none of them.
+ * PostgreSQL refuses to run as root. Under root the account is the owner of an existing data directory, else the serving
+ * account, else `postgres`, else `nobody`. Throws if there is none of them.
  */
 export async function chooseAccount(dataDir: string, servedBy?: Account): Promise<Account> {
   if (process.getuid?.() !== 0) return { name: 'you' };
@@ -28,7 +28,7 @@ export async function chooseAccount(dataDir: string, servedBy?: Account): Promis
   return chosen;
 }
 
-/** Runs a program to its end as `account`; `output` is both its streams. Never throws. */
+/** Runs a program as `account`; `output` combines both streams. Never throws. */
 export function runAs(
   account: Account,
   program: string,
@@ -43,29 +43,29 @@ export function runAs(
   });
 }
 
-/** What `spawn` needs to change to the account; empty for our own. */
+/** The options of `spawn` that change the account; empty for the current one. */
 export function idsOf({ uid, gid }: Account): { uid?: number; gid?: number } {
   return { ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) };
 }
 
-/** PG* variables of the operator are meant for clients: PGPORT, for one, would move the server. */
+/** The environment of the server. PG* variables are meant for clients; PGPORT, for one, would change the port. */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], TZ: process.env['TZ'], LC_ALL: 'C' };
 }
 
-/** Where to look; the tests look elsewhere. */
+/** The directories that are searched; tests use others. */
 interface BinaryDirs {
-  /** Directory of the npm package that carries the binaries; `undefined` when it is not installed. */
+  /** Directory of the npm package with the binaries; `undefined` if it is not installed. */
   readonly packageDir: string | undefined;
-  /** Holds `<version>/bin` of the distribution's PostgreSQL packages. */
+  /** Contains `<version>/bin` of the distribution's PostgreSQL packages. */
   readonly systemDir: string;
-  /** Takes a copy of the binaries when the account cannot reach them where they are. */
+  /** Receives a copy of the binaries if the account cannot reach them. */
   readonly copyDir: string;
 }
 
 /**
- * The directory with `initdb` and `postgres` that run as `account`: from the npm package, else from the system.
- * Throws with what each place answered.
+ * Finds a directory with `initdb` and `postgres` that run as `account`: that of the npm package, else of the system. Throws
+ * with the reason for each candidate.
  */
 export async function findBinaries(account: Account, dirs: BinaryDirs = defaultDirs()): Promise<string> {
   const refusals: string[] = [];
@@ -111,16 +111,19 @@ function findPackage(): string | undefined {
   }
 }
 
-/** npm packages carry no symbolic links; the package's post-install makes them, unless scripts are off. */
+/**
+ * npm packages cannot contain symbolic links. The package's post-install script creates them, unless scripts are disabled.
+ */
 async function linkLibraries(packageDir: string): Promise<void> {
   const list = await readFile(join(packageDir, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    // Refused when the link is there or the directory is not ours; the probe or the copy decides then.
+    // This fails if the link exists or the directory belongs to another account; running the program shows whether it
+    // matters.
     await symlink(source.slice(dirname(source).length + 1), join(packageDir, target)).catch(() => undefined);
   }
 }
 
-/** Copies the binaries (60 MB) once per version to where every account can read them. */
+/** Copies the binaries (60 MB), once per version, to a directory that every account can read. */
 async function copyPackage(packageDir: string, copyDir: string): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const { version } = JSON.parse(await readFile(join(packageDir, 'package.json'), 'utf8')) as {
@@ -138,7 +141,7 @@ async function copyPackage(packageDir: string, copyDir: string): Promise<string>
   return copy;
 }
 
-/** Everybody can write to /var/tmp, so a directory of that name may be a trap with programs of somebody else. */
+/** /var/tmp is writable for all accounts, so a directory of this name may contain programs of another account. */
 async function isOurs(copy: string, uid: number): Promise<boolean> {
   const found = await lstat(copy).catch(() => undefined);
   if (!found) return false;

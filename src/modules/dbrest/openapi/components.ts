@@ -11,7 +11,7 @@ function inHeader(name: string, description: string, schema: JsonSchema = TEXT):
   return { name, in: 'header', description, schema };
 }
 
-/** `Prefer` with what one kind of operation honours: a list, of which each may be given. */
+/** The `Prefer` parameter with the preferences of one kind of operation, as a list. */
 function prefer(...preferences: readonly string[]): JsonSchema {
   const values = [...preferences, 'handling=strict', 'handling=lenient', 'tx=commit', 'tx=rollback'];
   const items = { anyOf: [{ enum: values }, { type: 'string', pattern: '^(timezone|max-affected)=' }] };
@@ -21,7 +21,7 @@ function prefer(...preferences: readonly string[]): JsonSchema {
 const COUNTS = ['count=exact', 'count=planned', 'count=estimated'] as const;
 const RETURNS = ['return=minimal', 'return=headers-only', 'return=representation'] as const;
 
-/** Parameters that many operations share, by the names of their components. */
+/** Shared parameters by the names of their components. */
 export const SHARED_PARAMETERS = {
   select: inQuery('select', 'Columns and embedded relations, for example `id,name,orders(total)`'),
   order: inQuery('order', 'Order of the rows, for example `name.asc,id.desc.nullslast`'),
@@ -47,7 +47,7 @@ export const SHARED_PARAMETERS = {
   preferCall: prefer(...COUNTS, 'params=single-object'),
 } as const satisfies Readonly<Record<string, JsonSchema>>;
 
-/** Where the location serves several schemas: the header that chooses one. */
+/** The profile headers, if the location serves several schemas. */
 export function profileParameters(schemas: readonly string[]): Readonly<Record<string, JsonSchema>> {
   if (schemas.length < 2) return {};
   const schema = { type: 'string', enum: schemas, default: schemas[0] };
@@ -62,7 +62,7 @@ export function shared(...names: readonly (keyof typeof SHARED_PARAMETERS)[]): r
   return names.map((name) => reference('parameters', name));
 }
 
-/** Names of query parameters that say something else than a filter. */
+/** Names of query parameters that are not filters. */
 export const RESERVED: ReadonlySet<string> = new Set([
   'select',
   'order',
@@ -76,10 +76,10 @@ export const RESERVED: ReadonlySet<string> = new Set([
 
 const OPERATORS = [...BINARY_OPERATORS.keys(), ...SEARCH_OPERATORS.keys(), 'in', 'is'].join('|');
 
-/** The name of the schema below; no table has it, for the dot. */
+/** The component name of the schema below; the dot keeps it distinct from those of tables. */
 export const FILTER_SCHEMA_NAME = 'row.filter';
 
-/** The value of a filter: `operator.value`. */
+/** The schema of a filter: `operator.value`. */
 export const FILTER_SCHEMA: JsonSchema = {
   type: 'string',
   description: 'An operator and a value, for example `eq.1`, `not.in.(a,b)`, `like(any).{a*,b*}`',
@@ -96,16 +96,16 @@ export function rowFilter(column: string, comment: string | undefined): JsonSche
   };
 }
 
-/** Name of the component below; no table has it, for the dot. */
+/** The name of the component below; the dot keeps it distinct from those of tables. */
 const ERROR_NAME = 'any.error';
 
-/** Whatever goes wrong. */
+/** The response of all errors. */
 export const ERROR: JsonSchema = reference('responses', ERROR_NAME);
 export const NO_CONTENT: JsonSchema = { description: 'No Content' };
 
 const NULLABLE_TEXT = { type: ['string', 'null'] };
 
-/** Answers that all operations share, by the names of their components. */
+/** Shared responses by the names of their components. */
 export const SHARED_RESPONSES: Readonly<Record<string, JsonSchema>> = {
   [ERROR_NAME]: {
     description: 'Error',

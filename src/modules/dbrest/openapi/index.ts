@@ -25,7 +25,7 @@ import { componentName, splitComment, type TypeContext } from './json-schema.ts'
 
 const PIECE_CHARACTERS = 65_536;
 
-/** The members of a JSON object, as bytes from the start: nothing large has to be gone through in one go at the end. */
+/** Writes the members of a JSON object as bytes, so that no large text has to be encoded at the end. */
 class MemberWriter {
   readonly #pieces: Buffer[] = [];
   #text = '';
@@ -41,7 +41,7 @@ class MemberWriter {
     for (const [name, value] of entries) this.add(name, value);
   }
 
-  /** An object that has these members, and gets no more. */
+  /** Adds a nested object, whose members must be complete. */
   addMembers(name: string, members: MemberWriter): void {
     this.#begin(name);
     this.#text += '{';
@@ -66,28 +66,28 @@ class MemberWriter {
   }
 }
 
-/** What a description is made of. */
+/** The input of a description. */
 interface DescriptionSubject {
   readonly known: Schema;
-  /** Of the allowlist. */
+  /** One of `dbrest_schemas`. */
   readonly schema: string;
   readonly rights: Rights;
   readonly api: ApiFacts;
 }
 
-/** What the configuration of a location says of its API. */
+/** The properties of an API that follow from the configuration. */
 export interface ApiFacts {
   readonly schemas: readonly string[];
   readonly hasTables: boolean;
-  /** What stands in front of the name of a function in its path; absent: the location has none. */
+  /** The path before the name of a function; absent if the location serves no functions. */
   readonly functionPath?: '/rpc/' | '/';
-  /** Tokens are verified. */
+  /** True if tokens are verified. */
   readonly hasTokens: boolean;
-  /** Requests without a token have a role. */
+  /** True if requests without a token have a role. */
   readonly isOpen: boolean;
 }
 
-/** What a location serves, for its description. */
+/** The properties of the API of a location. */
 export function apiFacts(
   { schemas, rpc, jwtKeys, anonRole }: DbrestConfig,
   location: Pick<LocationFacts, 'path'>,
@@ -103,8 +103,8 @@ export function apiFacts(
 }
 
 /**
- * An OpenAPI 3.1 document as JSON, but for its first members, which depend on the request: what is given follows
- * `{"openapi":"3.1.0","servers":[…],`. A step for each table and function, for a database may have thousands.
+ * Writes an OpenAPI 3.1 document as JSON without its first members, which depend on the request: the result follows
+ * `{"openapi":"3.1.0","servers":[…],`. Yields after each table and function, because a database may have thousands.
  */
 export function* writeDocument(subject: DescriptionSubject): Generator<undefined, Buffer> {
   const { known, schema, rights } = subject;
@@ -142,7 +142,7 @@ const ROOT_PATH = {
   },
 };
 
-/** Members of the objects that grow with each table, as JSON. */
+/** Collects the paths and components of a document. */
 class DocumentDraft {
   readonly functions: readonly Overloads[];
   readonly #subject: DescriptionSubject;

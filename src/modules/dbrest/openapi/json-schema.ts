@@ -1,11 +1,14 @@
 import type { Schema, TypeShape } from '../schema/index.ts';
 
-/** Names that a component may have (OpenAPI 3.1, "Components Object"), without the dot, which escapes here. */
+/**
+ * Characters that are not allowed in component names (OpenAPI 3.1, "Components Object"), and the dot, which serves as the
+ * escape character.
+ */
 const FORBIDDEN = /[^\w-]/gu;
 
 /**
- * The name of a table's or function's component: characters that have no place there come as `.hex.`, so that no two
- * names become one. With a word behind a single dot, other names never come out alike.
+ * The component name of a table or function. Characters that are not allowed are written as `.hex.`, so that names stay
+ * distinct, also from those with a suffix after a single dot.
  */
 export function componentName(name: string): string {
   return name.replace(FORBIDDEN, (character) => `.${(character.codePointAt(0) as number).toString(16)}.`);
@@ -16,13 +19,13 @@ export function reference(kind: 'schemas' | 'parameters' | 'responses', name: st
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** A reference to a property of a schema; `undefined` where its name has to be escaped, which not every tool undoes. */
+/** A reference to a property of a schema; `undefined` if its name would need escaping, which not all tools support. */
 export function propertyReference(name: string, property: string): { $ref: string } | undefined {
   if (!/^[\w-]+$/.test(property)) return undefined;
   return { $ref: `#/components/schemas/${name}/properties/${property}` };
 }
 
-/** A comment as a title and what follows it. */
+/** Splits a comment into its first line and the rest. */
 export function splitComment(comment: string | undefined): { summary?: string; description?: string } {
   if (comment === undefined) return {};
   const [summary = '', description = ''] = comment.split(/\r?\n(.*)/s).map((part) => part.trim());
@@ -32,14 +35,14 @@ export function splitComment(comment: string | undefined): { summary?: string; d
 /** JSON Schema 2020-12, as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What the schemas of types are looked up in. */
+/** The schema cache, and the tables that have components. */
 export interface TypeContext {
   readonly known: Schema;
-  /** Rows of this table have a component of their own. */
+  /** Whether the rows of a table have a component. */
   readonly hasComponent: (schema: string, table: string) => boolean;
 }
 
-/** Types whose JSON form is no text (PostgreSQL, `to_json`). */
+/** Types that `to_json` does not convert to strings. */
 const JSON_TYPES: ReadonlyMap<string, string> = new Map([
   ['smallint', 'integer'],
   ['integer', 'integer'],
@@ -50,14 +53,14 @@ const JSON_TYPES: ReadonlyMap<string, string> = new Map([
   ['boolean', 'boolean'],
 ]);
 const ANY_JSON: ReadonlySet<string> = new Set(['json', 'jsonb']);
-/** Their modifier is a number of characters. */
+/** Types whose modifier is a maximum length. */
 const SIZED: ReadonlySet<string> = new Set(['character varying', 'character', 'bit', 'bit varying']);
-/** Composites in composites: what lies deeper is just an object. */
+/** Composite types nested more deeply are described as plain objects. */
 const DEEPEST = 4;
 
 /**
- * The JSON form of a value of a type that `format_type` printed. `format` is the type without its modifier, of a domain
- * that of its base, as PostgREST has it; `x-pg-type` is what differs from that.
+ * The JSON schema of a type printed by `format_type`. As in PostgREST, `format` is the type without its modifier, for a
+ * domain that of its base; `x-pg-type` is the full type if it differs.
  */
 export function typeSchema(type: string, context: TypeContext, depth = 0): JsonSchema {
   if (type.endsWith('[]')) {
@@ -81,7 +84,7 @@ export function typeSchema(type: string, context: TypeContext, depth = 0): JsonS
   };
 }
 
-/** The same value, or null. */
+/** Allows null in addition. */
 export function nullable(schema: JsonSchema): JsonSchema {
   const { type, enum: values } = schema;
   if ('$ref' in schema) return { anyOf: [schema, { type: 'null' }] };
@@ -120,7 +123,7 @@ function shapeSchema(
 
 const QUALIFIED = /^("(?:[^"]|"")+"|[^".]+)\.("(?:[^"]|"")+"|[^".]+)$/;
 
-/** A column may hold a row of a table. */
+/** The schema of a column whose type is the row type of a table. */
 function rowSchema(type: string, { known, hasComponent }: TypeContext): JsonSchema | undefined {
   const [schema = '', table = ''] = QUALIFIED.exec(type)?.slice(1).map(unquoted) ?? [];
   if (!known.tables.get(schema)?.has(table)) return undefined;
@@ -133,7 +136,7 @@ function unquoted(identifier: string): string {
   return identifier.startsWith('"') ? identifier.slice(1, -1).replaceAll('""', '"') : identifier;
 }
 
-/** `timestamp(3) with time zone` is of the type `timestamp with time zone`. */
+/** Splits the modifier from a type: `timestamp(3) with time zone` is `timestamp with time zone` with modifier 3. */
 function splitModifier(type: string): { name: string; modifier: string | undefined } {
   const found = (type.includes('"') ? /\(([^()"]*)\)$/ : /\(([^()]*)\)/).exec(type);
   if (!found) return { name: type, modifier: undefined };

@@ -11,13 +11,13 @@ import {
   typeSchema,
 } from './json-schema.ts';
 
-/** Where one location keeps a table: its profile headers come with every operation. */
+/** The profile headers of read and write operations. */
 export interface Profiles {
   readonly read: readonly JsonSchema[];
   readonly write: readonly JsonSchema[];
 }
 
-/** The filters by the columns of a table, as components. */
+/** The filter parameters of a table, as components. */
 export function rowFilters({ table, columns }: ShownTable): readonly [name: string, JsonSchema][] {
   return filterable(columns).map(({ column: { name, comment } }) => [
     filterName(table.name, name),
@@ -37,7 +37,7 @@ export function tablePath(shown: ShownTable, profiles: Profiles): JsonSchema {
   };
 }
 
-/** The rows of a table as an answer; `undefined` where they cannot be read. */
+/** The response with rows of a table; `undefined` if they cannot be read. */
 export function rowsResponse({ table, methods }: ShownTable): JsonSchema | undefined {
   if (!methods.get) return undefined;
   const row = reference('schemas', componentName(table.name));
@@ -70,7 +70,7 @@ function insertOperation(shown: ShownTable, { write }: Profiles): JsonSchema {
   };
 }
 
-/** PUT: the row of the key, there afterwards whether it was there before or not. */
+/** PUT inserts or replaces the row of a key. */
 function replaceOperation(shown: ShownTable, { write }: Profiles): JsonSchema {
   const key = shown.table.primaryKey.map((name) => ({
     name,
@@ -123,7 +123,7 @@ function filterName(table: string, column: string): string {
   return `rowFilter.${componentName(table)}.${componentName(column)}`;
 }
 
-/** Where nothing can be read nothing comes back either. */
+/** The response of an operation; without the privilege to read it has no rows. */
 function rows({ table, methods }: ShownTable, description = 'OK'): JsonSchema {
   return methods.get ? reference('responses', componentName(table.name)) : { description };
 }
@@ -141,10 +141,10 @@ function body({ table }: ShownTable, use: 'insert' | 'update', number: 'one' | '
   };
 }
 
-/** Functions of one name that somebody may call; never empty. */
+/** Callable functions of one name; never empty. */
 export type Overloads = readonly StoredFunction[];
 
-/** What somebody with these rights may call, by name. */
+/** The functions that may be called, grouped and sorted by name. */
 export function callable(
   functions: ReadonlyMap<string, readonly StoredFunction[]> | undefined,
   rights: Rights,
@@ -157,7 +157,7 @@ export function callable(
     .sort(([a], [b]) => ((a?.name ?? '') < (b?.name ?? '') ? -1 : 1));
 }
 
-/** The operations on the functions of one name: what GET may run, and POST for all of them. */
+/** The operations on functions of one name: GET if some of them are not volatile, and POST. */
 export function functionPath(overloads: Overloads, context: TypeContext, profiles: Profiles): JsonSchema {
   const readable = overloads.filter(({ volatility }) => volatility !== 'volatile');
   return {
@@ -189,7 +189,10 @@ function functionHeading(overloads: Overloads): JsonSchema {
   };
 }
 
-/** Of several functions that differ in an argument, the first one's; needed is only what all of them need. */
+/**
+ * The arguments of overloads as parameters. The type is that of the first overload; an argument is required if all
+ * overloads require it.
+ */
 function argumentParameters(overloads: Overloads, context: TypeContext): readonly JsonSchema[] {
   const names = new Set(overloads.flatMap((one) => one.arguments.map(({ name }) => name)));
   return Array.from(names)
@@ -206,13 +209,13 @@ function argumentParameters(overloads: Overloads, context: TypeContext): readonl
     });
 }
 
-/** In a query all but plain values are written as PostgreSQL writes them. */
+/** In a query, structured values are written in PostgreSQL's notation. */
 function querySchema(schema: JsonSchema): JsonSchema {
   const isPlain = ['string', 'integer', 'number', 'boolean'].includes(String(schema['type']));
   return isPlain ? schema : { type: 'string', ...('format' in schema && { format: schema['format'] }) };
 }
 
-/** The rows of a set are chosen as those of a table. */
+/** The parameters for the result: those of a table if the function returns a set. */
 function resultParameters(overloads: Overloads): readonly JsonSchema[] {
   const isTable = overloads.some(({ returnsSet, returns: { kind } }) => returnsSet && kind !== 'void');
   return isTable

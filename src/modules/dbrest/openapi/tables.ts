@@ -16,7 +16,7 @@ import {
   typeSchema,
 } from './json-schema.ts';
 
-/** A column with what may be done with it. */
+/** A column and the operations that are allowed on it. */
 interface ShownColumn {
   readonly column: Column;
   readonly isReadable: boolean;
@@ -24,10 +24,10 @@ interface ShownColumn {
   readonly isUpdatable: boolean;
 }
 
-/** A table or view with what a description says of it. */
+/** A table or view as a description shows it. */
 export interface ShownTable {
   readonly table: Table;
-  /** Those with which anything may be done. */
+  /** Columns on which some operation is allowed. */
   readonly columns: readonly ShownColumn[];
   readonly methods: {
     readonly get: boolean;
@@ -38,7 +38,7 @@ export interface ShownTable {
   };
 }
 
-/** What somebody with these rights sees of a table, if anything. Partitions are seen as their table. */
+/** What a role with these rights sees of a table, if anything. Partitions are not listed. */
 export function showTable(table: Table, rights: Rights): readonly ShownTable[] {
   const { access } = table;
   if (!access || access.isPartition) return [];
@@ -68,11 +68,11 @@ function showColumn(column: Column, table: Table, rights: Rights): ShownColumn {
   };
 }
 
-/** A constant with its casts: `'new'::text`, `'{}'::public.tags[]`, `1.5`, `'-1'::integer`, `true`. */
+/** A constant with its casts: `'new'::text`, `'{}'::public.tags[]`, `1.5`, `'-1'::integer`. */
 const QUOTED = /^'((?:[^']|'')*)'::(.*)$/s;
 const NUMBER = /^\(?(-?\d+(?:\.\d+)?)\)?(?:::[\w ]+)?$/;
 
-/** What a column gets without a value: as JSON where it is a constant, else as the SQL that computes it. */
+/** The default of a column: a JSON value if it is constant, otherwise its SQL. */
 function defaultOf(sql: string, jsonType: unknown): { default: unknown } | { 'x-pg-default': string } {
   const value = constantOf(sql, jsonType);
   return value === undefined ? { 'x-pg-default': sql } : { default: value };
@@ -88,7 +88,7 @@ function constantOf(sql: string, jsonType: unknown): unknown {
   return jsonConstant(text, types);
 }
 
-/** Only a number that comes out as it went in; any JSON where the column takes any. */
+/** Parses a number if that is exact, or JSON for columns that accept any JSON. */
 function jsonConstant(text: string, types: readonly unknown[]): unknown {
   const isNumber = types.includes('integer') || types.includes('number');
   if (isNumber) return String(Number(text)) === text ? Number(text) : undefined;
@@ -100,7 +100,7 @@ function jsonConstant(text: string, types: readonly unknown[]): unknown {
   }
 }
 
-/** The schemas of one table's rows: as they are read, and as they are written where that is possible. */
+/** The schemas of a table's rows for reading, and for insert and update if they are possible. */
 export function tableSchemas(shown: ShownTable, context: TypeContext): readonly [name: string, JsonSchema][] {
   const name = componentName(shown.table.name);
   const { post, patch } = shown.methods;
@@ -111,7 +111,7 @@ export function tableSchemas(shown: ShownTable, context: TypeContext): readonly 
   ];
 }
 
-/** A whole row. A request that selects columns gets fewer, one that embeds gets more. */
+/** The schema of a complete row. `select` can omit columns and add embeds. */
 function rowSchema({ table, columns }: ShownTable, context: TypeContext): JsonSchema {
   const relationships = relationshipsOf(table, context.known).filter(({ target }) =>
     context.hasComponent(target.schema, target.name),
@@ -150,7 +150,7 @@ function columnSchema(
   };
 }
 
-/** In PostgREST's words, which tools look for. */
+/** Notes on keys in PostgREST's words, which tools search for. */
 function notesOf(
   column: string,
   { key, relationships }: { key: readonly string[]; relationships: readonly Relationship[] },
@@ -181,7 +181,7 @@ function relationshipFacts({ target, cardinality, constraint, pairs, junction }:
   };
 }
 
-/** A new row: what has neither a value nor a default, and may not be null, has to be given. */
+/** The schema of a new row; columns without a default that must not be null are required. */
 function insertSchema(shown: ShownTable, context: TypeContext): JsonSchema {
   const columns = shown.columns.filter(({ isInsertable }) => isInsertable);
   const required = columns.filter(

@@ -23,7 +23,7 @@ import { planRows } from './read.ts';
 /** The function that a call resolves to. */
 interface FoundFunction {
   readonly called: StoredFunction;
-  /** The whole input is its one argument. */
+  /** The whole input is passed as the single argument. */
   readonly takesAll: boolean;
 }
 
@@ -141,7 +141,7 @@ export interface CallPlan {
   /** The arguments that are given; the others have defaults. */
   readonly given: readonly Argument[];
   readonly input: CallInput;
-  /** The whole input is its one argument. */
+  /** The whole input is passed as the single argument. */
   readonly takesAll: boolean;
   /** The result is shown as values instead of rows. */
   readonly showsValues: boolean;

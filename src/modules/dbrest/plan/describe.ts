@@ -13,6 +13,7 @@ export interface PlannedDescription {
   readonly roleSettings: RoleSettings | undefined;
 }
 
+/** Plans a description. */
 export function planDescription(request: DescribeRequest, role: string, known: Schema): PlannedDescription {
   const preferences = only(request.head.preferences, ['handling', 'tx', 'timeZone']);
   return {

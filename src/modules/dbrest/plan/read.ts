@@ -212,11 +212,12 @@ export interface PlannedRead extends FoundRead {
   readonly roleSettings: RoleSettings | undefined;
 }
 
-/** Throws a `DbrestFault`. */
+/** Plans the rows of a read. Throws a `DbrestFault`. */
 export function findRead(request: ReadRequest, context: Context): FoundRead {
   return { kind: 'read', request, rows: planRead(request.query, context, context.known) };
 }
 
+/** Completes the plan of a read for a media type. */
 export function formRead(
   { kind, request, rows }: FoundRead,
   media: Media,

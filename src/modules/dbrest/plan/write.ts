@@ -34,7 +34,7 @@ export type WritePlan = { readonly table: Table } & (
   | { readonly kind: 'delete'; readonly rows: TouchedRows }
 );
 
-/** What is written of a body. */
+/** The columns of a body that are written. */
 export interface WrittenColumns {
   /** A single row, or an array of rows. */
   readonly form: 'object' | 'array';
@@ -94,13 +94,14 @@ export interface PlannedWrite extends FoundWrite {
   readonly held: boolean;
 }
 
-/** Throws a `DbrestFault`. */
+/** Plans a write and the read of its rows. Throws a `DbrestFault`. */
 export function findWrite(request: WriteRequest, context: Context): FoundWrite {
   const table = writtenTable(context);
   const write = writePlan(request, table, context);
   return { kind: 'write', request, write, rows: planShown(request.query.rows, table, context) };
 }
 
+/** Completes the plan of a write for a media type. */
 export function formWrite(
   { kind, request, write, rows }: FoundWrite,
   media: Media,
@@ -153,7 +154,7 @@ function appliedTo(write: WritePlan, { head: { method, preferences } }: WriteReq
   return only(preferences, applied);
 }
 
-/** Throws PGRST205. */
+/** The table of a write. Throws PGRST205. */
 function writtenTable({ schema, table: name, role, known }: Context): Table {
   const table = known.tables.get(schema)?.get(name);
   if (!table) throw noTable(schema, name, similarTable({ schema, table: name }, role, known));

@@ -1,7 +1,7 @@
 import { invalidBody, tooLarge } from '../fault/index.ts';
 import type { Turn } from '../turn.ts';
 
-/** A form as a JSON object of strings. */
+/** A form as a JSON object whose values are strings. */
 export interface FormRow {
   readonly json: readonly Buffer[];
   readonly names: readonly string[];

@@ -136,7 +136,7 @@ function parseRange(header: string): { first: number; end: number } {
   return { first: Number(first), end };
 }
 
-/** What a path names. */
+/** The resource that a path names. */
 export interface Resource {
   readonly kind: 'root' | 'table' | 'function';
   /** Empty for the root. */

@@ -159,7 +159,7 @@ export function chooseMedia(
 
 interface MediaRange extends Accepted {
   readonly weight: number;
-  /** 0 where anything fits, 1 where any subtype does, 2 for a full type. */
+  /** 0 for any type, 1 for any subtype of a type, 2 for a full type. */
   readonly exactness: number;
 }
 

@@ -4,7 +4,7 @@ import type { Field, JsonStep } from './tree.ts';
 /** PostgreSQL silently truncates longer names, which could then mean another column. */
 const LONGEST_IDENTIFIER_BYTES = 63;
 
-// A dash belongs to a name unless it starts `->`.
+// A dash is part of a name unless it begins `->`.
 const PLAIN_NAME = /(?:[\p{L}\p{M}\p{N}_ $]|-(?!>))+/uy;
 
 /** A cursor over a decoded piece of a query string. Syntax errors become PGRST100 at the current character. */
@@ -35,7 +35,7 @@ export class Scanner {
     return pattern.test(this.text);
   }
 
-  /** Consumes `word` when it comes next. */
+  /** Consumes `word` if it comes next. */
   take(word: string): boolean {
     if (!this.sees(word)) return false;
     this.at += word.length;
@@ -83,7 +83,7 @@ export class Scanner {
     return value;
   }
 
-  /** Consumes `word` or throws. */
+  /** Consumes `word`, or throws. */
   expect(word: string, expected = JSON.stringify(word)): void {
     if (!this.take(word)) throw this.unexpected(expected);
   }

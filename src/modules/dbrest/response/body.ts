@@ -6,45 +6,45 @@ import type { Column, Results, Row, RowSink } from '../session/index.ts';
 import { ELEMENT_SEPARATOR } from '../sql/index.ts';
 import { csvWriter, fieldBytes, joined, type RowWriter, xmlWriter } from './writer.ts';
 
-/** Responses up to here are sent whole, with their length; larger ones in pieces, as the database gives them. */
+/** Responses up to this size are sent at once with `Content-Length`; larger ones are streamed. */
 const WHOLE_CHARACTERS = 262_144;
 const PIECE_CHARACTERS = 65_536;
-/** So far the database may be ahead of a slow client: the end of a middling response frees its connection the sooner. */
+/** Characters that may be buffered for a slow client. A medium-sized response then frees its connection early. */
 const AHEAD_CHARACTERS = 524_288;
 
-/** What rows come with: how many they are, and where it was asked for, more. */
+/** The counts and settings that the database returns with the rows. */
 export interface RowCounts {
   readonly rows: number;
-  /** Without their range. */
+  /** The number of rows without limit and offset. */
   readonly total?: number;
   /** `response.headers` and `response.status`. */
   readonly response?: readonly [headers: string | null, status: string | null];
 }
 
-/** How a response begins. */
+/** The status and type of a response. */
 export interface ResponseStart {
   readonly status: number;
-  /** Instead of that of the rows. */
+  /** Overrides the type of the rows. */
   readonly contentType?: string | undefined;
 }
 
-/** What a body needs besides its rows. */
+/** The parameters of a body. */
 export interface BodyParts {
   readonly writer: RowWriter;
   readonly contentType: string;
-  /** Sets the headers of a response. Throws what makes it a fault instead. */
+  /** Sets the headers. May throw the fault that replaces the response. */
   readonly head: (counts: RowCounts, results: Results) => ResponseStart;
-  /** Beyond so many rows the body is not all here, and not wanted (HEAD). */
+  /** With more rows than this the body is incomplete and not sent (HEAD). */
   readonly most?: number | undefined;
-  /** The columns at the end of each row that are no part of it; absent: there are none. */
+  /** The additional columns at the end of each row; absent if there are none. */
   readonly tail?: RowTail | undefined;
-  /** Nothing is sent before all is over: only then is it known whether what was done stays done. */
+  /** Nothing is sent before the transaction has ended. */
   readonly held?: boolean | undefined;
-  /** Throws what makes rows like these a fault. */
+  /** Throws if the rows do not fit the response. */
   readonly check?: (columns: readonly Column[], counts: RowCounts) => void;
 }
 
-/** Rows on their way to the client. A small response is sent when it is complete, a large one while it is read. */
+/** A text body. A small one is sent when it is complete, a large one is streamed. */
 export class RowsBody implements RowSink {
   readonly #x: Exchange;
   readonly #parts: BodyParts;
@@ -55,7 +55,7 @@ export class RowsBody implements RowSink {
   #counts: RowCounts = { rows: 0 };
   #stream: ResponseStream | undefined;
   readonly #pieces: Buffer[] = [];
-  /** Written since the client last took everything. */
+  /** Characters written since the client's buffer was last empty. */
   #ahead = 0;
 
   constructor(x: Exchange, parts: BodyParts) {
@@ -89,17 +89,17 @@ export class RowsBody implements RowSink {
     return held ? this.#keep() : this.#flush();
   }
 
-  /** How many rows there are. */
+  /** The counts of the rows. */
   get counts(): RowCounts {
     return this.#counts;
   }
 
-  /** All rows are here. Throws what makes them a fault. */
+  /** Checks the rows after the last one. Throws if they do not fit the response. */
   judge(): void {
     if (this.#rows === 0) this.#parts.check?.(this.#columns, this.#counts);
   }
 
-  /** All is over, and was not undone: sends what is not sent yet. Throws as `judge` does. */
+  /** Sends the rest after the transaction has ended successfully. Throws as `judge` does. */
   end(): void | Promise<void> {
     const { writer, contentType, head, most = Infinity } = this.#parts;
     this.judge();
@@ -125,7 +125,7 @@ export class RowsBody implements RowSink {
     stream?.end();
   }
 
-  /** As bytes a long response takes half the room, and is not copied again. */
+  /** A buffer needs half the memory of the string, and is sent without a copy. */
   #keep(): undefined {
     this.#pieces.push(Buffer.from(this.#text));
     this.#text = '';
@@ -146,7 +146,7 @@ export class RowsBody implements RowSink {
   }
 }
 
-/** One field as bytes; the parts' `check` sees to it that there is no more. */
+/** A body of one field as bytes; `check` ensures that there is only one. */
 export class BytesBody implements RowSink {
   readonly #x: Exchange;
   readonly #parts: Omit<BodyParts, 'writer'>;
@@ -176,7 +176,7 @@ export class BytesBody implements RowSink {
     return this.#row ? countsOf(this.#row, this.#parts.tail) : { rows: 0 };
   }
 
-  /** Throws what makes the rows a fault. */
+  /** Throws if the rows do not fit the response. */
   judge(): void {
     this.#parts.check?.(this.#columns, this.counts);
   }
@@ -190,7 +190,7 @@ export class BytesBody implements RowSink {
   }
 }
 
-/** A head and nothing more, whatever the row. */
+/** A response without a body. */
 export class EmptyBody implements RowSink {
   readonly #x: Exchange;
   readonly #parts: Pick<BodyParts, 'head' | 'tail'>;
@@ -219,16 +219,16 @@ export class EmptyBody implements RowSink {
   }
 }
 
-/** What takes the rows of a response, and sends it. */
+/** A sink that sends the rows as a response. */
 export type ResponseBody = RowsBody | BytesBody | EmptyBody;
 
-/** What makes a response more than its rows. */
+/** Options of a body. */
 interface BodyOptions extends Pick<BodyParts, 'head' | 'held'> {
-  /** Throws when there are too many or too few rows. */
+  /** Throws if the number of rows is not acceptable. */
   readonly guard?: (counts: RowCounts) => void;
 }
 
-/** The body of a response, for rows in its form. */
+/** Opens the body for rows of a form. */
 export function openBody(
   x: Exchange,
   form: RowForm,

@@ -15,7 +15,7 @@ import {
   rangeStatus,
 } from './head.ts';
 
-/** The response to a call: sent while its rows come, or once it is committed where it may have changed something. */
+/** The response to a call. It is streamed, unless the call may have changed data: then it is sent after the commit. */
 export function respondToCall(x: Exchange, plan: PlannedCall, parts: ResponseParts): OpenResponse {
   const { form, request, preferences, readOnly, isVoid } = plan;
   const { config, statements, watch } = parts;

@@ -7,10 +7,10 @@ import { EVERY_RIGHT, rightsOf, type Schema } from '../schema/index.ts';
 import { inSlices } from '../turn.ts';
 import { type OpenResponse, type ResponseParts, setHead, settingsOf } from './head.ts';
 
-/** Descriptions that are kept: one for each role and schema that asked lately. */
+/** Cached descriptions, one per role and schema. */
 const MOST_DOCUMENTS = 16;
 
-/** The response to a GET or HEAD of the root: the API as OpenAPI 3.1, as far as the role may use it. */
+/** The response to GET and HEAD of the root: the OpenAPI 3.1 description, limited to what the role may use. */
 export function respondToDescribe(
   x: Exchange,
   plan: PlannedDescription,
@@ -29,23 +29,20 @@ export function respondToDescribe(
   };
 }
 
-/** The response to an OPTIONS. */
+/** Sends the response to OPTIONS. */
 export function respondToOptions(
   x: Exchange,
   { request, methods }: PlannedOptions,
   config: DbrestConfig,
 ): void {
   if (config.schemas.length > 1) x.response.setHeader('Content-Profile', request.head.schema);
-  // As PostgREST says it to everybody, with an `Origin` or without.
+  // PostgREST sends this header with or without an `Origin`.
   if (config.corsOrigins === '*') x.response.setHeader('Access-Control-Allow-Origin', '*');
   x.response.setHeader('Allow', methods.join(','));
   x.send(200, '', '');
 }
 
-/**
- * The location, relative to where the document was read: right for a client behind any proxy. What it is called comes from
- * the request, in JSON.
- */
+/** The URL of the location as JSON, relative to the document, so that it is right behind any proxy. */
 function serverUrl(requestUri: string): string {
   const path = requestUri.replace(/[?#].*$/s, '');
   const own = path.endsWith('/') ? path.slice(0, -1) : path;
@@ -53,7 +50,7 @@ function serverUrl(requestUri: string): string {
   return JSON.stringify(name === '' ? './' : `${own === path ? './' : '../'}${name}`);
 }
 
-/** Descriptions of what is known at the moment. */
+/** The cache of descriptions of one location, cleared when the schema changes. */
 export class Documents {
   readonly #ignoresRights: boolean;
   readonly #api: ApiFacts;

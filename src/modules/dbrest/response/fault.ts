@@ -12,7 +12,7 @@ import {
 } from '../fault/index.ts';
 import { ConnectionLost, UnexpectedResult } from '../session/index.ts';
 
-/** The response to whatever went wrong; `undefined` when nobody is left to respond to. Throws what is no failure of a request. */
+/** Converts an error to a fault; `undefined` if the client has gone. Rethrows errors that are defects of gw. */
 export function faultOf(
   error: unknown,
   { authenticated }: { authenticated: boolean },
@@ -41,7 +41,7 @@ function refusalFault({ reason, message }: PoolRefusal): DbrestFault | undefined
   }
 }
 
-/** A SQLSTATE is five characters; Node's own codes are words. */
+/** Whether an error is from PostgreSQL. A SQLSTATE has five characters; the codes of Node.js are longer. */
 function isServerError(error: unknown): error is ServerError {
   return (
     error instanceof Error &&
@@ -53,7 +53,7 @@ function isServerError(error: unknown): error is ServerError {
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** An error as every client of the contract knows it; `minimal` keeps what it knows of the database to itself. */
+/** Sends a fault as JSON. `minimal` omits details and hint. */
 export function sendFault(x: Exchange, fault: DbrestFault, verbosity: 'verbose' | 'minimal'): void {
   x.response.setHeader('Proxy-Status', `gw; error=${fault.code}`);
   for (let i = 0; i + 1 < fault.headers.length; i += 2) {

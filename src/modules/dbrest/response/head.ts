@@ -7,33 +7,33 @@ import type { Results, RowSink, Verdict } from '../session/index.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
 import type { ResponseStart } from './body.ts';
 
-/** A response that is under way while its statements run. */
+/** A response that has been opened before its statements run. */
 export interface OpenResponse {
-  /** Takes the rows of the main statement. */
+  /** Receives the rows of the main statement. */
   readonly sink?: RowSink;
-  /** Throws what makes the results a fault, and undoes what gave them. */
+  /** Throws a fault if the results are not acceptable, which rolls the transaction back. */
   readonly verdict?: Verdict;
-  /** Sends what is not sent yet. Throws as the verdict does. */
+  /** Sends the rest of the response. Throws as the verdict does. */
   end(results: Results): void | Promise<void>;
 }
 
-/** What every response is made with. */
+/** The parameters of every response. */
 export interface ResponseParts {
   readonly config: DbrestConfig;
   readonly statements: Statements;
   readonly watch: Stopwatch | undefined;
 }
 
-/** What the head of a response says. */
+/** The status and headers of a response. */
 interface ResponseHead {
   readonly status: number;
-  /** Headers of this response alone; one without a value is left out. */
+  /** Headers of this response; those without a value are omitted. */
   readonly own: readonly (readonly [name: string, value: string | undefined])[];
-  /** What the database chose itself goes before. */
+  /** Settings of the database, which take precedence. */
   readonly chosen: ResponseSettings;
 }
 
-/** Sets the headers of a response and gives its beginning. */
+/** Sets the headers of a response and returns its start. */
 export function setHead(
   x: Exchange,
   { status, own, chosen }: ResponseHead,
@@ -55,13 +55,13 @@ export function setHead(
   return { status: chosen.status ?? status, contentType };
 }
 
-/** `Content-Range`: `first-last/total`, `*` for what there is none of or is not known. */
+/** The value of `Content-Range`: `first-last/total`, with `*` for an empty range or an unknown total. */
 export function contentRange({ offset }: RowRange, rows: number, total: number | undefined): string {
   const range = rows === 0 ? '*' : `${offset}-${offset + rows - 1}`;
   return `${range}/${total ?? '*'}`;
 }
 
-/** `Content-Range` and its unit; a query plan has none. */
+/** The headers `Content-Range` and `Range-Unit`; a query plan has none. */
 export function rangeHeaders({ format }: Media, range: string): [string, string][] {
   if (format === 'plan') return [];
   return [
@@ -70,26 +70,26 @@ export function rangeHeaders({ format }: Media, range: string): [string, string]
   ];
 }
 
-/** 206 when rows are missing from a counted response. Throws PGRST103 when it starts behind the last one. */
+/** 206 if a counted response does not have all rows. Throws PGRST103 if the offset exceeds the total. */
 export function rangeStatus({ offset }: RowRange, rows: number, total: number | undefined): 200 | 206 {
   if (total === undefined) return 200;
   if (offset > total) throw offsetBeyond(offset, total);
   return rows < total ? 206 : 200;
 }
 
-/** What the statements left in the two settings. Throws PGRST111 and PGRST112. */
+/** The response settings in the results. Throws PGRST111 and PGRST112. */
 export function settingsOf({ response }: Statements, results: Results): ResponseSettings {
   const [headers = null, status = null] = response === undefined ? [] : (results[response] ?? []).slice(-2);
   return responseSettings(headers, status);
 }
 
-/** What the database decided about a response: `response.headers` and `response.status`. */
+/** The response settings `response.headers` and `response.status`. */
 interface ResponseSettings {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly status?: number;
 }
 
-/** The two settings as they were left, '' or null when nothing was set. Throws PGRST111 and PGRST112. */
+/** Parses the response settings, which are '' or null if unset. Throws PGRST111 and PGRST112. */
 export function responseSettings(headers: string | null, status: string | null): ResponseSettings {
   return {
     headers: headers ? readHeaders(headers) : [],
@@ -107,21 +107,21 @@ function readHeaders(json: string): [name: string, value: string][] {
   });
 }
 
-/** Not 1xx, which would not be the response, and nothing that HTTP has no room for. */
+/** 1xx is not a final status, and a status has three digits. */
 function readStatus(text: string): number {
   if (!/^[2-5]\d\d$/.test(text)) throw malformedResponseStatus();
   return Number(text);
 }
 
-/** The parts of a request, in their order; names as in PostgREST's `Server-Timing`. */
+/** The phases of a request, named as in PostgREST's `Server-Timing`. */
 export type Phase = 'jwt' | 'parse' | 'plan' | 'transaction';
 
-/** How long the parts of one request took. */
+/** Measures the phases of a request. */
 export class Stopwatch {
   #last = performance.now();
   #parts: string[] = [];
 
-  /** A part ends here. */
+  /** Ends a phase. */
   lap(phase: Phase): void {
     const now = performance.now();
     this.#parts.push(`${phase};dur=${(now - this.#last).toFixed(1)}`);

@@ -13,7 +13,7 @@ export { respondToOptions } from './describe.ts';
 export { faultOf, sendFault } from './fault.ts';
 export { type OpenResponse, Stopwatch } from './head.ts';
 
-/** Opens the response to a request whose statements are about to run. */
+/** Compiles the responses of a location. The returned function opens a response before its statements run. */
 export function compileResponse(
   config: DbrestConfig,
   location: LocationFacts,

@@ -13,7 +13,7 @@ import {
   rangeStatus,
 } from './head.ts';
 
-/** The response to a read: sent while its rows come. */
+/** The response to a read, streamed while its rows arrive. */
 export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponseParts): OpenResponse {
   const { form, request, preferences } = plan;
   const { config, statements, watch } = parts;

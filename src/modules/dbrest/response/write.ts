@@ -5,7 +5,7 @@ import type { Results, Row } from '../session/index.ts';
 import { openBody, type ResponseStart, type RowCounts } from './body.ts';
 import { type OpenResponse, type ResponseParts, setHead, settingsOf, contentRange } from './head.ts';
 
-/** The response to a write: sent once it is committed. */
+/** The response to a write, sent after the commit. */
 export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseParts): OpenResponse {
   const { config, statements, watch } = parts;
   const main = statements.before.length;
@@ -32,7 +32,7 @@ function showRows(x: Exchange, plan: PlannedWrite, head: MakeHead): OpenResponse
   return { sink: body, ...(plan.held && { verdict }), end: () => body.end() };
 }
 
-/** The main statement tells how many rows there are, and nothing of them is shown. */
+/** Responds without rows; the main statement returns their number. */
 function respondWithCount(
   x: Exchange,
   plan: PlannedWrite,
@@ -53,23 +53,23 @@ function respondWithCount(
   };
 }
 
-/** Throws what undoes the write. */
+/** Throws the fault that rolls the write back. */
 function judge({ request, preferences }: PlannedWrite, rows: number): void {
   if (request.head.method === 'PUT' && rows !== 1) throw otherKey();
   const { maxAffected = Infinity } = preferences;
   if (rows > maxAffected) throw tooManyAffected(rows);
 }
 
-/** What became of the rows of a write. */
+/** The results of a write. */
 interface WriteOutcome {
   readonly rows: number;
-  /** Of them were not there before. */
+  /** How many of the rows are new. */
   readonly inserted: number;
-  /** The number of rows, and of a single one the values of its key. */
+  /** The row of a `locationSql` statement: the number of rows and the key of a single one. */
   readonly keyRow: Row | undefined;
 }
 
-/** Status of a write by the contract's table ("Writing"). */
+/** The status of a write, as in PostgREST. */
 function writeStatus({ request, write, form, shows }: PlannedWrite, { inserted }: WriteOutcome): number {
   if (form.media.plan) return 200;
   const isUpsert = write.kind === 'insert' && write.conflict !== undefined;
@@ -85,7 +85,7 @@ function writeStatus({ request, write, form, shows }: PlannedWrite, { inserted }
   }
 }
 
-/** `Content-Range`, as PostgREST gives it, and `Location`. */
+/** The headers `Content-Range`, as in PostgREST, and `Location`. */
 function writeHeaders(
   x: Exchange,
   { request, preferences, write, form }: PlannedWrite,
@@ -102,7 +102,7 @@ function writeHeaders(
   ];
 }
 
-/** The table as the client named it, filtered by the key of a row. */
+/** The URL of a row: the table as the client named it, filtered by its key. */
 function locationOf({ request: { requestUri } }: Exchange, key: readonly string[], values: Row): string {
   const pairs = key.map((name, i) => `${encodeURIComponent(name)}=eq.${encodeURIComponent(values[i] ?? '')}`);
   return `${requestUri.replace(/\?.*$/s, '')}?${pairs.join('&')}`;

@@ -1,22 +1,22 @@
 import type { Column, Row } from '../session/index.ts';
 
-/** Turns rows into the text of a response. What a row has beyond its columns is no part of it. */
+/** Converts rows to text. Fields beyond the announced columns are ignored. */
 export interface RowWriter {
-  /** What stands before the first row. */
+  /** The text before the first row. */
   open(columns: readonly Column[]): string;
   row(fields: Row): string;
   readonly between: string;
   readonly close: string;
-  /** What stands there instead of rows when there is none. */
+  /** The text that replaces the rows if there are none. */
   readonly none?: string;
 }
 
-/** Rows that are texts already. */
+/** Rows that are already texts. */
 export function joined(open: string, between: string, close: string): RowWriter {
   return { open: () => open, row: ([text]) => text ?? '', between, close };
 }
 
-/** A header line and a line per row; what holds a comma, a quote or an end of line is quoted (RFC 4180). */
+/** CSV with a header line; fields with commas, quotes or line ends are quoted (RFC 4180). */
 export function csvWriter(): RowWriter {
   let width = 0;
   return {
@@ -34,7 +34,7 @@ export function csvWriter(): RowWriter {
   };
 }
 
-/** `empty`: the empty text, as against nothing at all, which is NULL. */
+/** Quotes a field. `empty` is written for the empty text, so that it differs from NULL. */
 function quoteCsv(text: string, empty = ''): string {
   if (text === '') return empty;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -44,7 +44,7 @@ const BOOLEAN = 16;
 const BYTEA = 17;
 const XML = 142;
 
-/** An element per column in one per row; a column that is NULL is left out. */
+/** XML with an element per row and per column; NULL columns are omitted. */
 export function xmlWriter(): RowWriter {
   let tags: readonly (readonly [name: string, type: number])[] = [];
   return {
@@ -64,7 +64,7 @@ function element(name: string, type: number, field: string | null): string {
   return `<${name}>${xmlValue(type, field)}</${name}>`;
 }
 
-/** XML stays what it is, but for a whole document with a prologue: that cannot stand inside another. */
+/** XML is copied, except for documents with a prologue, which cannot be nested. */
 function xmlValue(type: number, field: string): string {
   if (type === BOOLEAN) return String(field === 't');
   return type === XML && !/^\s*<[?!](?!--)/.test(field) ? field : xmlText(field);
@@ -72,7 +72,7 @@ function xmlValue(type: number, field: string): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#xd;' };
 
-/** Control characters have no place in XML 1.0, not even escaped. */
+/** Escapes a text. Control characters are not allowed in XML 1.0, even escaped. */
 function xmlText(text: string): string {
   return text.replace(/[&<>\p{Cc}\ufffe\uffff]/gu, (character) => {
     if (character === '\t' || character === '\n' || (character >= '\x7f' && character < '\ufffe'))
@@ -81,7 +81,7 @@ function xmlText(text: string): string {
   });
 }
 
-/** A column's name as PostgreSQL writes it (SQL/XML): what cannot stand in a name becomes `_x0020_`. */
+/** A column name as in SQL/XML: characters that are not allowed in a name become `_x0020_`. */
 export function xmlName(name: string): string {
   const escaped = Array.from(name, (character, i) => {
     const allowed = i === 0 ? /[\p{L}_]/u : /[\p{L}\p{N}\p{M}_.-]/u;
@@ -92,7 +92,7 @@ export function xmlName(name: string): string {
   return escaped.join('');
 }
 
-/** The bytes that a field is: those of a bytea, else those of its text. */
+/** The bytes of a field: those of a bytea, otherwise those of its text. */
 export function fieldBytes(field: string | null, { dataTypeID }: Column): Buffer {
   if (field === null) return Buffer.alloc(0);
   return dataTypeID === BYTEA && field.startsWith('\\x')

@@ -31,7 +31,7 @@ const dbrestPlainRemote: ModuleRule<DbrestConfig> = {
   },
 };
 
-/** `max_connections` of PostgreSQL as installed, less `superuser_reserved_connections`. */
+/** The default of `max_connections` less `superuser_reserved_connections`. */
 const USUAL_CONNECTIONS = 97;
 
 const dbrestPool: ModuleRule<DbrestConfig> = {
@@ -57,7 +57,7 @@ http { dbrest_pool_size 4; server { listen 127.0.0.1:8080;
   },
   *check(config): Iterable<Problem> {
     const { workerProcesses } = configOf(config.main.level, 'core');
-    // How many "auto" are is known on the machine that it runs on.
+    // The number of workers for "auto" depends on the machine.
     if (workerProcesses === 'auto') return;
     for (const [{ node, block }, size] of pools(config)) {
       const connections = workerProcesses * size;
@@ -71,7 +71,7 @@ http { dbrest_pool_size 4; server { listen 127.0.0.1:8080;
   },
 };
 
-/** The largest pool of each server: all its locations share one. */
+/** The largest pool of each server; its locations share one pool. */
 function pools(config: CheckedModule<DbrestConfig>): ReadonlyMap<ServedDatabase, number> {
   const largest = new Map<string, ServedDatabase>();
   for (const served of servedDatabases(config)) {
@@ -178,7 +178,7 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
   },
 };
 
-/** The connections to the database. */
+/** Rules about connections to the database. */
 export const CONNECTION_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestPlainRemote,
   dbrestPool,

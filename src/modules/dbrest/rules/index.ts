@@ -5,7 +5,7 @@ import { ROLE_RULES } from './roles.ts';
 import { SERVED_RULES } from './served.ts';
 import { CONNECTION_RULES } from './connection.ts';
 
-/** REST over PostgreSQL: GW6xx. */
+/** The rules of dbrest: GW6xx. */
 export const rules: readonly ModuleRule<DbrestConfig>[] = [
   ...TOKEN_RULES,
   ...ROLE_RULES,

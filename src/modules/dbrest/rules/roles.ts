@@ -4,7 +4,7 @@ import type { DbrestConfig } from '../directives.ts';
 
 const SUPERUSERS: ReadonlySet<string> = new Set(['postgres', 'supabase_admin', 'rdsadmin', 'enterprisedb']);
 
-/** A role that has all rights where nobody took them from it. */
+/** Whether a role is a superuser on common platforms. */
 function isSuperuser(role: string | undefined): boolean {
   return role !== undefined && SUPERUSERS.has(role);
 }
@@ -140,7 +140,7 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
   },
 };
 
-/** The roles that requests run as. */
+/** Rules about the roles that requests run as. */
 export const ROLE_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestSuperuser,
   dbrestSuperuserAnon,

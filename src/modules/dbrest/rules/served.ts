@@ -3,15 +3,15 @@ import type { BlockView } from '../../../config/index.ts';
 import { type CheckedModule, matchOf, type ModuleRule, type Problem } from '../../../contract/index.ts';
 import type { DbrestConfig } from '../directives.ts';
 
-/** A location that serves a database. */
+/** A location with `dbrest_pass`. */
 export interface ServedDatabase {
-  /** Its `dbrest_pass`. */
+  /** The directive `dbrest_pass`. */
   readonly node: DirectiveNode;
   readonly block: BlockView;
   readonly settings: DbrestConfig;
 }
 
-/** Every location that serves a database. */
+/** All locations with `dbrest_pass`. */
 export function servedDatabases(config: CheckedModule<DbrestConfig>): readonly ServedDatabase[] {
   return config.uses('dbrest_pass').flatMap(({ node, block }) => {
     const settings = config.configIn(block);
@@ -40,7 +40,7 @@ const dbrestNoSchema: ModuleRule<DbrestConfig> = {
   },
 };
 
-/** PostgreSQL's own, and where platforms keep passwords, keys and jobs. */
+/** Schemas of PostgreSQL, and those in which platforms store passwords, keys and jobs. */
 const SYSTEM_SCHEMAS = /^(?:pg_\w+|information_schema|auth|vault|pgsodium|pgsodium_masks|cron|supabase_\w+)$/;
 
 const dbrestSystemSchema: ModuleRule<DbrestConfig> = {
@@ -113,7 +113,7 @@ const dbrestWritesOpen: ModuleRule<DbrestConfig> = {
   },
 };
 
-/** Functions are called by POST: whoever serves them alone means them to be called. */
+/** A location that serves only functions needs POST. */
 function servesFunctions({ block, settings: { rpc } }: ServedDatabase): boolean {
   const match = matchOf(block);
   return rpc === 'on' || (rpc === 'auto' && match?.kind === 'prefix' && match.path.endsWith('/rpc/'));
@@ -273,7 +273,7 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
   },
 };
 
-/** Schemas and tables that are served, and to whom. */
+/** Rules about the schemas and tables that are served. */
 export const SERVED_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestNoSchema,
   dbrestSystemSchema,

@@ -6,7 +6,7 @@ import type { DbrestConfig } from '../directives.ts';
 /** A JSON Web Key. */
 type Jwk = Extract<KeySource, { readonly kind: 'keys' }>['keys'][number];
 
-/** The keys of every `dbrest_jwt_secret`, and the directive. */
+/** The keys of each `dbrest_jwt_secret`, with the directive. */
 export function tokenKeys(
   config: CheckedModule<DbrestConfig>,
 ): readonly { readonly node: DirectiveNode; readonly keys: KeySource }[] {
@@ -16,13 +16,13 @@ export function tokenKeys(
   });
 }
 
-/** The secrets of a `dbrest_jwt_secret` that sign with HMAC. */
+/** The HMAC secrets among the keys. */
 function hmacSecrets(keys: KeySource): readonly Buffer[] {
   if (keys.kind === 'secret') return [Buffer.from(keys.secret)];
   return keys.keys.flatMap(({ k }) => (k === undefined ? [] : [Buffer.from(k, 'base64url')]));
 }
 
-/** From tutorials and templates: everybody who attacks tries them first. */
+/** Secrets from tutorials and templates, which attackers try first. */
 const EXAMPLE_SECRETS: ReadonlySet<string> = new Set([
   // jwt.io
   'your-256-bit-secret',
@@ -46,11 +46,11 @@ const EXAMPLE_SECRETS: ReadonlySet<string> = new Set([
   'test',
 ]);
 
-/** What people write where a secret has yet to come. */
+/** Texts that stand for a secret in templates. */
 const PLACEHOLDER =
   /change[-_ ]?(?:me|this|it)|replace[-_ ]?(?:me|this|it|with)|your[-_ ].*(?:secret|key|token)|at[-_ ]least[-_ ]\d+|placeholder/i;
 
-/** A text that somebody wrote for others to see, or that repeats itself. */
+/** Whether a secret is an example, a placeholder, or a repeated text. */
 function isExampleSecret(secret: Buffer): boolean {
   const text = secret.toString();
   return EXAMPLE_SECRETS.has(text.toLowerCase()) || PLACEHOLDER.test(text) || /^(.{1,16}?)\1+$/s.test(text);
@@ -112,7 +112,7 @@ const dbrestSecretExample: ModuleRule<DbrestConfig> = {
   },
 };
 
-/** Which algorithms go with a type of key (RFC 7518, RFC 8037). */
+/** The algorithms of each key type (RFC 7518, RFC 8037). */
 const ALGORITHMS: Readonly<Record<string, RegExp>> = {
   oct: /^HS(?:256|384|512)$/,
   RSA: /^[RP]S(?:256|384|512)$/,
@@ -156,7 +156,7 @@ function isMixed({ kty, alg }: Jwk): boolean {
   return alg !== undefined && ALGORITHMS[kty]?.test(alg) !== true;
 }
 
-/** As text, or once more in base64. */
+/** Whether a secret is a PEM public key or certificate, as text or in base64. */
 function isPublicKey(secret: Buffer): boolean {
   const text = secret.toString();
   return [text, Buffer.from(text, 'base64').toString()].some((pem) =>
@@ -164,7 +164,7 @@ function isPublicKey(secret: Buffer): boolean {
   );
 }
 
-/** The keys that tokens are verified with. */
+/** Rules about the keys of tokens. */
 export const TOKEN_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestSecretShort,
   dbrestSecretExample,

@@ -1,4 +1,4 @@
-/** The sections of `DISCOVERY_SQL`. */
+/** The entries of `DISCOVERY_SQL`. */
 export interface DiscoveryEntries {
   readonly access: readonly [
     id: string,
@@ -54,7 +54,7 @@ const UPDATE = 4;
 const INSERT = 8;
 const DELETE = 16;
 
-/** `names`: columns by their attribute numbers. */
+/** Reads the entry of privileges. `names`: names of columns by attribute number. */
 export function accessOf(
   [, writable, grants, columnGrants, isPartition]: DiscoveryEntries['access'],
   names: ReadonlyMap<number, string>,

@@ -172,7 +172,7 @@ export class CatalogueWriter {
   }
 }
 
-/** An entry with its section. */
+/** An entry and its section. */
 export type Entry = {
   [S in CatalogueSection]: readonly [section: S, entry: CatalogueEntries[S]];
 }[CatalogueSection];

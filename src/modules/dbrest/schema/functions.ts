@@ -96,7 +96,7 @@ export function durationMs(text: string): number | undefined {
 
 const VOLATILITY = { v: 'volatile', s: 'stable', i: 'immutable' } as const;
 
-/** What its own entry says of it. */
+/** Reads the entry of a function. */
 export function storedFunctionOf(
   entry: CatalogueEntries['function'],
   relations: RelationDrafts,
@@ -132,7 +132,7 @@ function returnedOf(entry: CatalogueEntries['function'], relations: RelationDraf
   return type === 'void' ? { kind: 'void' } : { kind: 'scalar', type };
 }
 
-/** What its own entry says of it. */
+/** Reads the entry of a media handler. */
 export function mediaHandlerOf(
   [schema, name, mediaType, argument]: CatalogueEntries['mediaHandler'],
   relations: RelationDrafts,

@@ -32,7 +32,7 @@ interface WriteFacts {
 /** By object id. */
 export type RelationDrafts = ReadonlyMap<string, RelationDraft>;
 
-/** What its own entry says of it. */
+/** Reads the entry of a table or view. */
 export function relationDraftOf(entry: CatalogueEntries['table']): RelationDraft {
   const [id, schema, name, kind, columns, keys, grantees, comment] = entry;
   const columnNames = new Map(columns.map(([number, column]) => [number, column]));
@@ -163,7 +163,7 @@ left join (
 ) indexes on indexes.indrelid = c.oid
 where facts.columns is not null or indexes.list is not null`;
 
-/** `names`: columns by their attribute numbers. */
+/** Reads an entry of `writing`. `names`: names of columns by attribute number. */
 export function writeFactsOf(
   [, columns, indexes]: CatalogueEntries['writing'],
   names: ReadonlyMap<number, string>,

@@ -12,7 +12,7 @@ interface RequestSettings {
   readonly timeoutMs: number;
   /** The raw token; '' without one. */
   readonly jwt: string;
-  /** JSON object. */
+  /** A JSON object. */
   readonly claims: string;
   readonly method: string;
   readonly path: string;

@@ -45,7 +45,7 @@ export function arrayLiteral(values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }
 
-/** Where the rows of a read come from when it is not their table. */
+/** A source of rows other than a table. */
 export interface RowSource {
   /** Text before the select: `with w as (…) `. */
   readonly prefix?: string;

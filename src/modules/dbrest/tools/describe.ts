@@ -23,13 +23,13 @@ export interface RestLocation {
   readonly path: string;
 }
 
-/** What an API document is to be about; absent members: as for a request without a token to the default schema. */
+/** The role and schema of an API document; by default those of a request without a token and profile. */
 export interface ApiView {
   readonly role?: string | undefined;
   readonly schema?: string | undefined;
 }
 
-/** The OpenAPI document of a location as a role sees it, or why there is none. Rejects when the database cannot be read. */
+/** Returns the OpenAPI document of a location for a role, or a fault. Rejects if the database cannot be read. */
 export async function describeApi(
   { config, path }: RestLocation,
   { role = config.anonRole, schema = config.schemas[0] ?? '' }: ApiView,
@@ -52,7 +52,7 @@ export async function describeApi(
   };
 }
 
-/** What a location knows of its database, for the schemas that it serves. Rejects when it cannot be read. */
+/** Returns the schema cache of a location for the schemas that it serves. Rejects if the database cannot be read. */
 export async function dumpSchema({ config }: Pick<RestLocation, 'config'>): Promise<unknown> {
   const known = await readSchema(config);
   const inSchemas = <T>(of: ReadonlyMap<string, T> | undefined): readonly T[] =>

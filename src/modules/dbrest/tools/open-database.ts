@@ -5,7 +5,10 @@ import { connect, openSession, type Session, type WireClient } from '../session/
 
 const SILENT = { write: () => undefined };
 
-/** As `dbrest_pass` takes it, relative to the current directory. Throws one line when it is wrong; a password is not in it. */
+/**
+ * Reads a database as `dbrest_pass` does, relative to the current directory. Throws a message of one line without the
+ * password.
+ */
 export function readPass(text: string): DbrestPass {
   const embedded = /^embedded(?::(.+))?$/.exec(text);
   if (embedded) return { kind: 'embedded', dir: resolve(embedded[1] ?? DEFAULT_EMBEDDED_DIR) };
@@ -16,8 +19,8 @@ export function readPass(text: string): DbrestPass {
 }
 
 /**
- * Lets somebody use a session with a database; an embedded server runs only meanwhile, unless it runs already. Rejects with
- * one line when it cannot be reached, and as `use` does.
+ * Calls `use` with a session. An embedded server is started for that time, unless it is running. Rejects with a message of
+ * one line if the database cannot be reached, and as `use` does.
  */
 export function withDatabase<T>(pass: DbrestPass, use: (session: Session) => Promise<T>): Promise<T> {
   return withTarget(pass, async (target) => {
@@ -31,7 +34,7 @@ export function withDatabase<T>(pass: DbrestPass, use: (session: Session) => Pro
   });
 }
 
-/** The same with the driver's own client. */
+/** Calls `use` with a client of pg; otherwise like `withDatabase`. */
 export function withClient<T>(pass: DbrestPass, use: (client: WireClient) => Promise<T>): Promise<T> {
   return withTarget(pass, async (target) => {
     const { default: pg } = await import('pg');

@@ -9,8 +9,8 @@ const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 
 /**
- * What PostgreSQL stores of a password (RFC 5802, `scram-sha-256`): the password itself then shows in no script and in no
- * log of statements. For ASCII only, which RFC 4013 leaves as it is.
+ * The SCRAM verifier that PostgreSQL stores (RFC 5802, `scram-sha-256`), so that the password appears in no script and no
+ * statement log. Only for ASCII, which RFC 4013 does not change.
  */
 export async function scramVerifier(password: string, salt = randomBytes(SALT_BYTES)): Promise<string> {
   const salted = await promisify(pbkdf2)(password, salt, ITERATIONS, KEY_BYTES, 'sha256');
@@ -20,28 +20,28 @@ export async function scramVerifier(password: string, salt = randomBytes(SALT_BY
   return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${keys}`;
 }
 
-/** The names that a database is to be set up with, and how far. */
+/** The names for the set-up of a database, and its extent. */
 export interface SetupOptions {
   readonly authenticator: string;
   readonly anon: string;
-  /** The role of those who have a token. */
+  /** The role of requests with a token. */
   readonly user: string;
   readonly schema: string;
-  /** `SCRAM-SHA-256$…`; absent: the password stays as it is. */
+  /** `SCRAM-SHA-256$…`; the password is unchanged if absent. */
   readonly verifier?: string | undefined;
-  /** Lets the roles use all tables of the schema, those to come included. */
+  /** Grants the roles access to all tables of the schema, including future ones. */
   readonly grantsTables: boolean;
   readonly trigger: boolean;
 }
 
-/** What changes to the schema are told with: in a schema that nobody serves. */
+/** The event triggers that announce changes of the schema; their functions are in a schema that is not served. */
 const TRIGGERS = { changed: 'gw_schema_changed', dropped: 'gw_schema_dropped' } as const;
 
 const HEAD = `-- Roles, schema and announcements for gw's dbrest. It may run any number of times:
 --   gw db setup | psql "$DATABASE_URL"
 `;
 
-/** The SQL that sets a database up, without a transaction around it; whoever runs it may create roles. */
+/** The set-up SQL without a transaction. It takes a role that may create roles. */
 function setupSql(order: SetupOptions): string {
   const parts = [
     roles(order),
@@ -52,7 +52,7 @@ function setupSql(order: SetupOptions): string {
   return parts.filter(Boolean).join('\n');
 }
 
-/** The same for people: with a transaction, and a word on what it is. */
+/** The set-up SQL as a script, with a transaction and a comment. */
 export function setupScript(order: SetupOptions): string {
   return `${HEAD}\nbegin;\n\n${setupSql(order)}\ncommit;\n`;
 }
@@ -152,14 +152,14 @@ $gw$;
 `;
 
 function literal(text: string): string {
-  // Escapes are told by their E: a backslash means the same under every setting of the server.
+  // With the prefix E a backslash means the same under all server settings.
   const quoted = `'${text.replaceAll("'", "''")}'`;
   return text.includes('\\') ? `E${quoted.replaceAll('\\', '\\\\')}` : quoted;
 }
 
 const MOST_BYTES = 63;
 
-/** Why a name cannot be used, if so. */
+/** Why a name cannot be used, or `undefined`. */
 export function nameFault(name: string): string | undefined {
   if (name === '' || Buffer.byteLength(name) > MOST_BYTES) return `expected 1 to ${MOST_BYTES} bytes`;
   if (/[\0\r\n]|\$gw\$/.test(name)) return 'it has characters that a script cannot hold';
@@ -168,22 +168,24 @@ export function nameFault(name: string): string | undefined {
     : undefined;
 }
 
-/** One thing that a database needs for dbrest. */
+/** One requirement of dbrest and its state in a database. */
 export interface SetupItem {
   readonly what: string;
   readonly state: 'ok' | 'missing' | 'wrong';
-  /** What is wrong, or what there is. */
+  /** The fault, or what was found. */
   readonly detail?: string;
 }
 
 type SetupNames = Pick<SetupOptions, 'authenticator' | 'anon' | 'user' | 'schema'>;
 
-/** What a database has and lacks. Rejects with one line when it cannot be asked. */
+/** Checks the requirements of dbrest. Rejects with a message of one line if the database cannot be queried. */
 export async function setupStatus(dsn: string, names: SetupNames): Promise<readonly SetupItem[]> {
   return withClient(readPass(dsn), (client) => readItems(client, names));
 }
 
-/** Sets a database up in one transaction; gives what it has and lacks before and afterwards. Rejects with one line. */
+/**
+ * Sets a database up in one transaction and returns the requirements before and after. Rejects with a message of one line.
+ */
 export async function applySetup(
   dsn: string,
   order: SetupOptions,
@@ -191,7 +193,7 @@ export async function applySetup(
   return withClient(readPass(dsn), async (client) => {
     const before = await readItems(client, order);
     try {
-      // One simple query is one transaction.
+      // A simple query is one transaction.
       await client.query(setupSql(order));
     } catch (cause) {
       const { message, hint, code } = cause as WireError;
@@ -216,15 +218,15 @@ interface DatabaseState {
   readonly version: string;
   readonly versionNumber: number;
   readonly roles: readonly RoleFacts[];
-  /** Roles that the login role may become, if it is there. */
+  /** Roles that the login role may become. */
   readonly becomes: readonly string[];
   readonly schema: boolean;
-  /** Roles that may use the schema. */
+  /** Roles that have the privilege USAGE on the schema. */
   readonly users: readonly string[];
   readonly triggers: readonly { readonly name: string; readonly enabled: boolean }[];
 }
 
-/** $1 the login role, $2 the roles of requests, $3 the schema. */
+/** $1 is the login role, $2 the roles of requests, $3 the schema. */
 const FACTS_SQL = `
 select json_build_object(
   'version', current_setting('server_version'),

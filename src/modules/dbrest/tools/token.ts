@@ -13,21 +13,21 @@ import {
 import { DbrestFault } from '../fault/index.ts';
 import { isObject, parseJson } from '../json.ts';
 
-/** A token that is to be made. */
+/** The parameters of a new token. */
 interface TokenOptions {
   readonly claims: Readonly<Record<string, unknown>>;
-  /** As `dbrest_jwt_secret` takes it: an HS256 secret, a JWK or a JWK set, with the private part of the key. */
+  /** A value of `dbrest_jwt_secret`: an HS256 secret, or a JWK or JWK set with private keys. */
   readonly secret: string;
-  /** Absent: what the key says, else the usual one of its type. */
+  /** By default that of the key, or the first of its type. */
   readonly algorithm?: string | undefined;
-  /** Picks a key of a set. */
+  /** Selects a key of a set. */
   readonly keyId?: string | undefined;
 }
 
-/** The token, and what is to be said of its key; or why there is none. */
+/** The token and a possible warning, or a fault. */
 type SignedToken = { readonly token: string; readonly warning?: string } | { readonly fault: string };
 
-/** Signs a token that a location with the same secret takes. */
+/** Signs a token that a location with the same secret accepts. */
 export async function signToken({ claims, secret, algorithm, keyId }: TokenOptions): Promise<SignedToken> {
   const source = readKeySource(secret);
   if ('fault' in source) return { fault: `the secret cannot be used: ${source.fault}` };
@@ -62,7 +62,7 @@ function secretKey(secret: string, kid: string | undefined): JWK {
   return { kty: 'oct', k: Buffer.from(secret).toString('base64url'), ...(kid !== undefined && { kid }) };
 }
 
-/** The first key, of a set perhaps, that has what signing takes. */
+/** The first key that can sign. */
 function signingKey(json: unknown, keyId: string | undefined): JWK | undefined {
   const { keys } = json as { keys?: unknown };
   const given = Array.isArray(keys) ? keys : [json];
@@ -74,26 +74,26 @@ function signingKey(json: unknown, keyId: string | undefined): JWK | undefined {
     });
 }
 
-/** A token taken apart; nobody has vouched for it. */
+/** The parts of a token, not verified. */
 export interface DecodedToken {
   readonly header: Readonly<Record<string, unknown>>;
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** What a location would say of a token. */
+/** The verdict of a location on a token. */
 export interface TokenVerdict {
   readonly decoded?: DecodedToken;
-  /** Absent: it takes the token. */
+  /** Absent if the token is accepted. */
   readonly refusal?: {
-    /** Code and message of the answer to the request. */
+    /** Code and message of the response. */
     readonly code: string;
     readonly message: string;
-    /** What is wrong with this token, in detail. */
+    /** The reason in detail. */
     readonly reason: string;
   };
 }
 
-/** The two texts of a token as JSON; `undefined` when it is none. */
+/** Decodes the header and claims of a token; `undefined` if it is malformed. */
 export function decodeToken(token: string): DecodedToken | undefined {
   const parts = token.split('.');
   if (parts.length !== 3 || !parts.every((part) => /^[A-Za-z0-9_-]*$/.test(part))) return undefined;
@@ -104,10 +104,7 @@ export function decodeToken(token: string): DecodedToken | undefined {
 const COUNTER = { add: () => undefined };
 const UNCOUNTED = { requests: COUNTER, hits: COUNTER, evictions: COUNTER };
 
-/**
- * Checks a token as a location does that has this secret and audience. Gives `fault` when the secret is none that a location
- * would take.
- */
+/** Checks a token as a location with this secret and audience does. Returns a `fault` if the secret is invalid. */
 export async function checkToken(
   token: string,
   { secret, audience, nowMs }: { secret: string; audience: string | undefined; nowMs: number },
@@ -145,7 +142,7 @@ interface RefusalContext {
   readonly audience: string | undefined;
 }
 
-/** What the answer to a client leaves out, for it tells strangers no more than they need. */
+/** The reason of a refusal in more detail than the response, which discloses no more than necessary. */
 function reasonFor(
   { header, claims }: DecodedToken,
   { message, keys, nowMs, audience }: RefusalContext,
@@ -179,7 +176,7 @@ function keyReason({ alg, kid }: DecodedToken['header'], keys: readonly Key[]): 
   return `its key id ${JSON.stringify(kid)} is none of the keys for ${String(alg)}: ${names.join(', ')}`;
 }
 
-/** Of a claim: seconds since the epoch. */
+/** A time claim (seconds since the epoch) as text. */
 function momentText(seconds: unknown, nowMs: number): string {
   const atMs = Number(seconds) * 1000;
   const at = Number.isNaN(new Date(atMs).getTime()) ? String(seconds) : new Date(atMs).toISOString();
@@ -193,7 +190,7 @@ const UNITS = [
   ['seconds', 1_000],
 ] as const;
 
-/** In the largest unit of which there are two. */
+/** A duration in the largest unit of which it has at least two. */
 function spanText(ms: number): string {
   const [name, unitMs] = UNITS.find(([, size]) => ms >= 2 * size) ?? ['seconds', 1_000];
   return `${Math.round(ms / unitMs)} ${name}`;
