@@ -11,47 +11,47 @@ import { chooseEntry } from './choose-entry.ts';
 import type { Entry, Registry } from './registry.ts';
 import type { AnyRow, ComplexValue, Context, ReadScope } from './row.ts';
 
-/** A field of a module's config as one block sets it. */
+/** The value of a field of a module's config that one block sets, and the directives that set it. */
 export interface BoundField {
   readonly directive: string;
-  /** One for each directive that contributed, in file order. */
+  /** The span of each directive that contributed, in file order. */
   readonly spans: readonly Span[];
-  /** The same directives, whole. */
+  /** The directives that contributed, in file order. */
   readonly nodes: readonly DirectiveNode[];
   readonly value: unknown;
 }
 
-/** One block after binding: what it sets itself, by module and field, and the blocks inside it in file order. */
+/** A block after binding: the fields that it sets itself, by module, and the blocks inside it in file order. */
 export interface BoundBlock {
   readonly context: Context;
   readonly node: DirectiveNode | undefined;
-  /** Its place among the directives of the enclosing block, from 0. */
+  /** Index among the directives of the enclosing block. */
   readonly nth: number;
-  /** What the opening row's reader made of the block's arguments. */
+  /** The block's arguments as the reader of its row has read them. */
   readonly args: unknown;
   readonly own: ReadonlyMap<string, ReadonlyMap<string, BoundField>>;
   readonly children: readonly BoundBlock[];
 }
 
-/** A variable that some text uses, and where. */
+/** A variable that a text uses, with its span. */
 export interface VariableUse {
   readonly name: string;
   readonly span: Span;
 }
 
-/** The typed configuration: the main block, and what its texts say of variables. */
+/** The typed configuration: the main block, and the variables that its texts use and define. */
 export interface BoundConfig {
   readonly main: BoundBlock;
   readonly uses: readonly VariableUse[];
-  /** Names that directives define, such as `set $name`, and where each is defined first. */
+  /** The variables that directives such as `set` define, with the span of the first definition. */
   readonly defined: ReadonlyMap<string, Span>;
-  /** Those of them that more than `set` defines: they take the place of a variable of gw whose name they have. */
+  /** Defined variables that another directive than `set` defines: these replace a built-in variable of the same name. */
   readonly fixed: ReadonlySet<string>;
-  /** Those that a regular expression fills. */
+  /** Variables that are named captures of a regular expression. */
   readonly captured: ReadonlySet<string>;
 }
 
-/** What is said of everything that may stand only once, with the place of the first: `first set at gw.conf:3`. */
+/** The details of a duplicate: the place of the first one, as in `first set at gw.conf:3`. */
 export function firstAt(
   span: Span | undefined,
   verb: 'set' | 'declared',
@@ -62,19 +62,19 @@ export function firstAt(
   return { rule, hint: `first ${verb} at ${file}:${line}`, related: [{ span, label: `first ${verb} here` }] };
 }
 
-/** Where a configuration was loaded from; see `ReadScope`. */
+/** Options of `bind`; the directories are those of `ReadScope`. */
 interface BindOptions {
   readonly registry: Registry;
   readonly report: Report;
   readonly confDir: string;
   readonly prefix: string;
-  /** Also says what is accepted without effect. */
+  /** True: directives that are accepted without effect are reported as notices. */
   readonly advise?: boolean;
-  /** Directives that gw will not have are left out, not refused. */
+  /** True: directives that gw does not support are left out instead of refused. */
   readonly skipUnsupported?: boolean;
 }
 
-/** Gives each directive to its row: checks name, context, arity and duplicates, and reads the words into values. */
+/** Binds each directive to its row: checks name, context, arity and duplicates, and reads its words into a value. */
 export function bind(tree: ConfigTree, options: BindOptions): BoundConfig {
   const binder = new Binder(options);
   const main = binder.block({ context: 'main', node: undefined, nth: 0, args: undefined }, tree.directives);
@@ -82,7 +82,7 @@ export function bind(tree: ConfigTree, options: BindOptions): BoundConfig {
 }
 
 type Opened = Pick<BoundBlock, 'context' | 'node' | 'nth' | 'args'>;
-/** A directive, its place among those of its block, and that block. */
+/** A directive, its index in its block, and that block. */
 interface PlacedNode {
   readonly node: DirectiveNode;
   readonly nth: number;
@@ -153,7 +153,7 @@ class Binder {
     this.#options.report.notice(message, span, { rule: 'ignored-directive', hint: why });
   }
 
-  /** A directive may stand once per block unless its row collects several. */
+  /** True if a directive that may occur once per block occurs again; the fault is reported. */
   #isDuplicate({ name, row }: Entry, node: DirectiveNode, seen: Map<string, Span>): boolean {
     const first = seen.get(name);
     if (isRepeatable(row) || !first) {
@@ -195,7 +195,7 @@ function isRepeatable(row: AnyRow): boolean {
   return ('repeat' in row && row.repeat === 'append') || ('many' in row && row.many === true);
 }
 
-/** What several directives of one block make together. */
+/** The value of several directives of one block for the same field. */
 function joined(row: AnyRow, before: unknown, value: unknown): unknown {
   if ('repeat' in row && row.repeat === 'append')
     return [...((before as unknown[] | undefined) ?? []), value];

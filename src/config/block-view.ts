@@ -4,7 +4,7 @@ import type { Registry } from './registry.ts';
 import { resolve, type ResolvedConfigs } from './resolve.ts';
 import type { Context } from './row.ts';
 
-/** Things by their key, each group in the order given (`Map.groupBy`, which Node 20 lacks). */
+/** Groups things by a key and keeps their order (`Map.groupBy`, which Node 20 lacks). */
 export function groupBy<K, T>(things: readonly T[], keyOf: (thing: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>();
   for (const thing of things) {
@@ -17,13 +17,13 @@ export function groupBy<K, T>(things: readonly T[], keyOf: (thing: T) => K): Rea
 }
 
 /**
- * A block with what holds in it, for those who judge or explain a configuration. Everything is worked out when it is
- * asked for: most of ten thousand locations are asked for a few directives only.
+ * A block with the directives that hold in it, for rules and explanations. Each part is computed on first use: of ten
+ * thousand locations most are asked for a few directives only.
  */
 export class BlockView {
   readonly context: Context;
   readonly node: DirectiveNode | undefined;
-  /** What the opening row's reader made of the block's words: the `LocationMatch` of a location. */
+  /** The block's words as its row has read them: the `LocationMatch` of a location. */
   readonly args: unknown;
   readonly outer: BlockView | undefined;
   readonly #block: BoundBlock;
@@ -44,7 +44,7 @@ export class BlockView {
     this.outer = outer;
   }
 
-  /** The blocks inside, in file order. */
+  /** The nested blocks in file order. */
   get inner(): readonly BlockView[] {
     const registry = this.#registry;
     return (this.#inner ??= this.#block.children.map(
@@ -52,13 +52,13 @@ export class BlockView {
     ));
   }
 
-  /** The directives that stand in the block itself, in file order; without names, all. Those that were refused too. */
+  /** The directives of these names in the block itself, in file order; without names, all of them, refused ones included. */
   own(...names: readonly string[]): readonly DirectiveNode[] {
     if (names.length === 0) return this.#directives;
     const own = (this.#own ??= groupBy(this.#directives, ({ name }) => name.value));
     const lists = names.flatMap((name) => (own.has(name) ? [own.get(name) ?? NONE] : []));
     if (lists.length < 2) return lists[0] ?? NONE;
-    // Each of ten thousand locations asks the server around it.
+    // Cached: each of ten thousand locations asks the server around it.
     const key = names.join(' ');
     const several =
       this.#several.get(key) ?? this.#directives.filter(({ name }) => names.includes(name.value));
@@ -66,7 +66,7 @@ export class BlockView {
     return several;
   }
 
-  /** The directives of these names that hold here, from this block or from one around it, inheritance done. */
+  /** The directives of these names that hold in the block, its own or inherited. */
   effective(...names: readonly string[]): readonly DirectiveNode[] {
     const found = new Set<DirectiveNode>();
     for (const name of names) {
@@ -75,29 +75,29 @@ export class BlockView {
     return [...found];
   }
 
-  /** A module's config, inheritance and defaults done. */
+  /** A module's config with inheritance and defaults applied. */
   config(module: string): Readonly<Record<string, unknown>> {
     return this.level.get(module)?.value ?? {};
   }
 
-  /** Which directives gave the fields of a module's config; absent fields have their default. */
+  /** The directives that set the fields of a module's config; fields with their default are absent. */
   from(module: string): ReadonlyMap<string, BoundField> {
     return this.level.get(module)?.from ?? new Map();
   }
 
-  /** This block and those around it, from the inside out. */
+  /** This block and the enclosing blocks, from the inside out. */
   *outward(): Generator<BlockView> {
     yield this;
-    // A loop: a generator in a generator in a generator would take most of the time of a check.
+    // A loop, because nested generators would take most of the time of a check.
     for (let block = this.outer; block; block = block.outer) yield block;
   }
 
-  /** The configs of all modules here. */
+  /** The configs of all modules in the block. */
   get level(): ResolvedConfigs {
     return (this.#level ??= resolve(this.#registry, this.#block, this.outer?.level));
   }
 
-  /** What the directives of a name gave that holds here; other directives of the same field are among them. */
+  /** The directives that hold for the fields that a directive of this name sets. */
   #holding(name: string): readonly DirectiveNode[] {
     const entries = this.#registry.named(name).filter(({ row }) => row.into !== undefined);
     if (entries.length > 0)
@@ -115,7 +115,7 @@ interface ViewOptions {
 
 const NONE: readonly never[] = [];
 
-/** The server that a block is in. */
+/** The server around a block, or the block itself. */
 export function serverOf(block: BlockView): BlockView | undefined {
   return [...block.outward()].find(({ context }) => context === 'server');
 }

@@ -3,14 +3,14 @@ import { nearest, renaming } from './nearest.ts';
 import type { Entry, Registry } from './registry.ts';
 import type { AnyRow, Context } from './row.ts';
 
-/** Why a directive that nginx has is refused. */
+/** The reason for refusing a directive of nginx. */
 interface Refusal {
   /** Completes `"directive" directive is …`. */
   readonly is: string;
   readonly reason?: string;
 }
 
-/** What gw will not do, by directive name, with the reason or the way around. */
+/** Directives that gw does not support, with the reason or an alternative. */
 const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   [/^(fastcgi|uwsgi|scgi|grpc|memcached|tunnel)_/, 'gw talks HTTP to its upstreams'],
   [/^redis2?_/, 'use kv_pass'],
@@ -38,21 +38,21 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Directives of nginx's own modules; those that have a row never come here. */
+/** Directives of nginx's own modules that gw may support later. A directive that has a row is never looked up here. */
 const NGINX = /^(ssi(_\w+)?|slice|sticky|least_time|subrequest_output_buffer_size)$/;
 
-/** Variables that nginx has and this version of gw does not. */
+/** Variables of nginx that this version of gw does not have. */
 const NGINX_VARIABLES =
   /^((geoip2?|fastcgi|jwt|memcached|grpc|slice)_\w+|modern_browser|ancient_browser|msie)$/;
 
-/** Why a directive of nginx, or of a module that is often built into it, is refused; `undefined`: the name is not known. */
+/** The reason for refusing a directive of nginx or of a common third-party module; `undefined` if the name is unknown. */
 export function refusalOf(directive: string): Refusal | undefined {
   const reason = NOT_SUPPORTED.find(([names]) => names.test(directive))?.[1];
   if (reason !== undefined) return { is: 'not supported', reason };
   return NGINX.test(directive) ? { is: 'not available in this version of gw' } : undefined;
 }
 
-/** Whether nginx has a variable of this name (one that gw has itself never comes here). */
+/** Whether nginx has a variable of this name. Variables that gw has are never looked up here. */
 export function isNginxVariable(name: string): boolean {
   return NGINX_VARIABLES.test(name);
 }
@@ -60,11 +60,11 @@ export function isNginxVariable(name: string): boolean {
 interface ChoiceOptions {
   readonly registry: Registry;
   readonly report: Report;
-  /** Directives that gw will not have are left out, not refused. */
+  /** True: directives that gw does not support are left out instead of refused. */
   readonly skipUnsupported?: boolean | undefined;
 }
 
-/** The row that a directive means here; reports an unknown name, a wrong context, a wrong shape or arity. */
+/** The row of a directive in a context. Reports an unknown name, a wrong context, a wrong shape or arity. */
 export function chooseEntry(
   node: DirectiveNode,
   context: Context,
@@ -89,7 +89,7 @@ export function chooseEntry(
   return hasRightShape(node, entry, report) ? entry : undefined;
 }
 
-/** Contexts as messages list them; one that no directive opens yet is left out. */
+/** A list of contexts for messages; contexts that no directive opens are left out. */
 export function contextsText(contexts: readonly Context[], registry: Registry): string {
   return [...new Set(contexts)]
     .filter((context) => registry.contexts.has(context))
@@ -101,7 +101,7 @@ function contextName(context: Context): string {
   return context.endsWith(' if') ? `if in ${context.slice(0, -3)}` : context;
 }
 
-/** `Syntax: …` of a row, without the semicolon. */
+/** The syntax of a row as the reference prints it, without the semicolon. */
 export function syntaxOf(name: string, row: AnyRow): string {
   if ('data' in row) return `${name} ${row.syntax}`;
   const words = [name, row.args.syntax].filter(Boolean).join(' ');
@@ -162,10 +162,10 @@ function hasRightShape(node: DirectiveNode, { name, row }: Entry, report: Report
   return false;
 }
 
-/** Readers whose last word is any text, which a blank has most likely cut in two. */
+/** Matches the syntax of readers whose last word is free text, which a blank has probably split. */
 const FREE_TEXT = /(^|\$variable |name )(path|file|value)$|^realm|\[text\]/;
 
-/** Quotes around words that were meant to be one. */
+/** The fix that quotes words which were meant to be one. */
 function quoting(words: readonly Word[], row: AnyRow): Fix | undefined {
   const [first, last] = [words[0], words.at(-1)];
   if (!first || !last || first === last || 'data' in row || !FREE_TEXT.test(row.args.syntax))

@@ -12,11 +12,13 @@ import type { Registry } from './registry.ts';
 import type { AnyRow, Context } from './row.ts';
 
 const MASK = '***';
-/** Variables, references and schemes: what is left of a value without them is a secret that somebody has written down. */
+/** Variables, references and scheme names. A value that has anything else contains a secret in clear. */
 const NO_SECRETS = /\$(?:\{(?:\w+|env:\w+|file:[^}]*)\}|\w+)|\b(?:basic|bearer|digest|token)\b/gi;
-/** What only names where a secret comes from shows nothing; the default of `${env:NAME:-default}` would. */
+/** A reference without a default, which reveals nothing; the default of `${env:NAME:-default}` would. */
 const REFERENCE = /^["']?\$\{(?:env:\w+|file:[^}]*)\}["']?$/;
-/** `scheme://user:password@host`, `password=…` in a list of keywords, `Bearer …`: the secret is the last group. */
+/**
+ * Passwords inside values, as the last group: `scheme://user:password@host`, `password=…` in a list of keywords, `Bearer …`.
+ */
 const PASSWORDS = [
   /(:\/\/[^/?#\s]*?:)([^/?#\s]*)(?=@)/g,
   /(\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s"'&;]+)/gi,
@@ -25,14 +27,14 @@ const PASSWORDS = [
 
 const MAY_HOLD_PASSWORD = /:\/\/|password|basic|bearer/i;
 
-/** The configuration as `-T` prints it: each file once under its name, secrets masked as the rows say. */
+/** The output of `-T`: each file once under its name, with secrets masked according to the rows. */
 export function dumpConfig(tree: ConfigTree, registry: Registry): string {
   return maskedFiles(tree, registry)
     .map(({ name, text }) => `# configuration file ${name}:\n${text}\n`)
     .join('');
 }
 
-/** Each file once, secrets masked as the rows say. */
+/** Each file of a configuration once, with secrets masked according to the rows. */
 export function maskedFiles(tree: ConfigTree, registry: Registry): readonly { name: string; text: string }[] {
   const secrets = secretSpans(tree, registry);
   return tree.sources.map((source) => ({
@@ -41,7 +43,7 @@ export function maskedFiles(tree: ConfigTree, registry: Registry): readonly { na
   }));
 }
 
-/** The stretches of text that hold secrets; the faults of a load must not show them either. */
+/** The spans that hold secrets. The faults of a load must not print them either. */
 export function secretSpans(tree: ConfigTree, registry: Registry): readonly Span[] {
   const found: Span[] = [];
   const waiting: DirectiveNode[] = [...tree.directives];
@@ -53,7 +55,10 @@ export function secretSpans(tree: ConfigTree, registry: Registry): readonly Span
   return found.sort((a, b) => a.start - b.start);
 }
 
-/** Of a directive that gives a name a value, the name may say what the value is: `set $api_key`, `X-Api-Key`. */
+/**
+ * The secrets of one directive. If it gives a name a value, the name may tell that the value is secret: `set $api_key`,
+ * `X-Api-Key`.
+ */
 function secretsOf({ args }: DirectiveNode, kind: NonNullable<AnyRow['secret']>): readonly Span[] {
   if (kind !== 'named') return args.flatMap((word) => secretsIn(word, kind));
   const [name, ...values] = args;
@@ -82,12 +87,12 @@ function secretsIn({ span, quote }: Word, kind: 'whole' | 'password'): readonly 
   );
 }
 
-/** A stretch of a source with asterisks where it holds one of these secrets, which are in the order of their sources. */
+/** The text of a span with these secrets masked. The secrets are sorted by source and offset. */
 function maskedText({ source, start: from, end: to }: Span, secrets: readonly Span[]): string {
   let shown = '';
   let position = from;
   for (const { source: of, start, end } of secrets) {
-    // One file may be included twice, and then its secrets are found twice.
+    // The secrets of a file that is included twice are listed twice.
     if (of !== source || start < position || end > to) continue;
     shown += source.text.slice(position, start) + MASK;
     position = end;
@@ -98,8 +103,8 @@ function maskedText({ source, start: from, end: to }: Span, secrets: readonly Sp
 const INDENT = '    ';
 
 /**
- * The configuration as one text: what `include` brings stands in its place, a comment says from which file, and secrets are
- * masked as the rows say. Words stay as they were written.
+ * The configuration as one text: included directives replace each `include`, a comment names their file, and secrets are
+ * masked. Words stay as written.
  */
 export function combinedText(tree: ConfigTree, registry: Registry): string {
   const secrets = secretSpans(tree, registry);
@@ -126,37 +131,37 @@ export function combinedText(tree: ConfigTree, registry: Registry): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** The words of a directive behind its name, as they were written but for secrets. */
+/** The words after a directive's name as written, with secrets masked. */
 function writtenWords({ args }: DirectiveNode, secrets: readonly Span[]): readonly string[] {
   return args.map(({ span }) => maskedText(span, secrets));
 }
 
-/** A directive that holds in a block. */
+/** A directive that holds in a block, its own or inherited. */
 export interface EffectiveDirective {
   readonly directive: string;
   readonly module: string;
-  /** As written, secrets masked. */
+  /** The words as written, with secrets masked. */
   readonly words: readonly string[];
   /** `file:line`. */
   readonly place: string;
-  /** It stands in a block around this one. */
+  /** True if an enclosing block has it. */
   readonly inherited: boolean;
-  /** What it means, where that is a plain value and no secret: times in milliseconds, sizes in bytes. */
+  /** The value, if it is plain and not secret: times in milliseconds, sizes in bytes. */
   readonly value?: string | number | boolean;
 }
 
-/** A block, what holds in it, and the blocks inside. */
+/** A block with the directives that hold in it and its nested blocks. */
 export interface EffectiveBlock {
   readonly context: Context;
-  /** Behind the name of the block. */
+  /** The words after the name of the block. */
   readonly words: readonly string[];
-  /** `file:line`; '' for the main level. */
+  /** `file:line`; '' for the main block. */
   readonly place: string;
   readonly directives: readonly EffectiveDirective[];
   readonly blocks: readonly EffectiveBlock[];
 }
 
-/** What holds where, inheritance done. Defaults are left out. */
+/** The directives that hold in each block, with inheritance applied. Defaults are left out. */
 export function effectiveBlock(main: BlockView, tree: ConfigTree, registry: Registry): EffectiveBlock {
   const secrets = secretSpans(tree, registry);
   const hidden = new Set(registry.entries.flatMap(({ name, row }) => (row.secret ? [name] : [])));
@@ -172,7 +177,7 @@ export function effectiveBlock(main: BlockView, tree: ConfigTree, registry: Regi
 
 interface SecretNames {
   readonly secrets: readonly Span[];
-  /** Names of directives that hold secrets. */
+  /** Names of directives whose values are secret. */
   readonly hidden: ReadonlySet<string>;
 }
 
@@ -201,7 +206,7 @@ function isPlain(value: unknown): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
 }
 
-/** What comes from the environment or a file may be one wherever it is used. */
+/** True for directives with secrets. Any value from the environment or a file may be one. */
 function isSecret({ name, args }: DirectiveNode, hidden: ReadonlySet<string>): boolean {
   return hidden.has(name.value) || args.some(({ secret }) => secret);
 }

@@ -1,17 +1,17 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView } from './block-view.ts';
 
-/** A level whose own headers drop those of the level above: that is how nginx inherits lists. */
+/** A block whose own headers replace the inherited ones, as nginx inherits lists. */
 export interface Dropping {
-  /** The first header of this level. */
+  /** The first header of the block. */
   readonly at: DirectiveNode;
-  /** Headers of the level above whose names do not come again here. */
+  /** Inherited headers that the block does not set again. */
   readonly dropped: readonly DirectiveNode[];
-  /** Other headers of the level above have another value here: merging would send both. */
+  /** True if the block gives another inherited header a new value: merging would send both. */
   readonly replaces: boolean;
 }
 
-/** What a block drops by setting headers of its own with `directive`. */
+/** The headers that a block loses because it sets its own with `directive`; `undefined` if it loses none. */
 export function droppedIn(block: BlockView, directive: string): Dropping | undefined {
   const [at] = block.own(directive);
   if (!at || !block.outer) return undefined;
@@ -22,12 +22,12 @@ export function droppedIn(block: BlockView, directive: string): Dropping | undef
   return dropped.length > 0 ? { at, dropped, replaces: dropped.length < above.length } : undefined;
 }
 
-/** The name of a header, as it is written. */
+/** The name of a header as written. */
 export function headerOf({ args }: DirectiveNode): string {
   return args[0]?.value ?? '';
 }
 
-/** Directives `name value` by name in lower case; the first of a name counts. */
+/** Header directives by name in lower case; the first one of a name counts. */
 export function byHeader(nodes: readonly DirectiveNode[]): ReadonlyMap<string, DirectiveNode> {
   const found = new Map<string, DirectiveNode>();
   for (const node of nodes) {

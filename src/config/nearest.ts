@@ -1,6 +1,6 @@
 import type { Fix, Span } from '../../grammar/index.ts';
 
-/** The candidate that was probably meant, or `undefined` when none is near. Case never counts as a difference. */
+/** The candidate that is nearest to a misspelt word; `undefined` if none is near. Case does not count. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const given = word.toLowerCase();
   let best: string | undefined;
@@ -12,12 +12,15 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** The correction that a near name offers: whether it was meant is the author's to say. */
+/** The fix that replaces a word by a near name. It is not safe, because only the author knows what was meant. */
 export function renaming(span: Span, near: string): Fix {
   return { title: `replace it with "${near}"`, safe: false, edits: [{ span, text: near }] };
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment); stops counting at `limit`. */
+/**
+ * The number of insertions, deletions, substitutions and swaps of neighbours between two words (optimal string alignment);
+ * counting stops at `limit`.
+ */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let beforePrevious: number[] = [];

@@ -20,10 +20,10 @@ export function words<T>(
   return { ...shape, read };
 }
 
-/** A directive that takes no argument: its presence is the value. */
+/** A reader without words: the presence of the directive is the value. */
 export const present: ArgReader<true> = { syntax: '', min: 0, max: 0, read: () => true };
 
-/** The word as it stands. */
+/** The value of one word. */
 export const text: ArgReader<string> = oneWord('string', (word) => word.value);
 
 /** Any number of plain words. */
@@ -32,10 +32,10 @@ export const texts: ArgReader<readonly string[]> = words(
   (list) => list.map((word) => word.value),
 );
 
-/** Text with variables. */
+/** A text with variables. */
 export const value: ArgReader<ComplexValue> = oneWord('value', (word, scope) => scope.complexValue(word));
 
-/** The name in `$name`, in lower case, of a variable that the directive defines; what is no name is reported. */
+/** The name in `$name`, in lower case, of a variable that the directive defines. Any other word is reported. */
 export function readVariableName(word: Word, scope: ReadScope, how?: 'assigned'): string | undefined {
   const name = /^\$(\w+)$/.exec(word.value)?.[1]?.toLowerCase();
   if (name === undefined) scope.report.emerg(`invalid variable name "${word.value}"`, word.span);
@@ -43,7 +43,7 @@ export function readVariableName(word: Word, scope: ReadScope, how?: 'assigned')
   return name;
 }
 
-/** A whole number within bounds, both included. */
+/** A reader of an integer within inclusive bounds. */
 export function integer({ min = 0, max = 2 ** 31 - 1 } = {}): ArgReader<number> {
   return oneWord('number', (word, { directive, report }) => {
     if (!/^\d{1,15}$/.test(word.value)) {
@@ -68,24 +68,24 @@ const readFlag = oneWord<boolean>('on | off', (word, { directive, report }) => {
   return undefined;
 });
 
-/** `on` or `off`, in any case (nginx: ngx_conf_set_flag_slot). */
+/** Reads `on` or `off` in any case (nginx ngx_conf_set_flag_slot). */
 export const flag: ArgReader<boolean> = { ...readFlag, choices: ['on', 'off'] };
 
-/** What people write for a flag that knows only two words. */
+/** The two values of a flag, for near names. */
 const FLAGS: readonly string[] = ['on', 'off'];
 const MEANT: ReadonlyMap<string, string> = new Map([
   ...['true', 'yes', '1', 'enable', 'enabled'].map((word) => [word, 'on'] as const),
   ...['false', 'no', '0', 'disable', 'disabled', 'none'].map((word) => [word, 'off'] as const),
 ]);
 
-/** The value in place of a word that is near it. */
+/** The fix that replaces a word by the near value, if there is one. */
 function nearestValue({ value, span }: Word, names: readonly string[]): Fix | undefined {
   const meant = MEANT.get(value.toLowerCase());
   const near = meant !== undefined && names.includes(meant) ? meant : nearest(value, names);
   return near === undefined ? undefined : renaming(span, near);
 }
 
-/** One of a few names (nginx: ngx_conf_set_enum_slot). */
+/** A reader of one of a few names (nginx ngx_conf_set_enum_slot). */
 export function oneOf<const T extends string>(...names: readonly T[]): ArgReader<T> {
   const reader = oneWord(names.join(' | '), (word, { report }) => {
     const known = names.find((name) => name === word.value);
@@ -97,14 +97,14 @@ export function oneOf<const T extends string>(...names: readonly T[]): ArgReader
   return { ...reader, choices: names };
 }
 
-/** What is said of a word that should be one of a few names: all of them, and the correction to the one that is near. */
+/** The details for a word that should be one of a few names: the names as hint, and the fix to a near one. */
 export function expectedNames(word: Word, names: readonly string[]): FaultDetails {
   return { hint: `expected ${names.join(', ')}`, fix: nearestValue(word, names) };
 }
 
 const BYTES_PER_UNIT: Record<string, number> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
-/** `8k`, `1m`, `2g`, `512` in bytes; `undefined` when it is not a size (nginx: ngx_parse_offset). */
+/** The bytes of a size such as `8k`, `1m`, `2g` or `512`; `undefined` for other texts (nginx ngx_parse_offset). */
 export function parseSize(text: string): number | undefined {
   const match = /^(\d+)([kmg]?)$/i.exec(text);
   if (!match) return undefined;
@@ -112,7 +112,7 @@ export function parseSize(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
-/** A size in bytes. */
+/** Reads a size in bytes. */
 export const size: ArgReader<number> = oneWord('size', (word, { directive, report }) => {
   const bytes = parseSize(word.value);
   if (bytes === undefined) {
@@ -137,7 +137,10 @@ const TIME_UNITS = [
   ['ms', 1],
 ] as const;
 
-/** `1h30m`, `1h 30m`, `500ms`; a bare number counts seconds. In milliseconds, or `undefined` (nginx: ngx_parse_time). */
+/**
+ * The milliseconds of a time such as `1h30m`, `1h 30m` or `500ms`; a bare number counts seconds. `undefined` for other texts
+ * (nginx ngx_parse_time).
+ */
 export function parseTimeMs(text: string): number | undefined {
   let rest = text;
   let totalMs = 0;
@@ -156,10 +159,10 @@ export function parseTimeMs(text: string): number | undefined {
   return Number.isSafeInteger(totalMs) ? totalMs : undefined;
 }
 
-/** Node takes no longer timer (24.8 days), and makes one of a millisecond of what is longer. */
+/** The longest timer of Node.js (24.8 days); a longer one fires after a millisecond. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** A time that something waits, in milliseconds: what is longer than a timer can be is that long. */
+/** Reads a time in milliseconds, limited to the longest timer. */
 export const time: ArgReader<number> = oneWord('time', (word, { directive, report }) => {
   const ms = parseTimeMs(word.value);
   if (ms === undefined) {
@@ -175,7 +178,7 @@ export const time: ArgReader<number> = oneWord('time', (word, { directive, repor
 const LOWEST = 400;
 const HIGHEST = 599;
 
-/** The status of an answer that refuses a request (nginx: ngx_conf_set_num_slot, bounds 400 and 599). */
+/** Reads the status of a response that refuses a request (nginx ngx_conf_set_num_slot, bounds 400 and 599). */
 export const refusalStatus: ArgReader<number> = oneWord('code', (word, { directive, report }) => {
   const code = Number(word.value);
   if (!/^\d{1,15}$/.test(word.value)) report.emerg(`"${directive}" directive invalid number`, word.span);
@@ -184,7 +187,9 @@ export const refusalStatus: ArgReader<number> = oneWord('code', (word, { directi
   return undefined;
 });
 
-/** Media types in lower case, or `*` (nginx: ngx_http_types_slot). `text/html` always belongs to them: it is not named. */
+/**
+ * Reads media types in lower case, or `*` (nginx ngx_http_types_slot). `text/html` is always included and need not be named.
+ */
 export const mediaTypes: ArgReader<readonly string[]> = words(
   { syntax: 'mime-type ...', min: 1, max: Infinity },
   (list, { report }) => {
@@ -199,10 +204,10 @@ export const mediaTypes: ArgReader<readonly string[]> = words(
   },
 );
 
-/** A network or one address. Warns about address bits behind the mask, as nginx does. */
+/** Reads a network or one address. Warns of address bits behind the mask, as nginx does. */
 export const cidr: ArgReader<Network> = oneWord('address | CIDR', readCidr);
 
-/** The same for a word that may also be something else. */
+/** Reads a network or one address from a word of a directive with other forms. */
 export function readCidr(word: Word, { report }: ReadScope): Network | undefined {
   const parsed = parseNetwork(word.value);
   if (!parsed) {
@@ -217,7 +222,7 @@ export function readCidr(word: Word, { report }: ReadScope): Network | undefined
   return parsed.network;
 }
 
-/** Says so when a network was written with bits behind its mask (nginx). */
+/** Warns if a network was written with address bits behind its mask (nginx). */
 export function warnOfHostBits(
   { value, quote, span }: Word,
   { network, written }: { readonly network: Network; readonly written: readonly number[] },
@@ -231,10 +236,10 @@ export function warnOfHostBits(
   });
 }
 
-/** nginx: eight pages. */
+/** The smallest zone of nginx: eight pages. */
 const SMALLEST_BYTES = 32_768;
 
-/** `zone=name:size` of a directive that declares shared memory; the name may be empty. */
+/** Reads `zone=name:size` of a directive that declares shared memory; the name may be empty. */
 export function readZone(
   word: Word,
   { report }: ReadScope,
@@ -250,17 +255,17 @@ export function readZone(
   return undefined;
 }
 
-/** A PCRE pattern, translated; plain data. */
+/** A translated PCRE pattern as plain data. */
 export interface ReadRegex {
   readonly pattern: string;
   readonly source: string;
   readonly names: readonly string[];
-  /** How many groups capture, the named ones among them. */
+  /** Number of capture groups, named ones included. */
   readonly groups: number;
   readonly bounds: RegexBounds;
 }
 
-/** Reads the pattern that a word holds from `skip` on; its named captures become variables of the configuration. */
+/** Reads the pattern in a word from index `skip` on. Its named captures become variables of the configuration. */
 export function readRegex(
   word: Word,
   { skip, caseless }: { readonly skip: number; readonly caseless: boolean },

@@ -1,29 +1,29 @@
 import { contextsText, syntaxOf } from './choose-entry.ts';
 import type { Entry, Registry } from './registry.ts';
 
-/** A directive as people look it up. */
+/** The facts about a directive that the reference, `gw why` and editors show. */
 export interface DirectiveFacts {
   readonly name: string;
   readonly module: string;
-  /** `Syntax` of nginx's documentation, with its end. */
+  /** The syntax as in nginx's documentation, with the closing semicolon or block. */
   readonly syntax: string;
   readonly contexts: readonly string[];
   readonly default?: string;
   readonly summary: string;
-  /** Page of nginx's documentation, for what nginx has too. */
+  /** URL of nginx's documentation, if nginx has the directive. */
   readonly nginx?: string;
   readonly repeatable: boolean;
   readonly secret: boolean;
-  /** Why it has no effect, where it has none. */
+  /** The reason, if the directive has no effect. */
   readonly accepted?: string;
 }
 
-/** Every directive, module by module. */
+/** The facts about every directive, grouped by module. */
 export function directiveFacts(registry: Registry): readonly DirectiveFacts[] {
   return registry.entries.map((entry) => factsOf(entry, registry));
 }
 
-/** One directive. */
+/** The facts about one directive. */
 export function factsOf({ name, owner, row }: Entry, registry: Registry): DirectiveFacts {
   const isBlock = 'opens' in row || 'data' in row;
   const fallback = defaultText(row);
@@ -61,7 +61,7 @@ const HEAD = `# Directives
 Every directive that gw understands, by module. Generated from the directive tables by \`npm run reference\`; do not edit.
 `;
 
-/** Every directive as Markdown, from the rows: syntax, default, contexts, what it does. */
+/** The reference in Markdown, generated from the rows: syntax, default, contexts and summary of every directive. */
 export function referenceText(registry: Registry): string {
   const facts = directiveFacts(registry);
   const modules = registry.owners.flatMap((owner) => {
@@ -74,7 +74,7 @@ export function referenceText(registry: Registry): string {
   return `${[HEAD, `${contents.join('\n')}\n`, ...sections, accepted].filter(Boolean).join('\n')}`;
 }
 
-/** A directive that opens one context here and another there has two rows, and one entry. */
+/** Merges the rows of a directive that opens different contexts into one entry. */
 function joined(facts: readonly DirectiveFacts[]): readonly DirectiveFacts[] {
   const byName = new Map<string, DirectiveFacts>();
   for (const each of facts) {
@@ -88,7 +88,7 @@ function joined(facts: readonly DirectiveFacts[]): readonly DirectiveFacts[] {
   return [...byName.values()];
 }
 
-/** A name may stand in two contexts with two meanings; the anchor tells them apart. */
+/** The anchor of a directive. It includes the module, because two modules may have a directive of the same name. */
 function anchorOf({ name, module }: DirectiveFacts): string {
   return `${module}-${name}`;
 }

@@ -1,36 +1,36 @@
 import type { AnyRow, Context, Inherit, Rows } from './row.ts';
 
-/** What the binder needs to know of a module; the full definition lives in `contract`. */
+/** The part of a module that the binder needs; the full definition is in `contract`. */
 export interface DirectiveOwner {
   readonly name: string;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- modules of every config type
   readonly directives: Rows<any>;
 }
 
-/** A directive with the module it belongs to. */
+/** A directive's row and its module. */
 export interface Entry {
   readonly name: string;
   readonly owner: string;
   readonly row: AnyRow;
 }
 
-/** How a field of a module's config comes down from the enclosing block. */
+/** How a field of a module's config is inherited. */
 export interface Field {
-  /** True: every block inside sees it. */
+  /** True: all nested blocks inherit it. */
   readonly inherit: true | Inherit;
   readonly default: unknown;
-  /** The field that says how this one, a list, comes down. */
+  /** The field that decides how this list is inherited. */
   readonly inheritBy: string | undefined;
   readonly completedBy: ((own: never, above: never) => unknown) | undefined;
 }
 
-/** All directives of all modules. One name may have several rows when their contexts differ (`server`). */
+/** All directives of all modules. A name may have several rows for different contexts (`server`). */
 export class Registry {
   readonly entries: readonly Entry[];
   readonly owners: readonly string[];
-  /** By owner, the fields that do not come down everywhere, or not as they are. */
+  /** By module, the fields that are not inherited unchanged by every block. */
   readonly narrowing: ReadonlyMap<string, readonly (readonly [name: string, field: Field])[]>;
-  /** Contexts that a configuration can have: main, and what some row opens. */
+  /** The contexts that a configuration can have: main, and those that rows open. */
   readonly contexts: ReadonlySet<Context>;
   readonly #byName = new Map<string, Entry[]>();
   readonly #fields = new Map<string, Map<string, Field>>();
@@ -58,7 +58,7 @@ export class Registry {
     return this.#byName.get(name) ?? [];
   }
 
-  /** Names that are legal in a context, for did-you-mean and completion. */
+  /** The names of directives that are allowed in a context. */
   legalIn(context: Context): readonly string[] {
     return this.entries.filter(({ row }) => row.contexts.includes(context)).map(({ name }) => name);
   }
@@ -82,7 +82,7 @@ export class Registry {
   }
 }
 
-/** A table holds a name twice as `server` and `server (upstream)`; what stands in brackets only tells them apart. */
+/** The name of a directive in a table's key: the brackets of `server (upstream)` only tell two rows of one name apart. */
 function nameOf(key: string): string {
   return key.replace(/ \(.*\)$/, '');
 }

@@ -2,21 +2,21 @@ import type { BoundBlock, BoundField } from './bind.ts';
 import type { Field, Registry } from './registry.ts';
 import type { Context } from './row.ts';
 
-/** A module's config at one place, inheritance done. Blocks that change nothing share their parent's object. */
+/** A module's config in one block with inheritance applied. Blocks that change nothing share their parent's object. */
 export interface ResolvedConfig {
   readonly value: Readonly<Record<string, unknown>>;
-  /** Which directive gave a field, and where; absent fields have their default. */
+  /** The directives that set the fields; fields with their default are absent. */
   readonly from: ReadonlyMap<string, BoundField>;
 }
 
-/** The configs of all modules at one place, by module name. */
+/** The configs of all modules in one block, by module name. */
 export interface ResolvedConfigs {
   get(owner: string): ResolvedConfig | undefined;
 }
 
 /**
- * Child value, else the parent's where the field comes down, else the default (nginx's merge functions). What a block
- * leaves as it is costs nothing: most of ten thousand locations set two fields of one module.
+ * The configs of a block: its own value of a field, else the inherited one, else the default (nginx's merge functions).
+ * Unchanged configs are shared: most of ten thousand locations set two fields of one module.
  */
 export function resolve(
   registry: Registry,
@@ -81,7 +81,7 @@ interface MergedList {
   readonly above: ResolvedConfig;
 }
 
-/** A list with that of the level above behind it (nginx: `add_header_inherit merge`). */
+/** Appends the inherited list to the block's own (nginx `add_header_inherit merge`). */
 function merge(name: string, { value, from, above }: MergedList): void {
   const [own, inherited] = [from.get(name), above.from.get(name)] as [BoundField, BoundField];
   const joined = [...(own.value as unknown[]), ...(inherited.value as unknown[])];
@@ -106,5 +106,5 @@ function comesDown(inherit: Field['inherit'], { context }: BoundBlock): boolean 
   return inherit === true || (inherit === 'nameless' && NAMELESS.has(context));
 }
 
-/** Blocks that take the place of the location around them for some of its requests. */
+/** Blocks that replace the enclosing location for some of its requests. */
 const NAMELESS: ReadonlySet<Context> = new Set<Context>(['location if', 'server if', 'limit_except']);

@@ -1,21 +1,22 @@
 import type { DirectiveNode, Report, Span, Word } from '../../grammar/index.ts';
 
 /**
- * Text with variables, as plain data: `"hi $arg_n"` is `['hi ', { variable: 'arg_n' }]`. No variables: at most one string.
- * (nginx: complex value.) Names of variables are in lower case: nginx does not tell `$Host` from `$host`.
+ * A text with variables as plain data (nginx: complex value): `"hi $arg_n"` is `['hi ', { variable: 'arg_n' }]`. Without
+ * variables there is at most one string. Names of variables are in lower case, because nginx does not tell `$Host` from
+ * `$host`.
  */
 export interface ComplexValue {
   readonly parts: readonly (string | { readonly variable: string } | { readonly capture: number })[];
 }
 
-/** The text of a value without variables, else `undefined`. */
+/** The text of a value; `undefined` if the value has variables. */
 export function constantText(value: ComplexValue): string | undefined {
   if (value.parts.length === 0) return '';
   const [only] = value.parts;
   return value.parts.length === 1 && typeof only === 'string' ? only : undefined;
 }
 
-/** What has a name of its own in a configuration, which other directives refer to. */
+/** The kinds of names that directives define and others refer to. */
 export type NameKind =
   | 'upstream'
   | 'named location'
@@ -27,55 +28,55 @@ export type NameKind =
   | 'dictionary'
   | 'session cache';
 
-/** Which words of a directive a role is about, and which part of them. */
+/** The words of a directive, and the parts of them, that have a role. */
 interface WordPart {
-  /** An argument, from 0; absent: the first. */
+  /** Index of the argument; default 0. */
   readonly word?: number | 'last' | 'any';
-  /** The part begins behind one of these; a word that begins with none of them has not this role. */
+  /** The part follows one of these prefixes; a word without one of them does not have the role. */
   readonly behind?: readonly string[];
-  /** The part ends before the first of these characters; absent: with the word. */
+  /** The part ends before the first of these characters; default: at the end of the word. */
   readonly until?: string;
 }
 
-/** A name that a directive defines, that it uses, or that all who name it define together. */
+/** A name that a directive defines, uses, or shares with all directives that mention it. */
 export interface NameRole extends WordPart {
   readonly kind: NameKind;
   readonly as: 'definition' | 'use' | 'shared';
 }
 
-/** A path, and which directory a relative one starts from: see `ReadScope`. */
+/** A path, and the directory that a relative one starts from: see `ReadScope`. */
 export interface PathRole extends WordPart {
   readonly kind: 'path';
   readonly from: 'confDir' | 'prefix';
 }
 
 /**
- * What a word of a directive leads to, besides its value: how an editor follows it. Variables inside values and captures
- * of regular expressions are no roles: they look the same in every word.
+ * A reference in a word, which editors follow. Variables inside values and captures of regular expressions are not roles:
+ * they look the same in every word.
  */
 export type WordRole = NameRole | PathRole;
 
-/** A directive that defines a name; by default by its first word. */
+/** The role of a directive that defines a name, by default with its first word. */
 export function defines(kind: NameKind, place: WordPart = {}): readonly [NameRole] {
   return [{ kind, as: 'definition', ...place }];
 }
 
-/** A directive that refers to a name. */
+/** The role of a directive that refers to a name. */
 export function uses(kind: NameKind, place: WordPart = {}): readonly [NameRole] {
   return [{ kind, as: 'use', ...place }];
 }
 
-/** A directive that names something which exists because it is named. */
+/** The role of a directive with a name that exists as soon as a directive mentions it. */
 export function shares(kind: NameKind, place: WordPart = {}): readonly [NameRole] {
   return [{ kind, as: 'shared', ...place }];
 }
 
-/** A directive whose first word is a path, unless it is one of other things: `off`, `syslog:…`. */
+/** The role of a directive whose first word is a path, unless the word has another meaning: `off`, `syslog:…`. */
 export function pathFrom(from: PathRole['from']): readonly [PathRole] {
   return [{ kind: 'path', from }];
 }
 
-/** The places of a name. */
+/** The usual parts of words that are names. */
 export const AT = {
   /** `zone=name:size` or `zone=name`. */
   zone: { word: 'any', behind: ['zone='], until: ':' },
@@ -100,37 +101,36 @@ export type Context =
   | 'server if'
   | 'location if';
 
-/** What a reader may ask and tell while it reads one directive. */
+/** The context in which a reader reads one directive. */
 export interface ReadScope {
   readonly directive: string;
-  /** The directive's name in the text: where a fault without a better place goes. */
+  /** The span of the directive's name, for faults without a more exact place. */
   readonly span: Span;
   readonly report: Report;
-  /** Absolute directory that relative paths of the configuration's own files start from. */
+  /** Absolute directory that relative paths of configuration files start from. */
   readonly confDir: string;
   /** Absolute directory that relative paths of logs, data and roots start from (`-p`). */
   readonly prefix: string;
-  /** Notes the variables of a value, so that unknown ones fail the load at their place. */
+  /** Reads a value and records its variables, so that unknown ones are reported at their place. */
   complexValue(word: Word): ComplexValue;
-  /** The place of this directive among those of its block, from 0: how a list tells which nested block it means. */
+  /** Index of the directive in its block, by which a list identifies the nested block it belongs to. */
   readonly nth: number;
-  /** The block that it stands in: its context, and what was read of its words. */
+  /** The enclosing block: its context and the arguments that were read. */
   readonly block: { readonly context: Context; readonly args: unknown };
   /**
-   * Notes names that this directive defines (named captures, `map`); their case does not count. `assigned`: it only fills
-   * the variable, which before that is what gw has by this name, or uninitialized (`set`). `captured`: it is cut out of what a
-   * regular expression matches.
+   * Records a variable that this directive defines; case does not count. `assigned`: the directive only assigns it, and
+   * before that it is built in or uninitialized (`set`). `captured`: it is a named capture.
    */
   defineVariable(name: string, span: Span, how?: 'assigned' | 'captured'): void;
 }
 
-/** Words to one value. It reports what is wrong and gives `undefined`. */
+/** Reads words into one value. It reports faults and then gives `undefined`. */
 export interface ArgReader<T> {
-  /** As the reference prints it, for example `on | off`. */
+  /** The syntax in the reference, for example `on | off`. */
   readonly syntax: string;
   readonly min: number;
   readonly max: number;
-  /** The only words that it takes, where they can be listed. */
+  /** All words that it accepts, if they can be listed. */
   readonly choices?: readonly string[];
   read(words: readonly Word[], scope: ReadScope): T | undefined;
 }
@@ -142,17 +142,17 @@ interface RowFacts {
   /** `nginx ngx_http_core_module#listen`, or `gw` for a directive of our own. */
   readonly source: string;
   /**
-   * The value (or the password inside it) never shows in `-T`, logs or the console. `named`: the whole value where the first
-   * word is the name of a credential, else the password inside.
+   * The value, or the password in it, is never printed in `-T`, logs or the console. `named`: the whole value if the first
+   * word names a credential, else the password in it.
    */
   readonly secret?: 'whole' | 'password' | 'named';
-  /** What its words lead to: names that they define or use, files. */
+  /** The roles of its words: names that they define or use, paths. */
   readonly roles?: readonly WordRole[];
 }
 
 /**
- * Which nested blocks see a field that comes down not at all or not everywhere. False: none (nginx's `return`).
- * `nameless`: only the blocks that take a location's place for some of its requests, `if` and `limit_except`.
+ * How nested blocks inherit a field that not all of them inherit. False: none does (nginx's `return`). `nameless`: only
+ * blocks that replace a location for some of its requests, `if` and `limit_except`.
  */
 export type Inherit = false | 'nameless';
 
@@ -160,19 +160,21 @@ type Single<K, V> = RowFacts & {
   readonly into: K;
   readonly args: ArgReader<NonNullable<V>>;
   readonly default?: NonNullable<V>;
-  /** As the reference prints it, where the value itself does not say it well. */
+  /** The default in the reference, if it differs from the value. */
   readonly defaultText?: string;
   readonly inherit?: Inherit;
-  /** What the value makes of that of the level above, where nginx takes it over in part. */
+  /** Combines the value with the inherited one, where nginx takes over parts of it. */
   readonly completedBy?: (own: NonNullable<V>, above: NonNullable<V>) => NonNullable<V>;
   readonly repeat?: never;
 };
 
-/** Several directives of one block collect in one list; a list set at a level discards the inherited one. */
+/** A directive whose values are collected in a list; a list in a block replaces the inherited one. */
 type Repeated<K, V> =
   NonNullable<V> extends readonly (infer E)[]
     ? RowFacts & {
-        /** The field that says how the list comes down: `on` as usual, `off` not at all, `merge` behind the level's own. */
+        /**
+         * The field that decides how the list is inherited: `on` as usual, `off` not at all, `merge` after the block's own.
+         */
         readonly inheritBy?: string;
         readonly into: K;
         readonly args: ArgReader<E>;
@@ -188,15 +190,15 @@ type DataBlock<K, V> = RowFacts & {
   readonly into: K;
   readonly data: (node: DirectiveNode, scope: ReadScope) => NonNullable<V> | undefined;
   readonly syntax: string;
-  /** How many words stand before the block; default none. */
+  /** Number of words before the block; default none. */
   readonly words?: { readonly min: number; readonly max: number };
-  /** Lets the block stand several times in one place: what two of them make together. */
+  /** Allows several blocks in one context: combines the values of two of them. */
   readonly merge?: (before: NonNullable<V>, added: NonNullable<V>) => NonNullable<V>;
   readonly default?: NonNullable<V>;
   readonly defaultText?: string;
 };
 
-/** A block of directives, such as `server`; what `args` reads is kept on the bound block. */
+/** A block of directives, such as `server`; the value that `args` reads is kept on the bound block. */
 type Opening = RowFacts & {
   readonly opens: Context;
   readonly args: ArgReader<unknown>;
@@ -205,7 +207,7 @@ type Opening = RowFacts & {
   readonly into?: never;
 };
 
-/** A block of directives that is also one of a list of steps, such as `if`: its arguments join the list as well. */
+/** A block of directives that is also a step in a list, such as `if`: its arguments join the list. */
 type OpeningStep<K, V> =
   NonNullable<V> extends readonly (infer E)[]
     ? RowFacts & {
@@ -217,11 +219,11 @@ type OpeningStep<K, V> =
       }
     : never;
 
-/** Understood and checked, but without effect; `accepted` says why. */
+/** A directive that is checked but has no effect; `accepted` gives the reason. */
 type AcceptedRow = RowFacts & {
   readonly args: ArgReader<unknown>;
   readonly accepted: string;
-  /** True: it may stand several times in one block. */
+  /** True: it may occur several times in one block. */
   readonly many?: boolean;
   readonly into?: never;
 };
@@ -236,11 +238,11 @@ export type Row<C> =
 
 export type Rows<C> = { readonly [directive: string]: Row<C> };
 
-/** A row whose field and value types are no longer known: what the binder works on. */
+/** A row without its field and value types, for the binder. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- every concrete row must be assignable
 export type AnyRow = Row<any>;
 
-/** Declares a module's directives; a wrong type, slot, context or default does not compile. */
+/** Declares a module's directives. A wrong type, slot, context or default does not compile. */
 export const directivesFor =
   <C extends object>() =>
   <const R extends Rows<C>>(rows: R): Rows<C> =>

@@ -9,11 +9,11 @@ import {
   unknownEscape,
 } from './scanner.ts';
 
-/** The capture groups seen so far, in PCRE's numbering, which is also JavaScript's. */
+/** The capture groups that the translation has met, in PCRE's numbering, which is also JavaScript's. */
 export class Groups {
   readonly names: string[] = [];
   readonly #numberOf = new Map<string, number>();
-  /** By number, from 1; whether every way through the pattern so far has set the group. */
+  /** By number, from 1: whether every path through the pattern so far sets the group. */
   readonly #isSet: boolean[] = [false];
 
   get count(): number {
@@ -41,18 +41,21 @@ export class Groups {
     this.#isSet[number] = true;
   }
 
-  /** The groups above `number` lie in a part that may be skipped: an alternative, an optional item, a negative assertion. */
+  /** Marks the groups above `number` as optional: they are in an alternative, an optional item or a negative assertion. */
   mayBeUnsetAbove(number: number): void {
     this.#isSet.fill(false, number + 1);
   }
 
-  /** Only then a back-reference means the same: to an unset group PCRE never matches, JavaScript always. */
+  /**
+   * True if the group is always set. Only then a back-reference has the same meaning: PCRE never matches an unset group,
+   * JavaScript always does.
+   */
   isAlwaysSet(number: number): boolean {
     return this.#isSet[number] === true;
   }
 }
 
-/** A piece of JavaScript that a quantifier applies to as a whole. */
+/** A part of a JavaScript pattern that a quantifier applies to as a whole. */
 export interface Atom {
   readonly source: string;
   /** `character` consumes one character; `fixed` takes no quantifier. */
@@ -64,7 +67,7 @@ export interface ForwardReference {
   readonly construct: string;
   readonly target: number | string;
   readonly offset: number;
-  /** Where PCRE puts its finger when the group never comes. */
+  /** The offset that PCRE reports if the group does not follow. */
   readonly missingAt: number;
 }
 
@@ -74,17 +77,17 @@ export interface Reading {
   readonly groups: Groups;
   readonly forwardReferences: ForwardReference[];
   flags: Flags;
-  /** How many look-arounds, and among them look-behinds, enclose this place. */
+  /** Numbers of look-arounds and of look-behinds around the current offset. */
   lookarounds: number;
   lookbehinds: number;
-  /** Everything up to a closing parenthesis or the end. */
+  /** Translates everything up to a closing parenthesis or the end. */
   alternatives(): string;
 }
 
 export const character = (source: string): Atom => ({ source, kind: 'character' });
 export const fixed = (source: string): Atom => ({ source, kind: 'fixed' });
 
-/** One character that stands for itself, or for both cases of an ASCII letter. */
+/** A literal character, or both cases of an ASCII letter. */
 export function literal(codePoint: number, caseless: boolean): Atom {
   const text = String.fromCodePoint(codePoint);
   if (caseless && /[A-Za-z]/.test(text)) {
@@ -97,19 +100,19 @@ export function literal(codePoint: number, caseless: boolean): Atom {
   );
 }
 
-/** A back-reference as it stands in the pattern. */
+/** A back-reference in the pattern. */
 interface Reference {
   /** A name, or a number from 1. */
   readonly target: number | string;
   /** Index of its first character. */
   readonly start: number;
-  /** Where PCRE puts its finger when there is no such group. */
+  /** The offset that PCRE reports if there is no such group. */
   readonly missingAt: number;
 }
 
 /**
- * A back-reference. Refused where JavaScript would match more than PCRE or something else: to a group that may be unset,
- * in caseless mode, inside a look-behind (which JavaScript reads from right to left).
+ * Translates a back-reference. It is refused where JavaScript matches differently: to a group that may be unset, in caseless
+ * mode, and inside a look-behind, which JavaScript reads from right to left.
  */
 export function backReference(reading: Reading, { target, start, missingAt }: Reference): Atom {
   const { scanner, groups, flags } = reading;
@@ -126,7 +129,7 @@ export function backReference(reading: Reading, { target, start, missingAt }: Re
   return { source: `(?:\\${number})`, kind: 'group' };
 }
 
-/** Blames the first reference whose group came too late, or never. */
+/** Throws a fault for the first reference whose group follows it or does not exist. */
 export function checkForwardReferences({ scanner, groups, forwardReferences }: Reading): void {
   const [first] = forwardReferences;
   if (!first) return;
@@ -142,7 +145,7 @@ const unsetReference = (construct: string, offset: number): Error =>
 
 const NOT_A_LINE_END = '[^\\n]';
 
-/** What an escape outside a class means; the scanner stands behind the backslash. */
+/** Translates an escape outside a class; the scanner is behind the backslash. */
 export function readEscapedAtom(reading: Reading): Atom {
   const { scanner, flags } = reading;
   if (scanner.done) throw unknownEscape(scanner);
@@ -178,7 +181,7 @@ function letterEscape(reading: Reading, letter: string): Atom {
     : fixed('(?=\\n?$)');
 }
 
-/** `\K` moves the reported start of the match; nothing in a configuration reads that. */
+/** `\K` moves the reported start of the match, which no directive uses. */
 function matchStart({ scanner, lookarounds }: Reading): Atom {
   if (lookarounds > 0) {
     throw scanner.fault('\\K is not allowed in lookarounds (but see PCRE2_EXTRA_ALLOW_LOOKAROUND_BSK)');
@@ -216,7 +219,7 @@ function numberedOrNamed(reading: Reading, start: number): Atom {
   if (number) {
     const sign = number[1] ?? number[3];
     const value = Number(number[2] ?? number[4]);
-    // Counted from the last group that was opened: -1 is that group, +1 the next one.
+    // Relative to the last opened group: -1 is that group, +1 the next one.
     const target = sign === '-' ? groups.count + 1 - value : sign === '+' ? groups.count + value : value;
     return backReference(reading, { target, start, missingAt: sign === '-' ? start + 2 : scanner.at - 1 });
   }

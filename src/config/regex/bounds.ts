@@ -1,29 +1,29 @@
 import { setFlagsFromString } from 'node:v8';
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 
-/** A set of UTF-16 units: a bit for each of ASCII, and one for all others together. */
+/** A set of UTF-16 units: one bit for each ASCII unit, and one for all others. */
 type Units = bigint;
 
 const OTHERS: Units = 1n << 128n;
 const ALL: Units = (OTHERS << 1n) - 1n;
 
-/** How a part of a pattern begins. */
+/** The ways in which a part of a pattern can begin. */
 interface Beginning {
-  /** What its first character may be; more than that where it is not known. */
+  /** The possible first units; a superset if they are not known exactly. */
   readonly units: Units;
-  /** It may match without a character, so that what follows it begins instead. */
+  /** True if it can match the empty text, so that the next part begins the match. */
   readonly isOptional: boolean;
-  /** How many steps it takes at most to see that none of them comes. */
+  /** Most steps that it takes to find that none of them matches. */
   readonly checks: number;
 }
 
-/** Where the text ends, or the match: there is nothing to be tried. */
+/** The end of the text or of the match, where nothing is tried. */
 const NOTHING: Beginning = { units: 0n, isOptional: false, checks: 1 };
 const EMPTY: Beginning = { units: 0n, isOptional: true, checks: 1 };
-/** Known by no more than a step: a look-around may take many. */
+/** A part of which nothing is known; deciding a look-around may take many steps. */
 const UNKNOWN: Beginning = { units: ALL, isOptional: true, checks: 1 };
 
-/** A text that begins one way never begins the other way. */
+/** True if no text can begin in both ways. */
 function areDisjoint(one: Beginning, other: Beginning): boolean {
   return (one.units & other.units) === 0n;
 }
@@ -36,13 +36,13 @@ function either(parts: readonly Beginning[]): Beginning {
   };
 }
 
-/** Of one part with another behind it. */
+/** The beginning of two parts in a row. */
 function chained(first: Beginning, then: Beginning): Beginning {
   if (!first.isOptional) return first;
   return { ...either([first, then]), isOptional: then.isOptional };
 }
 
-/** Read from the left, or from the right in a look-behind. */
+/** The beginning of an element, read from the left, or from the right in a look-behind. */
 function beginningOf(element: AST.Element, behind: boolean): Beginning {
   switch (element.type) {
     case 'Group':
@@ -109,32 +109,32 @@ function range(min: number, max: number): Units {
 }
 
 /**
- * How long a text may be so that no text of that length takes more than some 50 ms, by the engine that matches it. V8 has
- * two: the usual one backtracks, the other one takes linear time but declines look-arounds, back-references and large counts.
+ * The longest texts that each engine of V8 matches within some 50 ms. The usual engine backtracks; the linear one takes
+ * linear time but declines look-arounds, back-references and large counts.
  */
 export interface RegexBounds {
-  /** V8's usual engine, at its worst. */
+  /** For V8's usual engine in the worst case. */
   readonly usual: number;
-  /** V8's linear engine; 0 when it declines the pattern. */
+  /** For V8's linear engine; 0 if it declines the pattern. */
   readonly linear: number;
 }
 
 /** V8's usual engine takes one to three nanoseconds per step, its linear one up to a hundred. Measured, Node 20.20. */
 const USUAL_STEPS = 16_000_000;
 const LINEAR_STEPS = 400_000;
-/** How often V8's usual engine may backtrack before the linear one takes over, where that takes the pattern. */
+/** Number of backtracks after which V8's usual engine hands over to the linear one, if that takes the pattern. */
 const MAX_BACKTRACKS = 4_000;
-/** Between two of them the usual engine may read the whole text: up to this length it is given every such pattern. */
+/** Between two backtracks the usual engine may read the whole text: texts up to this length always go to it. */
 const GUARDED_LENGTH = 2048;
 const MAX_LENGTH = 2 ** 24;
 
-/** Sets the flags of V8 that the bounds count on: before the first thread that matches starts. */
+/** Sets the flags of V8 that the bounds rely on. Must be called before the first thread that matches starts. */
 export function guardRegexes(): void {
   setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
   setFlagsFromString(`--regexp-backtracks-before-fallback=${MAX_BACKTRACKS}`);
 }
 
-/** For a pattern in JavaScript's terms, without flags. */
+/** The bounds of a JavaScript pattern without flags. */
 export function boundsOf(source: string): RegexBounds {
   const pattern = new RegExpParser().parsePattern(source);
   const cost = costOf(pattern);
@@ -144,7 +144,7 @@ export function boundsOf(source: string): RegexBounds {
   return { usual: Math.max(usual, GUARDED_LENGTH), linear: Math.floor(LINEAR_STEPS / size) };
 }
 
-/** How many steps backtracking takes at most, by the length of the text. */
+/** A function from the length of a text to the most steps that backtracking takes. */
 export function mostSteps(source: string): (length: number) => number {
   const cost = costOf(new RegExpParser().parsePattern(source));
   return (length) => cost(length).steps;
@@ -154,7 +154,7 @@ export function mostSteps(source: string): (length: number) => number {
 const LINEAR_ENGINE = 'l';
 let isEnabled = false;
 
-/** A pattern for V8's linear engine; `undefined` when that declines it. */
+/** The pattern for V8's linear engine; `undefined` if that declines it. */
 export function linearRegex(source: string): RegExp | undefined {
   if (!isEnabled) setFlagsFromString('--enable-experimental-regexp-engine');
   isEnabled = true;
@@ -165,33 +165,36 @@ export function linearRegex(source: string): RegExp | undefined {
   }
 }
 
-/** The largest power of two for which the condition holds; it must hold for all lengths below one for which it does. */
+/** The largest power of two for which a condition holds. The condition must be monotonic. */
 function longest(isFine: (length: number) => boolean): number {
   let length = 1;
   while (length < MAX_LENGTH && isFine(length * 2)) length *= 2;
   return length;
 }
 
-/** Upper bounds: the steps until every way through a part has been tried, and the ways after which the match goes on. */
+/**
+ * Upper bounds of a part: the steps until every path through it has been tried, and the number of paths after which the
+ * match continues.
+ */
 interface Work {
   readonly ways: number;
   readonly steps: number;
 }
 
-/** By the length of the text. */
+/** The work as a function of the length of the text. */
 type Cost = (length: number) => Work;
 
-/** Where in a pattern a part stands. */
+/** The surroundings of a part in its pattern. */
 interface Around {
-  /** How what comes behind it begins. */
+  /** The beginning of the next part. */
   readonly next: Beginning;
-  /** In a look-behind, which reads from the right. */
+  /** True in a look-behind, which is read from the right. */
   readonly behind: boolean;
 }
 
 const ONE: Cost = () => ({ ways: 1, steps: 1 });
 
-/** Tried at every place of the text, unless the pattern says where to begin. */
+/** The cost of a pattern, which is tried at every offset of the text unless it is anchored. */
 function costOf({ alternatives }: AST.Pattern): Cost {
   const once = choice(alternatives, { next: NOTHING, behind: false });
   const isAnchored = alternatives.every(({ elements: [first] }) => isStart(first));
@@ -212,7 +215,7 @@ function choice(alternatives: readonly AST.Alternative[], around: Around): Cost 
     const works = parts.map(({ cost }) => cost(length));
     const ways = works.map((work) => work.ways);
     return {
-      // Where the first character decides, no more than one of them leads on.
+      // If the first character decides, at most one alternative continues.
       ways: isDecided ? Math.max(...ways) : ways.reduce((sum, count) => sum + count, 0),
       steps: works.reduce((sum, { steps }) => sum + steps, 1),
     };
@@ -225,7 +228,7 @@ function areAllDisjoint(beginnings: readonly Beginning[]): boolean {
   );
 }
 
-/** Each way through what comes before tries what follows. */
+/** The cost of elements in a row: each path through the first tries the rest. */
 function sequence(
   elements: readonly AST.Element[],
   around: Around,
@@ -269,7 +272,7 @@ function elementCost(element: AST.Element, around: Around): Cost {
   }
 }
 
-/** What a look-around has found is never tried another way. */
+/** The cost of a look-around, which is never entered again after a match. */
 function lookaround({ kind, alternatives }: AST.LookaroundAssertion): Cost {
   const inside = choice(alternatives, { next: NOTHING, behind: kind === 'lookbehind' });
   return (length) => ({ ways: 1, steps: inside(length).steps + 1 });
@@ -278,13 +281,13 @@ function lookaround({ kind, alternatives }: AST.LookaroundAssertion): Cost {
 function repeated({ min, max, element }: AST.Quantifier, { next, behind }: Around): Cost {
   const again = beginningOf(element, behind);
   const round = elementCost(element, { next: either([again, next]), behind });
-  // After each round the next character decides whether another one comes.
+  // The next character decides after each repetition whether another one follows.
   const isDecided = !again.isOptional && !next.isOptional && areDisjoint(again, next);
   return (length) => {
     const once = round(length);
-    // A round beyond the least ones takes a character at least.
+    // A repetition beyond the minimum consumes at least one character.
     const rounds = Math.min(max, min + length);
-    // Every round multiplies the ways of those before it.
+    // Each repetition multiplies the paths.
     const ends = once.ways === 1 ? rounds + 1 : once.ways ** (rounds + 1) / (once.ways - 1);
     return {
       ways: once.ways > 1 ? ends : isDecided ? 1 : rounds - min + 1,
@@ -293,7 +296,7 @@ function repeated({ min, max, element }: AST.Quantifier, { next, behind }: Aroun
   };
 }
 
-/** States of the linear engine, which writes counts out. Each may be alive at each character. */
+/** The number of states in the linear engine, which expands counts. All of them may be active at each character. */
 function sizeOf(node: AST.Pattern | AST.Alternative | AST.Element): number {
   const sum = (parts: readonly (AST.Alternative | AST.Element)[]): number =>
     parts.reduce((size, part) => size + sizeOf(part), 1);

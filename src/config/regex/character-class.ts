@@ -16,7 +16,7 @@ const FIRST_ASTRAL = 0x10000;
 const SURROGATES: Range = [0xd800, 0xdfff];
 const CASE_DISTANCE = 0x20;
 
-/** What is not in the set. */
+/** The code points that are not in the set. */
 function complement(set: CodePoints): CodePoints {
   const rest: Range[] = [];
   let from = 0;
@@ -28,7 +28,7 @@ function complement(set: CodePoints): CodePoints {
   return rest;
 }
 
-/** The set with the other case of its ASCII letters: nginx compiles patterns without UTF, so only these have a case. */
+/** The set with both cases of its ASCII letters. Only these have a case, because nginx compiles patterns without UTF. */
 export function withBothCases(set: CodePoints): CodePoints {
   const upper = intersect(set, [0x41, 0x5a]).map(([first, last]): Range => [
     first + CASE_DISTANCE,
@@ -42,8 +42,8 @@ export function withBothCases(set: CodePoints): CodePoints {
 }
 
 /**
- * A JavaScript expression (no `u` flag) for one character of the set, or not of the set. Characters beyond U+FFFF are
- * pairs of UTF-16 units: a set that tells some of them apart becomes an alternation.
+ * A JavaScript pattern (without the `u` flag) for one character in the set, or not in it. Characters beyond U+FFFF are pairs
+ * of UTF-16 units: a set that distinguishes some of them becomes an alternation.
  */
 export function classSource(set: CodePoints, negated: boolean): string {
   const merged = merge(set);
@@ -61,7 +61,7 @@ function alternationSource(set: CodePoints): string {
   return `(?:${[...plain, ...pairs].join('|')})`;
 }
 
-/** One astral range, cut where the high surrogate changes; whole blocks stay together. */
+/** The pairs of an astral range, split where the high surrogate changes; whole blocks stay together. */
 function pairSources([first, last]: Range): string[] {
   const [firstHigh, lastHigh] = [highOf(first), highOf(last)];
   if (firstHigh === lastHigh) return [pairSource([firstHigh, firstHigh], [lowOf(first), lowOf(last)])];
@@ -96,7 +96,7 @@ function intersect(set: CodePoints, [low, high]: Range): CodePoints {
     .map(([first, last]): Range => [Math.max(first, low), Math.min(last, high)]);
 }
 
-/** Sorted, without overlaps and seams. */
+/** The set sorted, with overlapping and adjacent ranges joined. */
 function merge(set: CodePoints): CodePoints {
   const merged: [number, number][] = [];
   for (const [first, last] of [...set].sort((a, b) => a[0] - b[0])) {
@@ -161,14 +161,14 @@ const horizontalSpace: CodePoints = [
   [0x3000, 0x3000],
 ];
 
-/** What `\R` and `\v` call a line end, besides the pair CR LF. */
+/** The characters that `\R` and `\v` treat as line ends, besides the pair CR LF. */
 export const verticalSpace: CodePoints = [
   [0x0a, 0x0d],
   [0x85, 0x85],
   [0x2028, 0x2029],
 ];
 
-/** `\d`, `\W` and so on: PCRE's meaning, which for `\s`, `\h` and `\v` is not JavaScript's. */
+/** The sets of `\d`, `\W` and so on in PCRE, which differ from JavaScript's for `\s`, `\h` and `\v`. */
 export const SHORTHAND_SETS: Readonly<Record<string, CodePoints>> = {
   d: digit,
   D: complement(digit),
@@ -182,10 +182,10 @@ export const SHORTHAND_SETS: Readonly<Record<string, CodePoints>> = {
   V: complement(verticalSpace),
 };
 
-/** One item of a class: a code point, which may begin or end a range, or a whole set, which may not. */
+/** An item of a class: a code point, which may start or end a range, or a set, which may not. */
 type Item = number | CodePoints;
 
-/** Reads `[…]` behind its bracket and gives the JavaScript class that means the same. */
+/** Reads a class after its `[` and gives the equivalent JavaScript pattern. */
 export function readBracket(scanner: Scanner, flags: Flags): string {
   const negated = scanner.eat('^');
   const ranges: Range[] = [];
@@ -207,7 +207,7 @@ class ClassItems {
     this.#flags = flags;
   }
 
-  /** The next item; `undefined` behind the closing bracket. A first `]` is a plain character. */
+  /** The next item; `undefined` after the closing bracket. A `]` as the first item is a plain character. */
   read(isFirst: boolean): Item | undefined {
     const scanner = this.#scanner;
     this.#skipIgnored();
@@ -219,7 +219,7 @@ class ClassItems {
     return scanner.eat('\\') ? this.#escape() : scanner.codePoint();
   }
 
-  /** The range that begins with `first`, or `first` alone when no range follows. */
+  /** The range that starts with `first`, or `first` alone if no range follows. */
   rangeFrom(first: number): Range {
     const scanner = this.#scanner;
     this.#skipIgnored();
@@ -235,7 +235,7 @@ class ClassItems {
     return [first, last];
   }
 
-  /** A set cannot begin a range: `[\d-z]`. */
+  /** Throws if a set starts a range: `[\d-z]`. */
   refuseRange(): void {
     if (!this.#literal && this.#scanner.take(/-(?!\]|$)/y)) {
       throw this.#scanner.fault('invalid range in character class', this.#scanner.at - 1);
@@ -277,7 +277,7 @@ class ClassItems {
     if (character !== undefined) return character;
     const digits = scanner.take(/[0-7]{1,3}/y);
     if (digits) return octal(digits[0]);
-    // PCRE takes these for themselves inside a class.
+    // PCRE treats these as literals inside a class.
     if (/[89g]/.test(scanner.next)) return scanner.codePoint();
     if (scanner.eat('b')) return 0x08;
     const set = SHORTHAND_SETS[scanner.next];

@@ -1,4 +1,4 @@
-/** Why a pattern cannot be used; thrown inside this folder only and returned by `translatePcre`. */
+/** The reason why a pattern cannot be used. It is thrown only inside this folder and returned by `translatePcre`. */
 export class PatternFault extends Error {
   /** Index into the pattern. */
   readonly offset: number;
@@ -9,19 +9,22 @@ export class PatternFault extends Error {
   }
 }
 
-/** PCRE understands it, JavaScript has nothing that means the same. `what` explains a construct that is fine elsewhere. */
+/**
+ * The fault of a construct of PCRE without an equivalent in JavaScript. `what` names the use of a construct that is
+ * supported elsewhere.
+ */
 export function noEquivalent(construct: string, offset: number, what = ''): PatternFault {
   const explained = what === '' ? '' : ` (${what})`;
   return new PatternFault(`PCRE construct "${construct}"${explained} has no equivalent here`, offset);
 }
 
-/** What `(?imsnxU)` sets; a group's flags end with the group. */
+/** The flags of `(?imsnxU)`; a group's flags end with the group. */
 export interface Flags {
   readonly caseless: boolean;
   readonly multiLine: boolean;
   readonly dotAll: boolean;
   readonly noCapture: boolean;
-  /** 2 for `(?xx)`: blanks inside classes are ignored as well. */
+  /** 2 for `(?xx)`, which ignores blanks inside classes as well. */
   readonly extended: 0 | 1 | 2;
   readonly ungreedy: boolean;
 }
@@ -35,7 +38,7 @@ export const NO_FLAGS: Flags = {
   ungreedy: false,
 };
 
-/** Applies the letters between `(?` and `)` or `:`, for example `i-s`, `xx` or `^m`. */
+/** The flags after the letters between `(?` and `)` or `:`, for example `i-s`, `xx` or `^m`. */
 export function withLetters(flags: Flags, letters: string): Flags {
   const [on = '', off = ''] = letters.replace('^', '').split('-');
   const start = letters.startsWith('^') ? { ...NO_FLAGS, ungreedy: flags.ungreedy } : flags;
@@ -57,7 +60,7 @@ function switched(flags: Flags, letters: string, on: boolean): Flags {
 
 const MAX_NAME_LENGTH = 32;
 
-/** Walks over a pattern. Offsets are UTF-16 indices. */
+/** Reads a pattern from left to right. Offsets are UTF-16 indices. */
 export class Scanner {
   readonly pattern: string;
   at = 0;
@@ -74,21 +77,21 @@ export class Scanner {
     return this.pattern.charAt(this.at);
   }
 
-  /** Steps over `text` when it comes next. */
+  /** Skips `text` if it comes next; true if it did. */
   eat(text: string): boolean {
     if (!this.pattern.startsWith(text, this.at)) return false;
     this.at += text.length;
     return true;
   }
 
-  /** Steps over what a sticky expression matches here. */
+  /** Skips the match of a sticky expression at the current offset and gives it. */
   take(sticky: RegExp): RegExpExecArray | null {
     const match = this.peek(sticky);
     if (match) this.at = sticky.lastIndex;
     return match;
   }
 
-  /** What a sticky expression would match here. */
+  /** The match of a sticky expression at the current offset. */
   peek(sticky: RegExp): RegExpExecArray | null {
     sticky.lastIndex = this.at;
     return sticky.exec(this.pattern);
@@ -104,14 +107,14 @@ export class Scanner {
     return new PatternFault(message, offset);
   }
 
-  /** Blames everything from `start` to the next `)`. */
+  /** The fault of a group without equivalent, from `start` to the next `)`. */
   noEquivalentGroup(start: number): PatternFault {
     const end = this.pattern.indexOf(')', start);
     if (end === -1) return this.fault('missing closing parenthesis', this.pattern.length);
     return noEquivalent(this.pattern.slice(start, end + 1), start);
   }
 
-  /** A group's name and its terminator. */
+  /** Reads a group's name and its terminator. */
   name(terminator: string): string {
     const start = this.at;
     if (/\d/.test(this.next)) throw this.fault('subpattern name must start with a non-digit');
@@ -130,9 +133,9 @@ const LAST_CODE_POINT = 0x10ffff;
 const CONTROLS: Readonly<Record<string, number>> = { a: 0x07, e: 0x1b, f: 0x0c, n: 0x0a, r: 0x0d, t: 0x09 };
 
 /**
- * The code point of an escape that means one character; the scanner stands behind the backslash. `undefined` when the
- * escape means something else (`\d`, `\b`, `\1`). `\xHH` names a code point, as in PCRE's UTF mode: gw matches decoded
- * text, where nginx without UTF matches bytes.
+ * The code point of an escape that denotes one character; the scanner is behind the backslash. `undefined` for other escapes
+ * (`\d`, `\b`, `\1`). `\xHH` denotes a code point, as in PCRE's UTF mode, because gw matches decoded text; nginx without UTF
+ * matches bytes.
  */
 export function readCharacterEscape(scanner: Scanner): number | undefined {
   const letter = scanner.next;
@@ -148,7 +151,7 @@ export function readCharacterEscape(scanner: Scanner): number | undefined {
   return /[0-9A-Za-z]/.test(letter) ? undefined : scanner.codePoint();
 }
 
-/** Why a letter behind a backslash means nothing. */
+/** The fault of an unknown escape. */
 export function unknownEscape(scanner: Scanner): Error {
   if (scanner.done) return scanner.fault('\\ at end of pattern');
   if (/[FLUlu]/.test(scanner.next)) {
@@ -157,7 +160,7 @@ export function unknownEscape(scanner: Scanner): Error {
   return scanner.fault('unrecognized character follows \\');
 }
 
-/** `\p{…}`: JavaScript has it with the `u` flag only, and that flag would cost the linear engine. */
+/** The fault of `\p{…}`, which JavaScript supports only with the `u` flag, which the linear engine declines. */
 export function noEquivalentProperty(scanner: Scanner): Error {
   const start = scanner.at - 1;
   const property = scanner.take(/[pP](?:\{[^}]*\}|[A-Z])/y);

@@ -16,11 +16,11 @@ import { type Flags, NO_FLAGS, noEquivalent, PatternFault, Scanner, withLetters 
 
 const LOOKAROUNDS = ['=', '!', '<=', '<!'] as const;
 
-/** Constructs that JavaScript cannot express, by what follows `(?`; calls and conditions are blamed as a whole. */
+/** Constructs without equivalent, by the characters after `(?`; calls and conditions are reported as a whole. */
 const WITHOUT_EQUIVALENT = /[|>*]|<\*/y;
 const CALLS = /R|&|P>|C|\(|[+-]?\d/y;
 
-/** What a parenthesis opens; the scanner stands behind it. */
+/** Translates a group; the scanner is behind its parenthesis. */
 function readGroup(reading: Reading): Atom {
   const { scanner, flags } = reading;
   const start = scanner.at - 1;
@@ -77,14 +77,14 @@ function lookaround(reading: Reading, opening: (typeof LOOKAROUNDS)[number]): At
   return { source: `(?${opening}${source})`, kind: 'lookaround' };
 }
 
-/** `(?P=name)`. */
+/** Translates `(?P=name)`. */
 function namedReference(reading: Reading, start: number): Atom {
   const missingAt = reading.scanner.at;
   const target = reading.scanner.name(')');
   return backReference(reading, { target, start, missingAt });
 }
 
-/** `(?i)` for the rest of the enclosing group, `(?i:…)` for its own. */
+/** Reads `(?i)` for the rest of the enclosing group, or `(?i:…)` for its own. */
 function flagGroup(reading: Reading, start: number): Atom {
   const { scanner } = reading;
   const [letters] = scanner.take(/\^?[imnsxUJ]*(?:-[imnsxUJ]*)?/y) as RegExpExecArray;
@@ -107,15 +107,15 @@ function unrecognized({ scanner }: Reading, opening: string): Error {
 
 const MAX_COUNT = 65_535;
 
-/** How often an atom may repeat. */
+/** The bounds and the mode of a repetition. */
 interface Quantifier {
   readonly min: number;
-  /** `Infinity` when open. */
+  /** `Infinity` without an upper bound. */
   readonly max: number;
   readonly mode: 'greedy' | 'lazy' | 'possessive';
 }
 
-/** Reads a quantifier if one comes next. A `{` that begins none is a plain character, `{,n}` included (PCRE2 before 10.43). */
+/** Reads a quantifier if one comes next. Any other `{` is a literal, `{,n}` included (PCRE2 before 10.43). */
 function readQuantifier(scanner: Scanner, ungreedy: boolean): Quantifier | undefined {
   const bounds = readBounds(scanner);
   if (!bounds) return undefined;
@@ -141,7 +141,10 @@ function readBounds(scanner: Scanner): { readonly min: number; readonly max: num
   return { min, max };
 }
 
-/** The quantified atom. A possessive one must be a single character: it is taken as often as it comes, then none may follow. */
+/**
+ * The atom with its quantifier. A possessive one must be a single character: it is repeated as often as possible, and a
+ * look-ahead excludes another one.
+ */
 function quantified(atom: string, { min, max, mode }: Quantifier): string {
   if (mode !== 'possessive' || min === max) return `${atom}${bounds(min, max)}${mode === 'lazy' ? '?' : ''}`;
   const taken = `${atom}${bounds(min, max === Infinity ? max : max - 1)}(?!${atom})`;
@@ -154,17 +157,17 @@ function bounds(min: number, max: number): string {
   return min === max ? `{${min}}` : `{${min},${max}}`;
 }
 
-/** A pattern in JavaScript's terms; plain data. */
+/** A translated pattern as plain data. */
 export interface TranslatedRegex {
-  /** For `new RegExp(source)` without any flag. */
+  /** The pattern for `new RegExp(source)` without flags. */
   readonly source: string;
-  /** How many capture groups there are, the named ones included; numbers are PCRE's. */
+  /** Number of capture groups, named ones included; numbers are PCRE's. */
   readonly groups: number;
   readonly names: readonly string[];
   readonly bounds: RegexBounds;
 }
 
-/** Why a pattern cannot be used, in PCRE2's words, and where in the pattern. */
+/** The reason why a pattern cannot be used, in PCRE2's words, and its offset in the pattern. */
 export interface RegexFault {
   readonly fault: string;
   readonly offset: number;
@@ -173,10 +176,10 @@ export interface RegexFault {
 const MAX_DEPTH = 250;
 
 /**
- * nginx's PCRE2 (10.42, without UTF) in JavaScript's terms, without the flags `i`, `u` and `v`, which would keep V8's
- * linear engine out. A construct without equivalent is a fault that names it. What stays different: `$` matches at the
- * very end only, not before a final line feed; text is matched by UTF-16 unit, not by UTF-8 byte; a group inside a
- * repeated group is unset when its last round did not take it.
+ * Translates a pattern of PCRE2 (10.42, without UTF, as in nginx) to JavaScript without the flags `i`, `u` and `v`, which
+ * would exclude V8's linear engine. A construct without equivalent is a fault that names it. Differences remain: `$` matches
+ * only at the very end, not before a final line feed; text is matched by UTF-16 unit, not by UTF-8 byte; a group inside a
+ * repeated group is unset if its last repetition skipped it.
  */
 export function translatePcre(
   pattern: string,
@@ -198,7 +201,7 @@ class Translation implements Reading {
   lookarounds = 0;
   lookbehinds = 0;
   #depth = 0;
-  /** Between `\Q` and `\E`. */
+  /** True between `\Q` and `\E`. */
   #isQuoted = false;
 
   constructor(pattern: string, flags: Flags) {
@@ -208,7 +211,7 @@ class Translation implements Reading {
 
   run(): TranslatedRegex {
     const { scanner, groups } = this;
-    // Text is decoded already: what this asks for is so.
+    // The text is already decoded, so this option changes nothing.
     scanner.take(/\(\*UTF8?\)/y);
     const source = this.alternatives();
     if (!scanner.done) throw scanner.fault('unmatched closing parenthesis');
@@ -263,7 +266,7 @@ class Translation implements Reading {
     if (!quantifier) return atom.source;
     if (quantifier.mode === 'possessive' && atom.kind !== 'character') throw this.#noPossessive(start);
     if (quantifier.min === 0) this.groups.mayBeUnsetAbove(groupsBefore);
-    // JavaScript repeats some assertions only in web pages' legacy syntax, and look-behinds never.
+    // JavaScript allows quantifiers only on some assertions, as legacy syntax, and never on look-behinds.
     const target = atom.kind === 'lookaround' ? `(?:${atom.source})` : atom.source;
     return quantified(target, quantifier);
   }
@@ -292,7 +295,7 @@ class Translation implements Reading {
     return fixed(this.flags.multiLine ? '(?![^\\n])' : '$');
   }
 
-  /** Comments, blanks in extended mode, and the quotes `\Q` and `\E`: a quantifier behind them belongs to what is before. */
+  /** Skips comments, blanks in extended mode, `\Q` and `\E`: a quantifier after them applies to the item before them. */
   #skipIgnored(): void {
     const { scanner } = this;
     for (;;) {
@@ -318,7 +321,7 @@ function refuseQuantifier(scanner: Scanner): void {
   throw scanner.fault('quantifier does not follow a repeatable item', end);
 }
 
-// V8 parses any count and finds out on first use that it cannot hold the program.
+// V8 parses any count and fails on first use if the program is too large.
 function refuseTooLarge(source: string, scanner: Scanner): void {
   try {
     new RegExp(source).test('');
