@@ -9,7 +9,7 @@ interface Declared {
   readonly span: Span | undefined;
 }
 
-/** Gathers the zones that locations name; the same name must mean the same zone everywhere. */
+/** Collects the zones that locations name. One name must mean the same zone everywhere. */
 export class ZoneCollector {
   readonly #byName = new Map<string, Declared>();
   readonly #report: Report;
@@ -45,7 +45,7 @@ function declaredAt(span: Span): string {
   return `first declared at ${file}:${line}:${column}`;
 }
 
-/** Gathers what serving requests writes: each path once, absolute. */
+/** Collects the absolute paths that serving requests writes, each once. */
 export class WrittenPaths {
   readonly #prefix: string;
   readonly #files = new Set<string>();
@@ -60,7 +60,7 @@ export class WrittenPaths {
     for (const directory of directories) this.#directories.add(resolve(this.#prefix, directory));
   }
 
-  /** The process's own error log, which has a default place. */
+  /** Adds the error log of the main context, or its default path. */
   addMain({ errorLogs }: CoreConfig): void {
     const isDefault = !errorLogs && existsSync(resolve(this.#prefix, 'logs'));
     const logs = errorLogs ?? (isDefault ? [{ path: 'logs/error.log' }] : []);

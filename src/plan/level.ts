@@ -9,17 +9,17 @@ import {
 } from '../contract/index.ts';
 import type { ServerPlan } from './plan.ts';
 
-/** The core's config of one level. */
+/** The core's config of a block. */
 export function coreOf(level: ResolvedConfigs): CoreConfig {
   return configOf(level, 'core');
 }
 
-/** All names of a server, of however many directives; none means the empty name. */
+/** All names of a server from all its `server_name` directives; without any, the empty name. */
 export function serverNamesOf(level: ResolvedConfigs): readonly ServerName[] {
   return coreOf(level).serverNames?.flat() ?? [{ kind: 'exact', name: '' }];
 }
 
-/** A server with what its ports need to know of it. */
+/** A server with its config, for planning ports. */
 export interface PlannedServer {
   readonly plan: ServerPlan;
   readonly level: ResolvedConfigs;
@@ -28,7 +28,7 @@ export interface PlannedServer {
 
 type FieldFault = ConfigFault & { readonly index?: number | undefined };
 
-/** Adds the directive's name and place to what a module finds wrong with its config. */
+/** Reports the faults of a module's config with the name and place of the directive. */
 export class ConfigReporter implements ConfigReport<Record<string, unknown>> {
   readonly #config: ResolvedConfig;
   readonly #report: Report;
@@ -56,7 +56,7 @@ export class ConfigReporter implements ConfigReport<Record<string, unknown>> {
 
   #span(field: string, index = 0): Span | undefined {
     const { from } = this.#config;
-    // A default is at fault only together with something that was set.
+    // A default can be wrong only in combination with a field that is set.
     return (from.get(field) ?? from.values().next().value)?.spans[index];
   }
 }

@@ -22,11 +22,11 @@ interface Planning {
   readonly prefix: string;
 }
 
-/** Plans locations, and on the way lets each module judge each of its configs once. */
+/** Plans locations, and lets each module validate each of its configs once. */
 export class LocationPlanner {
   readonly zones: ZoneCollector;
   readonly written: WrittenPaths;
-  /** Some location shows request counts. */
+  /** True if a location shows request counts. */
   countsRequests = false;
   readonly #planning: Planning;
   readonly #validated = new Set<object>();
@@ -39,7 +39,7 @@ export class LocationPlanner {
     this.#checkContent = contentCheck(planning.modules);
   }
 
-  /** The server level with its locations; named ones apart, because no URI ever finds them. */
+  /** The plan of a server: its own level with its locations. Named locations are separate, because no URI leads to them. */
   server(block: BoundBlock, level: ResolvedConfigs): Pick<ServerPlan, 'root' | 'named'> {
     const root = this.#plan(block, level);
     const isNamed = ({ match }: LocationPlan): boolean => match?.kind === 'named';
@@ -49,7 +49,7 @@ export class LocationPlanner {
     };
   }
 
-  /** Lets the modules judge one level; a config that several places share is judged once. */
+  /** Lets the modules validate their configs of a block; a config that several blocks share is validated once. */
   validate(level: ResolvedConfigs): void {
     for (const module of this.#planning.modules) {
       const config = level.get(module.name) as ResolvedConfig;
@@ -81,7 +81,7 @@ export class LocationPlanner {
     };
   }
 
-  /** The configs of the modules that act at one level. */
+  /** The configs of the modules that are in use in a block. */
   #used(level: ResolvedConfigs): ModuleConfigs {
     const configs: Record<string, object> = {};
     for (const module of this.#planning.modules) {
@@ -106,7 +106,7 @@ export class LocationPlanner {
 
   #children(block: BoundBlock, level: ResolvedConfigs): LocationPlan[] {
     const { registry, report } = this.#planning;
-    // A location whose arguments could not be read has been reported; it takes no further part.
+    // A location with invalid arguments has been reported and is left out.
     const children = block.children.filter(
       (child) => child.context === 'location' && child.args !== undefined,
     );

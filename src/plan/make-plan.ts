@@ -18,7 +18,7 @@ import { planPorts } from './ports.ts';
 import { planTls } from './tls/index.ts';
 import { UpstreamCollector } from './upstreams.ts';
 
-/** Freezes plain data in depth; objects that several places share are visited once. */
+/** Freezes plain data recursively; shared objects are visited once. */
 function deepFreeze<T>(value: T): T {
   const waiting: unknown[] = [value];
   for (let item = waiting.pop(); item !== undefined || waiting.length > 0; item = waiting.pop()) {
@@ -36,21 +36,21 @@ function isOpen(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Object.isFrozen(value);
 }
 
-/** What the plan is made with, besides the configuration itself. */
+/** Options of `makePlan`. */
 export interface PlanOptions {
   readonly registry: Registry;
   readonly modules: readonly AnyModule[];
   readonly report: Report;
   readonly prefix: string;
   readonly confFile: string;
-  /** Of the command line; an `error_log` of the main context takes its place. */
+  /** The error log of the command line; an `error_log` in the main context replaces it. */
   readonly errorLog?: string | undefined;
   readonly version: string;
-  /** Leaves out what only nginx has, instead of refusing the configuration. */
+  /** True: directives that only nginx has are left out instead of refused. */
   readonly skipUnsupported?: boolean;
 }
 
-/** Typed configuration to plan. What is wrong goes to the report; the plan of a failed load must not be used. */
+/** The plan of a typed configuration. Faults go to the report; the plan of a failed load must not be used. */
 export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan {
   const { registry, modules, report, skipUnsupported } = options;
   const main = resolve(registry, config.main, undefined);

@@ -2,14 +2,14 @@ import { placeOf, type Span } from '../../grammar/index.ts';
 import type { ListenAddress, LocationMatch, ServerName } from '../contract/index.ts';
 import type { GatewayPlan, LocationPlan, ServerPlan } from './plan.ts';
 
-/** As messages and maps name an address. */
+/** The text of an address in messages. */
 export function addressText(address: ListenAddress): string {
   if (address.kind === 'unix') return `unix:${address.path}`;
   const { host, port } = address;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** A server name as `server_name` writes it. */
+/** The text of a server name as in `server_name`. */
 export function serverNameText(name: ServerName): string {
   switch (name.kind) {
     case 'exact':
@@ -23,7 +23,7 @@ export function serverNameText(name: ServerName): string {
   }
 }
 
-/** A location as the configuration writes it, without its keyword: `= /a`, `^~ /b`, `~* \.png$`, `@c`. */
+/** The text of a location without its keyword: `= /a`, `^~ /b`, `~* \.png$`, `@c`. */
 export function locationText(match: LocationMatch): string {
   switch (match.kind) {
     case 'exact':
@@ -37,14 +37,14 @@ export function locationText(match: LocationMatch): string {
   }
 }
 
-/** `file:line`, as logs and views name a place; '' for none. */
+/** The place of a span as `file:line`; '' without a span. */
 export function placeText(span: Span | undefined): string {
   if (!span) return '';
   const { file, line } = placeOf(span);
   return `${file}:${line}`;
 }
 
-/** Where requests go, for `gw -t --tree`: ports, their servers, and the locations in the order in which they are asked. */
+/** The output of `gw -t --tree`: ports, their servers, and the locations in the order of matching. */
 export function printTree({ ports, servers }: GatewayPlan): string {
   const lines = ports.flatMap(({ address, servers: indices, defaultServer }) => [
     `listen ${addressText(address)}`,
@@ -69,7 +69,7 @@ function locationLines(locations: readonly LocationPlan[], indent: string): read
   ]);
 }
 
-/** Locations in the order in which they are asked: exact ones, the longest prefix first, regexes as written, named ones. */
+/** Locations in the order of matching: exact ones, prefixes from the longest on, regexes as written, named ones. */
 export function inOrder(locations: readonly LocationPlan[]): readonly LocationPlan[] {
   const ranks: Readonly<Record<LocationMatch['kind'], number>> = { exact: 0, prefix: 1, regex: 2, named: 3 };
   const rank = ({ match }: LocationPlan): number => ranks[match?.kind ?? 'named'];
@@ -77,7 +77,7 @@ export function inOrder(locations: readonly LocationPlan[]): readonly LocationPl
   return locations.toSorted((a, b) => rank(a) - rank(b) || length(b) - length(a));
 }
 
-/** Modules that are there in every location, or in every one of a configuration that uses them. */
+/** Modules that are in use in every location of a configuration that uses them. */
 const EVERYWHERE: ReadonlySet<string> = new Set([
   'access_log',
   'upstream',
@@ -87,7 +87,7 @@ const EVERYWHERE: ReadonlySet<string> = new Set([
   'static',
 ]);
 
-/** The modules that act there, besides those that act everywhere. */
+/** The modules in use in a location, without those of every location. */
 function contentText({ modules, core }: LocationPlan): string {
   const acting = Object.keys(modules).filter((name) => !EVERYWHERE.has(name));
   const words = [...acting, ...(core.internal ? ['internal'] : [])];

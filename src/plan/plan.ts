@@ -9,10 +9,10 @@ import type { UpstreamPlan } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { TlsPlan } from './tls/index.ts';
 
-/** A location's config of each module, by module name: only modules that this location uses. */
+/** The configs of the modules that a location uses, by module name. */
 export type ModuleConfigs = Readonly<Record<string, object>>;
 
-/** One location, or the server level itself (`match` absent), with its nested locations in file order. */
+/** A location with its nested locations in file order, or the server level itself (`match` absent). */
 export interface LocationPlan {
   readonly match?: LocationMatch;
   /** `file:line`. */
@@ -20,18 +20,18 @@ export interface LocationPlan {
   readonly core: CoreConfig;
   readonly modules: ModuleConfigs;
   readonly locations: readonly LocationPlan[];
-  /** Absent in a location without any. */
+  /** Absent if there are none. */
   readonly blocks?: readonly NamelessPlan[];
 }
 
-/** A block that takes the place of the location around it for some of its requests. */
+/** A block that replaces the enclosing location for some of its requests. */
 export interface NamelessPlan {
   readonly kind: 'if' | 'limit_except';
-  /** Its place among the directives of the location. */
+  /** Index among the directives of the location. */
   readonly nth: number;
-  /** What the block's own words mean: for `limit_except`, the methods that stay with the location. */
+  /** The arguments of the block: for `limit_except`, the methods that stay with the location. */
   readonly args: unknown;
-  /** With the `match` of the location around it. */
+  /** The plan of the block, with the `match` of the enclosing location. */
   readonly plan: LocationPlan;
 }
 
@@ -41,13 +41,13 @@ export interface ServerPlan {
   readonly name: string;
   readonly names: readonly ServerName[];
   readonly root: LocationPlan;
-  /** `@name` locations; they may stand in the server only. */
+  /** Named locations, which only a server may have. */
   readonly named: readonly LocationPlan[];
-  /** Absent where the server has no certificate and refuses no handshakes. */
+  /** Absent if the server has no certificate and does not reject handshakes. */
   readonly tls?: TlsPlan;
 }
 
-/** A socket to listen on, and the servers behind it by their index. */
+/** A socket to listen on, and the indexes of its servers. */
 export interface PortPlan {
   readonly address: ListenAddress;
   readonly servers: readonly number[];
@@ -60,46 +60,46 @@ export interface PortPlan {
 }
 
 /**
- * How the head of a request is read. It holds before the server is known: the default server's (nginx), for sizes the widest
- * of the port's servers.
+ * The limits and rules for reading the head of a request. They apply before the server is known: those of the default server
+ * (nginx), with the largest sizes of all servers of the port.
  */
 export interface HeadRules {
   readonly lineBytes: number;
-  /** Of all header lines together. */
+  /** Most bytes of all header lines together. */
   readonly bytes: number;
   readonly timeoutMs: number;
-  /** Headers with an underscore in their name count. */
+  /** True: headers with an underscore in their name are accepted. */
   readonly underscores: boolean;
-  /** Headers whose name has other characters than letters, digits and hyphens are dropped, else kept. */
+  /** True: headers whose name has other characters than letters, digits and hyphens are dropped. */
   readonly ignoresInvalid: boolean;
   readonly maxHeaders: number;
 }
 
-/** What configuration texts say of variables. */
+/** The variables that the configuration defines. */
 export interface VariablePlan {
-  /** Slot of each variable that the configuration itself defines. */
+  /** The slot of each variable. */
   readonly slots: Readonly<Record<string, number>>;
-  /** Those of them that nothing but `set` defines. */
+  /** Variables that only `set` defines. */
   readonly assigned: Readonly<Record<string, true>>;
-  /** Those that a regular expression fills with what it matches. */
+  /** Variables that are named captures of a regular expression. */
   readonly captured: Readonly<Record<string, true>>;
   readonly used: readonly string[];
 }
 
-/** Everything the process itself needs. */
+/** The plan of the process as a whole. */
 export interface MainPlan {
-  /** Absolute paths of what is written while requests are served. */
+  /** Absolute paths that are written while requests are served. */
   readonly written: Required<WrittenFiles>;
   readonly core: CoreConfig;
   readonly workers: number;
-  /** Most clients of a worker; absent: as many as descriptors allow. */
+  /** Most client connections of a worker; default: as many as descriptors allow. */
   readonly connections: number | undefined;
   readonly prefix: string;
   readonly confFile: string;
   readonly version: string;
 }
 
-/** The validated configuration: plain, frozen, cloneable. The master makes it, each worker compiles it. */
+/** The validated configuration as plain, frozen, cloneable data. The master makes it and each worker compiles it. */
 export interface GatewayPlan {
   readonly main: MainPlan;
   readonly ports: readonly PortPlan[];
@@ -107,6 +107,6 @@ export interface GatewayPlan {
   readonly upstreams: readonly UpstreamPlan[];
   readonly zones: readonly ZoneDeclaration[];
   readonly variables: VariablePlan;
-  /** Some location shows request counts by location. */
+  /** True if a location shows request counts by location. */
   readonly countsRequests: boolean;
 }

@@ -10,10 +10,10 @@ const CONFLICT = 'listen-conflict';
 
 interface OpenPort {
   readonly address: ListenAddress;
-  /** Each server's index, and the `listen` that brought it here. */
+  /** The index of each server on the port, and the span of its `listen`. */
   readonly listens: Map<number, Span | undefined>;
   defaultServer: number | undefined;
-  /** What one `listen` of an address says holds for all of them (nginx). */
+  /** A parameter of one `listen` applies to all of the same address (nginx). */
   ssl: boolean;
   proxyProtocol: boolean;
   engine: PortPlan['engine'] | undefined;
@@ -24,7 +24,7 @@ interface PortPlanning {
   readonly report: Report;
 }
 
-/** The sockets of all servers; several servers on one address share it and are told apart by name. */
+/** The sockets of all servers. Servers on the same address share one and are selected by name. */
 export function planPorts(
   servers: readonly PlannedServer[],
   { httpEngine, report }: PortPlanning,
@@ -62,14 +62,14 @@ export function planPorts(
   }));
 }
 
-/** `ssl on`, the old way to say it. */
+/** True for a server with the deprecated `ssl on`. */
 function isSslOn(level: ResolvedConfigs): boolean {
   return configOf(level, 'ssl').enabled;
 }
 
 function listensOf({ level, block }: PlannedServer): readonly ListenConfig[] {
   const { listens } = coreOf(level);
-  // What could not be read has been reported; on the default port it would only quarrel with others.
+  // Invalid `listen` directives have been reported; the default port would only cause more faults.
   if (listens || block.node?.block?.some(({ name }) => name.value === 'listen')) return listens ?? [];
   const port = process.getuid?.() === 0 ? 80 : 8000;
   return [{ address: { kind: 'inet', host: '0.0.0.0', port }, defaultServer: false }];
@@ -116,7 +116,7 @@ function addListen({ ports, listen, index, span, report }: ListenSite): void {
   }
 }
 
-/** TLS and the PROXY protocol need a look at the first bytes of a connection. */
+/** The engine of a port. TLS and the PROXY protocol need the node engine, which reads the first bytes of a connection. */
 function engineOf(
   { engine, ssl, proxyProtocol }: OpenPort,
   httpEngine: PortPlan['engine'],

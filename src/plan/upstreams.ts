@@ -23,7 +23,7 @@ interface Planning {
   readonly report: Report;
 }
 
-/** Gathers the groups of servers: blocks, and hosts that locations name without one. */
+/** Collects the groups of servers: `upstream` blocks, and hosts that locations name directly. */
 export class UpstreamCollector {
   readonly #planning: Planning;
   readonly #blocks = new Map<string, Declared>();
@@ -33,14 +33,14 @@ export class UpstreamCollector {
     this.#planning = planning;
   }
 
-  /** All of them, and where each is declared or named first. */
+  /** All groups with the span of their first declaration or use. */
   get declared(): readonly Declared[] {
     return [...this.#blocks.values(), ...this.#implicit.values()];
   }
 
-  /** An `upstream` block. */
+  /** Adds an `upstream` block. */
   add(block: BoundBlock, http: ResolvedConfigs): void {
-    // A block without a name has been reported.
+    // An `upstream` without a name has been reported.
     if (typeof block.args !== 'string') return;
     const { registry, report } = this.#planning;
     const level = resolve(registry, block, http);
@@ -53,7 +53,7 @@ export class UpstreamCollector {
     checkUpstream({ plan, block, config }, report);
   }
 
-  /** A host that requests go to; all blocks must be known by now. */
+  /** Adds the host of an address, unless it is a block. All blocks must have been added. */
   need(address: UpstreamAddress, span: Span | undefined): void {
     const block = this.#blocks.get(upstreamKey(address.host));
     if (block && address.port === undefined) return;

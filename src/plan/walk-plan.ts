@@ -2,7 +2,7 @@ import type { ListenAddress } from '../contract/index.ts';
 import { locationText } from './plan-text.ts';
 import type { GatewayPlan, LocationPlan, ModuleConfigs, ServerPlan } from './plan.ts';
 
-/** Every location of every server, the server levels and nested ones included. */
+/** All locations of all servers, server levels and nested locations included. */
 export function allLocations({ servers }: GatewayPlan): readonly LocationPlan[] {
   const found: LocationPlan[] = [];
   const waiting = servers.flatMap(({ root, named }) => [root, ...named]);
@@ -13,20 +13,20 @@ export function allLocations({ servers }: GatewayPlan): readonly LocationPlan[] 
   return found;
 }
 
-/** A location as people name it, and what its modules do there. */
+/** A location with its names and the configs of its modules. */
 export interface PlacedLocation {
   /** The first name of its server. */
   readonly server: string;
-  /** As the configuration writes it. */
+  /** The text of the location without its keyword. */
   readonly text: string;
-  /** Of a prefix or an exact location; else its text. */
+  /** The path of a prefix or exact location; of others the text. */
   readonly path: string;
   /** `file:line`. */
   readonly place: string;
   readonly modules: ModuleConfigs;
 }
 
-/** Every location in the order of the configuration, nested ones behind those around them; `if` blocks are none. */
+/** All locations in the order of the configuration, each followed by its nested ones; `if` blocks are left out. */
 export function placedLocations({ servers }: GatewayPlan): readonly PlacedLocation[] {
   return servers.flatMap((server) =>
     [...server.root.locations, ...server.named].flatMap((location) => placed(location, server)),
@@ -45,15 +45,15 @@ function placed(
   ];
 }
 
-/** How a client of this machine reaches a location. */
+/** The address at which a client on this machine reaches a location. */
 export interface LocalAddress {
   readonly address: ListenAddress;
-  /** For the Host header; '' where any will do. */
+  /** Value of the Host header; '' if any will do. */
   readonly host: string;
   readonly path: string;
 }
 
-/** The first location for which `pathOf` names a path, port by port. */
+/** The address of the first location for which `pathOf` gives a path, in the order of ports. */
 export function findLocation(
   { ports, servers }: GatewayPlan,
   pathOf: (location: LocationPlan) => string | undefined,

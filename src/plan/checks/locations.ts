@@ -2,7 +2,7 @@ import type { Report, Span } from '../../../grammar/index.ts';
 import { type BoundBlock, type BoundField, firstAt, type ResolvedConfigs } from '../../config/index.ts';
 import type { AnyModule, LocationMatch } from '../../contract/index.ts';
 
-/** A location is answered by one module: two that both want to answer are a fault of the later one. */
+/** Checks that only one module serves a location: of two, the later directive is at fault. */
 export function contentCheck(
   modules: readonly AnyModule[],
 ): (level: ResolvedConfigs, report: Report) => void {
@@ -15,7 +15,7 @@ export function contentCheck(
       const config = level.get(name);
       if (!config || enabled?.(config.value) === false) continue;
       for (const field of fields) {
-        // A directive that says `off` answers nothing.
+        // A directive with the value `off` serves nothing.
         const after = config.value[field] === false ? undefined : config.from.get(field);
         if (after && before) {
           const message = `"${after.directive}" cannot be used here: "${before.directive}" already answers this location`;
@@ -31,7 +31,7 @@ export function contentCheck(
   };
 }
 
-/** nginx's rules for which location may stand in which, and that no two of one block are the same. */
+/** Checks nginx's rules for nested locations, and that no two locations of one block are the same. */
 export function checkNesting(parent: BoundBlock, children: readonly BoundBlock[], report: Report): void {
   const outer = parent.context === 'location' ? (parent.args as LocationMatch) : undefined;
   const seen = new Map<string, Span | undefined>();
@@ -60,7 +60,10 @@ function nestingFault(inner: LocationMatch, outer: LocationMatch): string | unde
   return inner.path.startsWith(outer.path) ? undefined : `${names} is outside location "${outer.path}"`;
 }
 
-/** Regexes may repeat: the first that matches wins. `^~` and a plain prefix are the same place. */
+/**
+ * The identity of a location. Regexes have none, because they may repeat: the first match wins. `^~` and a plain prefix are
+ * the same location.
+ */
 function identity(match: LocationMatch): string | undefined {
   if (match.kind === 'regex') return undefined;
   return match.kind === 'named' ? match.name : `${match.kind} ${match.path}`;

@@ -5,7 +5,7 @@ import { coreOf, type PlannedServer } from '../level.ts';
 import { addressText } from '../plan-text.ts';
 import type { PortPlan } from '../plan.ts';
 
-/** Two servers of one port with the same name: the first keeps it (nginx warns and goes on). */
+/** Warns of two servers of one port with the same name: the first one keeps it, as in nginx. */
 export function checkServerNames(
   { address, servers }: Pick<PortPlan, 'address' | 'servers'>,
   all: readonly PlannedServer[],
@@ -36,7 +36,7 @@ interface NamedServer {
   readonly name: ServerName;
 }
 
-/** The `server_name` that gives the name, or the server that has none. */
+/** The span of the `server_name` with the name, or of the server if it has none. */
 function spanOf({ server: { level, block }, name }: NamedServer): Span | undefined {
   const directive = coreOf(level).serverNames?.findIndex((names) => names.includes(name)) ?? -1;
   return level.get('core')?.from.get('serverNames')?.spans[directive] ?? block.node?.name.span;
@@ -48,7 +48,7 @@ function textOf(name: ServerName): string | undefined {
   return name.kind === 'trailing wildcard' ? `${name.prefix}*` : undefined;
 }
 
-/** `ssl on` is the old way to say what each `listen` says for itself now (nginx warns and goes on). */
+/** Warns of `ssl on`, which nginx has replaced by `listen ... ssl`. */
 export function checkSslOn({ level, block }: PlannedServer, report: Report): void {
   const ssl = level.get('ssl');
   const enabled = ssl?.value['enabled'] === true ? ssl.from.get('enabled') : undefined;
@@ -71,7 +71,10 @@ function inListens(enabled: BoundField, { level }: Pick<PlannedServer, 'level' |
   return { title: 'say "listen ... ssl"', safe: true, edits: [...edits, removed(directive)] };
 }
 
-/** Every TLS port needs a certificate for those who name no server (nginx: ngx_http_ssl_init). */
+/**
+ * Checks that the default server of a TLS port has a certificate, for clients without a server name (nginx
+ * ngx_http_ssl_init).
+ */
 export function checkTlsPort(
   servers: readonly PlannedServer[],
   defaultServer: PlannedServer,

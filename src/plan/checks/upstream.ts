@@ -2,19 +2,19 @@ import type { Report, Span } from '../../../grammar/index.ts';
 import { type BoundBlock, firstAt, type ResolvedConfig } from '../../config/index.ts';
 import type { Balancing, ServerConfig, UpstreamPlan } from '../../upstream/index.ts';
 
-/** An `upstream` block, as it was read and what became of it. */
+/** An `upstream` block: its plan, its text and its config. */
 export interface CheckedUpstream {
   readonly plan: UpstreamPlan;
   readonly block: BoundBlock;
   readonly config: ResolvedConfig;
 }
 
-/** An upstream has servers that are no backups, and each parameter means something to its balancing method. */
+/** Checks that an upstream has a server which is not a backup, and that its balancing method supports each parameter. */
 export function checkUpstream({ plan, block, config }: CheckedUpstream, report: Report): void {
   const span = block.node?.name.span;
   const { servers } = plan;
   if (servers.length === 0) {
-    // What stands in a block that is not empty has been reported itself.
+    // The faults of a block that is not empty have been reported.
     if (!hasServers(block)) report.emerg('no servers are inside upstream', span);
   } else if (servers.every(({ backup }) => backup))
     report.emerg(`no servers in upstream "${plan.name}"`, span);
@@ -32,7 +32,7 @@ function checkMethods({ from }: ResolvedConfig, report: Report): void {
   for (const span of others) report.warn('load balancing method redefined', span, firstAt(first, 'set'));
 }
 
-/** Methods without backups know of them only when the method stands first: nginx reads from top to bottom. */
+/** Some methods refuse backups, but only if the method comes first, because nginx reads from top to bottom. */
 function checkBackups({ value, from }: ResolvedConfig, report: Report): void {
   const spans = from.get('servers')?.spans ?? [];
   for (const [index, { backup }] of ((value['servers'] ?? []) as readonly ServerConfig[]).entries()) {
@@ -52,7 +52,7 @@ function methodBefore(span: Span, { value, from }: ResolvedConfig): Balancing | 
   return methods.findLast((_, index) => isBefore(spans[index], span));
 }
 
-/** Of two files the order is not looked at: a method from an include counts as later. */
+/** The order is known within one file only: a method from an include counts as later. */
 function isBefore(a: Span | undefined, b: Span): boolean {
   return a !== undefined && a.source === b.source && a.start < b.start;
 }

@@ -9,11 +9,14 @@ const NOT_AVAILABLE = 'this variable of nginx is not available in this version o
 interface CheckOptions {
   readonly modules: readonly AnyModule[];
   readonly report: Report;
-  /** Leaves the variables that only nginx has be: the directives that they belong to are left out, too. */
+  /** True: variables that only nginx has are not reported, because their directives are left out, too. */
   readonly skipUnsupported?: boolean | undefined;
 }
 
-/** Every variable that some text uses must exist: a module's, of a family such as `$arg_*`, or the configuration's own. */
+/**
+ * Checks that every variable in use exists: as a module's variable, as one of a family such as `$arg_*`, or defined by the
+ * configuration.
+ */
 export function checkVariables(
   { uses, defined, fixed, captured }: BoundConfig,
   { modules, report, skipUnsupported = false }: CheckOptions,
@@ -64,20 +67,20 @@ function detailsFor(
   return near === undefined ? { rule } : { rule, hint: `did you mean "$${near}"?`, fix: renamed(span, near) };
 }
 
-/** By its name it is a feature flag's. */
+/** The details for a variable that is named like a feature flag. */
 function flagUndefined(name: string): FaultDetails {
   const flag = name.slice('flag_'.length);
   return { rule: 'flag-undefined', hint: `declare it: feature_flag $${name} ${flag}` };
 }
 
-/** The use of a variable, in brackets where it had them. */
+/** The fix that renames a variable and keeps its braces. */
 function renamed(span: Span, name: string): Fix {
   const isBracketed = span.source.text.startsWith('${', span.start);
   const text = isBracketed ? `\${${name}}` : `$${name}`;
   return { title: `replace it with "${text}"`, safe: false, edits: [{ span, text }] };
 }
 
-/** What a name would be if its beginning were meant as the family's prefix: `htp_host` is like `http_host`. */
+/** The names of a family that a misspelt prefix may mean: `htp_host` is like `http_host`. */
 function likeOf(name: string, prefix: string): string[] {
   const words = prefix.split('_').length - 1;
   const rest = name.split('_').slice(words).join('_');

@@ -4,9 +4,9 @@ import type { FileName } from '../../contract/index.ts';
 import { systemFailure, systemReason } from '../../system/index.ts';
 import { openKey, type TlsPlan } from './tls-plan.ts';
 
-/** A fault in nginx's words. */
+/** A fault of a TLS setting in nginx's words. */
 export class TlsFault extends Error {
-  /** Slug of the rule of `gw check` that is broken. */
+  /** Slug of the rule of `gw check` for the fault. */
   readonly rule: string | undefined;
 
   constructor(message: string, rule?: string) {
@@ -15,7 +15,7 @@ export class TlsFault extends Error {
   }
 }
 
-/** The content of a file; `what` begins the message of a failure. */
+/** The text of a file; `what` gives the beginning of the message on failure. */
 export function readText({ path }: FileName, what: (path: string) => string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -24,7 +24,7 @@ export function readText({ path }: FileName, what: (path: string) => string): st
   }
 }
 
-/** A certificate with its chain. */
+/** Reads a certificate with its chain. */
 export function readCertificate(file: FileName): string {
   const pem = readText(file, (path) => `cannot load certificate "${path}": BIO_new_file()`);
   try {
@@ -39,7 +39,7 @@ export function readCertificate(file: FileName): string {
 
 const certificateOf = (pem: string): X509Certificate => new X509Certificate(pem);
 
-/** The key of a certificate, opened with one of the passwords where it is encrypted. */
+/** Reads the key of a certificate and decrypts it with one of the passwords if necessary. */
 export function readKey(
   file: FileName,
   { certificate, passwords }: { certificate: string; passwords: readonly string[] },
@@ -66,7 +66,7 @@ export function readKey(
   );
 }
 
-/** One password per line. */
+/** Reads a file with one password per line. */
 export function readPasswords(file: FileName | undefined): readonly string[] {
   if (!file) return [];
   return readText(file, (path) => `open() "${path}"`)
@@ -74,7 +74,7 @@ export function readPasswords(file: FileName | undefined): readonly string[] {
     .filter((line) => line !== '');
 }
 
-/** The first 48 bytes as node:tls wants them: name, HMAC key, AES key; in base64. */
+/** The ticket key in the form of node:tls, in base64: name, HMAC key, AES key of 16 bytes each. */
 export function readTicketKey(file: FileName): string {
   let bytes: Buffer;
   try {
@@ -83,13 +83,13 @@ export function readTicketKey(file: FileName): string {
     throw new TlsFault(systemFailure('open', file.path, error));
   }
   if (bytes.length !== 48 && bytes.length !== 80) throw new TlsFault(`"${file.path}" must be 48 or 80 bytes`);
-  // nginx: name, AES key, HMAC key of 16 bytes each, or name, HMAC key and AES key of 16, 32 and 32.
+  // nginx's files: name, AES key and HMAC key of 16 bytes each, or name, HMAC key and AES key of 16, 32 and 32 bytes.
   const [hmacAt, aesAt] = bytes.length === 48 ? [32, 16] : [16, 48];
   const parts = [0, hmacAt, aesAt].map((at) => bytes.subarray(at, at + 16));
   return Buffer.concat(parts).toString('base64');
 }
 
-/** OpenSSL's words without its numbers. */
+/** OpenSSL's reason without its error code. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.replace(/^error:[\dA-F]+:/i, '');

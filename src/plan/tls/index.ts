@@ -17,8 +17,8 @@ import { secureContextOptions, type TlsPlan } from './tls-plan.ts';
 export { secureContextOptions, verifierOf, type TlsPlan } from './tls-plan.ts';
 
 /**
- * The TLS of a server, all of its files read and tried. `undefined` for a server that has none; a fault goes to the report
- * at its directive.
+ * The TLS plan of a server, with all files read and tried; `undefined` for a server without TLS. Faults are reported at
+ * their directive.
  */
 export function planTls(level: ResolvedConfigs, report: Report): TlsPlan | undefined {
   const resolved = level.get('ssl');
@@ -30,7 +30,7 @@ export function planTls(level: ResolvedConfigs, report: Report): TlsPlan | undef
   return new TlsPlanner(config, report, spanOf).plan();
 }
 
-/** Whether a server has something of its own to show, be it the door. */
+/** Whether a server can take part in a handshake, if only to reject it. */
 export function canShakeHands(tls: TlsPlan | undefined): tls is TlsPlan {
   return tls !== undefined && (tls.certificates.length > 0 || tls.rejectHandshake);
 }
@@ -95,7 +95,7 @@ class TlsPlanner {
     return key && { certificate, key };
   }
 
-  /** nginx looks at them only when clients are verified. */
+  /** The authorities for client certificates. Like nginx, it reads them only if clients are verified. */
   #authorities(): readonly string[] {
     const { verifyClient, clientCertificate, trustedCertificate } = this.#config;
     if (verifyClient === 'off') return [];
@@ -117,7 +117,7 @@ class TlsPlanner {
     return file && this.#try(field, () => readText(file, what));
   }
 
-  /** Whether OpenSSL takes each setting, and all of them together. */
+  /** Checks that OpenSSL accepts each setting, and all of them together. */
   #tryContext(plan: TlsPlan): void {
     const { certificates: cert, keys: key, ciphers, curves, dhParam, authorities, crl } = plan;
     const alone: readonly (readonly [keyof SslConfig, string, SecureContextOptions])[] = [
@@ -162,7 +162,7 @@ function tryOptions(what: string, options: SecureContextOptions): void {
   }
 }
 
-/** node:tls takes one authority per text. */
+/** The certificates of a PEM text, one text each, as node:tls requires for authorities. */
 function splitPem(pem: string): readonly string[] {
   return pem.match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^]*?-----END [A-Z0-9 ]*CERTIFICATE-----/g) ?? [pem];
 }

@@ -4,7 +4,7 @@ import type { SslConfig, TlsVersion } from '../../contract/index.ts';
 import { TlsFault } from './files.ts';
 import type { TlsPlan } from './tls-plan.ts';
 
-/** What OpenSSL offers for TLS 1.3, whatever `ssl_ciphers` says (nginx). */
+/** The cipher suites of TLS 1.3, to which `ssl_ciphers` does not apply (nginx). */
 const TLS_1_3_CIPHERS = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
 
 const VERSIONS: readonly SecureVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
@@ -15,7 +15,7 @@ const NO_VERSION: Readonly<Record<SecureVersion, number>> = {
   'TLSv1.3': constants.SSL_OP_NO_TLSv1_3,
 };
 
-/** Words of the OpenSSL setting `Options` (SSL_CONF_cmd(3)); a `-` before one takes the bits away. */
+/** Names in the OpenSSL setting `Options` (SSL_CONF_cmd(3)); a `-` before a name clears the bits. */
 const OPTIONS: Readonly<Record<string, number>> = {
   PrioritizeChaCha: constants.SSL_OP_PRIORITIZE_CHACHA,
   ServerPreference: constants.SSL_OP_CIPHER_SERVER_PREFERENCE,
@@ -23,7 +23,7 @@ const OPTIONS: Readonly<Record<string, number>> = {
   NoResumptionOnRenegotiation: constants.SSL_OP_NO_SESSION_RESUMPTION_ON_RENEGOTIATION,
 };
 
-/** The settings that are words and numbers alone. */
+/** The settings that need no files. */
 export type TlsSettings = Pick<
   TlsPlan,
   | 'ciphers'
@@ -37,7 +37,7 @@ export type TlsSettings = Pick<
 
 type MutableSettings = { -readonly [K in keyof TlsSettings]: TlsSettings[K] } & { suites: string };
 
-/** Directives to settings, `ssl_conf_command` last. */
+/** The settings of the directives; `ssl_conf_command` is applied last. */
 export function readSettings(config: SslConfig): TlsSettings {
   const versions = VERSIONS.filter((version) =>
     (config.protocols as readonly TlsVersion[]).includes(version),
@@ -81,7 +81,7 @@ function applyOptions(settings: MutableSettings, value: string): void {
   for (const word of value.split(',')) {
     const isOff = word.startsWith('-');
     const name = word.replace(/^[+-]/, '');
-    // The one whose bit says what is not done.
+    // The bit of `SessionTicket` disables tickets, so its meaning is inverted.
     const isTicket = name === 'SessionTicket';
     const bits = isTicket ? constants.SSL_OP_NO_TICKET : OPTIONS[name];
     if (bits === undefined) throw new TlsFault(`SSL_CONF_cmd("Options", "${value}") failed (SSL: bad value)`);

@@ -2,13 +2,13 @@ import { createPrivateKey } from 'node:crypto';
 import type { SecureContextOptions, SecureVersion } from 'node:tls';
 import type { SessionCache, VerifyClient } from '../../contract/index.ts';
 
-/** The TLS of one server with the content of all files that it names: certificates are read once per load. */
+/** The TLS settings of a server with the content of all files, which are read once per load. */
 export interface TlsPlan {
-  /** PEM, with their chains. */
+  /** PEM texts with their chains. */
   readonly certificates: readonly string[];
-  /** PEM, at the place of their certificate. */
+  /** PEM texts in the order of the certificates. */
   readonly keys: readonly { readonly pem: string; readonly passphrase?: string }[];
-  /** Those of TLS 1.3 among them. */
+  /** Cipher suites, those of TLS 1.3 included. */
   readonly ciphers: string;
   readonly honorCipherOrder: boolean;
   readonly minVersion: SecureVersion;
@@ -20,17 +20,17 @@ export interface TlsPlan {
   readonly signatureAlgorithms?: string;
   readonly sessionCache: SessionCache;
   readonly sessionTimeoutSeconds: number;
-  /** 48 bytes in base64; absent: the one that the workers share. */
+  /** 48 bytes in base64; default: a key that the workers share. */
   readonly ticketKey?: string;
   readonly verify: VerifyClient;
   readonly verifyDepth: number;
-  /** PEM: what client certificates are verified with. */
+  /** PEM texts of the authorities for client certificates. */
   readonly authorities: readonly string[];
   readonly crl?: string;
   readonly rejectHandshake: boolean;
 }
 
-/** What `node:tls` makes a context of. */
+/** The options of a `node:tls` context. */
 export function secureContextOptions(plan: TlsPlan): SecureContextOptions {
   const { dhParam, signatureAlgorithms, crl } = plan;
   return {
@@ -43,7 +43,7 @@ export function secureContextOptions(plan: TlsPlan): SecureContextOptions {
     secureOptions: plan.secureOptions,
     ecdhCurve: plan.curves,
     sessionTimeout: plan.sessionTimeoutSeconds,
-    // Without any of their own, client certificates must not be good because a public authority signed them.
+    // An empty list is passed on: otherwise certificates of public authorities would be accepted.
     ca: [...plan.authorities],
     ...(dhParam !== undefined && { dhparam: dhParam }),
     ...(signatureAlgorithms !== undefined && { sigalgs: signatureAlgorithms }),
@@ -51,12 +51,12 @@ export function secureContextOptions(plan: TlsPlan): SecureContextOptions {
   };
 }
 
-/** Whether a password opens a key (or none is needed). Throws OpenSSL's reason when it does not. */
+/** Decrypts a key with a password, if it needs one. Throws OpenSSL's reason if that fails. */
 export function openKey(pem: string, passphrase?: string): ReturnType<typeof createPrivateKey> {
   return createPrivateKey({ key: pem, format: 'pem', ...(passphrase !== undefined && { passphrase }) });
 }
 
-/** What a client's certificate is verified against: where it is the same, the same clients are let in. */
+/** A key for the settings that verify client certificates: servers with the same key accept the same clients. */
 export function verifierOf({ authorities, crl = '', verifyDepth }: TlsPlan): string {
   return [verifyDepth, crl, ...authorities].join('\n');
 }
