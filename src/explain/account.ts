@@ -1,28 +1,28 @@
 import type { ExplainedFact } from '../contract/index.ts';
 
-/** A thing with its place, and why it was chosen or not. */
+/** A candidate of a choice with its place, and why it was chosen or not. */
 export interface Candidate {
   readonly text: string;
-  /** `file:line`; '' where nothing is written. */
+  /** `file:line`; '' without a directive. */
   readonly place: string;
   readonly chosen: boolean;
   readonly why: string;
 }
 
-/** A location that was asked: nested ones lie deeper. */
+/** A location that was compared with the URI; nested ones have a greater depth. */
 export interface LocationCandidate extends Candidate {
   readonly depth: number;
-  /** It fits, and the search went on inside of it. */
+  /** True if it matches and the search continued inside it. */
   readonly through?: true;
 }
 
-/** One thing that happens, in order. */
+/** One step of a round. */
 export type AccountStep =
   | {
       readonly kind: 'location';
       readonly text: string;
       readonly place: string;
-      /** What was searched for; absent for a named location, which nobody searches. */
+      /** The search that found the location; absent for a named location. */
       readonly search?: {
         readonly uri: string;
         readonly candidates: readonly LocationCandidate[];
@@ -50,13 +50,13 @@ export type AccountStep =
   | { readonly kind: 'jump'; readonly text: string; readonly place: string }
   | { readonly kind: 'log'; readonly level: string; readonly text: string };
 
-/** What happens between two searches for a location. */
+/** The steps between two searches for a location. */
 export interface AccountRound {
   readonly uri: string;
   readonly steps: readonly AccountStep[];
 }
 
-/** A directive that holds where the request ended up. */
+/** A directive that holds in the last location of the request. */
 export interface EffectiveDirective {
   readonly text: string;
   readonly place: string;
@@ -65,7 +65,7 @@ export interface EffectiveDirective {
   readonly inherited: boolean;
 }
 
-/** One that stands further out and does not hold, and the directive that took its place. */
+/** An outer directive that does not hold, and the directive that replaces it. */
 export interface ReplacedDirective {
   readonly text: string;
   readonly place: string;
@@ -73,9 +73,9 @@ export interface ReplacedDirective {
   readonly by: string;
 }
 
-/** What the client gets, as far as that can be said. */
+/** The response as far as the configuration decides it. */
 export interface AccountResponse {
-  /** Absent where only a running gateway knows. */
+  /** Absent if only a running gateway knows it. */
   readonly status?: number;
   readonly does: string;
   readonly place: string;
@@ -83,17 +83,17 @@ export interface AccountResponse {
   readonly unknown?: string;
 }
 
-/** What would be different if something that only a running gateway knows were otherwise. */
+/** The response under another assumption about an open question. */
 export interface Branch {
   readonly question: string;
   readonly place: string;
   readonly if: string;
   readonly does: string;
-  /** Absent where only a running gateway knows. */
+  /** Absent if only a running gateway knows it. */
   readonly status?: number;
 }
 
-/** The whole account, as `--json` prints it. Members are only ever added within a version. */
+/** The account that `--json` prints. Within a version members are only added. */
 export interface Account {
   readonly version: 1;
   readonly request: {

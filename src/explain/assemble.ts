@@ -6,7 +6,7 @@ import { type PlanBlocks, placeText, type DirectiveText } from './plan-blocks.ts
 import { type ChosenPort, serverAccount, type AccountInput } from './server.ts';
 import type { OpenQuestion, Tracer, TraceRound, TraceStep } from './tracer.ts';
 
-/** What happened to a request, and how it would have ended otherwise, as an account. */
+/** The account of a traced request, with the responses under other assumptions. */
 export function accountOf(main: Tracer, others: readonly Tracer[], input: AccountInput): Account {
   const { blocks, loaded, chosen, read } = input;
   const server = serverOf(main, blocks);
@@ -65,7 +65,7 @@ function branchOf(
   };
 }
 
-/** What was not known, and the directive that asks for it. */
+/** An open question, and the place of the directive that depends on it. */
 function questionOf(
   open: OpenQuestion,
   { rounds }: Tracer,
@@ -79,7 +79,7 @@ function questionOf(
   return { question: directive, place: placeText(asking.node.name.span) };
 }
 
-/** Nobody is there to get the request. */
+/** The account of a request that no server receives. */
 export function notFound(
   { question, read }: Pick<AccountInput, 'question' | 'read'>,
   why: string,
@@ -111,7 +111,7 @@ function requestOf({ question, read }: Pick<AccountInput, 'question' | 'read'>):
   };
 }
 
-/** Headers that let somebody in are the asker's own secret. */
+/** A header with its value masked if it is a credential. */
 function veiled([name, value]: readonly [string, string]): readonly [string, string] {
   if (!/^(?:authorization|proxy-authorization|cookie|x-publish-key|x-api-key)$/i.test(name))
     return [name, value];
@@ -131,17 +131,17 @@ function enters({ rounds }: Tracer): readonly Enter[] {
   return rounds.flatMap(({ steps }) => steps).filter((step): step is Enter => step.kind === 'enter');
 }
 
-/** Where the answer is made. */
+/** The plan of the last location or block that the request entered. */
 function lastPlace(tracer: Tracer): LocationPlan | undefined {
   return enters(tracer).at(-1)?.plan;
 }
 
-/** The location itself, where a block of it has taken its place. */
+/** The last location that the request entered, not a block inside it. */
 function locationOf(tracer: Tracer, blocks: PlanBlocks): LocationPlan | undefined {
   return enters(tracer).findLast(({ plan }) => blocks.of(plan)?.role !== 'block')?.plan;
 }
 
-/** The client's address, where it is not that of the other end. */
+/** The client's address, if it differs from the peer's. */
 function clientOf({ rounds }: Tracer): string | undefined {
   const moved = rounds
     .flatMap(({ steps }) => steps)

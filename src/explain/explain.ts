@@ -14,14 +14,14 @@ import { QuietScope } from './quiet-scope.ts';
 import { Tracer } from './tracer.ts';
 import { ExplainedWire } from './explained-wire.ts';
 
-/** Open questions are followed up to so many: each doubles what may happen. */
+/** Most open questions that are followed: each doubles the number of cases. */
 const MAX_BRANCHES = 4;
-/** What a handler may wait for, such as a password that is slow to check on purpose. */
+/** Longest time that a handler may wait, for example for a slow password hash. */
 const PATIENCE_MS = 5_000;
 
 /**
- * What a gateway with this configuration would do with a request. The compiled handlers themselves run, on an exchange that
- * nobody sent; nothing is listened on, connected to, started or written. A text: why that cannot be told.
+ * What a gateway with this configuration would do with a request. The compiled handlers run on a simulated exchange; no port
+ * is opened, no connection made and nothing written. A string gives the reason if there is no account.
  */
 export async function explain(question: Question, loaded: ExplainedConfig): Promise<Account | string> {
   const read = readQuestion(question);
@@ -57,7 +57,7 @@ export async function explain(question: Question, loaded: ExplainedConfig): Prom
   }
 }
 
-/** The same request, where an open question is answered the other way. */
+/** Traces the request again with one open question decided the other way. */
 async function branches(
   run: Run,
   { main, read, port }: { readonly main: Tracer; readonly read: ReadQuestion; readonly port: PortPlan },
@@ -76,7 +76,7 @@ interface Tracing {
   readonly choices?: readonly (0 | 1)[];
 }
 
-/** A configuration that is compiled to be looked at. */
+/** A configuration compiled for tracing. */
 class Run {
   readonly #compiled: CompiledGateway;
   readonly #follower: Follower;
@@ -171,7 +171,9 @@ async function patiently(settled: Promise<void>): Promise<void> {
 
 const MALFORMED = { status: 400, why: 'the path is malformed, or leads above the root' };
 
-/** A connection over TLS to the name of the URL, without a certificate of the client; addresses are no names (RFC 6066, 3). */
+/**
+ * The simulated TLS connection: server name of the URL, no client certificate. Addresses are not server names (RFC 6066, 3).
+ */
 function connectionOf(
   { destination: { scheme, place } }: ReadQuestion,
   { ssl }: PortPlan,

@@ -8,7 +8,7 @@ import {
 } from '../http/index.ts';
 import type { Tracer } from './tracer.ts';
 
-/** A request without a client. */
+/** A request to explain, as an engine would have read it. */
 export interface ExplainedRequest {
   readonly request: RequestFacts;
   readonly rules: ResponseRules;
@@ -16,7 +16,7 @@ export interface ExplainedRequest {
   readonly body: Buffer;
 }
 
-/** Carries a request that nobody sent: the real handlers run on it, and what they answer goes to a tracer. */
+/** The wire of a simulated request: the compiled handlers run on it, and their responses go to a tracer. */
 export class ExplainedWire implements Wire {
   readonly x: Exchange;
   readonly peerAddress: string;
@@ -25,7 +25,7 @@ export class ExplainedWire implements Wire {
   readonly sendsTrailers = false;
   readonly lingers = false;
   readonly tunnels = false;
-  /** Resolves when nothing more will happen. */
+  /** Resolves when the request has ended. */
   readonly settled: Promise<void>;
   readonly #tracer: Tracer;
   readonly #body: Buffer;
@@ -42,7 +42,7 @@ export class ExplainedWire implements Wire {
   }
 
   keepPeer(): void {
-    // It is known.
+    // The address of the peer is already known.
   }
 
   readBody({ receive, settle, fail }: BodyReader): void {
@@ -54,7 +54,7 @@ export class ExplainedWire implements Wire {
     this.#settle();
   }
 
-  /** As for HEAD: there is nothing to write to. */
+  /** As for HEAD, no body is written. */
   open(lengthBytes: number): ResponseStream | undefined {
     this.#tracer.answers(this.x, { lengthBytes });
     this.#settle();
@@ -62,7 +62,7 @@ export class ExplainedWire implements Wire {
   }
 
   tunnel(): void {
-    // Nobody is there to talk to.
+    // There is no client connection.
   }
 
   close(): void {
@@ -72,7 +72,7 @@ export class ExplainedWire implements Wire {
     this.#settle();
   }
 
-  /** It has been told what would happen: the phases stop. */
+  /** Stops the phases once the content handler has been described. */
   stop(): void {
     this.x.done = true;
     this.#settle();

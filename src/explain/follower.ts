@@ -28,18 +28,18 @@ import type { ExplainedWire } from './explained-wire.ts';
 interface FollowedPhase {
   readonly build: Build;
   readonly follower: Follower;
-  /** Which directives gave the fields of the module's config there. */
+  /** The directives that set the fields of the module's config. */
   readonly fields: ReturnType<BlockView['from']> | undefined;
-  /** The block that the directives stand in. */
+  /** The block of the directives. */
   readonly around: BlockView | undefined;
 }
 
-/** The handlers of a rewrite phase, each telling what it did as the directive that it was compiled from. */
+/** Wraps the handlers of a rewrite phase so that each traces the directive it was compiled from. */
 function followRewrite(
   handlers: readonly Handler[],
   { build, follower, fields, around }: FollowedPhase,
 ): readonly Handler[] {
-  // They stand for the directives of one list, in file order.
+  // The handlers correspond to the directives of one list, in file order.
   const list = [...(fields?.values() ?? [])].find(({ nodes }) => nodes.length === handlers.length);
   for (const node of list?.nodes ?? []) follower.directives.add(node);
   return handlers.map((handler, index) => {
@@ -53,7 +53,7 @@ function followRewrite(
   });
 }
 
-/** One directive at work. */
+/** Traces one directive while its handler runs. */
 class Step {
   readonly #x: Exchange;
   readonly #node: DirectiveNode;
@@ -77,7 +77,7 @@ class Step {
     const frame = tracer.open();
     const redirects = this.#x.internalRedirects;
     const waiting = handler(this.#x);
-    // Its condition did not hold for the example: it may be entered all the same.
+    // The condition does not hold for the example value, but may hold in a running gateway.
     const entering = enter && frame.live && !frame.open ? enter(this.#x) : undefined;
     tracer.close(frame);
     const isEntered = enter && this.#isEntered(frame);
@@ -103,7 +103,7 @@ class Step {
     });
   }
 
-  /** In front of what happened inside of it. */
+  /** Inserts the step before the steps that were traced inside it. */
   #splice(frame: StepFrame, found: Pick<DirectiveStep, 'holds' | 'after' | 'end'>): void {
     const step: DirectiveStep = {
       kind: 'directive',
@@ -120,7 +120,7 @@ class Step {
   }
 }
 
-/** Whom the handlers of one compile tell: each run of an exchange has a tracer of its own. */
+/** Wraps the handlers of one compile so that they report to the tracer of the current run. */
 export class Follower implements CompileWatch {
   readonly #blocks: PlanBlocks;
   readonly plans = new Map<ResponseRules, LocationPlan>();
@@ -133,7 +133,7 @@ export class Follower implements CompileWatch {
     this.#blocks = blocks;
   }
 
-  /** What happens to the request of that wire from now on is written down there. */
+  /** Sets the tracer for the request of a wire. */
   use(tracer: Tracer, wire: ExplainedWire): void {
     this.#tracer = tracer;
     this.#wire = wire;
@@ -144,7 +144,7 @@ export class Follower implements CompileWatch {
     return this.#tracer;
   }
 
-  /** What the compile itself says has nothing to do with a request. */
+  /** Messages of the compile itself are not traced. */
   get log(): ErrorLog {
     return this.#tracer ?? SILENCE;
   }
@@ -166,7 +166,7 @@ export class Follower implements CompileWatch {
     this.tracer.assigned(name, value);
   }
 
-  /** An `if` that depends on what nobody knows is entered where the choices say so. */
+  /** An `if` with an unknown condition is entered according to the choices. */
   block(enter: Handler): Handler {
     return (x) => {
       const { frame } = this.tracer;
@@ -175,7 +175,7 @@ export class Follower implements CompileWatch {
     };
   }
 
-  /** Logs are for clients. */
+  /** Log handlers are left out: no log line is written. */
   parts({ bodyFilter, log: _log, ...parts }: LocationParts, part: WatchedPart): LocationParts {
     const { module, config, resources, build, plan } = part;
     const explanation = module.explanation as ModuleExplanation<object, unknown> | undefined;
@@ -212,7 +212,7 @@ export class Follower implements CompileWatch {
   }
 
   enters(x: Exchange): void {
-    // A subrequest is not followed from place to place.
+    // The locations of a subrequest are not traced.
     if (x === this.#wire?.x) this.tracer.enters(x);
   }
 
@@ -224,7 +224,7 @@ export class Follower implements CompileWatch {
     if (x === this.#wire?.x) this.tracer.jumps(target);
   }
 
-  /** It changes the head; the body is not for anybody. */
+  /** Keeps the changes to the head; no body is sent. */
   #bodyFilter(module: string, { wants, open }: BodyFilter): BodyFilter {
     return {
       wants,
@@ -257,14 +257,14 @@ export class Follower implements CompileWatch {
     };
   }
 
-  /** Nobody knows what it would be answered. */
+  /** Stops at a response that only a running gateway knows. */
   #leave(x: Exchange): void {
     if (x === this.#wire?.x) return this.#wire.stop();
     this.tracer.isUnknown = true;
     x.abort();
   }
 
-  /** What it asks of another place of the server is asked; where that leads out of the gateway, the choices answer. */
+  /** Runs an access check, subrequests included. If it leaves the gateway, the choices decide its result. */
   #access(module: string, check: AccessCheck, telling: Explainer | undefined): AccessCheck {
     return async (x) => {
       const { tracer } = this;
@@ -287,7 +287,7 @@ export class Follower implements CompileWatch {
   }
 }
 
-/** What another request is asked for is told in a line. */
+/** The deed of a subrequest in one line. */
 function asSubrequest({ does }: ExplainedAction, { uri }: Exchange): ExplainedAction {
   return { does: `for "${uri}", ${does}` };
 }

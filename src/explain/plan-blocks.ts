@@ -5,14 +5,14 @@ import type { GatewayPlan, LocationPlan, ServerPlan } from '../plan/index.ts';
 
 const MASK = '***';
 
-/** A place as people click on it: `file:line`. */
+/** The place of a span as `file:line`; '' without a span. */
 export function placeText(span: Span | undefined): string {
   if (!span) return '';
   const { file, line } = placeOf(span);
   return `${file}:${line}`;
 }
 
-/** Writes directives as the text has them, without what is secret in them. */
+/** The text of directives with secrets masked. */
 export class DirectiveText {
   readonly #secrets: readonly Span[];
   readonly #texts: readonly string[];
@@ -25,14 +25,14 @@ export class DirectiveText {
       .sort((a, b) => b.length - a.length);
   }
 
-  /** A directive in one line; what its block holds is left out. */
+  /** A directive in one line, without the content of its block. */
   directive({ name, args, block }: DirectiveNode): string {
     const last = args.at(-1)?.span ?? name.span;
     const words = [name, ...args].map(({ span }) => this.#masked(span));
     return last.source === name.span.source ? `${words.join(' ')}${block ? ' { … }' : ''}` : words.join(' ');
   }
 
-  /** A text that requests and configuration have made: a secret that is in it as it was written does not show. */
+  /** A computed text in which secrets of the configuration are masked. */
   masked(text: string): string {
     return this.#texts.reduce((shown, secret) => shown.replaceAll(secret, MASK), text);
   }
@@ -50,14 +50,14 @@ export class DirectiveText {
   }
 }
 
-/** A place of the plan in the text. */
+/** A block of the configuration that a plan was made from. */
 export interface PlanBlock {
   readonly view: BlockView;
   readonly server: ServerPlan;
   readonly role: 'server' | 'location' | 'block';
 }
 
-/** What of a load places are made of. */
+/** The parts of a load that `PlanBlocks` needs. */
 export interface LoadedParts {
   readonly plan: GatewayPlan;
   readonly tree: ConfigTree;
@@ -65,7 +65,7 @@ export interface LoadedParts {
   readonly registry: Registry;
 }
 
-/** Where the servers, locations and blocks of a plan stand in the text that it was made of. */
+/** Maps the servers, locations and blocks of a plan to the blocks of the configuration. */
 export class PlanBlocks {
   readonly #byPlan = new Map<LocationPlan, PlanBlock>();
   readonly #servers = new Map<ServerPlan, BlockView>();
@@ -105,7 +105,7 @@ export class PlanBlocks {
     this.#addAll(server.named, locations.filter(isNamed), server);
   }
 
-  /** Plans and blocks of one level stand in the same order. */
+  /** Plans and blocks of one level are in the same order. */
   #addAll(plans: readonly LocationPlan[], views: readonly BlockView[], server: ServerPlan): void {
     for (const [index, plan] of plans.entries()) {
       const view = views[index];
@@ -131,15 +131,17 @@ function childrenOf(block: BlockView, context: BlockView['context']): readonly B
   );
 }
 
-/** Where a module is told to act in a block. */
+/** A block in which to look for a module's directive. */
 interface ModuleSearch {
   readonly view: BlockView | undefined;
   readonly loaded: { readonly modules: readonly AnyModule[] };
-  /** Which of the directives of its list decides. */
+  /** Index of the deciding directive in its list. */
   readonly nth?: number | undefined;
 }
 
-/** The directive by which a module answers there, else the first of those it has there; '' for none. */
+/**
+ * The place of the directive that makes a module serve the block, else of its first directive there; '' if there is none.
+ */
 export function modulePlace(name: string, { view, loaded, nth = 0 }: ModuleSearch): string {
   const content = [loaded.modules.find((module) => module.name === name)?.content ?? []].flat();
   const fields = view ? [...view.from(name)] : [];

@@ -4,22 +4,22 @@ import type { ExplainedFact } from '../contract/index.ts';
 import type { Account, AccountRound, AccountStep, Candidate } from './account.ts';
 import { statusText } from './response.ts';
 
-/** Where titles end and texts begin. */
+/** Column at which texts begin, after the titles. */
 const INDENT = 11;
-/** Places stand in a column that is no further right than this; longer lines have theirs two blanks behind. */
+/** Last column at which places may begin; in longer lines they follow after two blanks. */
 const MOST_COLUMNS = 100;
-/** Names of candidates stand in a column that is no wider. */
+/** Greatest width of the column with names of candidates. */
 const MOST_NAME = 40;
 
 /** Phases that have a title of their own. */
 const TITLES: Readonly<Record<string, string>> = { preaccess: 'LIMITS', access: 'ACCESS' };
 
-/** An account as people read it, each line with its place in the configuration at the right. */
+/** An account as text, each line with its place in the configuration at the right. */
 export function printAccount(account: Account, { color }: { readonly color: boolean }): string {
   return new Printer(account, paintsFor(color)).print();
 }
 
-/** A line, how wide it is without its colours, and what stands at its right. */
+/** A line, its width without colours, and the place at its right. */
 interface Line {
   readonly text: string;
   readonly width: number;
@@ -101,7 +101,7 @@ class Printer {
     this.#line('', plain, { place, paint: chosen ? this.#c.green : this.#c.dim });
   }
 
-  /** Rounds that are like the one before them are counted: a request that goes in circles is one of ten. */
+  /** Prints rounds. Repeated ones are only counted: a request in a loop has ten equal rounds. */
   #rounds(rounds: readonly AccountRound[]): void {
     let repeated = 0;
     for (const [index, round] of rounds.entries()) {
@@ -121,7 +121,7 @@ class Printer {
       this.#blank();
       this.#line(`ROUND ${index + 1}`, uri, { paint: this.#c.bold });
     }
-    // What the last place does is the answer.
+    // The last step is printed as the response.
     for (const step of steps)
       if (!isLast || step.kind !== 'phase' || step.phase !== 'content') this.#step(step);
   }
@@ -225,7 +225,7 @@ class Printer {
     this.#add('');
   }
 
-  /** A title stands once in front of all that it is of. */
+  /** Prints a line; consecutive lines with the same title show it once. */
   #line(title: string, text: string, { place = '', paint = asIs }: LineOptions): void {
     const plain = printable(text);
     const start = this.#c.bold((title === this.#title ? '' : title).padEnd(INDENT));
@@ -238,7 +238,7 @@ class Printer {
   }
 }
 
-/** The column that the reasons of a list begin in. */
+/** Width of the names in a list, so that reasons are aligned. */
 function nameWidth(candidates: readonly { readonly text: string; readonly depth: number }[]): number {
   const widths = candidates.map(({ text, depth }) => printable(text).length + 2 * depth);
   return Math.max(0, ...widths.filter((width) => width <= MOST_NAME));

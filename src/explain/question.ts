@@ -3,32 +3,32 @@ import type { PortHandler } from '../compile/index.ts';
 import { isValidQuery, methodRefusal, parseHost } from '../http/index.ts';
 import { Framing } from '../http1/index.ts';
 
-/** A request that nobody sends. */
+/** A request to explain. */
 export interface Question {
   readonly method: string;
   /** `http://host:port/path?query`, `http://unix:/path:/uri`, or a path alone. */
   readonly url: string;
-  /** In the order in which they would come. */
+  /** In the order of sending. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** Address of the client. */
   readonly from: string;
-  /** Databases may be opened, to be read. */
+  /** True: databases may be opened to read their schemas. */
   readonly live: boolean;
   readonly body?: string;
 }
 
-/** What a question says of the way to the gateway. */
+/** The destination that the URL of a question names. */
 export interface Destination {
   readonly scheme: 'http' | 'https';
-  /** Absent: a path alone was given. */
+  /** Absent if the URL is a path alone. */
   readonly place?: { readonly host: string; readonly port: number } | { readonly socket: string };
 }
 
-/** A question as a transport would have read it. */
+/** A question as an engine would have read the request. */
 export interface ReadQuestion {
   readonly destination: Destination;
   readonly method: string;
-  /** As on the request line. */
+  /** The target as on the request line. */
   readonly requestUri: string;
   readonly path: string;
   readonly args: string;
@@ -40,7 +40,7 @@ export interface ReadQuestion {
   readonly contentLength: number;
   readonly body: Buffer;
   readonly from: string;
-  /** Why no server would ever see it. */
+  /** The refusal, if an engine would refuse the request before a server sees it. */
   readonly refusal?: { readonly status: number; readonly why: string };
 }
 
@@ -48,7 +48,7 @@ const METHOD = /^[!#$%&'*+.^_`|~\w-]+$/;
 const TARGET = /^(?:(https?):\/\/(?:unix:([^:]+):?|([^/?#]*)))?([^#]*)$/i;
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
-/** Reads a question; a text instead where it cannot be one. */
+/** Reads a question. A string gives the reason if it is invalid. */
 export function readQuestion({ method, url, headers, from, body = '' }: Question): ReadQuestion | string {
   if (!METHOD.test(method)) return `invalid method "${printable(method)}"`;
   const [, given = 'http', socket, authority, target = ''] = TARGET.exec(url) ?? [];
@@ -136,7 +136,7 @@ const LINE_FRAME_BYTES = 11;
 /** `: ` and the line end. */
 const HEADER_FRAME_BYTES = 4;
 
-/** Why a port refuses a request before any server sees it, as the transports do; undefined when it does not. */
+/** The refusal of a port before a server is chosen, as in the engines; `undefined` if there is none. */
 export function refusalBy(
   { head, needs }: Pick<PortHandler, 'head' | 'needs'>,
   { method, requestUri, headers, refusal }: ReadQuestion,
@@ -154,7 +154,7 @@ export function refusalBy(
   return refusal;
 }
 
-/** How long each header is, name and value. */
+/** The size of each header, name and value. */
 function headerSizes(headers: readonly string[]): readonly number[] {
   return headers.flatMap((text, index) =>
     index % 2 === 0 ? [text.length + (headers[index + 1] ?? '').length] : [],

@@ -5,10 +5,10 @@ import { OpenUpstreams, type Upstreams } from '../upstream/index.ts';
 import { Counters, createCounterMemory, createZone } from '../zone/index.ts';
 
 const WORKER_ID = 1;
-/** More than any configuration brings about with a single request. */
+/** More series than any configuration creates with a single request. */
 const MAX_SERIES = 4096;
 
-/** What a compile gets of a worker that serves nobody: memory of its own, no file, no socket, no thread. */
+/** The worker scope of a compile without a worker: memory of its own, no files, no sockets, no threads. */
 export class QuietScope implements ExplainScope {
   readonly workerId = WORKER_ID;
   readonly generation = 1;
@@ -65,7 +65,7 @@ export class QuietScope implements ExplainScope {
   }
 
   addCheck(): void {
-    // Nobody asks whether it is well.
+    // There is no health check.
   }
 
   onReopen(): void {

@@ -6,7 +6,7 @@ import type { AccountInput } from './server.ts';
 import type { TracedResponse, Tracer, TraceStep } from './tracer.ts';
 import { modulePlace, placeText } from './plan-blocks.ts';
 
-/** Faults whose status on the wire says less than their own. */
+/** What a response with an internal status does; the client sees another status. */
 const REASONS: Readonly<Record<number, string>> = {
   413: 'refuses a body that is too large',
   421: 'refuses a request for another name than that of the handshake',
@@ -16,12 +16,12 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 const CLOSES = 'closes the connection without an answer';
-/** Longest piece of a body that is shown. */
+/** Most characters of a body that are printed. */
 const MOST_BODY = 400;
-/** Pages of gw's own and of people are not text to read here. */
+/** Media types of bodies that are printed; HTML is not. */
 const SHOWN_TYPE = /^(?:text\/plain|application\/json|)(?:;|$)/;
 
-/** How it ended. */
+/** The response to a traced request. */
 export function responseOf(tracer: Tracer, input: AccountInput): AccountResponse {
   const steps = tracer.rounds.flatMap((round) => round.steps);
   const last = steps.findLast(({ kind }) => kind === 'answer' || kind === 'closed' || kind === 'phase');
@@ -33,7 +33,7 @@ export function responseOf(tracer: Tracer, input: AccountInput): AccountResponse
   return { does: 'does not come to an end', place: '', facts: [] };
 }
 
-/** The same in a line, with where it happens. */
+/** The response in one line, with its location. */
 export function summaryOf(tracer: Tracer, input: AccountInput): Pick<Branch, 'does' | 'status'> {
   const { status, does: said, facts } = responseOf(tracer, input);
   const body = facts.find(({ label }) => label === 'body')?.value;
@@ -62,7 +62,7 @@ function deedText(
   };
 }
 
-/** A status with its words, where it has some. */
+/** A status with its reason phrase, if it has one. */
 export function statusText(status: number): string {
   return statusLine(status).trim();
 }
@@ -71,11 +71,11 @@ interface ResponseParts {
   readonly steps: readonly TraceStep[];
   readonly tracer: Tracer;
   readonly input: AccountInput;
-  /** What the handler that answered was about to do. */
+  /** The deed of the content handler. */
   readonly told: ExplainedAction | undefined;
 }
 
-/** What the content handler of the last place was told to be about to do. */
+/** The deed of the content handler in the last round. */
 function contentOf({ rounds }: Tracer): ExplainedAction | undefined {
   const steps = rounds.at(-1)?.steps ?? [];
   const found = steps.findLast((step) => step.kind === 'phase' && step.phase === 'content');
@@ -129,7 +129,7 @@ function bodyText({ body, contentType, status }: TracedResponse): string | undef
   return text.length > MOST_BODY ? `${text.slice(0, MOST_BODY)}…` : text;
 }
 
-/** The variables of an answer that only a running gateway knows: what is shown is an example. */
+/** The note on variables that only a running gateway knows: the printed response is an example. */
 function exampleOf(steps: readonly TraceStep[]): string | undefined {
   const answering = answeringStep(steps);
   if (answering?.kind !== 'directive') return undefined;
@@ -137,7 +137,7 @@ function exampleOf(steps: readonly TraceStep[]): string | undefined {
   return names.length === 0 ? undefined : `${names.join(', ')}: what is shown is an example`;
 }
 
-/** The directive that answered, or by which a module did. */
+/** The place of the directive that made the response, or made a module do so. */
 function placeOfResponse(steps: readonly TraceStep[], input: AccountInput): string {
   const step = answeringStep(steps);
   if (step?.kind === 'directive' && step.answers) return placeText(step.node.name.span);

@@ -1,31 +1,31 @@
 import { type LocationPlan, locationText } from '../plan/index.ts';
 import type { LocationCandidate } from './account.ts';
 
-/** Locations that do not fit are named up to so many of a kind and level, those that come closest first. */
+/** Most locations of a kind and level that are listed although they do not match; the nearest come first. */
 const NEAREST = 3;
 
-/** Which locations a URI was compared with, in that order, and what came of it. */
+/** The locations that a URI was compared with, in order, and the result of each comparison. */
 export interface Search {
   readonly candidates: readonly LocationCandidate[];
-  /** Those that do not fit and are not named. */
+  /** Number of locations that do not match and are not listed. */
   readonly unnamed: number;
   readonly found: LocationPlan | undefined;
 }
 
 interface LevelSearch extends Search {
-  /** No location further out competes any more. */
+  /** True if no outer location can win any more. */
   readonly final: boolean;
 }
 
 /**
- * Why a search for a location ended at `found`: exact ones, the longest prefix with what is nested in it, the regexes in file
- * order (nginx ngx_http_core_find_location). What is found is the compiled tree's decision; this only tells of it.
+ * Explains why a search ended at `found`: exact locations, the longest prefix with its nested locations, regexes in file
+ * order (nginx ngx_http_core_find_location). The compiled tree decides; this only explains its decision.
  */
 export function searchOf(locations: readonly LocationPlan[], uri: string, found?: LocationPlan): Search {
   return new Level({ uri, depth: 0, redirecting: slashlessOf(uri, found) }).search(locations);
 }
 
-/** A location that redirects the path without its last slash to itself stands in for an exact one. */
+/** The location that redirects a path without its trailing slash, like an exact match. */
 function slashlessOf(uri: string, found: LocationPlan | undefined): LocationPlan | undefined {
   return found?.match?.kind === 'prefix' && found.match.path === `${uri}/` ? found : undefined;
 }
@@ -68,7 +68,7 @@ class Level {
     return this.#longest(prefixes, ofKind(locations, 'regex'));
   }
 
-  /** `prefixes`: the longest first. */
+  /** `prefixes` are sorted from the longest to the shortest. */
   #longest(prefixes: readonly Of<'prefix'>[], regexes: readonly Of<'regex'>[]): LevelSearch {
     const { uri } = this.#searching;
     const fits = ({ match }: Of<'prefix'>): boolean => uri.startsWith(match.path);
@@ -146,7 +146,7 @@ class Level {
     return new Level({ ...this.#searching, depth: this.#searching.depth + 1 }).search(locations);
   }
 
-  /** Those that share most with the path come first. */
+  /** Adds locations that do not match, those with the longest common beginning first. */
   #unfit(locations: readonly (Of<'exact'> | Of<'prefix'>)[], why: string): void {
     const { uri } = this.#searching;
     const nearest = locations
@@ -172,7 +172,7 @@ class Level {
   }
 }
 
-/** Why the regexes of a level are not asked; nothing where they are. */
+/** The reason why the regexes of a level are not tried; `undefined` if they are. */
 function unaskedReason({ match }: Of<'prefix'>, nested: LevelSearch | undefined): string | undefined {
   if (nested?.found && nested.final) return `"${textOf(nested.found)}" inside decides`;
   return match.stop ? `"${locationText(match)}" keeps the regexes away` : undefined;

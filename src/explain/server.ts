@@ -12,12 +12,12 @@ import type { Account, Candidate } from './account.ts';
 import { type LoadedParts, type PlanBlocks, placeText, type DirectiveText } from './plan-blocks.ts';
 import type { Destination, Question, ReadQuestion } from './question.ts';
 
-/** What of a load an explanation needs. */
+/** The parts of a load that an explanation needs. */
 export interface ExplainedConfig extends LoadedParts {
   readonly modules: readonly AnyModule[];
 }
 
-/** What an account is written with. */
+/** The input from which an account is assembled. */
 export interface AccountInput {
   readonly question: Question;
   readonly read: ReadQuestion;
@@ -25,17 +25,17 @@ export interface AccountInput {
   readonly blocks: PlanBlocks;
   readonly texts: DirectiveText;
   readonly loaded: ExplainedConfig;
-  /** Those of all rewrite phases. */
+  /** The directives of all rewrite phases. */
   readonly directives: ReadonlySet<DirectiveNode>;
 }
 
-/** The port that a connection comes to. */
+/** The port that receives a connection. */
 export interface ChosenPort {
   readonly port: PortPlan;
   readonly account: NonNullable<Account['port']>;
 }
 
-/** How well an address fits a connection: the kernel gives it to the most specific one. */
+/** How well an address matches a connection: the kernel selects the most specific one. */
 interface Fit {
   readonly port: PortPlan;
   readonly rank: number;
@@ -45,7 +45,7 @@ interface Fit {
 const LOCAL = '127.0.0.1';
 const ANY: ReadonlySet<string> = new Set(['0.0.0.0', '::', '[::]']);
 
-/** Which socket a connection would come to; a text where there is none. */
+/** The port that a connection would reach. A string gives the reason if there is none. */
 export function choosePort(
   { place }: Destination,
   { plan, blocks }: { readonly plan: GatewayPlan; readonly blocks: PlanBlocks },
@@ -112,7 +112,7 @@ function distance(address: ListenAddress, port: number): number {
   return address.kind === 'inet' ? Math.abs(address.port - port) : Infinity;
 }
 
-/** Where a server says that it listens there; where it stands itself when it does not say. */
+/** The place of the `listen` of a server on this port, or of the server if it has none. */
 function listenPlace(
   { address }: PortPlan,
   server: number,
@@ -142,7 +142,7 @@ interface ServerChoice {
   readonly host: string;
 }
 
-/** Why a request came to `server`, and the others of its port did not get it. */
+/** Explains why `server` receives a request and the other servers of the port do not. */
 export function serverAccount(server: ServerPlan, choosing: ServerChoice): NonNullable<Account['server']> {
   const { plan, port, host } = choosing;
   const fitting = nameFor(server, host);
@@ -174,7 +174,7 @@ function whyChosen(server: ServerPlan, name: ServerName | undefined, choosing: S
   return `no name fits "${host}": ${why}`;
 }
 
-/** The name of a server that a host is found by, as the compiled names find it. */
+/** The name of a server that matches a host, as the compiled names decide. */
 function nameFor({ names }: ServerPlan, host: string): ServerName | undefined {
   const known = new ServerNames<ServerName | undefined>(undefined);
   for (const name of names) known.add(name, name);

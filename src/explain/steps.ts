@@ -7,26 +7,26 @@ import { type Search, searchOf } from './search.ts';
 import type { AccountInput } from './server.ts';
 import type { DirectiveStep, OpenQuestion, VariableRead, TraceStep } from './tracer.ts';
 
-/** What holds in a block, and what stands further out and does not. */
+/** The directives that hold in a block, and the outer directives that do not. */
 export interface Effective {
   readonly effective: readonly EffectiveDirective[];
   readonly replaced: readonly ReplacedDirective[];
 }
 
-/** What a list of directives is made with. */
+/** Options of `effectiveIn`. */
 interface EffectiveOptions {
   readonly registry: Registry;
   readonly texts: DirectiveText;
-  /** Those that act there. */
+  /** The modules that are in use in the block. */
   readonly modules: readonly string[];
-  /** Directives that have been told of in their order. */
+  /** Directives that the account has already listed. */
   readonly told: ReadonlySet<DirectiveNode>;
 }
 
-/** Levels whose directives are about the process, and not about a request. */
+/** Contexts whose directives concern the process instead of a request. */
 const OUTSIDE: ReadonlySet<string> = new Set(['main', 'events', 'upstream']);
 
-/** The directives that hold in a block: its own first, then those that came down, from the inside out. */
+/** The directives that hold in a block: its own, then inherited ones from the inside out. */
 export function effectiveIn(
   block: BlockView,
   { registry, texts, modules, told }: EffectiveOptions,
@@ -35,7 +35,7 @@ export function effectiveIn(
   const fields = new Map<string, readonly DirectiveNode[]>();
   for (const owner of registry.owners.filter((name) => modules.includes(name))) {
     for (const [name, { nodes }] of block.from(owner)) {
-      // Names and ports of a server have been told of.
+      // Names and ports of a server are already listed.
       const isPlaces = block.context === 'server' && registry.fields(owner).get(name)?.inherit === false;
       if (!isPlaces) fields.set(`${owner} ${name}`, nodes);
     }
@@ -49,7 +49,7 @@ export function effectiveIn(
       place: placeText(node.name.span),
       level: levelText(level, texts),
     });
-    // Blocks are told of where they are used.
+    // Blocks are listed where they are used.
     for (const node of level.own().filter((each) => !each.block && !told.has(each))) {
       const by = holding.has(node) ? undefined : replacing(node, { fields, registry, level, block });
       if (holding.has(node)) effective.push({ ...facts(node), inherited: level !== block });
@@ -66,7 +66,7 @@ interface ReplacedFields {
   readonly block: BlockView;
 }
 
-/** The directive that has taken the place of one further out; nothing where it would not have come down anyway. */
+/** The directive that replaces an outer one; `undefined` if the outer one would not be inherited anyway. */
 function replacing(
   { name }: DirectiveNode,
   { fields, registry, level, block }: ReplacedFields,
@@ -80,14 +80,14 @@ function replacing(
   return undefined;
 }
 
-/** A block as people speak of it: `location /a`, `server`. */
+/** The text of a block: `location /a`, `server`. */
 function levelText({ context, node }: BlockView, texts: DirectiveText): string {
   return node && node.args.length > 0 ? texts.directive(node).replace(/ \{ … \}$/, '') : context;
 }
 
 type Phase = Extract<TraceStep, { kind: 'phase' }>;
 
-/** Puts what happened in one round into words. */
+/** Writes the steps of one round as text. */
 export class StepWriter {
   readonly steps: AccountStep[] = [];
   readonly #input: AccountInput;
@@ -148,7 +148,7 @@ export class StepWriter {
     this.steps.push({ kind: 'location', text, place: plan.place, search: { uri, candidates, unnamed } });
   }
 
-  /** The directive of an `if` has said so itself. */
+  /** Adds the step for a block. An `if` needs none, because its directive has one. */
   #block({ view: { context, node, outer }, server }: PlanBlock, { match }: LocationPlan, uri: string): void {
     if (context !== 'limit_except' || !node || !match) return;
     const { candidates, unnamed } = searchOf(server.root.locations, uri);
@@ -241,7 +241,7 @@ export class StepWriter {
   }
 }
 
-/** What lets the asker in is not for others to read. */
+/** Variables with credentials, which are masked. */
 const LOGINS: ReadonlySet<string> = new Set(['http_authorization', 'http_proxy_authorization']);
 
 function placeOfField(view: BlockView | undefined, module: string, field: string): string {

@@ -4,26 +4,26 @@ import type { ResponseRules, Exchange, Verdict } from '../http/index.ts';
 import type { ErrorLog, Level } from '../log/index.ts';
 import type { LocationPlan } from '../plan/index.ts';
 
-/** A variable that was read. */
+/** A variable that a step has read. */
 export interface VariableRead {
   readonly name: string;
   readonly value: string | undefined;
-  /** What it gives here is an example: only a running gateway knows. */
+  /** True if the value is an example that only a running gateway knows. */
   readonly live: boolean;
 }
 
-/** Something that only a running gateway decides, and what was assumed. */
+/** A question that only a running gateway decides, and the assumed option. */
 export interface OpenQuestion {
   readonly question: string;
   readonly options: readonly [string, string];
   readonly taken: 0 | 1;
 }
 
-/** What a directive of the rewrite phase did. */
+/** The effect of a directive of the rewrite phase. */
 export interface DirectiveStep {
   readonly kind: 'directive';
   readonly node: DirectiveNode;
-  /** Whether an `if` was entered or a pattern matched; absent where nothing was asked. */
+  /** Whether an `if` was entered or a pattern matched; absent for other directives. */
   readonly holds?: boolean;
   readonly reads: readonly VariableRead[];
   readonly assigned: readonly { readonly name: string; readonly value: string; readonly live: boolean }[];
@@ -32,19 +32,19 @@ export interface DirectiveStep {
   /** `last`: another search follows; `break`: the rest of the rewrites is skipped. */
   readonly end?: 'last' | 'break';
   readonly open?: OpenQuestion;
-  /** The path of another request, that this one is for. */
+  /** The path of the main request, if this is a subrequest. */
   readonly of?: string;
-  /** The request was answered by it. */
+  /** True if the directive made the response. */
   readonly answers?: true;
 }
 
-/** One thing that happened to a request, in the order in which it did. */
+/** One step of a request, in the order of execution. */
 export type TraceStep =
   | {
       readonly kind: 'enter';
       readonly plan: LocationPlan;
       readonly uri: string;
-      /** The request may enter internal locations. */
+      /** True if the request may enter internal locations. */
       readonly internal: boolean;
     }
   | DirectiveStep
@@ -55,7 +55,7 @@ export type TraceStep =
       readonly deed?: ExplainedAction | undefined;
       readonly verdict?: Verdict;
       readonly open?: OpenQuestion;
-      /** The address that stands for the client's from now on. */
+      /** The client's address from here on. */
       readonly address?: string;
       readonly reads: readonly VariableRead[];
     }
@@ -65,7 +65,7 @@ export type TraceStep =
   | { readonly kind: 'log'; readonly level: Level; readonly message: string }
   | ({ readonly kind: 'answer' } & TracedResponse);
 
-/** An answer as a client would get it. */
+/** The response that the client would get. */
 export interface TracedResponse {
   readonly status: number;
   readonly contentType: string;
@@ -75,40 +75,40 @@ export interface TracedResponse {
   readonly headers: readonly string[];
 }
 
-/** What happened between two searches for a location. */
+/** The steps between two searches for a location. */
 export interface TraceRound {
   readonly uri: string;
   readonly args: string;
   readonly steps: TraceStep[];
 }
 
-/** What was read and given a value while one step ran. */
+/** The variables that were read and assigned during one step. */
 export interface StepFrame {
   readonly reads: Map<string, VariableRead>;
   readonly assigned: { readonly name: string; readonly value: string; readonly live: boolean }[];
-  /** The round in which it began, and its place there. */
+  /** The steps of the round in which it began, and its index there. */
   readonly steps: TraceStep[] | undefined;
   readonly start: number;
-  /** Something that was read is only an example. */
+  /** True if a value that was read is an example. */
   live: boolean;
   open?: OpenQuestion;
-  /** What came of the last comparison with a regular expression. */
+  /** The result of the last match against a regular expression. */
   matches?: boolean;
 }
 
-/** Writes down what happens to one exchange. `choices` answer the open questions that come up, in their order. */
+/** Records the steps of one exchange. `choices` decide its open questions in order. */
 export class Tracer implements ErrorLog {
   readonly rounds: TraceRound[] = [];
   readonly questions: OpenQuestion[] = [];
   refusal: string | undefined;
-  /** The modules that change the body on its way out. */
+  /** The modules whose filters change the body. */
   readonly filters = new Set<string>();
-  /** A subrequest has come to a place that only a running gateway can answer for. */
+  /** True if a subrequest has reached a handler whose response only a running gateway knows. */
   isUnknown = false;
   readonly #plans: ReadonlyMap<ResponseRules, LocationPlan>;
   readonly #choices: readonly (0 | 1)[];
   readonly #frames: StepFrame[] = [];
-  /** Variables whose values are examples. */
+  /** The variables whose values are examples. */
   readonly #live = new Set<string>();
   #round = -1;
 
@@ -127,7 +127,7 @@ export class Tracer implements ErrorLog {
     this.add({ kind: 'enter', plan, uri: x.uri, internal: x.internal });
   }
 
-  /** The head of the request is refused before a server is chosen. */
+  /** Records that the head of the request is refused before a server is chosen. */
   refused(why: string): void {
     this.refusal = why;
     this.rounds.push({ uri: '', args: '', steps: [] });
@@ -155,7 +155,7 @@ export class Tracer implements ErrorLog {
       reads,
       ...(frame.open && { open: frame.open }),
     } as const;
-    // In front of what it has logged.
+    // The step of an access check precedes its log lines.
     if (phase === 'access') frame.steps?.splice(frame.start, 0, step);
     else this.add(step);
   }
@@ -179,12 +179,12 @@ export class Tracer implements ErrorLog {
   }
 
   write(level: Level, message: string): void {
-    // What is made of an answer that nobody gave.
+    // Messages about an unknown response are not recorded.
     if (this.isUnknown) return;
     this.add({ kind: 'log', level, message });
   }
 
-  /** What happens until `close` belongs to one step. */
+  /** Opens a frame: variables that are read until `close` belong to one step. */
   open(): StepFrame {
     const steps = this.rounds.at(-1)?.steps;
     const frame: StepFrame = {
@@ -207,7 +207,7 @@ export class Tracer implements ErrorLog {
     return this.#frames.at(-1);
   }
 
-  /** Reads a variable, and notes whether its value is an example. */
+  /** Reads a variable and records whether its value is an example. */
   read(name: string, live: boolean, get: () => string | undefined): string | undefined {
     const inner = this.open();
     let value: string | undefined;
@@ -233,7 +233,7 @@ export class Tracer implements ErrorLog {
     this.frame?.assigned.push({ name, value, live });
   }
 
-  /** Answers what only a running gateway knows: as the choices say, else the first option. */
+  /** Decides an open question: by the choices, else the first option. */
   decide(frame: StepFrame, question: string, options: readonly [string, string]): 0 | 1 {
     const taken = this.#choices[this.questions.length] ?? 0;
     frame.open = { question, options, taken };
