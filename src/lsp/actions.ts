@@ -11,7 +11,7 @@ import type { Finding } from '../pipeline.ts';
 import { rangeOf, type TextFile } from './files.ts';
 import type { Session } from './session.ts';
 
-/** What is asked: which stretch of which file, and which kinds of actions. */
+/** A request for code actions: a range of a file, and the kinds of actions. */
 export interface ActionsRequest {
   readonly file: TextFile;
   readonly range: Range;
@@ -19,12 +19,14 @@ export interface ActionsRequest {
   readonly only: readonly string[] | undefined;
 }
 
-/** Fixes of what was found in a stretch, ways to silence it, and all safe fixes of the file at once. */
+/**
+ * The code actions for a range: fixes of its findings, comments that ignore them, and all safe fixes of the file at once.
+ */
 export function codeActions(asked: ActionsRequest, session: Session): readonly CodeAction[] {
   const { file, only, range } = asked;
   const wants = (kind: string): boolean =>
     only === undefined || only.some((one) => `${kind}.`.startsWith(`${one}.`));
-  // A finding counts only as long as its text is the one on the screen.
+  // A finding is used only while its text is the one on the screen.
   const findings = session.diagnostics
     .in(file.path)
     .filter(({ span }) => span?.source.text === file.source.text);
@@ -44,14 +46,14 @@ function quickFixes(
   const fixes = [finding.fix ?? replacementOf(finding)].flatMap((fix) => {
     const edit = fix && editOf(fix, session);
     if (!edit) return [];
-    // What an editor may take without asking: it changes no answer, or there is none to change.
+    // An editor may apply a preferred fix without asking: it changes no response, or the configuration does not load anyway.
     const isPreferred = fix.safe || finding.refuses === true;
     return { title: fix.title, kind: CodeActionKind.QuickFix, diagnostics: shown, isPreferred, edit };
   });
   return [...fixes, ...ignoring(finding, { shown, file })];
 }
 
-/** `did you mean "x"?` where the finding brings no fix of its own. */
+/** The fix that `did you mean "x"?` suggests, if the finding has no fix of its own. */
 function replacementOf({ hint = '', message, span }: Finding): Fix | undefined {
   const meant = /^did you mean "([^"]+)"\?$/.exec(hint)?.[1];
   const written = /"([^"]+)"/.exec(message)?.[1];
@@ -65,12 +67,12 @@ function replacementOf({ hint = '', message, span }: Finding): Fix | undefined {
   return { title: `replace by "${meant}"`, safe: false, edits: [edit] };
 }
 
-/** A comment in the line above that silences the rule here; the reason is left to be written. */
+/** The action that inserts an ignore comment above a finding; the author writes the reason. */
 function ignoring(
   { refuses, rule, span }: Finding,
   { shown, file }: { shown: Diagnostic[]; file: TextFile },
 ): readonly CodeAction[] {
-  // What does not load cannot be ignored.
+  // A finding that prevents loading cannot be ignored.
   if (!span || refuses) return [];
   const { start } = lineOf(span);
   const indent = /^[ \t]*/.exec(span.source.text.slice(start))?.[0] ?? '';
@@ -87,7 +89,7 @@ function ignoring(
   ];
 }
 
-/** The safe fixes of a file that do not touch the same text. */
+/** The action that applies all safe fixes of a file whose edits do not overlap. */
 function fixAll(findings: readonly Finding[], session: Session): readonly CodeAction[] {
   const taken: { readonly start: number; readonly end: number; readonly name: string }[] = [];
   const edits = findings.flatMap(({ fix }) => {
@@ -106,7 +108,7 @@ function fixAll(findings: readonly Finding[], session: Session): readonly CodeAc
     : [];
 }
 
-/** `undefined` when one of the texts is no longer the one that was checked. */
+/** The edit of a fix; `undefined` if one of the texts has changed since the check. */
 function editOf({ edits }: Fix, { files }: Session): WorkspaceEdit | undefined {
   const changes: Record<string, TextEdit[]> = {};
   for (const { span, text } of edits) {

@@ -5,7 +5,7 @@ import type { Context } from '../config/index.ts';
 import { check, type Finding, load } from '../pipeline.ts';
 import type { Root } from './walk.ts';
 
-/** What is written around a piece of configuration, so that it can be checked alone. */
+/** The blocks around a fragment of configuration, so that it can be checked alone. */
 const AROUND: Readonly<Record<Context, readonly string[]>> = {
   main: [],
   check: ['check'],
@@ -19,7 +19,7 @@ const AROUND: Readonly<Record<Context, readonly string[]>> = {
   'location if': ['http', 'server', 'location /', 'if ($uri)'],
 };
 
-/** Rules about what the rest of a configuration has: of a piece alone they would say that everything is missing. */
+/** Rules that need the whole configuration: in a fragment they would report that everything is missing. */
 const NEEDS_THE_REST: ReadonlySet<string> = new Set([
   'bad-reference',
   'unknown-variable',
@@ -32,11 +32,11 @@ const NEEDS_THE_REST: ReadonlySet<string> = new Set([
 export interface CheckJob {
   readonly root: Root;
   readonly prefix: string;
-  /** The texts that the editor has open, by path. */
+  /** The texts of open documents, by path. */
   readonly opened: ReadonlyMap<string, string>;
 }
 
-/** Everything that is wrong with a configuration as it stands in the editor. */
+/** All findings of a configuration as it is open in the editor. */
 export async function checkRoot({ root, prefix, opened }: CheckJob): Promise<readonly Finding[]> {
   const { path, kind } = root;
   const readFile: ReadFile = (file, maxBytes) => opened.get(file) ?? readFileBytes(file, maxBytes);
@@ -59,10 +59,10 @@ function wrapped(path: string, context: Context): string {
   return `${openers.map((opener) => `${opener} { `).join('')}${include}${' }'.repeat(openers.length)}`;
 }
 
-/** What the thread answers: what it found, or what went wrong. */
+/** The result of a check in the thread: findings, or the reason of a failure. */
 export type CheckResult = { readonly findings: readonly Finding[] } | { readonly failed: string };
 
-/** No configuration that people write takes so long; a thread that does is given up. */
+/** Longest time of a check; after it the thread is terminated. */
 const MAX_CHECK_MS = 60_000;
 
 interface Pending {
@@ -71,12 +71,12 @@ interface Pending {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Checks in a thread of its own, one configuration at a time: however long it takes, the editor is answered. */
+/** Checks one configuration at a time in a separate thread, so that the server responds meanwhile. */
 export class Checker {
   #worker: Worker | undefined;
   #pending: Pending | undefined;
 
-  /** Fails when the check does, or when it takes too long; the next one has a new thread then. */
+  /** Checks a configuration. Rejects if the check fails or takes too long; the next check starts a new thread. */
   check(job: CheckJob): Promise<readonly Finding[]> {
     this.#worker ??= this.#start();
     this.#worker.postMessage(job);
@@ -95,7 +95,7 @@ export class Checker {
   }
 
   #start(): Worker {
-    // Standard output belongs to the protocol, whoever writes: the thread's own goes nowhere.
+    // Standard output belongs to the protocol, so the output of the thread is discarded.
     const worker = new Worker(new URL('../lsp/check-thread.js', import.meta.url), {
       stdout: true,
       stderr: true,

@@ -26,7 +26,7 @@ import { type TextPosition, type Cursor, cursorAt, blockKindsAt, serverAt, type 
 import { wordsOf } from './syntax-words.ts';
 import { entryOf, type BlockKind } from './walk.ts';
 
-/** One proposal: what takes the place of the text from `start` on. */
+/** A proposal to replace the text from `start` on. */
 interface Proposal {
   readonly label: string;
   readonly kind: CompletionItemKind;
@@ -34,15 +34,15 @@ interface Proposal {
   readonly documentation?: string | undefined;
   /** Default: the label. */
   readonly text?: string;
-  /** `text` is a snippet. */
+  /** True if `text` is a snippet. */
   readonly isSnippet?: boolean;
-  /** Proposals are sorted by it, then by label. */
+  /** Sort key before the label. */
   readonly rank?: number;
-  /** What the client asks for when it wants the documentation. */
+  /** Data with which the client requests the documentation. */
   readonly data?: unknown;
 }
 
-/** A proposal as the client takes it. `start` and `end` are offsets on the line of the cursor. */
+/** A proposal in the form of the protocol. `start` and `end` are offsets on the line of the cursor. */
 function itemOf(
   { documentation, isSnippet, kind, label, rank = 1, text = label, ...rest }: Proposal,
   { file }: Cursor,
@@ -63,7 +63,7 @@ function itemOf(
   };
 }
 
-/** The directives that are allowed at the cursor, with what belongs to them. */
+/** Proposals for the directives that are allowed at the cursor. */
 function directiveItems(cursor: Cursor, { workspace, snippets }: Session): readonly CompletionItem[] {
   const { end, file, offset, start } = cursor;
   const { table } = workspace;
@@ -76,7 +76,7 @@ function directiveItems(cursor: Cursor, { workspace, snippets }: Session): reado
   return [...unique.values()].map((each) => itemOf(each, cursor, [start, end]));
 }
 
-/** The documentation of a proposal, once somebody looks at it. */
+/** The documentation of a proposal, which clients request for the selected one. */
 export function documentationOf(data: unknown, table: Registry): string | undefined {
   const { directive, kind } = data as { directive?: string; kind?: BlockKind };
   if (directive === INCLUDE.name) return includeMarkdown();
@@ -97,7 +97,7 @@ function proposalFor(
     label: name,
     kind: 'opens' in row || 'data' in row ? CompletionItemKind.Module : CompletionItemKind.Property,
     detail: syntaxOf(name, row),
-    // What has no effect comes last.
+    // Directives without effect come last.
     rank: 'accepted' in row ? 2 : 1,
     data: { directive: name, kind },
     ...(isWhole && { text: snippetOf(name, row), isSnippet: true }),
@@ -114,7 +114,7 @@ function includeProposal(isWhole: boolean): Proposal {
   };
 }
 
-/** The directive with places to fill in: its words, and the inside of its block. */
+/** The snippet of a directive, with placeholders for its words and its block. */
 function snippetOf(name: string, row: AnyRow): string {
   const max = 'data' in row ? (row.words?.max ?? 0) : row.args.max;
   const syntax = 'data' in row ? row.syntax : row.args.syntax;
@@ -128,7 +128,7 @@ function wordsSnippet(row: AnyRow): string {
   return choices.length > 1 && choices.length < 8 ? `\${1|${choices.join(',')}|}` : '${1}';
 }
 
-/** What may stand as a word of the directive at the cursor: names, paths, and words of its syntax. */
+/** Proposals for a word of the directive at the cursor: names, paths, and words of its syntax. */
 function valueItems(cursor: Cursor, session: Session): readonly CompletionItem[] {
   const { words } = cursor;
   const { workspace } = session;
@@ -162,7 +162,7 @@ function roleItems(
   });
 }
 
-/** Names of the kind that the word refers to, behind what it begins with. */
+/** Proposals for names of the kind that the word refers to, after its prefix. */
 function nameItems(
   { kind, behind = [''] }: NameRole,
   { cursor, session }: ValueRequest,
@@ -176,7 +176,7 @@ function nameItems(
   const taken = /^[\w.@-]*/.exec(file.source.text.slice(offset))?.[0].length ?? 0;
   const range = [from, offset + taken] as const;
   const rest = written.slice(before.length);
-  // Behind the name something else has begun: a port, a path.
+  // The name is complete: a port or a path follows.
   if (before !== '' && /[/:?]/.test(rest)) return [];
   const scope = kind === 'named location' ? serverAt(cursor, session.workspace) : undefined;
   return session.names.defined(file, kind, scope).map((one) => {
@@ -196,7 +196,7 @@ function nameItems(
   });
 }
 
-/** Words of the syntax; a choice has them for its only word. */
+/** Proposals for words of the syntax; the choices of a reader apply to its only word. */
 function wordItems({ row }: Entry, index: number, cursor: Cursor): readonly CompletionItem[] {
   if ('data' in row || index >= row.args.max) return [];
   const words = row.args.choices ?? wordsOf(row.args.syntax);
@@ -205,7 +205,7 @@ function wordItems({ row }: Entry, index: number, cursor: Cursor): readonly Comp
   );
 }
 
-/** The files of the directory that is typed so far. */
+/** Proposals for files in the directory that has been typed. */
 function pathItems(
   cursor: Cursor,
   { workspace }: Session,
@@ -237,17 +237,17 @@ function entriesOf(directory: string): readonly Dirent[] {
   }
 }
 
-/** The `$` and the name that stand right before the cursor, in any word. */
+/** A `$` and the beginning of a name before the cursor. */
 const BEFORE = /\$(\{?)\w*$/;
 
-/** Variables behind a `$`: those of this configuration first, then gw's own; `undefined` where no `$` is. */
+/** Proposals for variables after a `$`, the configuration's own first; `undefined` if there is no `$`. */
 function variableItems(cursor: Cursor, { names, variables }: Session): readonly CompletionItem[] | undefined {
   const { file, offset, typed } = cursor;
   const [found, brace = ''] = BEFORE.exec(typed) ?? [];
   if (found === undefined) return undefined;
   const { text } = file.source;
   const rest = /^\w*\}?/.exec(text.slice(offset))?.[0] ?? '';
-  // A brace behind the name belongs to the variable only if there is one before it.
+  // A closing brace belongs to the variable only if there is an opening one.
   const taken = brace === '' ? rest.replace('}', '') : rest;
   const range = [offset - found.length, offset + taken.length] as const;
   const written = (name: string): string => (brace === '' ? `$${name}` : `\${${name}}`);
@@ -265,7 +265,7 @@ function variableItems(cursor: Cursor, { names, variables }: Session): readonly 
       kind: facts.name.endsWith('*') ? CompletionItemKind.Class : CompletionItemKind.Variable,
       detail: facts.summary,
       documentation: variableMarkdown(facts),
-      // The name of a family goes on.
+      // The user completes the name of a family.
       ...(facts.name.endsWith('*') && { text: brace === '' ? `$${name}` : `\${${name}` }),
     };
   });
@@ -273,7 +273,7 @@ function variableItems(cursor: Cursor, { names, variables }: Session): readonly 
   return [...unique.values()].map((each) => itemOf(each, cursor, range));
 }
 
-/** What may be written at a place, whatever is wrong with the text around it. */
+/** The proposals at a position, whatever the faults of the text around it. */
 export function completion(at: TextPosition, session: Session): readonly CompletionItem[] {
   const { table } = session.workspace;
   const cursor = cursorAt(at, (name) => table.named(name).length > 0);

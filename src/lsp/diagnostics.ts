@@ -11,7 +11,7 @@ import { rangeOf } from './files.ts';
 import type { Root } from './walk.ts';
 import type { Workspace } from './workspace.ts';
 
-/** So long nothing must be typed before a check starts; longer where the last one took longer. */
+/** Pause without typing before a check starts; longer if the last check took longer. */
 const PAUSE_MS = 200;
 const MAX_PAUSE_MS = 2_000;
 
@@ -23,7 +23,7 @@ const SEVERITIES = {
 
 const NOWHERE = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
 
-/** Where diagnostics go. */
+/** The receiver of diagnostics. */
 export interface Publisher {
   publish(params: PublishDiagnosticsParams): void;
   failed(error: unknown): void;
@@ -31,17 +31,17 @@ export interface Publisher {
 
 type FindingsByRoot = Map<string, ReadonlyMap<string, readonly Finding[]>>;
 
-/** Checks what is open, again after each change, and tells the client what is wrong in which file. */
+/** Checks open documents after each change and sends their findings to the client. */
 export class Diagnostics {
   readonly #workspace: Workspace;
   readonly #to: Publisher;
   readonly #checker = new Checker();
-  /** What the last check found, by root and then by path. */
+  /** The findings of the last check, by root and path. */
   #found: FindingsByRoot = new Map();
   #shown = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #running = false;
-  /** How long the last check took. */
+  /** Duration of the last check. */
   #lastMs = 0;
 
   constructor(workspace: Workspace, to: Publisher) {
@@ -49,7 +49,7 @@ export class Diagnostics {
     this.#to = to;
   }
 
-  /** Something has changed: what a check that is under way finds is out of date. */
+  /** To be called after a change: the result of a running check is discarded. */
   changed(): void {
     clearTimeout(this.#timer);
     const pauseMs = Math.min(Math.max(PAUSE_MS, this.#lastMs), MAX_PAUSE_MS);
@@ -61,7 +61,7 @@ export class Diagnostics {
     this.#checker.stop();
   }
 
-  /** The last findings in a file. */
+  /** The findings of the last check in a file. */
   in(path: string): readonly Finding[] {
     return merged([...this.#found.values()].flatMap((byPath) => byPath.get(path) ?? []));
   }
@@ -81,7 +81,7 @@ export class Diagnostics {
     }
   }
 
-  /** `undefined` when something was typed meanwhile: then all of it is of no use any more. */
+  /** The findings of all roots; `undefined` if a text has changed meanwhile. */
   async #findings(): Promise<FindingsByRoot | undefined> {
     const { files } = this.#workspace;
     const { generation } = files;
@@ -135,12 +135,12 @@ export class Diagnostics {
   }
 }
 
-/** What has no place is shown at the start of the main file. */
+/** Findings by path; those without a place are shown at the start of the main file. */
 function byPath(findings: readonly Finding[], root: Root): ReadonlyMap<string, readonly Finding[]> {
   return groupBy(findings, ({ file, span }) => span?.source.name ?? file ?? root.path);
 }
 
-/** A file that several configurations include says the same thing once. */
+/** Findings without repetitions, for files that several configurations include. */
 function merged(findings: readonly Finding[]): readonly Finding[] {
   const keyOf = ({ rule, message, span }: Finding): string => `${rule} ${span?.start ?? ''} ${message}`;
   return [...new Map(findings.map((finding) => [keyOf(finding), finding])).values()];

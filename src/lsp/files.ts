@@ -15,35 +15,35 @@ import {
 
 const documents = new WeakMap<Source, TextDocument>();
 
-/** A span as the protocol counts: lines from 0, columns in UTF-16 units. */
+/** The range of a span in the protocol: lines from 0, columns in UTF-16 units. */
 export function rangeOf({ source, start, end }: Span): Range {
   const document = documentOf(source);
   return { start: document.positionAt(start), end: document.positionAt(end) };
 }
 
-/** The offset of a position; one beyond the end of its line or of the text is that end. */
+/** The offset of a position, limited to the end of its line and of the text. */
 export function offsetAt(source: Source, position: Position): number {
   return documentOf(source).offsetAt(position);
 }
 
-/** The path of a file, or the URI itself of what is no file: a text that was never saved. */
+/** The path of a `file:` URI; of another URI, such as that of an unsaved document, the URI itself. */
 export function pathOf(uri: string): string {
   return uri.startsWith('file:') ? fileURLToPath(uri) : uri;
 }
 
-/** The URI of a path that `pathOf` gave. */
+/** The inverse of `pathOf`. */
 function uriOf(path: string): string {
   return path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path) ? pathToFileURL(path).href : path;
 }
 
-/** Its line index is made once for each text. */
+/** The document of a source; its line index is built once per text. */
 function documentOf(source: Source): TextDocument {
   let document = documents.get(source);
   if (!document) documents.set(source, (document = TextDocument.create('', '', 0, source.text)));
   return document;
 }
 
-/** A larger file is not looked into; the check says what it has against it. */
+/** Largest file that is read for outlines; the check reports larger ones itself. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
 /** One version of one file. */
@@ -51,14 +51,14 @@ export interface TextFile {
   readonly path: string;
   readonly uri: string;
   readonly source: Source;
-  /** What the client counts; absent for what is not open. */
+  /** The client's version number; absent if the document is not open. */
   readonly version?: number | undefined;
-  /** Its directives as far as they can be made out. */
+  /** The directives as far as they can be recognized. */
   readonly nodes: readonly DirectiveNode[];
   readonly pieces: readonly Piece[];
 }
 
-/** An open document, as the client names it. */
+/** An open document with the client's URI. */
 interface OpenText {
   readonly path: string;
   readonly uri: string;
@@ -66,12 +66,12 @@ interface OpenText {
   readonly text: string;
 }
 
-/** The files of configurations: what an editor has open goes before what is on the disk. */
+/** The files of configurations. The text of an open document replaces the one on disk. */
 export class Files {
   readonly #knownDirective: (name: string) => boolean;
   readonly #open = new Map<string, TextFile>();
   readonly #saved = new Map<string, { readonly stamp: string; readonly file: TextFile }>();
-  /** Grows with every change that was told of. */
+  /** Number of changes so far. */
   generation = 0;
 
   constructor(knownDirective: (name: string) => boolean) {
@@ -79,7 +79,7 @@ export class Files {
   }
 
   open({ path, uri, version, text }: OpenText): void {
-    // A byte order mark that an editor leaves in becomes a blank: every offset stays where it is.
+    // A byte order mark becomes a blank, so that offsets stay the same.
     const source = { name: path, text: text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text };
     this.#open.set(path, new LazyFile({ path, uri, source, version }, this.#knownDirective));
     this.generation++;
@@ -94,22 +94,22 @@ export class Files {
     return this.#open.has(path);
   }
 
-  /** The open ones, in the order of their opening. */
+  /** The open documents in the order of opening. */
   get opened(): readonly TextFile[] {
     return [...this.#open.values()];
   }
 
-  /** `undefined` when there is no such file, or when it cannot be read. */
+  /** A file; `undefined` if it does not exist or cannot be read. */
   at(path: string): TextFile | undefined {
     return this.#open.get(path) ?? this.#savedAt(path);
   }
 
-  /** The URI of a path, as the client writes it. */
+  /** The URI of a path in the client's spelling. */
   uriOf(path: string): string {
     return this.#open.get(path)?.uri ?? uriOf(path);
   }
 
-  /** The version that the client has open, if it has the file open. */
+  /** The client's version of an open document. */
   versionOf(path: string): number | undefined {
     return this.#open.get(path)?.version;
   }

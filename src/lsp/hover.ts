@@ -7,17 +7,17 @@ import { builtInNamed, definitionsOf, type Occurrence } from './name-index.ts';
 import { type TextPosition, cursorAt, blockKindsAt, type Session } from './session.ts';
 import { entryOf } from './walk.ts';
 
-/** What is shown of the text that defines a name. */
+/** Most lines that are shown of a definition. */
 const MAX_LINES = 12;
 
-/** `include` is no row: it is gone before a directive meets its row. */
+/** The facts about `include`, which has no row because the loader resolves it. */
 export const INCLUDE = {
   name: 'include',
   syntax: 'include file | mask;',
   summary: 'Reads the directives of other files here; a mask that matches nothing is fine.',
 };
 
-/** A directive as hovering shows it. */
+/** The hover text of a directive. */
 export function directiveMarkdown(entry: Entry, table: Registry): string {
   const { accepted, contexts, default: fallback, module, nginx, summary, syntax } = factsOf(entry, table);
   return paragraphs([
@@ -30,12 +30,12 @@ export function directiveMarkdown(entry: Entry, table: Registry): string {
   ]);
 }
 
-/** `include` as hovering shows it. */
+/** The hover text of `include`. */
 export function includeMarkdown(): string {
   return paragraphs([code(INCLUDE.syntax), INCLUDE.summary, 'Context: any']);
 }
 
-/** A built-in variable as hovering shows it. */
+/** The hover text of a built-in variable. */
 export function variableMarkdown({ module, name, settable, summary }: VariableFacts): string {
   return paragraphs([
     code(`$${name.replace('*', 'NAME')}`),
@@ -45,7 +45,7 @@ export function variableMarkdown({ module, name, settable, summary }: VariableFa
   ]);
 }
 
-/** A name that the configuration defines: the text that does it, from its line start. */
+/** The hover text of a name of the configuration: the lines that define it. */
 export function definitionMarkdown({ file, kind, node }: Occurrence): string {
   const { text } = file.source;
   const start = text.lastIndexOf('\n', node.span.start - 1) + 1;
@@ -59,7 +59,7 @@ export function definitionMarkdown({ file, kind, node }: Occurrence): string {
 }
 
 function code(text: string): string {
-  // More backticks than any text of a configuration has in a row.
+  // More backticks in a row than configurations contain.
   return `\`\`\`\`\`nginx\n${text}\n\`\`\`\`\``;
 }
 
@@ -67,7 +67,7 @@ function paragraphs(parts: readonly (string | false)[]): string {
   return parts.filter((part) => part !== false && part !== '').join('\n\n');
 }
 
-/** What is known of the word at a place: a name's definition, a variable, a directive. */
+/** The hover text at a position: a name's definition, a variable, or a directive. */
 export function hover(at: TextPosition, session: Session): Hover | null {
   const shown = nameAt(at, session) ?? variableAt(at, session) ?? directiveAt(at, session);
   if (!shown) return null;
@@ -105,7 +105,7 @@ function variableAt({ file, offset }: TextPosition, { variables }: Session): Hov
 function directiveAt(at: TextPosition, { workspace }: Session): HoverText | undefined {
   const { table } = workspace;
   const { file } = at;
-  // One further: a cursor in front of a word is at that word.
+  // A cursor at the start of a word belongs to that word.
   const cursor = cursorAt({ file, offset: at.offset + 1 }, (name) => table.named(name).length > 0);
   if (!cursor || cursor.words.length > 0 || cursor.start === cursor.end) return undefined;
   const name = file.source.text.slice(cursor.start, cursor.end);

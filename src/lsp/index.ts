@@ -29,7 +29,7 @@ import { documentSymbols, workspaceSymbols } from './symbols.ts';
 import { foldingRanges, formatted } from './text-shape.ts';
 import { isIgnored, Workspace } from './workspace.ts';
 
-/** Answers every request of a client. What goes wrong in one of them is logged at the client, and the answer is empty. */
+/** Registers the handlers of all requests. The failure of one is logged at the client, and its result is empty. */
 function answer(connection: Connection, session: Session): void {
   const guard = new RequestGuard(connection, session);
   answerTyping(connection, session, guard);
@@ -82,7 +82,7 @@ function answerWholeFiles(connection: Connection, session: Session, guard: Reque
   );
 }
 
-/** Finds the text that a request is about, and keeps a fault of one answer from the others. */
+/** Finds the document of a request, and confines a failure to that request. */
 class RequestGuard {
   readonly #connection: Connection;
   readonly #session: Session;
@@ -96,7 +96,7 @@ class RequestGuard {
     try {
       return what();
     } catch (error) {
-      // A refusal is an answer.
+      // A refusal is a regular response.
       if (error instanceof ResponseError) throw error;
       this.#connection.console.error(String((error as Error).stack ?? error));
       return null;
@@ -115,7 +115,7 @@ class RequestGuard {
   }
 }
 
-/** What the server can do. */
+/** The capabilities of the server. */
 const CAPABILITIES: ServerCapabilities = {
   textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: false },
   completionProvider: { triggerCharacters: ['$', '{', '@', '/', '=', ':'], resolveProvider: true },
@@ -133,15 +133,15 @@ const CAPABILITIES: ServerCapabilities = {
   workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
 };
 
-/** What a client may say of its configuration when it starts the server. */
+/** The options that a client may send at the start. */
 interface Options {
-  /** The main configuration file, where it is not to be found out; relative to the first folder that is open. */
+  /** The main configuration file, if it should not be searched for; relative to the first open folder. */
   readonly main?: string;
-  /** Directory that relative paths of logs, data and roots start from; relative as well. */
+  /** Directory that relative paths of logs, data and roots start from; relative to the first open folder. */
   readonly prefix?: string;
 }
 
-/** Serves one client until it says that it leaves. */
+/** Serves one client until it exits. */
 class LanguageServer {
   readonly #connection: Connection;
   readonly #documents = new TextDocuments(TextDocument);
@@ -163,7 +163,7 @@ class LanguageServer {
     this.#session = { files, workspace, names, diagnostics, variables: byName, snippets: false };
   }
 
-  /** Begins to answer. */
+  /** Starts to serve requests. */
   listen(): void {
     const connection = this.#connection;
     connection.onInitialize((params) => this.#initialize(params));
@@ -210,7 +210,7 @@ class LanguageServer {
     void connection.client.register(DidChangeWatchedFilesNotification.type, { watchers });
   }
 
-  /** Documents as they are opened, typed in and closed. */
+  /** Follows documents as they are opened, changed and closed. */
   #follow(): void {
     const { diagnostics, files, workspace } = this.#session;
     this.#documents.onDidChangeContent(({ document }) => {
@@ -233,8 +233,8 @@ class LanguageServer {
 }
 
 /**
- * Serves the language server protocol on standard input and output; the process ends when the client says so or goes away.
- * Whatever would be printed goes to the client's log instead: standard output belongs to the protocol.
+ * Serves the language server protocol on standard input and output. The process ends when the client exits or closes the
+ * connection. All other output goes to the client's log, because standard output belongs to the protocol.
  */
 export function serveLanguage(): Promise<never> {
   const connection = createConnection(ProposedFeatures.all, process.stdin, process.stdout);

@@ -5,17 +5,17 @@ import type { TextFile } from './files.ts';
 import type { PlacedDirective, Root } from './walk.ts';
 import type { Workspace } from './workspace.ts';
 
-/** One place where a name stands. */
+/** One occurrence of a name. */
 export interface Occurrence {
   readonly kind: NameKind;
-  /** As it is compared: variables have no case. */
+  /** The name for comparison: variables in lower case. */
   readonly name: string;
   readonly as: NameRole['as'];
-  /** Of the name alone. */
+  /** The span of the name alone. */
   readonly span: Span;
   readonly file: TextFile;
   readonly node: DirectiveNode;
-  /** The server that a named location belongs to; else ''. */
+  /** The server of a named location; '' for other names. */
   readonly scope: string;
 }
 
@@ -23,7 +23,7 @@ const VARIABLE = /\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})/g;
 /** `(?<name>…)`, `(?P<name>…)`, `(?'name'…)`. */
 const CAPTURE = /\(\?P?[<']([A-Za-z_]\w*)[>']/g;
 
-/** Every name that one directive has, at the place where it is written. */
+/** All occurrences of names in a directive. */
 function occurrencesIn(placed: PlacedDirective): readonly Occurrence[] {
   const { node, file, server } = placed;
   const found: Occurrence[] = [];
@@ -44,7 +44,7 @@ function occurrencesIn(placed: PlacedDirective): readonly Occurrence[] {
   return found;
 }
 
-/** The roles of a directive, each with the words that have it. */
+/** The roles of a directive, each with its words. */
 export function rolesOf({ node, entry }: Pick<PlacedDirective, 'node' | 'entry'>): readonly {
   readonly role: WordRole;
   readonly word: Word;
@@ -57,7 +57,7 @@ export function rolesOf({ node, entry }: Pick<PlacedDirective, 'node' | 'entry'>
   });
 }
 
-/** The part of a word that a role is about, where the word has such a part and no variable begins in it. */
+/** The part of a word that has a role; `undefined` if there is none or if it contains a variable. */
 function partOf(word: Word, { behind = [''], until = '' }: NameRole): Span | undefined {
   const before = behind.find((text) => word.value.startsWith(text));
   if (before === undefined) return undefined;
@@ -76,7 +76,7 @@ function matches({ source, start, end }: Span, pattern: RegExp): readonly { name
   });
 }
 
-/** All names of the configurations that are open, found again once something has changed. */
+/** All names in the open configurations, collected again after a change. */
 export class NameIndex {
   readonly #workspace: Workspace;
   readonly #byRoot = new Map<
@@ -88,17 +88,17 @@ export class NameIndex {
     this.#workspace = workspace;
   }
 
-  /** Every occurrence in the configurations that a file belongs to, each place once. */
+  /** All occurrences in the configurations of a file, each once. */
   around(file: TextFile): readonly Occurrence[] {
     return this.#of(this.#workspace.rootsOf(file));
   }
 
-  /** Every occurrence in all that is open. */
+  /** All occurrences in the open configurations. */
   all(): readonly Occurrence[] {
     return this.#of(this.#workspace.roots());
   }
 
-  /** The name at an offset: an occurrence that has a definition somewhere. One place may be in several servers. */
+  /** The occurrences at an offset whose name has a definition. A file may be part of several servers. */
   at(file: TextFile, offset: number): readonly Occurrence[] {
     const all = this.around(file);
     return all.filter(
@@ -110,13 +110,13 @@ export class NameIndex {
     );
   }
 
-  /** Where the same name stands; each place of the text once. */
+  /** All occurrences of the same name, each once. */
   same(file: TextFile, names: readonly Occurrence[]): readonly Occurrence[] {
     const found = this.around(file).filter((other) => names.some((one) => isSame(one, other)));
     return [...new Map(found.map((one) => [`${one.file.path} ${one.span.start}`, one])).values()];
   }
 
-  /** The names of a kind that something defines, each once; `scope` leaves out those of other servers. */
+  /** The defined names of a kind, each once; `scope` excludes those of other servers. */
   defined(file: TextFile, kind: NameKind, scope?: string): readonly Occurrence[] {
     const found = this.around(file).filter(
       (one) => one.kind === kind && one.as !== 'use' && (scope === undefined || one.scope === scope),
@@ -127,7 +127,7 @@ export class NameIndex {
   #of(roots: readonly Root[]): readonly Occurrence[] {
     const lists = roots.map((root) => this.#in(root));
     if (lists.length === 1) return lists[0] as readonly Occurrence[];
-    // A file that several configurations include has its names once.
+    // The names of a file that several configurations include count once.
     const keyOf = ({ file, scope, span }: Occurrence): string => `${file.path} ${span.start} ${scope}`;
     return [...new Map(lists.flat().map((one) => [keyOf(one), one])).values()];
   }
@@ -144,7 +144,7 @@ export class NameIndex {
   }
 }
 
-/** Where a name is defined: what only uses it does not count, and of those who share it the first does. */
+/** The definitions among occurrences: uses do not count, and of shared names only the first occurrence does. */
 export function definitionsOf(occurrences: readonly Occurrence[]): readonly Occurrence[] {
   const definitions = occurrences.filter((one) => one.as === 'definition');
   return definitions.length > 0 ? definitions : occurrences.filter((one) => one.as === 'shared').slice(0, 1);
@@ -154,7 +154,7 @@ function isSame(one: Occurrence, other: Occurrence): boolean {
   return one.kind === other.kind && one.name === other.name && one.scope === other.scope;
 }
 
-/** The built-in variable of a name, or the family that it belongs to. */
+/** The built-in variable of a name, or its family. */
 export function builtInNamed(
   name: string,
   variables: ReadonlyMap<string, VariableFacts>,

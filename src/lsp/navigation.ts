@@ -17,7 +17,7 @@ import { builtInNamed, definitionsOf, type Occurrence, rolesOf } from './name-in
 import type { TextPosition, Session } from './session.ts';
 import { includedBy, type PlacedDirective, type Root } from './walk.ts';
 
-/** Where the name at a place is defined; of an `include` or another path, the files themselves. */
+/** The definitions of the name at a position; for an `include` or another path, the files. */
 export function definition(at: TextPosition, session: Session): readonly Location[] {
   const { names } = session;
   const found = names.at(at.file, at.offset);
@@ -29,7 +29,7 @@ export function definition(at: TextPosition, session: Session): readonly Locatio
     .map((path) => ({ uri: session.files.uriOf(path), range: START }));
 }
 
-/** Every place of the name at a place. */
+/** All occurrences of the name at a position. */
 export function references(
   at: TextPosition,
   session: Session,
@@ -42,7 +42,7 @@ export function references(
     .map((one) => locationOf(one, session));
 }
 
-/** The places of the name at a place in the same file. */
+/** The occurrences of the name at a position in the same file. */
 export function highlights(at: TextPosition, { names }: Session): readonly DocumentHighlight[] {
   return names
     .same(at.file, names.at(at.file, at.offset))
@@ -53,7 +53,7 @@ export function highlights(at: TextPosition, { names }: Session): readonly Docum
     }));
 }
 
-/** The words of a file that lead to files or directories which are there. */
+/** Links for the words of a file that name existing files or directories. */
 export function links(file: TextFile, session: Session): readonly DocumentLink[] {
   return pathsIn(file, session).flatMap(({ paths: [path, ...others], word }) =>
     path === undefined || others.length > 0
@@ -73,7 +73,7 @@ interface PathWord {
   readonly paths: readonly string[];
 }
 
-/** Words of a file that are paths, with the files that they are paths of; of files that several roots include, once. */
+/** The words of a file that are paths, with their files, each once even if several roots include the file. */
 function pathsIn(file: TextFile, { workspace }: Session): readonly PathWord[] {
   const found = new Map<number, PathWord>();
   for (const root of workspace.rootsOf(file)) {
@@ -108,12 +108,12 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** The name that would be renamed; refuses what is no name of this configuration. */
+/** The range of the name at a position; refuses anything that the configuration does not define. */
 export function prepareRename({ file, offset }: TextPosition, session: Session): Range {
   return rangeOf(renamable({ file, offset }, session)[0].span);
 }
 
-/** Renames everything that has this name, in all files of the configuration. */
+/** The edit that renames a name in all files of the configuration. */
 export function rename(at: TextPosition, newName: string, session: Session): WorkspaceEdit {
   const found = renamable(at, session);
   const [{ kind }] = found;

@@ -6,40 +6,40 @@ import type { NameIndex } from './name-index.ts';
 import type { BlockKind } from './walk.ts';
 import type { Workspace } from './workspace.ts';
 
-/** What an answer is made from. */
+/** The state that responses are computed from. */
 export interface Session {
   readonly files: Files;
   readonly workspace: Workspace;
   readonly names: NameIndex;
   readonly diagnostics: Diagnostics;
-  /** Built-in variables by name; families as `arg_*`. */
+  /** Built-in variables by name; families have names such as `arg_*`. */
   readonly variables: ReadonlyMap<string, VariableFacts>;
-  /** The client fills in snippets. */
+  /** True if the client supports snippets. */
   readonly snippets: boolean;
 }
 
-/** A place in a text that is asked about. */
+/** A position in a text. */
 export interface TextPosition {
   readonly file: TextFile;
   readonly offset: number;
 }
 
-/** What is written around a place in a text that may be broken. */
+/** The syntax around a position in a text that may have faults. */
 export interface Cursor extends TextPosition {
-  /** The words in front of the `{` of the blocks around it, outermost first. */
+  /** For each enclosing block, outermost first, the words before its `{`. */
   readonly blocks: readonly (readonly Piece[])[];
-  /** The words of the directive before the one at the cursor; none: the cursor is where its name stands. */
+  /** The words of the directive before the cursor; empty if the cursor is at its name. */
   readonly words: readonly Piece[];
-  /** The word at the cursor; empty where none is. */
+  /** The offsets of the word at the cursor; equal if there is none. */
   readonly start: number;
   readonly end: number;
-  /** What of that word stands before the cursor. */
+  /** The part of the word before the cursor. */
   readonly typed: string;
 }
 
 /**
- * Looks at the pieces before an offset only, so that nothing behind it, finished or not, is in the way. `undefined` in a
- * comment.
+ * The cursor at an offset; `undefined` in a comment. Only the text before the offset is read, so unfinished text after it
+ * does no harm.
  */
 export function cursorAt(
   { file, offset }: TextPosition,
@@ -75,7 +75,10 @@ interface CutWords {
   readonly knownDirective: (name: string) => boolean;
 }
 
-/** Without the words of directives that lack their `;`: a new line that is not indented deeper is a new directive. */
+/**
+ * The words without those of preceding directives that lack their `;`: a line that is not indented deeper starts a new
+ * directive.
+ */
 function ownWords({ file, words, start, knownDirective }: CutWords): readonly Piece[] {
   const [first] = words;
   if (!first) return words;
@@ -89,17 +92,17 @@ function ownWords({ file, words, start, knownDirective }: CutWords): readonly Pi
   return last < 0 ? words : words.slice(last);
 }
 
-/** A comment is a piece without the blanks at its end. */
+/** True if only blanks separate the offset from the end of a comment. */
 function endsLine({ source }: TextFile, { start, image }: Piece, offset: number): boolean {
   return /^[^\n]*$/.test(source.text.slice(start + image.length, offset));
 }
 
-/** What the cursor may be in; a file may be included in several places. */
+/** The kinds of blocks that the cursor may be in; a file may be included several times. */
 export function blockKindsAt({ blocks, file }: Cursor, workspace: Workspace): readonly BlockKind[] {
   return workspace.blockKindsInside(file, namesOf(blocks));
 }
 
-/** The server block of this file that the cursor is in, as occurrences name it; `undefined` when it is in none. */
+/** The id of the server block around the cursor, as in occurrences; `undefined` if there is none in this file. */
 export function serverAt({ blocks, file }: Cursor, workspace: Workspace): string | undefined {
   const names = namesOf(blocks);
   const opener = blocks.findLast((_, index) =>

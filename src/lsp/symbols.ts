@@ -17,7 +17,7 @@ const KINDS: Readonly<Record<NameKind, SymbolKind>> = {
   'session cache': SymbolKind.Object,
 };
 
-/** The blocks of a file, and what has a name in it. */
+/** The symbols of a file: its blocks and the names that it defines. */
 export function documentSymbols(file: TextFile, { workspace }: Session): readonly DocumentSymbol[] {
   const [kind = 'main'] = workspace.blockKindsOf(file);
   const symbolsOf = (nodes: readonly DirectiveNode[], outer: BlockKind): readonly DocumentSymbol[] =>
@@ -38,7 +38,7 @@ export function documentSymbols(file: TextFile, { workspace }: Session): readonl
   return symbolsOf(file.nodes, kind);
 }
 
-/** Every defined name of what is open whose letters contain those asked for, in their order. */
+/** The defined names of open configurations that contain the letters of the query in order. */
 export function workspaceSymbols(query: string, { files, names }: Session): readonly SymbolInformation[] {
   const letters = query.toLowerCase();
   return names
@@ -61,7 +61,7 @@ function contains(name: string, letters: string): boolean {
   return true;
 }
 
-/** A block is what is inside of it; lines of data and simple directives are what they define. */
+/** The kind of a symbol: of a block by its content, of data lines and simple directives by what they define. */
 function kindOf(entry: Entry | undefined, inside: BlockKind): SymbolKind {
   if (inside === 'server') return SymbolKind.Module;
   if (inside === 'upstream') return SymbolKind.Class;
@@ -76,7 +76,7 @@ function definedKind(entry: Entry | undefined): NameKind | undefined {
   return undefined;
 }
 
-/** `server` is told apart by its names, everything else by its words. */
+/** The label of a directive: its words, or the names of a `server`. */
 function labelOf({ name, args, block = [] }: DirectiveNode): Pick<DocumentSymbol, 'name' | 'detail'> {
   const isServer = name.value === 'server' && args.length === 0;
   const inner = isServer ? block.filter((node) => ['server_name', 'listen'].includes(node.name.value)) : [];
@@ -91,7 +91,7 @@ function labelOf({ name, args, block = [] }: DirectiveNode): Pick<DocumentSymbol
   return { name: detail === '' ? name.value : `${name.value} ${detail}`, detail: '' };
 }
 
-/** `server_name` says more than `listen`. */
+/** Sorts `server_name` before `listen`. */
 function byName(one: DirectiveNode, other: DirectiveNode): number {
   return other.name.value.length - one.name.value.length;
 }

@@ -1,4 +1,4 @@
-/** Words of a syntax that stand for something else. */
+/** Words in syntaxes that are placeholders. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set(
   `address bytes byte charset1 charset2 CIDR code condition connections cookie dir domain dsn endpoint expression
   extension field file flag format function host JWK key level level1 level2 level3 letter digit method mime-type name reason rule
@@ -10,7 +10,7 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set(
 
 const GROUP = /\[([^[\]]*\|[^[\]]*)\]/g;
 
-/** What of a syntax is written as it stands: `on`, `off` of `on | off`; `zone=` of `zone=name:size`. */
+/** The literal words of a syntax: `on` and `off` of `on | off`, `zone=` of `zone=name:size`. */
 export function wordsOf(syntax: string): readonly string[] {
   const groups: string[] = [];
   const rest = syntax.replace(/\{.*\}/s, ' ').replace(GROUP, (group, inside: string) => {
@@ -26,7 +26,7 @@ export function wordsOf(syntax: string): readonly string[] {
   return [...new Set([...literal, ...groups])];
 }
 
-/** `[last | break | redirect | permanent]`: most of them stand for nothing else, so none does. */
+/** True if most words of a choice are literals, so that all are: `[last | break | redirect | permanent]`. */
 function isListOfNames(words: readonly string[]): boolean {
   const literal = words.filter((word) => /^[\w.-]+(?:=[\w-]+)?$/.test(word) && !isPlaceholder(word));
   return (

@@ -7,7 +7,7 @@ import {
 import { checkSyntax, formatConfig, type Piece } from '../../grammar/index.ts';
 import { rangeOf, type TextFile } from './files.ts';
 
-/** Blocks and runs of comment lines that can be folded. */
+/** The foldable ranges: blocks and runs of comment lines. */
 export function foldingRanges(file: TextFile): readonly FoldingRange[] {
   const lineOf = (offset: number): number =>
     rangeOf({ source: file.source, start: offset, end: offset }).start.line;
@@ -17,7 +17,7 @@ export function foldingRanges(file: TextFile): readonly FoldingRange[] {
     if (kind === '{') open.push(lineOf(start));
     else if (kind === '}') {
       const startLine = open.pop();
-      // The line of the brace stays in sight.
+      // The line of the closing brace stays visible.
       const endLine = lineOf(start) - 1;
       if (startLine !== undefined && endLine > startLine) ranges.push({ startLine, endLine });
     }
@@ -25,7 +25,7 @@ export function foldingRanges(file: TextFile): readonly FoldingRange[] {
   return [...ranges, ...commentRuns(file.pieces, lineOf)];
 }
 
-/** What formatting changes: from the first to the last line that differs. Nothing where the text does not parse. */
+/** The edit that formats a file, from the first to the last line that changes; none if the text does not parse. */
 export function formatted({ source }: TextFile, options: FormattingOptions): readonly TextEdit[] {
   if (checkSyntax(source).failed) return [];
   const indent = options.insertSpaces ? ' '.repeat(options.tabSize) : '\t';
@@ -35,7 +35,7 @@ export function formatted({ source }: TextFile, options: FormattingOptions): rea
   return [{ range: rangeOf({ source, start, end: oldEnd }), newText: text.slice(start, newEnd) }];
 }
 
-/** Whole lines at both ends that are the same are left out. */
+/** The difference of two texts without equal lines at both ends. */
 function difference(before: string, after: string): { start: number; oldEnd: number; newEnd: number } {
   const shorter = Math.min(before.length, after.length);
   let start = 0;
@@ -44,7 +44,7 @@ function difference(before: string, after: string): { start: number; oldEnd: num
   let same = 0;
   while (same < shorter - start && before[before.length - 1 - same] === after[after.length - 1 - same])
     same++;
-  // Back to a line end, so that no line is cut in two.
+  // Moved to a line end, so that no line is split.
   const lineEnd = before.indexOf('\n', before.length - same);
   const kept = lineEnd < 0 ? 0 : before.length - lineEnd - 1;
   return { start, oldEnd: before.length - kept, newEnd: after.length - kept };

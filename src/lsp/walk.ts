@@ -3,10 +3,10 @@ import { type DirectiveNode, globPaths, isGlob } from '../../grammar/index.ts';
 import type { Context, Entry, Registry } from '../config/index.ts';
 import type { Files, TextFile } from './files.ts';
 
-/** Where a directive stands: a context, lines of data (`types`, `map`), or a block that gw does not know. */
+/** The kind of a block: a context, data lines (`types`, `map`), or a block that gw does not know. */
 export type BlockKind = Context | 'data' | 'unknown';
 
-/** A file that nothing includes, and what is around its text. */
+/** A file that no other includes, and the kind of block that its text belongs to. */
 export interface Root {
   readonly path: string;
   readonly kind: BlockKind;
@@ -14,18 +14,18 @@ export interface Root {
   readonly confDir: string;
 }
 
-/** A directive at its place. */
+/** A directive with the block that it is in. */
 export interface PlacedDirective {
   readonly node: DirectiveNode;
   readonly file: TextFile;
   readonly kind: BlockKind;
-  /** What its row is there; any row of that name where it is not allowed. */
+  /** Its row in this block; another row of the name if it is not allowed there. */
   readonly entry: Entry | undefined;
-  /** Tells apart the servers that a named location may be in. */
+  /** Id of the enclosing server, which is the scope of named locations. */
   readonly server: string;
 }
 
-/** A file of a root and what is around it; a file that is included twice is met twice. */
+/** A file of a root and the kind of block around it, once for each time that it is included. */
 export interface ReachedFile {
   readonly file: TextFile;
   readonly kind: BlockKind;
@@ -41,7 +41,7 @@ interface Surroundings {
 /** As many files as one load reads. */
 const MAX_FILES = 10_000;
 
-/** Goes through a configuration in the order of reading, into included files, whatever is wrong with it. */
+/** Visits a configuration in the order of reading, included files as well, whatever its faults. */
 export class Walk {
   readonly reached: ReachedFile[] = [];
   readonly #files: Files;
@@ -87,14 +87,14 @@ export class Walk {
   }
 }
 
-/** The row of a name at a place; any of that name where there is none. A line of data has no row. */
+/** The row of a directive in a block; another row of the name if it is not allowed there. Data lines have no row. */
 export function entryOf(name: string, kind: BlockKind, table: Registry): Entry | undefined {
   if (kind === 'data') return undefined;
   const entries = table.named(name);
   return entries.find(({ row }) => kind !== 'unknown' && row.contexts.includes(kind)) ?? entries[0];
 }
 
-/** What is inside the block of a directive. */
+/** The kind of a directive's block. */
 export function insideOf(entry: Entry | undefined): BlockKind {
   if (!entry) return 'unknown';
   if ('opens' in entry.row) return entry.row.opens;
@@ -109,7 +109,7 @@ export function includedBy({ name, args }: DirectiveNode, confDir: string): read
   return paths.map((path) => resolve(confDir, path));
 }
 
-/** A root whose text is read as it stands. */
+/** The root for a file without a main configuration. */
 export function rootAt(path: string, kind: BlockKind): Root {
   return {
     path,

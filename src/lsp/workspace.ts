@@ -15,7 +15,7 @@ import {
 
 const MARK = /^[ \t]*#[ \t]*gw-context:[ \t]*([a-z_ ,]+?)[ \t]*$/m;
 
-/** Those of nginx's order of nesting first: a file whose directives fit several is most likely the outermost. */
+/** The contexts from the outside in: a file whose directives fit several most likely belongs to the outermost. */
 const ORDER: readonly Context[] = [
   'main',
   'http',
@@ -28,7 +28,7 @@ const ORDER: readonly Context[] = [
   'location if',
 ];
 
-/** The context that a file says it is for: the last one of `# gw-context: http, server`. */
+/** The context that a file declares: the last one of `# gw-context: http, server`. */
 function saidContext({ source }: TextFile): Context | undefined {
   const last = MARK.exec(source.text)?.[1]?.split(',').at(-1)?.trim();
   return ORDER.find((context) => context === last);
@@ -50,22 +50,22 @@ function guessedContext({ nodes }: TextFile, table: Registry): Context {
   return best;
 }
 
-/** Whether a text looks like a whole configuration: it has what only the main context may have. */
+/** Whether a text looks like a main configuration: it has directives of the main context. */
 function looksWhole(text: string): boolean {
   return /^[ \t]*(?:(?:http|events)\s*\{|worker_processes\s)/m.test(text);
 }
 
-/** An editor may have the root of a disk open: the search for main configurations gives up early. */
+/** Greatest depth of the search for main configurations, because an editor may have the root of a disk open. */
 const MAX_DEPTH = 6;
 const MAX_DIRECTORIES = 2_000;
 const MAX_FILES = 500;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
-/** How far above a file its main configuration may lie: `sites-enabled/`, `conf.d/x/`. */
+/** Most levels between a file and its main configuration above it: `sites-enabled/`, `conf.d/x/`. */
 const MAX_ABOVE = 3;
 
 const IGNORED = /^(?:\..*|node_modules|dist|vendor|proc|sys)$/;
 
-/** Whether a file lies where nobody keeps configurations: what changes there changes nothing. */
+/** Whether a path is in a directory that holds no configurations; changes there are ignored. */
 export function isIgnored(path: string): boolean {
   return /[\\/](?:node_modules|\.git)[\\/]/.test(path);
 }
@@ -125,17 +125,17 @@ function entriesOf(directory: string): readonly Dirent[] {
   }
 }
 
-/** What the client says of where things are. */
+/** The paths that the client has set. */
 interface Settings {
-  /** Absolute paths of the folders that are open. */
+  /** Absolute paths of the open folders. */
   readonly folders: readonly string[];
-  /** The main configuration file, where it is not to be found out. */
+  /** The main configuration file, if it should not be searched for. */
   readonly main?: string | undefined;
   /** Directory that relative paths of logs, data and roots start from (`-p`). */
   readonly prefix?: string | undefined;
 }
 
-/** Which main configuration a file belongs to, and what that consists of. */
+/** Finds the main configuration of a file, and the files that belong to it. */
 export class Workspace {
   readonly files: Files;
   readonly table: Registry;
@@ -148,14 +148,14 @@ export class Workspace {
     this.table = table;
   }
 
-  /** Files have come or gone: main configurations are looked for again. */
+  /** To be called when files are created or deleted: main configurations are searched for again. */
   forget(): void {
     this.#mains = undefined;
     this.#reached.clear();
     this.files.generation++;
   }
 
-  /** The main configurations that include a file, itself among them; else the file alone, in the context it seems to be for. */
+  /** The main configurations that include a file or are the file; else the file alone, in its most likely context. */
   rootsOf(file: TextFile): readonly Root[] {
     const mains = [...this.#mainsFor(file)].map((path) => rootAt(path, 'main'));
     const including = mains.filter(({ path }) => path !== file.path);
@@ -166,13 +166,13 @@ export class Workspace {
     return [rootAt(file.path, isMain ? 'main' : (said ?? guessedContext(file, this.table)))];
   }
 
-  /** The roots of all that is open, each once. */
+  /** The roots of all open documents, each once. */
   roots(): readonly Root[] {
     const all = this.files.opened.flatMap((file) => this.rootsOf(file));
     return [...new Map(all.map((root) => [`${root.kind} ${root.path}`, root])).values()];
   }
 
-  /** The files of a configuration, and what is around each. */
+  /** The files of a configuration, each with the kind of block around it. */
   reached(root: Root): readonly ReachedFile[] {
     const key = `${root.kind} ${root.path}`;
     const known = this.#reached.get(key);
@@ -187,7 +187,7 @@ export class Workspace {
     new Walk(root, { files: this.files, table: this.table, visit }).run();
   }
 
-  /** What may be around the text of a file. */
+  /** The kinds of blocks that the text of a file may belong to. */
   blockKindsOf(file: TextFile): readonly BlockKind[] {
     const kinds = this.rootsOf(file).flatMap((root) =>
       this.reached(root)
@@ -197,7 +197,7 @@ export class Workspace {
     return [...new Set(kinds)];
   }
 
-  /** What is around a place inside of blocks, of which `openers` are the names, outermost first. */
+  /** The kinds of the innermost of nested blocks; `openers` are the names of the blocks, outermost first. */
   blockKindsInside(file: TextFile, openers: readonly string[]): readonly BlockKind[] {
     const inside = this.blockKindsOf(file).map((outer) =>
       openers.reduce<BlockKind>((kind, name) => insideOf(entryOf(name, kind, this.table)), outer),
