@@ -1,13 +1,13 @@
-/** How long to wait, and when to forget. */
+/** The delays of a `BackOff`. */
 export interface BackOffRules {
-  /** After the first end that came too soon; doubles from then on. */
+  /** Delay after the first early end; it doubles each time. */
   readonly firstMs: number;
   readonly maxMs: number;
-  /** What ran this long starts again at once when it ends. */
+  /** A run of at least this length resets the delay. */
   readonly steadyMs: number;
 }
 
-/** The pause before something that keeps ending is started again. */
+/** Computes the delay before a repeated restart. */
 export class BackOff {
   readonly #rules: BackOffRules;
   #nextMs = 0;
@@ -16,7 +16,7 @@ export class BackOff {
     this.#rules = rules;
   }
 
-  /** Milliseconds to wait, after a run of `ranMs`. */
+  /** The delay in milliseconds after a run of `ranMs`. */
   after(ranMs: number): number {
     const { firstMs, maxMs, steadyMs } = this.#rules;
     if (ranMs >= steadyMs) this.#nextMs = 0;

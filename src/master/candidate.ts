@@ -6,7 +6,7 @@ import { configText, checkPolicyOf } from '../lookups.ts';
 import { check, type ConfigSource, type Finding, load, type Loaded } from '../pipeline.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 
-/** Reports as faults what `refuse` of the `check` block keeps from being used; true when there is any. */
+/** Reports the findings that `refuse` of the `check` block turns into faults; true if there are any. */
 async function isRefused(loaded: Loaded): Promise<boolean> {
   const { refuses: from } = checkPolicyOf(loaded);
   if (!loaded.plan || from === undefined) return false;
@@ -16,7 +16,7 @@ async function isRefused(loaded: Loaded): Promise<boolean> {
   return refused.length > 0;
 }
 
-/** What the rules find, one line each as the error log has them; advice is for those who ask. */
+/** The findings of the rules as lines of the error log; those of severity info are left out. */
 export async function findingLines(loaded: Loaded): Promise<readonly string[]> {
   const findings = await check(loaded, { rulesOnly: true });
   return findings
@@ -31,21 +31,21 @@ function messageOf({ rule, slug, message }: Pick<Finding, 'rule' | 'slug' | 'mes
   return `${rule} ${slug}: ${message}`;
 }
 
-/** A configuration that was loaded to be served. */
+/** A loaded configuration that may come to serve. */
 export interface Candidate {
-  /** Absent: something refuses the configuration. */
+  /** Absent if the configuration is refused. */
   readonly plan: GatewayPlan | undefined;
   readonly findings: ConfigText['findings'];
-  /** What was read, secrets masked. */
+  /** The text of the configuration with secrets masked. */
   readonly text: () => ConfigText;
-  /** The error log is told what the rules find. */
+  /** True if findings of the rules are written to the error log. */
   readonly tellsFindings: boolean;
 }
 
-/** A configuration that nothing refused. */
+/** A candidate that is not refused. */
 export type AcceptedCandidate = Candidate & { readonly plan: GatewayPlan };
 
-/** Loads a configuration, and prints on standard error what is wrong with it. */
+/** Loads a configuration and prints its faults on standard error. */
 export async function loadCandidate(source: ConfigSource): Promise<Candidate> {
   const loaded = load(source);
   const { report } = loaded;
@@ -63,7 +63,7 @@ interface Packed extends Omit<Candidate, 'text'> {
   readonly text: ConfigText;
 }
 
-/** For the way to another process that trusts this one, or back from it. */
+/** Serializes a candidate for another process that trusts this one. */
 export function pack({ text, ...candidate }: Candidate): string {
   const bytes = serialize({ ...candidate, text: text() } satisfies Packed);
   return deflateSync(bytes, { level: 1 }).toString('base64');

@@ -5,25 +5,25 @@ import type { SuperviseOptions } from './supervisor.ts';
 
 export { readPidFile } from './process-files.ts';
 
-/** Runs the gateway in this process until a signal ends it. Gives the exit code. */
+/** Runs the gateway in this process until a signal ends it, and gives the exit code. */
 export async function runMaster(source: ConfigSource, events: MasterEvents = {}): Promise<number> {
   const main = await import('./main.ts');
   return main.runMaster(source, events);
 }
 
-/** Runs the gateway in a child process that is started again when it dies; this process loads nothing of it. */
+/** Runs the gateway in a child process and restarts it when it dies; this process loads none of its code. */
 export async function supervise(args: readonly string[], options: SuperviseOptions = {}): Promise<number> {
   const supervisor = await import('./supervisor.ts');
   return supervisor.supervise(args, options);
 }
 
-/** Fails when an address cannot be bound. */
+/** Rejects if an address cannot be bound. */
 export async function probePort(address: ListenAddress): Promise<void> {
   const probe = await import('./probe-port.ts');
   return probe.probePort(address);
 }
 
-/** Why nobody could serve this configuration, where this process would have to give up root before. */
+/** The reason why the account of `user` cannot serve this configuration, if this process would have to give up root. */
 export async function accountFault(core: CoreConfig): Promise<string | undefined> {
   const { servingAccount } = await import('./rights/index.ts');
   try {

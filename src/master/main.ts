@@ -12,15 +12,15 @@ import { commandName, nameProcess } from './process-files.ts';
 import { servingAccount } from './rights/index.ts';
 import type { LastCandidate, ToSupervisor } from './supervisor.ts';
 
-/** Applies `env`: this process, its threads and the programs it starts see the variables. To be done before any of them starts. */
+/** Applies `env` to this process, its threads and the programs it starts. To be called before any of them starts. */
 function setEnvironment({ environment = [] }: CoreConfig): void {
   for (const { name, value } of environment) if (value !== undefined) process.env[name] = value;
 }
 
-/** Warns where `user` has no effect: only root can become another account. */
+/** Warns if `user` has no effect: only root can become another account. */
 function tellUser({ user }: CoreConfig, log: ErrorLog): void {
   if (user === undefined || process.getuid?.() === 0) return;
-  // nginx's words.
+  // The message of nginx.
   log.write(
     'warn',
     'the "user" directive makes sense only if the master process runs with super-user privileges, ignored',
@@ -29,13 +29,13 @@ function tellUser({ user }: CoreConfig, log: ErrorLog): void {
 
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGUSR1: 10, SIGUSR2: 12, SIGTERM: 15, SIGWINCH: 28 };
 
-/** Signals that nginx has for exchanging its program while it runs. */
+/** Signals with which nginx replaces its program while it runs. */
 const OF_AN_UPGRADE = {
   SIGUSR2: 'gw does not start a new program beside itself: restart it',
   SIGWINCH: 'gw does not stop its workers alone: use SIGQUIT',
 } as const;
 
-/** Obeys nginx's signals; resolves when one of them has ended the gateway. */
+/** Handles nginx's signals; resolves when one of them has ended the gateway. */
 function untilStopped(master: Master, log: ErrorLog): Promise<void> {
   const on = (signal: keyof typeof NUMBERS, does: string, act: () => void): void => {
     process.on(signal, () => {
@@ -46,7 +46,7 @@ function untilStopped(master: Master, log: ErrorLog): Promise<void> {
   on('SIGHUP', 'reconfiguring', () => master.reload());
   on('SIGUSR1', 'reopening logs', () => master.reopen());
   on('SIGUSR2', OF_AN_UPGRADE.SIGUSR2, () => undefined);
-  // A terminal sends it whenever its window changes; nginx too listens in the background only.
+  // A terminal sends it when its window changes; nginx, too, handles it in the background only.
   if (process.env['GW_DAEMON'] !== undefined) on('SIGWINCH', OF_AN_UPGRADE.SIGWINCH, () => undefined);
   return new Promise((resolve) => {
     const stop = (graceful: boolean) => (): void => void master.stop({ graceful }).then(resolve);
@@ -58,17 +58,17 @@ function untilStopped(master: Master, log: ErrorLog): Promise<void> {
 
 const ALIVE_MS = 1_000;
 
-/** What whoever runs the master wants to know. */
+/** Events of the master for its caller. */
 export interface MasterEvents {
-  /** Every worker listens. */
+  /** All workers listen. */
   readonly onReady?: (() => void) | undefined;
 }
 
-/** Runs the gateway in this process until a signal ends it. Gives the exit code. */
+/** Runs the gateway in this process until a signal ends it, and gives the exit code. */
 export async function runMaster(source: ConfigSource, { onReady }: MasterEvents = {}): Promise<number> {
   guardRegexes();
   nameProcess('master', process.env['GW_COMMAND'] ?? commandName(process.argv[1] ?? ''));
-  // It may be a pipe whose reader is gone.
+  // Standard error may be a pipe whose reader has ended.
   process.stderr.on('error', () => undefined);
   const candidate = await firstCandidate(source);
   const { plan } = candidate;
@@ -102,7 +102,7 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   return 0;
 }
 
-/** After an accident the configuration that served goes on when its files have become useless meanwhile. */
+/** The first configuration. After a crash it is the one that served before, if the files can no longer be loaded. */
 async function firstCandidate(source: ConfigSource): Promise<Candidate & { readonly isOld?: boolean }> {
   const candidate = await loadCandidate(source);
   if (candidate.plan || process.env['GW_LAST_END'] === undefined) return candidate;
@@ -111,7 +111,7 @@ async function firstCandidate(source: ConfigSource): Promise<Candidate & { reado
   return last === undefined ? candidate : { ...unpack(last), isOld: true };
 }
 
-/** The account to become, or what is wrong with it. */
+/** The account to become, or a string with the reason why that fails. */
 function accountFor(core: CoreConfig): Account | string | undefined {
   try {
     return servingAccount(core);
@@ -137,23 +137,26 @@ async function starts(master: Master, log: ThreadLog): Promise<boolean> {
   }
 }
 
-/** A reload has no terminal: what it found is one line each in the log. Warnings of the first load are on the terminal. */
+/**
+ * Writes findings to the log, one line each, because a reload has no terminal. Warnings of the first load are printed on the
+ * terminal.
+ */
 function logFindings(findings: readonly Finding[], log: ThreadLog): void {
   for (const { severity, message, place } of findings) {
-    // A refused reload is no emergency: the old configuration serves.
+    // A refused reload is not an emergency, because the old configuration serves.
     const level = severity === 'emerg' ? 'error' : severity;
     log.write(level, place ? `${message} in ${place.file}:${place.line}:${place.column}` : message);
   }
 }
 
-/** Nothing here serves a request: an accident in this thread must not take the workers along. */
+/** Keeps the process alive after a fault in this thread, which serves no requests. */
 function surviveFaults(log: ThreadLog): void {
   process.on('uncaughtException', (error) => {
     log.write('alert', `master: ${String((error as Error).stack ?? error).replaceAll('\n', ' ')}`);
   });
 }
 
-/** The supervisor writes no log; the master that follows tells how the one before it ended. */
+/** Logs how the previous master ended, because the supervisor writes no log. */
 function tellLastEnd(log: ThreadLog, { isOld = false }: { readonly isOld?: boolean }): void {
   const lastEnd = process.env['GW_LAST_END'];
   if (lastEnd === undefined) return;
@@ -161,7 +164,7 @@ function tellLastEnd(log: ThreadLog, { isOld = false }: { readonly isOld?: boole
   if (isOld) log.write('error', 'the configuration has errors, the one that served before goes on');
 }
 
-/** Tells the supervisor that the gateway serves, and from then on that it lives. */
+/** Reports to the supervisor that the gateway serves, and sends heartbeats from then on. */
 function reportToSupervisor(): void {
   tellSupervisor({ type: 'ready' });
   setInterval(() => tellSupervisor({ type: 'alive' }), ALIVE_MS).unref();
@@ -169,13 +172,13 @@ function reportToSupervisor(): void {
 
 function tellSupervisor(message: ToSupervisor): void {
   if (process.env['GW_SUPERVISOR'] === undefined || !process.connected) return;
-  // The channel may close meanwhile.
+  // The channel may close at any time.
   process.send?.(message, undefined, undefined, () => undefined);
 }
 
-/** The child that the supervisor forks: its arguments are the source of the configuration as JSON. */
+/** The program of the supervisor's child process: its argument is the source of the configuration as JSON. */
 if (process.env['GW_SUPERVISOR'] !== undefined && process.argv[2] !== undefined) {
   const code = await runMaster(JSON.parse(process.argv[2]) as ConfigSource, { onReady: reportToSupervisor });
-  // Every worker is gone by now; whatever a module left open must not keep the process.
+  // All workers have ended; resources that a module has left open must not keep the process alive.
   process.exit(code);
 }

@@ -17,7 +17,7 @@ import type { Privileges } from './privileges/index.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import { Workers } from './workers.ts';
 
-/** The process's shared memory by name; content stays across reloads as long as name and size do. */
+/** The shared memory of the process by name. Content is kept across reloads as long as name and size stay. */
 class Zones {
   #buffers: ReadonlyMap<string, SharedArrayBuffer> = new Map();
 
@@ -30,7 +30,7 @@ class Zones {
     this.#buffers = buffers;
   }
 
-  /** Frees every zone of what a dead worker held. */
+  /** Releases the locks and entries that a dead worker held in any zone. */
   release(workerId: number): void {
     for (const buffer of this.#buffers.values()) markDead(buffer, workerId);
   }
@@ -41,21 +41,21 @@ class Zones {
   }
 }
 
-/** What a master needs to begin: a configuration that loads, and what root's rights are used for. */
+/** Options of a `Master`. */
 interface MasterOptions {
   readonly candidate: AcceptedCandidate;
   readonly privileges: Privileges;
   /** The account that the process becomes before it serves; absent if it keeps its own. */
   readonly account: Account | undefined;
   readonly log: ThreadLog;
-  /** Tells what a reload found wrong. */
+  /** Shows the findings of a reload. */
   readonly show: (findings: Candidate['findings']) => void;
 }
 
-/** Among the threads that share a zone. */
+/** Thread id of the master in shared zones. */
 const MASTER_THREAD = 0;
 
-/** The process: zones, what the whole process shares, the workers, reload and stop. */
+/** The master: owns the zones, the shared resources and the workers, and performs reload and stop. */
 export class Master {
   readonly #options: MasterOptions;
   readonly #zones = new Zones();
@@ -66,9 +66,9 @@ export class Master {
   #resources: OwnedResources | undefined;
   #leaveTail: (() => void) | undefined;
   #generation = 0;
-  /** From here on the sockets are ours, not those of another gateway that kept this one from starting. */
+  /** True once this gateway owns its sockets, so that files of another gateway's sockets are not removed. */
   #serves = false;
-  /** Start and reloads, one after the other; never fails. */
+  /** The queue of start and reloads; never rejects. */
   #busy: Promise<unknown> = Promise.resolve();
   #reloadWaits = false;
   #reopening: Promise<unknown> = Promise.resolve();
@@ -92,14 +92,14 @@ export class Master {
     });
   }
 
-  /** Resolves when every worker listens. Fails with one line that says why not. */
+  /** Starts the gateway; resolves when all workers listen and rejects with a reason in one line. */
   start(): Promise<void> {
     const started = this.#start();
     this.#busy = started.catch(() => undefined);
     return started;
   }
 
-  /** One after the other; a configuration that cannot be used leaves the old one in place. */
+  /** Reloads the configuration. Reloads run one after the other; a refused configuration leaves the old one in place. */
   reload(): void {
     if (this.#reloadWaits) return;
     this.#reloadWaits = true;
@@ -115,7 +115,7 @@ export class Master {
     });
   }
 
-  /** Log files were rotated. One after the other; what is asked for meanwhile is done once. */
+  /** Reopens log files after rotation. Calls run one after the other; calls meanwhile are combined. */
   reopen(): void {
     if (this.#reopenWaits) return;
     this.#reopenWaits = true;
@@ -128,7 +128,9 @@ export class Master {
     });
   }
 
-  /** Ends workers and resources; the process may exit then. A second, faster stop overtakes a graceful one. */
+  /**
+   * Stops workers and closes resources, after which the process may exit. A second, faster stop overtakes a graceful one.
+   */
   stop({ graceful }: { graceful: boolean }): Promise<void> {
     if (!graceful) this.#hurry.abort();
     this.#stopping ??= this.#end(graceful);
@@ -142,14 +144,14 @@ export class Master {
     if (graceful && this.#serves) await this.#leaveTimeToNotice();
     this.#options.privileges.leave();
     await this.#workers.stop(graceful);
-    // A start or reload that is under way finds no workers and ends.
+    // A running start or reload finds no workers and ends.
     await this.#busy;
     await this.#resources?.close();
     await this.#options.privileges.ended(this.#serves ? this.#plan : undefined);
     this.#options.log.write('notice', 'exit');
   }
 
-  /** `shutdown_delay`: load balancers ask now and then, and send requests until they are told. */
+  /** Waits for `shutdown_delay`: load balancers probe only now and then, and send requests until a probe fails. */
   async #leaveTimeToNotice(): Promise<void> {
     const { shutdownDelayMs } = this.#plan.main.core;
     await delay(shutdownDelayMs, undefined, { signal: this.#hurry.signal }).catch(() => undefined);
@@ -191,7 +193,7 @@ export class Master {
     this.#commitZones(shipment.zones);
     log.use(plan.main.core.errorLogs);
     this.#tellLimits(before);
-    // It serves already: a pid file that cannot be written does not change that.
+    // The gateway serves already, even if the pid file cannot be written.
     await privileges
       .replaced(before, { ...candidate, plan })
       .catch((error: unknown) => log.write('alert', (error as Error).message));
@@ -201,7 +203,7 @@ export class Master {
     return undefined;
   }
 
-  /** Tells in the log what the rules of `gw check` find, where some log takes it; requests are served meanwhile. */
+  /** Logs the findings of `gw check` if the log level takes them; requests are served meanwhile. */
   async #tellFindings({ tellsFindings }: Candidate): Promise<void> {
     const { log, privileges } = this.#options;
     if (!tellsFindings || !log.takes('warn')) return;
@@ -210,7 +212,7 @@ export class Master {
     for (const line of lines) log.write('warn', line);
   }
 
-  /** From here on the zones are those of the workers; what this thread logs shows in the log tail as well. */
+  /** Commits the zones; from then on log lines of this thread also go to the log tail. */
   #commitZones(zones: Shipment['zones']): void {
     this.#zones.commit(zones);
     this.#leaveTail?.();
@@ -228,7 +230,7 @@ export class Master {
       log.write('warn', 'another "user" takes effect after a restart');
   }
 
-  /** Opens what the process as a whole needs for a plan, and packs what the workers need. */
+  /** Opens the resources of the process for a plan, and packs the shipment for the workers. */
   async #ship({ plan, text }: AcceptedCandidate): Promise<{ shipment: Shipment; resources: OwnedResources }> {
     const { account, log } = this.#options;
     const resources = new OwnedResources({ shared: this.#shared, log, prefix: plan.main.prefix });
@@ -252,7 +254,10 @@ export class Master {
   }
 }
 
-/** uWebSockets.js reads its limit for a request head from the environment, once, when the first worker loads it. */
+/**
+ * Sets the limit for request heads of uWebSockets.js, which reads it from the environment once, when the first worker loads
+ * it.
+ */
 function setHeadLimit(plan: GatewayPlan): void {
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(headLimitOf(plan));
 }

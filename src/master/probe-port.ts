@@ -6,8 +6,8 @@ import { systemReason } from '../system/index.ts';
 import { isOtherFile } from './process-files.ts';
 
 /**
- * Binds an address for a moment. Workers share their ports (SO_REUSEPORT), so two gateways on one port would both seem
- * to listen; this bind does not share and fails in nginx's words.
+ * Binds an address briefly, and rejects in nginx's words if that fails. Workers share their ports (SO_REUSEPORT), so two
+ * gateways on one port would both seem to listen; this bind does not share.
  */
 export function probePort(address: ListenAddress): Promise<void> {
   if (address.kind === 'unix') {
@@ -17,7 +17,7 @@ export function probePort(address: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', (error) => reject(bindFailure(address, error)));
-    // nginx keeps the families apart: `listen [::]:80` beside `listen 80` is no conflict.
+    // nginx separates the address families: `listen [::]:80` does not conflict with `listen 80`.
     server.listen({ host: address.host, port: address.port, exclusive: true, ipv6Only: true }, () =>
       server.close(() => resolve()),
     );

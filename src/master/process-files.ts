@@ -17,8 +17,8 @@ import { openAsRoot, systemFailure } from '../system/index.ts';
 const { O_CREAT, O_EXCL, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 
 /**
- * Writes the id of the process that takes signals; fails when the file cannot be written. The file is made anew: root may
- * write it into a directory of somebody who would have it overwrite another file by a link of this name.
+ * Writes the pid file; throws if that fails. The file is created anew, because the directory may belong to a user who could
+ * have linked the name to another file.
  */
 export function writePidFile(path: string, pid: number): void {
   const descriptor = openAnew(path);
@@ -33,7 +33,7 @@ function openAnew(path: string): number {
   try {
     rmSync(path, { force: true });
   } catch {
-    // Not ours to remove; perhaps to write.
+    // The file cannot be removed; it may still be writable.
     return openToWrite(path, O_TRUNC);
   }
   return openToWrite(path, O_EXCL);
@@ -49,7 +49,7 @@ function openToWrite(path: string, flag: number): number {
   }
 }
 
-/** The id in the file; fails with nginx's words when it is not there or holds something else. */
+/** The process id in the pid file. Throws in nginx's words if the file does not exist or holds something else. */
 export function readPidFile(path: string): number {
   let text: string;
   try {
@@ -62,7 +62,7 @@ export function readPidFile(path: string): number {
   return pid;
 }
 
-/** Reads nothing from a pipe: whoever made it could keep us waiting. */
+/** Reads a regular file only: a pipe could block the process. */
 function readWhole(path: string): string {
   const descriptor = openSync(path, O_RDONLY | O_NONBLOCK);
   try {
@@ -72,50 +72,50 @@ function readWhole(path: string): string {
   }
 }
 
-/** Removes the file unless another process has written it since. */
+/** Removes the pid file unless another process has written it since. */
 export function removePidFile(path: string, pid: number): void {
   try {
     if (readPidFile(path) === pid) rmSync(path);
   } catch {
-    // Gone already.
+    // The file no longer exists.
   }
 }
 
-/** Removes the files of Unix sockets that this process has listened on, as nginx does when it ends. */
+/** Removes the files of Unix sockets that this process has listened on, as nginx does. */
 export function removeSocketFiles({ ports }: GatewayPlan): void {
   for (const { address } of ports) removeSocketFile(address);
 }
 
-/** A Unix socket is replaced, not shared; its file may be left over from a process that was killed. */
+/** Removes the file of a Unix socket, which a killed process may have left behind. */
 export function removeSocketFile(address: ListenAddress): void {
   if (address.kind !== 'unix') return;
   if (lstatSync(address.path, { throwIfNoEntry: false })?.isSocket()) rmSync(address.path);
 }
 
-/** Whether something else than a socket is there: uWebSockets.js would remove even that. */
+/** Whether the path is something else than a socket, which uWebSockets.js would remove. */
 export function isOtherFile(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false;
   } catch {
-    // The bind tells why nobody gets there.
+    // The bind reports why the path cannot be reached.
     return false;
   }
 }
 
 /**
- * Names this process for `ps` (`gw: master process`), and for programs that find it by the name of its command: service
- * scripts and log rotation send signals to a process that is called `gw`, not `node`.
+ * Sets the name of this process for `ps` (`gw: master process`), and its command name, by which service scripts and log
+ * rotation find a process called `gw` instead of `node`.
  */
 export function nameProcess(role: string, command = 'gw'): void {
   process.title = `${command}: ${role} process`;
   try {
     writeFileSync('/proc/self/comm', command);
   } catch {
-    // No Linux, or not allowed: the title is what it is.
+    // Not on Linux, or not allowed: the name stays.
   }
 }
 
-/** How the program was called: a link to it may have another name. */
+/** The name under which the program was called, which may be that of a link. */
 export function commandName(path: string): string {
   return basename(path, '.js');
 }

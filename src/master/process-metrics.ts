@@ -9,7 +9,7 @@ import {
   withRows,
 } from '../zone/index.ts';
 
-/** The master's own thread id among the rows. */
+/** The row of the master. */
 const MASTER = 0;
 
 const BUILD: Metric = { name: 'gw_build_info', help: 'Version of the gateway and of Node.js; always 1.' };
@@ -31,7 +31,7 @@ const RESTARTS: Metric = {
   help: 'Worker threads that ended by accident and were replaced.',
 };
 
-/** The metrics of the process: their memory, and what only the master knows. */
+/** The metrics of the process: their shared memory, and the values that only the master knows. */
 export class ProcessMetrics {
   readonly #counters: Counters;
   readonly #reloadGood: Gauge;
@@ -47,12 +47,12 @@ export class ProcessMetrics {
     this.#reloaded = this.#counters.gauge(RELOADED);
   }
 
-  /** The memory, with a row for each of so many workers. */
+  /** The memory with a row for each worker. */
   memoryFor(workers: number): CounterMemory {
     return (this.#memory = withRows(this.#memory, workers + 1));
   }
 
-  /** A configuration was loaded, and taken or refused. */
+  /** Records that a configuration was accepted or refused. */
   loaded(isGood: boolean): void {
     this.#reloadGood.set(isGood ? 1 : 0);
     if (isGood) this.#reloaded.set(Date.now() / 1000);

@@ -5,13 +5,13 @@ import { Keeper } from './keeper/index.ts';
 import { commandName, nameProcess } from './process-files.ts';
 import type { ToKeeper } from './rights/index.ts';
 
-/** Master to supervisor. */
+/** A message from the master to the supervisor. */
 export type ToSupervisor =
   | { readonly type: 'ready' }
   | { readonly type: 'alive' }
-  /** The configuration that serves from now on, packed. */
+  /** The serving configuration, packed. */
   | { readonly type: 'keep'; readonly candidate: string }
-  /** Its files have become useless: which one served last? */
+  /** Asks for the configuration that served last, because the files cannot be loaded. */
   | { readonly type: 'last' };
 
 /** The answer to `last`. */
@@ -23,18 +23,22 @@ export interface LastCandidate {
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const;
 const OTHERS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
 const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 60_000 };
-/** A master that says nothing for so many seconds hangs. Counted, not timed: this process may itself have been asleep. */
+/**
+ * Seconds without a heartbeat after which a master counts as hanging. They are counted instead of measured, because this
+ * process may have been suspended as well.
+ */
 const SILENT_SECONDS = 15;
 
-/** What the command line wants to know. */
+/** Options of `supervise`. */
 export interface SuperviseOptions {
-  /** Each time the gateway begins to serve. */
+  /** Called each time the gateway begins to serve. */
   readonly onReady?: () => void;
 }
 
 /**
- * Runs the master in a child process and starts it again when it dies. No native code, so that what kills the master
- * (an abort inside uWebSockets.js, memory, an endless loop) does not kill this. Gives the exit code for the command line.
+ * Runs the master in a child process and restarts it when it dies. This process has no native code, so it survives what
+ * kills the master: an abort inside uWebSockets.js, lack of memory, an endless loop. Gives the exit code for the command
+ * line.
  */
 export function supervise(args: readonly string[], { onReady }: SuperviseOptions): Promise<number> {
   return new Supervisor(args, onReady).run();
@@ -49,7 +53,7 @@ class Supervisor {
   #child: ChildProcess | undefined;
   /** The configuration that served last, as the master packed it. */
   #lastGood: string | undefined;
-  /** The running master serves: before that a signal other than an end would kill it. */
+  /** True once the running master serves: before that, a signal other than a stop would kill it. */
   #ready = false;
   #served = false;
   #stopping = false;
@@ -61,16 +65,19 @@ class Supervisor {
     nameProcess('supervisor', this.#command);
     for (const signal of ENDING) process.on(signal, () => this.#end(signal));
     for (const signal of OTHERS) process.on(signal, () => this.#forward(signal));
-    // It may be a pipe whose reader is gone.
+    // Standard error may be a pipe whose reader has ended.
     process.stderr.on('error', () => undefined);
-    // When a master writes something else than a message, Node.js throws where nobody can catch it.
+    // Node.js throws uncaught errors if a master writes anything else than messages to the channel.
     process.on('uncaughtException', ({ message }) => {
       this.#tell(message);
       this.#child?.kill('SIGKILL');
     });
   }
 
-  /** A first start that fails is the operator's; a gateway that has served once is brought back whatever it takes. */
+  /**
+   * Runs masters until one stops. If the first start fails, so does the command; a gateway that has served once is always
+   * restarted.
+   */
   async run(): Promise<number> {
     let lastEnd: string | undefined;
     for (;;) {
@@ -122,7 +129,7 @@ class Supervisor {
       child.once('exit', ended);
       child.on('error', ({ message }) => {
         this.#tell(message);
-        // It could not be started, so it will not exit either.
+        // The process could not be started, so there will be no exit event.
         if (child.pid === undefined) ended(1, null);
       });
     });
@@ -139,17 +146,17 @@ class Supervisor {
       return void this.#child?.send(answer, () => undefined);
     }
     if (message.type === 'keep') {
-      // Once it has given up root, only what root itself loaded is kept.
+      // After root has been given up, only configurations that root itself has loaded are kept.
       if (keeper.candidate === undefined) this.#lastGood = message.candidate;
     } else if (message.type !== 'alive') keeper.receive(message);
   }
 
-  /** Where this process is root and the child gives it up, it does here what takes root's rights. */
+  /** The keeper for a child that gives up root: this process is root and does what needs root's rights. */
   #keeperOf(child: ChildProcess): Keeper {
     return new Keeper({
       source: this.#args[0] as string,
       pid: process.pid,
-      // The child may be gone before it hears the answer.
+      // The child may end before the answer arrives.
       answer: (message, socket) => void child.send(message, socket as SendHandle, undefined, () => undefined),
     });
   }

@@ -1,34 +1,34 @@
 import type { ErrorLog } from '../log/index.ts';
 
-/** Silence is counted in checks, not in time: a machine that was asleep must not look like a worker that hangs. */
+/** Silence is counted in checks instead of time: after a suspend of the machine, workers must not look hung. */
 const CHECK_MS = 500;
 const INTERRUPT_CHECKS = 4;
-/** Reading a large configuration may take longer; past this it is a hang all the same. */
+/** Checks without a heartbeat that are allowed while a worker reads a configuration. */
 const LOADING_CHECKS = 14;
 const KILL_CHECKS = 20;
 const MAX_WORKERS = 512;
 
 interface WatchedWorker {
   count: number;
-  /** Checks since the counter last moved. */
+  /** Number of checks since the last heartbeat. */
   silent: number;
-  /** It has beaten once; before that it loads its code. */
+  /** True after the first heartbeat; before that the worker loads its code. */
   awake: boolean;
   interrupted: boolean;
 }
 
-/** What the watchdog asks of whoever runs the threads. */
+/** Callbacks of the watchdog to the owner of the threads. */
 export interface WatchdogEvents {
-  /** It reads a configuration: silence is no sign of a hang yet. */
+  /** True while the worker reads a configuration, which may take longer. */
   isLoading(workerId: number): boolean;
-  /** Its JavaScript is to be broken off. */
+  /** Interrupts the JavaScript of the worker. */
   interrupt(workerId: number): void;
 }
 
 /**
- * Watches the workers' heartbeats. A worker that is silent for 2 s has its JavaScript broken off, and ends alone. One that
- * hangs in native code cannot be ended alone (its open sockets would abort the process), so after 10 s the whole process
- * goes, and the supervisor starts it again.
+ * Watches the workers' heartbeats. A worker that is silent for 2 s is interrupted and ends alone. One that hangs in native
+ * code cannot be ended alone, because its open sockets would abort the process: after 10 s the whole process is killed, and
+ * the supervisor restarts it.
  */
 export class Watchdog {
   readonly #buffer = new SharedArrayBuffer(MAX_WORKERS * Int32Array.BYTES_PER_ELEMENT);
@@ -43,7 +43,7 @@ export class Watchdog {
     this.#events = events;
   }
 
-  /** The memory in which a worker beats at its id. */
+  /** Starts to watch a worker, and gives the memory in which it increments the counter at its id. */
   watch(workerId: number): SharedArrayBuffer {
     this.#watched.set(workerId, {
       count: this.#beats(workerId),
@@ -58,7 +58,7 @@ export class Watchdog {
     this.#watched.delete(workerId);
   }
 
-  /** Tells every worker, also those that start from now on, that the gateway is about to stop. */
+  /** Announces the stop to all workers, future ones included. */
   announceStop(): void {
     Atomics.store(this.#counters, 0, 1);
   }
@@ -74,7 +74,7 @@ export class Watchdog {
   #check(): void {
     for (const [workerId, watched] of this.#watched) {
       const count = this.#beats(workerId);
-      // One that was interrupted has to go, also when its event loop turns again.
+      // An interrupted worker must end, even if its event loop runs again.
       if (count !== watched.count && !watched.interrupted) {
         Object.assign(watched, { count, silent: 0, awake: true });
         continue;
@@ -90,7 +90,7 @@ export class Watchdog {
     }
   }
 
-  /** At every check from then on: a loop of many short jobs may outlive the first time. */
+  /** Interrupts a worker, again at each check: a loop of many short jobs may survive the first interruption. */
   #interrupt(workerId: number, watched: WatchedWorker): void {
     if (!watched.interrupted) {
       const silentMs = watched.silent * CHECK_MS;

@@ -3,15 +3,14 @@ import { Worker } from 'node:worker_threads';
 import type { FromWorker, ToWorker, WorkerStart } from '../worker/index.ts';
 
 /**
- * Breaks off the JavaScript that a thread of this process runs; its event loop goes on with whatever comes next. The only
- * way into a busy thread is the debugger's; it costs nothing until it is used, and does not reach code outside of
- * JavaScript.
+ * Interrupts the JavaScript of a thread in this process; its event loop continues with the next event. The debugger is the
+ * only way into a busy thread. It costs nothing until it is used, and does not reach native code.
  */
 class Interruption {
   readonly #session = new Session();
   #target: string | undefined;
 
-  /** By the name of the thread; one that starts later under the same name would be taken for it. */
+  /** Finds the thread by its name; a later thread of the same name would be mistaken for it. */
   constructor(threadName: string) {
     this.#session.connect();
     this.#session.on('NodeWorker.attachedToWorker', ({ params: { sessionId, workerInfo } }) => {
@@ -26,17 +25,17 @@ class Interruption {
     this.#session.post('NodeWorker.sendMessageToWorker', { sessionId: this.#target, message });
   }
 
-  /** To be called when the thread is gone. Within an event of the session this would crash Node 20 and 22. */
+  /** To be called when the thread has ended. Inside an event of the debugger session this would crash Node 20 and 22. */
   close(): void {
     this.#session.disconnect();
   }
 }
 
-/** What a thread tells while it lives. */
+/** Events of a worker thread. */
 export interface ThreadEvents {
-  /** It is gone, on its own or because it was told to. */
+  /** The thread has ended, on its own or on request. */
   exited(thread: WorkerThread): void;
-  /** Something that nobody caught ended it. */
+  /** An uncaught error ended the thread. */
   crashed(thread: WorkerThread, reason: string): void;
 }
 
@@ -51,10 +50,10 @@ interface Question {
 export class WorkerThread {
   readonly workerId: number;
   readonly startedMs = performance.now();
-  /** True from the moment it was told to stop: its end is no accident. */
+  /** True once the thread was asked to stop, so that its end is not a crash. */
   stopping = false;
   readonly #worker: Worker;
-  /** Answers come in this order. */
+  /** Pending questions; answers come in this order. */
   readonly #questions: Question[] = [];
   #interruption: Interruption | undefined;
   #gone = false;
@@ -65,7 +64,7 @@ export class WorkerThread {
       name: this.#name,
       workerData: start,
       transferList: start.acceptor ? [start.acceptor] : [],
-      // A timer that is broken off leaves its entry on the stack of hooks behind; Node would end the process for that.
+      // An interrupted timer leaves its entry on the stack of async hooks, for which Node would end the process.
       execArgv: [...process.execArgv, '--no-force-async-hooks-checks'],
     });
     this.#worker.on('message', (message: FromWorker) => {
@@ -81,14 +80,14 @@ export class WorkerThread {
     });
   }
 
-  /** It has something to do that may take long. */
+  /** True while a question is pending, which may take long. */
   get isAsked(): boolean {
     return this.#questions.length > 0;
   }
 
-  /** Breaks off what its JavaScript is busy with. It ends then, as after a crash. */
+  /** Interrupts the JavaScript of the thread, which then ends as after a crash. */
   interrupt(): void {
-    // Waits until the event loop turns again.
+    // The message is read when the event loop runs again.
     this.tell({ type: 'interrupted' });
     this.#interruption ??= new Interruption(this.#name);
     this.#interruption.interrupt();
@@ -98,13 +97,13 @@ export class WorkerThread {
     return `gw worker ${this.workerId}`;
   }
 
-  /** To be called first: resolves when the first configuration is served, and fails when it cannot be. */
+  /** Resolves when the thread serves its first configuration, and rejects if it cannot. To be called first. */
   async listening(): Promise<void> {
     const reply = await this.#reply();
     if (reply.type === 'refused') throw new Error(reply.reason);
   }
 
-  /** Sends a message and waits for its answer; fails when the thread ends first. */
+  /** Sends a message and waits for its answer; rejects if the thread ends first. */
   ask(message: ToWorker): Promise<WorkerAnswer> {
     const reply = this.#reply();
     this.tell(message);

@@ -7,22 +7,22 @@ import type { Privileges } from './privileges/index.ts';
 import { Watchdog } from './watchdog.ts';
 import { type ThreadEvents, WorkerThread } from './worker-thread.ts';
 
-/** The first crash is repaired at once, those that follow soon after are not. */
+/** A worker is restarted at once after the first crash, and with a delay after further ones. */
 const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 10_000 };
 
-/** What the workers report to the master. */
+/** Options of `Workers`. */
 export interface WorkersOptions {
   readonly log: ErrorLog;
   readonly privileges: Pick<Privileges, 'openings' | 'connect' | 'hold'>;
-  /** Before a thread's id is used again: frees what it held in shared memory. */
+  /** Called before the id of a thread is used again: releases what it held in shared memory. */
   readonly release: (workerId: number, isAccident: boolean) => void;
 }
 
-/** The worker threads: as many as the configuration says, each replaced when it crashes. */
+/** The worker threads. Their number is that of the configuration, and crashed ones are replaced. */
 export class Workers implements ThreadEvents {
   readonly #options: WorkersOptions;
   readonly #threads = new Map<number, WorkerThread>();
-  /** About to become threads. */
+  /** Ids of workers that are being started. */
   readonly #starting = new Set<number>();
   readonly #backOffs = new Map<number, BackOff>();
   readonly #watchdog: Watchdog;
@@ -45,7 +45,7 @@ export class Workers implements ThreadEvents {
     });
   }
 
-  /** Resolves when all of them listen; fails when one cannot. */
+  /** Starts the workers; resolves when all listen and rejects if one cannot. */
   async start(shipment: Shipment): Promise<void> {
     if (this.#stopping) return;
     this.#shipment = shipment;
@@ -53,7 +53,7 @@ export class Workers implements ThreadEvents {
     await Promise.all(this.#missing(shipment).map((id) => this.#spawn(id, shipment)));
   }
 
-  /** All workers take the new configuration, or none does. Gives the reason of a refusal. */
+  /** Moves all workers to the new configuration, or none. Gives the reason of a refusal. */
   async reload(shipment: Shipment): Promise<string | undefined> {
     const threads = [...this.#threads.values()].filter(({ stopping }) => !stopping);
     const known = new Set(this.#shipment?.plan.ports.map(({ address }) => addressText(address)));
@@ -71,7 +71,7 @@ export class Workers implements ThreadEvents {
     return undefined;
   }
 
-  /** It needs sockets for the ports that come with this configuration. */
+  /** Prepares a worker for a configuration, with sockets for its new ports. */
   async #prepare(
     thread: WorkerThread,
     shipment: Shipment,
@@ -81,7 +81,7 @@ export class Workers implements ThreadEvents {
     return thread.ask({ type: 'prepare', shipment, openings });
   }
 
-  /** They go on to serve, and say that nobody should come any more. */
+  /** Announces the stop: workers continue to serve, and `ready` probes fail. */
   announceStop(): void {
     this.#watchdog.announceStop();
   }
@@ -90,7 +90,7 @@ export class Workers implements ThreadEvents {
     for (const thread of this.#threads.values()) thread.tell({ type: 'reopen' });
   }
 
-  /** Resolves when the last thread is gone. Called again with `graceful` false it hurries the others on. */
+  /** Stops all threads; resolves when the last one has ended. A second call with `graceful` false hurries the others. */
   stop(graceful: boolean): Promise<void> {
     this.#stopping = true;
     for (const thread of this.#threads.values()) thread.tell({ type: 'stop', graceful });
@@ -112,7 +112,7 @@ export class Workers implements ThreadEvents {
     else void this.#fill(workerId, this.#backOff(workerId).after(performance.now() - startedMs));
   }
 
-  /** Starts the worker with this id if the configuration wants it and it is not there. */
+  /** Starts the worker with this id if the configuration has it and it is not running. */
   async #fill(workerId: number, delayMs: number): Promise<void> {
     if (delayMs > 0) await delay(delayMs);
     if (this.#stopping || !this.#shipment || !this.#missing(this.#shipment).includes(workerId)) return;
@@ -124,7 +124,7 @@ export class Workers implements ThreadEvents {
     }
   }
 
-  /** `worker_processes` may have changed. */
+  /** Adapts the number of workers to a changed `worker_processes`. */
   async #resize(shipment: Shipment): Promise<void> {
     const wanted = shipment.plan.main.workers;
     for (const [id, thread] of this.#threads) if (id > wanted) thread.tell({ type: 'stop', graceful: true });
@@ -136,7 +136,7 @@ export class Workers implements ThreadEvents {
     return ids.filter((id) => !this.#threads.has(id) && !this.#starting.has(id));
   }
 
-  /** Resolves when it listens. One that cannot is told to end, which counts as a crash. */
+  /** Starts a worker; resolves when it listens. A worker that cannot is ended, which counts as a crash. */
   async #spawn(workerId: number, shipment: Shipment): Promise<void> {
     const { privileges } = this.#options;
     this.#starting.add(workerId);

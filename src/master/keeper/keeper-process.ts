@@ -3,13 +3,14 @@ import { nameProcess } from '../process-files.ts';
 import { Keeper } from './keeper.ts';
 import type { FromKeeper, ToKeeper } from '../rights/index.ts';
 
-// The keeper of a gateway that has no supervisor (`master_process off`): a child that stays root and ends with its parent.
+// The keeper of a gateway without a supervisor (`master_process off`): a child process that stays root and ends with its
+// parent.
 
 nameProcess('keeper');
 const keeper = new Keeper({
   source: process.argv[2] as string,
   pid: process.ppid,
-  // The gateway may be gone before it hears the answer.
+  // The gateway may end before the answer arrives.
   answer: (message: FromKeeper, socket) =>
     void process.send?.(message, socket as SendHandle, undefined, () => undefined),
 });
@@ -18,7 +19,7 @@ process.on('disconnect', () => {
   keeper.end();
   process.exit();
 });
-// A terminal sends its signals to all of its processes, and `killall` to all of one name. SIGUSR1 that nobody hears would open
-// the debugger of Node.js: whoever connects to its port would be root.
+// A terminal sends its signals to all of its processes, and `killall` to all of one name. An unhandled SIGUSR1 would open
+// the debugger of Node.js, and whoever connects to its port would be root.
 const SIGNALS = ['SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
 for (const signal of SIGNALS) process.on(signal, () => undefined);

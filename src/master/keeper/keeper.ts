@@ -14,13 +14,13 @@ import type {
   ToKeeper,
 } from '../rights/index.ts';
 
-/** A bound socket that nobody accepts on. */
+/** A bound socket that does not accept connections. */
 interface BoundSocket {
   close(): void;
   getsockname(found: { port?: number }): number;
 }
 
-/** Binds without listening, as `node:cluster` does for its workers; a number is libuv's error. */
+/** Binds without listening, as `node:cluster` does for its workers; a number is an error of libuv. */
 interface Binding {
   _createServerHandle(
     address: string,
@@ -34,34 +34,34 @@ interface Binding {
 const DONE: KeeperAnswer = { type: 'done' };
 const UV_TCP_IPV6ONLY = 1;
 const EADDRINUSE = -constants.errno.EADDRINUSE;
-/** Of Unix sockets: everybody may connect, as to nginx's. */
+/** Umask for Unix sockets: everybody may connect, as in nginx. */
 const SOCKET_UMASK = 0o111;
-/** Questions that may wait for a process; a gateway has two or three. */
+/** Most questions that may wait for a process; a gateway has two or three. */
 const MOST_WAITING = 8;
 
-/** What a keeper serves. */
+/** Options of a `Keeper`. */
 export interface KeeperOptions {
   /** The source of the configuration as JSON. */
   readonly source: string;
-  /** The id that the pid file shows. */
+  /** The process id for the pid file. */
   readonly pid: number;
   readonly answer: (message: FromKeeper, socket?: BoundSocket) => void;
 }
 
 /**
- * Keeps root's rights for a process that gave them up: loads configurations, binds ports, hands over logs, and keeps the pid
- * file. It takes no address and no path from that process, only from configurations that root itself has loaded, and it
- * parses nothing: a load is a process of its own.
+ * Uses root's rights for a process that has given them up: loads configurations, binds ports, hands over logs, and maintains
+ * the pid file. It takes no address and no path from that process, only from configurations that root itself has loaded, and
+ * it parses nothing: each load runs in a process of its own.
  */
 export class Keeper {
   readonly #options: KeeperOptions;
   readonly #sockets = new Map<string, BoundSocket>();
   #holdings: Holdings | undefined;
-  /** Of the configuration that was loaded last and may come to serve. */
+  /** The holdings of the configuration that was loaded last and may come to serve. */
   #next: Holdings | undefined;
   #candidate: string | undefined;
   #nextCandidate: string | undefined;
-  /** One process of root's at a time, however many the other one asks for; never fails. */
+  /** Runs one process of root's at a time, however many are asked for; never rejects. */
   #busy: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #isEnded = false;
@@ -71,15 +71,15 @@ export class Keeper {
   }
 
   receive(message: ToKeeper): void {
-    // Somebody who took over the process that serves may send anything.
+    // An attacker in control of the serving process may send anything.
     if (typeof message !== 'object' || message === null) return;
-    // A process that it left behind may still hold the channel.
+    // A process that the child has started may still hold the channel.
     if (this.#isEnded) return;
     if (message.type === 'grant') this.#grant(message);
     else void this.#reply(message);
   }
 
-  /** The configuration that serves, packed; absent while no process has given up root. */
+  /** The serving configuration, packed; absent while no process has given up root. */
   get candidate(): string | undefined {
     return this.#candidate;
   }
@@ -90,7 +90,7 @@ export class Keeper {
     this.#candidate = candidate;
   }
 
-  /** The process that it served is gone, and with it all that was open for it. */
+  /** To be called when the serving process has ended: everything that was open for it is closed. */
   end(): void {
     this.#isEnded = true;
     this.#close();
@@ -176,14 +176,16 @@ export class Keeper {
     removePidFile(before.pidFile, this.#options.pid);
   }
 
-  /** A socket that stayed open would keep clients waiting: a worker may have listened on it already. */
+  /**
+   * Closes the sockets of the refused configuration. Clients would wait on them, because a worker may have listened already.
+   */
   #refuse(): void {
     const bound = this.#next?.addresses.filter(({ key }) => this.#sockets.has(key)) ?? [];
     this.#next = this.#nextCandidate = undefined;
     this.#leaveAddresses(bound);
   }
 
-  /** Closes the sockets of those that the configuration which serves does not have. */
+  /** Closes the sockets of addresses that the serving configuration does not have. */
   #leaveAddresses(addresses: readonly NamedAddress[]): void {
     const kept = new Set(this.#holdings?.addresses.map(({ key }) => key));
     for (const { key, address } of addresses) {
@@ -206,12 +208,12 @@ export class Keeper {
   }
 }
 
-/** Whatever a configuration does to the process that loads it, this one goes on. */
+/** Asks a process of its own, so that the keeper survives whatever a configuration does to its loader. */
 function askLoader(question: LoaderQuestion): Promise<FromLoader> {
   const loader = fork(fileURLToPath(new URL('../master/keeper/loader.js', import.meta.url)), [], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  // Where it ends before it receives the question, its end is the answer.
+  // If the loader ends before it receives the question, its exit is the answer.
   loader.send(question, () => undefined);
   return new Promise((resolve) => {
     loader.once('message', (message: FromLoader) => resolve(message));
@@ -230,11 +232,11 @@ function bind({ address }: NamedAddress): BoundSocket | number {
   if (address.kind === 'inet') {
     const isIPv6 = net.isIPv6(address.host);
     const bound = create(address.host, address.port, isIPv6 ? 6 : 4, undefined, isIPv6 ? UV_TCP_IPV6ONLY : 0);
-    // libuv keeps the failure of a bind for whoever listens; that would be another process, and a port of its own.
+    // libuv delays the failure of a bind until someone listens, which another process would do, on another port.
     return typeof bound === 'number' || isBoundTo(bound, address.port) ? bound : EADDRINUSE;
   }
   removeSocketFile(address);
-  // A chmod afterwards could meet a link that somebody put in its place.
+  // A later chmod could follow a link that has been put in its place.
   const before = process.umask(SOCKET_UMASK);
   try {
     return create(address.path, -1, -1);

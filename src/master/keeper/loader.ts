@@ -11,7 +11,7 @@ import {
   servingAccount,
 } from '../rights/index.ts';
 
-// A process that runs as root, answers one question, and ends.
+// The program of a process that runs as root, answers one question and ends.
 
 async function answerTo(question: LoaderQuestion): Promise<FromLoader> {
   if (question.wants === 'handover') {
@@ -25,9 +25,9 @@ async function answerTo(question: LoaderQuestion): Promise<FromLoader> {
   return { type: 'candidate', candidate: pack(candidate), holdings };
 }
 
-/** Logs and directories are there, and belong to whoever serves, before the workers open them. */
+/** Creates logs and directories and gives them to the serving account before the workers open them. */
 function prepared(plan: GatewayPlan, account: Account): Holdings {
-  // Fails here, not at the next start, where `user` names an account that does not exist.
+  // Fails here instead of at the next start if `user` names an account that does not exist.
   servingAccount(plan.main.core);
   const holdings = holdingsOf(plan, account);
   handOver(holdings.written, account);

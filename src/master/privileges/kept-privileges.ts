@@ -23,7 +23,7 @@ import {
 } from '../rights/index.ts';
 import type { Privileges } from './privileges.ts';
 
-/** The thread that accepts connections for all workers, on ports that it bound while the process was root. */
+/** The thread that accepts connections for all workers on ports that were bound while the process was root. */
 class AcceptorThread {
   readonly #thread: Worker;
   readonly #keys: Set<string>;
@@ -33,7 +33,7 @@ class AcceptorThread {
     this.#keys = new Set(keys);
   }
 
-  /** Binds what it can; without uWebSockets.js nothing. */
+  /** Binds the addresses that it can; none without uWebSockets.js. */
   static async open(addresses: readonly NamedAddress[]): Promise<AcceptorThread> {
     const thread = new Worker(new URL('../worker/acceptor.js', import.meta.url), { workerData: addresses });
     const [opened] = (await once(thread, 'message')) as [FromAcceptor];
@@ -50,7 +50,7 @@ class AcceptorThread {
     return this.#keys.has(key);
   }
 
-  /** A worker's port for talking to it. */
+  /** Opens a message port between a worker and the thread. */
   connect(workerId: number): MessagePort {
     const { port1, port2 } = new MessageChannel();
     this.#tell({ type: 'connect', workerId, port: port1 }, [port1]);
@@ -61,7 +61,7 @@ class AcceptorThread {
     this.#tell({ type: 'hold', workerId });
   }
 
-  /** Closes the sockets that are not among these keys. */
+  /** Closes the sockets whose keys are not in the set. */
   keep(keys: ReadonlySet<string>): void {
     for (const key of this.#keys) {
       if (keys.has(key)) continue;
@@ -70,7 +70,7 @@ class AcceptorThread {
     }
   }
 
-  /** Resolves when the thread is gone. */
+  /** Ends the thread; resolves when it has exited. */
   async end(): Promise<void> {
     const gone = once(this.#thread, 'exit');
     this.#tell({ type: 'end' });
@@ -82,7 +82,7 @@ class AcceptorThread {
   }
 }
 
-/** What it takes to give up root. */
+/** Options of `KeptPrivileges`. */
 interface KeptOptions {
   readonly account: Account;
   readonly keeper: KeeperChannel;
@@ -90,15 +90,14 @@ interface KeptOptions {
 }
 
 /**
- * A process that gives up root before it serves. Ports that only root can bind are bound before by the acceptor, a thread
- * of this process that stays as long as it; everything else that takes root's rights later is asked of the keeper, a
- * process that has them still.
+ * The privileges of a process that gives up root before it serves. Ports that only root can bind are bound first by the
+ * acceptor, a thread of this process. Everything that needs root later is asked of the keeper, a process that stays root.
  */
 export class KeptPrivileges implements Privileges {
   readonly #account: Account;
   readonly #keeper: KeeperChannel;
   readonly #log: ErrorLog;
-  /** Ports for which the log has said that the node engine serves them. */
+  /** Ports of which the log has told that the node engine serves them. */
   readonly #told = new Set<string>();
   #acceptor: AcceptorThread | undefined;
   #settled = false;
@@ -143,7 +142,7 @@ export class KeptPrivileges implements Privileges {
     return answer.type === 'findings' ? answer.lines : [];
   }
 
-  /** Ports of root are left out: the keeper binds them, and that fails where it has to. */
+  /** Probes ports except those of root, which the keeper binds. */
   async probe(ports: readonly PortPlan[]): Promise<void> {
     const ofRoot = new Set(this.#settled ? portsOfRoot(ports) : []);
     for (const port of ports) if (!ofRoot.has(port)) await probePort(port.address);
@@ -193,7 +192,7 @@ export class KeptPrivileges implements Privileges {
     void this.#keeper.ask({ type: 'leave' });
   }
 
-  /** The keeper needs no message: it notices when this process ends. */
+  /** Sends no message: the keeper notices when this process ends. */
   async ended(): Promise<void> {
     await this.#acceptor?.end();
   }
@@ -205,7 +204,7 @@ export class KeptPrivileges implements Privileges {
     this.#log.write('notice', `${key} is served by the node engine until the next start: ${reason}`);
   }
 
-  /** A socket of its own for the worker: it is closed with the worker, the keeper's stays open. */
+  /** Opens a separate socket for a worker: it is closed with the worker, while the keeper's socket stays open. */
   async #opening(key: string): Promise<Opening> {
     const { answer, socket } = await this.#keeper.ask({ type: 'socket', key });
     if (socket) return { kind: 'descriptor', fd: socket.fd };
@@ -224,7 +223,7 @@ function reasonOf(answer: KeeperAnswer): string {
   return answer.type === 'socket' ? systemReason({ errno: answer.errno, message: 'no socket came' }) : '';
 }
 
-/** A socket that the keeper sent. It stays open until its user closes the descriptor, or this process ends. */
+/** A socket from the keeper. It stays open until its user closes the descriptor or this process ends. */
 interface ReceivedSocket {
   readonly fd: number;
 }
@@ -234,11 +233,11 @@ interface KeptQuestion {
   readonly socket: ReceivedSocket | undefined;
 }
 
-/** The channel to the process that stayed root: the supervisor, or a child of this process where there is no supervisor. */
+/** The channel to the process that stays root: the supervisor, or a child process if there is no supervisor. */
 export class KeeperChannel {
   readonly #process: NodeJS.Process | ChildProcess;
   readonly #waiting = new Map<number, (answered: KeptQuestion) => void>();
-  /** Kept from garbage collection, which would close descriptors that workers use. */
+  /** References that prevent garbage collection from closing descriptors that workers use. */
   readonly #received: ReceivedSocket[] = [];
   #questions = 0;
 
@@ -278,7 +277,7 @@ function forkKeeper(source: string): ChildProcess {
   const keeper = fork(fileURLToPath(new URL('../master/keeper/keeper-process.js', import.meta.url)), [
     source,
   ]);
-  // The gateway may end before it.
+  // The gateway may end before the keeper.
   keeper.unref();
   keeper.channel?.unref();
   return keeper;

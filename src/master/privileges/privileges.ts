@@ -8,39 +8,39 @@ import { type AcceptedCandidate, type Candidate, loadCandidate } from '../candid
 import { probePort } from '../probe-port.ts';
 import { removePidFile, removeSocketFiles, writePidFile } from '../process-files.ts';
 
-/** What the master does with the rights that it was started with, whether it still has them or has to ask for them. */
+/** The operations that need the rights the master was started with, whether it still has them or asks the keeper. */
 export interface Privileges {
   /** Loads the configuration again. */
   load(): Promise<Candidate>;
-  /** What the rules of `gw check` find in it, one line each. */
+  /** The findings of `gw check` in the last configuration, one line each. */
   findings(signal: AbortSignal): Promise<readonly string[]>;
-  /** Before the first worker starts: from here on nothing in this process has more rights than the account that serves. */
+  /** To be called before the first worker starts: gives up all rights that the serving account does not have. */
   settle(candidate: AcceptedCandidate): Promise<void>;
-  /** Fails where one of these ports, which the gateway does not have yet, cannot be bound. */
+  /** Rejects if one of these new ports cannot be bound. */
   probe(ports: readonly PortPlan[]): Promise<void>;
-  /** How a worker comes by ports that this process may not bind. */
+  /** The openings of ports that this process may not bind. */
   openings(ports: readonly PortPlan[]): Promise<Openings>;
-  /** For a worker that starts: its port to the thread that accepts for it. */
+  /** The message port between a new worker and the acceptor. */
   connect(workerId: number): MessagePort | undefined;
-  /** A worker does not respond: it gets no connections from that thread any more. */
+  /** Stops the acceptor from giving connections to a worker that does not respond. */
   hold(workerId: number): void;
-  /** Every port accepts. */
+  /** To be called when all ports accept. */
   serving(candidate: AcceptedCandidate): Promise<void>;
-  /** The configuration that was loaded last has taken over. */
+  /** To be called when the last loaded configuration serves. */
   replaced(before: GatewayPlan, now: AcceptedCandidate): Promise<void>;
-  /** The configuration that was loaded last will not serve: what was bound for it is closed. */
+  /** To be called when the last loaded configuration is refused: closes the ports that were bound for it. */
   refused(): Promise<void>;
-  /** Log files were rotated: those of now can be opened when it resolves. */
+  /** Prepares new log files after rotation; they can be opened when it resolves. */
   reopen(): Promise<void>;
-  /** A graceful stop or a fast one begins: nobody should come any more. */
+  /** To be called when a stop begins: no more connections are accepted. */
   leave(): void;
-  /** The gateway has ended, or did not come to serve. */
+  /** To be called when the gateway has ended or failed to start. */
   ended(served: GatewayPlan | undefined): Promise<void>;
 }
 
 /**
- * What the rules of `gw check` find in a configuration, one line each, from a thread of its own: signals and workers do not
- * wait for it, and the memory that the rules take goes with it. Fails when the thread does.
+ * The findings of `gw check` in a configuration, one line each. They are computed in a separate thread, so that signals and
+ * workers do not wait and its memory is freed afterwards. Rejects if the thread fails.
  */
 async function judge(source: ConfigSource, signal: AbortSignal): Promise<readonly string[]> {
   const thread = new Worker(new URL('../master/judge-thread.js', import.meta.url), { workerData: source });
@@ -53,16 +53,16 @@ async function judge(source: ConfigSource, signal: AbortSignal): Promise<readonl
   }
 }
 
-/** What a process that keeps its account needs. */
+/** Options of `ownPrivileges`. */
 interface OwnOptions {
   readonly source: ConfigSource;
-  /** The process that takes signals. */
+  /** Id of the process that takes signals. */
   readonly pid: number;
-  /** Told of each configuration that has come to serve. */
+  /** Called with each configuration that comes to serve. */
   readonly keep: (candidate: AcceptedCandidate) => void;
 }
 
-/** A process that keeps its account does everything itself. */
+/** The privileges of a process that keeps its account: it performs everything itself. */
 export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
   return {
     load: () => loadCandidate(source),

@@ -4,7 +4,10 @@ import type { CoreConfig, UserConfig, WrittenFiles } from '../../contract/index.
 import { standardStream } from '../../log/index.ts';
 import { type Account, findAccount, findGroup, systemFailure, systemReason } from '../../system/index.ts';
 
-/** The account that this process becomes before it serves; `undefined` if it keeps its own. An unknown name fails in nginx's words. */
+/**
+ * The account that this process becomes before it serves; `undefined` if it keeps its own. Throws in nginx's words if the
+ * name is unknown.
+ */
 export function servingAccount({ user }: CoreConfig): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const account = user ? accountOf(user) : nobody();
@@ -14,25 +17,25 @@ export function servingAccount({ user }: CoreConfig): Account | undefined {
 function accountOf({ name, group, place: { file, line, column } }: UserConfig): Account {
   const account = findAccount(name);
   if (!account) throw new Error(`getpwnam("${name}") failed in ${file}:${line}:${column}`);
-  // nginx wants a group of the user's name where none is given; Debian's "nobody" has none.
+  // nginx requires a group with the user's name if none is given; Debian's "nobody" has none.
   const gid = group === undefined ? (findGroup(name) ?? account.gid) : findGroup(group);
   if (gid === undefined) throw new Error(`getgrnam("${group}") failed in ${file}:${line}:${column}`);
   return { ...account, gid };
 }
 
-/** nginx's default. */
+/** The default account of nginx. */
 function nobody(): Account {
   const account = findAccount('nobody');
   if (!account) throw new Error('getpwnam("nobody") failed: name the account that serves with "user"');
   return { ...account, gid: findGroup('nobody') ?? account.gid };
 }
 
-/** What the types of Node.js lack. */
+/** A function that the types of Node.js lack. */
 type GroupSetter = NodeJS.Process & { readonly initgroups?: (user: string, group: number) => void };
 
 /**
- * Becomes the account, with its groups, for good: in every thread that there is or will be (setuid(2) of the C library), and
- * without a capability, which Linux takes with the last user id of root. Fails when the system does not let it.
+ * Becomes the account with its groups for good: in all present and future threads (setuid(2) of the C library), and without
+ * capabilities, which Linux clears with the last user id of root. Throws if the system does not allow it.
  */
 export function become({ name, uid, gid }: Account): void {
   const self: GroupSetter = process;
@@ -60,7 +63,7 @@ function canBeRootAgain(): boolean {
   }
 }
 
-/** Fails when this account cannot read the program's own files: a worker could not start. */
+/** Throws if this account cannot read the program's own files, because workers could not start. */
 export function checkProgram({ name }: Account, file: string): void {
   try {
     accessSync(file, constants.R_OK);
@@ -72,7 +75,7 @@ export function checkProgram({ name }: Account, file: string): void {
   }
 }
 
-/** Fails where this account cannot write a log or a directory: nginx too starts with logs that are open, or not at all. */
+/** Throws if this account cannot write a log or a directory: nginx, too, does not start without its logs. */
 export function checkWritable({ name }: Account, { files, directories }: Required<WrittenFiles>): void {
   for (const path of [...files, ...directories]) {
     if (standardStream(path) !== undefined) continue;
@@ -85,7 +88,7 @@ export function checkWritable({ name }: Account, { files, directories }: Require
   }
 }
 
-/** The file is not there, but the account can make it. */
+/** True if the file does not exist and the account can create it. */
 function mayBeMade(path: string, error: unknown): boolean {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return false;
   try {

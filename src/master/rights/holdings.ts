@@ -17,7 +17,7 @@ import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.t
 import { type Account, rootPath } from '../../system/index.ts';
 import type { Holdings } from './protocol.ts';
 
-/** What root does for this configuration once an account serves it. */
+/** The holdings of a configuration that an account serves. */
 export function holdingsOf({ main, ports }: GatewayPlan, account: Account): Holdings {
   return {
     account,
@@ -27,7 +27,7 @@ export function holdingsOf({ main, ports }: GatewayPlan, account: Account): Hold
   };
 }
 
-/** Those that only root can bind: low ports, and Unix sockets, which usually lie in directories of root. */
+/** The ports that only root can bind: low ports, and Unix sockets, which are usually in directories of root. */
 export function portsOfRoot(ports: readonly PortPlan[]): readonly PortPlan[] {
   const first = firstFreePort();
   return ports.filter(({ address }) => needsRoot(address, first));
@@ -37,7 +37,7 @@ function needsRoot(address: ListenAddress, firstFree: number): boolean {
   return address.kind === 'unix' || address.port < firstFree;
 }
 
-/** The first port that everybody may bind: 1024, unless Linux was told otherwise. */
+/** The lowest port that everybody may bind: 1024, unless Linux is configured otherwise. */
 function firstFreePort(): number {
   try {
     return Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
@@ -51,11 +51,10 @@ const OWNER_READS_AND_WRITES = 0o600;
 const OTHERS_WRITE = 0o022;
 
 /**
- * Hands log files and data directories over to the account that serves, and makes those that are not there, as nginx does
- * for its workers. To be called by root. What cannot be handed over is left as it is: whoever opens it says what is wrong.
- *
- * Only what nobody but root can have put there is touched, on the whole way to it. Elsewhere the name may be a trap by the
- * time that it is opened, and the account's own directories need no help.
+ * Gives log files and data directories to the serving account and creates missing ones, as nginx does for its workers. To be
+ * called by root. A file that cannot be handed over is left as it is: its opening reports why. Only paths are touched that
+ * nobody but root can have created, in all of their directories. Any other name may have become a link by the time it is
+ * opened, and the account's own directories need no help.
  */
 export function handOver({ files, directories }: Required<WrittenFiles>, account: Account): void {
   for (const file of files) attempt(() => handOverFile(file, account, O_CREAT));
@@ -66,11 +65,11 @@ function handOverFile(path: string, account: Account, create: number): void {
   if (standardStream(path) !== undefined) return;
   const file = rootPath(path);
   if (file === undefined) return;
-  // O_NONBLOCK: a pipe without a reader must not stop us.
+  // O_NONBLOCK: a pipe without a reader must not block the process.
   give(openSync(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | create, 0o644), account);
 }
 
-/** With the files right inside: they were made by a gateway that served as root. */
+/** Hands over a directory and its files, which a gateway that served as root may have created. */
 function handOverDirectory(path: string, account: Account): void {
   const directory = rootPath(path);
   if (directory === undefined) return;
@@ -99,6 +98,6 @@ function attempt(act: () => void): void {
   try {
     act();
   } catch {
-    // The thread that opens it tells why it cannot.
+    // The thread that opens the file reports the reason.
   }
 }

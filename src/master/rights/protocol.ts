@@ -1,7 +1,7 @@
 import type { NamedAddress, WrittenFiles } from '../../contract/index.ts';
 import type { Account } from '../../system/index.ts';
 
-/** What the process with root's rights does for one configuration, and nothing beyond it. */
+/** The addresses and paths that the process with root's rights handles for one configuration. */
 export interface Holdings {
   readonly account: Account;
   readonly addresses: readonly NamedAddress[];
@@ -11,32 +11,32 @@ export interface Holdings {
 }
 
 /**
- * From the process that serves to the one that stayed root, as JSON: the other form of messages, V8's, is not safe to read when
- * the sender may be hostile. Each question is answered under its number.
+ * A message from the serving process to the one that stays root, as JSON: V8's serialization is not safe if the sender may
+ * be hostile. Each question is answered under its number.
  */
 export type ToKeeper =
-  /** What the process loaded while it still was root; later ones are ignored. */
+  /** The configuration that the process loaded while it was root; later grants are ignored. */
   | { readonly type: 'grant'; readonly holdings: Holdings; readonly candidate: string }
   | (KeeperQuestion & { readonly question: number });
 
 export type KeeperQuestion =
   | { readonly type: 'load' }
-  /** The configuration that was loaded last serves. */
+  /** The last loaded configuration serves. */
   | { readonly type: 'accepted' }
-  /** The configuration that was loaded last will not serve. */
+  /** The last loaded configuration is refused. */
   | { readonly type: 'refused' }
   | { readonly type: 'findings' }
   | { readonly type: 'socket'; readonly key: string }
-  /** Log files were rotated. */
+  /** Log files have been rotated. */
   | { readonly type: 'reopen' }
-  /** Every port accepts. */
+  /** All ports accept. */
   | { readonly type: 'serving' }
-  /** Nobody should come any more: as long as a socket is open here, clients would wait for an answer. */
+  /** No more connections are accepted: clients would wait on any socket that stays open. */
   | { readonly type: 'leave' };
 
-/** What a question is answered with; a `socket` comes with a handle, unless it has an error (negative, as libuv's). */
+/** The answer to a question. A `socket` comes with a handle unless it has an error number (negative, as in libuv). */
 export type KeeperAnswer =
-  /** The candidate, packed by root's loader and unpacked by who serves: the keeper passes it on unread. */
+  /** The candidate, packed by root's loader and unpacked by the serving process; the keeper passes it on unread. */
   | { readonly type: 'loaded'; readonly candidate: string }
   | { readonly type: 'findings'; readonly lines: readonly string[] }
   | { readonly type: 'socket'; readonly errno?: number }
@@ -45,9 +45,9 @@ export type KeeperAnswer =
 
 export type FromKeeper = KeeperAnswer & { readonly question: number };
 
-/** What the loader, a process of root's that lives for one question, is asked and says. */
+/** A question to the loader, a process of root's that answers one question. */
 export type LoaderQuestion =
-  /** `account` serves already: another `user` needs a restart. */
+  /** `account` is the serving account: another `user` needs a restart. */
   | { readonly wants: 'candidate'; readonly source: string; readonly account: Account }
   | { readonly wants: 'findings'; readonly source: string }
   | { readonly wants: 'handover'; readonly holdings: Holdings };
