@@ -2,7 +2,7 @@ import type { ComplexValue } from '../../config/index.ts';
 import type { ForwardingConfig, RegexConfig } from '../../contract/index.ts';
 import type { AllowedHost } from '../../upstream/index.ts';
 
-/** A file that was read with the configuration; its path is absolute. */
+/** A file that was read at load time; its path is absolute. */
 export interface LoadedFile {
   readonly path: string;
   readonly text: string;
@@ -14,12 +14,12 @@ export interface HeaderRule {
   readonly value: ComplexValue;
 }
 
-/** A text to look for: a plain one (with variables), or a regular expression. */
+/** The text that is searched for: a plain one (with variables) or a regular expression. */
 export type Pattern =
   | { readonly kind: 'text'; readonly value: ComplexValue }
   | { readonly kind: 'regex'; readonly regex: RegexConfig };
 
-/** `proxy_redirect`, `proxy_cookie_domain` and `proxy_cookie_path`: what is replaced, and by what. */
+/** `proxy_redirect`, `proxy_cookie_domain` and `proxy_cookie_path`: what is replaced, and with what. */
 export interface Replacement {
   readonly pattern: Pattern;
   readonly by: ComplexValue;
@@ -50,7 +50,7 @@ export const NEXT_CONDITIONS = [
   'updating',
 ] as const;
 
-/** A header of an answer that `proxy_ignore_headers` may name. */
+/** A header of a response that `proxy_ignore_headers` may name. */
 export type IgnoredHeader = (typeof IGNORED_HEADERS)[number];
 
 export const IGNORED_HEADERS = [
@@ -75,7 +75,10 @@ export interface Buffers {
 
 /** `proxy_*` of one location. */
 export interface ProxyConfig extends ForwardingConfig {
-  /** Hosts that variables in `pass` may name; absent: any but this machine's where clients fill them. */
+  /**
+   * Hosts that variables in `pass` may name. Absent: any host, but if the client chooses it, none of this machine's own
+   * addresses.
+   */
   readonly allowHosts?: readonly (readonly AllowedHost[])[];
   readonly setHeaders?: readonly HeaderRule[];
   readonly setBody?: ComplexValue;

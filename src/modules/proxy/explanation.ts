@@ -17,16 +17,16 @@ import { compileRequestHead, compileRequestTarget } from './request-head.ts';
 import { compileTarget, type Target } from './target.ts';
 import { beginRound } from './tries.ts';
 
-/** Statuses of the gateway's own when no upstream has answered. */
+/** Statuses that gw itself gives if no upstream responds. */
 const OWN_FAULTS: readonly number[] = [502, 504];
 
-/** What an explanation works with: groups whose names nobody looks up. */
+/** What an explanation works with: no name is resolved and no connection is opened. */
 interface Unconnected extends Provisioned {
-  /** The servers of a block as they are written. */
+  /** The servers of an `upstream` block as they are written. */
   servers(group: string): readonly string[];
 }
 
-/** What the upstream would get, and which it would be. */
+/** Explains which request would be sent, and to which peer. */
 export const explanation: ModuleExplanation<ProxyConfig, Provisioned> = {
   provision: unconnected,
   explain: (config, provisioned, build) =>
@@ -49,10 +49,9 @@ function unconnected(_config: ProxyConfig, scope: ExplainScope): Unconnected {
   };
 }
 
-/** Nothing is ever sent. */
 const NOTHING_OPEN = {} as Connections;
 
-/** A host that a request named. */
+/** A group for a host that a request names; it has no peers. */
 function unresolved(name: string): UpstreamGroup {
   return {
     name,
@@ -92,7 +91,7 @@ function tellForwarding(
   };
 }
 
-/** No name has to be looked up for it. */
+/** Names that need not be resolved. */
 const ADDRESS = /^(?:[\d.]+|\[[^\]]*\])(?::|$)/;
 
 function requestFacts(head: string): readonly ExplainedFact[] {
@@ -103,7 +102,7 @@ function requestFacts(head: string): readonly ExplainedFact[] {
   ];
 }
 
-/** What lets the client in is its own affair. */
+/** Masks credentials in the headers of the request. */
 function withoutLogin(field: string): string {
   return field.replace(/^((?:proxy-)?authorization|cookie):(?: (\w+) (?=\S))?.*$/i, (_all, name, scheme) =>
     scheme === undefined ? `${name}: ***` : `${name}: ${scheme} ***`,
@@ -142,7 +141,7 @@ function peerFacts(
     : peers;
 }
 
-/** Others go by what other requests have done. */
+/** The peer follows from the request alone; other methods depend on earlier requests. */
 function isDecided({ key, wantsClientAddress }: UpstreamGroup): boolean {
   return key !== undefined || wantsClientAddress;
 }
@@ -158,7 +157,7 @@ function whatDecides({ wantsClientAddress }: UpstreamGroup, { key = '' }: { read
   return wantsClientAddress ? "the client's address" : `the hash of "${key}"`;
 }
 
-/** Answers in whose place an error page is served. */
+/** The responses that would be replaced by an error page. */
 function faultFacts(x: Exchange, { interceptErrors }: ProxyConfig): readonly ExplainedFact[] {
   const codes = [...(x.rules.errorPages?.keys() ?? [])].filter(
     (code) => interceptErrors || OWN_FAULTS.includes(code),

@@ -31,7 +31,7 @@ export interface ForwardingRules {
   readonly sslName: (x: Exchange, target: Target) => string;
 }
 
-/** One request as it goes out. */
+/** One request as it is sent. */
 interface OutgoingRequest {
   readonly target: Target;
   readonly requestTarget: string;
@@ -39,7 +39,7 @@ interface OutgoingRequest {
   readonly upload: Upload | undefined;
 }
 
-/** One request on its way through the peers of a group, until one of them answers or none is left. */
+/** Sends one request to the peers of a group in turn, until one of them responds or none is left. */
 export class Forwarding implements Caller {
   readonly x: Exchange;
   readonly method: string;
@@ -86,7 +86,7 @@ export class Forwarding implements Caller {
   head(head: ResponseHead): void {
     if (this.facts) noteResponse(this.facts, head);
     if (this.rules.next.afterStatus(head.status, this.progress())) {
-      // nginx: what a 403 or 404 says of the peer is not that it failed.
+      // nginx: a 403 or 404 does not count as a failure of the peer.
       this.moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
       return this.tryNext();
     }
@@ -121,11 +121,11 @@ export class Forwarding implements Caller {
     }
     this.log('error', fault.message);
     if (relay) {
-      // nginx: an answer that has begun and breaks off is not held against its peer.
+      // nginx: a response that breaks off does not count as a failure of the peer.
       this.settle('ok');
       return relay.cut();
     }
-    // nginx: a connection that had been closed meanwhile costs no try.
+    // nginx: a kept connection that the peer has closed meanwhile does not use up a try.
     const isStale = this.isReused && fault.kind === 'error';
     const status = fault.kind === 'timeout' ? 504 : 502;
     if (this.current && this.current.status === 0) this.current.status = status;
@@ -165,7 +165,7 @@ export class Forwarding implements Caller {
     });
   }
 
-  /** For what callbacks of sockets and timers do: nobody up the stack could answer for a failure. */
+  /** Runs code in callbacks of sockets and timers: no caller could handle its exceptions. */
   private guard(act: () => void): void {
     try {
       act();
@@ -194,12 +194,10 @@ export class Forwarding implements Caller {
     this.giveUp = connections.open(peer, { timeoutMs, name, sendsName }, this);
   }
 
-  /** A connection is there. */
   opened(connection: Connection): void {
     this.guard(() => this.use(connection));
   }
 
-  /** No connection came about. */
   readonly refused = (fault: UpstreamFault): void => {
     this.giveUp = undefined;
     this.fault(fault);
@@ -214,7 +212,7 @@ export class Forwarding implements Caller {
     upload?.begin(connection, this);
   }
 
-  /** How far it has come, to be asked before the peer is done with. */
+  /** Gives the state of the request. To be called before the peer is released. */
   private progress(isStale = false): Progress {
     const others = Math.min(this.selection.tries - 1, this.rules.next.maxTries - this.tries);
     const isSent = this.connection !== undefined;
@@ -227,7 +225,7 @@ export class Forwarding implements Caller {
     };
   }
 
-  /** This peer is done with, and its connection. */
+  /** Releases the peer and closes its connection. */
   private moveOn(outcome: 'ok' | 'failed'): void {
     const { connection } = this;
     this.settle(outcome);
@@ -245,7 +243,7 @@ export class Forwarding implements Caller {
     this.selection.done(outcome);
   }
 
-  /** The client is gone: nobody waits for the upstream's answer any more. */
+  /** The client has gone, so the response of the upstream is no longer needed. */
   private leave(): void {
     const { connection } = this;
     if (!this.giveUp && !connection) return;
@@ -254,7 +252,7 @@ export class Forwarding implements Caller {
     this.relay?.drop();
   }
 
-  /** Nothing was learnt of the peer, and nobody wants its answer. */
+  /** Releases the peer without an outcome and gives up the request to it. */
   withdraw(): void {
     const { connection, giveUp } = this;
     this.settle('unused');

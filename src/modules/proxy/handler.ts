@@ -12,7 +12,7 @@ import { PassingUpload, SpooledUpload, type Upload, WholeUpload } from './upload
 import { compileTarget, type Target } from './target.ts';
 import { keepsFacts } from './variables.ts';
 
-/** The content handler of `proxy_pass`. No promise where nothing is waited for: answers come in callbacks. */
+/** Compiles the content handler of `proxy_pass`. It returns a promise only if it waits; responses arrive in callbacks. */
 export function compileForwarding(
   pass: PassTarget,
   config: ProxyConfig,
@@ -59,7 +59,7 @@ function compileSend(config: ProxyConfig, provisioned: Provisioned, build: Build
   };
 }
 
-/** What balancing wants to know; asked of the request only where some group does. */
+/** Compiles what load balancing needs to know of a request; only what some group uses is read. */
 export function compileAsk(
   { upstreams }: Pick<Provisioned, 'upstreams'>,
   build: Build,
@@ -78,7 +78,7 @@ export function compileAsk(
 
 const NOTHING: BalancingInput = {};
 
-/** `undefined`: no body. A promise of `undefined`: the request is answered already. */
+/** Gives the body to be sent, `undefined` without one. A promise of `undefined`: the request has got a response already. */
 function compileUpload(
   config: ProxyConfig,
   build: Build,
@@ -90,17 +90,17 @@ function compileUpload(
   if (!config.passRequestBody) return () => undefined;
   return (x) => {
     if (x.request.contentLength === 0) return undefined;
-    // An upstream of HTTP/1.0 does not know chunks.
+    // HTTP/1.0 has no chunked bodies.
     const needsLength = config.httpVersion === '1.0' && x.request.contentLength < 0;
     if (!config.requestBuffering && !needsLength) return new PassingUpload(x);
-    // It was read already where this is a mirror's copy, or another upstream could not be reached.
+    // The body was read already if this is a mirrored request, or a retry in another location.
     const known = spooledBody(x.main);
     if (known) return uploadOf(known);
     return spoolBody(x, build.core).then((body) => body && spooledUpload(x, body));
   };
 }
 
-/** The file, if there is one, goes with the request. */
+/** The file is closed when the request ends. */
 function spooledUpload(x: Exchange, body: SpooledBody): Upload {
   if (!body.bytes) x.onEnd(() => void body.close());
   return uploadOf(body);
@@ -110,7 +110,7 @@ function uploadOf(body: SpooledBody): Upload {
   return body.bytes ? new WholeUpload(body.bytes) : new SpooledUpload(body);
 }
 
-/** The default asks nothing of the request. */
+/** The default, `$proxy_host`, needs nothing of the request. */
 function compileSslName({ sslName }: ProxyConfig, build: Build): ForwardingRules['sslName'] {
   const [only] = sslName.parts;
   const isDefault = sslName.parts.length === 1 && typeof only === 'object' && 'variable' in only;

@@ -7,7 +7,7 @@ import { provision, type Provisioned } from './provision.ts';
 import { addressOf } from './target.ts';
 import { families, variables } from './variables.ts';
 
-/** Checks of the buffer sizes against one another, and of what belongs together (nginx ngx_http_proxy_merge_loc_conf). */
+/** Checks the buffer sizes against one another, and directives that need one another (nginx ngx_http_proxy_merge_loc_conf). */
 function validate(config: ProxyConfig, report: ConfigReport<ProxyConfig>): void {
   validateBuffers(config, report);
   const {
@@ -59,7 +59,7 @@ function validateBuffers(config: ProxyConfig, report: ConfigReport<ProxyConfig>)
   }
 }
 
-/** nginx's proxy module: answers requests with what an HTTP upstream says. */
+/** nginx's proxy module: passes requests to an HTTP upstream and its responses to the client. */
 export const proxy = moduleFor<ProxyConfig>()<Provisioned>({
   name: 'proxy',
   directives,

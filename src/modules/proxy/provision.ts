@@ -6,17 +6,17 @@ import { Connections } from './client/keepalive.ts';
 import { Connector, type ConnectorSettings, type TlsSettings } from './client/connector.ts';
 import type { ProxyConfig, TlsVersion } from './config.ts';
 
-/** What a location forwards through: the groups of peers, and connections to them. */
+/** The upstreams and connections that a location forwards requests through. */
 export interface Provisioned {
   readonly upstreams: Upstreams;
-  /** Connections to the peers of a group, for HTTP or HTTPS, from a local address where one is asked for. */
+  /** Gives the connections to the peers of a group, for one scheme and one local address ('': any). */
   connections(group: UpstreamGroup, scheme: 'http' | 'https', localAddress?: string): Connections;
 }
 
-/** Most sets of connections that requests may bring about by naming local addresses. */
+/** Maximum number of connection sets that requests may create by naming local addresses. */
 const MAX_SETS = 1_000;
 
-/** Opens nothing yet; connections of groups that stay the same outlive a reload. */
+/** Opens no connection yet. The connections of groups that do not change outlive a reload. */
 export function provision(config: ProxyConfig, worker: WorkerScope): Provisioned {
   const tls = config.pass ? tlsSettings(config) : undefined;
   const known = new Map<string, Connections>();
@@ -46,7 +46,7 @@ export function provision(config: ProxyConfig, worker: WorkerScope): Provisioned
 }
 
 function keyOf({ connectionSet, keepalive }: UpstreamGroup, settings: ConnectorSettings): string {
-  // Keys and certificates are part of it: as a digest, for keys of resources may be logged.
+  // The settings contain keys and certificates, and the keys of resources may be logged: hence a digest.
   const digest = createHash('sha256')
     .update(JSON.stringify([keepalive, settings]))
     .digest('hex');
@@ -85,7 +85,7 @@ function textOf<K extends string>(field: K, text: string | undefined): Partial<R
   return (text === undefined ? {} : { [field]: text }) as Partial<Record<K, string>>;
 }
 
-/** Whether every request comes from the same local address, and which: `undefined` where requests decide. */
+/** Gives the local address that all requests share ('': any); `undefined` if it depends on the request. */
 export function fixedLocalAddress({ bind }: ProxyConfig): string | undefined {
   if (bind === undefined || bind === 'off') return '';
   return constantText(bind);

@@ -1,35 +1,35 @@
 import type { Exchange, ResponseStream } from '../../http/index.ts';
 
-/** Where the bytes come from: held back while the client is slow. */
+/** The origin of a body; it is paused while the client is slow. */
 export interface Source {
-  /** Fields behind the body, once it is complete. */
+  /** Trailer fields, once the body is complete. */
   readonly trailers: readonly string[];
   pause(): void;
   resume(): void;
 }
 
-/** How an answer goes to the client. */
+/** How a response is sent to the client. */
 export interface RelayRules {
   readonly status: number;
   readonly contentType: string;
-  /** -1: nobody knows. */
+  /** -1: unknown. */
   readonly lengthBytes: number;
-  /** How much may wait here for a slow client before the upstream waits too. */
+  /** Maximum number of bytes that are kept for a slow client before the upstream is paused. */
   readonly readAheadBytes: number;
   /** Bytes per second that are read from the upstream; 0: no limit. */
   readonly rate: number;
 }
 
-/** Up to here an answer of known length goes out in one piece. */
+/** A response of known length up to this size is sent in one piece. */
 const WHOLE_BYTES = 65_536;
 
-/** Passes the body of an answer on to the client, no faster than it takes it. */
+/** Sends the body of a response to the client, at the client's pace. */
 export class Relay {
   private readonly x: Exchange;
   private readonly source: Source;
   private readonly rules: RelayRules;
   private stream: ResponseStream | undefined = undefined;
-  /** Pieces that wait: for the rest of a small answer, or for the client. */
+  /** Pieces that wait for the rest of a small response, or for the client. */
   private waiting: Buffer[] = [];
   private waitingBytes = 0;
   private isCollecting: boolean;
@@ -54,14 +54,14 @@ export class Relay {
   piece(bytes: Buffer): void {
     this.totalBytes += bytes.length;
     if (this.rules.rate > 0) this.keepPace();
-    // With the last byte the answer is over, and logged: by then the upstream's side has to be.
+    // The exchange ends and is logged with the last byte, and the upstream variables must be final by then: `end` sends it.
     if (this.totalBytes === this.rules.lengthBytes) this.last = bytes;
     else if (this.isCollecting) this.waiting.push(bytes);
     else if (this.isBlocked) this.queue(bytes);
     else this.write(bytes);
   }
 
-  /** The answer is complete. */
+  /** The response is complete. */
   end(): void {
     clearTimeout(this.paceTimer);
     this.isOver = 'whole';
@@ -71,7 +71,9 @@ export class Relay {
     if (!this.isBlocked) this.stream?.end();
   }
 
-  /** The upstream failed in the middle: the client gets what came, and must not take it for whole. */
+  /**
+   * The upstream failed before the response was complete. The client gets the part that was received, and its connection is cut.
+   */
   cut(): void {
     clearTimeout(this.paceTimer);
     this.isOver = 'cut';
@@ -83,7 +85,7 @@ export class Relay {
     if (!this.isBlocked) this.finish();
   }
 
-  /** The client is gone. */
+  /** The client has gone. */
   drop(): void {
     clearTimeout(this.paceTimer);
     this.waiting = [];
@@ -124,7 +126,7 @@ export class Relay {
     this.source.pause();
   }
 
-  /** The client has taken what was written. */
+  /** The client has taken all that was written. */
   private goOn(): void {
     this.isBlocked = false;
     const { waiting } = this;
@@ -147,7 +149,7 @@ export class Relay {
     else this.x.abort();
   }
 
-  /** `proxy_limit_rate`: rests until the bytes that came are due. */
+  /** Applies `proxy_limit_rate`: pauses until the bytes that were read are due. */
   private keepPace(): void {
     const aheadMs = (this.totalBytes / this.rules.rate) * 1000 - (performance.now() - this.startedMs);
     if (aheadMs <= 1 || this.paceTimer) return;

@@ -9,13 +9,13 @@ import type {
   Replacement,
 } from './config.ts';
 
-/** A text with something in it replaced; `undefined` when the rule does not match. */
+/** Replaces a part of a text; `undefined` if the rule does not match. */
 type Rewrite = (x: Exchange, text: string) => string | undefined;
 
-/** Where a plain text has to stand: at the beginning, or as a whole whatever its case. */
+/** How a plain text matches: as a prefix, or as the whole text regardless of case. */
 type Match = 'prefix' | 'whole';
 
-/** One `proxy_redirect`, `proxy_cookie_domain` or `proxy_cookie_path`. */
+/** Compiles one `proxy_redirect`, `proxy_cookie_domain` or `proxy_cookie_path`. */
 function compileReplacement({ pattern, by }: Replacement, match: Match, build: Build): Rewrite {
   const render = build.value(by);
   if (pattern.kind === 'regex') {
@@ -23,10 +23,10 @@ function compileReplacement({ pattern, by }: Replacement, match: Match, build: B
     return (x, text) => {
       const captures = regex.exec(text);
       if (!captures) return undefined;
-      // The replacement may ask for `$1`.
+      // The replacement may use `$1`.
       x.captures = captures;
       keepNamed(x, { captures, names: pattern.regex.names }, build);
-      // nginx: the replacement takes the place of the whole text, however little of it matched.
+      // nginx: the replacement replaces the whole text, even if only a part of it matched.
       return render(x);
     };
   }
@@ -37,7 +37,7 @@ function compileReplacement({ pattern, by }: Replacement, match: Match, build: B
       return text.startsWith(prefix) ? render(x) + text.slice(prefix.length) : undefined;
     };
   }
-  // nginx: a leading dot does not count, neither in the rule nor in the cookie.
+  // nginx: a leading dot is ignored, in the rule and in the cookie.
   return (x, text) => {
     const whole = withoutDot(readPattern(x)).toLowerCase();
     if (withoutDot(text).toLowerCase() !== whole) return undefined;
@@ -58,7 +58,7 @@ function keepNamed(x: Exchange, { captures, names }: NamedCaptures, build: Build
   for (const name of names) (x.slots ??= [])[build.slot(name.toLowerCase())] = captures.groups?.[name];
 }
 
-/** The first rule that matches; `off` ends the search. */
+/** Compiles a list of rules, of which the first that matches is applied. */
 function compileRules(
   rules: readonly CookieRule[] | undefined,
   match: Match,
@@ -70,7 +70,7 @@ function compileRules(
   return rewrites.length === 0 ? undefined : firstOf(rewrites);
 }
 
-/** Asks one rewrite after the other. */
+/** Applies the first rewrite that matches. */
 function firstOf(rewrites: readonly Rewrite[]): Rewrite {
   return (x, text) => {
     for (const rewrite of rewrites) {
@@ -81,7 +81,7 @@ function firstOf(rewrites: readonly Rewrite[]): Rewrite {
   };
 }
 
-/** `proxy_cookie_flags`: the flags of the first rule whose cookie it is. */
+/** `proxy_cookie_flags`: applies the flags of the first rule that matches the cookie. */
 function compileCookieFlags(
   rules: readonly CookieFlagsRule[] | undefined,
   build: Build,
@@ -113,7 +113,7 @@ function compileName(cookie: Pattern, build: Build): (x: Exchange, name: string)
   return (x, name) => read(x).toLowerCase() === name.toLowerCase();
 }
 
-/** A flag that is there stays where it is; others follow behind. */
+/** Adds and removes flags. A flag that is present keeps its position; others are appended. */
 function withFlags(attributes: readonly string[], flags: readonly string[]): string[] {
   let changed = [...attributes];
   for (const flag of flags) {
@@ -143,7 +143,7 @@ function attributeName(attribute: string): string {
   return attribute.split('=', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-/** Rewrites a `Set-Cookie` header as `proxy_cookie_domain`, `_path` and `_flags` say; `undefined` where none is configured. */
+/** Rewrites a `Set-Cookie` header by `proxy_cookie_domain`, `_path` and `_flags`; `undefined` if none is configured. */
 export function compileCookies(
   config: ProxyConfig,
   build: Build,
@@ -167,13 +167,13 @@ export function compileCookies(
   };
 }
 
-/** How `Location` and `Refresh` of an answer are rewritten. */
+/** How `Location` and `Refresh` of a response are rewritten. */
 interface Redirects {
   location(x: Exchange, value: string): string;
   refresh(x: Exchange, value: string): string;
 }
 
-/** `proxy_redirect` of one location; `undefined` where nothing is rewritten. */
+/** Compiles the `proxy_redirect` of one location; `undefined` if nothing is rewritten. */
 export function compileRedirects(
   { pass, redirects = ['default'] }: ProxyConfig,
   build: Build,
@@ -203,7 +203,7 @@ function compileRule(rule: RedirectRule, pass: LiteralTarget | undefined, build:
   return pass && compileDefault(pass, build);
 }
 
-/** What leads into the upstream leads into the location (nginx: `proxy_redirect default`). */
+/** Replaces the URL of the upstream by the path of the location (nginx: `proxy_redirect default`). */
 function compileDefault({ url, uri }: LiteralTarget, build: Build): Rewrite {
   const [prefix, by] = uri === '' ? [`${url}/`, '/'] : [url, build.location.path];
   return (_x, text) => (text.startsWith(prefix) ? by + text.slice(prefix.length) : undefined);

@@ -11,18 +11,18 @@ import {
 import { connectionOptions, headerLine, HOP_BY_HOP, requestLine } from '../../http1/index.ts';
 import type { HeaderRule, ProxyConfig } from './config.ts';
 
-/** The URI of `proxy_pass` for this request. */
+/** The URI that `proxy_pass` gives for one request. */
 export interface PassUri {
   /** '' when there is none. */
   readonly uri: string;
-  /** Came out of variables: sent as it is. */
+  /** It was computed from variables and is sent as it is. */
   readonly isEvaluated: boolean;
 }
 
 /**
- * The request target that goes to the upstream (nginx ngx_http_proxy_create_request). Without a URI what the client sent, or
- * the encoded `$uri` when that has changed; with one, it takes the place of the location's prefix. Nothing in it can end the
- * request line.
+ * Compiles the request target that is sent to the upstream (nginx ngx_http_proxy_create_request). If `proxy_pass` has no URI,
+ * that is the target the client sent, or the encoded `$uri` after a rewrite; otherwise the URI replaces the location's prefix. No
+ * byte of it can end the request line.
  */
 export function compileRequestTarget({ kind, path }: LocationFacts): (x: Exchange, pass: PassUri) => string {
   const prefixLength = kind === 'prefix' || kind === 'exact' ? path.length : 0;
@@ -35,48 +35,48 @@ export function compileRequestTarget({ kind, path }: LocationFacts): (x: Exchang
   };
 }
 
-/** Upstreams are asked for a path, also where the client named the host in its request line. */
+/** Reduces an absolute-form target to its path: upstreams get origin-form targets only. */
 function originForm(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '').replace(/^(?!\/)/, '/');
 }
 
 const UNSAFE = /[^\x21-\x7e]+/g;
 
-/** Blanks, control bytes and what is not ASCII are encoded; everything else stays as it is written. */
+/** Percent-encodes blanks, control bytes and bytes that are not ASCII; leaves everything else unchanged. */
 function sendable(text: string): string {
   return text.replace(UNSAFE, (run) =>
     Buffer.from(run).reduce((out, byte) => `${out}%${byte.toString(16).toUpperCase().padStart(2, '0')}`, ''),
   );
 }
 
-/** What the head of a request says besides the configured headers. */
+/** The parts of a request head that are not configured headers. */
 interface RequestFraming {
   readonly target: string;
   /** `$proxy_host`. */
   readonly proxyHost: string;
-  /** Bytes of the body; 0: none; -1: chunked. */
+  /** Size of the body in bytes; 0: no body; -1: chunked. */
   readonly bodyBytes: number;
 }
 
-/** A head that is ready to send. */
+/** A request head, ready to be sent. */
 export interface RequestHead {
   readonly text: string;
   readonly method: string;
-  /** It asks for another protocol: a 101 is welcome. */
+  /** The request asks for another protocol, so the upstream may respond with 101. */
   readonly upgrades: boolean;
 }
 
-/** Headers that gw writes itself, besides those that end with each hop: the client's never go to an upstream. */
+/** Headers of the client that are not passed on, besides the hop-by-hop ones: gw writes its own. */
 const NOT_PASSED: readonly string[] = [
   ...HOP_BY_HOP,
   'expect',
-  // It would become the environment variable HTTP_PROXY of CGI programs.
+  // CGI programs would see it as the environment variable HTTP_PROXY.
   'proxy',
   'host',
   'content-length',
 ];
 
-/** Named in `Connection` they stay all the same: dropping them would change what the request means. */
+/** Headers that are passed on even if `Connection` names them: without them the request would mean something else. */
 const NEVER_HOP: ReadonlySet<string> = new Set([
   'host',
   'authorization',
@@ -85,12 +85,12 @@ const NEVER_HOP: ReadonlySet<string> = new Set([
   'content-type',
 ]);
 
-/** Only gw knows where a body ends. */
+/** Headers that `proxy_set_header` cannot set: they must agree with the body that gw sends. */
 const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
 type Line = (x: Exchange, framing: RequestFraming) => string;
 
-/** Builds the head of requests to the upstream: configured headers, gw's own, then the client's, as nginx orders them. */
+/** Compiles the head of requests to the upstream: configured headers, then gw's own, then the client's, in nginx's order. */
 export function compileRequestHead(
   config: ProxyConfig,
   build: Build,
@@ -113,7 +113,7 @@ export function compileRequestHead(
   };
 }
 
-/** nginx would send both; two parsers could choose different ones. */
+/** Keeps the first configured `Host` only. nginx would send all of them, and two parsers could choose different ones. */
 function onlyOneHost(rules: readonly HeaderRule[]): readonly HeaderRule[] {
   const host = rules.find(({ name }) => name.toLowerCase() === 'host');
   return rules.filter((rule) => rule === host || rule.name.toLowerCase() !== 'host');
@@ -134,14 +134,16 @@ function configuredLine(name: string, value: string): string {
   throw new HttpFault(500, `control character in the value of "${name}" for an upstream`);
 }
 
-/** A request with neither length says that it has no body; the client's own `Content-Length: 0` stays (nginx). */
+/**
+ * Gives the header that frames the body. Without a body there is none, except for the client's own `Content-Length: 0` (nginx).
+ */
 function framingLine(x: Exchange, bodyBytes: number): string {
   if (bodyBytes > 0) return headerLine('Content-Length', bodyBytes);
   if (bodyBytes < 0) return 'Transfer-Encoding: chunked\r\n';
   return x.header('content-length') === '0' ? 'Content-Length: 0\r\n' : '';
 }
 
-/** The client's headers, as it wrote them, without those that are dropped or end with this hop. */
+/** Compiles the client's headers as it wrote them, without those that are dropped or end with this hop. */
 function compilePassed(dropped: ReadonlySet<string>, build: Build): (x: Exchange) => string {
   build.needAllHeaders();
   return ({ request: { headers } }) => {
@@ -182,12 +184,12 @@ function withoutHops(text: string, hops: ReadonlySet<string>): string {
 }
 
 function methodOf(text: string): string {
-  // RFC 9110, 9.1: a token, as names of headers are.
+  // A method is a token, as header names are (RFC 9110, 9.1).
   if (isSafeHeaderName(text)) return text.toUpperCase();
   throw new HttpFault(500, 'the method for an upstream is not a token');
 }
 
-/** nginx passes a 101 on when the request that it sent carried `Upgrade` and the client asked for it. */
+/** Tells whether a 101 is passed on: only if gw sends `Upgrade` and the client sent one too (nginx). */
 function compileUpgrade(rules: readonly HeaderRule[], build: Build): (x: Exchange) => boolean {
   const rule = rules.find(({ name }) => name.toLowerCase() === 'upgrade');
   if (!rule) return () => false;

@@ -14,7 +14,7 @@ import type { ResponseHead } from './client/response-head.ts';
 import type { ProxyConfig } from './config.ts';
 import { Relay, type Source } from './relay.ts';
 
-/** Behind a body they could only mislead: they frame, route or describe what went before (RFC 9110, 6.5.1). */
+/** Fields that are dropped from trailers: they frame, route or describe the message before them (RFC 9110, 6.5.1). */
 const NEVER_TRAILERS: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
   'content-encoding',
@@ -25,7 +25,7 @@ const NEVER_TRAILERS: ReadonlySet<string> = new Set([
   'set-cookie',
 ]);
 
-/** The fields behind an upstream's body that the client may get; none of them can end the answer early or begin another. */
+/** Gives the trailer fields that may be passed to the client. None of them can end the response early or begin another. */
 export function passedTrailers(fields: readonly string[]): readonly string[] {
   return fields.flatMap((name, index) => {
     const value = fields[index + 1];
@@ -39,15 +39,15 @@ export function passedTrailers(fields: readonly string[]): readonly string[] {
 interface TunnelEnd {
   readonly head: ResponseHead;
   readonly socket: Socket;
-  /** What came behind the head. */
+  /** Bytes that were received behind the head. */
   readonly rest: Buffer;
-  /** Longest silence on the upstream's side, either way. */
+  /** Timeout for reads and writes on the upstream's connection. */
   readonly readTimeoutMs: number;
 }
 
-/** Lets client and upstream speak another protocol (101), where the transport can. */
+/** Connects client and upstream after a 101, if the engine can. */
 function openTunnel(x: Exchange, { head, socket, rest, readTimeoutMs }: TunnelEnd): void {
-  // From here on only its new user hears of errors, and there is one from the first moment on.
+  // The connection no longer handles errors of the socket, and an unhandled one would end the thread.
   socket.on('error', () => socket.destroy());
   socket.setTimeout(readTimeoutMs, () => socket.destroy());
   socket.pause();
@@ -68,7 +68,7 @@ function upgradeOf({ headers }: ResponseHead): string {
   return headers[at + 1] ?? '';
 }
 
-/** What becomes of an answer: the client gets it, or something of this server in its place. */
+/** Decides what the client gets for an upstream's response: the response itself, or something else of this server. */
 export class ResponseDelivery {
   private readonly headers: ResponseHeaders;
   private readonly config: ProxyConfig;
@@ -83,7 +83,7 @@ export class ResponseDelivery {
     this.rate = readRate ? (x) => rateOf(readRate(x)) : () => 0;
   }
 
-  /** `undefined`: the body of the answer is not wanted. */
+  /** Gives the relay for the body; `undefined` if the body is not needed. */
   take(x: Exchange, head: ResponseHead, source: Source): Relay | undefined {
     const accel = this.headers.accel(head);
     if (accel.limitRate !== undefined) changeRate(x, { bytesPerSecond: accel.limitRate });
@@ -104,7 +104,7 @@ export class ResponseDelivery {
     return this.relay(x, { head, contentType, accel, source });
   }
 
-  /** A 101: from now on bytes go both ways. */
+  /** Opens a tunnel after a 101. */
   tunnel(
     x: Exchange,
     head: ResponseHead,
@@ -114,7 +114,7 @@ export class ResponseDelivery {
     openTunnel(x, { ...upstream, head, readTimeoutMs: this.config.readTimeoutMs });
   }
 
-  /** nginx: `error_page` of this location counts for what the upstream answers. */
+  /** With `proxy_intercept_errors`, `error_page` of this location applies to the response (nginx). */
   private intercepts(x: Exchange, { status, headers }: ResponseHead): boolean {
     if (!this.config.interceptErrors || status < 300 || !x.rules.errorPages?.has(status)) return false;
     for (let index = 0; index < headers.length; index += 2) {
@@ -161,7 +161,7 @@ interface AcceptedResponse {
   readonly source: Source;
 }
 
-/** What nginx lets through (ngx_http_parse_unsafe_uri): a path that does not lead upwards. */
+/** Paths that nginx accepts (ngx_http_parse_unsafe_uri): they do not lead upwards. */
 // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
 const SAFE_PATH = /^\/(?!(?:[^]*\/)?\.\.(?:\/|$))[^\0]*$/;
 

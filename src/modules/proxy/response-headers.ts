@@ -5,17 +5,17 @@ import type { ResponseHead } from './client/response-head.ts';
 import type { IgnoredHeader, ProxyConfig } from './config.ts';
 import { compileCookies, compileRedirects } from './replacements.ts';
 
-/** What an answer tells the gateway (`X-Accel-*`). */
+/** Instructions of a response to the gateway (`X-Accel-*`). */
 export interface Accel {
   redirect: string | undefined;
   buffering: boolean | undefined;
-  /** Bytes per second; `undefined`: not said. */
+  /** Bytes per second; `undefined`: not given. */
   limitRate: number | undefined;
-  /** '': not said. */
+  /** '': not given. */
   charset: string;
 }
 
-/** What is done with a header of an answer, by its name. */
+/** What is done with a header of a response, by its name. */
 type Treatment = 'pass' | 'drop' | 'type' | 'connection' | 'location' | 'refresh' | 'cookie' | 'replace';
 
 /** nginx hides these (ngx_http_proxy_hide_headers). */
@@ -23,17 +23,20 @@ const HIDDEN: readonly string[] =
   'Date Server X-Pad X-Accel-Expires X-Accel-Redirect X-Accel-Limit-Rate X-Accel-Buffering X-Accel-Charset'.split(
     ' ',
   );
-/** What ends with this hop, or is written anew. `Connection` is read before, and `Trailer` passes: so do the fields it names. */
+/**
+ * Headers that end with this hop or are written anew. `Connection` is evaluated first, and `Trailer` is passed on with the fields
+ * it names.
+ */
 const HOPS = [...HOP_BY_HOP.filter((name) => name !== 'connection' && name !== 'trailer'), 'content-length'];
 const MAX_NAMES = 1_000;
 
-/** Takes the headers of an answer over into the exchange, in the order in which they came. */
+/** Copies the headers of a response into the exchange, in the order in which they were received. */
 export class ResponseHeaders {
   private readonly fixed: ReadonlyMap<string, Treatment>;
   private readonly ignored: ReadonlySet<IgnoredHeader>;
   private readonly cookies: ReturnType<typeof compileCookies>;
   private readonly redirects: ReturnType<typeof compileRedirects>;
-  /** By the name as upstreams write it: the same few come again and again. */
+  /** Treatments by name as upstreams write it: the same few names recur, so lower-casing each is avoided. */
   private readonly known = new Map<string, Treatment>();
 
   constructor(config: ProxyConfig, build: Build) {
@@ -43,7 +46,7 @@ export class ResponseHeaders {
     this.fixed = this.treatments(config);
   }
 
-  /** The headers go into the exchange; gives the content type, '' without one. */
+  /** Sets the headers of the response and gives its content type, '' without one. */
   apply(x: Exchange, { headers, status, reason }: ResponseHead): string {
     let type = x.state(KEPT_TYPE) ?? '';
     let hops: readonly string[] | undefined;
@@ -61,13 +64,13 @@ export class ResponseHeaders {
     return type;
   }
 
-  /** The headers that also stand on what X-Accel-Redirect leads to go into the exchange, the type with them. */
+  /** Sets the headers that are kept across an X-Accel-Redirect, and the content type. */
   keep(x: Exchange, { headers }: ResponseHead): void {
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
       const value = headers[index + 1] as string;
       if (!REDIRECTED.has(name.toLowerCase())) continue;
-      // Also those that are hidden else (nginx).
+      // nginx keeps them even if they are hidden.
       const treatment = this.known.get(name) ?? this.learn(name);
       if (treatment === 'type') x.setState(KEPT_TYPE, safeType(x, name, value));
       else if (treatment === 'cookie') this.rewrite(x, { name, value, treatment });
@@ -75,7 +78,7 @@ export class ResponseHeaders {
     }
   }
 
-  /** What the answer tells the gateway, as far as the configuration listens. */
+  /** Gives the instructions of the response, without those that `proxy_ignore_headers` names. */
   accel({ headers }: ResponseHead): Accel {
     let accel: Accel = NO_ACCEL;
     for (let index = 0; index < headers.length; index += 2) {
@@ -153,7 +156,7 @@ const REDIRECTED: ReadonlySet<string> = new Set([
 ]);
 const KEPT: ReadonlySet<string> = new Set(['close', 'keep-alive', 'upgrade', 'content-type', 'set-cookie']);
 
-/** What `setHeader` does for other headers: the type goes into the head by another way. */
+/** Checks the content type as `setHeader` checks other headers: it is not set through `setHeader`. */
 function safeType(x: Exchange, name: string, value: string): string {
   if (isSafeHeaderValue(value)) return value;
   x.rules.warn(`header "${name}" is dropped: control character in its value`, x);

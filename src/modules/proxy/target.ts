@@ -15,7 +15,7 @@ import { parseTarget } from './directives/index.ts';
 import { fixedLocalAddress, type Provisioned } from './provision.ts';
 import type { PassUri } from './request-head.ts';
 
-/** Where one request goes. */
+/** The destination of one request. */
 export interface Target {
   readonly group: UpstreamGroup;
   readonly connections: Connections;
@@ -26,17 +26,17 @@ export interface Target {
   readonly pass: PassUri;
 }
 
-/** Finds out where a request goes; a promise only where a name has to be resolved. */
+/** Determines the destination of a request; a promise only if a name has to be resolved. */
 export type TargetOf = (x: Exchange) => Target | Promise<Target>;
 
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
-/** The host of a literal `proxy_pass`, as groups of peers know it. */
+/** The host of a literal `proxy_pass` as upstream groups are looked up by. */
 export function addressOf({ host, port, scheme }: LiteralTarget): UpstreamAddress {
   return { host, ...(port !== undefined && { port }), defaultPort: DEFAULT_PORTS[scheme] };
 }
 
-/** `proxy_pass` of one location. */
+/** Compiles the `proxy_pass` of one location. */
 export function compileTarget(pass: PassTarget, config: ProxyConfig, tools: TargetTools): TargetOf {
   return pass.kind === 'literal'
     ? compileLiteral(pass, config, tools)
@@ -74,7 +74,7 @@ function compileLocalAddress({ bind }: ProxyConfig, build: Build): (x: Exchange)
   return bind === undefined || bind === 'off' ? () => '' : build.value(bind);
 }
 
-/** `$proxy_host`: without the port where that is the usual one (nginx ngx_http_proxy_set_vars). */
+/** Gives `$proxy_host`, without the port if it is the default one, and `$proxy_port` (nginx ngx_http_proxy_set_vars). */
 function hostTexts({ host, port, scheme }: LiteralTarget): Pick<Target, 'proxyHost' | 'proxyPort'> {
   if (host.startsWith('unix:')) return { proxyHost: 'localhost', proxyPort: '' };
   const usual = DEFAULT_PORTS[scheme];
@@ -99,7 +99,7 @@ function compileVariables(
       guard: { policy, hosts: provisioned.upstreams.hosts({ ...resolving, addresses: policy.addresses }) },
     }),
   };
-  // A socket that the configuration itself names is not the request's choice.
+  // A socket that stands in the configuration itself is not chosen by the request.
   const [first] = value.parts;
   const isFixedSocket = typeof first === 'string' && /^https?:\/\/unix:[^:]+:/i.test(first);
   return (x) => {
@@ -121,7 +121,7 @@ interface GroupLookup {
   readonly provisioned: Provisioned;
   readonly hosts: RequestHosts;
   readonly isFixedSocket: boolean;
-  /** Where not every host may be named, with the hosts whose addresses decide. */
+  /** Present if not every host may be named; `hosts` resolves names within the allowed addresses. */
   readonly guard?: { readonly policy: HostPolicy; readonly hosts: RequestHosts };
 }
 

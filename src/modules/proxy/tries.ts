@@ -3,9 +3,11 @@ import type { ResponseHead } from './client/response-head.ts';
 import type { UpstreamFault } from './client/fault.ts';
 import type { NextCondition, ProxyConfig } from './config.ts';
 
-/** What is remembered of one peer that a request was sent to, for `$upstream_*`. Times are milliseconds from its choice; -1: never. */
+/**
+ * One peer that a request was sent to, for `$upstream_*`. Times are milliseconds since the peer was chosen; -1: never reached.
+ */
 export interface Try {
-  /** `127.0.0.1:8080`, or the group's name where no peer was left. */
+  /** `127.0.0.1:8080`, or the group's name if no peer was available. */
   readonly address: string;
   readonly startedMs: number;
   status: number;
@@ -17,27 +19,30 @@ export interface Try {
   sentBytes: number;
 }
 
-/** What a request remembers of the upstreams that it was sent to. */
+/** The upstreams that a request was sent to, kept with the request. */
 export interface ProxyFacts {
-  /** One list for each location that forwarded it: `error_page` and X-Accel-Redirect lead from one to the next. */
+  /** One list for each location that forwarded the request: `error_page` and X-Accel-Redirect lead from one to the next. */
   readonly rounds: Try[][];
   proxyHost: string;
   proxyPort: string;
-  /** Of the exchange when the last round began: a redirect behind it forgets host and port (nginx). */
+  /**
+   * Internal redirects of the exchange when the last round began. A later redirect empties `$proxy_host` and `$proxy_port`
+   * (nginx).
+   */
   internalRedirects: number;
-  /** Of the last answer: name, value, … */
+  /** Headers of the last response: name, value, … */
   responseHeaders: readonly string[];
   trailers: readonly string[];
 }
 
 const FACTS = stateKey<ProxyFacts>('proxy');
 
-/** What the request remembers; `undefined` when it was not forwarded. */
+/** Gives what is kept of the request's upstreams; `undefined` if it was not forwarded. */
 export function proxyFacts(x: Exchange): ProxyFacts | undefined {
   return x.state(FACTS);
 }
 
-/** Begins a round of tries. */
+/** Begins a round: a location starts to forward the request. */
 export function beginRound(
   x: Exchange,
   { proxyHost, proxyPort }: Pick<ProxyFacts, 'proxyHost' | 'proxyPort'>,
@@ -51,7 +56,7 @@ export function beginRound(
   return facts;
 }
 
-/** A new try of the current round. */
+/** Adds a try to the current round. */
 export function beginTry(facts: ProxyFacts, address: string): Try {
   const started: Try = {
     address,
@@ -68,7 +73,7 @@ export function beginTry(facts: ProxyFacts, address: string): Try {
   return started;
 }
 
-/** The head of the answer to the last try is here: an ordinary one, or that of an upgrade. */
+/** Records the head of the response to the last try, also that of a 101. */
 export function noteResponse(facts: ProxyFacts, { status, headers }: ResponseHead): void {
   facts.responseHeaders = headers;
   const current = facts.rounds.at(-1)?.at(-1);
@@ -77,7 +82,7 @@ export function noteResponse(facts: ProxyFacts, { status, headers }: ResponseHea
   current.headerMs = performance.now() - current.startedMs;
 }
 
-/** Statuses of answers that may make the gateway ask another peer. */
+/** Response statuses that may lead to a try of the next peer. */
 const STATUS_CONDITIONS: Readonly<Record<number, NextCondition>> = {
   403: 'http_403',
   404: 'http_404',
@@ -88,21 +93,21 @@ const STATUS_CONDITIONS: Readonly<Record<number, NextCondition>> = {
   504: 'http_504',
 };
 
-/** What nginx holds for not repeatable once it was sent (RFC 9110, 9.2.2, without PUT and DELETE, which are idempotent). */
+/** Methods that nginx does not repeat once the request was sent (RFC 9110, 9.2.2; PUT and DELETE are idempotent). */
 const NOT_IDEMPOTENT: ReadonlySet<string> = new Set(['POST', 'LOCK', 'PATCH']);
 
-/** How far one request has come. */
+/** The state of one request that decides whether it may be sent to another peer. */
 export interface Progress {
   readonly method: string;
-  /** Some of it has been written to the peer. */
+  /** A part of the request has been written to the peer. */
   readonly isSent: boolean;
-  /** Its body was passed on as it came: it is gone. */
+  /** The body was passed on while it was received, so it cannot be sent again. */
   readonly isSpent: boolean;
   readonly startedMs: number;
   readonly triesLeft: number;
 }
 
-/** `proxy_next_upstream` of one location: when another peer may be asked. */
+/** `proxy_next_upstream` of one location: decides when the next peer is tried. */
 export class NextRules {
   private readonly conditions: ReadonlySet<NextCondition>;
   private readonly timeoutMs: number;

@@ -3,31 +3,31 @@ import { CHUNK_END, chunkStart, lastChunk } from '../../http1/index.ts';
 import type { SpooledBody } from '../../spool.ts';
 import type { Connection } from './client/connection.ts';
 
-/** Who sends the request that a body belongs to. */
+/** The sender of the request that a body belongs to. */
 interface Sender {
   /** The body could not be read. */
   fault(error: Error): void;
-  /** The request is answered already, or its client is gone. */
+  /** The request has got a response already, or its client has gone. */
   withdraw(): void;
 }
 
-/** The body of a request on its way to a peer: all of it at hand, or passed on as the client sends it. */
+/** The body of a request on its way to a peer: either complete, or passed on while the client sends it. */
 export interface Upload {
-  /** Bytes in all; -1: chunked. */
+  /** Size in bytes; -1: chunked. */
   readonly bodyBytes: number;
-  /** Absent: `begin` writes it. */
+  /** The whole body, if it is small; `undefined`: `begin` writes it. */
   readonly bytes: Uint8Array | undefined;
-  /** It was passed on as it came: no other peer can get it. */
+  /** The body was passed on while it was received, so it cannot be sent to another peer. */
   readonly isSpent: boolean;
   begin(connection: Connection, sender: Sender): void;
-  /** The connection takes more. */
+  /** The connection can take more. */
   drained(): void;
 }
 
-/** A larger body goes out piece by piece, so that the peer's silence is noticed and its early answer heard. */
+/** A larger body is sent in pieces, so that the timeout between writes applies and an early response is noticed. */
 const PIECE_BYTES = 262_144;
 
-/** A body that is there as a whole, and can be sent again. */
+/** A body in memory, which can be sent again. */
 export class WholeUpload implements Upload {
   readonly bodyBytes: number;
   readonly bytes: Uint8Array | undefined;
@@ -66,7 +66,7 @@ export class WholeUpload implements Upload {
 const LAST_CHUNK = Buffer.from(lastChunk());
 const AFTER_CHUNK = Buffer.from(CHUNK_END);
 
-/** A body that is passed on as it comes (`proxy_request_buffering off`). */
+/** A body that is passed on while it is received (`proxy_request_buffering off`). */
 export class PassingUpload implements Upload {
   readonly bytes = undefined;
   readonly bodyBytes: number;
@@ -105,7 +105,7 @@ export class PassingUpload implements Upload {
   }
 }
 
-/** A body that is in a file: it goes out piece by piece, as the peer takes it, and again from its start to the next peer. */
+/** A body in a file: sent piece by piece at the pace of the peer, and from its start again to the next peer. */
 export class SpooledUpload implements Upload {
   readonly bytes = undefined;
   readonly isSpent = false;
@@ -121,7 +121,7 @@ export class SpooledUpload implements Upload {
 
   begin(connection: Connection, sender: Sender): void {
     this.connection = connection;
-    // Whoever wrote to the peer before this one sees that it is over.
+    // Wakes up the loop that wrote to the previous peer: it sees that it is no longer current and ends.
     this.drained();
     this.send(connection).catch((error: unknown) => sender.fault(error as Error));
   }

@@ -6,7 +6,7 @@ import { proxyFacts, type ProxyFacts, type Try } from './tries.ts';
 type Variables = NonNullable<ModuleDefinition<ProxyConfig>['variables']>;
 type Families = NonNullable<ModuleDefinition<ProxyConfig>['families']>;
 
-/** One value for each peer that was asked, joined as nginx joins them: `a, b : c`. */
+/** One value per peer that was tried, joined as nginx joins them: `a, b : c`. */
 function ofTries(summary: string, show: (tried: Try) => string): VariableDefinition {
   return {
     summary,
@@ -30,7 +30,7 @@ const ofFacts = (summary: string, read: (facts: ProxyFacts) => string): Variable
   },
 });
 
-/** `proxy_add_x_forwarded_for`: the client's list with the client itself behind it. */
+/** `$proxy_add_x_forwarded_for`: the client's `X-Forwarded-For` with its address appended. */
 function compileForwardedFor(build: Build): Getter {
   build.needHeader('x-forwarded-for');
   build.needPeer();
@@ -71,7 +71,7 @@ export const variables: Variables = {
   upstream_cache_etag: { summary: 'Empty.', compile: () => () => undefined },
 };
 
-/** All values of a header, joined (nginx 1.23 and later). */
+/** Gives all values of a header, joined (nginx 1.23 and later). */
 function valuesOf(fields: readonly string[], name: string): string | undefined {
   let joined: string | undefined;
   for (let index = 0; index < fields.length; index += 2) {
@@ -108,7 +108,7 @@ function cookieOf({ responseHeaders: answerHeaders }: ProxyFacts, name: string):
   return undefined;
 }
 
-/** Variables whose names continue: `$upstream_http_etag`. */
+/** Variables whose names have a variable part: `$upstream_http_etag`. */
 export const families: Families = {
   upstream_http_: ofResponse(
     "A header of the upstream's answer.",
@@ -126,7 +126,7 @@ export const families: Families = {
   },
 };
 
-/** Whether some text of the configuration reads what requests remember of their upstreams. */
+/** Tells whether the configuration uses variables about upstreams, so that requests must keep what they are made of. */
 export function keepsFacts(build: Build): boolean {
   return ['upstream_', 'proxy_host', 'proxy_port'].some((prefix) => build.usesFamily(prefix));
 }

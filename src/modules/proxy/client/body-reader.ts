@@ -1,21 +1,22 @@
 import { CHUNKED, ChunkReader, UNSAID, UPSTREAM_CHUNKS } from '../../../http1/index.ts';
 import type { ResponseHead } from './response-head.ts';
 
-/** Takes the body of a response out of what a connection receives. */
+/** Extracts the body of a response from the bytes that a connection receives. */
 export interface BodyReader {
-  /** Nothing of the body is missing. */
+  /** The body has been read completely. */
   readonly complete: boolean;
-  /** It breaks its framing: where it ends is unknown. */
+  /** The body violates its framing, so its end is unknown. */
   readonly broken: boolean;
   /**
-   * The bytes of the body in `bytes` from `from` on go to `give`; gives how far it read. What lies behind the body stays unread.
+   * Passes the bytes of the body in `bytes`, starting at `from`, to `give`, and gives the index behind them. Bytes behind the
+   * body are not read.
    */
   read(bytes: Buffer, from: number, give: (piece: Buffer) => void): number;
-  /** Header fields behind the body: name, value … */
+  /** Trailer fields: name, value … */
   readonly trailers: readonly string[] | undefined;
 }
 
-/** What reads the body behind a head. */
+/** Gives the reader for the body that belongs to a head. */
 export function bodyReaderOf({ bodyBytes }: ResponseHead): BodyReader {
   if (bodyBytes === CHUNKED) return new ChunkReader(UPSTREAM_CHUNKS);
   return bodyBytes === UNSAID ? new CloseReader() : new LengthReader(bodyBytes);

@@ -12,51 +12,51 @@ import {
   type UpstreamFault,
 } from './fault.ts';
 
-/** Who sends a request over a connection and takes its answer. Each method is called from the connection's events. */
+/** The user of a connection: sends a request and receives the response. The methods are called from the connection's events. */
 export interface Caller {
   readonly method: string;
   readonly sendTimeoutMs: number;
   readonly readTimeoutMs: number;
-  /** `proxy_buffer_size`: the largest head. */
+  /** Maximum size of a response head (`proxy_buffer_size`). */
   readonly headLimitBytes: number;
-  /** The request asks for another protocol: a 101 hands over the socket. */
+  /** The request asks for another protocol; with a 101 the socket is handed over. */
   readonly upgrades: boolean;
   head(head: ResponseHead): void;
   piece(bytes: Buffer): void;
-  /** The answer is complete; the connection may already carry the next request when this returns. */
+  /** The response is complete. When this returns, the connection may already carry the next request. */
   end(trailers: readonly string[] | undefined): void;
-  /** No (more) answer comes; the connection is gone. */
+  /** There will be no (further) response; the connection is closed. */
   fault(fault: UpstreamFault): void;
-  /** What was written has left: more of the body may follow. */
+  /** The data written so far has been sent; more of the body may be written. */
   drained(): void;
-  /** A 101: the socket is the caller's, and `rest` came behind the head. */
+  /** The upstream has sent a 101: the socket now belongs to the caller, and `rest` followed the head. */
   switched(head: ResponseHead, socket: Socket, rest: Buffer): void;
 }
 
-/** Longest silence of a peer. One timer serves all waits of a connection: starting and ending one only moves a deadline. */
+/** The timeout for a silent peer. One timer serves all waits of a connection: to start or end a wait only moves a deadline. */
 class SilenceTimer {
   private readonly broken: () => void;
   private deadlineMs = Infinity;
   private timer: NodeJS.Timeout | undefined = undefined;
   private firesAtMs = Infinity;
 
-  /** `broken` hears of a silence that was too long. */
+  /** `broken` is called when the peer was silent for too long. */
   constructor(broken: () => void) {
     this.broken = broken;
   }
 
-  /** Something came or went: from now on the peer has so long. */
+  /** Starts a wait of this many milliseconds; ends the previous one. */
   expect(ms: number): void {
     this.deadlineMs = performance.now() + ms;
     if (this.deadlineMs < this.firesAtMs) this.arm(ms);
   }
 
-  /** Nobody waits. */
+  /** Ends the wait. */
   rest(): void {
     this.deadlineMs = Infinity;
   }
 
-  /** For good. */
+  /** Stops the timer for good. */
   stop(): void {
     this.deadlineMs = this.firesAtMs = Infinity;
     clearTimeout(this.timer);
@@ -78,25 +78,25 @@ class SilenceTimer {
   };
 }
 
-/** Who keeps connections between requests. */
+/** Keeps connections between requests. */
 export interface ConnectionOwner {
-  /** The answer is complete and the peer leaves the connection open. */
+  /** The response is complete and the peer leaves the connection open. */
   idle(connection: Connection): void;
   gone(connection: Connection): void;
 }
 
-/** Responses like 103 in front of a response: each of them starts `proxy_read_timeout` anew. */
+/** Maximum number of interim responses such as 103 to one request: each of them restarts `proxy_read_timeout`. */
 const MAX_INTERIM_RESPONSES = 16;
 const EMPTY = Buffer.alloc(0);
 const READING = 'reading response header from upstream';
 
-/** One connection to a peer: one request at a time, as HTTP/1.0 or 1.1 as its caller writes it. */
+/** One connection to a peer. It carries one request at a time, as HTTP/1.0 or 1.1 as the caller writes it. */
 export class Connection {
-  /** Requests begun so far. */
+  /** Requests sent on it so far. */
   requests = 0;
   readonly openedMs = performance.now();
   readonly peer: Peer;
-  /** The name that the peer's certificate was asked for; '' without TLS. */
+  /** The name that the peer's certificate was checked for; '' without TLS. */
   readonly name: string;
   /** Of the current request. */
   bytesSent = 0;
@@ -133,7 +133,7 @@ export class Connection {
     return !this.socket.destroyed && this.socket.writable;
   }
 
-  /** Sends a request's head, and its body where that is there already; else `write` and `finish` follow. */
+  /** Sends the head of a request, and its body if it is complete; otherwise `write` and `finish` follow. */
   begin(caller: Caller, head: string, body: Uint8Array | 'follows' | undefined): void {
     this.caller = caller;
     this.requests++;
@@ -153,7 +153,7 @@ export class Connection {
       this.silence.expect(this.socket.writableLength > 0 ? caller.sendTimeoutMs : caller.readTimeoutMs);
   }
 
-  /** A piece of the body. False: wait for `drained`. */
+  /** Sends a piece of the body. False: wait for `drained`. */
   write(piece: Uint8Array): boolean {
     this.bytesSent += piece.byteLength;
     const isTaken = this.socket.write(piece);
@@ -161,13 +161,13 @@ export class Connection {
     return isTaken;
   }
 
-  /** The body is complete. */
+  /** To be called when the body is complete. */
   finish(): void {
     this.sent = true;
     if (this.caller) this.silence.expect(this.caller.readTimeoutMs);
   }
 
-  /** The client takes no more for now: the peer is held back, and its silence does not count. */
+  /** Stops reading from the peer while the client is slow. The timeout is suspended. */
   pause(): void {
     this.socket.pause();
     this.silence.rest();
@@ -179,21 +179,21 @@ export class Connection {
     if (this.caller) this.silence.expect(this.caller.readTimeoutMs);
   }
 
-  /** Nobody waits for the answer any more. */
+  /** Closes the connection; the caller is not called any more. */
   destroy(): void {
     this.caller = undefined;
     this.silence.stop();
     this.socket.destroy();
   }
 
-  /** Closes when nothing was asked of it for so long. */
+  /** Closes the connection if it is not used for this long. */
   waitIdle(timeoutMs: number): void {
     this.silence.expect(timeoutMs);
   }
 
   private readonly receive = (bytes: Buffer): void => {
     const { caller } = this;
-    // Bytes that nobody asked for: whatever they are, the next answer would be read wrong.
+    // Bytes outside of any response: they would be taken for a part of the next one.
     if (!caller) return this.destroy();
     this.bytesReceived += bytes.length;
     if (this.sent) this.silence.expect(caller.readTimeoutMs);
@@ -208,7 +208,7 @@ export class Connection {
   private receiveHead(caller: Caller, bytes: Buffer): void {
     const { pending } = this;
     if (pending.length === 0) this.readHead(caller, bytes, 0);
-    // The empty line may have begun with what was looked at before.
+    // The empty line may begin in the bytes that were searched before.
     else this.readHead(caller, Buffer.concat([pending, bytes]), Math.max(0, pending.length - 2));
   }
 
@@ -230,7 +230,7 @@ export class Connection {
     if (this.caller === caller) this.readBody(bytes, length);
   }
 
-  /** 100, 103 and the like say nothing to the client (nginx); a 101 that was asked for ends HTTP. */
+  /** Interim responses are not passed to the client (nginx); a 101 that was asked for ends HTTP on this connection. */
   private readInterim(head: ResponseHead, caller: Caller, rest: Buffer): void {
     if (head.status !== 101) {
       if (++this.interims > MAX_INTERIM_RESPONSES)
@@ -251,7 +251,7 @@ export class Connection {
     if (body.complete && this.caller) this.complete(body, at < bytes.length);
   }
 
-  /** `hasMore`: the peer sent more than its answer. */
+  /** `hasMore`: bytes followed the response. */
   private complete(body: BodyReader, hasMore: boolean): void {
     const { caller, head } = this;
     this.caller = undefined;
@@ -284,7 +284,7 @@ export class Connection {
     return this.sent ? READING : 'sending request to upstream';
   }
 
-  /** The connection is of no use any more. */
+  /** Closes the connection because of a fault. */
   private fail(fault: UpstreamFault): void {
     const { caller } = this;
     this.caller = undefined;

@@ -11,7 +11,7 @@ import {
 } from 'node:tls';
 import { type Stage, systemFault, timedOut, UpstreamFault } from './fault.ts';
 
-/** OpenSSL's numbers and words for what Node.js names by a code. */
+/** OpenSSL's numbers and texts for the codes of Node.js. */
 const VERIFY_ERRORS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT: '2:unable to get issuer certificate',
   UNABLE_TO_GET_CRL: '3:unable to get certificate CRL',
@@ -31,7 +31,10 @@ const VERIFY_ERRORS: Readonly<Record<string, string>> = {
 
 const STAGE = 'while SSL handshaking to upstream';
 
-/** `proxy_ssl_verify`: whether a peer's certificate has a chain to a trusted one, short enough, and the right name. */
+/**
+ * `proxy_ssl_verify`: checks that the peer's certificate has a chain to a trusted one, that the chain is not too long, and that
+ * the name matches.
+ */
 function checkPeerCertificate(
   socket: TLSSocket,
   name: string,
@@ -49,7 +52,7 @@ function verifyFault(code: string): UpstreamFault {
   return new UpstreamFault('error', `upstream SSL certificate verify error: (${words}) ${STAGE}`);
 }
 
-/** Certificates between the peer's own and the trusted root, as OpenSSL counts its depth. */
+/** Counts the certificates between the peer's own and the trusted root, as OpenSSL counts its depth. */
 function intermediatesOf(leaf: DetailedPeerCertificate): number {
   let count = 0;
   for (
@@ -62,14 +65,14 @@ function intermediatesOf(leaf: DetailedPeerCertificate): number {
   return count;
 }
 
-/** What all connections to the peers of one group have in common; plain data. */
+/** Settings that all connections to the peers of one group share; plain data. */
 export interface ConnectorSettings {
   readonly localAddress?: string;
   readonly tcpKeepalive: boolean;
   readonly tls?: TlsSettings;
 }
 
-/** `proxy_ssl_*`; files are read by now. */
+/** `proxy_ssl_*`, with the contents of the files. */
 export interface TlsSettings {
   readonly ca?: string;
   readonly crl?: string;
@@ -86,31 +89,31 @@ export interface TlsSettings {
   readonly reuseSessions: boolean;
 }
 
-/** Where a connection goes. */
+/** What a connection is opened to. */
 export interface Destination {
   /** `127.0.0.1:8080`, `[::1]:8080` or `unix:/path`. */
   readonly address: string;
   readonly timeoutMs: number;
-  /** The name that the peer's certificate must have (`proxy_ssl_name`); only over TLS. */
+  /** The name that the peer's certificate must have (`proxy_ssl_name`); used with TLS only. */
   readonly name: string;
-  /** Whether the name goes out in the handshake (`proxy_ssl_server_name`). */
+  /** Whether the name is sent in the handshake (`proxy_ssl_server_name`). */
   readonly sendsName: boolean;
 }
 
-/** What became of a connection attempt. */
+/** Called with the outcome of an attempt to connect; one of the two, once. */
 export interface DialCallbacks {
   opened(socket: Socket): void;
   refused(fault: UpstreamFault): void;
 }
 
-/** Sessions of TLS that are kept for the peers of one group. */
+/** Maximum number of TLS sessions that are kept for the peers of one group. */
 const MOST_SESSIONS = 100;
-/** Bytes that wait in a socket before `write` says so; a record of TLS has no more than the second. */
+/** Bytes that may be buffered in a socket before `write` returns false. A TLS record has at most 16 KB. */
 const WAITING_BYTES = 65_536;
 const WAITING_TLS_BYTES = 16_384;
 const KEEPALIVE_DELAY_MS = 60_000;
 
-/** Opens the connections to the peers of one group: TCP, Unix sockets, TLS with the sessions of earlier connections. */
+/** Opens connections to the peers of one group over TCP or Unix sockets, with TLS if configured; TLS sessions are resumed. */
 export class Connector {
   readonly settings: ConnectorSettings;
   private readonly sessions: LRUCache<string, Buffer> | undefined;
@@ -119,11 +122,11 @@ export class Connector {
   constructor(settings: ConnectorSettings) {
     const { tls } = settings;
     this.settings = settings;
-    // What a session was begun with is judged once; a session that is resumed would not show its chain again.
+    // A resumed session does not show the certificate chain again, so it could not be verified.
     this.sessions = tls?.reuseSessions && !tls.verify ? new LRUCache({ max: MOST_SESSIONS }) : undefined;
   }
 
-  /** Gives a function that gives up. Neither of `dialled` is called after that. */
+  /** Opens a connection; gives a function that cancels the attempt. After that, `dialled` is not called. */
   open(to: Destination, dialled: DialCallbacks): () => void {
     const { tls } = this.settings;
     const attempt = new Attempt(to, dialled, tls);
@@ -137,7 +140,7 @@ export class Connector {
   }
 
   private dialTls({ address, name, sendsName }: Destination, tls: TlsSettings): Socket {
-    // Certificates are parsed once, not with each connection.
+    // Certificates are parsed once, not for each connection.
     this.context ??= createSecureContext(contextOptions(tls));
     const { sessions } = this;
     const key = `${address} ${sendsName ? name : ''}`;
@@ -146,7 +149,7 @@ export class Connector {
       ...this.optionsOf(address, WAITING_TLS_BYTES),
       secureContext: this.context,
       ALPNProtocols: ['http/1.1'],
-      // The peer's certificate is judged when the handshake is over, so that the log can say what was wrong with it.
+      // The certificate is checked after the handshake, so that the log can say what is wrong with it.
       rejectUnauthorized: false,
       checkServerIdentity: () => undefined,
       ...(sendsName && { servername: name }),
@@ -173,7 +176,7 @@ export class Connector {
   }
 }
 
-/** What sockets take for their streams; Node's types do not say so. */
+/** Options that sockets pass to their streams; Node's types leave them out. */
 interface StreamOptions {
   readonly highWaterMark: number;
 }
@@ -196,7 +199,7 @@ function contextOptions(tls: TlsSettings): SecureContextOptions {
 
 function ignore(): void {}
 
-/** One connection while it is opened. */
+/** One attempt to open a connection. */
 class Attempt {
   private readonly dialled: DialCallbacks;
   private readonly tls: TlsSettings | undefined;
@@ -237,7 +240,7 @@ class Attempt {
     this.settled = true;
     clearTimeout(this.timer);
     this.dialled.opened(socket);
-    // From here on its user hears of errors. Between two users nobody does, and one would end the thread.
+    // The user of the connection handles errors from here on. An error between two uses would otherwise end the thread.
     socket.off('error', this.fail).on('error', ignore);
   }
 

@@ -1,9 +1,9 @@
 import { systemReason } from '../../../system/index.ts';
 
-/** Whether another peer may be asked: `proxy_next_upstream`'s words for what can go wrong on the wire. */
+/** The kind of a fault, in the words of `proxy_next_upstream`. */
 export type FaultKind = 'error' | 'timeout' | 'invalid_header';
 
-/** What a connection was busy with, in nginx's words. */
+/** What a connection was doing when a fault occurred, in nginx's words. */
 export type Stage =
   | 'connecting to upstream'
   | 'SSL handshaking to upstream'
@@ -11,7 +11,7 @@ export type Stage =
   | 'reading response header from upstream'
   | 'reading upstream';
 
-/** Why a peer gave no (whole) answer; the message is nginx's, for the error log alone. */
+/** Why a peer gave no complete response. The message is nginx's and goes to the error log only. */
 export class UpstreamFault extends Error {
   readonly kind: FaultKind;
 
@@ -21,7 +21,7 @@ export class UpstreamFault extends Error {
   }
 }
 
-/** An answer that breaks HTTP: its connection is not used again. */
+/** Gives the fault of a response that violates HTTP; its connection is not used again. */
 export function invalidResponse(
   message: string,
   stage: Stage = 'reading response header from upstream',
@@ -29,7 +29,7 @@ export function invalidResponse(
   return new UpstreamFault('invalid_header', `${message} while ${stage}`);
 }
 
-/** nginx's line for a silence that was too long. */
+/** Gives nginx's message for a timeout. */
 export function timedOut(stage: Stage): UpstreamFault {
   return new UpstreamFault('timeout', `upstream timed out (110: Connection timed out) while ${stage}`);
 }
@@ -42,13 +42,13 @@ const CALLS: Readonly<Record<Stage, string>> = {
   'reading upstream': 'recv()',
 };
 
-/** What the system said of a connection. */
+/** Gives the fault for an error of the operating system. */
 export function systemFault(error: Error & { readonly code?: string }, stage: Stage): UpstreamFault {
   if (error.code === 'ETIMEDOUT') return timedOut(stage);
   return new UpstreamFault('error', `${CALLS[stage]} failed (${systemReason(error)}) while ${stage}`);
 }
 
-/** The peer closed before its answer was complete. */
+/** Gives the fault of a peer that closed the connection before its response was complete. */
 export function closedEarly(stage: Stage): UpstreamFault {
   return new UpstreamFault('error', `upstream prematurely closed connection while ${stage}`);
 }

@@ -3,10 +3,12 @@ import type { KeepaliveConfig, Peer } from '../../../upstream/index.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import type { Connector, Destination, DialCallbacks } from './connector.ts';
 
-/** Idle connections that a group keeps where its configuration does not say (nginx 1.29.7 and later). */
+/** Idle connections that a group keeps by default (nginx 1.29.7 and later). */
 const DEFAULT_IDLE = 32;
 
-/** The connections of one group: those that are idle wait here for the next request, the least recently used leaves first. */
+/**
+ * The connections of one group. Idle ones are kept for later requests; if there are too many, the least recently used is closed.
+ */
 export class Connections implements ConnectionOwner {
   private readonly connector: Connector;
   private readonly keepalive: KeepaliveConfig;
@@ -20,7 +22,7 @@ export class Connections implements ConnectionOwner {
     this.most = keepalive.connections ?? DEFAULT_IDLE;
   }
 
-  /** An idle connection to the peer, if there is one. */
+  /** Gives an idle connection to the peer, if there is one. */
   take({ address }: Peer, name: string): Connection | undefined {
     const { kept } = this;
     for (let at = kept.length - 1; at >= 0; at--) {
@@ -32,7 +34,7 @@ export class Connections implements ConnectionOwner {
     return undefined;
   }
 
-  /** A new connection; gives a function that gives up. */
+  /** Opens a new connection; gives a function that cancels the attempt. */
   open(peer: Peer, to: Omit<Destination, 'address'>, dialled: ConnectionCallbacks): () => void {
     const opened = (socket: Socket): void =>
       dialled.opened(
@@ -59,14 +61,14 @@ export class Connections implements ConnectionOwner {
     if (at >= 0) this.kept.splice(at, 1);
   }
 
-  /** Connections that carry a request end with it. */
+  /** Closes idle connections; those that carry a request are closed after it. */
   close(): void {
     this.closed = true;
     for (const connection of this.kept.splice(0)) connection.destroy();
   }
 }
 
-/** What became of opening a connection. */
+/** Called with the outcome of an attempt to connect. */
 interface ConnectionCallbacks {
   opened(connection: Connection): void;
   readonly refused: DialCallbacks['refused'];

@@ -11,21 +11,21 @@ import {
 } from '../../../http1/index.ts';
 import { invalidResponse } from './fault.ts';
 
-/** Status line and headers of a peer's response. */
+/** Status line and headers of an upstream's response. */
 export interface ResponseHead {
   readonly status: number;
   readonly reason: string;
   /** Name, value, name, value …, as received. */
   readonly headers: readonly string[];
-  /** Bytes of the body, or `CHUNKED`, or `UNSAID`: it ends with its connection. */
+  /** Size of the body, or `CHUNKED`, or `UNSAID`: the body ends with the connection. */
   readonly bodyBytes: number;
-  /** What `Content-Length` says, also where no body follows (HEAD); -1: nothing. */
+  /** The value of `Content-Length`, even if there is no body (HEAD); -1: none. */
   readonly announcedBytes: number;
-  /** The peer leaves its connection open. */
+  /** The peer keeps the connection open. */
   readonly keepsAlive: boolean;
 }
 
-/** Reads a complete head (`text` in latin1). Throws an `UpstreamFault` for whatever two parsers could read differently. */
+/** Parses a complete head (`text` in latin1). Throws an `UpstreamFault` for whatever two parsers could read differently. */
 export function readHead(text: string, { method }: { readonly method: string }): ResponseHead {
   const lineEnd = text.indexOf('\n');
   const line = readStatusLine(lineOf(text, 0, lineEnd));
@@ -48,7 +48,7 @@ export function readHead(text: string, { method }: { readonly method: string }):
   };
 }
 
-/** Bytes that are not ASCII are UTF-8 where they can be, so that they leave as they came. */
+/** Decodes bytes that are valid UTF-8, so that they are sent on unchanged. */
 function decoded(text: string): string {
   if (!NOT_ASCII.test(text)) return text;
   const bytes = Buffer.from(text, 'latin1');
@@ -57,7 +57,7 @@ function decoded(text: string): string {
 
 const NOT_ASCII = /[\x80-\xff]/;
 
-/** The header lines of one head, and what they say of its body and connection. */
+/** Collects the header lines of one head, and what they say about the body and the connection. */
 class HeaderReading implements LineReceiver {
   readonly takesBareNames = true;
   readonly headers: string[] = [];
@@ -66,10 +66,10 @@ class HeaderReading implements LineReceiver {
   private lengthLine = '';
 
   field(name: string, value: string): boolean {
-    // Other control bytes cost a response one header, not all of it.
+    // Other control bytes only cost the response this one header.
     if (value.includes('\0')) return false;
     this.headers.push(name, decoded(value));
-    // The names that frame a response have these lengths; no other name costs a lower-case copy.
+    // The headers that frame a response have names of these lengths; other names need not be lower-cased.
     if (name.length === 14 || name.length === 17 || name.length === 10) this.frame(name, value);
     return true;
   }
@@ -92,7 +92,7 @@ class HeaderReading implements LineReceiver {
     this.judge(line);
   }
 
-  /** Each line when it comes: the log shows the first that is wrong. */
+  /** Checks the framing after each line, so that the log shows the first one that is wrong. */
   private judge(line: string): void {
     const { fault } = this.framing;
     if (!fault) return;
@@ -108,7 +108,7 @@ class HeaderReading implements LineReceiver {
   }
 }
 
-/** As the error log prints bytes of a stranger. */
+/** Escapes foreign bytes for the error log. */
 function printable(text: string): string {
   return text
     .slice(0, 100)

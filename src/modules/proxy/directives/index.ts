@@ -39,7 +39,7 @@ const REASONS: Readonly<Record<string, string>> = {
   proxy_ssl_certificate_cache: 'certificates stay loaded',
 };
 
-/** These may stand several times in one block. */
+/** Directives that may be repeated in one block. */
 const MANY: ReadonlySet<string> = new Set(['proxy_cache_valid', 'proxy_cache_path']);
 
 const row = (
@@ -58,7 +58,7 @@ const row = (
   };
 };
 
-/** Directives of nginx's cache: understood and checked; every request goes to the upstream. */
+/** Directives of nginx's cache: accepted and checked, without effect. Every request is sent to the upstream. */
 const cachingDirectives: Rows<ProxyConfig> = {
   ...Object.fromEntries(Object.entries(CACHING).map(([name, args]) => [name, row(name, args, HSL)])),
   proxy_cache_path: row(

@@ -16,7 +16,7 @@ import type {
   Replacement,
 } from '../config.ts';
 
-/** What may stand in a header name that goes to an upstream (RFC 9110, 5.6.2). */
+/** Characters of a header name (RFC 9110, 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** `proxy_set_header name value`. */
@@ -41,7 +41,7 @@ export const buffers: ArgReader<Buffers> = readers.words(
   },
 );
 
-/** Several words of a list (nginx: ngx_conf_set_bitmask_slot). */
+/** Reads several words out of a list (nginx: ngx_conf_set_bitmask_slot). */
 export function someOf<const T extends string>(names: readonly T[]): ArgReader<readonly T[]> {
   const syntax = `${names.join(' | ')} ...`;
   const reader = readers.words({ syntax, min: 1, max: Infinity }, (words, { report }) => {

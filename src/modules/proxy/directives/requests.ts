@@ -32,7 +32,7 @@ const passTarget: ArgReader<PassTarget> = readers.oneWord('URL', (word, scope) =
   return target;
 });
 
-/** The URI takes the place of a prefix: there has to be one. */
+/** A URI replaces the prefix of the location, so there has to be one. */
 function takesUri({ block }: ReadScope): boolean {
   if (block.context !== 'location') return false;
   const match = block.args as LocationMatch | undefined;
@@ -41,7 +41,7 @@ function takesUri({ block }: ReadScope): boolean {
 
 const URL_PARTS = /^(https?):\/\/(unix:[^:]*|\[[0-9a-f:.]+\]|[^/?:[\]]*)(?::(\d*))?([/?].*)?$/is;
 
-/** Takes a URL apart; a text says what is wrong with it, in nginx's words. */
+/** Parses a URL; a text describes the fault, in nginx's words. */
 export function parseTarget(url: string): LiteralTarget | string {
   if (!/^https?:\/\//i.test(url)) return 'invalid URL prefix';
   const [, scheme = '', host = '', digits, rest = ''] = URL_PARTS.exec(url) ?? [];
@@ -56,7 +56,7 @@ export function parseTarget(url: string): LiteralTarget | string {
     scheme: scheme.toLowerCase() as 'http' | 'https',
     host,
     ...(port !== undefined && { port }),
-    // nginx: a query alone has the root in front of it.
+    // nginx puts the root in front of a query that stands alone.
     uri: rest.startsWith('?') ? `/${rest}` : rest,
     url,
   };
@@ -80,7 +80,7 @@ const { flag, integer, oneOf, time, value } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 const source = (name: string): string => `nginx ngx_http_proxy_module#${name}`;
 
-/** Where requests go, and what is sent. */
+/** Directives for requests to upstreams. */
 export const requestDirectives = directivesFor<ProxyConfig>()({
   proxy_pass: {
     contexts: ['location', 'location if', 'limit_except'],

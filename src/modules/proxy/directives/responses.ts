@@ -6,7 +6,7 @@ const { flag, size, text, value } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 const source = (name: string): string => `nginx ngx_http_proxy_module#${name}`;
 
-/** What becomes of the answer. */
+/** Directives for responses of upstreams. */
 export const responseDirectives = directivesFor<ProxyConfig>()({
   proxy_hide_header: {
     contexts: HSL,

@@ -7,8 +7,8 @@ import type { LoadedFile, ProxyConfig, TlsVersion } from '../config.ts';
 import { someOf } from './readers.ts';
 
 /**
- * The content of a file; a relative path starts from the configuration's directory. It is read with the configuration, for
- * what serves requests later may not be allowed to.
+ * Reads the content of a file; a relative path starts at the configuration's directory. The file is read at load time because the
+ * process that serves requests may not have the right to read it.
  */
 function loadedFile(what: string): ArgReader<LoadedFile> {
   return readers.oneWord('file', (word, { report, confDir }) => {
@@ -27,14 +27,14 @@ const HSL = ['http', 'server', 'location'] as const;
 const source = (name: string): string => `nginx ngx_http_proxy_module#${name}`;
 const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
 
-/** The old ones may be named (nginx); nobody speaks them any more. */
+/** nginx accepts the old names too; no TLS library speaks these versions any more. */
 const named = someOf(['SSLv2', 'SSLv3', ...VERSIONS]);
 const protocols: ArgReader<readonly TlsVersion[]> = {
   ...named,
   read: (words, scope) => named.read(words, scope)?.filter((name) => name !== 'SSLv2' && name !== 'SSLv3'),
 };
 
-/** Connections to upstreams over TLS. */
+/** Directives for TLS connections to upstreams. */
 export const tlsDirectives = directivesFor<ProxyConfig>()({
   proxy_ssl_verify: {
     contexts: HSL,

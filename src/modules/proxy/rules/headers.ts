@@ -43,7 +43,7 @@ const proxyHeaderRedefinition: Rule = {
         message: `"proxy_set_header" here drops ${namesText(dropped.map(headerOf))} of the level above`,
         label: 'from here on only the headers of this level count',
         related: dropped.map(({ span }) => ({ span, label: 'dropped' })),
-        // A secret is not written down a second time, nor shown in a patch.
+        // A secret is neither written down twice nor shown in a patch.
         ...(secretSpans({ directives: dropped, sources: [] }, config.registry).length === 0 && {
           fix: {
             title: 'repeat the headers of the level above',
@@ -56,7 +56,7 @@ const proxyHeaderRedefinition: Rule = {
   },
 };
 
-/** What the upstream gets without being told. */
+/** The header is one that upstreams get by default. */
 function isDefaultHeader({ args }: DirectiveNode): boolean {
   const [name, value] = args.map((word) => word.value.toLowerCase());
   return (name === 'connection' && value === '') || (name === 'host' && value === '$proxy_host');
@@ -109,7 +109,7 @@ const missingHostHeader: Rule = {
   },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, block, target } of literalPasses(config)) {
-      // A group that is called like a real host is meant to be asked for it.
+      // A group that is named like a real host is meant to be addressed by it.
       if (target.host.includes('.') || !config.upstream(target.host)) continue;
       const headers = headersSent(block);
       if (headers.has('host')) continue;
@@ -173,7 +173,7 @@ function upgradeProblem(
 ): (Problem & { readonly at: DirectiveNode }) | undefined {
   const value = connection?.args[1]?.value ?? '';
   const texts = config.textsOf(value);
-  // What only the request knows may well be "upgrade".
+  // A value that depends on the request may well be "upgrade".
   const asks = texts.some((text) => text.includes(UNKNOWN) || /\bupgrade\b/i.test(text));
   if (upgrade && !asks) {
     if (connection) {
@@ -190,7 +190,7 @@ function upgradeProblem(
   return { at: connection, message: '"Connection: upgrade" goes to the upstream without "Upgrade"', fix };
 }
 
-/** Headers in which upstreams look for the client's address, and values that are the client's own word for it. */
+/** Headers in which upstreams look for the client's address, and values that the client controls. */
 const ADDRESS = /^(?:x-forwarded-for|x-real-ip|x-client-ip|true-client-ip|forwarded)$/i;
 const CLIENT_SAYS = /^\$\{?http_(?:x_forwarded_for|x_real_ip|x_client_ip|true_client_ip|forwarded)\}?$/i;
 
@@ -221,7 +221,7 @@ const xffAppend: Rule = {
   },
 };
 
-/** Headers of requests to upstreams. */
+/** Rules about headers of requests to upstreams. */
 export const PROXY_HEADER_RULES: readonly Rule[] = [
   proxyHeaderRedefinition,
   hostSpoofing,

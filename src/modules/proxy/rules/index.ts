@@ -4,7 +4,7 @@ import { PROXY_HEADER_RULES } from './headers.ts';
 import { PROXY_URI_RULES } from './uri.ts';
 import { PROXY_UPSTREAM_RULES } from './upstreams.ts';
 
-/** Requests to upstreams. */
+/** The rules about requests to upstreams. */
 export const rules: readonly ModuleRule<ProxyConfig>[] = [
   ...PROXY_HEADER_RULES,
   ...PROXY_URI_RULES,

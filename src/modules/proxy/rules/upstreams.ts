@@ -87,7 +87,7 @@ const retryNonIdempotent: Rule = {
   },
 };
 
-/** Where systems keep the authorities that they trust. */
+/** Where operating systems keep the CA certificates that they trust. */
 const BUNDLES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -133,7 +133,7 @@ const proxySslUnverified: ModuleRule<ProxyConfig> = {
   },
 };
 
-/** Over TLS, to another machine. */
+/** The upstream is reached over TLS and is on another machine. */
 function goesOut(config: CheckedConfig, target: PassTarget): boolean {
   if (target.kind === 'variables') {
     const [first] = target.value.parts;
@@ -147,7 +147,7 @@ function goesOut(config: CheckedConfig, target: PassTarget): boolean {
   return !hosts.every(isLocal);
 }
 
-/** Buffering, retries and TLS towards upstreams. */
+/** Rules about buffering, retries and TLS towards upstreams. */
 export const PROXY_UPSTREAM_RULES: readonly ModuleRule<ProxyConfig>[] = [
   bufferingOff,
   singleServerRetry,

@@ -56,7 +56,7 @@ const proxySlashMismatch: Rule = {
   },
 };
 
-/** A URI that ends in `-` or `=` is meant to go on in the same word, and a file such as `/hook.php` is asked for itself. */
+/** A URI that ends in `-` or `=` is meant to be continued, and one such as `/hook.php` names a file. */
 function isMismatch(path: string, uri: string): boolean {
   if (uri === '' || uri.includes('?')) return false;
   return path.endsWith('/') ? /(?:^|\/)[^/.]*[a-z0-9]$/i.test(uri) : uri.endsWith('/');
@@ -92,5 +92,5 @@ const proxyUriInRegex: Rule = {
   good: { text: 'location ~ ^/v1/ { proxy_pass http://127.0.0.1:9000; }' },
 };
 
-/** The URI of a `proxy_pass`. */
+/** Rules about the URI of a `proxy_pass`. */
 export const PROXY_URI_RULES: readonly Rule[] = [proxyUriNormalized, proxySlashMismatch, proxyUriInRegex];
