@@ -4,12 +4,15 @@ import type { StaticConfig } from './directives.ts';
 import { factsOf, type FileFacts } from './files.ts';
 import type { Site } from './site.ts';
 
-/** One name of a directory. Texts are bytes here (latin1): a file name need not be UTF-8. */
+/** One entry of a directory. Names are bytes (as latin1): they need not be UTF-8. */
 interface Entry extends FileFacts {
   readonly name: string;
 }
 
-/** What a listing shows: directories first, then by the bytes of the name; nothing hidden. Throws what the system says. */
+/**
+ * Reads the entries of a listing: directories first, sorted by the bytes of the name, without hidden files. Throws errors of the
+ * system.
+ */
 export function readEntries(directory: string): readonly Entry[] {
   const names = readdirSync(directory, { encoding: 'latin1' }).filter((name) => !name.startsWith('.'));
   const base = Buffer.from(`${directory}/`);
@@ -21,7 +24,10 @@ export function readEntries(directory: string): readonly Entry[] {
   return entries.sort(compare);
 }
 
-/** What a link leads to, or the link itself where that is nothing; what has gone meanwhile or may not be looked at is left out. */
+/**
+ * Gives the properties of a link's target, or of the link if it has none; `undefined` for files that have gone or are not
+ * accessible.
+ */
 function lookAt(path: Buffer): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false }) ?? lstatSync(path, { throwIfNoEntry: false });
@@ -39,24 +45,24 @@ function compare(one: Entry, other: Entry): number {
   return one.name < other.name ? -1 : Number(one.name > other.name);
 }
 
-/** UTF-8 text as the bytes that listings are made of. */
+/** Converts UTF-8 text to the bytes that listings are made of. */
 function bytesOf(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
-/** How dates and sizes show. */
+/** How dates and sizes are formatted. */
 interface HtmlRules {
   readonly exactSize: boolean;
   readonly localTime: boolean;
-  /** Names are counted in characters, else in bytes. */
+  /** Whether the width of names is counted in characters instead of bytes. */
   readonly utf8: boolean;
 }
 
-/** What fits of a name into its column; longer ones are cut. */
+/** Width of the column of names; longer ones are cut. */
 const NAME_WIDTH = 50;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** The listing as a page (nginx: ngx_http_autoindex_html). */
+/** Writes the listing as HTML (nginx: ngx_http_autoindex_html). */
 function htmlListing(uri: string, entries: readonly Entry[], rules: HtmlRules): string {
   const title = escapeMarkup(bytesOf(uri));
   const offsetMs = rules.localTime ? new Date().getTimezoneOffset() * 60_000 : 0;
@@ -83,13 +89,16 @@ function line(
   return `<a href="${escapeName(name)}${slash}">${shown}</a>${padding} ${dateText(modifiedSeconds * 1000 - offsetMs)} ${size.padStart(exactSize ? 19 : 7)}\r\n`;
 }
 
-/** The bytes of each character; `undefined` for a name that is not UTF-8. */
+/** Splits a name into the bytes of each character; `undefined` if it is not UTF-8. */
 function charactersOf(name: string): readonly string[] | undefined {
   const text = Buffer.from(name, 'latin1').toString();
   return bytesOf(text) === name ? Array.from(text, bytesOf) : undefined;
 }
 
-/** Everything but letters, digits and `-._~`: a colon would make a name a URL (ngx_escape_uri, URI component). */
+/**
+ * Escapes everything but letters, digits and `-._~`: with a colon, a name could be taken for a URL (ngx_escape_uri, URI
+ * component).
+ */
 function escapeName(name: string): string {
   return name.replace(
     /[^\w.~-]/g,
@@ -104,7 +113,7 @@ function dateText(ms: number): string {
   return `${day} ${two(date.getUTCHours())}:${two(date.getUTCMinutes())}`;
 }
 
-/** Smallest size that shows in a unit, and the unit; from half of one on a rest counts as one more. */
+/** The smallest size that is shown in a unit, and the unit; sizes are rounded to the nearest. */
 const UNITS = [
   [2 ** 30, 2 ** 30, 'G'],
   [2 ** 20, 2 ** 20, 'M'],
@@ -126,7 +135,7 @@ const CONTROL_NAMES: Readonly<Record<string, string>> = {
   '\f': '\\f',
 };
 
-/** The listing as JSON (nginx: ngx_http_autoindex_json). */
+/** Writes the listing as JSON (nginx: ngx_http_autoindex_json). */
 function jsonListing(entries: readonly Entry[]): string {
   const items = entries.map(({ name, kind, modifiedSeconds, sizeBytes }) => {
     const mtime = new Date(modifiedSeconds * 1000).toUTCString();
@@ -136,12 +145,12 @@ function jsonListing(entries: readonly Entry[]): string {
   return `[\r\n${items.join(',\r\n')}${items.length > 0 ? '\r\n' : ''}]`;
 }
 
-/** The same as a call of a function. */
+/** Writes the listing as JSONP. */
 function jsonpListing(callback: string, entries: readonly Entry[]): string {
   return `/* callback */\r\n${callback}(${jsonListing(entries)});`;
 }
 
-/** The listing as XML (nginx: ngx_http_autoindex_xml). */
+/** Writes the listing as XML (nginx: ngx_http_autoindex_xml). */
 function xmlListing(entries: readonly Entry[]): string {
   const lines = entries.map(({ name, kind, modifiedSeconds, sizeBytes }) => {
     const mtime = `${new Date(modifiedSeconds * 1000).toISOString().slice(0, 19)}Z`;
@@ -161,13 +170,13 @@ function escapeJson(text: string): string {
   });
 }
 
-/** A listing that is still to be written; its type tells the client, and the charset of that tells us, how to read names. */
+/** A listing that is yet to be written. The charset of its content type decides how names are read. */
 interface Listing {
   readonly contentType: string;
   write(entries: readonly Entry[], responseType: string): string;
 }
 
-/** Lists the directory that `$uri` names (nginx: ngx_http_autoindex_handler). */
+/** Compiles the handler that lists the directory of `$uri` (nginx: ngx_http_autoindex_handler). */
 export function compileAutoindex(config: StaticConfig, { paths, faults }: Site): Handler {
   const listingFor = compileFormat(config);
   return (x) => {
@@ -182,7 +191,7 @@ export function compileAutoindex(config: StaticConfig, { paths, faults }: Site):
     } catch (error) {
       return faults.respond(x, directory, { call: 'opendir()', error: error as NodeJS.ErrnoException });
     }
-    // A filter may name a charset when the head goes out; it does so before the first byte of the body is asked for.
+    // A filter may set the charset when the head is sent, which happens before the body is written.
     const stream = x.stream(200, listing.contentType);
     stream?.write(Buffer.from(listing.write(entries, x.response.type), 'latin1'));
     stream?.end();
@@ -192,7 +201,7 @@ export function compileAutoindex(config: StaticConfig, { paths, faults }: Site):
 const JSON_LISTING: Listing = { contentType: 'application/json', write: jsonListing };
 const XML_LISTING: Listing = { contentType: 'text/xml; charset=utf-8', write: xmlListing };
 
-/** `undefined`: the client asks for something that cannot be. */
+/** Gives the format of the listing; `undefined` if the request is invalid. */
 function compileFormat(config: StaticConfig): (x: Exchange) => Listing | undefined {
   switch (config.autoindexFormat) {
     case 'json':
@@ -212,7 +221,7 @@ function compileFormat(config: StaticConfig): (x: Exchange) => Listing | undefin
   }
 }
 
-/** The listing as a call of the function that the client names; as JSON where it names none. */
+/** Gives JSONP with the callback that the client names, or JSON without one. */
 function jsonpFor({ args }: Exchange): Listing | undefined {
   const callback = /(?:^|&)callback=([^&]*)/i.exec(args)?.[1] ?? '';
   if (callback === '') return JSON_LISTING;

@@ -10,7 +10,9 @@ const FORMS = [
   /^[^, ]* +(?<month>[a-z]{3}) (?<day>[ \d]?\d) (?<time>\d\d:\d\d:\d\d) (?<year>\d{4})/i,
 ];
 
-/** Seconds since the epoch, or `undefined` for what is no date. Zones are not looked at (nginx: ngx_parse_http_time). */
+/**
+ * Gives seconds since the epoch, or `undefined` if the text is not a date. Time zones are ignored (nginx: ngx_parse_http_time).
+ */
 export function parseHttpDate(text: string): number | undefined {
   const fields = FORMS.map((form) => form.exec(text)?.groups).find(Boolean);
   if (!fields) return undefined;
@@ -30,16 +32,18 @@ function fullYear(digits: string): number {
 }
 
 /**
- * Dates that files of a site mostly have; beyond these it begins anew. A plain map: finding one of 900 takes 15 ns, a third of what
- * `lru-cache` takes, which reorders at each read.
+ * Number of dates that are kept; when it is exceeded, all are dropped. This is a plain map because finding one of 900 takes 15
+ * ns, a third of what `lru-cache` takes, which reorders on each read.
  */
 const REMEMBERED = 1_000;
 
-/** Writes dates as HTTP headers have them. Many files share a few: making one costs more than the rest of a small answer. */
+/**
+ * Formats dates for HTTP headers. Files often share a date, and formatting one takes longer than the rest of a small response.
+ */
 export class HttpDates {
   readonly #texts = new Map<number, string>();
 
-  /** `Sun, 06 Nov 1994 08:49:37 GMT` for seconds since the epoch. */
+  /** Gives `Sun, 06 Nov 1994 08:49:37 GMT` for seconds since the epoch. */
   text(seconds: number): string {
     const known = this.#texts.get(seconds);
     if (known !== undefined) return known;
@@ -50,17 +54,17 @@ export class HttpDates {
   }
 }
 
-/** What tells one state of a resource from another. */
+/** What identifies one state of a resource. */
 interface Validators {
   readonly modifiedSeconds: number;
   /** With its quotes; '' without one. */
   readonly etag: string;
 }
 
-/** The status that the conditions of a request lead to; 200: it is answered as if there were none. */
+/** Evaluates the conditions of a request; 200: it is processed as if there were none. */
 type Conditions = (x: Exchange, validators: Validators) => 200 | 304 | 412;
 
-/** Conditional requests, in the order in which nginx looks at them (ngx_http_not_modified_filter_module). */
+/** Compiles conditional requests, evaluated in nginx's order (ngx_http_not_modified_filter_module). */
 export function compileConditions(rule: 'off' | 'exact' | 'before', build: Build): Conditions {
   const names = ['if-unmodified-since', 'if-match', 'if-modified-since', 'if-none-match'] as const;
   for (const name of names) build.needHeader(name);
@@ -93,7 +97,7 @@ interface Comparison {
   readonly weak: boolean;
 }
 
-/** Whether a list of entity tags has this one. */
+/** Tells whether a list of entity tags contains this one. */
 function matches(list: string, { etag, weak }: Comparison): boolean {
   if (list === '*') return true;
   if (etag === '') return false;

@@ -7,7 +7,7 @@ import { readEntries } from './autoindex.ts';
 import { exactFault, type FileFault, isAbsent, isFault, severityOf } from './files.ts';
 import type { Site } from './site.ts';
 
-/** Serves the file that `$uri` names (nginx: ngx_http_static_handler). */
+/** Compiles the handler that serves the file of `$uri` (nginx: ngx_http_static_handler). */
 export function compileServeFile({ paths, files, faults }: Site, respond: FileResponse): Handler {
   return (x) => {
     if (!mayRead(x)) return x.end(405);
@@ -22,7 +22,7 @@ export function compileServeFile({ paths, files, faults }: Site, respond: FileRe
   };
 }
 
-/** Methods that nginx looks for a file for; POST finds it and may not read it. */
+/** nginx looks for a file for these methods; POST gets 405 if the file exists. */
 function mayRead({ method }: Exchange): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'POST';
 }
@@ -31,14 +31,16 @@ function redirectToDirectory(x: Exchange): void {
   x.redirect(301, `${encodePath(x.uri)}/${x.args === '' ? '' : `?${x.args}`}`);
 }
 
-/** What takes over where there is no file in gzip, or the client does not take it. */
+/** The handlers for the compressed file, and for the plain one that is the fallback. */
 interface GzipStaticParts {
   readonly mode: 'on' | 'always';
   readonly respond: FileResponse;
   readonly plain: Handler;
 }
 
-/** `gzip_static`: a file in gzip beside the plain one is sent in its place (nginx: ngx_http_gzip_static_handler). */
+/**
+ * Compiles `gzip_static`: a precompressed file beside the plain one is sent in its place (nginx: ngx_http_gzip_static_handler).
+ */
 export function compileGzipStatic(
   { mode, respond, plain }: GzipStaticParts,
   { paths, files, faults }: Site,
@@ -67,10 +69,10 @@ export function compileGzipStatic(
   };
 }
 
-/** Looks for the index of the directory that `$uri` names. True: answered, or sent on to the file. */
+/** Looks for an index of the directory that `$uri` names. True: the request was redirected, or has its response. */
 type IndexFile = (x: Exchange) => boolean | Promise<boolean>;
 
-/** `index`: the first file that is there is served by an internal redirect (nginx: ngx_http_index_handler). */
+/** Compiles `index`: redirects internally to the first file that exists (nginx: ngx_http_index_handler). */
 export function compileIndex(names: readonly ComplexValue[], site: Site, build: Build): IndexFile {
   const candidates = names.map((name) => ({ render: build.value(name), fixed: constantText(name) }));
   return (x) => {
@@ -96,7 +98,7 @@ interface Missing {
   readonly fault: FileFault;
 }
 
-/** Without one index file the next is asked for, but only in a directory that is there; else it answers. */
+/** Tells whether the next index file is tried: only if the directory itself exists. Otherwise it responds. */
 function mayGoOn(x: Exchange, { directory, path, fault }: Missing, { files, faults }: Site): boolean {
   const { code } = fault.error;
   if (code === 'ENOTDIR' || code === 'ENAMETOOLONG' || code === 'EACCES' || code === 'ELOOP') {
@@ -115,7 +117,7 @@ function sentTo(x: Exchange, uri: string): boolean | Promise<boolean> {
   return waiting ? waiting.then(() => true) : true;
 }
 
-/** `random_index`: any file of the directory serves as its index (nginx: ngx_http_random_index_handler). */
+/** Compiles `random_index`: a random file of the directory is its index (nginx: ngx_http_random_index_handler). */
 export function compileRandomIndex({ paths, faults }: Site): IndexFile {
   return (x) => {
     const path = paths.of(x, x.uri);
@@ -136,15 +138,15 @@ export function compileRandomIndex({ paths, faults }: Site): IndexFile {
   };
 }
 
-/** What a location does with a URI, in the order of nginx's content handlers. */
+/** The handlers of a location, in the order of nginx's content handlers. */
 interface ContentSteps {
-  /** For a URI that ends with a slash: each may send the request on. */
+  /** Tried in turn for a URI that ends with a slash. */
   readonly indexes: readonly IndexFile[];
   readonly autoindex: Handler | undefined;
   readonly file: Handler;
 }
 
-/** Serves a file, or what stands for a directory. */
+/** Compiles the handler for files and directories. */
 export function compileContent({ indexes, autoindex, file }: ContentSteps, site: Site): Handler {
   const list = (x: Exchange): void | Promise<void> => {
     if (autoindex && x.method !== 'POST') return autoindex(x);

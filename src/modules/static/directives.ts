@@ -10,10 +10,10 @@ import {
   uses,
 } from '../../config/index.ts';
 
-/** One file that `try_files` tests. */
+/** One file of `try_files`. */
 export interface TriedFile {
   readonly name: ComplexValue;
-  /** It ended with a slash, which is cut off: only a directory counts. */
+  /** The name ended with a slash, which is cut off; it matches directories only. */
   readonly isDirectory: boolean;
   readonly hasVariables: boolean;
 }
@@ -40,7 +40,7 @@ interface OpenFileCacheConfig {
 
 /** How one location serves files. */
 export interface StaticConfig {
-  /** By directive: several of one block add up. */
+  /** One list for each directive of the block; they are concatenated. */
   readonly index: readonly (readonly ComplexValue[])[];
   readonly tryFiles?: TryFilesConfig;
   readonly autoindex: boolean;
@@ -64,7 +64,7 @@ export interface StaticConfig {
   readonly openFileCacheErrors: boolean;
 }
 
-/** `index file ...`: an absolute one ends the list, whatever follows is never asked for. */
+/** `index file ...`: names behind an absolute one are never used. */
 const indexFiles: ArgReader<readonly ComplexValue[]> = readers.words(
   { syntax: 'file ...', min: 1, max: Infinity },
   (words, scope) => {
@@ -101,7 +101,7 @@ function triedFile(word: Word, scope: ReadScope): TriedFile {
   const hasVariables = constantText(name) === undefined;
   if (!isDirectory) return { name, isDirectory, hasVariables };
   const parts = [...name.parts];
-  // A value that ends with a slash ends with a text.
+  // A value that ends with a slash ends with a text part.
   parts.push((parts.pop() as string).slice(0, -1));
   return { name: { parts }, isDirectory, hasVariables };
 }
@@ -152,7 +152,7 @@ const openFileCache: ArgReader<OpenFileCacheConfig | 'off'> = readers.words(
   },
 );
 
-/** A value without the text that it begins with. */
+/** Removes a prefix from a value. */
 function without(prefix: string, { parts: [first, ...rest] }: ComplexValue): ComplexValue {
   const left = (first as string).slice(prefix.length);
   return { parts: left === '' ? rest : [left, ...rest] };
@@ -325,5 +325,5 @@ const cache = directivesFor<StaticConfig>()({
   },
 });
 
-/** Static files, and what nginx makes of directories. */
+/** The directives about static files and directories. */
 export const directives = { ...lookups, ...listings, ...responses, ...cache };

@@ -4,28 +4,28 @@ import type { Build, DocumentRootConfig, ModuleDefinition } from '../../contract
 import { type Exchange, rewritePhaseOf, stateKey } from '../../http/index.ts';
 import type { StaticConfig } from './directives.ts';
 
-/** From URIs to paths in one location (nginx: ngx_http_map_uri_to_path). */
+/** Maps URIs to paths in one location (nginx: ngx_http_map_uri_to_path). */
 export interface DocumentPath {
-  /** What the paths begin with: `$document_root`. */
+  /** Gives `$document_root`, which the paths begin with. */
   root(x: Exchange): string;
-  /** Where a decoded URI leads; `undefined` when that is outside of the root. */
+  /** Gives the path of a decoded URI; `undefined` if it is outside of the root. */
   of(x: Exchange, uri: string): string | undefined;
-  /** An alias takes the place of its location, which `rewrite … break` has led out of: no URI leads anywhere. */
+  /** True if a URI was rewritten so that it no longer begins with the location that the alias replaces: it has no path then. */
   isLost(x: Exchange): boolean;
-  /** A name of `try_files` as it follows the root: without the location that an alias takes the place of. */
+  /** Gives the part of a `try_files` name that follows the root: the location's path is cut off if an alias replaces it. */
   rest(name: string): string;
   ofRest(x: Exchange, rest: string): string | undefined;
-  /** The URI of a file that `try_files` found. */
+  /** Gives the URI of a file that `try_files` found. */
   uriOf(x: Exchange, found: { readonly rest: string; readonly isDirectory: boolean }): string;
 }
 
-/** A segment that leads upwards. URIs are normalised, but what replaces them and what an alias is joined with need not be. */
+/** A `..` segment. URIs are normalized, but rewritten ones and those that are joined with an alias need not be. */
 const UPWARDS = /(?:^|\/)\.\.(?=\/|$)/g;
 
-/** A regex alias is a whole path; once `try_files` found a file, its name follows (nginx: r->add_uri_to_alias). */
+/** A regex alias is a whole path; after `try_files` has found a file, its name is appended (nginx: r->add_uri_to_alias). */
 const FOLLOWED_BY_URI = stateKey<boolean>('static: the URI follows the alias');
 
-/** `root`, `alias` or nothing of a location. */
+/** Compiles `root` or `alias` of a location, or the default root. */
 export function compileDocumentPath(build: Build): DocumentPath {
   const { documentRoot } = build.core;
   if (!documentRoot) return belowRoot(() => `${build.prefix}/html`);
@@ -45,7 +45,7 @@ function alias(path: Omit<DocumentPath, 'isLost'>): DocumentPath {
 
 type Root = (x: Exchange) => string | undefined;
 
-/** `undefined` when variables lead upwards: what the configuration itself says is trusted. */
+/** The root is `undefined` if variables contain a `..` segment; the fixed part of the configuration is trusted. */
 function compileRoot({ path }: DocumentRootConfig, build: Build): Root {
   const fixed = constantText(path);
   if (fixed !== undefined) return () => fixed;
@@ -74,7 +74,7 @@ function belowRoot(root: Root): DocumentPath {
   };
 }
 
-/** The text of the location is cut off as it stands: a slash that is missing on one side is missing in the path. */
+/** The text of the location is cut off exactly: a slash that only one of the two has is missing in the path, as in nginx. */
 function inPlaceOf(location: string, root: Root): Omit<DocumentPath, 'isLost'> {
   const rest = (name: string): string => (name.startsWith(location) ? name.slice(location.length) : name);
   return {
@@ -110,7 +110,7 @@ function timesUpwards(path: string): number {
   return path.match(UPWARDS)?.length ?? 0;
 }
 
-/** Variables that say where the files of a location are. */
+/** Variables about the paths of files. */
 export const variables: NonNullable<ModuleDefinition<StaticConfig>['variables']> = {
   document_root: {
     summary: 'What `root` or `alias` of the location say.',

@@ -6,13 +6,13 @@ import type { OpenFile } from './files.ts';
 import { type FileBody, multipartBody, parseRanges, type RangeVerdict, singleBody } from './ranges.ts';
 import type { FileSender, Sending } from './send-file.ts';
 
-/** Answers with an open file and releases it; `path` is for the error log. */
+/** Sends an open file as the response and releases it; `path` is for the error log. */
 export type FileResponse = (x: Exchange, file: OpenFile, path: string) => void | Promise<void>;
 
-/** Sets the validators of an answer. True: its conditions decided, and it is answered. */
+/** Sets the validators of a response. True: the conditions of the request decided, and the response has been sent. */
 export type ValidatorsOf = (x: Exchange, modifiedSeconds: number, etag: string) => boolean;
 
-/** `Last-Modified`, `ETag`, and what the request's conditions make of them. */
+/** Compiles `Last-Modified`, `ETag` and conditional requests. */
 export function compileValidators(
   { ifModifiedSince }: Pick<StaticConfig, 'ifModifiedSince'>,
   dates: HttpDates,
@@ -39,11 +39,11 @@ export function compileValidators(
 interface FileResponseParts {
   readonly validators: ValidatorsOf;
   readonly sender: FileSender;
-  /** False: whatever the configuration says, parts of the file are not to be had. */
+  /** False: ranges are never served. */
   readonly ranges?: false;
 }
 
-/** The way of a file that is found to the client (nginx: ngx_http_static_handler, not_modified and range filters). */
+/** Compiles the response for a file (nginx: ngx_http_static_handler, not_modified and range filters). */
 export function compileFileResponse(
   config: StaticConfig,
   { validators, sender, ranges: offersRanges }: FileResponseParts,
@@ -51,7 +51,7 @@ export function compileFileResponse(
 ): FileResponse {
   const contentType = build.contentType();
   const rangesOf = compileRanges(offersRanges === false ? { maxRanges: 0 } : config, build);
-  /** `undefined`: it is answered without the file. */
+  /** Gives what is sent; `undefined` if the response has been sent without the file. */
   const decide = (x: Exchange, { sizeBytes, modifiedSeconds }: OpenFile): Decision | undefined => {
     const etag = config.etag ? `"${modifiedSeconds.toString(16)}-${sizeBytes.toString(16)}"` : '';
     if (validators(x, modifiedSeconds, etag)) return undefined;
@@ -104,7 +104,7 @@ function compileRanges({ maxRanges = Infinity }: Pick<StaticConfig, 'maxRanges'>
   };
 }
 
-/** `If-Range`: a tag or a date, which has to be exactly that of the resource. */
+/** Evaluates `If-Range`: a tag or a date that must match the resource exactly. */
 function isStillThat(
   ifRange: string | undefined,
   { etag, modifiedSeconds }: Omit<Resource, 'type'>,
@@ -113,7 +113,7 @@ function isStillThat(
   return ifRange.endsWith('"') ? ifRange === etag : parseHttpDate(ifRange) === modifiedSeconds;
 }
 
-/** The client's own request, and an answer that is no error page: subrequests and pages are sent whole. */
+/** Conditions and ranges apply to the client's own request only, not to subrequests and error pages. */
 function isPlain(x: Exchange): boolean {
   return x.main === x && (x.errorStatus === 0 || x.errorStatus === 200);
 }
@@ -135,10 +135,10 @@ function partialBody(
 /** One transparent pixel. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIABAAAAAP///yH5BAEAAAEALAAAAAABAAEAAAICTAEAOw==', 'base64');
 
-/** It has not changed since nginx was first made up: Mon, 28 Sep 1970 06:00:00 GMT. */
+/** A date in the past that nginx uses: Mon, 28 Sep 1970 06:00:00 GMT. */
 const MODIFIED_SECONDS = 23_349_600;
 
-/** `empty_gif` (nginx: ngx_http_empty_gif_handler). */
+/** Compiles `empty_gif` (nginx: ngx_http_empty_gif_handler). */
 export function compileEmptyGif(validators: ValidatorsOf): Handler {
   return (x) => {
     if (x.method !== 'GET' && x.method !== 'HEAD') return x.end(405);

@@ -1,18 +1,18 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import type { Exchange } from '../../http/index.ts';
 
-/** A call into the system that failed, as nginx names it. */
+/** A system call that failed, by the name that nginx gives it. */
 export interface FileFault {
   readonly call: 'open()' | 'openat()' | 'stat()' | 'opendir()';
   readonly error: NodeJS.ErrnoException;
 }
 
-/** There is no such file: where somebody tests for one, that is an answer and no fault. */
+/** Tells whether the file does not exist. When files are only tested for, this is not a fault. */
 export function isAbsent({ error }: FileFault): boolean {
   return error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'ENAMETOOLONG';
 }
 
-/** The status that nginx answers with, and the level at which it logs the fault. */
+/** Gives the status of nginx's response, and the level at which it logs the fault. */
 export function severityOf(fault: FileFault): { readonly status: number; readonly level: 'error' | 'crit' } {
   if (isAbsent(fault)) return { status: 404, level: 'error' };
   const { code } = fault.error;
@@ -20,7 +20,7 @@ export function severityOf(fault: FileFault): { readonly status: number; readonl
   return { status: 500, level: 'crit' };
 }
 
-/** What stands at a path. */
+/** The properties of a file. */
 export interface FileFacts {
   readonly kind: 'file' | 'directory' | 'other';
   readonly sizeBytes: number;
@@ -28,34 +28,34 @@ export interface FileFacts {
   readonly modifiedSeconds: number;
 }
 
-/** An open file. Whoever opened it releases it, once. */
+/** An open file. The code that opened it releases it, once. */
 export interface OpenFile extends FileFacts {
-  /** All of it; for small files. Not to be changed. */
+  /** Gives the whole content, which must not be changed; for small files. */
   content(): Uint8Array;
-  /** Fills the bytes from a place of the file on; gives fewer only where the file has become too short. */
+  /** Fills the buffer from an offset of the file; gives fewer bytes only if the file has become too short. */
   read(bytes: Buffer, from: number): number;
   release(): void;
 }
 
-/** Looks at files and opens them, in one location. */
+/** Looks up and opens files, under the rules of one location. */
 export interface Files {
   look(path: string, x: Exchange): FileFacts | FileFault;
   open(path: string, x: Exchange): OpenFile | FileFault;
 }
 
-/** Files of at most so many bytes are read at once. */
+/** Files up to this size are read at once. */
 export const SMALL_FILE_BYTES = 65_536;
 
-/** A pipe must not hold up the worker until somebody writes to it. */
+/** O_NONBLOCK: to open a pipe must not block the worker until something writes to it. */
 export const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
-// Somebody who tests for files mostly finds none, and to throw an error costs ten times as much as to look.
+// Tests for files mostly find none, and throwing an error takes ten times as long as the test.
 const ABSENT: FileFault = {
   call: 'stat()',
   error: Object.assign(new Error('ENOENT'), { code: 'ENOENT', errno: -2 }),
 };
 
-/** The files as they are now. */
+/** The files as they are on disk, without a cache. */
 export const FRESH_FILES: Files = {
   look(path) {
     try {
@@ -77,7 +77,7 @@ export const FRESH_FILES: Files = {
   },
 };
 
-/** Why exactly a path cannot be looked at: "not there" has two reasons. */
+/** Looks again to find the exact error: "not found" has two possible ones. */
 export function exactFault(path: string, fault: FileFault): FileFault {
   if (fault !== ABSENT) return fault;
   try {
@@ -88,7 +88,7 @@ export function exactFault(path: string, fault: FileFault): FileFault {
   return fault;
 }
 
-/** Whether a look or an opening failed. */
+/** Tells whether looking up or opening a file failed. */
 export function isFault(outcome: FileFacts | FileFault): outcome is FileFault {
   return 'error' in outcome;
 }
@@ -106,7 +106,7 @@ function kindOf(stats: Stats): FileFacts['kind'] {
   return stats.isDirectory() ? 'directory' : 'other';
 }
 
-/** A file that one request has opened for itself. */
+/** A file that was opened for one request. */
 export class OpenedFile implements OpenFile {
   readonly kind: FileFacts['kind'];
   readonly sizeBytes: number;

@@ -33,14 +33,14 @@ import { FileFaults, type Site } from './site.ts';
 import { CAN_WALK, guardedFiles } from './symlinks.ts';
 import { compileTryFiles } from './try-files.ts';
 
-/** What locations of one worker share. */
+/** What the locations of one worker share. */
 interface StaticResources {
   readonly dates: HttpDates;
   readonly buffers: PieceBuffers;
   readonly files: Files;
 }
 
-/** Locations with the same rules share a cache, and a reload keeps it. */
+/** Locations with the same rules share a cache, and it is kept across reloads. */
 function openResources(config: StaticConfig, worker: WorkerScope): StaticResources {
   const nothing = (): void => undefined;
   return {
@@ -74,13 +74,16 @@ function openCache(config: StaticConfig, worker: WorkerScope): Files | undefined
   );
 }
 
-/** The files of one location. Paths that may not have links are walked for every request, whatever is remembered of them. */
+/**
+ * Gives access to the files of one location. If symbolic links are restricted, paths are checked for every request, bypassing the
+ * cache.
+ */
 function filesOf({ disableSymlinks: { rule, from } }: StaticConfig, files: Files, build: Build): Files {
   if (rule === 'off') return files;
   return guardedFiles({ sameOwner: rule === 'if_not_owner', from: from ? build.value(from) : () => '' });
 }
 
-/** Files are looked for on disk as ever; told are the paths that this leads to. */
+/** Looks up files on disk as usual and explains which paths were tried. */
 const explanation: ModuleExplanation<StaticConfig, StaticResources> = {
   runs: true,
   explain(config, _resources, build) {
@@ -157,7 +160,7 @@ function reasonOf({ code }: NodeJS.ErrnoException): string {
   return code === 'ENOENT' || code === 'ENOTDIR' ? 'not there' : (code ?? 'cannot be looked at');
 }
 
-/** nginx's static files: the last of all modules, for it answers every location that nobody else does. */
+/** nginx's static files. It is the last of all modules because it serves every location that has no other content handler. */
 export const staticFiles = moduleFor<StaticConfig>()<StaticResources>({
   name: 'static',
   directives,

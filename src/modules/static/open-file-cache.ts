@@ -9,34 +9,34 @@ import {
   SMALL_FILE_BYTES,
 } from './files.ts';
 
-/** `open_file_cache` and what belongs to it. */
+/** `open_file_cache` and its companions. */
 export interface CacheRules {
-  /** Paths that are remembered at most. */
+  /** Maximum number of paths. */
   readonly max: number;
-  /** A path that nobody asked for so long is forgotten. */
+  /** A path that is not requested for this long is removed. */
   readonly inactiveMs: number;
-  /** What is known of a path is believed for so long. */
+  /** How long an entry is used without looking at the file again. */
   readonly validMs: number;
-  /** Only a path that was asked for so often keeps its file open, or its content. */
+  /** Number of requests after which the file is kept open, or its content in memory. */
   readonly minUses: number;
-  /** Also remembers what could not be found. */
+  /** Also keeps entries for files that were not found. */
   readonly errors: boolean;
 }
 
-/** Bytes of small files that one cache keeps in memory, and paths that it remembers, whatever the configuration says. */
+/** Limits of one cache regardless of the configuration: bytes of file contents and number of paths. */
 const CONTENT_BYTES = 64 * 1024 * 1024;
 const MOST_PATHS = 1_000_000;
 
 /**
- * What is known of paths: for a while it is believed without looking again. A small file keeps its content, a large one stays
- * open, so that what is sent belongs to the facts that were sent before it.
+ * Caches what is known about paths. A small file is kept in memory and a large one open, so that the body always belongs to the
+ * headers that were sent before it.
  */
 export class OpenFileCache implements Files {
   readonly #files: Files;
   readonly #rules: CacheRules;
   readonly #entries: LRUCache<string, Entry>;
 
-  /** `files`: where the cache itself looks. */
+  /** `files` is used for whatever the cache does not hold. */
   constructor(files: Files, rules: CacheRules) {
     this.#files = files;
     this.#rules = rules;
@@ -73,7 +73,7 @@ export class OpenFileCache implements Files {
     return file ?? opened;
   }
 
-  /** Forgets everything; a file that is being sent stays open until it is. */
+  /** Removes all entries; a file that is being sent is closed afterwards. */
   close(): void {
     this.#entries.clear();
   }
@@ -100,7 +100,7 @@ export class OpenFileCache implements Files {
     this.#entries.set(path, { outcome, file, uses, keptBytes, checkedMs: nowMs, usedMs: nowMs });
   }
 
-  /** Whatever is new makes room: no timer is needed for files that nobody asks for any more. */
+  /** Removes unused entries when another is added, so that no timer is needed. */
   #forgetInactive(nowMs: number): void {
     for (const path of this.#entries.rkeys()) {
       const usedMs = this.#entries.peek(path)?.usedMs ?? 0;
@@ -130,7 +130,7 @@ function plain({ kind, sizeBytes, modifiedSeconds }: FileFacts): FileFacts {
   return { kind, sizeBytes, modifiedSeconds };
 }
 
-/** A file that several requests send at once; the last one closes it when it is no longer remembered. */
+/** A file that several requests may send at once. It is closed after the last one once the cache has removed it. */
 class SharedFile implements OpenFile {
   readonly kind: FileFacts['kind'];
   readonly sizeBytes: number;
@@ -148,7 +148,7 @@ class SharedFile implements OpenFile {
     this.modifiedSeconds = opened.modifiedSeconds;
     this.isSmall = opened.sizeBytes <= SMALL_FILE_BYTES;
     if (!this.isSmall) return;
-    // Memory of its own: what lives long must not hold a pool that others are done with.
+    // Not from the pool of small buffers: a long-lived slice would keep the whole pool in memory.
     const bytes = Buffer.allocUnsafeSlow(opened.sizeBytes);
     try {
       this.#content = bytes.subarray(0, opened.read(bytes, 0));

@@ -1,29 +1,30 @@
 import { randomInt } from 'node:crypto';
 
-/** Bytes `from` to, not including, `to`. */
+/** The bytes from `from` up to, but not including, `to`. */
 interface ByteRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** What a `Range` asks for: some bytes, everything after all, or nothing that is there. */
+/** The result of a `Range` header: some ranges, the whole file, or no byte that exists. */
 export type RangeVerdict = readonly ByteRange[] | 'whole' | 'unsatisfiable';
 
-/** What the ranges are cut from, and how many there may be. */
+/** Size of the file, and the maximum number of ranges. */
 interface RangeRules {
   readonly sizeBytes: number;
   readonly maxRanges: number;
 }
 
-/** Clients that want everything name this one. */
+/** Clients that want the whole file ask for this one. */
 const LARGEST_OFFSET = 2 ** 63;
 
-/** Blanks stand where nginx takes them: before and behind each number. */
+/** nginx allows blanks before and after each number. */
 const SPEC = / *(?:(\d+) *- *(\d+)?|-(\d+)) *(?:,|$)/y;
 
 /**
- * Reads a `Range` as nginx does (ngx_http_range_parse), whose rules differ from those of RFC 9110 at the edges: a part that
- * cannot be read spoils all, more bytes than there are in all is everything, and ranges are neither merged nor sorted.
+ * Reads a `Range` as nginx does (ngx_http_range_parse), which differs from RFC 9110 in edge cases: one invalid range makes the
+ * whole header invalid, ranges that are larger than the file in total give the whole file, and ranges are neither merged nor
+ * sorted.
  */
 export function parseRanges(header: string, { sizeBytes, maxRanges }: RangeRules): RangeVerdict {
   if (header.length < 7 || header.slice(0, 6).toLowerCase() !== 'bytes=') return 'whole';
@@ -44,7 +45,7 @@ export function parseRanges(header: string, { sizeBytes, maxRanges }: RangeRules
   return totalBytes > sizeBytes ? 'whole' : ranges;
 }
 
-/** The range at `SPEC.lastIndex`, perhaps an empty one; moves on behind it. */
+/** Gives the range at `SPEC.lastIndex`, which may be empty, and moves behind it. */
 function nextRange(header: string, sizeBytes: number): ByteRange | undefined {
   const [text, first, last, suffix] = SPEC.exec(header) ?? [];
   if (text === undefined) return undefined;
@@ -55,17 +56,17 @@ function nextRange(header: string, sizeBytes: number): ByteRange | undefined {
   return { from, to: last === undefined ? sizeBytes : Math.min(to + 1, sizeBytes) };
 }
 
-/** The last bytes; none of an empty file begin with its first. */
+/** Gives the last bytes; of an empty file it is the empty range at 0. */
 function suffixRange(lengthBytes: number, sizeBytes: number): ByteRange {
   return { from: lengthBytes < sizeBytes ? sizeBytes - lengthBytes : 0, to: sizeBytes };
 }
 
-/** A text and the bytes of the file behind it. */
+/** A text, and the bytes of the file that follow it. */
 interface BodyPart extends ByteRange {
   readonly head: string;
 }
 
-/** What of a file is sent, and what stands around it. */
+/** The parts of a file that are sent, with the text around them. */
 export interface FileBody {
   readonly contentType: string;
   readonly lengthBytes: number;
@@ -73,12 +74,12 @@ export interface FileBody {
   readonly tail: string;
 }
 
-/** One piece of a file, or all of it. */
+/** Gives a body of one range, or of the whole file. */
 export function singleBody({ from, to }: ByteRange, contentType: string): FileBody {
   return { contentType, lengthBytes: to - from, parts: [{ head: '', from, to }], tail: '' };
 }
 
-/** Several pieces as `multipart/byteranges`, laid out as nginx does (ngx_http_range_multipart_header). */
+/** Gives a `multipart/byteranges` body in nginx's layout (ngx_http_range_multipart_header). */
 export function multipartBody(
   ranges: readonly ByteRange[],
   { contentType, sizeBytes }: { readonly contentType: string; readonly sizeBytes: number },

@@ -17,5 +17,5 @@ const autoindexOn: Rule = {
   },
 };
 
-/** What is shown of directories. */
+/** The rules about static files. */
 export const rules: readonly Rule[] = [autoindexOn];

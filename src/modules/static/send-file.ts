@@ -5,13 +5,13 @@ import { systemFailure } from '../../system/index.ts';
 import { type OpenFile, SMALL_FILE_BYTES } from './files.ts';
 import type { FileBody } from './ranges.ts';
 
-/** Bytes of a file that are read at once. */
+/** Bytes of a file that are read at a time. */
 const PIECE_BYTES = 65_536;
 
-/** Buffers that are kept for the next large file; beyond them they are left to the garbage collector. */
+/** Buffers that are kept for later files; further ones are garbage collected. */
 const KEPT = 32;
 
-/** Buffers for pieces of files: to make one costs more than to read into it. */
+/** Buffers for pieces of files. They are reused because allocating one takes longer than reading into it. */
 export class PieceBuffers {
   readonly #free: Buffer[] = [];
 
@@ -19,16 +19,16 @@ export class PieceBuffers {
     return this.#free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
   }
 
-  /** Nobody may look at the buffer any more. */
+  /** Returns a buffer, which the caller must no longer use. */
   give(buffer: Buffer): void {
     if (this.#free.length < KEPT) this.#free.push(buffer);
   }
 }
 
-/** A client that reads as fast as we write gets so much before others have their turn. */
+/** Bytes that one fast client gets before other requests have their turn. */
 const BYTES_PER_TURN = 524_288;
 
-/** How a file is answered; `path` is for the error log. */
+/** The response for a file; `path` is for the error log. */
 export interface Sending {
   readonly status: number;
   readonly body: FileBody;
@@ -36,8 +36,8 @@ export interface Sending {
 }
 
 /**
- * Sends files: small answers at once, large ones piece by piece as the client takes them. Reading is synchronous: of a file
- * in the page cache a piece takes 3 microseconds, through the thread pool 10 to 20 (nginx does the same with `aio off`).
+ * Sends files: small ones at once, large ones in pieces at the pace of the client. Reading is synchronous: a piece in the page
+ * cache takes 3 microseconds, through the thread pool 10 to 20 (nginx does the same with `aio off`).
  */
 export class FileSender {
   readonly #buffers: PieceBuffers;
@@ -48,7 +48,7 @@ export class FileSender {
     this.#log = log;
   }
 
-  /** Releases the file, whatever happens on the way. */
+  /** Sends the file and releases it, also if that fails. */
   send(x: Exchange, file: OpenFile, sending: Sending): void | Promise<void> {
     const { status, body } = sending;
     let stream: ResponseStream | undefined;
@@ -90,7 +90,7 @@ export class FileSender {
     }
   }
 
-  /** The head is out: only a connection that ends too early tells the client that something is missing. */
+  /** The head has been sent already, so cutting the connection is the only way to show that the response is incomplete. */
   #cut(x: Exchange, path: string, error: NodeJS.ErrnoException): void {
     if (error instanceof Truncated)
       this.#log.write('alert', `${error.message} from "${path}"`, logContext(x));
@@ -99,7 +99,7 @@ export class FileSender {
   }
 }
 
-/** The file has become shorter than what its head announced. */
+/** The file has become shorter than the head announced. */
 class Truncated extends Error {
   constructor(readBytes: number, wantedBytes: number) {
     super(`pread() read only ${readBytes} of ${wantedBytes}`);
@@ -126,7 +126,7 @@ function readPiece(file: OpenFile, buffer: Buffer, { at, lengthBytes }: Piece): 
   return bytes;
 }
 
-/** The whole of a small answer. */
+/** Builds the whole body of a small response. */
 function assemble(file: OpenFile, body: FileBody): Uint8Array {
   if (body.parts.length === 1 && body.lengthBytes === file.sizeBytes) return file.content();
   const bytes = Buffer.allocUnsafe(body.lengthBytes);

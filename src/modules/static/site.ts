@@ -4,11 +4,11 @@ import { systemReason } from '../../system/index.ts';
 import type { DocumentPath } from './document-path.ts';
 import { type FileFault, type Files, severityOf } from './files.ts';
 
-/** What nginx says and answers where there is no file to serve. */
+/** Responds to and logs requests whose file cannot be served, as nginx does. */
 export class FileFaults {
   readonly #log: Build['log'];
   readonly #logNotFound: boolean;
-  /** '' where no alias takes its place. */
+  /** The path of the location if `alias` replaces it, else ''. */
   readonly #aliased: string;
 
   constructor(build: Build, { logNotFound }: { readonly logNotFound: boolean }) {
@@ -18,14 +18,14 @@ export class FileFaults {
     this.#aliased = (core.documentRoot?.kind ?? 'root') === 'root' ? '' : location.path;
   }
 
-  /** A file that cannot be opened: its status, and a line unless nobody wants to hear of missing files. */
+  /** Responds for a file that cannot be opened, and logs it; missing files only with `log_not_found`. */
   respond(x: Exchange, path: string, fault: FileFault): void {
     const { status, level } = severityOf(fault);
     if (status !== 404 || this.#logNotFound) this.#write(level, `${fault.call} ${describe(path, fault)}`, x);
     x.end(status);
   }
 
-  /** A directory that is not there, or may not be searched, where an index file was looked for. */
+  /** Responds if the directory of an index file is missing or may not be searched. */
   index(x: Exchange, path: string, fault: FileFault): void {
     const { status } = severityOf(fault);
     const is = status === 403 ? 'forbidden' : 'not found';
@@ -34,7 +34,7 @@ export class FileFaults {
     x.end(status === 403 ? 403 : 404);
   }
 
-  /** A fault that the request survives. */
+  /** Logs a fault that does not end the request. */
   note(x: Exchange, path: string, fault: FileFault & { readonly level: 'error' | 'crit' }): void {
     this.#write(fault.level, `${fault.call} ${describe(path, fault)}`, x);
   }
@@ -49,7 +49,7 @@ export class FileFaults {
     x.end(404);
   }
 
-  /** A URI that would lead out of the root, or has left its alias; nginx has these words where it looks for such URIs. */
+  /** Responds to a URI that leads out of the root or no longer begins with its alias, with nginx's messages. */
   unsafe(x: Exchange): void {
     if (rewritePhaseOf(x)?.hasLeftLocation && this.#aliased !== '') return this.#rewritten(x);
     this.#write('error', `unsafe URI "${x.uri}" was detected`, x);
@@ -71,7 +71,7 @@ function describe(path: string, { error }: FileFault): string {
   return `"${path}" failed (${systemReason(error)})`;
 }
 
-/** The files of a location, as its handlers come to them. */
+/** What the handlers of a location need to find files. */
 export interface Site {
   readonly paths: DocumentPath;
   readonly files: Files;

@@ -15,24 +15,24 @@ const { errno } = systemConstants;
 
 /** `disable_symlinks on | if_not_owner [from=part]`. */
 export interface SymlinkRules {
-  /** Follow a link whose owner also owns what it leads to. */
+  /** Follow links whose owner also owns the target. */
   readonly sameOwner: boolean;
-  /** Links in this first part of the path are followed; '' when the path does not begin with it. */
+  /** Links in this first part of the path are followed; '' if the path does not begin with it. */
   from(x: Exchange): string;
 }
 
-/** Linux: a handle on a name, without opening what it stands for. Node does not tell it. */
+/** Linux: opens a handle on a name without opening the file. Node.js has no constant for it. */
 const O_PATH = 0o10000000;
 const NAME_ALONE = O_PATH | constants.O_NOFOLLOW;
 const LINK_MODE = 0o120000;
 const TYPE_MODE = 0o170000;
 
-/** Whether this system can walk a path name by name: every step starts from the handle of the one before. */
+/** Whether this system can open a path name by name, each relative to the handle of the previous one. */
 export const CAN_WALK = process.platform === 'linux';
 
 /**
- * Files below paths without symbolic links (nginx: ngx_open_file_wrapper). The walk holds a handle on each directory, so that
- * nobody can put a link in the place of what was just looked at.
+ * Gives access to files whose paths have no symbolic links (nginx: ngx_open_file_wrapper). It holds a handle on each directory,
+ * so that a checked name cannot be replaced by a link.
  */
 export function guardedFiles(rules: SymlinkRules): Files {
   return {
@@ -53,7 +53,7 @@ interface Walk {
   readonly x: Exchange;
 }
 
-/** Hands the handle of the last name to `use`; no handle stays open. */
+/** Opens the path name by name and calls `use` with the last handle. All handles are closed. */
 function walk<T>(path: string, { rules, x }: Walk, use: (fd: number) => T): T | FileFault {
   const trusted = trustedPart(path, rules.from(x));
   const names = path
@@ -76,7 +76,7 @@ function walk<T>(path: string, { rules, x }: Walk, use: (fd: number) => T): T | 
   }
 }
 
-/** What of a path may have links: `from`, where it ends with one of the path's names. */
+/** Gives the part of the path that may contain links: `from`, if it ends at a slash of the path. */
 function trustedPart(path: string, from: string): string {
   const ends = from.endsWith('/') || path.length === from.length || path[from.length] === '/';
   return path.startsWith(from) && ends ? from : '';
@@ -87,7 +87,7 @@ interface Step {
   readonly isLast: boolean;
 }
 
-/** From a directory to one of its names. A link in the middle of a path is no directory, one at its end is one link too many. */
+/** Opens one name in a directory. A link fails with ENOTDIR in the middle of a path and with ELOOP at its end. */
 function step(directory: number, name: string, { sameOwner, isLast }: Step): number {
   const path = `/proc/self/fd/${directory}/${name}`;
   const fd = openSync(path, NAME_ALONE);

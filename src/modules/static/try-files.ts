@@ -6,8 +6,8 @@ import { isAbsent, isFault } from './files.ts';
 import type { Site } from './site.ts';
 
 /**
- * `try_files`: the first file that is there becomes `$uri`, else the last word decides (nginx: ngx_http_try_files_handler). A
- * name with variables loses the location that an alias takes the place of; one without does not.
+ * Compiles `try_files`: the first file that exists becomes `$uri`, otherwise the last parameter decides (nginx:
+ * ngx_http_try_files_handler). If an alias replaces the location, its path is cut off names with variables only, as in nginx.
  */
 export function compileTryFiles({ files, fallback }: TryFilesConfig, site: Site, build: Build): Handler {
   const tests = files.map((file) => compileTest(file, site, build));
@@ -18,7 +18,7 @@ export function compileTryFiles({ files, fallback }: TryFilesConfig, site: Site,
   };
 }
 
-/** Makes a file that is there the URI. */
+/** Compiles the test for one file; if it exists, it becomes the URI. */
 function compileTest(
   { name, isDirectory, hasVariables }: TriedFile,
   { paths, files, faults }: Site,
@@ -40,7 +40,7 @@ function compileTest(
   };
 }
 
-/** An internal redirect; its query is what the text has, and none where it has none. */
+/** Compiles the last parameter: an internal redirect, whose query replaces that of the request. */
 function compileFallback(
   fallback: TryFilesConfig['fallback'],
   { paths, faults }: Site,
@@ -54,7 +54,7 @@ function compileFallback(
   return (x) => {
     const uri = hasVariables ? paths.rest(render(x)) : render(x);
     if (uri.startsWith('@')) return x.redirectInternally(uri);
-    // A URI without a slash at its start would name a file beside the root.
+    // Without a slash at its start, the URI would name a file beside the root.
     if (!uri.startsWith('/')) return faults.unsafe(x);
     x.args = '';
     return x.redirectInternally(uri);
