@@ -38,10 +38,10 @@ export const variables: Variables = {
   ...ofClock,
 };
 
-/** Variables whose names continue: `$arg_page`, `$http_user_agent`. */
+/** Variables whose names have a variable part: `$arg_page`, `$http_user_agent`. */
 export const families: Families = { ...requestFamilies, ...responseFamilies, ...proxyProtocolFamilies };
 
-/** nginx's core: structure, sockets, limits, error pages. The plan and compile stages act on its config themselves. */
+/** nginx's core: structure, sockets, limits, error pages. The plan and compile stages evaluate its config themselves. */
 export const core = moduleFor<CoreConfig>()({
   name: 'core',
   directives,

@@ -58,7 +58,7 @@ const keepaliveRequestsLow: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node } of config.uses('keepalive_requests')) {
       const requests = Number(node.args[0]?.value);
-      // 0 is another wish: to have no such connections.
+      // 0 means that such connections are not wanted at all.
       if (!(requests > 0 && requests < FEW_REQUESTS)) continue;
       yield { at: node, message: `connections end after ${requests} request${requests === 1 ? '' : 's'}` };
     }
@@ -103,7 +103,7 @@ const servesAsRoot: Rule = {
   },
 };
 
-/** Directives of the core module. */
+/** The rules about directives of the core module. */
 export const rules: readonly Rule[] = [
   versionDisclosure,
   errorLogOff,

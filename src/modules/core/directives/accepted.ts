@@ -1,7 +1,7 @@
 import { type ArgReader, type Context, readers, type Rows } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 
-/** What nginx has for each of its protocols towards upstreams, behind `fastcgi_`, `uwsgi_` … */
+/** Directives that nginx has for each upstream protocol, behind `fastcgi_`, `uwsgi_` … */
 const ALIKE = `bind buffer_size connect_timeout ignore_headers intercept_errors next_upstream next_upstream_timeout
   next_upstream_tries read_timeout send_timeout socket_keepalive`;
 
@@ -23,8 +23,8 @@ const PROTOCOLS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Parameters of protocols that gw does not speak, separated by blanks: files such as `fastcgi_params` are often included
- * without use. The directives that do forward by them (`fastcgi_pass` …) are refused all the same.
+ * Directives of upstream protocols that gw does not support, separated by blanks. Files such as `fastcgi_params` are often
+ * included without being used. Directives that forward requests (`fastcgi_pass` …) are refused.
  */
 const FOREIGN_UPSTREAMS = Object.entries(PROTOCOLS)
   .flatMap(([protocol, names]) => names.split(/\s+/).map((name) => `${protocol}_${name}`))
@@ -64,7 +64,7 @@ const numberAndSize: ArgReader<unknown> = readers.words(
   },
 );
 
-/** Directives that a working nginx.conf carries and that have no meaning here; their words are still checked. */
+/** Directives that appear in a working nginx.conf and have no meaning here; their arguments are still checked. */
 const GROUPS: readonly Group[] = [
   { contexts: M, args: text, why: 'the modules of gw are built in', many: true, names: 'load_module' },
   {
@@ -172,7 +172,7 @@ const GROUPS: readonly Group[] = [
   { contexts: HSL, args: flag, why: HTTP_1_1, names: 'http2_push_preload' },
 ];
 
-/** Rows of the directives that are accepted for compatibility. */
+/** Gives the rows of the directives that are accepted for compatibility. */
 export const ACCEPTED: Rows<CoreConfig> = Object.fromEntries(
   GROUPS.flatMap(({ names, contexts, args, why = INTERNALS, many }) =>
     names.split(/\s+/).map((name) => [

@@ -3,7 +3,7 @@ import type { CoreConfig } from '../../../contract/index.ts';
 
 const { flag, oneOf, present, texts, words } = readers;
 
-/** What `gw check`, and a start, make of what the rules find. */
+/** Directives about the rules of `gw check`. */
 export const checking = directivesFor<CoreConfig>()({
   check: {
     contexts: ['main'],

@@ -37,7 +37,7 @@ const disabled: ArgReader<readonly (RegexConfig | 'msie6')[]> = readers.words(
   { syntax: 'msie6 | regex ...', min: 1, max: Infinity },
   (words, scope) => {
     const patterns = words
-      // nginx may be built to notice that it runs short of memory.
+      // nginx can be built to recognize low memory; gw cannot.
       .filter(({ value }) => value !== 'degradation')
       .map((word) =>
         word.value === 'msie6' ? 'msie6' : readRegex(word, { skip: 0, caseless: true }, scope),
@@ -46,7 +46,7 @@ const disabled: ArgReader<readonly (RegexConfig | 'msie6')[]> = readers.words(
   },
 );
 
-/** Who gets compressed answers: `gzip`, `gunzip` and `gzip_static` ask. */
+/** Directives that decide which clients get compressed responses; used by `gzip`, `gunzip` and `gzip_static`. */
 export const compression = directivesFor<CoreConfig>()({
   gzip_vary: {
     contexts: HSL,

@@ -33,7 +33,7 @@ const keepaliveDisable: ArgReader<readonly OldBrowser[]> = readers.words(
   },
 );
 
-/** How long connections live, and how they end. */
+/** Directives about the lifetime of connections. */
 export const connections = directivesFor<CoreConfig>()({
   send_timeout: {
     contexts: HSL,

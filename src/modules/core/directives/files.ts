@@ -9,16 +9,16 @@ import {
 } from '../../../config/index.ts';
 import type { CoreConfig, DocumentRootConfig, LocationMatch } from '../../../contract/index.ts';
 
-/** Variables that say where the files are cannot say it themselves. */
+/** Variables that depend on the root cannot be used in it. */
 const CIRCULAR = ['document_root', 'realpath_root'];
 
-/** `root path`. One slash at the end goes: every URI brings its own (nginx: ngx_http_core_root). */
+/** `root path`. A trailing slash is removed, since every URI begins with one (nginx: ngx_http_core_root). */
 const root: ArgReader<DocumentRootConfig> = readers.oneWord('path', (word, scope) => {
   const path = readPath(word, scope);
   return path && { kind: 'root', path: { parts: path.parts.map(withoutSlashAtEnd) } };
 });
 
-/** `alias path`. The text takes the place of the location's own, slash or not. */
+/** `alias path`. The text replaces that of the location as it is, with or without a slash. */
 const alias: ArgReader<DocumentRootConfig> = readers.oneWord('path', (word, scope) => {
   const location = scope.block.args as LocationMatch | undefined;
   if (location?.kind === 'named') {
@@ -26,7 +26,7 @@ const alias: ArgReader<DocumentRootConfig> = readers.oneWord('path', (word, scop
     return undefined;
   }
   const path = readPath(word, scope);
-  // A location whose words could not be read has been reported.
+  // A location with invalid arguments has been reported already.
   if (!path || !location) return undefined;
   return location.kind === 'regex'
     ? { kind: 'regex alias', path }
@@ -52,7 +52,7 @@ function readPath(word: Word, scope: ReadScope): ComplexValue | undefined {
   return isRelative ? { parts: [`${scope.prefix}/${first}`, ...value.parts.slice(1)] } : value;
 }
 
-/** Where the files of a location are. */
+/** Directives for the paths of files. */
 export const files = directivesFor<CoreConfig>()({
   root: {
     contexts: ['http', 'server', 'location', 'location if'],

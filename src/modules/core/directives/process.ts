@@ -4,7 +4,9 @@ import type { CoreConfig, EnvironmentVariable, UserConfig } from '../../../contr
 import { type ErrorLogTarget, type Level, LEVELS, parseSyslog } from '../../../log/index.ts';
 import { workerCount } from './readers.ts';
 
-/** `user user [group]`. Whether they exist is asked where gw is about to become them: who checks a file may be elsewhere. */
+/**
+ * `user user [group]`. Whether they exist is checked when gw switches to them, since a file may be checked on another machine.
+ */
 const user: ArgReader<UserConfig> = readers.words(
   { syntax: 'user [group]', min: 1, max: 2 },
   ([name, group]) => ({
@@ -30,7 +32,7 @@ const environmentVariable: ArgReader<EnvironmentVariable> = readers.oneWord(
 
 const SYNTAX =
   'file | stderr | syslog:server=address[,parameter=value] [debug | info | notice | warn | error | crit | alert | emerg]';
-/** Parts of nginx that can be debugged alone. */
+/** The parts of nginx that can be debugged individually. */
 const DEBUG = /^debug_(core|alloc|mutex|event|http|mail|stream)$/;
 
 /** `error_log target [level]`. */
@@ -74,7 +76,7 @@ type LogDestination = { path: string } | { syslog: Exclude<ReturnType<typeof par
 
 const { flag, integer, oneOf, text, time } = readers;
 
-/** The process: workers, files, stopping. */
+/** Directives about the process: workers, files, stopping. */
 export const processes = directivesFor<CoreConfig>()({
   daemon: {
     contexts: ['main'],

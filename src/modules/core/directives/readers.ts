@@ -61,7 +61,7 @@ export const serverTokens: ArgReader<CoreConfig['serverTokens']> = readers.oneWo
   },
 );
 
-/** The block `types { type extension ...; }`. */
+/** Reads the block `types { type extension ...; }`. */
 export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes {
   const types: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const { name, args } of node.block ?? []) {
@@ -80,7 +80,7 @@ export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes
   return { ...types };
 }
 
-/** What nginx calls methods (ngx_http_core_module.c: ngx_methods_names). */
+/** The methods that nginx knows (ngx_http_core_module.c: ngx_methods_names). */
 const METHODS = 'GET HEAD POST PUT DELETE MKCOL COPY MOVE OPTIONS PROPFIND PROPPATCH LOCK UNLOCK PATCH'.split(
   ' ',
 );

@@ -31,7 +31,7 @@ const tempPath: ArgReader<TempPath> = readers.words(
   },
 );
 
-/** How a request is read: its head and its body. */
+/** Directives about reading the head and the body of a request. */
 export const requests = directivesFor<CoreConfig>()({
   large_client_header_buffers: {
     contexts: HS,

@@ -34,7 +34,7 @@ const resolver: ArgReader<ResolverConfig> = readers.words(
 
 type ServerOfNames = ResolverConfig['servers'][number];
 
-/** `undefined`: the word is no option. */
+/** Reads an option; `undefined` if the word is not one. */
 function readOption(word: Word, options: Options, { report }: ReadScope): 'option' | 'wrong' | undefined {
   const [, name, value = ''] = /^(valid|ipv4|ipv6|status_zone)=(.*)$/s.exec(word.value) ?? [];
   if (name === undefined) return undefined;
@@ -69,7 +69,7 @@ function hostAndPort(text: string): ServerOfNames {
   return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? DNS_PORT : Number(port) };
 }
 
-/** Who knows the addresses of names that come up at run time. */
+/** Directives for resolving names at run time. */
 export const resolving = directivesFor<CoreConfig>()({
   resolver: {
     contexts: LEVELS,

@@ -5,7 +5,7 @@ import { errorPage, readTypes, serverTokens } from './readers.ts';
 const { flag, oneOf, present, text, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 
-/** What answers look like, and who gets them. */
+/** Directives about responses and access to them. */
 export const responses = directivesFor<CoreConfig>()({
   default_type: {
     contexts: HSL,

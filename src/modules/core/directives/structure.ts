@@ -21,14 +21,14 @@ import type {
 } from '../../../contract/index.ts';
 import { methods } from './readers.ts';
 
-/** Parameters that tune nginx's sockets, or offer a protocol that gw does not speak: checked, then without effect. */
+/** Parameters that tune nginx's sockets, or select a protocol that gw does not support: checked, but without effect. */
 const WITHOUT_EFFECT =
   /^(http2|reuseport|deferred|bind|multipath|backlog=\d+|(rcv|snd)buf=\d+[km]?|setfib=\d+|fastopen=\d+|ipv6only=(on|off)|accept_filter=.+|so_keepalive=(on|off|[\d:smh]*))$/i;
 
 const SYNTAX =
   'address[:port] | port | unix:path [default_server] [ssl] [proxy_protocol] [engine=uws|node] [reuseport] [backlog=number] ...';
 
-/** What a parameter that is not there for nginx's sockets alone says. */
+/** The parameters with an effect. */
 const MEANINGS: ReadonlyMap<string, Partial<ListenConfig>> = new Map<string, Partial<ListenConfig>>([
   ['default_server', { defaultServer: true }],
   ['default', { defaultServer: true }],
@@ -56,7 +56,7 @@ const listen: ArgReader<ListenConfig> = readers.words(
   },
 );
 
-/** What people write most, for corrections. */
+/** The most common parameters, for corrections. */
 const COMMON_PARAMETERS = [
   ...MEANINGS.keys(),
   'reuseport',
@@ -78,7 +78,7 @@ function checkParameter({ value, span }: Word, { report }: ReadScope): boolean {
   return false;
 }
 
-/** The address, or what is wrong with it in nginx's words. */
+/** Parses the address; a text describes the fault in nginx's words. */
 function parseListenAddress(text: string): ListenAddress | string {
   if (text.startsWith('unix:')) {
     const path = text.slice('unix:'.length);
@@ -143,7 +143,7 @@ function readName(word: Word, scope: ReadScope): ServerName[] {
   return [{ kind: 'exact', name }];
 }
 
-/** The host alone, of what was copied from an address bar. */
+/** Extracts the host from a URL, such as one copied from an address bar. */
 function withoutUrl({ value, span }: Word): Fix | undefined {
   const host = /^(?:https?:\/\/)?([^/:\s]+)(?::\d+)?(?:\/.*)?$/i.exec(value)?.[1];
   return host === undefined
@@ -154,7 +154,7 @@ function withoutUrl({ value, span }: Word): Fix | undefined {
 const SEPARATE_MODIFIERS: ReadonlySet<string> = new Set(['=', '^~', '~', '~*']);
 const MODIFIERS = /^(=|\^~|~\*|~|@)/;
 
-/** The arguments of `location` (nginx ngx_http_core_module#location); `=/x` written together parses as well. */
+/** Reads the arguments of `location` (nginx ngx_http_core_module#location); also `=/x` in one word. */
 const locationMatch: ArgReader<LocationMatch> = readers.words(
   { syntax: '[ = | ~ | ~* | ^~ ] uri | @name', min: 1, max: 2 },
   (words, scope) => {
@@ -198,7 +198,7 @@ function matchOf(modifier: string, { word, skip }: Pattern, scope: ReadScope): L
 const { flag, present } = readers;
 const NO_ARGUMENTS = { ...present, syntax: '' };
 
-/** The blocks, and which server a request comes to. */
+/** Directives for blocks, and for what selects a server. */
 export const structure = directivesFor<CoreConfig>()({
   events: {
     contexts: ['main'],

@@ -7,10 +7,10 @@ import { type Families, live, ofPeer, plain, portText, seconds, type Variables }
 
 const HOSTNAME = hostname().toLowerCase();
 
-/** No engine tells: Node does not ask the kernel. */
+/** Without a value: neither engine asks the kernel for it. */
 const UNKNOWN = (): undefined => undefined;
 
-/** Both ends of the connection, and the machine. */
+/** Variables about the connection and the machine. */
 export const ofConnection: Variables = {
   remote_addr: ofPeer("The client's address.", (x) => x.remoteAddress),
   remote_port: {
@@ -46,13 +46,13 @@ export const ofConnection: Variables = {
   nginx_version: plain("gw's own version.", () => VERSION),
 };
 
-/** A client of a Unix socket has none: its address stands for it (nginx). */
+/** A client of a Unix socket has no address; nginx uses the text `unix:`. */
 function binaryAddress({ remoteAddress }: Exchange): string {
   const bytes = addressBytes(remoteAddress);
   return bytes ? String.fromCharCode(...bytes) : remoteAddress;
 }
 
-/** Fields of the PROXY protocol, version 2, by name (nginx ngx_http_core_module#var_proxy_protocol_tlv_). */
+/** Types of PROXY protocol version 2 fields by name (nginx ngx_http_core_module#var_proxy_protocol_tlv_). */
 const FIELDS: Readonly<Record<string, number>> = {
   alpn: 1,
   authority: 2,
@@ -60,7 +60,7 @@ const FIELDS: Readonly<Record<string, number>> = {
   ssl: 0x20,
   netns: 0x30,
 };
-/** Those inside of the field `ssl`, behind five bytes. */
+/** Types of the fields that are nested in the field `ssl`, behind its first five bytes. */
 const TLS_FIELDS: Readonly<Record<string, number>> = {
   ssl_version: 0x21,
   ssl_cn: 0x22,
@@ -75,7 +75,7 @@ const ofProxy = (summary: string, read: (proxy: ProxyProtocolFacts) => string | 
     return proxy && (String(read(proxy) || '') || undefined);
   });
 
-/** What a proxy in front told of the connection; empty on uWebSockets.js. */
+/** Variables about the PROXY protocol; empty on uWebSockets.js. */
 export const ofProxyProtocol: Variables = {
   proxy_protocol_addr: ofProxy("The client's address by the PROXY protocol.", ({ address }) => address),
   proxy_protocol_port: ofProxy("The client's port by the PROXY protocol.", ({ port }) => port),
@@ -107,7 +107,7 @@ function compileField(name: string): Getter {
   };
 }
 
-/** What came of the check of the client's certificate: behind a byte of flags, four of a number that is 0 when it was good. */
+/** Gives the result of the client certificate's verification: four bytes behind a byte of flags, 0 if it succeeded. */
 const readVerify: Getter = (x) => {
   const value =
     x.request.connection?.proxyProtocol?.tlvs.find(({ type }) => type === FIELDS['ssl'])?.value ?? '';
@@ -123,7 +123,7 @@ function innerField(bytes: string, type: number): string | undefined {
   return undefined;
 }
 
-/** Times. */
+/** Variables about the time. */
 export const ofClock: Variables = {
   request_time: live('Seconds since the request came, with milliseconds.', (x) =>
     seconds(Date.now() - x.startedMs),

@@ -5,19 +5,19 @@ export type Variables = NonNullable<ModuleDefinition<CoreConfig>['variables']>;
 export type Families = NonNullable<ModuleDefinition<CoreConfig>['families']>;
 type Variable = Variables[string];
 
-/** A variable that needs nothing but the exchange. */
+/** Defines a variable that is read from the exchange alone. */
 export const plain = (summary: string, read: Getter): Variable => ({ summary, compile: () => read });
 
-/** The same, where what it gives means nothing outside of a running gateway. */
+/** Defines such a variable whose value exists in a running gateway only. */
 export const live = (summary: string, read: Getter): Variable => ({ ...plain(summary, read), live: true });
 
-/** A variable that is a request header. */
+/** Defines a variable for a request header. */
 export const header = (summary: string, name: string): Variable => ({
   summary,
   compile: (build) => readHeader(name, build),
 });
 
-/** A variable that is made of the client's address. */
+/** Defines a variable that depends on the client's address. */
 export const ofPeer = (summary: string, read: Getter): Variable => ({
   summary,
   compile: (build) => {
@@ -26,23 +26,23 @@ export const ofPeer = (summary: string, read: Getter): Variable => ({
   },
 });
 
-/** Reads a request header, which the transport then keeps. */
+/** Reads a request header; the engine is told to keep it. */
 export function readHeader(name: string, build: Build): Getter {
   build.needHeader(name);
   return (x) => x.header(name);
 }
 
-/** What stands for a header in a variable's name. */
+/** Converts the end of a variable's name to a header name. */
 export function headerName(rest: string): string {
   return rest.replaceAll('_', '-');
 }
 
-/** Seconds with milliseconds. */
+/** Formats milliseconds as seconds with three decimals. */
 export function seconds(ms: number): string {
   return (ms / 1000).toFixed(3);
 }
 
-/** A port, where there is one. */
+/** Formats a port; '' for 0. */
 export function portText(port: number): string {
   return port === 0 ? '' : String(port);
 }

@@ -3,7 +3,10 @@ import { type Exchange, type Getter, stateKey } from '../../../http/index.ts';
 import { spooledBody } from '../../../spool.ts';
 import { type Families, header, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
-/** The value of the first `name=value` in a query, as it was sent; the name, in lower case, counts in any case (ngx_http_arg). */
+/**
+ * Gives the value of the first `name=value` in a query, still encoded; the name is given in lower case and matches in any case
+ * (ngx_http_arg).
+ */
 function findArgument(args: string, name: string): string | undefined {
   for (let at = 0; at < args.length;) {
     const separator = args.indexOf('&', at);
@@ -17,8 +20,8 @@ function findArgument(args: string, name: string): string | undefined {
 }
 
 /**
- * The value of the first `name=value` in a `Cookie` header. A value ends with `;`, what has another name with `,` as well;
- * blanks around `=` do not count, at the end of a value they do (ngx_http_parse_multi_header_lines).
+ * Gives the value of the first `name=value` in a `Cookie` header. A value ends with `;`, pairs of other names also with `,`;
+ * blanks around `=` are ignored, blanks at the end of a value are not (ngx_http_parse_multi_header_lines).
  */
 function findCookie(list: string, name: string): string | undefined {
   for (let at = 0; at < list.length;) {
@@ -26,7 +29,7 @@ function findCookie(list: string, name: string): string | undefined {
     const isNamed = list.slice(at, end).toLowerCase() === name;
     const mark = isNamed ? skipBlanks(list, end) : at;
     if (isNamed && list[mark] === '=') return valueFrom(list, skipBlanks(list, mark + 1));
-    // A name without a value takes the pair behind it along, in nginx too.
+    // A name without a value consumes the next pair, as in nginx.
     at = nextPair(list, isNamed ? mark + 1 : at);
   }
   return undefined;
@@ -49,7 +52,7 @@ function skipBlanks(text: string, at: number): number {
   return next;
 }
 
-/** User name out of `Authorization: Basic …` (RFC 7617); nothing is checked here. */
+/** Gives the user name of `Authorization: Basic …` (RFC 7617); the password is not checked here. */
 function remoteUser(authorization: Getter): Getter {
   return (x) => {
     const credentials = /^basic +([a-z0-9+/=]+) *$/i.exec(authorization(x) ?? '')?.[1];
@@ -62,7 +65,7 @@ function remoteUser(authorization: Getter): Getter {
 
 const REQUEST_ID = stateKey<string>('request id');
 
-/** The request's own 32 hexadecimal digits; made when somebody asks first. */
+/** Gives 32 hexadecimal digits, generated at the first use in a request. */
 function requestId(x: Exchange): string {
   const known = x.state(REQUEST_ID);
   if (known !== undefined) return known;
@@ -71,12 +74,12 @@ function requestId(x: Exchange): string {
   return made;
 }
 
-/** The port in a `Host` value: behind a name, an address, or the brackets of an IPv6 literal. */
+/** Gives the port of a `Host` value: behind a name, an address, or an IPv6 literal in brackets. */
 function requestPort(host: Getter): Getter {
   return (x) => /^(?:\[[^\]]*\]|[^:]*):(\d+)$/.exec(host(x) ?? '')?.[1];
 }
 
-/** What the client asked for, and what rewrites made of it (nginx ngx_http_core_module#variables). */
+/** Variables about the request, including the URI after rewrites (nginx ngx_http_core_module#variables). */
 export const ofRequest: Variables = {
   args: {
     ...plain('The query string.', (x) => x.args || undefined),
@@ -121,7 +124,7 @@ export const ofRequest: Variables = {
   content_length: header('The request header `Content-Length`.', 'content-length'),
 };
 
-/** Variables whose names continue: `$arg_page`, `$http_user_agent`. */
+/** Variables whose names have a variable part: `$arg_page`, `$http_user_agent`. */
 export const requestFamilies: Families = {
   arg_: {
     summary: 'A parameter of the query string, as it was sent.',

@@ -2,12 +2,12 @@ import { readers } from '../../../config/index.ts';
 import { changeRate, type Exchange, type Getter, rateOf, statusLine } from '../../../http/index.ts';
 import { type Families, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
-/** `HTTP/1.1 `, the ends of the status line and of the head. */
+/** `HTTP/1.1 `, and the line ends of the status line and of the head. */
 const FRAME_BYTES = 9 + 2 + 2;
-/** What uWebSockets.js adds. */
+/** The header that uWebSockets.js adds. */
 const FIXED_BYTES = 'Date: Sat, 21 Nov 2026 00:00:00 GMT\r\n'.length;
 
-/** Bytes of an answer. uWebSockets.js does not tell the length of a head: it is added up from what gw had it say. */
+/** Gives the bytes of the response. uWebSockets.js does not report the size of a head, so it is computed from its parts. */
 function sentBytes(x: Exchange): number {
   if (!x.done || x.aborted) return 0;
   return (
@@ -26,7 +26,7 @@ function headBytes(x: Exchange): number {
   return bytes;
 }
 
-/** Of the line that says where the body ends. */
+/** Gives the bytes of the header line that frames the body. */
 function lengthBytes({ status, response }: Exchange): number {
   if (status === 204 || status === 304) return 0;
   if (response.lengthBytes < 0) return lineBytes('Transfer-Encoding', 'chunked');
@@ -37,7 +37,7 @@ function lineBytes(name: string, value: string): number {
   return name.length + 2 + Buffer.byteLength(value) + 2;
 }
 
-/** What the client gets. */
+/** Variables about the response. */
 export const ofResponse: Variables = {
   status: plain('Status of the answer, as far as it is decided; else `000`.', (x) =>
     String(x.status || x.errorStatus).padStart(3, '0'),
@@ -78,7 +78,7 @@ export const ofResponse: Variables = {
   ),
 };
 
-/** Variables whose names continue: `$sent_http_etag`. */
+/** Variables whose names have a variable part: `$sent_http_etag`. */
 export const responseFamilies: Families = {
   sent_http_: {
     summary: 'A header of the answer; several of one name are joined.',
