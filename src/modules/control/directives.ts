@@ -97,7 +97,7 @@ const flagVariable: ArgReader<FlagVariable> = readers.words(
 
 const CLIENT: ComplexValue = { parts: [{ variable: 'remote_addr' }] };
 
-/** The value behind `key=`. */
+/** Removes `key=` from a value. */
 function withoutPrefix({ parts: [first, ...rest] }: ComplexValue): ComplexValue {
   const text = typeof first === 'string' ? first.slice('key='.length) : '';
   return { parts: text === '' ? rest : [text, ...rest] };
@@ -173,7 +173,7 @@ export const directives = directivesFor<ControlConfig>()({
 
 const DUPLICATE = 'duplicate-directive';
 
-/** What the directives of one place say of each other. */
+/** Checks the directives of one location against one another. */
 export function validate(config: ControlConfig, report: ConfigReport<ControlConfig>): void {
   const { dictionaries = [], flags = [], flagsZone } = config;
   const names = new Set<string>();
@@ -213,7 +213,7 @@ function checkVariables(flags: readonly FlagVariable[], report: ConfigReport<Con
   }
 }
 
-/** True when the key of `from` uses `target`, directly or by the keys of other flags. */
+/** Tells whether the key of `from` uses `target`, directly or through the keys of other flags. */
 function reaches(from: string, target: string, byVariable: ReadonlyMap<string, FlagVariable>): boolean {
   const seen = new Set<string>();
   const waiting = [from];

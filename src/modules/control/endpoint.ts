@@ -3,7 +3,7 @@ import { type Exchange, type Handler, readRefusal, SITE_HEADERS, writeRefusal } 
 import { DictionaryFault } from '../../zone/index.ts';
 import type { ControlConfig, ControlResources } from './resources.ts';
 
-/** A refusal that becomes an error envelope. */
+/** A fault that is sent to the client as an error envelope. */
 export class ControlFault extends Error {
   readonly status: number;
 
@@ -13,10 +13,10 @@ export class ControlFault extends Error {
   }
 }
 
-/** Parameters of a request by name, percent-decoded; `+` is no blank, and of a repeated one the last counts. */
+/** Parameters of a request by name, percent-decoded. `+` is not a blank; the last of repeated parameters is used. */
 export type Query = ReadonlyMap<string, string>;
 
-/** Throws a `ControlFault` (400) for what is not valid percent-encoded UTF-8. */
+/** Parses a query. Throws a `ControlFault` (400) if it is not valid percent-encoded UTF-8. */
 export function readQuery(args: string): Query {
   if (args === '') return new Map();
   try {
@@ -32,7 +32,7 @@ function readPair(pair: string): readonly [string, string] {
   return [decodeURIComponent(pair.slice(0, equals)), decodeURIComponent(pair.slice(equals + 1))];
 }
 
-/** The value of a parameter that must be there. Throws a `ControlFault` (400) when it is missing or empty. */
+/** Gives the value of a required parameter. Throws a `ControlFault` (400) if it is missing or empty. */
 export function required(query: Query, name: string): string {
   const value = query.get(name);
   if (value === undefined || value === '')
@@ -40,15 +40,15 @@ export function required(query: Query, name: string): string {
   return value;
 }
 
-/** A flat JSON object: every value is a string. */
+/** A flat JSON object with strings as values. */
 export type Fields = Readonly<Record<string, string>>;
 
-/** The ok envelope. */
+/** Sends the ok envelope. */
 export function sendOk(x: Exchange, fields: Fields): void {
   x.send(200, 'application/json', JSON.stringify({ status: 'ok', ...fields }));
 }
 
-/** The error envelope. 200 tells of a thing that is not there, 4xx of a request that is wrong. */
+/** Sends the error envelope. Status 200 means that something does not exist, 4xx that the request is invalid. */
 export function sendError(x: Exchange, status: number, message: string): void {
   x.send(status, 'application/json', JSON.stringify({ status: 'error', message }));
 }
@@ -57,23 +57,23 @@ export function sendText(x: Exchange, text: string): void {
   x.send(200, 'text/plain; charset=utf-8', text);
 }
 
-/** One row of the inventory. Methods, caching, cross-site writes and faults are decided around the handler. */
+/** One endpoint of the inventory. Methods, caching, cross-site writes and faults are handled around its handler. */
 export interface Endpoint {
-  /** As `control_api` takes it. */
+  /** The name in `control_api`. */
   readonly name: string;
-  /** Below the path of a location that serves the whole inventory. */
+  /** The path below a location that serves the whole inventory. */
   readonly path: string;
-  /** One phrase for `describe`. */
+  /** A phrase for `describe`. */
   readonly description: string;
-  /** It changes something: only programs and pages of ours may ask for it. */
+  /** It changes something: pages of other sites must not request it. */
   readonly writes?: true;
-  /** Anybody may ask: `gw check` does not want it guarded. */
+  /** It need not be guarded: `gw check` accepts that everybody may request it. */
   readonly harmless?: true;
-  /** It fails the load when there is no dictionary for flags. */
+  /** The configuration is refused if there is no dictionary for flags. */
   readonly needsFlags?: true;
-  /** Requests are counted by location only where somebody can read them. */
+  /** Requests are counted by location only if an endpoint shows the counts. */
   readonly showsRequestCounts?: true;
-  /** The handler answers GET and HEAD; it may throw a `ControlFault` or a `DictionaryFault`. */
+  /** Compiles the handler for GET and HEAD; it may throw a `ControlFault` or a `DictionaryFault`. */
   compile(surface: Surface): Handler;
 }
 
@@ -84,7 +84,7 @@ export interface Surface {
   readonly build: Build;
 }
 
-/** An endpoint with what all of them have in common: methods, no caching, cross-site writes, faults as envelopes. */
+/** Compiles an endpoint with what all of them share: methods, no caching, cross-site writes, faults as envelopes. */
 export function guardEndpoint(endpoint: Endpoint, surface: Surface): Handler {
   const act = endpoint.compile(surface);
   const refusalOf = surface.config.crossSite ? () => undefined : compileRefusal(endpoint, surface);
@@ -104,13 +104,16 @@ export function guardEndpoint(endpoint: Endpoint, surface: Surface): Handler {
   };
 }
 
-/** An error envelope that no cache keeps. */
+/** Sends an error envelope that is not cached. */
 export function refuse(x: Exchange, status: number, message: string): void {
   x.response.setHeader('Cache-Control', 'no-store');
   sendError(x, status, message);
 }
 
-/** A page can have a browser send any GET, also to addresses that only the browser can reach. */
+/**
+ * Compiles the test for cross-site requests: a page can make a browser send any GET, also to addresses that only the browser can
+ * reach.
+ */
 function compileRefusal(
   { writes }: Endpoint,
   { build, resources: { worker } }: Surface,
@@ -122,7 +125,7 @@ function compileRefusal(
 function respondWithFault(x: Exchange, error: unknown): void {
   if (error instanceof ControlFault) return sendError(x, error.status, error.message);
   if (!(error instanceof DictionaryFault)) throw error;
-  // A full dictionary is a thing that is not right with the gateway, not with the request.
+  // A full dictionary is a fault of the gateway, not of the request.
   if (error.refusal !== 'busy') return sendError(x, 200, `shared dict refused: ${error.message}`);
   x.response.setHeader('Retry-After', '1');
   return sendError(x, 503, 'shared dict is busy');

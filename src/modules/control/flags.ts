@@ -21,7 +21,7 @@ import {
 } from './endpoint.ts';
 import type { ControlConfig, ControlResources, FlagVariable } from './resources.ts';
 
-/** A feature flag as a dictionary holds it. */
+/** A feature flag as it is kept in a dictionary. */
 interface Flag {
   readonly enabled: boolean;
   /** 0 to 100. */
@@ -31,19 +31,22 @@ interface Flag {
 const MAX_PERCENT = 100;
 export const MAX_NAME_BYTES = 255;
 
-/** A flag as one number, which costs no text to read: the percentage, or its complement (-1 to -101) when off. */
+/**
+ * Encodes a flag as one number, which is cheaper to read than text: the percentage, or its complement (-1 to -101) if the flag is
+ * off.
+ */
 export function encodeFlag({ enabled, rolloutPct }: Flag): number {
   return enabled ? rolloutPct : ~rolloutPct;
 }
 
-/** `undefined`: what the dictionary holds is no flag. */
+/** Decodes a flag; `undefined` if the entry is not a flag. */
 export function decodeFlag(value: DictionaryValue | undefined): Flag | undefined {
   if (typeof value !== 'number' || !Number.isInteger(value)) return undefined;
   const rolloutPct = value < 0 ? ~value : value;
   return rolloutPct > MAX_PERCENT ? undefined : { enabled: value >= 0, rolloutPct };
 }
 
-/** True when the flag is on for this key: the same key always falls on the same side of a percentage. */
+/** Tells whether the flag is on for a key. The same key is always on the same side of a percentage. */
 function isOnFor(value: DictionaryValue | undefined, key: () => string): boolean {
   if (typeof value !== 'number' || value <= 0) return false;
   return value >= MAX_PERCENT || fnv1a(Buffer.from(key())) % MAX_PERCENT < value;
@@ -61,14 +64,14 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['off', false],
 ]);
 
-/** What `flag/set` is asked to write. */
+/** The parameters of `flag/set`. */
 interface FlagSettings extends Flag {
   readonly name: string;
   /** 0: no expiry. */
   readonly ttlS: number;
 }
 
-/** Throws a `ControlFault` (400) that names the parameter, as the other readers here. */
+/** Reads the name of a flag. Like the other readers here it throws a `ControlFault` (400) that names the parameter. */
 export function readFlagName(query: Query): string {
   const name = required(query, 'name');
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) throw invalid('name', `exceeds ${MAX_NAME_BYTES} bytes`);
@@ -91,7 +94,7 @@ function readEnabled(query: Query): boolean {
   return enabled;
 }
 
-/** The first of the synonyms that has a value counts. */
+/** Reads the first of several synonymous parameters that has a value. */
 function readInteger(
   query: Query,
   names: readonly string[],
@@ -112,7 +115,7 @@ function invalid(name: string, predicate: string): ControlFault {
 
 const MAX_LISTED = 10_000;
 
-/** `/runtime/flag`: one flag. */
+/** `/runtime/flag`: gives one flag. */
 export const flag: Endpoint = withFlags({
   name: 'flag',
   path: 'flag',
@@ -153,7 +156,7 @@ export const flagUnset: Endpoint = withFlags({
   },
 });
 
-/** `/runtime/flags`: all flags, by name. */
+/** `/runtime/flags`: gives all flags, by name. */
 export const flagList: Endpoint = withFlags({
   name: 'flags',
   path: 'flags',
@@ -165,7 +168,7 @@ export const flagList: Endpoint = withFlags({
       for (const entry of entries) flags.push(...listed(entry));
       if (flags.length > MAX_LISTED) throw new ControlFault(200, `more than ${MAX_LISTED} flags to list`);
       cursor = next;
-      // Other requests have their turn between the parts.
+      // Lets other requests be served between the parts.
       if (cursor !== undefined) await setImmediate();
     }
     flags.sort((a, b) => ((a['name'] as string) < (b['name'] as string) ? -1 : 1));
@@ -177,7 +180,7 @@ type FlagEndpoint = Omit<Endpoint, 'compile' | 'needsFlags'> & {
   act(x: Exchange, query: Query, dictionary: Dictionary): void | Promise<void>;
 };
 
-/** An endpoint on the location's dictionary of flags, or on the one that `dict=` names. */
+/** Defines an endpoint for the location's dictionary of flags, or the one that `dict=` names. */
 function withFlags({ act, ...facts }: FlagEndpoint): Endpoint {
   const compile = ({ config, resources }: Surface) => {
     return (x: Exchange) => {
@@ -205,7 +208,7 @@ function flagFields(name: string, { enabled, rolloutPct }: Flag, ttlMs: number):
   };
 }
 
-/** `feature_flag $variable name [key=value]`: 1 or 0 for the request that reads it. */
+/** `feature_flag $variable name [key=value]`: the variable is 1 or 0 for the request that reads it. */
 export function flagVariables(
   { flags = [], flagsZone }: ControlConfig,
   { dictionaries }: ControlResources,
@@ -228,7 +231,7 @@ function compileFlag({ flag, key }: FlagVariable, dictionary: Dictionary, build:
   return (x) => (isOnFor(read(dictionary, flag, x), () => readKey(x)) ? '1' : '0');
 }
 
-/** A dictionary that cannot be read turns the feature off; the request goes on. */
+/** Reads a flag. If the dictionary cannot be read, the feature is off and the request goes on. */
 function read(dictionary: Dictionary, flag: string, x: Exchange): ReturnType<Dictionary['get']> {
   try {
     return dictionary.get(flag);

@@ -3,7 +3,7 @@ import { VERSION } from '../../version.ts';
 import { type Dictionary, DictionaryFault } from '../../zone/index.ts';
 import { ControlFault, type Endpoint, readQuery, required, sendError, sendOk } from './endpoint.ts';
 
-/** `/runtime/health`: 200 as long as new requests are welcome. */
+/** `/runtime/health`: 200 while new requests are accepted. */
 export const health: Endpoint = {
   name: 'health',
   path: 'health',
@@ -33,7 +33,7 @@ interface CheckResult {
   readonly output?: string;
 }
 
-/** `/runtime/live`: a worker turns its event loop, for whoever would start the gateway again otherwise. */
+/** `/runtime/live`: 200 if the event loop of a worker runs, for whatever restarts the gateway otherwise. */
 export const live: Endpoint = {
   name: 'live',
   path: 'live',
@@ -42,7 +42,7 @@ export const live: Endpoint = {
   compile: () => (x) => sendHealth(x, { status: 'pass', checks: {} }),
 };
 
-/** `/runtime/ready`: whether requests are welcome, for load balancers. */
+/** `/runtime/ready`: whether requests are accepted, for load balancers. */
 export const ready: Endpoint = {
   name: 'ready',
   path: 'ready',
@@ -70,10 +70,10 @@ function sendHealth(x: Exchange, health: Health): void {
   x.send(health.status === 'pass' ? 200 : 503, 'application/health+json', JSON.stringify(health));
 }
 
-/** In case that this thread dies before it has removed the sentinel. */
+/** Expiry of the probe's entry, in case this thread dies before it has removed it. */
 const SENTINEL_TTL_MS = 1_000;
 
-/** `/runtime/cache/probe`: whether a dictionary can be written and read. */
+/** `/runtime/cache/probe`: tests whether a dictionary can be written and read. */
 export const cacheProbe: Endpoint = probe('cache_probe', {
   what: 'cache',
   subject: 'shared dict',
@@ -123,7 +123,7 @@ function isReachable(dictionary: Dictionary | undefined, sentinel: string): bool
   }
 }
 
-/** `/runtime/system`: what runs here, and what time it thinks it is. */
+/** `/runtime/system`: version, time and process of the gateway. */
 export const system: Endpoint = {
   name: 'system',
   path: 'system',

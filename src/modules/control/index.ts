@@ -27,7 +27,7 @@ import {
 
 export { endpointPath } from './inventory.ts';
 
-/** Which endpoint would answer. The console's own resources come from the process. */
+/** Explains which endpoint would serve a request. The console's own resources come from the process. */
 const explanation: ModuleExplanation<ControlConfig, ControlResources> = {
   provision: (config, scope) => openResources({ ...config, console: false }, scope),
   explain: ({ api, console }, _resources, { location }) => {
@@ -64,7 +64,7 @@ function tellEndpoint(api: string, location: LocationFacts): Explainer {
   };
 }
 
-/** The control surface: a JSON API for operators, the dictionaries in shared memory, and feature flags in them. */
+/** The control surface: a JSON API for operators, dictionaries in shared memory, and feature flags kept in them. */
 export const control = moduleFor<ControlConfig>()<ControlResources>({
   name: 'control',
   directives,
@@ -105,7 +105,7 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
   explanation,
 });
 
-/** What tells no more than whether the gateway is well may be asked by anybody. */
+/** Endpoints that show no more than whether the gateway is healthy need no guard. */
 function isHarmless(api: string): boolean {
   return ENDPOINTS.some(({ name, harmless }) => name === api && harmless);
 }

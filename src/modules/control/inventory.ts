@@ -7,7 +7,7 @@ import { metrics } from './metrics.ts';
 import { type ControlConfig, type RouteDescription, inventoryRoutes, WHOLE_INVENTORY } from './resources.ts';
 import { metricsDescribe, metricsRender } from './statsd.ts';
 
-/** `/runtime/describe`: the routes that this configuration really binds. `inventory` is asked for at request time. */
+/** `/runtime/describe`: gives the routes of this configuration. `inventory` is called at request time. */
 function describe(inventory: () => readonly RouteDescription[]): Endpoint {
   return {
     name: 'describe',
@@ -29,7 +29,7 @@ function descriptor({ name, path, description }: RouteDescription): object {
   return { name, path, method: 'GET', description };
 }
 
-/** JSON for those who name it, with a quality above 0; `*` means text. */
+/** Tells whether the client accepts `application/json` with a quality above 0; `*` means text. */
 function wantsJson(x: Exchange): boolean {
   return (x.header('accept') ?? '')
     .toLowerCase()
@@ -55,7 +55,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ready,
 ];
 
-/** The path at which a location serves an endpoint; `undefined` when it does not, or when no path can be told. */
+/** Gives the path at which a location serves an endpoint; `undefined` if it does not, or if its path is not fixed. */
 export function endpointPath(
   name: string,
   { api }: Pick<ControlConfig, 'api'>,

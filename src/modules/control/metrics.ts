@@ -10,7 +10,7 @@ import { decodeFlag } from './flags.ts';
 
 const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Metrics in Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). */
+/** Formats metrics in Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). */
 export function prometheusText(families: readonly MetricFamily[]): string {
   let text = '';
   for (const { name, help, kind, samples } of families) {
@@ -48,7 +48,7 @@ function numberText(value: number): string {
 
 const MAX_FLAGS = 1_000;
 
-/** `/runtime/metrics`: what all workers have counted and measured, for Prometheus. */
+/** `/runtime/metrics`: gives the metrics of all workers, for Prometheus. */
 export const metrics: Endpoint = {
   name: 'metrics',
   path: 'metrics',
@@ -63,7 +63,7 @@ export const metrics: Endpoint = {
   },
 };
 
-/** Flags come and go with their dictionary, so they are read there; a dictionary that cannot be read shows none. */
+/** Gives the feature flags as metrics, read from their dictionary; none if it cannot be read. */
 function flagFamily(dictionary: Dictionary | undefined): readonly MetricFamily[] {
   const samples = dictionary ? flagSamples(dictionary) : [];
   if (samples.length === 0) return [];

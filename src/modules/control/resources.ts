@@ -3,17 +3,17 @@ import type { LocationFacts, WorkerScope } from '../../contract/index.ts';
 import { type Dictionary, openDictionary } from '../../zone/index.ts';
 import { type ConsoleResources, openConsole } from './console/history.ts';
 
-/** What the control surface reads of the configuration of one location. */
+/** The configuration of the control surface in one location. */
 export interface ControlConfig {
-  /** Name of the endpoint that this location serves, or the whole inventory below its path. */
+  /** Name of the endpoint that this location serves, or `WHOLE_INVENTORY`. */
   readonly api?: string;
   /** This location serves the console. */
   readonly console: boolean;
-  /** Name of the dictionary that holds the flags. */
+  /** Name of the dictionary for feature flags. */
   readonly flagsZone: string;
   readonly dictionaries?: readonly DictionaryConfig[];
   readonly flags?: readonly FlagVariable[];
-  /** True: browsers may be led here by other sites and by foreign names. */
+  /** True: requests from pages of other sites and with unknown host names are served. */
   readonly crossSite: boolean;
 }
 
@@ -37,18 +37,18 @@ export interface FlagVariable {
   readonly key: ComplexValue;
 }
 
-/** Where the inventory lies when a location's path does not say: the specification's paths. */
+/** The prefix of the inventory if the location's path does not give it. */
 const STANDARD_PREFIX = '/runtime/';
 
-/** What `describe` tells of an endpoint. */
+/** An endpoint as `describe` shows it. */
 export interface RouteDescription {
   readonly name: string;
-  /** In the inventory: below the location's path. In a route: as a client asks for it. */
+  /** In the inventory: below the location's path. In a route: the whole path. */
   readonly path: string;
   readonly description: string;
 }
 
-/** All routes that one configuration binds; each location adds its own while it is compiled. */
+/** All routes of one configuration; each location adds its own while it is compiled. */
 class Routes {
   readonly #routes = new Map<string, RouteDescription>();
 
@@ -56,20 +56,23 @@ class Routes {
     for (const route of routes) this.#routes.set(`${route.name} ${route.path}`, route);
   }
 
-  /** In the order of the inventory. */
+  /** Gives the routes in the order of the inventory. */
   list(inventory: readonly RouteDescription[]): readonly RouteDescription[] {
     const order = inventory.map(({ name }) => name);
     return [...this.#routes.values()].toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
   }
 }
 
-/** The prefix below which a location serves the inventory. */
+/** Gives the prefix below which a location serves the inventory. */
 export function prefixOf({ kind, path }: LocationFacts): string {
   if (kind !== 'prefix') return STANDARD_PREFIX;
   return path.endsWith('/') ? path : `${path}/`;
 }
 
-/** Where a location serves a single endpoint; a regex shows behind `~`. No client can ask for a named location. */
+/**
+ * Gives the route of a location with a single endpoint; a regex is shown behind `~`. Named locations have none: clients cannot
+ * request them.
+ */
 export function singleRoute(
   { name, description }: RouteDescription,
   { kind, path }: LocationFacts,
@@ -77,7 +80,7 @@ export function singleRoute(
   return kind === 'named' ? [] : [{ name, description, path: kind === 'regex' ? `~${path}` : path }];
 }
 
-/** What a location serves that has the whole inventory. */
+/** Gives the routes of a location with the whole inventory. */
 export function inventoryRoutes(
   inventory: readonly RouteDescription[],
   location: LocationFacts,
@@ -91,13 +94,13 @@ export function inventoryRoutes(
 /** What the control surface uses in one worker. */
 export interface ControlResources {
   readonly dictionaries: ReadonlyMap<string, Dictionary>;
-  /** What the whole configuration binds. */
+  /** The routes of the whole configuration. */
   readonly routes: Routes;
   readonly worker: WorkerScope;
   readonly console: ConsoleResources | undefined;
 }
 
-/** Opens the dictionaries of the configuration. */
+/** Opens the dictionaries of the configuration and the console. */
 export function openResources(
   { dictionaries = [], console }: ControlConfig,
   worker: WorkerScope,

@@ -63,7 +63,7 @@ server { listen 80; location /runtime/ { allow 127.0.0.1; deny all; control_api;
   },
 };
 
-/** Whom a guard lets in: nobody's guard is another rule's affair. */
+/** Gives the clients that a guard lets in. A missing guard is reported by another rule. */
 function isGuardedTo(block: BlockView): 'others' | 'here' | undefined {
   const asked = block.effective('auth_basic', 'auth_request').filter(({ args }) => args[0]?.value !== 'off');
   const allowed = block.effective('allow').map(({ args }) => args[0]?.value ?? '');
@@ -184,7 +184,7 @@ server { listen 127.0.0.1:8080; location = /live { control_api live; access_log 
   },
 };
 
-/** The operator surface: control, probes, feature flags. */
+/** The rules about the control surface. */
 export const rules: readonly ModuleRule<ControlConfig>[] = [
   controlPublic,
   controlNoTls,

@@ -1,8 +1,8 @@
 import { ControlFault, type Endpoint, type Query, readQuery, sendText } from './endpoint.ts';
 
-/** A metric as it was asked for, every part valid. */
+/** A metric of a request, with every part validated. */
 interface Metric {
-  /** With its namespace. */
+  /** Including its namespace. */
   readonly name: string;
   /** As it was written. */
   readonly value: string;
@@ -11,7 +11,7 @@ interface Metric {
   readonly rate: number;
   /** `name:value` each. */
   readonly tags: readonly string[];
-  /** Absent: StatsD, extended by tags where there are any. */
+  /** Absent: StatsD, extended by tags if there are any. */
   readonly format: 'statsd' | 'dogstatsd' | undefined;
 }
 
@@ -32,7 +32,7 @@ const FORBIDDEN_IN_NAME = /[:|@\x00-\x1f\x7f]/;
 // eslint-disable-next-line no-control-regex -- the same
 const FORBIDDEN_IN_TAG = /[|#,\x00-\x1f\x7f]/;
 
-/** Reads a metric from the query. Throws a `ControlFault` (400) that says what is wrong with it. */
+/** Reads a metric from the query. Throws a `ControlFault` (400) with the fault. */
 function readMetric(query: Query): Metric {
   const type = readType(query.get('type') ?? 'c');
   const namespace = readName('namespace', query.get('ns') ?? 'gw');
@@ -90,7 +90,7 @@ function malformed(message: string): ControlFault {
   return new ControlFault(400, `metric validation error: ${message}`);
 }
 
-/** `/runtime/metrics/render`: a metric as a line of StatsD or DogStatsD. */
+/** `/runtime/metrics/render`: gives a metric as a line of StatsD or DogStatsD. */
 export const metricsRender: Endpoint = ofMetric('metrics_render', {
   path: 'metrics/render',
   description: 'a StatsD or DogStatsD line from ?name=, &value=, &type=, &ns=, &rate=, &tags= and &format=',
@@ -99,7 +99,7 @@ export const metricsRender: Endpoint = ofMetric('metrics_render', {
     (tags.length === 0 || format === 'statsd' ? '' : `|#${tags.join(',')}`),
 });
 
-/** `/runtime/metrics/describe`: the same metric in words. */
+/** `/runtime/metrics/describe`: gives the same metric in words. */
 export const metricsDescribe: Endpoint = ofMetric('metrics_describe', {
   path: 'metrics/describe',
   description: 'a summary of the metric that metrics/render would give',

@@ -17,7 +17,7 @@ import { WRITE_HEADER } from './contract.ts';
 import { compileData } from './data.ts';
 import type { ConsoleResources } from './history.ts';
 
-/** The console's page and the headers that go with it. */
+/** The page of the console and its headers. */
 interface Page {
   readonly html: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ interface Page {
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%230f766e'/%3E%3Cpath d='M8 12h9m-9 8h6m3 0l7-8m0 0h-5m5 0v5' fill='none' stroke='%23fff' stroke-width='2.6' stroke-linecap='round' stroke-linejoin='round'/%3E%3C/svg%3E";
 
-/** Puts the built script and styles into one answer. Throws when the build left them out. */
+/** Puts the built script and styles into one document. Throws if the build left them out. */
 function readPage(): Page {
   const built = builtFiles();
   const script = readFileSync(join(built, 'page.js'), 'utf8').trim();
@@ -34,7 +34,7 @@ function readPage(): Page {
   return { html: html(script, style), headers: headers(script, style) };
 }
 
-/** Bundles lie at different depths of `dist`. */
+/** Bundles are at different depths of `dist`. */
 function builtFiles(): string {
   for (
     let directory = import.meta.dirname;
@@ -66,7 +66,10 @@ function html(script: string, style: string): string {
 `;
 }
 
-/** Nothing is loaded from anywhere, nothing but this script and these styles counts, and nobody frames the page. */
+/**
+ * Gives the headers of the page: nothing external is loaded, only this script and these styles are allowed, and the page cannot
+ * be framed.
+ */
 function headers(script: string, style: string): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
@@ -98,8 +101,8 @@ function hash(text: string): string {
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Whom the console answers. A name that nobody configured is refused, for a foreign name that leads here makes foreign
- * pages ours (DNS rebinding); data goes to pages of this origin alone, and writes need what only those can send.
+ * Decides which requests the console serves. Unknown host names are refused, since pages of such a name would be same-origin (DNS
+ * rebinding); data is served to pages of this origin only, and writes need a header that only those can send.
  */
 class ConsoleGuard {
   readonly #knowsHost: KnowsHost;
@@ -109,13 +112,13 @@ class ConsoleGuard {
     for (const name of [...SITE_HEADERS, 'content-type', WRITE_HEADER]) build.needHeader(name);
   }
 
-  /** Throws a `ControlFault` (421). */
+  /** Checks a request for the page. Throws a `ControlFault` (421). */
   page(x: Exchange): void {
     if (!isOwnName(x.request.host, this.#knowsHost))
       throw new ControlFault(421, `"${x.request.host}" is no name of this server`);
   }
 
-  /** Throws a `ControlFault` (403, 415, 421). */
+  /** Checks a request for data. Throws a `ControlFault` (403, 415, 421). */
   data(x: Exchange): void {
     this.page(x);
     const refusal = writeRefusal(x, this.#knowsHost);
@@ -132,7 +135,7 @@ function checkWrite(x: Exchange): void {
   }
 }
 
-/** `control_console`: the page at the location's path, its data below. */
+/** Compiles `control_console`: the page at the location's path, its data below. */
 export function compileConsole(surface: Surface, resources: ConsoleResources): Handler {
   const { build } = surface;
   const { location } = build;

@@ -1,12 +1,12 @@
 /*
- * What the console's page asks and what its handlers answer: both sides are compiled against this file. Every answer is
- * JSON; a refusal is a `Refusal` with a 4xx or 5xx status. Times are milliseconds since the epoch.
+ * The JSON that the console's page and its handlers exchange: both are compiled against this file. An error is a `Refusal` with a
+ * 4xx or 5xx status. Times are milliseconds since the epoch.
  */
 
-/** Writes carry this header: pages of other origins cannot send it without asking first. */
+/** The header of writes: pages of other origins cannot send it without a preflight request. */
 export const WRITE_HEADER = 'x-gw-console';
 
-/** Below the console's location. */
+/** Paths below the console's location. */
 export const DATA_PATHS = {
   overview: 'data/overview',
   routes: 'data/routes',
@@ -21,14 +21,14 @@ export interface Refusal {
   readonly error: string;
 }
 
-/** `?since=` an `atMs`: moments after it. Requests for a console are counted nowhere. */
+/** `?since=` is an `atMs`: only later moments are sent. Requests for a console are not counted. */
 export interface Overview {
   readonly nowMs: number;
   readonly gateway: Gateway;
   readonly configuration: Configuration;
-  /** Oldest first, two seconds apart, five minutes at most. */
+  /** Oldest first, two seconds apart, for at most five minutes. */
   readonly moments: readonly Moment[];
-  /** Upper bounds in seconds of all buckets but the last, which takes the rest. */
+  /** Upper bounds in seconds of all buckets but the last, which is unbounded. */
   readonly bounds: readonly number[];
   readonly locations: readonly LocationLoad[];
   readonly workers: readonly WorkerLoad[];
@@ -38,14 +38,14 @@ export interface Overview {
   readonly upstreams: readonly UpstreamLoad[];
 }
 
-/** A group of servers and how each of them is at this moment. */
+/** An upstream and the state of its peers. */
 export interface UpstreamLoad {
   readonly name: string;
   readonly peers: readonly {
     readonly address: string;
-    /** `unavailable`: left alone after too many failures. */
+    /** `unavailable`: not used for a while after too many failures. */
     readonly state: 'up' | 'down' | 'unavailable';
-    /** At this moment, in all workers. */
+    /** Active requests, in all workers. */
     readonly requests: number;
   }[];
 }
@@ -61,9 +61,9 @@ export interface Gateway {
 }
 
 export interface Configuration {
-  /** Counts the loads of this process. */
+  /** Number of loads in this process. */
   readonly generation: number;
-  /** False: a later load was refused, and this configuration went on. */
+  /** False: a later load was refused, and this configuration stayed active. */
   readonly isNewest: boolean;
   readonly loadedMs: number;
   readonly findings: { readonly emerg: number; readonly warn: number; readonly notice: number };
@@ -72,16 +72,16 @@ export interface Configuration {
 /** Totals since the start. */
 export interface Moment {
   readonly atMs: number;
-  /** Answers by class: 1xx to 5xx. */
+  /** Responses by class: 1xx to 5xx. */
   readonly classes: readonly number[];
-  /** Durations; not cumulated. */
+  /** Of durations; not cumulative. */
   readonly buckets: readonly number[];
   readonly bytes: number;
-  /** Open now. */
+  /** Currently open. */
   readonly connections: number;
 }
 
-/** One location; a nested location counts for itself. */
+/** One location, without its nested locations. */
 export interface LocationLoad {
   readonly server: string;
   readonly location: string;
@@ -91,14 +91,14 @@ export interface LocationLoad {
   readonly codes: Readonly<Record<string, number>>;
   /** Requests of each ten seconds, oldest first, up to five minutes. */
   readonly tens: readonly number[];
-  /** What happened in about the last minute; `seconds` says how long it really was. */
+  /** The counts of about the last minute; `seconds` is the exact length. */
   readonly recent: {
     readonly seconds: number;
     readonly requests: number;
     readonly codes: Readonly<Record<string, number>>;
     readonly buckets: readonly number[];
   };
-  /** To two seconds; absent when it was before this worker began to look, or never. */
+  /** Accurate to two seconds; absent if there was no request since this worker started to sample. */
   readonly lastHitMs?: number;
 }
 
@@ -141,7 +141,7 @@ export interface RouteServer {
   readonly root: Route;
 }
 
-/** A location, or the server level with the text ''. */
+/** A location, or with the text '' the server itself. */
 export interface Route {
   readonly text: string;
   readonly kind: 'server' | 'prefix' | 'exact' | 'regex' | 'named';
@@ -151,7 +151,7 @@ export interface Route {
   readonly locations: readonly Route[];
 }
 
-/** `?url=`: absolute, or a path at the address of the console. */
+/** The location that serves `?url=`: an absolute URL, or a path at the address of the console. */
 export type RouteMatch =
   | { readonly refusal: string }
   | {
@@ -164,7 +164,7 @@ export type RouteMatch =
       readonly location: Omit<Route, 'locations'>;
     };
 
-/** The configuration that serves, secrets masked. */
+/** The active configuration with secrets masked. */
 export interface ConfigText {
   readonly files: readonly { readonly name: string; readonly text: string }[];
   readonly findings: readonly ConfigFinding[];
@@ -177,10 +177,10 @@ export interface ConfigFinding {
   readonly place?: { readonly file: string; readonly line: number; readonly column: number };
 }
 
-/** `?zone=&since=&wait=`: entries after a generation; with `wait` it answers when there is one, or after 20 seconds. */
+/** `?zone=&since=&wait=`: entries after a generation; with `wait` the response is sent when there is one, or after 20 seconds. */
 export interface EventPage {
   readonly zones: readonly string[];
-  /** The one that was asked for, or the first; absent when there is none. */
+  /** The requested zone, or the first; absent if there is none. */
   readonly zone?: string;
   readonly capacity: number;
   readonly newest: number;
@@ -196,14 +196,14 @@ export interface EventEntry {
   readonly timestampMs: number;
 }
 
-/** `?since=&wait=` as for events: the channel is `error` or `request`. */
+/** `?since=&wait=` as for events; the channel is `error` or `request`. */
 export type LogPage = Pick<EventPage, 'newest' | 'entries'>;
 
 export interface FlagPage {
   /** The dictionaries of the configuration, the one for flags first. Empty: none is declared. */
   readonly dictionaries: readonly string[];
   readonly flags: readonly FlagState[];
-  /** Variables that a flag decides. */
+  /** Variables that depend on a flag. */
   readonly variables: readonly { readonly variable: string; readonly flag: string }[];
 }
 
@@ -216,5 +216,5 @@ export interface FlagState {
   readonly ttlS: number;
 }
 
-/** The body of a POST to `flags`; the answer is the `FlagPage` after it. */
+/** The body of a POST to `flags`; the response is the new `FlagPage`. */
 export type FlagChange = { readonly set: FlagState } | { readonly unset: string };

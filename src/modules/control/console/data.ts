@@ -36,7 +36,7 @@ class FlagTable {
     };
   }
 
-  /** Throws a `ControlFault` for what is no change, and the dictionary's own faults. */
+  /** Applies a change. Throws a `ControlFault` if it is invalid, and faults of the dictionary. */
   change(body: unknown): FlagPage {
     const dictionary = this.#dictionary;
     if (!dictionary)
@@ -51,7 +51,7 @@ class FlagTable {
   }
 }
 
-/** The same rules, and the same words for what breaks them, as `flag/set` has. */
+/** Reads a change under the rules of `flag/set`, with the same messages. */
 function readChange(body: unknown): FlagChange {
   const { set, unset } = (body ?? {}) as { set?: Readonly<Record<string, unknown>>; unset?: unknown };
   if (typeof unset === 'string') return { unset: readFlagName(new Map([['name', unset]])) };
@@ -64,20 +64,20 @@ function readChange(body: unknown): FlagChange {
   return { set: readFlagSettings(new Map(query)) };
 }
 
-/** A location and all that are nested in it. */
+/** Gives a location and all nested ones. */
 function* eachRoute(route: LocationView): Generator<LocationView> {
   yield route;
   for (const inner of route.locations) yield* eachRoute(inner);
 }
 
-/** Servers and locations; `own` is told by the place of the location that serves the console. */
+/** Gives servers and locations; `own` is the server that contains the console's location, which is recognized by its place. */
 function routeTree({ servers }: GatewayView, { place }: LocationFacts): RouteTree {
   const isOwn = ({ root }: RouteTree['servers'][number]): boolean =>
     [...eachRoute(root)].some((route) => route.place === place);
   return { servers, own: servers.find(isOwn)?.label ?? '' };
 }
 
-/** What would answer a URL: an absolute one, or a path at the address that the console was asked at. */
+/** Gives the location that serves a URL: an absolute one, or a path at the address of the console. */
 function explainUrl(url: string, { view, x }: { view: GatewayView; x: Exchange }): RouteMatch {
   return view.explain(url.startsWith('/') ? { ...ownAddress(x), path: pathOf(url) } : absolute(url));
 }
@@ -86,7 +86,7 @@ function ownAddress({ request: { port, host } }: Exchange): Omit<RouteQuery, 'pa
   return { port: port.port, host };
 }
 
-/** Split by hand: a URL object would normalise the path before the gateway sees it. */
+/** Splits a URL by hand, since a URL object would normalize the path. */
 function absolute(url: string): RouteQuery {
   const [, authority, rest = ''] = /^http:\/\/([^/?#]*)(.*)$/is.exec(url) ?? [];
   if (authority === undefined) throw new ControlFault(400, 'a URL starts with http:// or /');
@@ -102,10 +102,10 @@ function pathOf(target: string): string {
 
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** Gives what is answered as JSON; `undefined`: the client is gone or was refused already. */
+/** Gives the JSON of the response; `undefined` if the client has gone or the request was refused already. */
 type Read = (x: Exchange, query: Query) => unknown;
 
-/** Everything below the page, by its path there. Throws a `ControlFault` for what cannot be answered. */
+/** Compiles the handler for all paths below the page. It throws a `ControlFault` for requests that it cannot serve. */
 export function compileData(
   surface: Surface,
   resources: ConsoleResources,
@@ -136,7 +136,7 @@ function dataRows(
   const overview = compileOverview(worker, history);
   const flags = new FlagTable(config, dictionaries);
   let opened: Feeds | undefined;
-  // The view is complete only when requests come.
+  // The view is not complete before the first request.
   const feeds = (): Feeds => (opened ??= new Feeds(worker));
   return new Map<string, Row>([
     [DATA_PATHS.overview, { read: (_x, query) => overview(readCount(query, 'since')) }],

@@ -5,19 +5,19 @@ import { ControlFault } from '../endpoint.ts';
 import type { EventPage } from './contract.ts';
 
 const WAIT_MS = 20_000;
-/** Of one answer. */
+/** Maximum number of entries in one response. */
 const MAX_ENTRIES = 500;
 
-/** What a reader asks of a ring. */
+/** The parameters of a request for a ring's entries. */
 export interface FeedQuery {
   readonly since: number;
-  /** Answer when there is something new. */
+  /** Wait until there is a new entry. */
   readonly wait: boolean;
 }
 
-/** The rings of one configuration, as its console reads them. */
+/** The rings of one configuration, as the console reads them. */
 export class Feeds {
-  /** Those of the operator. */
+  /** Names of the zones that the operator has declared. */
   readonly zones: readonly string[];
   readonly #worker: WorkerScope;
   readonly #rings = new Map<string, Ring>();
@@ -28,7 +28,7 @@ export class Feeds {
     this.zones = names.filter((name) => name !== LOG_TAIL.name);
   }
 
-  /** Throws a `ControlFault` (404) for a zone that holds no ring. */
+  /** Gives entries of a ring. Throws a `ControlFault` (404) if the zone is not a ring. */
   async events(zone: string, question: FeedQuery, x: Exchange): Promise<EventPage> {
     const name = zone || this.zones[0];
     if (name === undefined) return { zones: [], capacity: 0, newest: 0, dropped: 0, entries: [] };
@@ -49,7 +49,7 @@ export class Feeds {
     const ring = this.#ring(name);
     if (wait && ring.range()?.newest === since) await this.#news(ring, x);
     const { newest = 0 } = ring.range() ?? {};
-    // A generation from before a restart of the gateway is ahead of all that there is.
+    // A generation greater than the newest comes from before a restart of the gateway.
     const after = since > newest ? 0 : Math.max(since, newest - MAX_ENTRIES);
     const snapshot = ring.snapshot({ since: after });
     if (!snapshot) throw new ControlFault(503, 'the ring is busy');
@@ -63,7 +63,7 @@ export class Feeds {
     return known;
   }
 
-  /** Resolves at the next publish, after a while, when the reader leaves or when this configuration retires. */
+  /** Resolves at the next publish, after a timeout, when the client leaves, or when this configuration retires. */
   #news(ring: Ring, x: Exchange): Promise<void> {
     const { retiring } = this.#worker;
     return new Promise((resolve) => {

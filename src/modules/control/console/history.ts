@@ -9,30 +9,30 @@ import {
 } from '../../../zone/index.ts';
 import type { ConfigText, Moment } from './contract.ts';
 
-/** What was counted of one location since the start. */
+/** The counts of one location since the start. */
 export interface LocationTally {
   readonly server: string;
   readonly location: string;
   readonly codes: ReadonlyMap<string, number>;
-  /** Durations. */
+  /** Of durations. */
   readonly buckets: readonly number[];
   readonly bytes: number;
 }
 
-/** By server and location. */
+/** Counts by server and location. */
 type Tally = ReadonlyMap<string, LocationTally>;
 
-/** The samples of a metric; none when nothing was counted. */
+/** Gives the samples of a metric; none if nothing was counted. */
 export function samplesOf(families: readonly MetricFamily[], name: string): readonly MetricSample[] {
   return families.find((family) => family.name === name)?.samples ?? [];
 }
 
-/** The value of a metric without labels. */
+/** Gives the value of a metric without labels. */
 export function valueOf(families: readonly MetricFamily[], name: string): number {
   return samplesOf(families, name)[0]?.value ?? 0;
 }
 
-/** The requests of every location that had some. */
+/** Gives the counts of every location that has had requests. */
 export function tallyOf(families: readonly MetricFamily[]): Tally {
   const durations = byLocation(samplesOf(families, 'gw_http_request_duration_seconds'));
   const sizes = byLocation(samplesOf(families, 'gw_http_response_size_bytes'));
@@ -73,20 +73,20 @@ function keyOf(labels: MetricSample['labels']): string {
 
 const SAMPLE_MS = 2_000;
 const MAX_MOMENTS = 150;
-/** Every fifth sample keeps the locations as well. */
+/** Every fifth sample includes the counts of locations. */
 const TALLY_EVERY = 5;
 const MAX_TALLIES = 31;
 const CLASSES = 5;
 
-/** What the counters said at a time. */
+/** The counts at one time. */
 interface KeptTally {
   readonly atMs: number;
   readonly tally: Tally;
 }
 
 /**
- * The last five minutes of the counters, kept by each worker for itself: they are the same counters, so that any worker's
- * history answers for all.
+ * The last five minutes of the counters. Each worker keeps its own history of the same shared counters, so any worker can serve
+ * the console.
  */
 export class History {
   readonly #metrics: Counters;
@@ -107,17 +107,17 @@ export class History {
     clearInterval(this.#timer);
   }
 
-  /** Oldest first. */
+  /** Gives the moments after a time, oldest first. */
   momentsAfter(atMs: number): readonly Moment[] {
     return this.#moments.filter((moment) => moment.atMs > atMs);
   }
 
-  /** Ten seconds apart, oldest first. */
+  /** The counts of locations ten seconds apart, oldest first. */
   get tallies(): readonly KeptTally[] {
     return this.#tallies;
   }
 
-  /** When a location was last seen to have got a request. */
+  /** Gives the time when a request to a location was last noticed. */
   lastHit(key: string): number | undefined {
     return this.#lastHits.get(key);
   }
@@ -148,7 +148,7 @@ function keep<T>(list: T[], item: T, max: number): void {
   if (list.length > max) list.shift();
 }
 
-/** All locations together. */
+/** Adds up the counts of all locations. */
 function sumOf(tally: Tally): Pick<Moment, 'classes' | 'buckets' | 'bytes'> {
   const classes = Array.from({ length: CLASSES }, () => 0);
   const buckets: number[] = [];
@@ -166,18 +166,18 @@ function sumOf(tally: Tally): Pick<Moment, 'classes' | 'buckets' | 'bytes'> {
 
 const TEXT_KEY = 'control console configuration';
 
-/** What a console uses in one worker. */
+/** What the console uses in one worker. */
 export interface ConsoleResources {
   readonly history: History;
   readonly text: ConfigText;
 }
 
-/** In the master: the configuration's text goes to the workers, who never read files themselves. */
+/** Runs in the master: passes the text of the configuration to the workers, which do not read files. */
 export function prepareConsole(master: MasterScope): void {
   master.provide(TEXT_KEY, master.configText());
 }
 
-/** Begins to watch: counters and the error log, as long as some configuration has a console. */
+/** Starts to sample the counters and to keep the error log, shared by all configurations with a console. */
 export function openConsole(worker: WorkerScope): ConsoleResources {
   const tail = openRing(worker.zone(LOG_TAIL.name), worker.workerId);
   const hearLog = (): (() => void) =>

@@ -4,7 +4,7 @@ import type { MetricFamily, MetricSample } from '../../../zone/index.ts';
 import type { CommandLoad, DatabaseLoad, Overview, LocationLoad, WorkerLoad } from './contract.ts';
 import { type History, type LocationTally, requestsOf, samplesOf, tallyOf, valueOf } from './history.ts';
 
-/** By one label of their samples: each metric's value, and a histogram's buckets. */
+/** Metrics by one of their labels: values, and the buckets of histograms. */
 class ByLabel {
   readonly #label: string;
   readonly #families: readonly MetricFamily[];
@@ -14,13 +14,13 @@ class ByLabel {
     this.#families = families;
   }
 
-  /** Every value of the label in a metric, in a natural order. */
+  /** Gives all values of the label in a metric, in natural order. */
   names(metric: string): readonly string[] {
     const names = samplesOf(this.#families, metric).flatMap(({ labels }) => labels[this.#label] ?? []);
     return [...new Set(names)].toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   }
 
-  /** The sum of all samples with this label. */
+  /** Gives the sum of all samples with this value of the label. */
   value(metric: string, name: string): number {
     return this.#of(metric, name).reduce((sum, { value }) => sum + value, 0);
   }
@@ -83,7 +83,7 @@ function ringLoads(families: readonly MetricFamily[]): Overview['rings'] {
 
 const RECENT_MS = 60_000;
 
-/** What the overview shows, from the counters of all workers. */
+/** Compiles the overview, from the counters of all workers. */
 export function compileOverview(worker: WorkerScope, history: History): (sinceMs: number) => Overview {
   return (sinceMs) => {
     const families = worker.metrics.read();

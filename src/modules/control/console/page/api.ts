@@ -4,21 +4,21 @@ type Parameters = Readonly<Record<string, string | number>>;
 
 const RETRY_MS = 2_000;
 
-/** Asks below the console's location. Throws an `Error` in words for people. */
+/** Requests a path below the console's location. Throws an `Error` whose message can be shown. */
 export async function read<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
   const query = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
-  // The gateway reads a plus as a plus.
+  // The gateway does not decode a plus as a blank.
   const text = query.toString().replaceAll('+', '%20');
   return bodyOf<T>(await reach(text === '' ? path : `${path}?${text}`, signal ? { signal } : {}));
 }
 
-/** Changes something. Throws as `read` does. */
+/** Sends a change. Throws as `read` does. */
 export async function write<T>(path: string, body: unknown): Promise<T> {
   const headers = { 'content-type': 'application/json', [WRITE_HEADER]: '1' };
   return bodyOf<T>(await reach(path, { method: 'POST', headers, body: JSON.stringify(body) }));
 }
 
-/** Calls `take` with each answer that is new, until the signal; `since` is where the next question starts. */
+/** Calls `take` with each new page until the signal; `since` is where the next request starts. */
 export async function follow<T extends { readonly newest: number }>(
   path: string,
   { parameters, signal, take }: { parameters: Parameters; signal: AbortSignal; take: (page: T) => void },
@@ -37,7 +37,7 @@ export async function follow<T extends { readonly newest: number }>(
   }
 }
 
-/** Resolves after a while, or at the signal. */
+/** Resolves after the given time, or at the signal. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
@@ -64,15 +64,15 @@ async function bodyOf<T>(response: Response): Promise<T> {
 
 const EVERY_MS = 2_000;
 const MAX_MOMENTS = 150;
-/** Workers look at the same counters at times of their own. */
+/** Workers sample the same counters at different times, so moments of two workers may be close together. */
 const LEAST_APART_MS = 1_000;
 
-/** What the page knows: the last overview, with the moments of all answers before it. */
+/** The last overview, with the moments of all overviews before it. */
 export type LiveOverview = Overview;
 
 type Listener = (seen: LiveOverview) => void;
 
-/** Asks for the overview every two seconds, as long as the page is looked at. */
+/** Requests the overview every two seconds while the page is visible. */
 export class Live {
   readonly #listeners = new Set<Listener>();
   readonly #failed: (message: string | undefined) => void;
@@ -83,7 +83,7 @@ export class Live {
     this.#failed = failed;
   }
 
-  /** Calls the listener now, if something is known, and after every answer. Gives the end of it. */
+  /** Calls the listener now if there is an overview, and for each new one. Gives a function that removes the listener. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
     if (this.#seen) listener(this.#seen);

@@ -10,7 +10,7 @@ const MINUTES = [4, 3, 2, 1, 0];
 /** One line or layer of a chart. */
 interface Series {
   readonly name: string;
-  /** A class of the style sheet that has its colour. */
+  /** A class in the style sheet that defines its colour. */
   readonly tone: string;
   value(pace: Pace): number | undefined;
 }
@@ -18,14 +18,14 @@ interface Series {
 interface ChartOptions {
   readonly title: string;
   readonly series: readonly Series[];
-  /** Layers on top of each other, not lines beside each other. */
+  /** Whether the values are stacked. */
   readonly stacked?: boolean;
-  /** The axis goes up to this at least. */
+  /** Minimum upper end of the axis. */
   readonly least: number;
   format(value: number): string;
 }
 
-/** The last five minutes of something. The legend tells the values under the pointer, or the last ones. */
+/** A chart of the last five minutes. The legend shows the values under the pointer, or the last ones. */
 export class TimeChart {
   readonly element: HTMLElement;
   readonly #options: ChartOptions;
@@ -89,7 +89,7 @@ export class TimeChart {
     };
   }
 
-  /** A drawing takes resolved colours only, and they change with the theme: each is read when it is used. */
+  /** uPlot needs resolved colours, and they change with the theme: they are read for each drawing. */
   #axes(): uPlot.Axis[] {
     const { format } = this.#options;
     const axis = { font: '11px system-ui', ticks: { show: false }, gap: 6 };
@@ -132,7 +132,7 @@ export class TimeChart {
   }
 }
 
-/** Running totals, so that each layer lies on the one before it. */
+/** Gives running totals, so that each layer is drawn on top of the previous one. */
 function stacks(layers: readonly (readonly (number | null)[])[]): number[][] {
   const totals: number[] = [];
   return layers.map((layer) => layer.map((value, at) => (totals[at] = (totals[at] ?? 0) + (value ?? 0))));

@@ -1,4 +1,4 @@
-/** What an element may hold; `undefined` and `false` are nothing. */
+/** The content of an element; `undefined` and `false` add nothing. */
 export type Child = Node | string | number | false | undefined;
 
 type Listener = (event: never) => void;
@@ -6,7 +6,7 @@ type Attributes = Readonly<Record<string, string | number | boolean | undefined 
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** An element. `onclick` and its like are listeners, `true` is an attribute without value, `false` none. */
+/** Creates an element. `onclick` and the like are listeners; `true` is an attribute without a value, `false` no attribute. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -15,7 +15,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** The same for drawings. */
+/** Creates an SVG element. */
 export function svg<K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -41,23 +41,23 @@ function solid(children: readonly Child[]): (Node | string)[] {
   });
 }
 
-/** Replaces what an element holds. */
+/** Replaces the content of an element. */
 export function show(element: Element, ...children: readonly Child[]): void {
   element.replaceChildren(...solid(children));
 }
 
-/** Sets a text only where it changes: a screen reader and a selection are left alone otherwise. */
+/** Sets a text only if it changes, so as not to disturb screen readers and selections. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** What a list shows of one item. */
+/** The element of one item in a list. */
 export interface Row<T> {
   readonly element: Element;
   update(item: T): void;
 }
 
-/** A list whose rows stay the same elements as long as their keys do: focus and scrolling survive an update. */
+/** A list whose rows keep their elements while their keys stay, so that focus and scrolling survive an update. */
 export class Rows<T> {
   readonly #parent: Element;
   readonly #keyOf: (item: T) => string;
@@ -87,7 +87,7 @@ export class Rows<T> {
   }
 }
 
-/** A field for code-like text: nothing corrects, capitalises or completes it. */
+/** A text field for code, without correction, capitalization and completion. */
 export function textInput(
   label: string,
   more: Readonly<Record<string, string | number | boolean>> = {},
@@ -102,7 +102,7 @@ export function textInput(
   });
 }
 
-/** A field with its name above it. */
+/** A field with its label above it. */
 export function labelled(name: string, input: HTMLElement): HTMLElement {
   return h('label', { class: 'labelled' }, h('span', {}, name), input);
 }
@@ -115,18 +115,18 @@ export function plainButton(text: string, onclick: () => void, label?: string): 
   return h('button', { type: 'button', class: 'plain', 'aria-label': label, onclick }, text);
 }
 
-/** What a row of radio buttons chooses from. */
+/** The options of a group of radio buttons. */
 interface Choice {
-  /** For assistive technology. */
+  /** Label for assistive technology. */
   readonly legend: string;
-  /** Radio buttons of one name belong together. */
+  /** Radio buttons with the same name form a group. */
   readonly name: string;
   readonly chosen: string;
   readonly options: readonly (readonly [value: string, label: string])[];
   choose(value: string): void;
 }
 
-/** One of a few, all in sight. */
+/** A group of radio buttons that shows all its options. */
 export function segmented({ legend, name, chosen, options, choose }: Choice): HTMLElement {
   return h(
     'fieldset',

@@ -11,7 +11,7 @@ export function count(value: number): string {
   return whole.format(value);
 }
 
-/** A rate with as many digits as mean something: `0`, `0.4`, `12.3`, `1,240`. */
+/** Formats a rate with significant digits only: `0`, `0.4`, `12.3`, `1,240`. */
 export function rate(value: number): string {
   if (value === 0) return '0';
   if (value < 0.1) return '<0.1';
@@ -30,7 +30,7 @@ export function bytes(value: number): string {
   return `${scaled.toFixed(digits)} ${UNITS[unit] ?? ''}`;
 }
 
-/** Seconds as people say them: `0.6 ms`, `48 ms`, `1.2 s`; a dash when there is nothing to measure. */
+/** Formats seconds as a duration: `0.6 ms`, `48 ms`, `1.2 s`; a dash for `undefined`. */
 export function latency(seconds: number | undefined): string {
   if (seconds === undefined) return '–';
   const ms = seconds * 1000;
@@ -59,7 +59,7 @@ export function percent(share: number): string {
   return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 }
 
-/** `16:34:49.120` in the time of whoever looks. */
+/** Formats a time in the browser's time zone: `16:34:49.120`. */
 export function clock(ms: number, withMillis = false): string {
   const date = new Date(ms);
   const two = (value: number): string => String(value).padStart(2, '0');

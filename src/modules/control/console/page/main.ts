@@ -18,7 +18,7 @@ const PAGES: readonly (Page & { readonly open: OpenView })[] = [
   { name: 'log', label: 'Log', open: openLog },
 ];
 
-/** Builds the console into the empty document. */
+/** Builds the console in the empty document. */
 export function start(): void {
   const shell = new Shell(PAGES);
   const live = new Live((message) => {
@@ -39,7 +39,7 @@ export function start(): void {
   void live.run(new AbortController().signal);
 }
 
-/** A digit opens its page, a slash goes to the filter; never while somebody types. */
+/** Handles keys: a digit opens its view, a slash focuses the filter; not while a field has the focus. */
 function jump(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if ((event.target as Element | null)?.closest('input, textarea, select')) return;

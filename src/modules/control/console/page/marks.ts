@@ -5,7 +5,7 @@ import { sum } from './pace.ts';
 const WIDTH = 96;
 const HEIGHT = 24;
 
-/** A small area without axes; its last point is the newest. */
+/** A small chart without axes; the last point is the newest. */
 export function sparkline(values: readonly number[], tone = 'accent'): SVGElement {
   const top = Math.max(...values, 1e-9);
   const step = WIDTH / Math.max(values.length - 1, 1);
@@ -29,13 +29,13 @@ export function sparkline(values: readonly number[], tone = 'accent'): SVGElemen
   );
 }
 
-/** The tone of a status code. */
+/** Gives the style class for a status code. */
 export function toneOf(code: string): string {
   const tones: Readonly<Record<string, string>> = { '2': 'ok', '3': 'moved', '4': 'refused', '5': 'failed' };
   return tones[code[0] ?? ''] ?? 'other';
 }
 
-/** How statuses share the answers: one bar, its parts by class, and the codes in words. */
+/** A bar that shows the share of each status class, with the codes as text. */
 export function codeBar(codes: Readonly<Record<string, number>>): HTMLElement {
   const entries = Object.entries(codes).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const total = sum(entries.map(([, value]) => value));
@@ -60,7 +60,7 @@ export function codeBar(codes: Readonly<Record<string, number>>): HTMLElement {
   );
 }
 
-/** A bar of what is in use. */
+/** A bar that shows how much is in use. */
 export function meter(share: number, label: string): HTMLElement {
   const width = Math.max(0, Math.min(1, share)) * 100;
   return h(
@@ -78,7 +78,7 @@ export function chip(text: string, tone = ''): HTMLElement {
   return h('span', { class: tone === '' ? 'chip' : `chip toned ${tone}` }, text);
 }
 
-/** What stands where there is nothing to show. */
+/** The text that is shown if there is nothing else to show. */
 export function empty(title: string, text: string): HTMLElement {
   return h('div', { class: 'empty' }, h('b', {}, title), h('p', {}, text));
 }

@@ -2,11 +2,11 @@
 export interface Resource {
   readonly name: string;
   readonly kind: 'table' | 'function';
-  /** Below the location, with its slash. */
+  /** Path below the location, with its slash. */
   readonly path: string;
   readonly summary: string;
   readonly methods: readonly string[];
-  /** Columns of a table, parameters of a function. */
+  /** Columns of a table, or parameters of a function. */
   readonly fields: readonly Field[];
 }
 
@@ -21,7 +21,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const METHODS = ['get', 'post', 'patch', 'delete'];
 
-/** The resources that an OpenAPI document describes, tables before functions. */
+/** Gives the resources that an OpenAPI document describes, tables before functions. */
 export function resourcesOf(document: unknown): readonly Resource[] {
   const paths = Object.entries(member(document, 'paths') ?? {}).filter(([path]) => path !== '/');
   const resources = paths.map(([path, item]) => resourceOf(path, { item, document }));
@@ -51,14 +51,14 @@ function resourceOf(path: string, { item, document }: { item: unknown; document:
   };
 }
 
-/** The schema of a row that an operation answers. */
+/** Gives the schema of a row in the response of an operation. */
 function answered(operation: Json, document: unknown): Json | undefined {
   const response = resolve(member(member(operation, 'responses'), '200'), document);
   const schema = resolve(member(jsonContent(response), 'schema'), document);
   return resolve(member(schema, 'items'), document) ?? schema;
 }
 
-/** The schema of what it takes. */
+/** Gives the schema of an operation's request body. */
 function sent(operation: Json, document: unknown): Json | undefined {
   const body = resolve(member(operation, 'requestBody'), document);
   const schema = resolve(member(jsonContent(body), 'schema'), document);
@@ -95,7 +95,7 @@ function member(holder: unknown, name: string): Json | undefined {
   return typeof found === 'object' && found !== null ? (found as Json) : undefined;
 }
 
-/** Follows a `$ref` within the document (RFC 6901); one that leads to another is followed as well. */
+/** Follows a `$ref` within the document (RFC 6901), repeatedly if necessary. */
 function resolve(node: unknown, document: unknown): Json | undefined {
   let found = node as Json | undefined;
   for (let hops = 0; typeof found?.['$ref'] === 'string' && hops < 8; hops++) {

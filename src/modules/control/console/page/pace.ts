@@ -1,8 +1,8 @@
 import type { Moment } from '../contract.ts';
 
 /**
- * The value below which a share `q` of all counted values lies, by linear interpolation inside its bucket (as Prometheus'
- * `histogram_quantile`). Beyond the last bound it is that bound. `undefined` without values.
+ * Gives the value below which a share `q` of all values lies, by linear interpolation within its bucket (as Prometheus'
+ * `histogram_quantile`). Above the last bound it is that bound. `undefined` without values.
  */
 export function quantile(
   buckets: readonly number[],
@@ -21,10 +21,10 @@ export function quantile(
   return bounds.at(-1);
 }
 
-/** What happened between two moments. */
+/** The rates between two moments. */
 export interface Pace {
   readonly atMs: number;
-  /** Answers per second by class: 1xx to 5xx. */
+  /** Responses per second by class: 1xx to 5xx. */
   readonly classes: readonly number[];
   readonly requests: number;
   readonly bytes: number;
@@ -34,7 +34,7 @@ export interface Pace {
   readonly p99: number | undefined;
 }
 
-/** Rates between moments. A latency looks back over several of them, or single requests would draw a saw. */
+/** Gives the rates between moments. Latencies are taken over several moments, to smooth out single requests. */
 export function paces(moments: readonly Moment[], bounds: readonly number[]): readonly Pace[] {
   const LOOK_BACK = 5;
   return moments.slice(1).map((moment, index) => {

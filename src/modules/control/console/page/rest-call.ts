@@ -1,16 +1,16 @@
-/** A condition on one column. */
+/** A filter on one column. */
 export interface Filter {
   readonly column: string;
   readonly operator: string;
   readonly value: string;
 }
 
-/** One call of a REST location, as the form has it. */
+/** One call of a REST location. */
 export interface RestCall {
   readonly method: string;
-  /** Absolute URL of the location, without its last slash. */
+  /** Absolute URL of the location, without a trailing slash. */
   readonly base: string;
-  /** Below it, with its slash. */
+  /** Path below the location, with its slash. */
   readonly path: string;
   readonly kind: 'table' | 'function';
   readonly name: string;
@@ -18,9 +18,9 @@ export interface RestCall {
   readonly filters: readonly Filter[];
   readonly order: string;
   readonly limit: string;
-  /** JSON, or ''. */
+  /** JSON; '' without a body. */
   readonly body: string;
-  /** A bearer token, or ''. */
+  /** A bearer token; '' without one. */
   readonly token: string;
 }
 
@@ -39,7 +39,7 @@ export const OPERATORS = [
   'cs',
 ] as const;
 
-/** The URL, its values percent-encoded as far as they must be. */
+/** Gives the URL of a call; values are percent-encoded only where necessary. */
 export function urlOf({ base, path, kind, method, select, filters, order, limit }: RestCall): string {
   const isCall = kind === 'function' && method === 'GET';
   const pairs = [
@@ -68,7 +68,7 @@ function encode(text: string): string {
   return encodeURIComponent(text).replace(/%(2C|3A|28|29|2F|2A)/gi, decodeURIComponent);
 }
 
-/** The call in the words of three clients. The token is a placeholder there: snippets are for sharing. */
+/** The call as code for three clients. The token is replaced by a placeholder, since snippets are meant to be shared. */
 export const SNIPPETS: readonly { readonly name: string; text(call: RestCall): string }[] = [
   { name: 'curl', text: curl },
   { name: 'fetch', text: fetchCode },
@@ -167,7 +167,7 @@ function literal(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`;
 }
 
-/** JSON on one line; what is none stays as it is. */
+/** Puts JSON on one line; other text stays as it is. */
 function compact(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text));

@@ -2,22 +2,22 @@ import type { Live, LiveOverview } from './api.ts';
 import { h, segmented, setText, show, svg } from './dom.ts';
 import { plural, span } from './format.ts';
 
-/** One page of the console, as long as it is looked at. */
+/** One view of the console, while it is shown. */
 interface View {
   readonly title: string;
   readonly element: HTMLElement;
 }
 
-/** What a page is opened with. */
+/** What a view is opened with. */
 interface ViewScope {
   readonly live: Live;
-  /** Ends when the page is left. */
+  /** Aborted when the view is left. */
   readonly signal: AbortSignal;
 }
 
 export type OpenView = (scope: ViewScope) => View;
 
-/** Strokes on a grid of 20. */
+/** SVG paths on a grid of 20. */
 const ICONS = {
   overview: 'M3 12l3.5-4.5 3 3L13 5l4 5M3 16h14',
   routes: 'M5 4v9a3 3 0 003 3h7m0 0l-2.5-2.5M15 16l-2.5 2.5M5 8h5a3 3 0 003-3',
@@ -47,7 +47,7 @@ const THEMES = [
   ['dark', 'Dark'],
 ] as const;
 
-/** Light, dark, or what the system says; the choice stays in this browser. */
+/** A switch for light, dark or the system's theme; the choice is kept in this browser. */
 function themeSwitch(): HTMLElement {
   const chosen = stored();
   apply(chosen);
@@ -80,17 +80,17 @@ function store(theme: string): void {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // See above.
+    // Storage may be forbidden.
   }
 }
 
-/** A page of the console as the navigation names it. */
+/** A view of the console as the navigation names it. */
 export interface Page {
   readonly name: IconName;
   readonly label: string;
 }
 
-/** What stays on the screen: navigation, the gateway's state, and room for one view. */
+/** The fixed part of the page: navigation, the gateway's state, and room for one view. */
 export class Shell {
   readonly #links: ReadonlyMap<string, HTMLAnchorElement>;
   readonly #main = h('main', { id: 'content', tabindex: -1 });
@@ -119,7 +119,7 @@ export class Shell {
     );
   }
 
-  /** Shows a view under its name. */
+  /** Shows a view. */
   open(name: string, { title, element }: View): void {
     for (const [page, anchor] of this.#links) {
       if (page === name) anchor.setAttribute('aria-current', 'page');
@@ -131,7 +131,7 @@ export class Shell {
     show(this.#main, h('header', { class: 'page-head' }, heading, this.#status), element);
   }
 
-  /** The gateway has answered. */
+  /** Shows the state after the gateway has responded. */
   tell({ gateway, configuration, workers, nowMs }: LiveOverview): void {
     this.#dot.className = `dot ${gateway.draining ? 'refused' : 'ok'}`;
     setText(this.#state, gateway.draining ? 'Draining' : 'Serving');
@@ -144,7 +144,7 @@ export class Shell {
     setText(this.#facts, facts.join(' · '));
   }
 
-  /** It has not. */
+  /** Shows that the gateway has not responded. */
   fail(message: string): void {
     this.#dot.className = 'dot failed';
     setText(this.#state, 'Not connected');

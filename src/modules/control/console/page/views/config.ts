@@ -5,11 +5,11 @@ import { plural } from '../format.ts';
 import { empty } from '../marks.ts';
 import type { OpenView } from '../shell.ts';
 
-/** Comment, quoted text, variable, punctuation, blanks, word: the first that fits. */
+/** Comment, quoted text, variable, punctuation, blanks or word: the first alternative that matches. */
 const TOKEN =
   /(#.*$)|("(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?)|(\$\{[^}]*\}|\$\w+)|([{};])|(\s+)|([^\s{};"'$]+|\$)/g;
 
-/** Lines of a configuration with their parts told apart. A quoted text that goes over lines is plain in the later ones. */
+/** Highlights lines of a configuration. Of a quoted text over several lines only the first line is highlighted. */
 function highlight(lines: readonly string[]): readonly (readonly Node[])[] {
   let isFirst = true;
   return lines.map((line) =>
@@ -37,7 +37,7 @@ function piece(role: string, text: string): HTMLElement {
   return h('span', { class: `t-${role}` }, text);
 }
 
-/** The configuration that serves, with what its load had to say beside the lines. */
+/** The view of the active configuration, with findings beside the lines. */
 export const openConfig: OpenView = ({ signal }) => {
   const element = h('div', { class: 'stack' });
   read<ConfigText>(DATA_PATHS.config, {}, signal).then(

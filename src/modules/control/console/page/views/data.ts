@@ -6,16 +6,16 @@ import { type Resource, resourcesOf } from '../openapi.ts';
 import type { OpenView } from '../shell.ts';
 import { TryForm } from './try-form.ts';
 
-/** A location that answers from a database. */
+/** A location with `dbrest_pass`. */
 interface RestLocation {
   readonly label: string;
-  /** Its path without the last slash; absent where no path can be told. */
+  /** Its path without a trailing slash; absent if it is not fixed. */
   readonly path: string | undefined;
   /** It is served at the address of this page. */
   readonly isHere: boolean;
 }
 
-/** Tables and functions of the REST locations, to be tried and copied. */
+/** The view of tables and functions of the REST locations, which can be called and copied. */
 export const openData: OpenView = ({ signal }) => {
   const element = h('div', { class: 'stack' });
   read<RouteTree>(DATA_PATHS.routes, {}, signal).then(
@@ -75,7 +75,7 @@ async function describe(path: string, signal: AbortSignal): Promise<readonly Res
   return resourcesOf(await response.json());
 }
 
-/** A list to choose from, and the form for what was chosen. */
+/** A list of resources, and the form for the chosen one. */
 function browser(base: string, resources: readonly Resource[]): readonly HTMLElement[] {
   const [first] = resources;
   if (!first) return [empty('Nothing is visible', 'The anonymous role may use no table and no function.')];

@@ -11,7 +11,7 @@ const NONE = [
   'What is published into the ring shows here at once, whichever worker took it.',
 ] as const;
 
-/** The rings of events, live. */
+/** The view of the event rings, updated live. */
 export const openEvents: OpenView = ({ signal }) => {
   const zones = h('select', { 'aria-label': 'Ring' });
   const channels = h('select', { 'aria-label': 'Channel' }, h('option', { value: '' }, 'All channels'));
@@ -101,7 +101,7 @@ function eventRow({ generation, channel, type, payload, timestampMs }: EventEntr
   );
 }
 
-/** JSON objects and lists in lines; nothing for other texts. */
+/** Formats JSON objects and lists over several lines; `undefined` for other texts. */
 function prettyJson(text: string): string | undefined {
   try {
     const parsed = JSON.parse(text) as unknown;

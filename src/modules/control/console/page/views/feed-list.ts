@@ -7,15 +7,15 @@ const MAX_KEPT = 1_000;
 const MAX_SHOWN = 200;
 
 export interface FeedListOptions {
-  /** What stands in the empty list. */
+  /** The text of the empty list. */
   readonly none: readonly [title: string, text: string];
   readonly label: string;
   readonly row: (entry: EventEntry) => HTMLElement;
-  /** Whether an entry is to be shown. */
+  /** Tells whether an entry is shown. */
   readonly wanted: (entry: EventEntry) => boolean;
 }
 
-/** Entries as they come, the newest first; they may be held still while somebody reads. */
+/** A list of entries, the newest first, which can be paused. */
 export class FeedList {
   readonly element: HTMLElement;
   readonly pause = h(
@@ -57,7 +57,7 @@ export class FeedList {
     this.show();
   }
 
-  /** To be called when what is wanted has changed. */
+  /** To be called after the filter has changed. */
   show(): void {
     const wanted = this.#entries.filter(this.#options.wanted);
     const shown = wanted.slice(-MAX_SHOWN).toReversed();

@@ -12,7 +12,7 @@ const LIFETIMES = [
   [604_800, 'One week'],
 ] as const;
 
-/** A new flag, or an old one anew. `set` tells whether it was taken. */
+/** The form that adds or replaces a flag. `set` tells whether that succeeded. */
 function flagForm(set: (flag: FlagState) => Promise<boolean>): HTMLElement {
   const name = textInput('Name of the flag', { required: true, maxlength: 255, placeholder: 'new_checkout' });
   const share = h('input', {
@@ -107,7 +107,9 @@ class FlagRow implements Row<FlagState> {
 
 const EVERY_MS = 3_000;
 
-/** Feature flags: switched, rolled out, added and removed here; every worker sees it at once. */
+/**
+ * The view of feature flags, which can be switched, rolled out, added and removed. Changes take effect in all workers at once.
+ */
 export const openFlags: OpenView = ({ signal }) => {
   const table = new FlagTable();
   void table.run(signal);
@@ -142,7 +144,7 @@ class FlagTable {
   readonly #card = h('section', { class: 'card' }, h('div', { class: 'scroll' }, this.#table), this.#none);
   readonly element = h('div', { class: 'stack' }, this.#message, this.#card, this.#form);
 
-  /** Other people may change flags as well. */
+  /** Reloads the flags regularly: others may change them too. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

@@ -12,7 +12,7 @@ interface LocationRow {
 
 const COLUMNS = ['Location', 'Per second', '', 'p50', 'p95', 'p99', 'Responses', 'Last hit'];
 
-/** Every location that somebody has asked for, the busiest first. */
+/** The table of locations that have had requests, the busiest first. */
 export class LocationTable {
   readonly #body = h('tbody');
   readonly #none = empty('No requests yet', 'Locations show here as soon as somebody asks for them.');

@@ -20,7 +20,7 @@ const TONES: Readonly<Record<string, string>> = {
   emerg: 'failed',
 };
 
-/** The last lines of the error log, and requests as they are answered. */
+/** The view of the last lines of the error log and of recent requests. */
 export const openLog: OpenView = ({ signal }) => {
   let kind = '';
   const filter = h('input', {
@@ -82,7 +82,7 @@ function logRow(entry: EventEntry): HTMLElement {
       h('span', { class: 'payload quiet' }, skipped),
     );
   }
-  // As the gateway writes it: method, milliseconds, bytes, host, target.
+  // The gateway writes method, milliseconds, bytes, host and target.
   const [method = '', ms = '0', size = '0', host = '', ...target] = (payload ?? '').split(' ');
   const facts = h(
     'span',

@@ -8,7 +8,7 @@ import type { OpenView } from '../shell.ts';
 import { partCards } from './parts.ts';
 import { LocationTable } from './location-table.ts';
 
-/** What an operator should know before anything else; nothing when all is well. */
+/** Gives notices about conditions that need attention. */
 function notices({ gateway, configuration, nowMs }: LiveOverview): readonly HTMLElement[] {
   const { isNewest, loadedMs, findings } = configuration;
   const told: HTMLElement[] = [];
@@ -32,7 +32,7 @@ function notice(tone: string, ...content: readonly (string | Node)[]): HTMLEleme
 const SERVER_ERRORS = 4;
 const CLIENT_ERRORS = 3;
 
-/** What the gateway does right now, and what it stands on. */
+/** The view with the current load and the parts of the gateway. */
 export const openOverview: OpenView = ({ live, signal }) => {
   const told = h('div', { class: 'notices' });
   const tiles = [
@@ -67,7 +67,7 @@ export const openOverview: OpenView = ({ live, signal }) => {
   return { title: 'Overview', element };
 };
 
-/** A number, what it is made of, and how it came to be. */
+/** A number with a detail and its recent history. */
 class Tile {
   readonly element: HTMLElement;
   readonly #tone: string;

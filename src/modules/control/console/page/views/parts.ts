@@ -5,7 +5,7 @@ import { ago, bytes, clock, count, latency, percent, plural } from '../format.ts
 import type { LiveOverview } from '../api.ts';
 import { meter } from '../marks.ts';
 
-/** What the gateway stands on: databases, stores, rings, workers, upstreams, configuration. */
+/** The parts that the gateway depends on: databases, stores, rings, workers, upstreams, configuration. */
 export function partCards(seen: LiveOverview): readonly HTMLElement[] {
   const { databases, stores, rings, workers, upstreams, bounds } = seen;
   return [
@@ -114,7 +114,7 @@ function configurationCard({ configuration, gateway, nowMs }: LiveOverview): HTM
   ]);
 }
 
-/** A path by its last two names: a database is told by its socket. */
+/** Shortens a path to its last two names: databases may be named by their socket. */
 function shortened(name: string): string {
   return name.startsWith('/') ? `…/${name.split('/').slice(-2).join('/')}` : name;
 }

@@ -5,7 +5,7 @@ import { ago, count } from '../format.ts';
 import { chip, empty } from '../marks.ts';
 import type { OpenView } from '../shell.ts';
 
-/** Asks the compiled locations who would answer; `found` is told the key of the location. */
+/** A form that shows which location would serve a URL; `found` is called with the key of the location. */
 function urlTester(found: (key: string | undefined) => void): HTMLElement {
   const url = textInput('URL or path', { 'data-first': true, value: `${location.origin}/` });
   const verdict = h('div', { class: 'verdict', 'aria-live': 'polite' });
@@ -36,7 +36,7 @@ function urlTester(found: (key: string | undefined) => void): HTMLElement {
   );
 }
 
-/** `GET /path` is how logs write it; the method decides nothing about locations. */
+/** Removes the method: logs contain `GET /path`, and locations do not depend on the method. */
 function withoutMethod(text: string): string {
   return text.trim().replace(/^[A-Z]+\s+/, '');
 }
@@ -64,7 +64,7 @@ function step(name: string, ...content: readonly (Node | false)[]): HTMLElement 
   return h('li', {}, h('small', {}, name), h('span', {}, ...content));
 }
 
-/** The elements of one location that change. */
+/** The elements of one location that are updated. */
 interface Line {
   readonly key: string;
   readonly element: HTMLElement;
@@ -73,7 +73,7 @@ interface Line {
   readonly isCounted: boolean;
 }
 
-/** Servers and locations in the order in which they are asked, and who would answer a URL. */
+/** The view of servers and locations in the order in which they are tried, with the form for URLs. */
 export const openRoutes: OpenView = ({ live, signal }) => {
   const trees = h('div', { class: 'stack' });
   const lines: Line[] = [];
@@ -169,7 +169,7 @@ function routeLine(route: Route, { label, depth }: Omit<Drawing, 'lines'>): Line
   return { key: `${label}\n${text}`, element, hits, last, isCounted };
 }
 
-/** Who looks at the console does not count. */
+/** Requests for the console itself are not counted. */
 const UNCOUNTED = 'control_console';
 
 function tellHits(lines: readonly Line[], { locations, nowMs }: LiveOverview): void {

@@ -9,7 +9,7 @@ interface FilterRow {
   value(): Filter;
 }
 
-/** Conditions on the columns of a table, or the parameters of a function. */
+/** The filters on columns of a table, or the parameters of a function. */
 class FilterRows {
   readonly element = h('div', { class: 'filters' });
   readonly #fields: readonly Field[];
@@ -24,7 +24,7 @@ class FilterRows {
     this.element.prepend(...this.#rows.map((row) => row.element));
   }
 
-  /** Those that have a value. */
+  /** Gives the filters that have a value. */
   values(): readonly Filter[] {
     return this.#rows.map((row) => row.value()).filter(({ value }) => value !== '');
   }
@@ -66,7 +66,7 @@ function parameterRow({ name, type, isRequired }: Field): FilterRow {
 
 const MAX_SHOWN = 200_000;
 
-/** Sends a call; what came back, to be shown. */
+/** Sends a call and gives the elements that show the response. */
 async function responseTo(call: RestCall): Promise<readonly Node[]> {
   const startedMs = performance.now();
   try {
@@ -97,12 +97,12 @@ function pretty(text: string): string {
   try {
     shown = JSON.stringify(JSON.parse(text), null, 2);
   } catch {
-    // Not JSON: as it came.
+    // Not JSON: shown as it is.
   }
   return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}\n…` : shown;
 }
 
-/** A call as code, for one client at a time, to be copied. */
+/** A call as code for one of several clients, which can be copied. */
 class SnippetBox {
   readonly element: HTMLElement;
   readonly #code = h('code');
@@ -146,7 +146,7 @@ class SnippetBox {
       await navigator.clipboard.writeText(this.#code.textContent ?? '');
       setText(this.#copied, 'Copied');
     } catch {
-      // Browsers give the clipboard to secure origins alone.
+      // Browsers allow access to the clipboard in secure contexts only.
       getSelection()?.selectAllChildren(this.#code);
       setText(this.#copied, 'Selected: copy it with the keyboard');
     }
@@ -155,7 +155,7 @@ class SnippetBox {
 
 const FIRST_ROWS = '10';
 
-/** A form for one table or function, the answer to it, and the same call for other clients. */
+/** A form for one table or function, the response, and the same call as code for other clients. */
 export class TryForm {
   readonly element: HTMLElement;
   readonly #base: string;
@@ -212,7 +212,7 @@ export class TryForm {
     );
   }
 
-  /** Another method starts with a body and a limit of its own. */
+  /** Presets body and limit for another method. */
   #suggest(): void {
     const { value } = this.#method;
     this.#body.value = template(this.#resource, value);
@@ -251,7 +251,7 @@ function takesBody(method: string): boolean {
   return method !== 'GET' && method !== 'DELETE';
 }
 
-/** What a new row, a change or a call may look like. */
+/** Gives an example for a new row, a change or a call. */
 function template({ kind, fields }: Resource, method: string): string {
   if (!takesBody(method)) return '';
   const wanted =
