@@ -26,7 +26,7 @@ interface EventZone {
   readonly sizeBytes?: number;
 }
 
-/** What a location that answers has: validation refuses any other. */
+/** The configuration of a valid endpoint: validation has checked that it has a zone and a channel. */
 export type EndpointConfig = WorkerEventsConfig & { readonly zone: EventZone; readonly channel: string };
 
 /** Entries of a ring whose size is not configured. */
@@ -34,7 +34,7 @@ export const DEFAULT_RING_SIZE = 1024;
 /** Entries; the zone's own limit in bytes is reached earlier. */
 const MAX_RING_SIZE = 1_048_576;
 
-/** The rows of the contract page's list "Directives". */
+/** The directives of worker events. */
 export const directives = directivesFor<WorkerEventsConfig>()({
   worker_events_api: {
     contexts: ['location'],
@@ -93,14 +93,14 @@ function readZone(words: readonly Word[], scope: ReadScope): EventZone {
   return { name: name.value, ...(sizeBytes !== undefined && { sizeBytes }) };
 }
 
-/** What a command needs to know of an endpoint to call it. */
+/** What a command needs to call an endpoint. */
 export interface EventsEndpoint {
   readonly path: string;
-  /** Absent: none is needed, or it comes from variables. */
+  /** Absent: no key is needed, or it depends on variables. */
   readonly publishKey?: string;
 }
 
-/** `undefined`: the location serves no events, or no path leads to it for certain. */
+/** Gives the endpoint of a location; `undefined` if it is none, or if its path is not fixed. */
 export function eventsEndpoint(
   { api, publishKey }: Partial<WorkerEventsConfig>,
   match: LocationMatch | undefined,

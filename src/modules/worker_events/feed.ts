@@ -2,10 +2,10 @@ import type { Ring } from '../../zone/index.ts';
 import { entryJson } from './query.ts';
 
 const HEARTBEAT_MS = 15_000;
-/** Frames that are kept for the other streams of this worker, which usually want the same ones next. */
+/** Number of frames that are kept for the other streams of this worker, which usually need the same ones next. */
 const RECENT = 64;
 
-/** An entry as a stream sends it. */
+/** An entry in the form in which streams send it. */
 export interface Frame {
   readonly generation: number;
   readonly channel: string;
@@ -13,15 +13,15 @@ export interface Frame {
   readonly text: string;
 }
 
-/** One open stream, as the feed sees it. */
+/** An open stream. */
 export interface Follower {
-  /** There may be new entries. */
+  /** Called when there may be new entries. */
   wake(): void;
-  /** It is time to show that the connection lives. */
+  /** Called when a heartbeat is due. */
   beat(): void;
 }
 
-/** A ring as all streams of one worker follow it: one watch, one heartbeat, each entry read once. */
+/** A ring on behalf of all streams of one worker: it is watched once, and each entry is read once. */
 export class Feed {
   readonly ring: Ring;
   readonly #followers = new Set<Follower>();
@@ -32,7 +32,7 @@ export class Feed {
     this.ring = ring;
   }
 
-  /** Gives the function that ends it. */
+  /** Adds a stream; gives a function that removes it. */
   follow(follower: Follower): () => void {
     this.#followers.add(follower);
     this.#stop ??= this.#start();
@@ -42,14 +42,14 @@ export class Feed {
     };
   }
 
-  /** `undefined`: overwritten, or not there yet; see `Ring.read`. */
+  /** Gives the frame of an entry; `undefined` if it was overwritten or does not exist yet, as in `Ring.read`. */
   frame(generation: number): Frame | undefined {
     const recent = this.#recent[generation % RECENT];
     if (recent?.generation === generation) return recent;
     const entry = this.ring.read(generation);
     if (!entry) return undefined;
     const { channel, type } = entry;
-    // A line end would start a field of its own; the data has the type as it is.
+    // A line end would begin another field; the data contains the unchanged type.
     const name = type.replace(/[\r\n]/g, ' ');
     const text = `id: ${generation}\nevent: ${name}\ndata: ${entryJson(entry)}\n\n`;
     return (this.#recent[generation % RECENT] = { generation, channel, type, text });

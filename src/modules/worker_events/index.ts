@@ -25,7 +25,7 @@ import { compileStream, OpenStreams, prefersStream, type StreamResources } from 
 
 export { eventsEndpoint as eventsFacts, type EventsEndpoint as EventsFacts } from './directives.ts';
 
-/** GET and HEAD: the ring's state and the entries that the query asks for. */
+/** Compiles GET and HEAD: the ring's state and the entries that the query selects. */
 export function compileInspect({ zone, channel }: EndpointConfig, ring: Ring): Handler {
   const start = `{"module":"worker_events","zone":${JSON.stringify(zone.name)},"channel":`;
   return (x: Exchange) => {
@@ -48,7 +48,7 @@ function ringJson(snapshot: RingSnapshot): string {
 const PUBLISHED = { name: 'gw_events_published_total', help: 'Events that were published into a ring.' };
 const DROPPED = { name: 'gw_events_dropped_total', help: 'Events that later ones have overwritten.' };
 
-/** Shows how much has gone through a ring: its generations count from 1. Gives the end of it. */
+/** Adds a metric for the number of events published, which is the ring's generation. Gives a function that removes it. */
 function showRing(metrics: Counters, zone: string, ring: Ring): () => void {
   const labels = { zone };
   const ends = [
@@ -62,7 +62,7 @@ function showRing(metrics: Counters, zone: string, ring: Ring): () => void {
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 
-/** Which of the endpoint's three parts would answer. */
+/** Explains which of the endpoint's three operations a request would use. */
 const explanation: ModuleExplanation<WorkerEventsConfig, StreamResources> = {
   explain: (config, _resources, build) => ({ content: tellEndpoint(config as EndpointConfig, build) }),
 };
@@ -97,7 +97,7 @@ function tellEndpoint(config: EndpointConfig, build: Build): Explainer {
   };
 }
 
-/** Worker events: a ring of notifications in shared memory, published, shown and streamed over HTTP. */
+/** Worker events: a ring of notifications in shared memory, which are published, read and streamed over HTTP. */
 export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
   name: 'worker_events',
   directives,
@@ -120,7 +120,7 @@ export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
 
   provision(config, worker) {
     const buffer = worker.zone((config as EndpointConfig).zone.name);
-    // By identity: a zone of the same name may have come and gone meanwhile.
+    // Shared by identity: a zone of the same name may have been replaced meanwhile.
     const feed = worker.share(
       `worker_events ${zoneIdentity(buffer)}`,
       () => new Feed(openRing(buffer, worker.workerId)),

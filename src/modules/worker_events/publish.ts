@@ -10,9 +10,8 @@ import { parseQuery, refuse, refuseBusy } from './query.ts';
 const HEADER = 'x-publish-key';
 
 /**
- * Tells whether a request carries the key: in the header, as parameter `key`, or in both. A repeated key is a
- * wrong one, and so is every key while the configured one is empty. The time it takes does not depend on how
- * much of a key is right.
+ * Compiles the check of the publish key: in the header, in the parameter `key`, or in both. A repeated key is refused, and so is
+ * every key if the configured one is empty. The comparison takes constant time.
  */
 export function compileKeyCheck(key: ComplexValue, build: Build): (x: Exchange) => boolean {
   build.needHeader(HEADER);
@@ -41,7 +40,7 @@ function givenKeys(x: Exchange): string[] {
   return inHeader === undefined ? inQuery : [...inQuery, inHeader];
 }
 
-// Hashed first: timingSafeEqual wants equal lengths, and the length of the secret must not show either.
+// Keys are hashed first: timingSafeEqual needs equal lengths, and the length of the secret must not leak either.
 function sha256(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
@@ -49,13 +48,13 @@ function sha256(text: string): Buffer {
 const MAX_BODY_BYTES = 64 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
-/** Where events go, and which names the gateway has. */
+/** What publishing needs: the ring, and the names of the gateway. */
 interface Publishing {
   readonly ring: Pick<Ring, 'publish'>;
   readonly knowsHost: KnowsHost;
 }
 
-/** POST: publishes `{"type","payload"}` under the location's channel. */
+/** Compiles POST: publishes `{"type","payload"}` under the location's channel. */
 export function compilePublish(
   config: EndpointConfig,
   { ring, knowsHost }: Publishing,
@@ -81,15 +80,16 @@ export function compilePublish(
       return refuse(x, 415, 'content-type must be application/json');
     }
     return x.readBody(MAX_BODY_BYTES).then((body) => {
-      // Without a body the exchange has answered already, or the client is gone.
+      // Without a body, the response has been sent already or the client has gone.
       if (body) publish(x, body);
     });
   };
 }
 
 /**
- * A page under a foreign name that leads here (DNS rebinding) is one of ours for its browser. Pages alone send an `Origin` with
- * POST, and they do not know a key; those of other sites would have to ask before they send JSON.
+ * Compiles the test for DNS rebinding: a page under a foreign name that leads here is same-origin for its browser. Only pages
+ * send an `Origin` with POST, and they do not know a key; pages of other sites need a preflight request before they can send
+ * JSON.
  */
 function compileForeign(knowsHost: KnowsHost, build: Build): (x: Exchange) => boolean {
   build.needHeader('origin');
@@ -106,7 +106,7 @@ function compileResponse({
   return (generation, evicted) => `${start}${generation},"retention_evicted":${evicted}}`;
 }
 
-/** Type and payload of a body; a text instead that says what is wrong with it. */
+/** Reads type and payload from a body; a text describes the fault. */
 function readEvent(body: Buffer): { type: string; payload: string | undefined } | string {
   const parsed = parseObject(body);
   if (typeof parsed === 'string') return parsed;

@@ -1,10 +1,7 @@
 import type { Exchange } from '../../http/index.ts';
 import type { RingEntry } from '../../zone/index.ts';
 
-/**
- * Names and values of a raw query, percent-decoded, in order; `undefined` when one is not valid. `+` is no
- * blank.
- */
+/** Gives names and values of a raw query, percent-decoded, in order; `undefined` if one is invalid. `+` is not a blank. */
 export function parseQuery(args: string): readonly (readonly [name: string, value: string])[] | undefined {
   if (args === '') return [];
   try {
@@ -19,20 +16,20 @@ export function parseQuery(args: string): readonly (readonly [name: string, valu
   }
 }
 
-/** What a reader asks for. An absent channel or type matches all. */
+/** The entries that a client asks for. Without a channel or type, all match. */
 interface EventQuery {
-  /** `undefined` when the query does not say. */
+  /** `undefined` if the query has no `since`. */
   readonly since: number | undefined;
   readonly limit: number;
   readonly channel: string | undefined;
   readonly type: string | undefined;
 }
 
-/** Reads `since`, `limit`, `channel` and `type`; gives a text instead that says what is wrong. */
+/** Reads `since`, `limit`, `channel` and `type`; a text describes the fault. */
 export function readEventQuery(args: string, ownChannel: string): EventQuery | string {
   const pairs = parseQuery(args);
   if (!pairs) return 'the query is not valid percent-encoded UTF-8';
-  // Of a repeated parameter the last counts.
+  // The last of repeated parameters is used.
   const given = new Map(pairs);
   const since = given.get('since');
   const limit = given.get('limit');
@@ -46,12 +43,12 @@ export function readEventQuery(args: string, ownChannel: string): EventQuery | s
   };
 }
 
-/** True for a non-negative integer in plain decimal digits. */
+/** Tells whether the text is a non-negative integer in decimal digits. */
 export function isCount(text: string): boolean {
   return /^\d+$/.test(text);
 }
 
-/** An answer of this module that is not a success; `error` says what is wrong. */
+/** Sends a response for an error; `error` describes it. */
 export function refuse(x: Exchange, status: number, error: string): void {
   x.send(
     status,
@@ -60,13 +57,13 @@ export function refuse(x: Exchange, status: number, error: string): void {
   );
 }
 
-/** The zone's lock was not to be had: nothing happened, and the next try may succeed. */
+/** Responds that the zone's lock could not be taken: nothing happened, and a retry may succeed. */
 export function refuseBusy(x: Exchange): void {
   x.response.setHeader('Retry-After', '1');
   refuse(x, 503, 'the ring is busy');
 }
 
-/** An entry as it stands in `events` and in a stream. */
+/** Gives an entry as JSON, as in `events` and in a stream. */
 export function entryJson({ generation, channel, type, payload, timestampMs }: RingEntry): string {
   return (
     `{"generation":${generation},"channel":${JSON.stringify(channel)},"type":${JSON.stringify(type)},` +

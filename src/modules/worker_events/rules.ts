@@ -172,7 +172,7 @@ const eventsRingSize: ModuleRule<WorkerEventsConfig> = {
   },
 };
 
-/** Worker events. */
+/** The rules about worker events. */
 export const rules: readonly ModuleRule<WorkerEventsConfig>[] = [
   eventsPublishOpen,
   eventsKeyQuery,

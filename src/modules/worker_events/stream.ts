@@ -4,23 +4,23 @@ import type { EndpointConfig } from './directives.ts';
 import type { Feed, Follower, Frame } from './feed.ts';
 import { isCount, readEventQuery, refuse, refuseBusy } from './query.ts';
 
-/** Entries looked at before other requests get their turn. */
+/** Number of entries after which other requests are served. */
 const BATCH = 256;
 /** Characters sent in one write; an entry has at most a few thousand. */
 const CHUNK = 16_384;
 const COMMENT = ': keep-alive\n\n';
 
-/** Which entries a stream sends; absent texts match all. */
+/** The entries that a stream sends; without a channel or type, all match. */
 export interface StreamStart {
-  /** The first generation that it may send. */
+  /** The first generation that is sent. */
   readonly from: number;
   readonly channel: string | undefined;
   readonly type: string | undefined;
 }
 
 /**
- * One client that follows the ring. It holds a place in the ring and no entries: a client that reads slower
- * than others publish takes no memory, but is told how many entries it missed.
+ * One client that follows the ring. It keeps a position in the ring and no entries: a client that reads more slowly than events
+ * are published uses no memory, and is told how many entries it missed.
  */
 export class EventStream implements Follower {
   readonly #feed: Feed;
@@ -38,7 +38,7 @@ export class EventStream implements Follower {
     this.#start = start;
     this.#next = start.from;
     this.#unfollow = feed.follow(this);
-    // The head of the answer leaves with the first byte of its body.
+    // The head of the response is sent with the first byte of its body.
     this.#write(COMMENT);
     this.wake();
   }
@@ -59,7 +59,7 @@ export class EventStream implements Follower {
     if (!this.#ended && !this.#blocked) this.#write(COMMENT);
   }
 
-  /** Ends the answer; also right when the client has left. */
+  /** Ends the response; may also be called after the client has left. */
   close(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -67,14 +67,12 @@ export class EventStream implements Follower {
     this.#out.end();
   }
 
-  /**
-   * Text of the next entries, as many as one turn allows; `more` when the ring already holds further ones.
-   */
+  /** Gives the text of the next entries, up to a limit; `more` if the ring has further ones. */
   #collect(): { text: string; more: boolean } {
     let text = '';
     for (let looked = 0; looked < BATCH && text.length < CHUNK; looked++) {
       const range = this.#feed.ring.range();
-      // A publisher is at the header; it wakes this stream when it is done.
+      // A publisher is changing the header; it wakes this stream afterwards.
       if (!range) return { text, more: false };
       if (this.#next < range.oldest) {
         text += droppedText(range.oldest - this.#next);
@@ -86,7 +84,7 @@ export class EventStream implements Follower {
         if (this.#wants(frame)) text += frame.text;
         this.#next++;
       } else if (!this.#isGone()) {
-        // A publisher is overwriting it, and wakes this stream when it is done.
+        // A publisher is overwriting the entry; it wakes this stream afterwards.
         return { text, more: false };
       }
     }
@@ -119,7 +117,7 @@ function droppedText(count: number): string {
   return `event: dropped\ndata: {"dropped":${count}}\n\n`;
 }
 
-/** The open streams of one configuration: they would never end by themselves, so they end when it retires. */
+/** The open streams of one configuration. They have no end of their own, so they are ended when the configuration retires. */
 export class OpenStreams {
   readonly #streams = new Set<EventStream>();
   readonly #retiring: AbortSignal;
@@ -148,11 +146,11 @@ export class OpenStreams {
 export interface StreamResources {
   readonly feed: Feed;
   readonly streams: OpenStreams;
-  /** Whether a server is configured for a name. */
+  /** Tells whether a server is configured for a name. */
   readonly knowsHost: KnowsHost;
 }
 
-/** GET with `Accept: text/event-stream`: entries as server-sent events, as they are published. */
+/** Compiles GET with `Accept: text/event-stream`: sends entries as server-sent events when they are published. */
 export function compileStream(config: EndpointConfig, resources: StreamResources, build: Build): Handler {
   const { feed, streams } = resources;
   build.needHeader('last-event-id');
@@ -167,7 +165,7 @@ export function compileStream(config: EndpointConfig, resources: StreamResources
     if (!range) return refuseBusy(x);
 
     x.response.setHeader('Cache-Control', 'no-cache');
-    // nginx in front would hold the entries back.
+    // Otherwise nginx in front of gw would buffer the entries.
     x.response.setHeader('X-Accel-Buffering', 'no');
     const out = x.stream(200, 'text/event-stream');
     if (!out) return;
@@ -177,15 +175,15 @@ export function compileStream(config: EndpointConfig, resources: StreamResources
 }
 
 /**
- * A generation that was never published comes from before a restart: all of the new ring is new to that
- * client.
+ * Gives the first generation to send. A generation greater than the newest comes from before a restart: then all entries are
+ * sent.
  */
 function firstGeneration(since: number | undefined, newest: number): number {
   if (since === undefined) return newest + 1;
   return since > newest ? 1 : since + 1;
 }
 
-/** True when a client asks for a stream, and not rather for JSON; a wildcard means JSON. */
+/** Tells whether a client prefers a stream to JSON; a wildcard means JSON. */
 export function prefersStream(accept: string | undefined): boolean {
   if (accept === undefined || !/event-stream/i.test(accept)) return false;
   const streamQuality = qualityOf('text/event-stream', accept);
